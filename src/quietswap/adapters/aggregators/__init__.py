@@ -1,0 +1,1 @@
+"""DEX aggregators, one page each. They never see each other."""

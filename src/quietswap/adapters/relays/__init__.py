@@ -1,0 +1,1 @@
+"""Private relays: each answers accepted, refused or silent, never anything in between."""

@@ -1,0 +1,1 @@
+"""The HTTP side: parse, call a use case, present."""

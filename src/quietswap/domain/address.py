@@ -1,0 +1,50 @@
+"""Ethereum addresses with the EIP-55 checksum (https://eips.ethereum.org/EIPS/eip-55)."""
+
+import re
+from functools import lru_cache
+from typing import NewType
+
+from quietswap.domain.crypto import keccak256
+
+Address = NewType("Address", str)
+"""A 20-byte address as `0x` and 40 hex digits in EIP-55 case. Build one with the functions here."""
+
+_SHAPE = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+
+
+class BadAddress(ValueError):
+    """The text is not a checksummed address; the message says why in plain words."""
+
+
+@lru_cache(maxsize=8192)
+def _checksum(digits: str) -> Address:
+    mask = keccak256(digits.encode()).hex()
+    cased = (c.upper() if m >= "8" else c for c, m in zip(digits, mask, strict=False))
+    return Address("0x" + "".join(cased))
+
+
+def from_bytes(raw: bytes) -> Address:
+    """Return the address of 20 raw bytes. Raises BadAddress for another length."""
+    if len(raw) != 20:
+        raise BadAddress(f"an address has 20 bytes, not {len(raw)}")
+    return _checksum(raw.hex())
+
+
+def from_any_case(text: str) -> Address:
+    """Return the address of hex text in any case, as vendors and nodes write it."""
+    if not _SHAPE.fullmatch(text):
+        raise BadAddress("an address is 0x followed by 40 hexadecimal digits")
+    return _checksum(text[2:].lower())
+
+
+def parse(text: str) -> Address:
+    """Return the address a client wrote; only the exact EIP-55 spelling passes."""
+    address = from_any_case(text)
+    if address != text:
+        raise BadAddress("the EIP-55 checksum does not match; use the mixed-case spelling")
+    return address
+
+
+def to_bytes(address: Address) -> bytes:
+    """Return the 20 raw bytes."""
+    return bytes.fromhex(address[2:])

@@ -1,0 +1,76 @@
+"""Amounts: integers in smallest units inside, decimal strings outside. No float anywhere."""
+
+UINT256_MAX = 2**256 - 1
+_MAX_DIGITS = 78
+_ETHER_DECIMALS = 18
+_WEI = 10**18
+BPS = 10_000
+
+
+class BadAmount(ValueError):
+    """The text is not an amount; the message says why in plain words."""
+
+
+def _digits(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def parse_units(text: str) -> int:
+    """Return a positive amount in smallest units, 1 to 2**256 - 1.
+
+    Only decimal digits pass: no sign, exponent, blank, underscore or non-ASCII digit. The length is
+    looked at before the number is built, so that a million digits cost nothing.
+    """
+    if not _digits(text):
+        raise BadAmount("an amount in smallest units is written with decimal digits only")
+    if len(text) > _MAX_DIGITS:
+        raise BadAmount("the amount is larger than 2^256 - 1")
+    amount = int(text)
+    if amount == 0:
+        raise BadAmount("the amount must be greater than zero")
+    if amount > UINT256_MAX:
+        raise BadAmount("the amount is larger than 2^256 - 1")
+    return amount
+
+
+def parse_ether(text: str) -> int:
+    """Return wei of a positive decimal ETH amount with at most 18 decimals, such as `1.5`."""
+    whole, point, fraction = text.partition(".")
+    if not _digits(whole) or (point and not _digits(fraction)):
+        raise BadAmount("an ETH amount is written as decimal digits with an optional fraction")
+    if len(fraction) > _ETHER_DECIMALS:
+        raise BadAmount("an ETH amount has at most 18 decimals")
+    if len(whole) > _MAX_DIGITS:
+        raise BadAmount("the amount is larger than 2^256 - 1 wei")
+    wei = int(whole) * _WEI + int(fraction.ljust(_ETHER_DECIMALS, "0"))
+    if wei == 0:
+        raise BadAmount("the amount must be greater than zero")
+    if wei > UINT256_MAX:
+        raise BadAmount("the amount is larger than 2^256 - 1 wei")
+    return wei
+
+
+def format_units(amount: int, decimals: int) -> str:
+    """Return `amount` smallest units as a plain decimal without trailing zeros, such as `0.5`."""
+    if decimals == 0:
+        return str(amount)
+    whole, fraction = divmod(amount, 10**decimals)
+    tail = str(fraction).rjust(decimals, "0").rstrip("0")
+    return f"{whole}.{tail}" if tail else str(whole)
+
+
+def format_ether(wei: int) -> str:
+    """Return wei as a plain decimal ETH string."""
+    return format_units(wei, _ETHER_DECIMALS)
+
+
+def less_slippage(amount: int, slippage_bps: int) -> int:
+    """Return `amount` reduced by `slippage_bps`, rounded down (integer arithmetic only)."""
+    return amount * (BPS - slippage_bps) // BPS
+
+
+def difference_bps(actual: int, promised: int) -> int:
+    """Return how far `actual` lies from `promised` in basis points; negative means less."""
+    if promised == 0:
+        return 0
+    return (actual - promised) * BPS // promised

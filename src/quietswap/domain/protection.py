@@ -1,0 +1,71 @@
+"""Where and how a transaction is sent privately, as it stands in `providerMetadata`."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlencode
+
+PROVIDER = "mev_relay"
+
+
+class EndpointType(StrEnum):
+    """The relay's documented endpoints (https://docs.mevblocker.io)."""
+
+    FAST = "fast"
+    NOREVERTS = "noreverts"
+    FULLPRIVACY = "fullprivacy"
+
+
+class ShareMode(StrEnum):
+    """Which searchers may see the transaction, without its signature."""
+
+    SHARE_ALL = "shareAll"
+    SHARE_SAFE = "shareSafe"
+    NONE = "none"
+
+
+FIRST_TIER = 2
+BACKUP_TIER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """The relay settings issued with one quote. `expected_rebate_usd` is None for wraps."""
+
+    display_name: str
+    tier: int
+    endpoint: str
+    endpoint_type: EndpointType
+    share_mode: ShareMode
+    expected_rebate_usd: Decimal | None
+
+    @property
+    def reverts_are_dropped(self) -> bool:
+        """Whether the relay stops offering the transaction once it would revert."""
+        return self.endpoint_type is not EndpointType.FAST
+
+    def metadata(self) -> dict[str, Any]:
+        """Return `providerMetadata` as it goes over the wire and must come back."""
+        settings: dict[str, Any] = {
+            "endpoint": self.endpoint,
+            "endpointType": self.endpoint_type.value,
+            "shareMode": self.share_mode.value,
+            "revertProtection": self.reverts_are_dropped,
+            "useBoost": False,
+        }
+        if self.expected_rebate_usd is not None:
+            settings["expectedRebate"] = float(self.expected_rebate_usd)
+        return {"provider": PROVIDER, "tier": self.tier, "mevRelayMetadata": settings}
+
+
+def endpoint_url(base: str, kind: EndpointType, share: ShareMode, referrer: str) -> str:
+    """Return the relay URL for one combination; the only place a relay URL is ever built.
+
+    `base` has no trailing slash. Parameters as documented at https://docs.mevblocker.io.
+    """
+    query: dict[str, str] = {}
+    if share is not ShareMode.NONE and kind is not EndpointType.FULLPRIVACY:
+        query[share.value] = "1"
+    query["referrer"] = referrer
+    return f"{base}/{kind.value}?{urlencode(query)}"

@@ -1,0 +1,1 @@
+"""Use cases: one file is one endpoint or one worker task."""
