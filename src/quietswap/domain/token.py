@@ -35,3 +35,19 @@ def parse_token(text: str | None, field: str) -> Address:
         return addresses.parse(text)
     except addresses.BadAddress as error:
         raise InvalidTokenAddress(field=field, provided=text[:100], reason=str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPolicy:
+    """The operator's optional token lists; `allowed` None means every ERC-20."""
+
+    allowed: frozenset[Address] | None = None
+    denied: frozenset[Address] = frozenset()
+
+    def refusal(self, address: Address) -> str | None:
+        """Return why the token may not be swapped here, or None."""
+        if address in self.denied:
+            return "it is on this service's deny list"
+        if self.allowed is not None and address not in self.allowed:
+            return "it is not on this service's allow list"
+        return None
