@@ -188,9 +188,9 @@ def _override(tree: dict[str, Any], name: str, text: str) -> None:
 
 
 def _field_type(kind: Any, part: str, name: str) -> Any:
-    kind = next((k for k in getattr(kind, "__args__", ()) if _is_section(k)), kind)
     if kind == dict[str, Source]:
         return Source
+    kind = next((k for k in getattr(kind, "__args__", ()) if _is_section(k)), kind)
     if not _is_section(kind):
         raise BadSettings(f"{name}: there is no such setting")
     for field in msgspec.structs.fields(kind):

@@ -1,0 +1,58 @@
+# `make demo` and `make test` need Python >= 3.11, Node >= 20 and a package registry, nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo sandbox test check format setup-dev audit spec-coverage chaos bench clean
+.DEFAULT_GOAL := help
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+
+demo: .venv/.runtime node_modules/.installed ## Run the whole job on a miniature mainnet
+	@$(BIN)/quietswap demo
+
+sandbox: .venv/.runtime node_modules/.installed ## Keep the sandbox running for development
+	@$(BIN)/quietswap sandbox
+
+test: .venv/.dev node_modules/.installed ## Run all tests
+	@$(BIN)/pytest -q -n 2 --dist loadgroup
+
+check: .venv/.dev node_modules/.installed ## Format, lint, types, import direction, caps
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python tools/check_caps.py
+
+format: .venv/.dev ## Format and fix what can be fixed
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+audit: .venv/.dev ## Look for known vulnerabilities of the pinned dependencies
+	@$(BIN)/pip-audit --require-hashes -r requirements/runtime.txt
+
+setup-dev: .venv/.dev node_modules/.installed ## Install everything a contributor needs
+
+clean: ## Remove what was installed and cached
+	rm -rf .venv node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+		|| { echo "quietswap needs Python 3.11 or newer as '$(PYTHON)' (set PYTHON=...)."; exit 1; }
+	@$(PYTHON) -m venv .venv
+
+.venv/.runtime: requirements/runtime.txt pyproject.toml | .venv/bin/python
+	@$(BIN)/pip install -q --require-hashes -r requirements/runtime.txt
+	@$(BIN)/pip install -q --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/.dev: requirements/dev.txt .venv/.runtime
+	@$(BIN)/pip install -q --require-hashes -r requirements/dev.txt
+	@touch $@
+
+node_modules/.installed: package.json package-lock.json
+	@node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2>/dev/null \
+		|| { echo "quietswap's sandbox needs Node 20 or newer on the PATH."; exit 1; }
+	@npm ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@

@@ -1,0 +1,55 @@
+"""The command line. Each command lives in a module of its own, imported when it is used."""
+
+import importlib
+from typing import ClassVar
+
+import click
+
+from quietswap import __version__
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is called for, so that help starts quickly."""
+
+    commands_at: ClassVar[dict[str, tuple[str, str]]] = {
+        "demo": ("demo:demo", "Run the main job on a miniature mainnet."),
+        "sandbox": ("sandbox:sandbox", "Keep a miniature mainnet running."),
+        "serve": ("serve:serve", "Serve the API."),
+        "migrate": ("migrate:migrate", "Bring the database to this version's schema."),
+        "keys": ("keys:keys", "Create, list and revoke API keys."),
+        "sources": ("sources:sources", "Check aggregators, node, relay and prices."),
+        "orders": ("orders:orders", "Look at stored orders and their diary."),
+        "quote": ("quote:quote", "Ask for the best verified route."),
+        "swap": ("swap:swap", "Swap tokens: quote, approve, sign, submit, follow."),
+        "wrap": ("wrap:wrap", "Turn ETH into WETH."),
+        "unwrap": ("wrap:unwrap", "Turn WETH into ETH."),
+        "balances": ("account:balances", "Show a wallet's ETH and WETH."),
+        "history": ("account:history", "List a wallet's orders."),
+    }
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of a reader's interest."""
+        return list(self.commands_at)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command; None for an unknown name."""
+        if cmd_name not in self.commands_at:
+            return None
+        module, _, name = self.commands_at[cmd_name][0].partition(":")
+        found = getattr(importlib.import_module(f"quietswap.cli.{module}"), name)
+        assert isinstance(found, click.Command)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self.commands_at.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+def command() -> None:
+    """Private token swaps: verified quotes, MEV-protected submission, honest tracking.
+
+    No key ever leaves your machine: the service hands out transactions, you sign them.
+    """

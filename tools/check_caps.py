@@ -1,0 +1,53 @@
+"""Refuse files, functions and nesting beyond the caps: 300 lines, 60 lines, 3 levels."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+FILE_LINES, FUNCTION_LINES, NESTING = 300, 60, 3
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BLOCKS = (
+    ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Match,
+)  # fmt: skip
+
+
+def depth(node: ast.AST, level: int = 0) -> int:
+    """Return the deepest nesting of blocks below `node`; an elif stays on its if's level."""
+    deepest = level
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
+            continue
+        is_elif = isinstance(node, ast.If) and node.orelse == [child] and isinstance(child, ast.If)
+        deeper = level + (isinstance(child, _BLOCKS) and not is_elif)
+        deepest = max(deepest, depth(child, deeper))
+    return deepest
+
+
+def complaints(path: Path) -> Iterator[str]:
+    """Yield one line for each cap the file breaks."""
+    text = path.read_text("utf-8")
+    lines = text.count("\n")
+    if lines > FILE_LINES:
+        yield f"{path}: {lines} lines, at most {FILE_LINES}"
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, _FUNCTIONS):
+            continue
+        length = (node.end_lineno or node.lineno) - node.lineno + 1
+        if length > FUNCTION_LINES:
+            yield f"{path}:{node.lineno}: {node.name} has {length} lines, at most {FUNCTION_LINES}"
+        if depth(node) > NESTING:
+            yield f"{path}:{node.lineno}: {node.name} nests {depth(node)} deep, at most {NESTING}"
+
+
+def main() -> int:
+    """Print every complaint about src and tests; 1 if there is any."""
+    root = Path(__file__).parent.parent
+    files = [p for d in ("src", "tests", "tools", "examples") for p in (root / d).rglob("*.py")]
+    found = [line for path in sorted(files) for line in complaints(path)]
+    print("\n".join(found) or f"caps hold in {len(files)} files")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

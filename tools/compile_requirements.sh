@@ -1,0 +1,12 @@
+#!/bin/sh
+# Pin every dependency with its hashes. No address of an index is recorded.
+set -eu
+cd "$(dirname "$0")/.."
+pin() {
+    output=$1; shift
+    uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
+        --no-annotate --no-emit-index-url --no-emit-find-links --all-extras "$@" \
+        pyproject.toml -o "$output"
+}
+pin requirements/dev.txt --group dev
+pin requirements/runtime.txt --group build -c requirements/dev.txt
