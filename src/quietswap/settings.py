@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Meta
 
 PREFIX = "QUIETSWAP_"
-DEFAULT_SOURCES = ("kyberswap", "velora", "sushi", "openocean")
 _CLIENT_ENVIRONMENT = frozenset(
     f"{PREFIX}{name}"
     for name in (
@@ -80,9 +79,13 @@ class Source(_Section, frozen=True):
 
 
 class Quotes(_Section, frozen=True):
-    """Which aggregators are asked, how long a quote waits, and what it may contain."""
+    """Which aggregators are asked, how long a quote waits, and what it may contain.
 
-    sources: tuple[str, ...] = DEFAULT_SOURCES
+    With `sources` empty the first four available are asked, in the order kyberswap, velora,
+    zeroex and oneinch (each only with a key), sushi, openocean.
+    """
+
+    sources: tuple[str, ...] = ()
     client_name: str = "quietswap"
     soft_deadline_s: Positive = 0.6
     hard_deadline_s: Positive = 3.0

@@ -1,0 +1,117 @@
+"""`quietswap serve`: the API on granian, TLS 1.3 or loopback only."""
+
+import ipaddress
+import os
+from pathlib import Path
+
+import click
+import msgspec
+
+from quietswap.cli.settings_option import read_settings, settings_option
+from quietswap.settings import Server, Settings
+
+
+@click.command()
+@settings_option
+@click.option("--host", help="Address to listen on (default 127.0.0.1).")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on (default 8080).")
+@click.option("--workers", type=click.IntRange(1, 64), help="API processes (default 1).")
+@click.option("--tls-cert", type=click.Path(exists=True, dir_okay=False), help="PEM certificate.")
+@click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="PEM key, PKCS#8.")
+@click.option("--check", is_flag=True, help="Validate the settings and say what would run.")
+def serve(
+    settings_path: Path | None,
+    host: str | None,
+    port: int | None,
+    workers: int | None,
+    tls_cert: str | None,
+    tls_key: str | None,
+    check: bool,
+) -> None:
+    """Serve the API until SIGINT or SIGTERM."""
+    settings = read_settings(settings_path)
+    given = {
+        "host": host, "port": port, "workers": workers, "tls_cert": tls_cert, "tls_key": tls_key,
+    }  # fmt: skip
+    server = msgspec.structs.replace(
+        settings.server, **{name: value for name, value in given.items() if value is not None}
+    )
+    settings = msgspec.structs.replace(settings, server=server)
+    faults = refusals(settings)
+    if faults:
+        raise click.UsageError("quietswap cannot start:\n" + "\n".join(f"- {f}" for f in faults))
+    if check:
+        click.echo(_summary(settings))
+        return
+    _run(settings, settings_path)
+
+
+def refusals(settings: Settings) -> list[str]:
+    """Return every reason the service would not be safe or useful with these settings."""
+    server = settings.server
+    faults = []
+    if not settings.node.urls:
+        faults.append(
+            "node.urls is not set: balances, nonces and blocks are read from your own Ethereum "
+            "node. Set it in the file or as QUIETSWAP_NODE__URLS=https://... "
+            "(to try quietswap without a node, run: quietswap sandbox)"
+        )
+    if bool(server.tls_cert) != bool(server.tls_key):
+        faults.append("server.tls_cert and server.tls_key must be set together")
+    if not (server.tls_cert or server.behind_tls_proxy or _is_loopback(server.host)):
+        faults.append(
+            f"server.host is {server.host} without TLS: set server.tls_cert and server.tls_key, "
+            "or server.behind_tls_proxy = true when a proxy on your side ends TLS"
+        )
+    if server.workers > 1 and not settings.storage.redis_url:
+        faults.append(
+            "storage.redis_url is not set: with more than one process the rate limit needs a "
+            "store they share"
+        )
+    if server.workers > 1 and settings.storage.url.startswith("sqlite"):
+        faults.append("storage.url is SQLite: more than one process needs postgresql://...")
+    return faults
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _summary(settings: Settings) -> str:
+    server = settings.server
+    scheme = "https (TLS 1.3)" if server.tls_cert else "http"
+    return (
+        f"the settings are good: {scheme} on {server.host}:{server.port}, "
+        f"{server.workers} process(es), {len(settings.node.urls)} node URL(s)"
+    )
+
+
+def _run(settings: Settings, path: Path | None) -> None:
+    from granian import Granian
+    from granian.constants import Interfaces, Loops
+    from granian.http import HTTP1Settings
+
+    if path is not None:
+        os.environ["QUIETSWAP_SETTINGS"] = str(path.resolve())
+    server: Server = settings.server
+    scheme = "https" if server.tls_cert else "http"
+    click.echo(f"quietswap serves {scheme}://{server.host}:{server.port}", err=True)
+    Granian(
+        "quietswap.app:create_app",
+        factory=True,
+        address=server.host,
+        port=server.port,
+        interface=Interfaces.ASGI,
+        loop=Loops.asyncio,
+        workers=server.workers,
+        websockets=False,
+        log_enabled=False,
+        ssl_cert=Path(server.tls_cert) if server.tls_cert else None,
+        ssl_key=Path(server.tls_key) if server.tls_key else None,
+        http1_settings=HTTP1Settings(max_buffer_size=16 * 1024, header_read_timeout=10_000),
+        workers_kill_timeout=10,
+        respawn_failed_workers=True,
+    ).serve()

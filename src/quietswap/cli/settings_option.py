@@ -1,0 +1,28 @@
+"""The `--settings` option every operator command shares."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from quietswap import settings as settings_file
+from quietswap.settings import Settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+settings_option: Callable[[F], F] = click.option(
+    "--settings",
+    "settings_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="QUIETSWAP_SETTINGS",
+    help="TOML file; every setting can also be an environment variable QUIETSWAP_SECTION__NAME.",
+)
+
+
+def read_settings(path: Path | None) -> Settings:
+    """Return the settings, or end the command with one line per fault and exit code 2."""
+    try:
+        return settings_file.load(path)
+    except settings_file.BadSettings as error:
+        raise click.UsageError(f"the settings cannot be used: {error}") from error

@@ -1,0 +1,260 @@
+"""The answer policy: who is waited for, how long, and what becomes of the losers."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from quietswap.domain.address import Address
+from quietswap.domain.quote import Outcome
+from quietswap.domain.route import Miss, Route, SourceMiss, SwapRequest
+from quietswap.domain.token import WETH, Token
+from quietswap.ports.outside import ChainDown, Simulation
+from quietswap.services.ask_sources import Budget, Source
+from quietswap.services.survey_routes import Survey, SurveyRoutes
+from quietswap.services.verify_route import VerifyRoutes
+from tests.virtual_time import LoopClock, run
+
+USDC = Token(Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), 6)
+WALLET = Address("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
+ROUTER = Address("0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359")
+REQUEST = SwapRequest(Token(WETH, 18), USDC, 10**18, WALLET, 50, 10**9, 2**31)
+PLENTY = Budget(1000.0)
+
+
+def a_route(source: str, promised: int = 3000_000000) -> Route:
+    return Route(
+        source=source, dex=source, target=ROUTER, spender=ROUTER, value=0, data=b"\x01",
+        path=(WETH, USDC.address), buy_amount=promised, min_buy_amount=promised * 995 // 1000,
+        gas=None, impact_percent=None,
+    )  # fmt: skip
+
+
+@dataclass
+class Scripted:
+    """An aggregator that answers `answer` after `seconds`."""
+
+    name: str
+    answer: Route | SourceMiss
+    seconds: float = 0.1
+    asked: int = 0
+    cancelled: bool = False
+
+    async def route(self, request: SwapRequest) -> Route:
+        self.asked += 1
+        try:
+            await asyncio.sleep(self.seconds)
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+        if isinstance(self.answer, SourceMiss):
+            raise self.answer
+        return self.answer
+
+
+@dataclass
+class Simulator:
+    """A chain on which each source delivers `delivers[source]`; absent means its promise."""
+
+    delivers: dict[str, int | None] = field(default_factory=dict)
+    rounds: list[list[str]] = field(default_factory=list)
+    down: bool = False
+
+    async def simulate(
+        self, request: SwapRequest, candidates: Sequence[Route]
+    ) -> Sequence[Simulation]:
+        self.rounds.append([route.source for route in candidates])
+        if self.down:
+            raise ChainDown("away")
+        return [self._one(route) for route in candidates]
+
+    def _one(self, route: Route) -> Simulation:
+        received = self.delivers.get(route.source, route.buy_amount)
+        if received is None:
+            return Simulation(False, reason="execution reverted")
+        return Simulation(True, received, 150_000)
+
+
+def sources_of(aggregators: Sequence[Scripted], budget: Budget = PLENTY) -> list[Source]:
+    return [Source(a, budget, LoopClock()) for a in aggregators]
+
+
+def surveyor(
+    aggregators: Sequence[Scripted], simulator: Simulator | None = None, *, required: bool = False
+) -> SurveyRoutes:
+    pinned = {a.name: [ROUTER] for a in aggregators}
+    verify = VerifyRoutes(simulator or Simulator(), pinned, required=required)  # type: ignore[arg-type]
+    return SurveyRoutes(sources_of(aggregators), verify, LoopClock())
+
+
+def survey(
+    *aggregators: Scripted, simulator: Simulator | None = None, required: bool = False
+) -> tuple[Survey, float]:
+    async def work() -> tuple[Survey, float]:
+        started = asyncio.get_running_loop().time()
+        found = await surveyor(aggregators, simulator, required=required)(REQUEST)
+        return found, asyncio.get_running_loop().time() - started
+
+    return run(work())
+
+
+@pytest.fixture(autouse=True)
+def _known_calldata(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calldata is opaque here: the money rules have tests of their own."""
+    monkeypatch.setattr("quietswap.services.verify_route.check_route", lambda *_: None)
+
+
+def won(found: Survey) -> list[str]:
+    return [candidate.route.source for candidate in found.candidates]
+
+
+def outcomes(found: Survey) -> dict[str, Outcome]:
+    return {report.source: report.outcome for report in found.reports}
+
+
+def test_it_answers_as_soon_as_all_have_answered() -> None:
+    found, took = survey(Scripted("a", a_route("a"), 0.1), Scripted("b", a_route("b"), 0.2))
+    assert won(found) == ["a", "b"]
+    assert took == pytest.approx(0.2)
+
+
+def test_at_the_soft_deadline_one_usable_route_is_enough_and_the_loser_is_cancelled() -> None:
+    slow = Scripted("slow", a_route("slow"), 60)
+    found, took = survey(Scripted("a", a_route("a"), 0.1), slow)
+    assert won(found) == ["a"]
+    assert took == pytest.approx(0.6)
+    assert slow.cancelled
+    assert outcomes(found)["slow"] is Outcome.TIMED_OUT
+
+
+def test_the_only_route_is_not_thrown_away_for_being_late() -> None:
+    none = SourceMiss(Miss.NO_ROUTE, "none")
+    found, took = survey(Scripted("none", none, 0.1), Scripted("late", a_route("late"), 2.0))
+    assert won(found) == ["late"]
+    assert took == pytest.approx(2.0)
+
+
+def test_a_route_that_fails_verification_does_not_end_the_wait() -> None:
+    simulator = Simulator(delivers={"liar": None})
+    found, took = survey(
+        Scripted("liar", a_route("liar"), 0.1),
+        Scripted("late", a_route("late"), 1.5),
+        simulator=simulator,
+    )
+    assert won(found) == ["late"]
+    assert took == pytest.approx(1.5)
+    assert simulator.rounds == [["liar"], ["late"]]
+    assert outcomes(found)["liar"] is Outcome.REVERTED
+
+
+def test_nobody_is_waited_for_beyond_the_hard_deadline() -> None:
+    found, took = survey(Scripted("a", a_route("a"), 60), Scripted("b", a_route("b"), 60))
+    assert won(found) == []
+    assert took == pytest.approx(3.0)
+
+
+def test_all_candidates_are_simulated_together() -> None:
+    simulator = Simulator()
+    survey(*(Scripted(name, a_route(name)) for name in "abcd"), simulator=simulator)
+    assert simulator.rounds == [["a", "b", "c", "d"]]
+
+
+def test_short_delivery_is_dropped_and_named_with_its_figures() -> None:
+    found, _ = survey(
+        Scripted("liar", a_route("liar", 6000_000000)),
+        Scripted("a", a_route("a")),
+        simulator=Simulator(delivers={"liar": 3000_000000}),
+    )
+    assert won(found) == ["a"]
+    report = found.reports[0]
+    assert report.outcome is Outcome.SHORT_DELIVERY
+    assert (report.promised, report.simulated) == (6000_000000, 3000_000000)
+    assert report.difference_bps == -5000
+
+
+def test_without_simulation_routes_are_unverified_or_refused_by_setting() -> None:
+    found, _ = survey(Scripted("a", a_route("a")), simulator=Simulator(down=True))
+    assert [c.simulated for c in found.candidates] == [None]
+    strict, _ = survey(Scripted("a", a_route("a")), simulator=Simulator(down=True), required=True)
+    assert won(strict) == []
+    assert outcomes(strict) == {"a": Outcome.UNAVAILABLE}
+
+
+def test_identical_requests_in_flight_share_one_fan_out() -> None:
+    one = Scripted("a", a_route("a"))
+
+    async def work() -> None:
+        ask = surveyor([one])
+        later = replace(REQUEST, deadline=REQUEST.deadline + 1)
+        first, second = await asyncio.gather(ask(REQUEST), ask(later))
+        assert first is second
+        await ask(replace(REQUEST, sell_amount=5))
+
+    run(work())
+    assert one.asked == 2
+
+
+def test_one_caller_hanging_up_does_not_take_the_others_down() -> None:
+    async def work() -> list[str]:
+        ask = surveyor([Scripted("a", a_route("a"))])
+        first = asyncio.create_task(ask(REQUEST))
+        second = asyncio.create_task(ask(REQUEST))
+        await asyncio.sleep(0.01)
+        first.cancel()
+        return won(await second)
+
+    assert run(work()) == ["a"]
+
+
+def test_a_source_that_keeps_failing_is_skipped_and_probed_again() -> None:
+    down = Scripted("down", SourceMiss(Miss.UNAVAILABLE, "502"), 0.01)
+
+    async def work() -> list[Outcome]:
+        ask = surveyor([down, Scripted("a", a_route("a"), 0.01)])
+        seen = [outcomes(await ask(REQUEST))["down"] for _ in range(7)]
+        await asyncio.sleep(20)
+        down.answer = a_route("down")
+        seen.append(outcomes(await ask(REQUEST))["down"])
+        return seen
+
+    unavailable, skipped = Outcome.UNAVAILABLE, Outcome.SKIPPED
+    assert run(work()) == [unavailable] * 5 + [skipped] * 2 + [Outcome.ANSWERED]
+
+
+def test_the_markets_own_answers_do_not_open_the_circuit() -> None:
+    none = Scripted("none", SourceMiss(Miss.NO_ROUTE, "none"), 0.01)
+
+    async def work() -> None:
+        ask = surveyor([none])
+        for _ in range(20):
+            await ask(REQUEST)
+
+    run(work())
+    assert none.asked == 20
+
+
+def test_a_spent_budget_skips_the_source_instead_of_queueing() -> None:
+    async def work() -> list[bool]:
+        source = Source(Scripted("a", a_route("a")), Budget(1.0, per_day=3), LoopClock())
+        asked = [source.refusal() is None, source.refusal() is None]
+        for _ in range(3):
+            await asyncio.sleep(1)
+            asked.append(source.refusal() is None)
+        await asyncio.sleep(86_400)
+        return [*asked, source.refusal() is None]
+
+    assert run(work()) == [True, False, True, True, False, True]
+
+
+def test_a_vendors_rate_limit_is_respected_for_as_long_as_it_says() -> None:
+    limited = Scripted("a", SourceMiss(Miss.RATE_LIMITED, "429", retry_after=7.0), 0.0)
+
+    async def work() -> list[bool]:
+        source = Source(limited, PLENTY, LoopClock())
+        source.note(limited.answer)  # type: ignore[arg-type]
+        before = source.refusal() is None
+        await asyncio.sleep(7.1)
+        return [before, source.refusal() is None]
+
+    assert run(work()) == [False, True]
