@@ -151,3 +151,32 @@ def test_the_rebate_is_capped_for_majors_and_zero_for_aligned_venues() -> None:
     assert capped == 10
     assert free == pytest.approx(Decimal("38.2"), abs=Decimal("0.5"))
     assert none == 0
+
+
+@pytest.mark.parametrize(
+    ("slippage", "front", "exact", "short", "loss"),
+    [
+        ("0.005", "7577.01", "105.31", "104.86", 150),
+        ("0.01", "15211.34", "210.49", "209.73", 300),
+        ("0.03", "46336.71", "629.97", "629.19", 900),
+    ],
+)
+def test_the_table_of_the_documentation_is_what_the_code_says(
+    slippage: str, front: str, exact: str, short: str, loss: int
+) -> None:
+    x, y, v, fee = Decimal(3_000_000), Decimal(1000), Decimal(30_000), Decimal("0.003")
+    a = mev.largest_front_run(x, v, fee, Decimal(slippage))
+    nu = (1 - fee) * v / x
+    found = mev.assess(
+        value_usd=v,
+        impact=nu / (1 + nu) + fee,
+        fee=fee,
+        slippage=Decimal(slippage),
+        attack_cost=Decimal(0),
+    )
+    assert round(a, 2) == Decimal(front)
+    assert round(mev.sandwich_profit(x, y, v, fee, a), 2) == Decimal(exact)
+    assert round(found.attacker_net_usd, 2) == Decimal(short)
+    assert found.loss_usd == loss
+    page = (Path(__file__).parents[2] / "docs" / "mev.md").read_text("utf-8").replace(",", "")
+    assert f"| {front} | {exact} | {short} | {loss} |" in page
