@@ -1,11 +1,13 @@
 """The life of an order.
 
 Law 1: every state and every move between states is in `TRANSITIONS`, and nowhere else.
-Law 2: a terminal state is left only by the chain itself: a reorganisation takes back what it had
-said, and a late inclusion corrects a cancellation that only time had decided.
+Law 2: a terminal state is left only by the chain itself, or by its client. A reorganisation takes
+back what the chain had said; a late inclusion corrects what only time or a relay had decided; and a
+client who posts the same bytes again opens an order that no block had decided (wraps only).
+Law 3: no verdict without its evidence: an inclusion says where, a failure says why.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from quietswap.domain.address import Address
@@ -46,6 +48,8 @@ class Sighting(StrEnum):
     EXPIRED = "expired"
     REORGANISED = "reorganised"
     """The block that decided is no longer canonical."""
+    REPOSTED = "reposted"
+    """Its client sent the same bytes again after they had died without a block."""
 
 
 P, S, M = Status.PENDING, Status.SUBMITTED, Status.MINING
@@ -59,13 +63,20 @@ _OPEN_MOVES: dict[Sighting, Status] = {
     Sighting.EXPIRED: CANCELLED,
 }
 
+_CORRECTIONS: dict[Sighting, Status] = {
+    Sighting.INCLUDED: CONFIRMED,
+    Sighting.REVERTED: FAILED,
+    Sighting.REORGANISED: S,
+    Sighting.REPOSTED: P,
+}
+
 TRANSITIONS: dict[Status, dict[Sighting, Status]] = {
     P: {Sighting.RELAY_ACCEPTED: S, Sighting.NOT_SENT: FAILED, **_OPEN_MOVES},
     S: {Sighting.NEW_HEAD: M, **_OPEN_MOVES},
     M: dict(_OPEN_MOVES),
     CONFIRMED: {Sighting.REORGANISED: S},
-    FAILED: {Sighting.REORGANISED: S, Sighting.INCLUDED: CONFIRMED, Sighting.REVERTED: FAILED},
-    CANCELLED: {Sighting.REORGANISED: S, Sighting.INCLUDED: CONFIRMED, Sighting.REVERTED: FAILED},
+    FAILED: dict(_CORRECTIONS),
+    CANCELLED: dict(_CORRECTIONS),
 }
 
 
@@ -83,6 +94,12 @@ class FailureCode(StrEnum):
     USER_CANCELLED = "USER_CANCELLED"
     NONCE_CONSUMED = "NONCE_CONSUMED"
     EXPIRED = "EXPIRED"
+
+
+BY_NONCE = frozenset({FailureCode.REPLACED, FailureCode.USER_CANCELLED, FailureCode.NONCE_CONSUMED})
+"""Codes that say another transaction took the nonce: only a reorganisation can undo that."""
+WITHOUT_BLOCK = frozenset({FailureCode.NOT_SENT, FailureCode.REFUSED, FailureCode.EXPIRED})
+"""Codes no block decided: the same bytes may be posted again, and may yet be mined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +120,14 @@ class Inclusion:
     effective_gas_price: int
     block_time_ms: int
     succeeded: bool
+
+
+_PROOF = {Sighting.INCLUDED: True, Sighting.REVERTED: False}
+"""What the receipt must say for a move that only a block can make."""
+
+
+def _said(inclusion: Inclusion | None) -> bool | None:
+    return None if inclusion is None else inclusion.succeeded
 
 
 class OrderKind(StrEnum):
@@ -128,7 +153,7 @@ class Order:
     wallet: Address
     nonce: int
     tx_hash: str
-    raw: bytes | None
+    raw: bytes | None = field(repr=False)
     sell_token: Address
     buy_token: Address
     sell_amount: int
@@ -149,12 +174,30 @@ class Order:
     watched: bool = True
     version: int = 0
 
-    def after(self, sighting: Sighting, *, failure: Failure | None = None) -> "Order":
-        """Return the order moved by one sighting. Raises IllegalTransition."""
+    def after(
+        self,
+        sighting: Sighting,
+        *,
+        failure: Failure | None = None,
+        inclusion: Inclusion | None = None,
+    ) -> "Order":
+        """Return the order moved by one sighting; what had been said before is taken back.
+
+        Raises IllegalTransition for a move the table does not have, or without its evidence.
+        """
         target = TRANSITIONS[self.status].get(sighting)
-        if target is None:
+        if target is None or (sighting is Sighting.REPOSTED and not self.may_be_reposted):
             raise IllegalTransition(f"{self.status} cannot move by {sighting}")
-        return replace(self, status=target, failure=failure)
+        if _said(inclusion) is not _PROOF.get(sighting):
+            raise IllegalTransition(f"{sighting} comes with the block that proves it, or with none")
+        if (failure is not None) != (target in (FAILED, CANCELLED)):
+            raise IllegalTransition(f"{target} says why, and nothing else does")
+        return replace(self, status=target, failure=failure, inclusion=inclusion)
+
+    @property
+    def may_be_reposted(self) -> bool:
+        """Whether the same bytes may be sent once more: no block decided, none of it is alive."""
+        return self.failure is not None and self.failure.code in WITHOUT_BLOCK
 
 
 @dataclass(frozen=True, slots=True)

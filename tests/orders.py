@@ -1,0 +1,123 @@
+"""Orders and quotes for tests: valid by default, changed by keyword."""
+
+from dataclasses import replace
+from typing import Any
+
+from quietswap.domain.address import Address
+from quietswap.domain.order import Inclusion, Order, OrderKind, Status
+from quietswap.domain.protection import EndpointType, Protection, ShareMode
+from quietswap.domain.quote import IssuedQuote, QuoteKind
+from quietswap.domain.token import WETH
+from quietswap.domain.transaction import TransactionParams
+from tests.domain.signing import FIELDS, ROUTER, WALLET
+
+USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
+NOW_MS = 1_800_000_000_000
+MINUTE_MS = 60_000
+KEY_ID = "key-1"
+
+PROTECTION = Protection(
+    display_name="Test Relay",
+    tier=2,
+    endpoint="https://relay.test/noreverts?shareSafe=1&referrer=quietswap",
+    endpoint_type=EndpointType.NOREVERTS,
+    share_mode=ShareMode.SHARE_SAFE,
+    expected_rebate_usd=None,
+)
+
+
+def order(**changes: Any) -> Order:
+    """Return a pending swap order."""
+    plain = Order(
+        order_id="ord_1",
+        key_id=KEY_ID,
+        kind=OrderKind.SWAP,
+        status=Status.PENDING,
+        wallet=Address(WALLET.address),
+        nonce=7,
+        tx_hash="0x" + "aa" * 32,
+        raw=b"\x02raw",
+        sell_token=WETH,
+        buy_token=USDC,
+        sell_amount=10**18,
+        min_buy_amount=2_900 * 10**6,
+        buy_amount=3_000 * 10**6,
+        tier=2,
+        endpoint_type="noreverts",
+        share_mode="shareSafe",
+        created_at_ms=NOW_MS,
+        expires_at_ms=NOW_MS + 30 * MINUTE_MS,
+        watch_until_ms=NOW_MS + 24 * 60 * MINUTE_MS,
+    )
+    return replace(plain, **changes)
+
+
+def inclusion(*, succeeded: bool = True, **changes: Any) -> Inclusion:
+    """Return where a block put it."""
+    plain = Inclusion(
+        block_number=100,
+        block_hash="0x" + "bb" * 32,
+        gas_used=150_000,
+        effective_gas_price=10**9,
+        block_time_ms=NOW_MS,
+        succeeded=succeeded,
+    )
+    return replace(plain, **changes)
+
+
+def swap_quote(**changes: Any) -> IssuedQuote:
+    """Return the stored quote that `tests.domain.signing.sign()` signs."""
+    params = TransactionParams(
+        to=Address(ROUTER),
+        data=bytes.fromhex(FIELDS["data"][2:]),
+        value=FIELDS["value"],
+        gas_limit=FIELDS["gas"],
+        max_fee_per_gas=FIELDS["maxFeePerGas"],
+        nonce=FIELDS["nonce"],
+    )
+    plain = IssuedQuote(
+        quote_id="quote-1",
+        kind=QuoteKind.SWAP,
+        key_id=KEY_ID,
+        params=params,
+        wallet=Address(WALLET.address),
+        endpoint_type=PROTECTION.endpoint_type.value,
+        share_mode=PROTECTION.share_mode.value,
+        tier=2,
+        issued_at_ms=NOW_MS,
+        valid_until_ms=NOW_MS + 30_000,
+        metadata=PROTECTION.metadata(),
+        terms={
+            "fromToken": WETH,
+            "toToken": USDC,
+            "amount": str(10**18),
+            "minReturnAmount": str(2_900 * 10**6),
+            "userAddress": WALLET.address,
+            "chainId": 1,
+            "slippageBps": 50,
+            "selectedTier": 2,
+            "dexRoute.target": ROUTER,
+            "dexRoute.data": FIELDS["data"],
+            "buyAmount": str(3_000 * 10**6),
+        },
+    )
+    return replace(plain, **changes)
+
+
+def order_params(**changes: Any) -> dict[str, Any]:
+    """Return the `orderParams` a client sends for `swap_quote()`."""
+    plain = {
+        "fromToken": WETH,
+        "toToken": USDC,
+        "amount": str(10**18),
+        "minReturnAmount": str(2_900 * 10**6),
+        "userAddress": WALLET.address,
+        "chainId": 1,
+        "deadline": NOW_MS // 1000 + 1200,
+        "slippageBps": 50,
+        "selectedTier": 2,
+        "threatAnalysis": {"threatLevel": "LOW"},
+        "transactionValueUsd": 2999.5,
+        "dexRoute": {"target": ROUTER, "data": FIELDS["data"], "source": "any"},
+    }
+    return plain | changes
