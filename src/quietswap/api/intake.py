@@ -1,0 +1,77 @@
+"""Take in one request: its headers, the client's address, its body under a cap."""
+
+import ipaddress
+from collections.abc import Collection
+from typing import Any
+
+from quietswap.api.asgi import Receive, Scope
+from quietswap.api.query import shown
+from quietswap.domain.refusals import PayloadTooLarge, UnsupportedMediaType
+
+Headers = dict[bytes, bytes]
+
+
+class ClientGone(Exception):
+    """The client hung up before its body was complete; nobody is left to answer."""
+
+
+def client_address(scope: Scope, headers: Headers, trusted: Collection[str]) -> str:
+    """Return who failed authentications are counted for.
+
+    Behind a proxy in `trusted` it is the last entry of X-Forwarded-For, the one that proxy wrote.
+    An IPv6 client counts by its /64, the smallest block a subscriber gets.
+    """
+    peer: tuple[str, int] | None = scope.get("client")
+    address = peer[0] if peer else ""
+    if address in trusted:
+        address = headers.get(b"x-forwarded-for", b"").decode("latin-1").rpartition(",")[2].strip()
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return "unknown"
+    if parsed.version == 4:
+        return str(parsed)
+    return str(ipaddress.ip_network((int(parsed), 64), strict=False))
+
+
+def check_media_type(headers: Headers) -> None:
+    """Raise UnsupportedMediaType unless the body is plain `application/json` in UTF-8."""
+    provided = headers.get(b"content-type", b"").decode("latin-1")
+    encoding = headers.get(b"content-encoding", b"identity").decode("latin-1")
+    media, *options = (part.strip().lower() for part in provided.split(";"))
+    charset = next(
+        (o.partition("=")[2].strip('"') for o in options if o.startswith("charset=")), ""
+    )
+    if media != "application/json" or charset not in ("", "utf-8", "utf8"):
+        raise UnsupportedMediaType(provided=shown(provided))
+    if encoding.strip().lower() != "identity":
+        raise UnsupportedMediaType(provided=shown(f"Content-Encoding: {encoding}"))
+
+
+async def read_body(headers: Headers, receive: Receive, limit: int) -> bytes:
+    """Return the body. Raises PayloadTooLarge above `limit` bytes, ClientGone when cut off.
+
+    A declared length over the limit is refused before a byte is read, and a body is complete at
+    its declared length: the server's closing empty message is not waited for.
+    """
+    declared = _declared_length(headers)
+    if declared is not None and declared > limit:
+        raise PayloadTooLarge(limit=limit)
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message: dict[str, Any] = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        chunk: bytes = message.get("body", b"")
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > limit:
+            raise PayloadTooLarge(limit=limit)
+        if size == declared or not message.get("more_body", False):
+            return b"".join(chunks)
+
+
+def _declared_length(headers: Headers) -> int | None:
+    text = headers.get(b"content-length", b"")
+    return int(text[:20]) if text.isdigit() else None

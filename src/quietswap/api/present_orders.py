@@ -1,0 +1,140 @@
+"""Orders, from domain values to the interface's JSON.
+
+`blockNumber`, `gasUsed`, `effectiveGasPrice` and `confirmedAt` stand at their places only once the
+order is confirmed, as the interface says. What a reverted transaction cost stands in `error`.
+"""
+
+from typing import Any
+
+from quietswap.api.present import iso
+from quietswap.domain.amounts import format_ether
+from quietswap.domain.order import Inclusion, Order, Status
+from quietswap.domain.requests import HistoryPage, Submitted, WrapSubmitted
+
+Json = dict[str, Any]
+
+POLLING_INTERVAL_S = 10
+
+
+def status_path(order_id: str) -> str:
+    """Return the path to poll."""
+    return f"/api/v1/mev/orders/{order_id}"
+
+
+def _sent_at(order: Order) -> str:
+    """Return when the relay took it; until that is known, when the service accepted the order."""
+    sent = order.submitted_at_ms
+    return iso(order.created_at_ms if sent is None else sent)
+
+
+def _confirmed(order: Order) -> Inclusion | None:
+    return order.inclusion if order.status is Status.CONFIRMED else None
+
+
+def submitted(taken: Submitted) -> Json:
+    """Return `data` of POST /api/v1/mev/orders."""
+    order = taken.order
+    return {
+        "order": {
+            "orderId": order.order_id,
+            "provider": taken.relay_name,
+            "tier": order.tier,
+            "status": order.status.value,
+            "submittedAt": _sent_at(order),
+            "expiresAt": iso(order.expires_at_ms),
+            "estimatedExecutionTime": taken.estimated_execution,
+            "trackingUrl": taken.tracking_url,
+            "providerOrderId": taken.provider_order_id,
+            "txHash": order.tx_hash,
+        },
+        "tracking": {
+            "statusEndpoint": status_path(order.order_id),
+            "pollingInterval": POLLING_INTERVAL_S,
+        },
+    }
+
+
+def order_status(order: Order) -> Json:
+    """Return `data` of GET /api/v1/mev/orders/:orderId; what is not known yet is absent."""
+    record: Json = {
+        "orderId": order.order_id,
+        "status": order.status.value,
+        "txHash": order.tx_hash,
+        "createdAt": iso(order.created_at_ms),
+        "submittedAt": _sent_at(order),
+        "orderParams": {
+            "fromToken": order.sell_token,
+            "toToken": order.buy_token,
+            "amount": str(order.sell_amount),
+            "minReturnAmount": str(order.min_buy_amount),
+        },
+    }
+    block = _confirmed(order)
+    if block is not None:
+        record.update(_cost(block))
+        record["confirmedAt"] = iso(block.block_time_ms)
+    elif order.failure is not None:
+        record["error"] = _failure(order)
+    return record
+
+
+def _cost(block: Inclusion) -> Json:
+    return {
+        "blockNumber": block.block_number,
+        "gasUsed": str(block.gas_used),
+        "effectiveGasPrice": str(block.effective_gas_price),
+    }
+
+
+def _failure(order: Order) -> Json:
+    failure = order.failure
+    assert failure is not None
+    error: Json = {"code": failure.code.value, "message": failure.message}
+    if order.inclusion is not None and not order.inclusion.succeeded:
+        error.update(_cost(order.inclusion))
+    return error
+
+
+def history(page: HistoryPage, limit: int, offset: int) -> Json:
+    """Return `data` of GET /api/v1/mev/orders/user/:userAddress."""
+    following = offset + len(page.orders)
+    return {
+        "orders": [_item(order) for order in page.orders],
+        "total": page.total,
+        "hasMore": following < page.total,
+        "pagination": {"limit": limit, "offset": offset, "nextOffset": following},
+    }
+
+
+def _item(order: Order) -> Json:
+    block = _confirmed(order)
+    return {
+        "orderId": order.order_id,
+        "status": order.status.value,
+        "txHash": order.tx_hash,
+        "blockNumber": block.block_number if block else None,
+        "createdAt": iso(order.created_at_ms),
+        "confirmedAt": iso(block.block_time_ms) if block else None,
+        "summary": {
+            "sellToken": order.sell_token,
+            "buyToken": order.buy_token,
+            "sellAmount": str(order.sell_amount),
+            "buyAmount": str(order.buy_amount),
+        },
+    }
+
+
+def wrap_submitted(taken: WrapSubmitted) -> Json:
+    """Return `data.order` of POST /api/v1/mev/wrap/order."""
+    order = taken.order
+    return {
+        "operation": taken.operation.value,
+        "txHash": order.tx_hash,
+        "from": taken.sender,
+        "amount": format_ether(taken.amount),
+        "status": order.status.value,
+        "provider": taken.relay_name,
+        "trackingUrl": taken.tracking_url,
+        "explorerUrl": taken.explorer_url,
+        "submittedAt": _sent_at(order),
+    }

@@ -1,0 +1,40 @@
+"""The real application in front of a scripted inside."""
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from quietswap.api.app import EdgeOptions, build_app
+from quietswap.api.asgi import App
+from tests.api.inside import SECRET, HandClock, Inside
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def inside(clock: HandClock) -> Inside:
+    return Inside(clock)
+
+
+@pytest.fixture
+def app(inside: Inside, clock: HandClock) -> App:
+    return build_app(inside.use_cases(), EdgeOptions(), clock)
+
+
+@pytest.fixture
+async def stranger(app: App) -> AsyncIterator[httpx.AsyncClient]:
+    """A client without a key."""
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://edge") as client:
+        yield client
+
+
+@pytest.fixture
+async def client(stranger: httpx.AsyncClient) -> httpx.AsyncClient:
+    """A client whose key is right."""
+    stranger.headers["X-API-Key"] = SECRET
+    return stranger
