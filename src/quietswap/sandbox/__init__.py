@@ -1,0 +1,1 @@
+"""The sandbox: a miniature mainnet with its venues, relay, builder and searcher."""

@@ -1,0 +1,125 @@
+"""Routes over the sandbox's pools, priced by the chain itself: a promise the chain can keep."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from quietswap.domain.address import Address
+from quietswap.sandbox import abi, places
+from quietswap.sandbox.chain import Chain
+from quietswap.sandbox.pools import POOLS, Pool
+
+_MAX_HOPS = 3
+_HOPS = "(address,address,address,bool)[]"
+_BASE_GAS, _V2_GAS, _V3_GAS = 90_000, 75_000, 95_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One swap over one pool."""
+
+    pool: Pool
+    token_in: Address
+
+    @property
+    def token_out(self) -> Address:
+        """The token that comes out."""
+        return self.pool.other(self.token_in)
+
+    @property
+    def words(self) -> tuple[Address, Address, Address, bool]:
+        """The `Hop` of contracts/Swapper.sol."""
+        return (self.pool.address, self.token_in, self.token_out, self.pool.v3)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRoute:
+    """One or more hops, each taking what the one before gave."""
+
+    hops: tuple[Hop, ...]
+
+    @property
+    def sell(self) -> Address:
+        """The token that goes in."""
+        return self.hops[0].token_in
+
+    @property
+    def buy(self) -> Address:
+        """The token that comes out."""
+        return self.hops[-1].token_out
+
+    @property
+    def path(self) -> tuple[Address, ...]:
+        """Every token on the way, both ends included."""
+        return (self.sell, *(hop.token_out for hop in self.hops))
+
+    @property
+    def gas(self) -> int:
+        """A rough estimate in gas units, such as vendors give."""
+        return _BASE_GAS + sum(_V3_GAS if hop.pool.v3 else _V2_GAS for hop in self.hops)
+
+    def coded(self, deadline: int = 0) -> bytes:
+        """Return the bytes the routers swap by; after `deadline` (Unix seconds) they revert."""
+        hops = [hop.words for hop in self.hops]
+        return abi.encode(f"(uint256,{_HOPS})", (deadline, hops))
+
+
+@dataclass(frozen=True, slots=True)
+class PricedRoute:
+    """A route and what it delivers now, in smallest units of `route.buy`."""
+
+    route: PoolRoute
+    amount_out: int
+
+
+@lru_cache(maxsize=1024)
+def routes_between(sell: Address, buy: Address, max_hops: int = 2) -> tuple[PoolRoute, ...]:
+    """Return every route that visits no token twice, the shortest first."""
+    found = [PoolRoute(hops) for hops in _walks(sell, buy, max_hops, (sell,))]
+    return tuple(sorted(found, key=lambda route: len(route.hops)))
+
+
+def _walks(
+    at: Address, to: Address, left: int, seen: tuple[Address, ...]
+) -> Iterator[tuple[Hop, ...]]:
+    if at == to or left == 0:
+        return
+    for pool in POOLS:
+        if at not in (pool.first.address, pool.second.address) or pool.other(at) in seen:
+            continue
+        hop, onward = Hop(pool, at), pool.other(at)
+        if onward == to:
+            yield (hop,)
+        yield from ((hop, *rest) for rest in _walks(onward, to, left - 1, (*seen, onward)))
+
+
+async def priced_routes(
+    chain: Chain, sell: Address, buy: Address, amount: int, max_hops: int = 2
+) -> list[PricedRoute]:
+    """Return every route that delivers something for `amount`, the best first.
+
+    What a token itself takes on transfer is not considered: such a route delivers less.
+    """
+    routes = routes_between(sell, buy, max_hops)
+    amounts = await amounts_out(chain, routes, amount)
+    priced = [PricedRoute(r, out) for r, out in zip(routes, amounts, strict=True) if out > 0]
+    return sorted(priced, key=lambda one: one.amount_out, reverse=True)
+
+
+async def best_route(
+    chain: Chain, sell: Address, buy: Address, amount: int, max_hops: int = 2
+) -> PricedRoute | None:
+    """Return the route that delivers most; None when there is none."""
+    return next(iter(await priced_routes(chain, sell, buy, amount, max_hops)), None)
+
+
+async def amount_out(chain: Chain, route: PoolRoute, amount: int) -> int:
+    """Return what a route delivers at the latest block; 0 when its pools cannot take `amount`."""
+    return (await amounts_out(chain, [route], amount))[0]
+
+
+async def amounts_out(chain: Chain, routes: Sequence[PoolRoute], amount: int) -> list[int]:
+    """Return what each route delivers at the latest block, in one call of the quoter."""
+    hops = [[hop.words for hop in route.hops] for route in routes]
+    asked = abi.call(f"quote({_HOPS}[],uint256)", hops, amount)
+    return abi.uints(await chain.call(places.QUOTER, asked))
