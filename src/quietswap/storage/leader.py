@@ -1,0 +1,71 @@
+"""Who follows the orders: at most one process at a time."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Protocol
+
+
+class Leadership(Protocol):
+    """A lead that is taken when it is free and kept by asking again."""
+
+    @property
+    def is_held(self) -> bool:
+        """Return whether the lead was held when last looked at; free to call."""
+
+    async def hold(self) -> bool:
+        """Take the lead if it is free, make sure of it if it is held; return whether it is held.
+
+        Never raises: without an answer nobody leads. Call it every second or so.
+        """
+
+    async def release(self) -> None:
+        """Give the lead up, so that another process has it at once."""
+
+
+class FileLead:
+    """The lead over one SQLite file: a lock on `<file>.tracker`, freed by the system on death.
+
+    flock belongs to the open file and not to the process (https://man7.org/linux/man-pages/man2/
+    flock.2.html), so two of these exclude each other within one process, too.
+    """
+
+    def __init__(self, database_file: Path) -> None:
+        self._path = database_file.with_name(database_file.name + ".tracker")
+        self._file: int | None = None
+
+    @property
+    def is_held(self) -> bool:
+        return self._file is not None
+
+    async def hold(self) -> bool:
+        if self._file is not None and not self._is_in_place(self._file):
+            await self.release()
+        if self._file is None:
+            self._file = self._lock()
+        return self._file is not None
+
+    async def release(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _is_in_place(self, file: int) -> bool:
+        """Whether the path still names the locked file: after a deletion others would lock a new
+        one."""
+        try:
+            return os.path.samestat(os.fstat(file), self._path.stat())
+        except OSError:
+            return False
+
+    def _lock(self) -> int | None:
+        try:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(file)
+            return None
+        return file

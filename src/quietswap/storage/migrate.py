@@ -1,0 +1,125 @@
+"""The schema, grown by plain numbered SQL files (`migrations/0001_first.sql` and so on).
+
+Each file runs once, in one transaction with the row in `schema_version` that says so; several
+processes may start at the same time, one of them does the work.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from quietswap.storage.database import Database, Transaction
+
+_FILE = re.compile(r"(\d{4})_(\w+)\.sql")
+_ONLY = "-- postgresql:"
+_LOCK = 0x7175_6965_7473
+"""Number of the advisory lock that lets one migration run at a time: `quiets` in ASCII."""
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS schema_version (
+    version BIGINT PRIMARY KEY,
+    name TEXT NOT NULL,
+    applied_at TEXT NOT NULL
+)
+"""
+
+
+class SchemaTooNew(Exception):
+    """The database was migrated by a later release; this one could damage what it cannot read."""
+
+
+class SchemaTooOld(Exception):
+    """The database waits for `quietswap migrate`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step: `version` counts from 1 without gaps."""
+
+    version: int
+    name: str
+    text: str
+
+    def statements(self, dialect: str) -> list[str]:
+        """Return its statements for `sqlite` or `postgresql`.
+
+        A statement ends with a semicolon at the end of a line. A line after `-- postgresql:` is
+        SQL there and a comment elsewhere; all other comments go.
+        """
+        lines = []
+        for line in self.text.splitlines():
+            text = line.removeprefix(_ONLY) if dialect == "postgresql" else line
+            if not text.lstrip().startswith("--"):
+                lines.append(text)
+        parts = re.split(r";[ \t]*$", "\n".join(lines), flags=re.MULTILINE)
+        return [part.strip() for part in parts if part.strip()]
+
+
+@cache
+def known() -> tuple[Migration, ...]:
+    """Return all steps of this release, in order."""
+    files = resources.files("quietswap.storage").joinpath("migrations").iterdir()
+    steps = (
+        Migration(int(match[1]), match[2], file.read_text("utf-8"))
+        for file in files
+        if (match := _FILE.fullmatch(file.name))
+    )
+    return tuple(sorted(steps, key=lambda step: step.version))
+
+
+async def current_version(database: Database) -> int:
+    """Return the schema's version; 0 for an empty database."""
+    if not await database.has_table("schema_version"):
+        return 0
+    rows = await database.fetch("SELECT COALESCE(MAX(version), 0) FROM schema_version")
+    return int(rows[0][0])
+
+
+async def check(database: Database) -> None:
+    """Return when the schema is exactly this release's. Raises SchemaTooNew or SchemaTooOld."""
+    version = await current_version(database)
+    latest = known()[-1].version
+    if version > latest:
+        raise SchemaTooNew(
+            f"the database has schema {version}, this release knows {latest}: use a newer release"
+        )
+    if version < latest:
+        raise SchemaTooOld(
+            f"the database has schema {version}, this release needs {latest}: run quietswap migrate"
+        )
+
+
+async def migrate(database: Database, steps: Sequence[Migration] | None = None) -> list[str]:
+    """Bring the schema forward and return the names of the steps taken, oldest first.
+
+    Raises SchemaTooNew, having changed nothing. A step that fails leaves the ones before it.
+    """
+    start = await current_version(database)
+    ahead = [step for step in (known() if steps is None else steps) if step.version > start]
+    taken = [f"{step.version:04}_{step.name}" for step in ahead if await _apply(database, step)]
+    if steps is None:
+        await check(database)
+    return taken
+
+
+async def _apply(database: Database, step: Migration) -> bool:
+    async def body(transaction: Transaction) -> bool:
+        if database.dialect == "postgresql":
+            await transaction.fetch("SELECT pg_advisory_xact_lock(?)", _LOCK)
+        await transaction.fetch(_TABLE)
+        rows = await transaction.fetch("SELECT COALESCE(MAX(version), 0) FROM schema_version")
+        if rows[0][0] >= step.version:
+            return False
+        for statement in step.statements(database.dialect):
+            await transaction.fetch(statement)
+        await transaction.fetch(
+            "INSERT INTO schema_version (version, name, applied_at) "
+            "VALUES (?, ?, CAST(CURRENT_TIMESTAMP AS TEXT))",
+            step.version,
+            step.name,
+        )
+        return True
+
+    return await database.transact(body, bounded=False)

@@ -1,0 +1,146 @@
+"""From a URL to a storage: the one place that knows both databases."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from quietswap.ports.outside import Clock
+from quietswap.ports.stores import RateStore
+from quietswap.storage import migrate
+from quietswap.storage.database import Database
+from quietswap.storage.keys import DatabaseKeys
+from quietswap.storage.leader import FileLead, Leadership
+from quietswap.storage.orders import DatabaseOrders
+from quietswap.storage.quotes import DatabaseQuotes
+from quietswap.storage.rates import MemoryRates
+from quietswap.storage.sqlite import SqliteDatabase
+
+if TYPE_CHECKING:
+    from quietswap.storage.redis_rates import RedisRates
+
+_SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql://", "postgres://")
+
+PATIENCE_S = 3.0
+"""How long a call waits for the database before it gives up with StoreDown."""
+CONNECTIONS = 8
+"""PostgreSQL connections of one process, besides the one that holds the tracker's lead."""
+WAITING = 1000
+"""Calls that may be under way or queued: beyond, they fail at once instead of filling memory."""
+
+
+class BadDatabaseUrl(ValueError):
+    """The URL names no database we know; the message says which forms there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """All stores on one database. `leadership` is for the tracker."""
+
+    database: Database
+    keys: DatabaseKeys
+    quotes: DatabaseQuotes
+    orders: DatabaseOrders
+    rates: RateStore
+    shared_rates: "RedisRates | None"
+    leadership: Leadership
+
+    async def ping(self) -> None:
+        """Return when the database, and Redis where there is one, answer. Raises StoreDown."""
+        await self.database.fetch("SELECT 1")
+        if self.shared_rates:
+            await self.shared_rates.ping()
+
+    async def close(self) -> None:
+        """Give up the lead, finish what was accepted and let go of everything."""
+        await self.leadership.release()
+        if self.shared_rates:
+            await self.shared_rates.close()
+        await self.database.close()
+
+
+def is_embedded(url: str) -> bool:
+    """Return whether `url` is a SQLite file. Raises BadDatabaseUrl for one that is neither."""
+    if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
+        return True
+    if url.startswith(_POSTGRES):
+        return False
+    raise BadDatabaseUrl(
+        "a database URL is sqlite:///path/to/file, sqlite:////absolute/path, sqlite:///:memory: "
+        "or postgresql://user:password@host/name"
+    )
+
+
+async def open_storage(
+    url: str,
+    *,
+    clock: Clock,
+    rates_url: str | None = None,
+    connections: int = CONNECTIONS,
+    patience_s: float = PATIENCE_S,
+) -> Storage:
+    """Open all stores on `url`; rate windows in memory, or in the Redis or Valkey at `rates_url`.
+
+    A SQLite schema is migrated on the way, a PostgreSQL one is by `migrate_storage` alone. Raises
+    BadDatabaseUrl, StoreDown, and SchemaTooOld or SchemaTooNew of quietswap.storage.migrate.
+    """
+    database = await open_database(url, connections=connections, patience_s=patience_s)
+    try:
+        if is_embedded(url):
+            await migrate.migrate(database)
+        await migrate.check(database)
+        shared_rates = _shared_rates(rates_url) if rates_url else None
+    except BaseException:
+        await database.close()
+        raise
+    return Storage(
+        database=database,
+        keys=DatabaseKeys(database),
+        quotes=DatabaseQuotes(database),
+        orders=DatabaseOrders(database),
+        rates=shared_rates or MemoryRates(clock),
+        shared_rates=shared_rates,
+        leadership=_leadership(url, database),
+    )
+
+
+async def migrate_storage(url: str) -> list[str]:
+    """Bring the schema at `url` to this release's and return the names of the steps taken.
+
+    Raises BadDatabaseUrl, StoreDown and SchemaTooNew.
+    """
+    database = await open_database(url, connections=1)
+    try:
+        return await migrate.migrate(database)
+    finally:
+        await database.close()
+
+
+async def open_database(
+    url: str, *, connections: int = CONNECTIONS, patience_s: float = PATIENCE_S
+) -> Database:
+    """Open the database at `url`, whatever its schema. Raises BadDatabaseUrl and StoreDown."""
+    if is_embedded(url):
+        path = url.removeprefix(_SQLITE)
+        return await SqliteDatabase.open(path, patience_s=patience_s, waiting=WAITING)
+    from quietswap.storage.postgres import PostgresDatabase
+
+    try:
+        return await PostgresDatabase.open(
+            url, connections=connections, patience_s=patience_s, waiting=WAITING
+        )
+    except ValueError as error:
+        raise BadDatabaseUrl(f"the PostgreSQL URL cannot be read: {error}") from error
+
+
+def _shared_rates(url: str) -> "RedisRates":
+    from quietswap.storage.redis_rates import RedisRates
+
+    return RedisRates.open(url)
+
+
+def _leadership(url: str, database: Database) -> Leadership:
+    if isinstance(database, SqliteDatabase):
+        return FileLead(database.path)
+    from quietswap.storage.postgres_leader import AdvisoryLead
+
+    return AdvisoryLead(url)

@@ -1,0 +1,82 @@
+"""The lead by a PostgreSQL advisory lock, held by a connection of its own.
+
+The server frees the lock when the connection ends: at once when the process dies, after the
+keepalive times below when its host is lost. https://www.postgresql.org/docs/current/
+explicit-locking.html#ADVISORY-LOCKS. A pooler in transaction mode must not stand in between.
+"""
+
+import asyncio
+from typing import Any
+
+import asyncpg  # type: ignore[import-untyped]
+
+from quietswap.storage.postgres import AWAY, session_settings
+
+_LOCK = 0x7175_6965_7474
+"""Number of the lock, per database: `quiett` in ASCII."""
+
+_LOST_HOST = {
+    "tcp_keepalives_idle": "2",
+    "tcp_keepalives_interval": "1",
+    "tcp_keepalives_count": "2",
+    "tcp_user_timeout": "4000",
+}
+"""The server finds out within 4 s that our host is gone, so that another can take over in 5."""
+
+
+class AdvisoryLead:
+    """Implements quietswap.storage.leader.Leadership. `patience_s` bounds every question."""
+
+    def __init__(self, url: str, patience_s: float = 2.0) -> None:
+        self._url = url
+        self._patience_s = patience_s
+        self._connection: Any = None
+        self._is_held = False
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def is_held(self) -> bool:
+        return self._is_held and not self._connection.is_closed()
+
+    async def hold(self) -> bool:
+        async with self._one_at_a_time:
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    self._is_held = await self._ask()
+            except (*AWAY, asyncpg.PostgresError, asyncpg.InterfaceError):
+                self._drop()
+            except BaseException:
+                self._drop()  # cut off in the middle of a question, its answer would be lost
+                raise
+            return self._is_held
+
+    async def release(self) -> None:
+        async with self._one_at_a_time:
+            connection = self._connection
+            if connection is not None and not connection.is_closed():
+                self._is_held = False
+                try:
+                    await connection.close(timeout=self._patience_s)
+                except (*AWAY, asyncpg.PostgresError, asyncpg.InterfaceError):
+                    connection.terminate()
+            self._drop()
+
+    async def _ask(self) -> bool:
+        if self._connection is None or self._connection.is_closed():
+            self._drop()
+            self._connection = await asyncpg.connect(
+                self._url,
+                timeout=self._patience_s,
+                server_settings={**session_settings(self._patience_s), **_LOST_HOST},
+            )
+        if self.is_held:
+            # The lock lasts as long as the session: an answer from it is the proof.
+            await self._connection.fetchval("SELECT 1")
+            return True
+        return bool(await self._connection.fetchval("SELECT pg_try_advisory_lock($1)", _LOCK))
+
+    def _drop(self) -> None:
+        self._is_held = False
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None

@@ -1,0 +1,121 @@
+"""Issued quotes."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from quietswap.domain.address import Address
+from quietswap.domain.quote import IssuedQuote, QuoteKind
+from quietswap.domain.transaction import TransactionParams
+from quietswap.storage.database import Database, Row, Value
+
+_MATCHES = 200
+"""Most quotes with one and the same transaction that are ever looked at: only wraps repeat one."""
+
+_COLUMNS = (
+    "quote_id, kind, key_id, wallet, target, data, value, gas_limit, max_fee_per_gas, nonce, "
+    "endpoint_type, share_mode, tier, issued_at_ms, valid_until_ms, metadata, terms"
+)
+_INSERT = f"""
+INSERT INTO quotes ({_COLUMNS}, fingerprint)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""  # noqa: S608 - only the constant above
+_SELECT = f"SELECT {_COLUMNS} FROM quotes WHERE "  # noqa: S608
+_NEWEST = " ORDER BY issued_at_ms DESC, quote_id DESC LIMIT ?"
+
+
+class DatabaseQuotes:
+    """Implements quietswap.ports.stores.QuoteStore."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def save(self, quote: IssuedQuote) -> None:
+        await self._database.change(_INSERT, *_values(quote))
+
+    async def by_fingerprint(
+        self, key_id: str, wallet: Address, kind: QuoteKind, fingerprint: str
+    ) -> Sequence[IssuedQuote]:
+        return await self._newest(
+            "fingerprint = ? AND wallet = ? AND key_id = ? AND kind = ?",
+            fingerprint,
+            wallet,
+            key_id,
+            kind.value,
+            _MATCHES,
+        )
+
+    async def nearest(
+        self, key_id: str, wallet: Address, kind: QuoteKind, limit: int
+    ) -> Sequence[IssuedQuote]:
+        return await self._newest(
+            "key_id = ? AND wallet = ? AND kind = ?", key_id, wallet, kind.value, limit
+        )
+
+    async def by_id(self, key_id: str, quote_id: str) -> IssuedQuote | None:
+        quotes = await self._newest("quote_id = ? AND key_id = ?", quote_id, key_id, 1)
+        return quotes[0] if quotes else None
+
+    async def purge(self, issued_before_ms: int, limit: int) -> int:
+        rows = await self._database.change(
+            "DELETE FROM quotes WHERE quote_id IN ("
+            "SELECT quote_id FROM quotes WHERE issued_at_ms < ? ORDER BY issued_at_ms LIMIT ?"
+            ") RETURNING quote_id",
+            issued_before_ms,
+            limit,
+        )
+        return len(rows)
+
+    async def _newest(self, condition: str, *args: Value) -> Sequence[IssuedQuote]:
+        rows = await self._database.fetch(_SELECT + condition + _NEWEST, *args)
+        return [_quote(row) for row in rows]
+
+
+def _values(quote: IssuedQuote) -> tuple[Value, ...]:
+    params = quote.params
+    return (
+        quote.quote_id,
+        quote.kind.value,
+        quote.key_id,
+        quote.wallet,
+        params.to,
+        params.data,
+        str(params.value),
+        params.gas_limit,
+        str(params.max_fee_per_gas),
+        None if params.nonce is None else str(params.nonce),
+        quote.endpoint_type,
+        quote.share_mode,
+        quote.tier,
+        quote.issued_at_ms,
+        quote.valid_until_ms,
+        msgspec.json.encode(quote.metadata).decode(),
+        msgspec.json.encode(quote.terms).decode(),
+        params.fingerprint(),
+    )
+
+
+def _quote(row: Row) -> IssuedQuote:
+    identity, kind, key_id, wallet, target, data, value, gas_limit, max_fee, nonce, *rest = row
+    endpoint_type, share_mode, tier, issued_at_ms, valid_until_ms, metadata, terms = rest
+    return IssuedQuote(
+        quote_id=identity,
+        kind=QuoteKind(kind),
+        key_id=key_id,
+        params=TransactionParams(
+            to=target,
+            data=data,
+            value=int(value),
+            gas_limit=gas_limit,
+            max_fee_per_gas=int(max_fee),
+            nonce=None if nonce is None else int(nonce),
+        ),
+        wallet=wallet,
+        endpoint_type=endpoint_type,
+        share_mode=share_mode,
+        tier=tier,
+        issued_at_ms=issued_at_ms,
+        valid_until_ms=valid_until_ms,
+        metadata=msgspec.json.decode(metadata),
+        terms=msgspec.json.decode(terms),
+    )

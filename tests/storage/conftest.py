@@ -1,0 +1,60 @@
+"""Every test that asks for `storage` or `database` runs on SQLite and on PostgreSQL."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from quietswap.storage.database import Database
+from quietswap.storage.open import Storage, open_database, open_storage
+from tests.databases import PostgresCluster, RedisServer
+from tests.storage.examples import HandClock
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresCluster]:
+    cluster = PostgresCluster()
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    server = RedisServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database with the current schema (SQLite: not created yet)."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/quietswap.db"
+    return await request.getfixturevalue("postgres").migrated()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database without any table."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/empty.db"
+    return await request.getfixturevalue("postgres").empty()
+
+
+@pytest.fixture
+async def storage(url: str, clock: HandClock) -> AsyncIterator[Storage]:
+    storage = await open_storage(url, clock=clock)
+    yield storage
+    await storage.close()
+
+
+@pytest.fixture
+async def empty_database(empty_url: str) -> AsyncIterator[Database]:
+    database = await open_database(empty_url)
+    yield database
+    await database.close()

@@ -1,0 +1,256 @@
+"""Orders on both databases."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from quietswap.domain.order import (
+    Failure,
+    FailureCode,
+    Inclusion,
+    Order,
+    OrderKind,
+    Status,
+)
+from quietswap.ports.stores import DuplicateTransaction
+from quietswap.storage.open import Storage
+from tests.storage.examples import OTHER_WALLET, T0, WALLET, an_event, an_order
+
+
+async def _stored(storage: Storage, order: Order) -> Order:
+    await storage.orders.add(order, an_event(order))
+    return order
+
+
+def _bare(order: Order) -> Order:
+    """The order as a page shows it."""
+    return replace(order, raw=None)
+
+
+async def test_an_order_comes_back_exactly(storage: Storage) -> None:
+    order = await _stored(storage, an_order(nonce=2**64 - 2))
+    assert await storage.orders.find(order.order_id) == order
+    assert await storage.orders.by_hash(order.tx_hash) == order
+    assert await storage.orders.get("key-1", order.order_id) == order
+
+
+async def test_an_order_that_was_decided_comes_back_exactly(storage: Storage) -> None:
+    order = await _stored(storage, an_order())
+    decided = replace(
+        order,
+        status=Status.FAILED,
+        submitted_at_ms=T0 + 5,
+        submitted_head=10,
+        sent_head=11,
+        attempts=3,
+        buy_amount=1,
+        tier=4,
+        inclusion=Inclusion(12, "0xb1", 36_068, 2**200, T0 + 9, succeeded=False),
+        failure=Failure(FailureCode.REVERTED, "it reverted"),
+        watched=False,
+    )
+    assert await storage.orders.update(decided, None)
+    assert await storage.orders.find(order.order_id) == replace(decided, version=1)
+
+
+async def test_what_an_order_is_cannot_be_rewritten(storage: Storage) -> None:
+    order = await _stored(storage, an_order())
+    assert await storage.orders.update(replace(order, raw=None, sell_amount=1, attempts=1), None)
+    assert await storage.orders.find(order.order_id) == replace(order, attempts=1, version=1)
+
+
+async def test_unknown_orders_are_none(storage: Storage) -> None:
+    assert await storage.orders.find("nothing") is None
+    assert await storage.orders.by_hash("0x00") is None
+    assert not await storage.orders.update(an_order(), None)
+    assert await storage.orders.events("nothing") == []
+
+
+async def test_an_order_is_seen_by_its_key_alone(storage: Storage) -> None:
+    order = await _stored(storage, an_order())
+    assert await storage.orders.get("key-2", order.order_id) is None
+    assert await storage.orders.page("key-2", WALLET, None, 10, 0) == ([], 0)
+
+
+async def test_a_wrap_is_no_swap_order(storage: Storage) -> None:
+    wrap = await _stored(storage, an_order(kind=OrderKind.WRAP))
+    assert await storage.orders.get("key-1", wrap.order_id) is None
+    assert await storage.orders.page("key-1", WALLET, None, 10, 0) == ([], 0)
+    assert await storage.orders.find(wrap.order_id) == wrap
+    assert await storage.orders.live_nonces(WALLET) == [wrap.nonce]
+
+
+async def test_the_same_transaction_is_one_order_under_50_parallel_adds(storage: Storage) -> None:
+    rivals = [an_order(tx_hash="0xsame") for _ in range(50)]
+    results = await asyncio.gather(
+        *(storage.orders.add(order, an_event(order)) for order in rivals), return_exceptions=True
+    )
+    assert results.count(None) == 1
+    winner = rivals[results.index(None)]
+    losses = [result for result in results if result is not None]
+    assert all(isinstance(loss, DuplicateTransaction) for loss in losses)
+    assert {loss.order for loss in losses if isinstance(loss, DuplicateTransaction)} == {winner}
+    assert await storage.orders.page("key-1", WALLET, None, 10, 0) == ([_bare(winner)], 1)
+    assert [len(await storage.orders.events(order.order_id)) for order in rivals].count(1) == 1
+
+
+async def test_a_duplicate_leaves_the_other_adds_of_its_moment_alone(storage: Storage) -> None:
+    first = await _stored(storage, an_order())
+    others = [an_order() for _ in range(20)]
+    again = an_order(tx_hash=first.tx_hash)
+    results = await asyncio.gather(
+        *(storage.orders.add(order, an_event(order)) for order in [*others, again]),
+        return_exceptions=True,
+    )
+    assert results[:-1] == [None] * 20
+    assert isinstance(results[-1], DuplicateTransaction)
+    assert (await storage.orders.page("key-1", WALLET, None, 1, 0))[1] == 21
+
+
+async def test_one_of_many_parallel_updates_of_a_version_wins(storage: Storage) -> None:
+    order = await _stored(storage, an_order())
+    moved = replace(order, status=Status.SUBMITTED)
+    results = await asyncio.gather(
+        *(storage.orders.update(replace(moved, attempts=n), None) for n in range(20))
+    )
+    assert results.count(True) == 1
+    stored = await storage.orders.find(order.order_id)
+    assert stored == replace(moved, attempts=results.index(True), version=1)
+    assert (await storage.orders.page("key-1", WALLET, Status.PENDING, 5, 0))[1] == 0
+    assert (await storage.orders.page("key-1", WALLET, Status.SUBMITTED, 5, 0))[1] == 1
+
+
+async def test_crossing_updates_do_not_deadlock(storage: Storage) -> None:
+    there = [await _stored(storage, an_order()) for _ in range(20)]
+    back = [await _stored(storage, an_order(status=Status.SUBMITTED)) for _ in range(20)]
+    moves = [replace(order, status=Status.SUBMITTED) for order in there]
+    moves += [replace(order, status=Status.PENDING) for order in back]
+    assert all(await asyncio.gather(*(storage.orders.update(order, None) for order in moves)))
+    for status in (Status.PENDING, Status.SUBMITTED):
+        assert (await storage.orders.page("key-1", WALLET, status, 5, 0))[1] == 20
+
+
+async def test_the_diary_is_told_in_order(storage: Storage) -> None:
+    order = await _stored(storage, an_order())
+    events = [an_event(order)]
+    for status in (Status.SUBMITTED, Status.MINING, Status.CONFIRMED):
+        order = replace(order, status=status)
+        # The same moment on purpose: the order of writing decides, not the clock.
+        events.append(an_event(order, f"seen {status}"))
+        assert await storage.orders.update(order, events[-1])
+        order = replace(order, version=order.version + 1)
+    assert await storage.orders.events(order.order_id) == events
+
+
+async def test_a_lost_update_leaves_no_event(storage: Storage) -> None:
+    order = await _stored(storage, an_order())
+    assert await storage.orders.update(order, an_event(order, "first"))
+    assert not await storage.orders.update(order, an_event(order, "late"))
+    assert [e.sighting for e in await storage.orders.events(order.order_id)] == ["created", "first"]
+
+
+async def test_pages_are_newest_first_and_ties_fall_by_id(storage: Storage) -> None:
+    orders = [an_order(created_at_ms=T0 + n // 3) for n in range(20)]
+    for order in orders:
+        await _stored(storage, order)
+    await _stored(storage, an_order(wallet=OTHER_WALLET))
+    expected = [_bare(o) for o in reversed(orders)]
+    seen: list[Order] = []
+    for offset in range(0, 24, 6):
+        page, total = await storage.orders.page("key-1", WALLET, None, 6, offset)
+        assert total == 20
+        seen += page
+    assert seen == expected
+
+
+@pytest.mark.parametrize("status", list(Status))
+async def test_a_page_of_one_status(storage: Storage, status: Status) -> None:
+    orders = [an_order(status=each) for each in Status for _ in range(2)]
+    for order in orders:
+        await _stored(storage, order)
+    page, total = await storage.orders.page("key-1", WALLET, status, 10, 0)
+    assert page == [_bare(o) for o in reversed(orders) if o.status is status]
+    assert total == 2
+    assert await storage.orders.page("key-1", WALLET, status, 10, 2) == ([], 2)
+
+
+async def test_pages_hold_still_under_a_reader_who_minds_the_total(storage: Storage) -> None:
+    """New orders push a page down by as much as the total grows: no row twice, none lost."""
+    old = [await _stored(storage, an_order()) for _ in range(40)]
+    seen: list[str] = []
+    _, first_total = await storage.orders.page("key-1", WALLET, None, 1, 0)
+
+    async def insert() -> None:
+        for _ in range(40):
+            await _stored(storage, an_order())
+
+    async def read() -> None:
+        grown = 0
+        while len(seen) < len(old):
+            page, total = await storage.orders.page("key-1", WALLET, None, 5, len(seen) + grown)
+            skip = total - first_total - grown
+            grown += skip
+            seen.extend(order.order_id for order in page[skip:])
+            await asyncio.sleep(0)
+
+    await asyncio.gather(insert(), read())
+    assert seen == [order.order_id for order in reversed(old)]
+
+
+async def test_every_page_agrees_with_its_total(storage: Storage) -> None:
+    """Rows and total are of one snapshot, whatever is written meanwhile."""
+
+    async def insert() -> None:
+        for _ in range(60):
+            await _stored(storage, an_order())
+
+    async def read() -> None:
+        while True:
+            page, total = await storage.orders.page("key-1", WALLET, None, 200, 0)
+            assert len(page) == total
+            if total == 60:
+                return
+            await asyncio.sleep(0)
+
+    await asyncio.gather(insert(), read())
+
+
+async def test_live_nonces_are_those_of_open_orders(storage: Storage) -> None:
+    for nonce, status in ((10, Status.MINING), (9, Status.SUBMITTED), (2**63, Status.PENDING)):
+        await _stored(storage, an_order(nonce=nonce, status=status))
+    await _stored(storage, an_order(nonce=1, status=Status.CONFIRMED))
+    await _stored(storage, an_order(nonce=2, wallet=OTHER_WALLET))
+    await _stored(storage, an_order(nonce=11, key_id="key-2"))
+    assert await storage.orders.live_nonces(WALLET) == [9, 10, 11, 2**63]
+
+
+async def test_watched_orders_come_with_their_bytes(storage: Storage) -> None:
+    kept = await _stored(storage, an_order())
+    decided = await _stored(storage, an_order(status=Status.CANCELLED, kind=OrderKind.WRAP))
+    over = await _stored(storage, an_order())
+    await storage.orders.update(replace(over, status=Status.CONFIRMED, watched=False), None)
+    assert await storage.orders.watched() == [kept, decided]
+
+
+async def test_bytes_are_dropped_some_time_after_the_end(storage: Storage) -> None:
+    orders = [await _stored(storage, an_order()) for _ in range(5)]
+    for n, order in enumerate(orders[:4]):
+        final = replace(order, status=Status.CONFIRMED, watched=False)
+        assert await storage.orders.update(final, an_event(final, at_ms=T0 + n))
+    assert await storage.orders.drop_raw(T0 + 3, limit=2) == 2
+    assert await storage.orders.drop_raw(T0 + 3, limit=2) == 1
+    assert await storage.orders.drop_raw(T0 + 3, limit=2) == 0
+    kept = [await storage.orders.find(order.order_id) for order in orders]
+    assert [order is not None and order.raw is not None for order in kept] == [False] * 3 + [
+        True
+    ] * 2
+
+
+async def test_the_hour_of_the_end_is_the_first_one(storage: Storage) -> None:
+    order = await _stored(storage, an_order())
+    final = replace(order, status=Status.CONFIRMED, watched=False)
+    assert await storage.orders.update(final, an_event(final, at_ms=T0 + 1))
+    again = replace(final, version=1)
+    assert await storage.orders.update(again, an_event(again, at_ms=T0 + 1000))
+    assert await storage.orders.drop_raw(T0 + 2, limit=10) == 1
