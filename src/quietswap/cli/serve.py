@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from quietswap.cli.settings_option import read_settings, settings_option
-from quietswap.settings import Server, Settings
+from quietswap.settings.schema import Server, Settings
 
 
 @click.command()

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import click
 
-from quietswap import settings as settings_file
-from quietswap.settings import Settings
+from quietswap.settings.load import BadSettings, load
+from quietswap.settings.schema import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,6 +23,6 @@ settings_option: Callable[[F], F] = click.option(
 def read_settings(path: Path | None) -> Settings:
     """Return the settings, or end the command with one line per fault and exit code 2."""
     try:
-        return settings_file.load(path)
-    except settings_file.BadSettings as error:
+        return load(path)
+    except BadSettings as error:
         raise click.UsageError(f"the settings cannot be used: {error}") from error
