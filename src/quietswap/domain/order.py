@@ -196,8 +196,18 @@ class Order:
 
     @property
     def may_be_reposted(self) -> bool:
-        """Whether the same bytes may be sent once more: no block decided, none of it is alive."""
-        return self.failure is not None and self.failure.code in WITHOUT_BLOCK
+        """Whether the same bytes may be posted once more: dead without a block, and kept."""
+        return self.watched and self.failure is not None and self.failure.code in WITHOUT_BLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One step to take: what was seen, in words the evidence for it, and what it must bring."""
+
+    sighting: Sighting
+    evidence: str
+    failure: Failure | None = None
+    inclusion: Inclusion | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,12 @@ class OrderStore(Protocol):
     async def watched(self) -> Sequence[Order]:
         """Return every order the tracker still follows."""
 
+    async def arrivals(self) -> Sequence[tuple[str, int]]:
+        """Return (order id, version) of every watched order that is pending, submitted or failed.
+
+        These are all the states the API writes: what the tracker does not know yet is among them.
+        """
+
     async def live_nonces(self, wallet: Address) -> Sequence[int]:
         """Return nonces of this wallet's non-terminal orders, ascending."""
 

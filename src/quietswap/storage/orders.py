@@ -156,6 +156,17 @@ class DatabaseOrders:
         )
         return [order_from(row) for row in rows]
 
+    async def arrivals(self) -> Sequence[tuple[str, int]]:
+        """Return (order id, version) of every watched order that is pending, submitted or failed.
+
+        An index holds exactly these, so the cost does not depend on the other orders.
+        """
+        rows = await self._database.fetch(
+            "SELECT order_id, version FROM orders "
+            "WHERE watched = 1 AND status IN ('pending', 'submitted', 'failed')"
+        )
+        return [(row[0], row[1]) for row in rows]
+
     async def live_nonces(self, wallet: Address) -> Sequence[int]:
         """Return nonces of this wallet's non-terminal orders, ascending."""
         rows = await self._database.fetch(
