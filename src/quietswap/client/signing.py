@@ -1,0 +1,65 @@
+"""Signing: any eth_account account, or a function that signs elsewhere."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from quietswap.client.resources import TransactionParams
+
+Transaction = dict[str, Any]
+"""The spelling eth_account knows: to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas, nonce,
+chainId, type; amounts as int in wei."""
+
+
+class Account(Protocol):
+    """What is used of an eth_account account."""
+
+    @property
+    def address(self) -> Any:
+        """The wallet, EIP-55 checksummed."""
+
+    def sign_transaction(self, transaction_dict: Any, /) -> Any:
+        """Return an object whose `raw_transaction` holds the signed bytes."""
+
+
+SignFunction = Callable[[Transaction], bytes | str]
+"""Takes the transaction, returns the signed one as bytes or hex."""
+
+Signer = Account | SignFunction
+
+
+def to_sign(params: TransactionParams, nonce: int | None = None) -> Transaction:
+    """Return the parameters as a transaction to sign; `nonce` where the quote leaves it open."""
+    chosen = params.nonce if params.nonce is not None else nonce
+    if chosen is None:
+        raise ValueError("this quote leaves the nonce to the client: give one")
+    return {
+        "to": params.to,
+        "data": params.data,
+        "value": int(params.value),
+        "gas": int(params.gas_limit),
+        "maxFeePerGas": int(params.max_fee_per_gas),
+        "maxPriorityFeePerGas": int(params.max_priority_fee_per_gas),
+        "nonce": chosen,
+        "chainId": params.chain_id,
+        "type": params.type,
+    }
+
+
+def sign(transaction: Transaction, signer: Signer) -> str:
+    """Return the signed transaction as 0x-prefixed hex."""
+    if callable(signer):
+        raw = signer(transaction)
+    else:
+        raw = signer.sign_transaction(transaction).raw_transaction
+    if isinstance(raw, str):
+        return raw if raw.startswith("0x") else "0x" + raw
+    return "0x" + bytes(raw).hex()
+
+
+def wallet_of(signer: Signer, wallet: str | None) -> str:
+    """Return the wallet a signer signs for: the one given, or the account's own."""
+    if wallet is not None:
+        return wallet
+    if callable(signer):
+        raise ValueError("a signing function does not say its wallet: give `wallet`")
+    return str(signer.address)

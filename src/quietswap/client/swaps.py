@@ -1,0 +1,226 @@
+"""The swap flow: quote, check, approve, sign, submit, follow, count what came."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from quietswap.client import calls, chain
+from quietswap.client.approvals import MAINNET, Approval, Approved, ensure_allowance
+from quietswap.client.errors import ClientError, Declined, UnsafeQuote
+from quietswap.client.flow import Flow, Pause, ask, now
+from quietswap.client.outages import SignatureReplay
+from quietswap.client.polling import SUGGESTED_S, Polling, follow
+from quietswap.client.resources import OrderStatus, Submission, SwapQuote
+from quietswap.client.signing import Signer, sign, to_sign
+
+ORDER_LIFE_S = 30 * 60
+DEFAULT_SLIPPAGE_BPS = 50
+_BPS = 10_000
+_MOST_ROUTERS = 5
+"""Approvals in one swap at most: each fresh quote may come from another source's router."""
+_SUBMISSIONS = 3
+_THREAT_SCORE = {"LOW": 20, "MEDIUM": 55, "HIGH": 90}
+
+Event = SwapQuote | Approved | Submission | OrderStatus
+Watch = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SwapRequest:
+    """What to swap. `sell_amount` in smallest units.
+
+    `at_least` (smallest units) and `accept` are conditions a quote must meet before it is signed.
+    """
+
+    sell_token: str
+    buy_token: str
+    sell_amount: int
+    wallet: str
+    slippage_bps: int = DEFAULT_SLIPPAGE_BPS
+    approval: Approval = "exact"
+    at_least: int | None = None
+    accept: Callable[[SwapQuote], bool] | None = None
+
+    def call(self) -> calls.Call[SwapQuote]:
+        """Return the call for a quote."""
+        return calls.quote(
+            sell_token=self.sell_token,
+            buy_token=self.buy_token,
+            sell_amount=self.sell_amount,
+            wallet=self.wallet,
+            slippage_bps=self.slippage_bps,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SwapResult:
+    """How a swap ended.
+
+    `received` is what the wallet gained of the buy token according to the chain, in smallest
+    units; None when the swap did not happen or no node was at hand to ask.
+    """
+
+    quote: SwapQuote
+    approvals: tuple[Approved, ...]
+    status: OrderStatus
+    received: int | None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the chain confirmed the swap."""
+        return self.status.status == "confirmed"
+
+
+def check_quote(quote: SwapQuote, request: SwapRequest) -> None:
+    """Refuse a quote that is not what was asked for. Raises UnsafeQuote."""
+    params, route = quote.mev_protection.transaction_params, quote.dex_route
+    floor = quote.buy_amount * (_BPS - request.slippage_bps - 1) // _BPS
+    faults = {
+        "another sell token": quote.sell_token.lower() != request.sell_token.lower(),
+        "another buy token": quote.buy_token.lower() != request.buy_token.lower(),
+        "another amount": quote.sell_amount != request.sell_amount,
+        "a minimum below the slippage": quote.min_buy_amount < max(floor, 1),
+        "a target that is not the router": params.to.lower() != route.target.lower(),
+        "other calldata than the route's": params.data.lower() != route.data.lower(),
+        "ETH to be sent along": params.value != 0,
+        "a priority fee": params.max_priority_fee_per_gas != 0,
+        "another chain or type": (params.chain_id, params.type) != (MAINNET, 2),
+        "no nonce": params.nonce is None,
+    }
+    found = [name for name, is_so in faults.items() if is_so]
+    if found:
+        raise UnsafeQuote(f"the quote has {', '.join(found)}: not signed")
+
+
+def order_params(quote: SwapQuote, request: SwapRequest, unix_ms: int) -> dict[str, Any]:
+    """Return the `orderParams` of a quote."""
+    analysis = quote.mev_analysis
+    return {
+        "fromToken": quote.sell_token,
+        "toToken": quote.buy_token,
+        "amount": str(int(quote.sell_amount)),
+        "minReturnAmount": str(int(quote.min_buy_amount)),
+        "userAddress": request.wallet,
+        "chainId": MAINNET,
+        "deadline": unix_ms // 1000 + ORDER_LIFE_S,
+        "slippageBps": request.slippage_bps,
+        "selectedTier": quote.mev_protection.provider_metadata.get("tier", 2),
+        "threatAnalysis": {
+            "threatScore": _THREAT_SCORE.get(analysis.threat_level, 50),
+            "threatLevel": analysis.threat_level,
+            "confidence": 1 if quote.is_verified else 0.5,
+            "riskFactors": [],
+            "estimatedSavings": {
+                "estimatedProtection": {
+                    "amount": analysis.estimated_protection_usd,
+                    "currency": "USD",
+                }
+            },
+            "timestamp": unix_ms,
+        },
+        "transactionValueUsd": quote.scoring.net_value_usd,
+        "dexRoute": {
+            "source": quote.source,
+            "target": quote.dex_route.target,
+            "data": quote.dex_route.data,
+            "estimatedGas": quote.estimated_gas,
+        },
+    }
+
+
+def order_call(
+    quote: SwapQuote, request: SwapRequest, signed: str, unix_ms: int
+) -> calls.Call[Submission]:
+    """Return the call that submits a signed quote."""
+    return calls.submit_order(
+        order_params=order_params(quote, request, unix_ms),
+        signed_transaction=signed,
+        provider_metadata=quote.mev_protection.provider_metadata,
+    )
+
+
+def fresh_quote(request: SwapRequest, watch: Watch) -> Flow[SwapQuote]:
+    """Ask for a quote that is safe and acceptable. Raises UnsafeQuote or Declined."""
+    quote = yield from ask(request.call())
+    check_quote(quote, request)
+    watch(quote)
+    if request.at_least is not None and quote.min_buy_amount < request.at_least:
+        raise Declined(f"the minimum {quote.min_buy_amount} is below {request.at_least}")
+    if request.accept is not None and not request.accept(quote):
+        raise Declined("the quote was not accepted")
+    return quote
+
+
+def approved_quote(
+    request: SwapRequest, signer: Signer, polling: Polling, watch: Watch
+) -> Flow[tuple[SwapQuote, tuple[Approved, ...]]]:
+    """Return a quote whose router may move the sell amount.
+
+    An approval takes time and a nonce, so a fresh quote follows each; it may choose another router.
+    """
+    approvals: list[Approved] = []
+    for _ in range(_MOST_ROUTERS):
+        quote = yield from fresh_quote(request, watch)
+        if request.approval == "never":
+            return quote, ()
+        sent = yield from ensure_allowance(
+            token=quote.sell_token,
+            router=quote.dex_route.target,
+            amount=quote.sell_amount,
+            wallet=request.wallet,
+            signer=signer,
+            approval=request.approval,
+            polling=polling,
+        )
+        if not sent:
+            return quote, tuple(approvals)
+        approvals.extend(sent)
+        for each in sent:
+            watch(each)
+    raise Declined("each fresh quote chose a router that was not approved yet")
+
+
+def submit(
+    quote: SwapQuote, request: SwapRequest, signed: str, polling: Polling, watch: Watch
+) -> Flow[tuple[str, float]]:
+    """Submit the signed quote; return the order's id and the seconds between polls.
+
+    When no answer comes, the same bytes are posted again: they can only ever be one order, and
+    SIGNATURE_REPLAY then says which.
+    """
+    call = order_call(quote, request, signed, (yield from now()).unix_ms)
+    for attempt in range(1, _SUBMISSIONS + 1):
+        try:
+            answer = yield from ask(call)
+        except SignatureReplay as replay:
+            if attempt == 1 or replay.details is None:
+                raise
+            return replay.details.order_id, SUGGESTED_S
+        except ClientError as error:
+            if not error.is_transient or attempt == _SUBMISSIONS:
+                raise
+            yield Pause(polling.backoff(attempt, error))
+        else:
+            watch(answer)
+            return answer.order.order_id, answer.tracking.polling_interval
+    raise AssertionError("the last attempt returns or raises")
+
+
+def swap(
+    request: SwapRequest, signer: Signer, polling: Polling, watch: Watch, *, has_node: bool
+) -> Flow[SwapResult]:
+    """Run the whole flow. A reverted or cancelled order is a result, not an exception."""
+    quote, approvals = yield from approved_quote(request, signer, polling, watch)
+    signed = sign(to_sign(quote.mev_protection.transaction_params), signer)
+    order_id, interval = yield from submit(quote, request, signed, polling, watch)
+    status = yield from follow(order_id, polling, watch, interval)
+    received = (yield from received_by(status, request)) if has_node else None
+    return SwapResult(quote, approvals, status, received)
+
+
+def received_by(status: OrderStatus, request: SwapRequest) -> Flow[int | None]:
+    """Return what the wallet gained of the buy token; None unless confirmed and found."""
+    if status.status != "confirmed" or status.tx_hash is None:
+        return None
+    receipt = yield from ask(chain.receipt(status.tx_hash))
+    return chain.received(receipt, request.buy_token, request.wallet) if receipt else None

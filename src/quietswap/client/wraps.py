@@ -1,0 +1,104 @@
+"""The wrap flow: quote, check, set the nonce, sign, submit, wait for the receipt."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation, localcontext
+
+from quietswap.client import calls, chain
+from quietswap.client.approvals import MAINNET
+from quietswap.client.errors import UnsafeQuote
+from quietswap.client.flow import Flow, ask
+from quietswap.client.polling import Polling, mined, persist
+from quietswap.client.signing import Signer, sign, to_sign
+from quietswap.client.wrap_resources import WrapOperation, WrapOrder, WrapQuote
+
+WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
+"""Canonical WETH9 on Ethereum mainnet."""
+_DEPOSIT, _WITHDRAW = "0xd0e30db0", "0x2e1a7d4d"
+
+Event = WrapQuote | WrapOrder | chain.Receipt
+Watch = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WrapRequest:
+    """`amount` in ETH; `nonce` None asks the caller's node."""
+
+    operation: WrapOperation
+    amount: str
+    wallet: str
+    nonce: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrapResult:
+    """`receipt` is None when there was no node to wait at."""
+
+    quote: WrapQuote
+    order: WrapOrder
+    receipt: chain.Receipt | None
+
+
+def to_wei(amount: str) -> int:
+    """Return a decimal ETH amount in wei. Raises ValueError."""
+    with localcontext(prec=100):
+        try:
+            wei = Decimal(amount).scaleb(18)
+        except InvalidOperation as error:
+            raise ValueError(f"{amount!r} is not an amount of ETH") from error
+        if not wei.is_finite() or wei <= 0 or wei != wei.to_integral_value():
+            raise ValueError(f"{amount!r} is not a positive amount with at most 18 decimals")
+        return int(wei)
+
+
+def check_quote(quote: WrapQuote, request: WrapRequest) -> None:
+    """Refuse a quote that does anything but the conversion. Raises UnsafeQuote."""
+    params, wei = quote.mev_protection.transaction_params, to_wei(request.amount)
+    is_wrap = request.operation == "wrap"
+    data = _DEPOSIT if is_wrap else _WITHDRAW + f"{wei:064x}"
+    faults = {
+        "another operation": quote.operation != request.operation,
+        "another amount": quote.amount_wei != wei,
+        "another contract than WETH": params.to.lower() != WETH.lower(),
+        "another call": params.data.lower() != data,
+        "another value": params.value != (wei if is_wrap else 0),
+        "a priority fee": params.max_priority_fee_per_gas != 0,
+        "another chain or type": (params.chain_id, params.type) != (MAINNET, 2),
+    }
+    found = [name for name, is_so in faults.items() if is_so]
+    if found:
+        raise UnsafeQuote(f"the quote has {', '.join(found)}: not signed")
+
+
+def order_call(quote: WrapQuote, signed: str) -> calls.Call[WrapOrder]:
+    """Return the call that submits a signed quote; repeating it is harmless."""
+    return calls.submit_wrap_order(
+        operation=quote.operation,
+        signed_transaction=signed,
+        provider_metadata=quote.mev_protection.provider_metadata,
+        quote_id=quote.quote_id,
+        amount=quote.amount,
+    )
+
+
+def convert(
+    request: WrapRequest, signer: Signer, polling: Polling, watch: Watch, *, has_node: bool
+) -> Flow[WrapResult]:
+    """Run the whole flow. Raises TransactionFailed, Replaced or StillOpen while waiting."""
+    quote = yield from ask(calls.wrap_quote(request.operation, request.amount, request.wallet))
+    check_quote(quote, request)
+    watch(quote)
+    nonce = request.nonce
+    if nonce is None:
+        nonce = yield from ask(chain.nonce(request.wallet))
+    params = quote.mev_protection.transaction_params
+    signed = sign(to_sign(params, nonce), signer)
+    order = yield from persist(order_call(quote, signed), polling)
+    watch(order)
+    if not has_node:
+        return WrapResult(quote, order, None)
+    receipt = yield from mined(
+        f"the {request.operation}", order.tx_hash, request.wallet, nonce, polling
+    )
+    watch(receipt)
+    return WrapResult(quote, order, receipt)

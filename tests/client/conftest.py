@@ -1,0 +1,83 @@
+"""The outside world of the client, and the client in both manners."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from quietswap.client import AsyncQuietswapClient, QuietswapClient
+from tests.client.fake_chain import FakeChain
+from tests.client.fake_outside import FakeService, Outside
+
+Do = Callable[..., Any]
+
+
+class Time:
+    """Counts the pauses instead of waiting."""
+
+    def __init__(self) -> None:
+        self.pauses: list[float] = []
+
+    def monotonic(self) -> float:
+        return 1000.0 + sum(self.pauses)
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+
+    async def sleep_async(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def service() -> FakeService:
+    return FakeService()
+
+
+@pytest.fixture
+def node() -> FakeChain:
+    return FakeChain()
+
+
+@pytest.fixture
+def outside(service: FakeService, node: FakeChain) -> Iterator[Outside]:
+    server = Outside(service, node)
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def client(outside: Outside, time: Time) -> Iterator[QuietswapClient]:
+    with QuietswapClient(
+        outside.url,
+        "qs_right",
+        rpc_url=outside.rpc_url,
+        sleep=time.sleep,
+        monotonic=time.monotonic,
+    ) as client:
+        yield client
+
+
+@pytest.fixture(params=["blocking", "asynchronous"])
+def do(request: pytest.FixtureRequest, outside: Outside, time: Time) -> Do:
+    """Call a method by name on a fresh client of either manner, without a node."""
+
+    def blocking(method: str, *args: Any, **kwargs: Any) -> Any:
+        with QuietswapClient(outside.url, "qs_right", sleep=time.sleep) as client:
+            return getattr(client, method)(*args, **kwargs)
+
+    def asynchronous(method: str, *args: Any, **kwargs: Any) -> Any:
+        async def work() -> Any:
+            async with AsyncQuietswapClient(
+                outside.url, "qs_right", sleep=time.sleep_async
+            ) as client:
+                return await getattr(client, method)(*args, **kwargs)
+
+        return asyncio.run(work())
+
+    return blocking if request.param == "blocking" else asynchronous

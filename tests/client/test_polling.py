@@ -1,0 +1,96 @@
+"""Following an order: the recommended interval, backoff on errors, and an end to patience."""
+
+import pytest
+
+from quietswap.api import present_orders
+from quietswap.client import Polling, QuietswapClient, StillOpen, Unreachable
+from quietswap.client.outages import ServiceUnavailable
+from quietswap.client.refusals import OrderNotFound
+from quietswap.domain import errors, refusals
+from quietswap.domain.order import Status
+from tests.client.conftest import Time
+from tests.client.fake_outside import FakeService, Reply, ok, placed, refused
+
+AWAY = refused(refusals.ServiceUnavailable("the database does not answer"))
+
+
+def at(status: Status) -> Reply:
+    return ok(present_orders.order_status(placed(status)))
+
+
+def test_polls_every_ten_seconds_until_terminal(
+    client: QuietswapClient, service: FakeService, time: Time
+) -> None:
+    service.next("status", *map(at, [Status.PENDING, Status.SUBMITTED, Status.MINING]))
+    seen: list[str] = []
+    record = client.follow("ord_1", lambda record: seen.append(record.status))
+    assert record.status == "confirmed"
+    assert seen == ["pending", "submitted", "mining", "confirmed"]
+    assert time.pauses == [10, 10, 10]
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.CANCELLED])
+def test_stops_at_any_terminal_state(
+    client: QuietswapClient, service: FakeService, time: Time, status: Status
+) -> None:
+    service.next("status", at(status))
+    assert client.follow("ord_1").status == status.value
+    assert time.pauses == []
+
+
+def test_errors_back_off_and_a_success_starts_over(
+    client: QuietswapClient, service: FakeService, time: Time
+) -> None:
+    service.next("status", AWAY, Reply(b"", 502), Reply(None), AWAY, at(Status.MINING), AWAY)
+    client.follow("ord_1")
+    assert time.pauses == [1, 2, 4, 8, 10, 1]
+
+
+def test_backoff_has_a_ceiling_and_obeys_retry_after(
+    client: QuietswapClient, service: FakeService, time: Time
+) -> None:
+    limited = refused(refusals.RateLimitExceeded(retry_after=45, limit=300, window=60))
+    service.next("status", *[AWAY] * 6, limited)
+    client.follow("ord_1")
+    assert time.pauses == [1, 2, 4, 8, 16, 30, 45]
+
+
+def test_patience_ends_after_five_minutes(
+    client: QuietswapClient, service: FakeService, time: Time
+) -> None:
+    service.next("status", *[at(Status.MINING)] * 40)
+    with pytest.raises(StillOpen, match="ord_1 is still mining after 300 s"):
+        client.follow("ord_1")
+    assert sum(time.pauses) == 300
+
+
+def test_patience_that_ends_with_an_error_says_so(
+    client: QuietswapClient, service: FakeService
+) -> None:
+    service.next("status", *[AWAY] * 40)
+    with pytest.raises(ServiceUnavailable):
+        client.follow("ord_1")
+
+
+def test_what_waiting_cannot_mend_is_raised_at_once(
+    client: QuietswapClient, service: FakeService, time: Time
+) -> None:
+    service.next("status", refused(errors.OrderNotFound()))
+    with pytest.raises(OrderNotFound):
+        client.follow("ord_1")
+    assert time.pauses == []
+
+
+def test_an_interval_of_ones_own(client: QuietswapClient, service: FakeService, time: Time) -> None:
+    client.polling = Polling(interval_s=5, patience_s=11)
+    service.next("status", *[at(Status.SUBMITTED)] * 9)
+    with pytest.raises(StillOpen):
+        client.follow("ord_1")
+    assert time.pauses == [5, 5]
+
+
+def test_a_service_that_is_gone(time: Time) -> None:
+    gone = QuietswapClient("http://127.0.0.1:1", "k", sleep=time.sleep, monotonic=time.monotonic)
+    with gone, pytest.raises(Unreachable):
+        gone.follow("ord_1")
+    assert sum(time.pauses) < 300

@@ -1,0 +1,298 @@
+"""swap(): the whole flow, over a service and a node that read what is really sent."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import rlp
+from eth_account import Account
+from eth_account.typed_transactions import TypedTransaction
+from hexbytes import HexBytes
+
+from quietswap.api import present, present_orders
+from quietswap.client import (
+    WETH,
+    AsyncQuietswapClient,
+    Declined,
+    NodeRefused,
+    QuietswapClient,
+    SwapRequest,
+    TransactionFailed,
+    Unreachable,
+    UnsafeQuote,
+)
+from quietswap.client.outages import ProviderUnavailable, SignatureReplay
+from quietswap.client.signing import to_sign
+from quietswap.domain import refusals
+from quietswap.domain.order import Status
+from tests.api.inside import ROUTER, swap_quote
+from tests.client.conftest import Time
+from tests.client.fake_chain import ACCOUNT, FakeChain
+from tests.client.fake_outside import (
+    ETHER,
+    TX_HASH,
+    WALLET,
+    FakeService,
+    Outside,
+    Reply,
+    ok,
+    placed,
+    refused,
+)
+from tests.orders import USDC
+
+REQUEST = SwapRequest(WETH, USDC, ETHER, WALLET)
+OTHER_ROUTER = "0x1111111254EEB25477B68fb85Ed929f73A960582"
+
+
+def transfer(token: str, sender: str, to: str, amount: int) -> dict[str, Any]:
+    topic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+    ends = ["0x" + end[2:].lower().rjust(64, "0") for end in (sender, to)]
+    return {"address": token.lower(), "topics": [topic, *ends], "data": f"0x{amount:064x}"}
+
+
+@pytest.fixture
+def approved(node: FakeChain) -> FakeChain:
+    node.allowances[ROUTER.lower()] = ETHER
+    return node
+
+
+def signed_fields(service: FakeService) -> Any:
+    raw = service.bodies("order")[-1]["signedTransaction"]
+    assert Account.recover_transaction(raw) == WALLET
+    return TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
+
+
+def test_signs_exactly_what_the_quote_says(
+    client: QuietswapClient, service: FakeService, approved: FakeChain
+) -> None:
+    approved.logs = [transfer(USDC, ROUTER, WALLET, 3_000_000_000)]
+    approved.mine(TX_HASH)
+    result = client.swap(REQUEST, ACCOUNT)
+    assert result.succeeded
+    assert result.received == 3_000_000_000
+    assert (result.approvals, approved.sent) == ((), [])
+    signed, params = signed_fields(service), service.quote()["mevProtection"]["transactionParams"]
+    assert signed["nonce"] == params["nonce"] == 7
+    assert signed["maxPriorityFeePerGas"] == 0
+    assert signed["maxFeePerGas"] == int(params["maxFeePerGas"])
+    assert signed["gas"] == int(params["gasLimit"])
+    assert (signed["value"], signed["data"].hex()) == (0, params["data"][2:])
+
+
+def test_short_allowance_is_approved_exactly_and_quoted_again(
+    client: QuietswapClient, service: FakeService, node: FakeChain
+) -> None:
+    result = client.swap(REQUEST, ACCOUNT)
+    assert node.allowances == {ROUTER.lower(): ETHER}
+    assert [each.amount for each in result.approvals] == [ETHER]
+    assert [each.path[-5:] for each in service.asked][:2] == ["quote", "quote"]
+    (fields,) = node.sent
+    tip, cap, gas = (int.from_bytes(fields[i]) for i in (2, 3, 4))
+    assert (tip, cap, gas) == (10**9, 7 * 10**9, 60_000)
+
+
+def test_approve_max(client: QuietswapClient, node: FakeChain) -> None:
+    client.swap(replace(REQUEST, approval="max"), ACCOUNT)
+    assert node.allowances == {ROUTER.lower(): 2**256 - 1}
+
+
+def test_a_token_that_wants_a_reset_first(client: QuietswapClient, node: FakeChain) -> None:
+    node.resets_first = True
+    node.allowances[ROUTER.lower()] = 5
+    result = client.swap(REQUEST, ACCOUNT)
+    assert [each.amount for each in result.approvals] == [0, ETHER]
+    assert node.allowances == {ROUTER.lower(): ETHER}
+
+
+def test_an_ordinary_token_needs_no_reset(client: QuietswapClient, node: FakeChain) -> None:
+    node.allowances[ROUTER.lower()] = 5
+    assert [each.amount for each in client.swap(REQUEST, ACCOUNT).approvals] == [ETHER]
+
+
+def test_a_fresh_quote_may_need_another_router(
+    client: QuietswapClient, service: FakeService, node: FakeChain
+) -> None:
+    plain = swap_quote()
+    other = replace(
+        plain,
+        route=replace(plain.route, target=OTHER_ROUTER),
+        params=replace(plain.params, to=OTHER_ROUTER),
+    )
+    service.next("quote", ok(present.swap_quote(plain)), ok(present.swap_quote(other)))
+    node.allowances[ROUTER.lower()] = 0
+    client.swap(REQUEST, ACCOUNT)
+    assert node.allowances == {ROUTER.lower(): ETHER, OTHER_ROUTER.lower(): ETHER}
+
+
+def test_an_approval_that_reverts(
+    client: QuietswapClient, service: FakeService, node: FakeChain
+) -> None:
+    node.reverts = True
+    with pytest.raises(TransactionFailed, match="the approval was mined but reverted"):
+        client.swap(REQUEST, ACCOUNT)
+    assert service.bodies("order") == []
+
+
+def test_a_node_of_another_chain(client: QuietswapClient, node: FakeChain) -> None:
+    node.chain_id = 137
+    with pytest.raises(UnsafeQuote, match="another chain"):
+        client.swap(REQUEST, ACCOUNT)
+    assert node.sent == []
+
+
+def test_the_approval_waits_for_its_receipt(
+    client: QuietswapClient, node: FakeChain, time: Time
+) -> None:
+    node.holds = 1
+    client.swap(REQUEST, ACCOUNT)
+    assert time.pauses == [2]
+
+
+def change(path: str, value: Any) -> dict[str, Any]:
+    """Return the usual quote with one member changed."""
+    quote = present.swap_quote(swap_quote())
+    *parents, last = path.split(".")
+    inner = quote
+    for parent in parents:
+        inner = inner[parent]
+    inner[last] = value
+    return quote
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("sellToken", USDC),
+        ("buyToken", WETH),
+        ("sellAmount", str(ETHER + 1)),
+        ("minBuyAmount", "0"),
+        ("minBuyAmount", "2900000000"),
+        ("mevProtection.transactionParams.to", OTHER_ROUTER),
+        ("mevProtection.transactionParams.data", "0xdeadbeef"),
+        ("mevProtection.transactionParams.value", "1"),
+        ("mevProtection.transactionParams.maxPriorityFeePerGas", "1"),
+        ("mevProtection.transactionParams.chainId", 137),
+        ("mevProtection.transactionParams.type", 0),
+        ("mevProtection.transactionParams.nonce", None),
+    ],
+)
+def test_nothing_else_is_signed(
+    client: QuietswapClient, service: FakeService, approved: FakeChain, path: str, value: Any
+) -> None:
+    service.next("quote", ok(change(path, value)))
+
+    def never(_: object) -> str:
+        raise AssertionError("asked to sign")
+
+    with pytest.raises(UnsafeQuote):
+        client.swap(REQUEST, never)
+
+
+def test_the_callers_conditions(client: QuietswapClient, service: FakeService) -> None:
+    with pytest.raises(Declined):
+        client.swap(replace(REQUEST, at_least=2_985_000_001), ACCOUNT)
+    with pytest.raises(Declined):
+        client.swap(replace(REQUEST, accept=lambda quote: quote.source != "kyberswap"), ACCOUNT)
+    assert service.bodies("order") == []
+
+
+def test_a_signing_function(
+    client: QuietswapClient, service: FakeService, approved: FakeChain
+) -> None:
+    seen = []
+
+    def elsewhere(transaction: dict[str, Any]) -> bytes:
+        seen.append(transaction)
+        return bytes(ACCOUNT.sign_transaction(transaction).raw_transaction)
+
+    client.swap(REQUEST, elsewhere)
+    assert seen == [to_sign(client.quote(REQUEST).mev_protection.transaction_params)]
+    assert signed_fields(service)["nonce"] == 7
+
+
+def test_no_answer_to_the_order_is_asked_again(
+    client: QuietswapClient, service: FakeService, approved: FakeChain, time: Time
+) -> None:
+    replay = refused(refusals.SignatureReplay(order_id="ord_9"))
+    service.next("order", Reply(None), replay)
+    client.swap(REQUEST, ACCOUNT)
+    first, second = service.bodies("order")
+    assert first == second
+    assert service.asked[-1].path.endswith("/ord_9")
+    assert time.pauses == [1]
+
+
+def test_a_replay_that_is_not_ours_is_an_error(
+    client: QuietswapClient, service: FakeService, approved: FakeChain
+) -> None:
+    service.next("order", refused(refusals.SignatureReplay(order_id="ord_9")))
+    with pytest.raises(SignatureReplay):
+        client.swap(REQUEST, ACCOUNT)
+
+
+def test_a_relay_that_is_away_is_not_asked_again(
+    client: QuietswapClient, service: FakeService, approved: FakeChain
+) -> None:
+    service.next("order", refused(refusals.ProviderUnavailable("away")))
+    with pytest.raises(ProviderUnavailable):
+        client.swap(REQUEST, ACCOUNT)
+    assert len(service.bodies("order")) == 1
+
+
+def test_silence_three_times(
+    client: QuietswapClient, service: FakeService, approved: FakeChain
+) -> None:
+    service.next("order", *[Reply(None)] * 3)
+    with pytest.raises(Unreachable):
+        client.swap(REQUEST, ACCOUNT)
+    assert len(service.bodies("order")) == 3
+
+
+def test_a_failed_order_is_a_result(
+    client: QuietswapClient, service: FakeService, approved: FakeChain
+) -> None:
+    service.next("status", ok(present_orders.order_status(placed(Status.FAILED))))
+    result = client.swap(REQUEST, ACCOUNT)
+    assert (result.succeeded, result.status.status, result.received) == (False, "failed", None)
+
+
+def test_received_counts_both_directions(client: QuietswapClient, approved: FakeChain) -> None:
+    approved.logs = [
+        transfer(USDC, ROUTER, WALLET, 1_000),
+        transfer(USDC, WALLET, ROUTER, 1),
+        transfer(USDC, ROUTER, OTHER_ROUTER, 500),
+        transfer(WETH, ROUTER, WALLET, 70),
+        {"address": USDC, "topics": [], "data": "0x"},
+    ]
+    approved.mine(TX_HASH)
+    assert client.swap(REQUEST, ACCOUNT).received == 999
+
+
+def test_a_node_that_refuses(client: QuietswapClient, approved: FakeChain) -> None:
+    from quietswap.client import chain
+    from quietswap.client.chain import NodeCall
+
+    approved.resets_first = True
+    data = chain.approval_data(ROUTER, 1)
+    with pytest.raises(NodeRefused, match="execution reverted"):
+        client.node(chain.estimate_gas({"to": USDC, "data": data}))
+    with pytest.raises(NodeRefused):
+        client.node(NodeCall("eth_estimateGas", ({"to": USDC, "data": data},), int))
+
+
+def test_without_a_node_nothing_is_approved(outside: Outside, service: FakeService) -> None:
+    async def work() -> Any:
+        async with AsyncQuietswapClient(outside.url, "qs_right") as client:
+            return await client.swap(replace(REQUEST, approval="never"), ACCOUNT)
+
+    result = asyncio.run(work())
+    assert (result.succeeded, result.received) == (True, None)
+    assert rlp.decode(bytes.fromhex(service.bodies("order")[0]["signedTransaction"][4:]))[5]
+
+
+def test_the_flow_is_told_step_by_step(client: QuietswapClient, service: FakeService) -> None:
+    seen: list[str] = []
+    client.swap(REQUEST, ACCOUNT, lambda event: seen.append(type(event).__name__))
+    assert seen == ["SwapQuote", "Approved", "SwapQuote", "Submission", "OrderStatus"]
