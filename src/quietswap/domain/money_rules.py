@@ -1,0 +1,45 @@
+"""What must hold of a route before it is even simulated: the rules an attacker will try first."""
+
+from collections.abc import Collection
+
+from quietswap.domain import calldata
+from quietswap.domain.address import Address
+from quietswap.domain.route import Route, SwapRequest
+
+
+def check_route(route: Route, request: SwapRequest, pinned: Collection[Address]) -> str | None:
+    """Return which money rule the route breaks, in plain words, or None.
+
+    The wallet approves `target`, often without limit, so an address nobody pinned is the worst
+    answer a source can give. Where the router's layout is known its own minimum and recipient are
+    read from the calldata: what a source says beside it binds nobody.
+    """
+    if route.target not in pinned:
+        return f"{route.target} is not a pinned router of {route.source}"
+    if route.spender != route.target:
+        return f"the spender {route.spender} is not the router"
+    if route.value != 0:
+        return f"it asks for {route.value} wei with the transaction"
+    if route.buy_amount <= 0 or route.min_buy_amount <= 0:
+        return "it promises nothing"
+    if route.min_buy_amount > route.buy_amount:
+        return "its minimum is above its promise"
+    try:
+        terms = calldata.decode(route.data)
+    except calldata.HostileCalldata as error:
+        return f"its calldata is malformed: {error}"
+    return None if terms is None else _check_terms(terms, route, request)
+
+
+def _check_terms(terms: calldata.CalldataTerms, route: Route, request: SwapRequest) -> str | None:
+    if terms.min_buy_amount < route.min_buy_amount:
+        return f"its calldata enforces only {terms.min_buy_amount} of {route.min_buy_amount}"
+    if terms.recipient not in (None, request.wallet):
+        return f"its calldata pays {terms.recipient}, not the wallet"
+    if terms.sell_token not in (None, request.sell.address):
+        return "its calldata sells another token"
+    if terms.buy_token not in (None, request.buy.address):
+        return "its calldata buys another token"
+    if terms.sell_amount not in (None, request.sell_amount):
+        return "its calldata sells another amount"
+    return None
