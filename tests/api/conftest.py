@@ -1,9 +1,11 @@
 """The real application in front of a scripted inside."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import httpx
 import pytest
+import structlog
 
 from quietswap.api.app import EdgeOptions, build_app
 from quietswap.api.asgi import App
@@ -38,3 +40,10 @@ async def client(stranger: httpx.AsyncClient) -> httpx.AsyncClient:
     """A client whose key is right."""
     stranger.headers["X-API-Key"] = SECRET
     return stranger
+
+
+@pytest.fixture(autouse=True)
+def logged() -> Iterator[list[Any]]:
+    """What the service wrote to its log."""
+    with structlog.testing.capture_logs() as entries:
+        yield entries

@@ -176,7 +176,7 @@ class Inside:
         async def use_case(*question: Any) -> Any:
             self.asked.append(question)
             if self.fails is not None:
-                raise self.fails
+                raise self.fails.with_traceback(None)
             return answer(*question)
 
         return use_case

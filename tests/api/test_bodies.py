@@ -1,0 +1,237 @@
+"""Bodies that are not what they should be: malformed, incomplete, of the wrong types, too large."""
+
+import json
+import sys
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from quietswap.api.app import EdgeOptions, build_app
+from quietswap.api.body import Field, Kind
+from tests.api import requests
+from tests.api.inside import WALLET, HandClock, Inside
+from tests.api.requests import BODY_FIELDS
+from tests.api.test_envelope import refused
+
+JSON = {"Content-Type": "application/json"}
+POSTS = (requests.ORDERS, requests.WRAP_QUOTE, requests.WRAP_ORDER)
+GOOD = {
+    requests.ORDERS: requests.order_body,
+    requests.WRAP_QUOTE: requests.wrap_quote_body,
+    requests.WRAP_ORDER: requests.wrap_order_body,
+}
+WRONG: dict[Kind, tuple[Any, str]] = {
+    Kind.STRING: (5, "number"),
+    Kind.NUMBER: (True, "boolean"),
+    Kind.OBJECT: ([], "array"),
+    Kind.ARRAY: ("text", "string"),
+}
+
+
+def paths(fields: tuple[Field, ...], above: tuple[str, ...] = ()) -> Iterator[tuple[Field, Any]]:
+    for field in fields:
+        here = (*above, field.name)
+        yield field, here
+        yield from paths(field.inside, here)
+
+
+CASES = [(path, field, at) for path in POSTS for field, at in paths(BODY_FIELDS[path])]
+REQUIRED = [
+    (path, at) for path, field, at in CASES if field.required and "threatAnalysis" not in at[:-1]
+]
+TYPED = [(path, field, at) for path, field, at in CASES if not field.judged_later]
+
+
+def put(body: dict[str, Any], at: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """Return a copy of `body` with another value at a path."""
+    copy: dict[str, Any] = json.loads(json.dumps(body))
+    inner = copy
+    for name in at[:-1]:
+        inner = inner.setdefault(name, {})
+    inner[at[-1]] = value
+    return copy
+
+
+@pytest.mark.parametrize("path", POSTS)
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"", b" ", b"{", b'{"a":', b"null", b"[]", b'"text"', b"5", b"true", b"NaN", b"{}{}",
+        b"{'a':1}", b'{"a":NaN}', b'{"a":1e999}', b'{"a":"\xff"}', b'{"\xff":1}',
+        b'{"a":"\\ud800"}', b"\xef\xbb\xbf{}", b"\x00", b'{"a":' + b"9" * 10**6 + b"}",
+        b'{"a":' * 100_000, b"[" * 100_000, b'{"a":"\x00"}', "{}".encode("utf-16"),
+    ],
+    ids=lambda raw: repr(raw[:12]),
+)  # fmt: skip
+async def test_a_body_that_is_no_json_object_is_malformed(
+    client: httpx.AsyncClient, inside: Inside, path: str, raw: bytes
+) -> None:
+    body = refused(await client.post(path, content=raw, headers=JSON), 422, "VALIDATION_ERROR")
+    assert body["details"]["reason"] == "MALFORMED"
+    assert [fault["field"] for fault in body["details"]["fields"]] == ["$"]
+    assert inside.asked == []
+
+
+async def test_nesting_cannot_exhaust_the_stack_whatever_the_recursion_limit(
+    client: httpx.AsyncClient,
+) -> None:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(10**6)
+    try:
+        for opening in (b"[", b'{"a":', b'[{"a":'):
+            answer = await client.post(requests.ORDERS, content=opening * 50_000, headers=JSON)
+            refused(answer, 422, "VALIDATION_ERROR")
+    finally:
+        sys.setrecursionlimit(before)
+
+
+@pytest.mark.parametrize(("path", "at"), REQUIRED, ids=str)
+@pytest.mark.parametrize("absent", [True, False], ids=["absent", "null"])
+async def test_a_required_field_that_is_missing_is_named_by_its_path(
+    client: httpx.AsyncClient, path: str, at: tuple[str, ...], absent: bool
+) -> None:
+    body = put(GOOD[path](), at, None)
+    if absent:
+        inner = body
+        for name in at[:-1]:
+            inner = inner[name]
+        del inner[at[-1]]
+    answer = refused(await client.post(path, json=body), 400, "MISSING_PARAMETER")
+    assert answer["details"] == {"field": ".".join(at), "required": True}
+
+
+@pytest.mark.parametrize(("path", "field", "at"), TYPED, ids=lambda v: str(v)[:60])
+async def test_a_wrong_json_type_is_named_by_its_path(
+    client: httpx.AsyncClient, path: str, field: Field, at: tuple[str, ...]
+) -> None:
+    wrong, name = WRONG[field.kind]
+    answer = await client.post(path, json=put(GOOD[path](), at, wrong))
+    details = refused(answer, 422, "VALIDATION_ERROR")["details"]
+    assert details["reason"] == "MALFORMED"
+    assert details["fields"] == [
+        {"field": ".".join(at), "expected": field.kind.name.lower(), "provided": name}
+    ]
+
+
+async def test_every_fault_is_told_at_once(client: httpx.AsyncClient) -> None:
+    params = requests.order_body()["orderParams"] | {"amount": 5, "chainId": "1", "dexRoute": 7}
+    answer = await requests.ask(client, requests.ORDERS, orderParams=params, signedTransaction=[])
+    details = refused(answer, 422, "VALIDATION_ERROR")["details"]
+    assert [fault["field"] for fault in details["fields"]] == [
+        "orderParams.amount",
+        "orderParams.chainId",
+        "orderParams.dexRoute",
+        "signedTransaction",
+    ]
+
+
+async def test_what_is_missing_is_told_before_what_is_wrong(client: httpx.AsyncClient) -> None:
+    answer = await client.post(requests.ORDERS, json={"orderParams": 5, "signedTransaction": 5})
+    body = refused(answer, 400, "MISSING_PARAMETER")
+    assert body["details"]["field"] == "providerMetadata"
+
+
+@pytest.mark.parametrize("path", POSTS)
+async def test_members_nobody_asked_for_are_tolerated(client: httpx.AsyncClient, path: str) -> None:
+    answer = await requests.ask(client, path, extra={"nested": [None]}, another=None)
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("operation", ["", "WRAP", "swap", "wrap ", 5, [], {}, True, "\x00"])
+async def test_a_wrap_quote_knows_two_operations(client: httpx.AsyncClient, operation: Any) -> None:
+    answer = await requests.ask(client, requests.WRAP_QUOTE, operation=operation)
+    details = refused(answer, 400, "INVALID_OPERATION")["details"]
+    assert details["allowed"] == ["wrap", "unwrap"]
+    assert isinstance(details["provided"], str)
+
+
+@pytest.mark.parametrize("user", ["", WALLET.lower(), WALLET[2:], "0x12", 5, [], "\x00", "٣" * 42])
+async def test_a_wrap_quote_needs_a_checksummed_wallet(
+    client: httpx.AsyncClient, user: Any
+) -> None:
+    answer = await requests.ask(client, requests.WRAP_QUOTE, userAddress=user)
+    details = refused(answer, 400, "INVALID_ADDRESS")["details"]
+    assert isinstance(details["provided"], str)
+
+
+@pytest.mark.parametrize("chain", [0, 2, 137, -1, 1.5, 10**30])
+async def test_a_wrap_quote_knows_mainnet_only(client: httpx.AsyncClient, chain: float) -> None:
+    answer = await requests.ask(client, requests.WRAP_QUOTE, chainId=chain)
+    details = refused(answer, 400, "INVALID_PARAMETER")["details"]
+    assert (details["parameter"], details["max"]) == ("chainId", 1)
+
+
+@pytest.mark.parametrize("chain", [1, 1.0, None])
+async def test_a_wrap_quote_takes_mainnet_or_nothing(
+    client: httpx.AsyncClient, chain: float | None
+) -> None:
+    assert (await requests.ask(client, requests.WRAP_QUOTE, chainId=chain)).status_code == 200
+
+
+async def test_a_wrap_order_that_no_quote_can_match_lists_why(client: httpx.AsyncClient) -> None:
+    answer = await requests.ask(
+        client, requests.WRAP_ORDER, operation="burn", amount="-1", quoteId="a b\x00"
+    )
+    details = refused(answer, 422, "VALIDATION_ERROR")["details"]
+    assert details["reason"] == "MISMATCH"
+    assert [fault["field"] for fault in details["fields"]] == ["operation", "amount", "quoteId"]
+    assert [fault["provided"] for fault in details["fields"]] == ["burn", "-1", "a b\x00"]
+
+
+@pytest.fixture
+async def small(inside: Inside, clock: HandClock) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of an edge that reads at most 1,000 bytes."""
+    app = build_app(inside.use_cases(), EdgeOptions(max_body_bytes=1000), clock)
+    transport = httpx.ASGITransport(app=app)
+    headers = JSON | {"X-API-Key": "qs_right"}
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://edge", headers=headers
+    ) as client:
+        yield client
+
+
+async def pieces(size: int) -> AsyncIterator[bytes]:
+    for _ in range(size):
+        yield b" "
+
+
+async def test_a_declared_length_over_the_limit_is_refused(small: httpx.AsyncClient) -> None:
+    answer = await small.post(requests.WRAP_QUOTE, content=b" " * 1001)
+    assert refused(answer, 413, "PAYLOAD_TOO_LARGE")["details"] == {"limit": 1000}
+
+
+async def test_a_stream_over_the_limit_is_cut(small: httpx.AsyncClient) -> None:
+    answer = await small.post(requests.WRAP_QUOTE, content=pieces(1001))
+    refused(answer, 413, "PAYLOAD_TOO_LARGE")
+
+
+async def test_a_body_at_the_limit_is_read(small: httpx.AsyncClient) -> None:
+    body = json.dumps(requests.wrap_quote_body()).encode().ljust(1000)
+    assert (await small.post(requests.WRAP_QUOTE, content=body)).status_code == 200
+
+
+async def test_a_client_that_hangs_up_gets_no_answer(inside: Inside, clock: HandClock) -> None:
+    app = build_app(inside.use_cases(), EdgeOptions(), clock)
+    sent: list[Any] = []
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": requests.WRAP_QUOTE,
+        "query_string": b"",
+        "headers": [(b"x-api-key", b"qs_right"), (b"content-type", b"application/json")],
+    }
+    messages = iter(
+        [{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}]
+    )
+
+    async def receive() -> dict[str, Any]:
+        return next(messages)
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    assert sent == []
+    assert inside.asked == []

@@ -1,0 +1,205 @@
+"""No answer of any kind leaves the envelope."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from quietswap.api import errors
+from quietswap.api.app import EdgeOptions, build_app
+from quietswap.api.examples import EXAMPLES
+from quietswap.api.operations import OPERATIONS
+from quietswap.domain.errors import ApiError
+from quietswap.domain.refusals import ValidationError
+from quietswap.ports.outside import ChainDown
+from quietswap.ports.stores import StoreDown
+from tests.api import requests
+from tests.api.inside import HandClock, Inside
+
+NAMES = {
+    requests.QUOTE: "swap_quote",
+    requests.ORDERS: "swap_order",
+    requests.ORDER: "order_status",
+    requests.HISTORY: "order_history",
+    requests.WRAP_INFO: "wrap_info",
+    requests.WRAP_QUOTE: "wrap_quote",
+    requests.WRAP_ORDER: "wrap_order",
+}
+OUTAGES = (StoreDown("the database is away"), ChainDown("the node is away"))
+
+
+def refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    """Check the envelope and return it."""
+    assert answer.headers["content-type"] == "application/json"
+    body: dict[str, Any] = answer.json()
+    assert (answer.status_code, body["error"]) == (status, code)
+    assert body["ok"] is False
+    assert body["message"]
+    assert "data" not in body
+    return body
+
+
+def catalogue(base: type[ApiError] = ApiError) -> list[type[ApiError]]:
+    """Return every error class there is."""
+    return [leaf for kind in base.__subclasses__() for leaf in (kind, *catalogue(kind))]
+
+
+def test_every_error_has_a_status_and_an_example() -> None:
+    codes = {kind.code for kind in catalogue()}
+    assert codes == set(errors.STATUS) == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("path", requests.ALL)
+@pytest.mark.parametrize("code", EXAMPLES)
+async def test_what_a_use_case_refuses_is_told_with_its_status(
+    client: httpx.AsyncClient, inside: Inside, path: str, code: str
+) -> None:
+    error = inside.fails = EXAMPLES[code]
+    answer = await requests.ask(client, path)
+    body = refused(answer, errors.status_of(code, NAMES[path]), code)
+    assert body.get("details") == error.details
+    assert body.get("suggestion") == error.suggestion
+    assert body["message"] == error.message
+
+
+@pytest.mark.parametrize("path", requests.ALL)
+async def test_a_nonce_too_low_is_a_conflict_except_for_wraps(
+    client: httpx.AsyncClient, inside: Inside, path: str
+) -> None:
+    inside.fails = EXAMPLES["NONCE_TOO_LOW"]
+    answer = await requests.ask(client, path)
+    body = refused(answer, 400 if path == requests.WRAP_ORDER else 409, "NONCE_TOO_LOW")
+    assert body["details"] == {"provided": 6, "expected": 7}
+
+
+async def test_absent_details_and_suggestions_are_absent(
+    client: httpx.AsyncClient, inside: Inside
+) -> None:
+    inside.fails = EXAMPLES["ORDER_NOT_FOUND"]
+    body = (await requests.ask(client, requests.ORDER)).json()
+    assert body.keys() == {"ok", "error", "message"}
+
+
+@pytest.mark.parametrize("path", requests.ALL)
+async def test_an_internal_failure_tells_a_request_id_and_no_cause(
+    client: httpx.AsyncClient, inside: Inside, logged: list[Any], path: str
+) -> None:
+    cause = inside.fails = RuntimeError("password=hunter2")
+    answer = await requests.ask(client, path)
+    body = refused(answer, 500, "INTERNAL_SERVER_ERROR")
+    assert body["details"] == {"requestId": answer.headers["x-request-id"]}
+    assert "hunter2" not in answer.text
+    (entry,) = logged
+    assert (entry["event"], entry["route"]) == ("request_failed", NAMES[path])
+    assert entry["request"] == answer.headers["x-request-id"]
+    assert entry["exc_info"] is cause
+
+
+@pytest.mark.parametrize("path", requests.ALL)
+async def test_what_the_caller_did_wrong_is_no_entry_in_the_log(
+    client: httpx.AsyncClient, inside: Inside, logged: list[Any], path: str
+) -> None:
+    inside.fails = EXAMPLES["INVALID_SIGNATURE"]
+    await requests.ask(client, path)
+    assert logged == []
+
+
+@pytest.mark.parametrize("path", requests.ALL)
+@pytest.mark.parametrize("outage", OUTAGES, ids=["store", "chain"])
+async def test_an_outage_is_a_503_where_the_interface_lists_one(
+    client: httpx.AsyncClient, inside: Inside, path: str, outage: Exception
+) -> None:
+    inside.fails = outage
+    answer = await requests.ask(client, path)
+    if path in (requests.QUOTE, requests.WRAP_QUOTE, requests.WRAP_INFO):
+        refused(answer, 503, "SERVICE_UNAVAILABLE")
+    else:
+        refused(answer, 500, "INTERNAL_SERVER_ERROR")
+    assert "away" not in answer.text
+
+
+async def test_a_database_that_is_away_while_the_key_is_looked_up_is_an_outage_too(
+    inside: Inside, clock: HandClock
+) -> None:
+    async def authenticate(_: str) -> None:
+        raise StoreDown("away")
+
+    inside._authenticate = authenticate  # type: ignore[method-assign,assignment]
+    app = build_app(inside.use_cases(), EdgeOptions(), clock)
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://edge") as client:
+        client.headers["X-API-Key"] = "any"
+        refused(await requests.ask(client, requests.QUOTE), 503, "SERVICE_UNAVAILABLE")
+        refused(await requests.ask(client, requests.ORDER), 500, "INTERNAL_SERVER_ERROR")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api/v1/", "/api/v1/quote/", "/api/v2/quote", "/api/v1/mev/orders/", "/api/v1/mev/orders/a/b",
+     "/api/%ff", "/api/%00", "/api/v1/%"],
+)  # fmt: skip
+async def test_an_unknown_path_is_not_found(client: httpx.AsyncClient, path: str) -> None:
+    refused(await client.get(path), 404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize("path", ["/", "/favicon.ico", "/admin", "/api"])
+async def test_outside_the_api_nothing_is_found_without_a_key(
+    stranger: httpx.AsyncClient, path: str
+) -> None:
+    refused(await stranger.get(path), 404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize("path", requests.ALL)
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"])
+async def test_another_method_is_not_allowed_and_the_right_one_is_named(
+    client: httpx.AsyncClient, path: str, method: str
+) -> None:
+    right = next(op.method for op in OPERATIONS if op.name == NAMES[path])
+    answer = await client.request(method, path)
+    if method == right:
+        assert answer.status_code != 405
+        return
+    body = refused(answer, 405, "METHOD_NOT_ALLOWED")
+    assert right in answer.headers["allow"].split(", ")
+    assert body["details"]["allowed"] == answer.headers["allow"].split(", ")
+
+
+async def test_head_is_get_without_a_body(client: httpx.AsyncClient) -> None:
+    got, head = await client.get(requests.ORDER), await client.head(requests.ORDER)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == got.headers["content-length"]
+
+
+@pytest.mark.parametrize("path", [requests.ORDERS, requests.WRAP_QUOTE, requests.WRAP_ORDER])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {"Content-Type": "application/json; charset=latin-1"},
+        {"Content-Type": "application/json", "Content-Encoding": "gzip"},
+        {"Content-Type": "application/jsonp"},
+        {"Content-Type": "\xff"},
+    ],
+)
+async def test_a_body_of_another_media_type_is_refused(
+    client: httpx.AsyncClient, path: str, headers: dict[str, str]
+) -> None:
+    raw = {name: value.encode("latin-1") for name, value in headers.items()}
+    answer = await client.post(path, content=b"{}", headers=raw)
+    refused(answer, 415, "UNSUPPORTED_MEDIA_TYPE")
+
+
+@pytest.mark.parametrize(
+    "media", ["application/json", "APPLICATION/JSON", 'application/json; charset="UTF-8"']
+)
+async def test_json_in_utf_8_is_taken(client: httpx.AsyncClient, media: str) -> None:
+    answer = await client.post(requests.WRAP_QUOTE, content=b"{}", headers={"Content-Type": media})
+    refused(answer, 400, "MISSING_PARAMETER")
+
+
+def test_a_validation_error_without_a_quote_suggests_a_fresh_one() -> None:
+    body = errors.envelope(ValidationError("expired", reason="QUOTE_EXPIRED"))
+    assert body["details"] == {"reason": "QUOTE_EXPIRED", "fields": []}
+    assert "fresh quote" in body["suggestion"]
