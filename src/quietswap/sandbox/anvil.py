@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -51,10 +50,11 @@ class Anvil:
         await self.drain
 
 
-async def start_anvil(port: int = 0, order: Order = "fees") -> Anvil:
+async def start_anvil(genesis_time: int, port: int = 0, order: Order = "fees") -> Anvil:
     """Start anvil as chain 1 without mining of its own; port 0 lets the system choose one.
 
-    `order` says how waiting transactions enter a block: by priority fee or by arrival.
+    `genesis_time` is the first block's, in Unix seconds. `order` says how waiting transactions
+    enter a block: by priority fee or by arrival.
     Raises MissingPackage when there is no binary, AnvilFailed when it does not come up.
     """
     process = await asyncio.create_subprocess_exec(
@@ -62,7 +62,7 @@ async def start_anvil(port: int = 0, order: Order = "fees") -> Anvil:
         *("--host", "127.0.0.1", "--port", str(port), "--chain-id", "1"),
         *("--no-mining", "--order", order, "--enable-tx-gas-limit"),
         *("--gas-limit", str(GAS_LIMIT), "--base-fee", str(BASE_FEE)),
-        *("--timestamp", str(int(time.time()) - 60), "--balance", "1000"),
+        *("--timestamp", str(genesis_time), "--balance", "1000"),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -71,7 +71,7 @@ async def start_anvil(port: int = 0, order: Order = "fees") -> Anvil:
     )
     assert process.stdout is not None
     try:
-        bound = await asyncio.wait_for(_listening_port(process.stdout), _START_SECONDS)
+        bound = await asyncio.wait_for(_listening_port(process.stdout, port), _START_SECONDS)
     except BaseException:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
@@ -81,14 +81,14 @@ async def start_anvil(port: int = 0, order: Order = "fees") -> Anvil:
     return Anvil(f"http://127.0.0.1:{bound}", bound, process, drain)
 
 
-async def _listening_port(output: asyncio.StreamReader) -> int:
+async def _listening_port(output: asyncio.StreamReader, wanted: int) -> int:
     lines: list[bytes] = []
     async for line in output:
         if match := _LISTENING.search(line):
             return int(match[1])
         lines.append(line)
     tail = b"".join(lines[-3:]).decode(errors="replace").strip()
-    raise AnvilFailed(f"anvil did not start: {tail or 'it said nothing'}")
+    raise AnvilFailed(f"anvil did not start on port {wanted}: {tail or 'it said nothing'}")
 
 
 async def _drain(output: asyncio.StreamReader) -> None:

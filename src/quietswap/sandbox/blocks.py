@@ -16,7 +16,8 @@ async def mine(rpc: Rpc, timestamp: int | None = None) -> int:
     """
     parent = await rpc.call("eth_getBlockByNumber", "latest", False)
     earliest = int(parent["timestamp"], 16) + 1
-    await rpc.call("evm_mine", {"timestamp": max(earliest, timestamp or int(time.time()))})
+    wanted = int(time.time()) if timestamp is None else timestamp
+    await rpc.call("evm_mine", {"timestamp": max(earliest, wanted)})
     head = await rpc.call("eth_getBlockByNumber", "latest", False)
     await hold_base_fee(rpc, head)
     return int(head["number"], 16)

@@ -1,6 +1,7 @@
 """The running chain, and all that the rest of the sandbox does to it."""
 
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,7 +10,7 @@ from typing import Any
 from quietswap.domain.address import Address
 from quietswap.sandbox import abi, blocks, feeds
 from quietswap.sandbox.anvil import Anvil, Order, start_anvil
-from quietswap.sandbox.deploy import deploy, set_storage
+from quietswap.sandbox.deploy import BLOCK_SECONDS, SETUP_BLOCKS, deploy, set_storage
 from quietswap.sandbox.rpc import Rpc, RpcError
 from quietswap.sandbox.tokens import SUPPLY_KEY, WETH, SandboxToken
 
@@ -50,9 +51,13 @@ class Chain:
         """Mine what is waiting into one block and return its number (see `blocks.mine`)."""
         return await blocks.mine(self.rpc, timestamp)
 
-    async def reorg(self, depth: int) -> None:
-        """Replace the last `depth` blocks by empty ones; what they held is forgotten."""
-        await self.rpc.call("anvil_reorg", depth, [])
+    async def reorg(self, depth: int, kept: Sequence[tuple[bytes, int]] = ()) -> None:
+        """Replace the last `depth` blocks by empty ones; what they held is forgotten.
+
+        `kept` are (signed transaction, which of the new blocks it is in, from 0).
+        """
+        again = [("0x" + raw.hex(), at) for raw, at in kept]
+        await self.rpc.call("anvil_reorg", depth, again)
         await blocks.hold_base_fee(self.rpc, await self.head())
 
     async def head(self) -> dict[str, Any]:
@@ -88,7 +93,8 @@ class Chain:
     ) -> str:
         """Put a transaction of any account, its key known or not, into the mempool.
 
-        Returns its hash. Raises RpcError when, `gas` not being given, it would revert.
+        Returns its hash. Without `gas` the limit is the node's estimate and a quarter; then
+        RpcError is raised when it would revert.
         """
         await self.rpc.call("anvil_impersonateAccount", sender)
         transaction = {
@@ -99,9 +105,9 @@ class Chain:
             "maxFeePerGas": hex(MAX_FEE_PER_GAS),
             "maxPriorityFeePerGas": hex(priority_fee),
         }
-        tx_hash: str = await self.rpc.call(
-            "eth_sendTransaction", transaction | ({"gas": hex(gas)} if gas else {})
-        )
+        if gas is None:
+            gas = int(await self.rpc.call("eth_estimateGas", transaction), 16) * 5 // 4
+        tx_hash: str = await self.rpc.call("eth_sendTransaction", transaction | {"gas": hex(gas)})
         return tx_hash
 
     async def send_raw(self, raw: bytes) -> str:
@@ -149,7 +155,9 @@ async def start_chain(port: int = 0, order: Order = "fees") -> Chain:
 
     Raises MissingPackage (says what to install), AnvilFailed, GenesisFailed.
     """
-    anvil = await start_anvil(port, order)
+    # the blocks of the setup lie in the past, so that the first one mined later can be on time
+    genesis_time = int(time.time()) - (SETUP_BLOCKS + 1) * BLOCK_SECONDS
+    anvil = await start_anvil(genesis_time, port, order)
     chain = Chain(anvil, Rpc(anvil.url))
     try:
         await deploy(chain.rpc)

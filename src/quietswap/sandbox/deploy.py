@@ -17,8 +17,12 @@ Call = tuple[str, Sequence[Any]]
 WALLET_USD, SEARCHER_USD = Decimal(100_000), Decimal(3_000_000)
 """What each wallet and the searcher hold of every token, at genesis prices."""
 
-_CONSTRUCTION_GAS, _POOL_GAS = 3_000_000, 7_000_000
+_CONSTRUCTION_GAS, _POOL_GAS, _SYNC_GAS = 3_000_000, 7_000_000, 200_000
 _MAX_FEE_PER_GAS = 10**10
+
+SETUP_BLOCKS = 3
+BLOCK_SECONDS = 12
+"""Between the blocks of the setup, as on mainnet."""
 
 
 class GenesisFailed(Exception):
@@ -32,6 +36,10 @@ async def deploy(rpc: Rpc) -> None:
     await rpc.call("anvil_setCoinbase", places.BUILDER)
     await _construct_in_place(rpc, list(creations))
     await _transact(rpc, [(places.SEEDER, _opening(pool), _POOL_GAS) for pool in POOLS])
+    # a pair's price oracle starts with its second block; without it the first swap of each pair
+    # would cost more gas than any estimate says
+    pairs = [pool.address for pool in POOLS if not pool.v3]
+    await _transact(rpc, [(pair, abi.call("sync()"), _SYNC_GAS) for pair in pairs])
 
 
 def _own_code() -> Iterator[Call]:
@@ -113,7 +121,8 @@ async def _transact(rpc: Rpc, calls: Sequence[tuple[Address, bytes, int]]) -> No
         for at, (to, data, gas) in enumerate(calls, nonce)
     ]
     hashes = await rpc.batch([("eth_sendTransaction", (one,)) for one in sent])
-    await mine(rpc)
+    parent = await rpc.call("eth_getBlockByNumber", "latest", False)
+    await mine(rpc, int(parent["timestamp"], 16) + BLOCK_SECONDS)
     receipts = await rpc.batch([("eth_getTransactionReceipt", (one,)) for one in hashes])
     for (to, data, _), receipt in zip(calls, receipts, strict=True):
         if receipt is None or receipt["status"] != "0x1":

@@ -9,9 +9,8 @@ from quietswap.sandbox import abi, places
 from quietswap.sandbox.chain import Chain
 from quietswap.sandbox.pools import POOLS, Pool
 
-_MAX_HOPS = 3
 _HOPS = "(address,address,address,bool)[]"
-_BASE_GAS, _V2_GAS, _V3_GAS = 90_000, 75_000, 95_000
+_BASE_GAS, _V2_GAS, _V3_GAS = 80_000, 65_000, 88_000
 
 
 @dataclass(frozen=True, slots=True)

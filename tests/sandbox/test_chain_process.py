@@ -1,0 +1,104 @@
+"""The node as a process: found, started on a free port, and never left behind."""
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from quietswap.sandbox import npm
+from quietswap.sandbox.anvil import AnvilFailed
+from quietswap.sandbox.chain import Chain, running_chain, start_chain
+
+PARENT = """
+import asyncio
+from quietswap.sandbox.chain import start_chain
+
+async def main():
+    chain = await start_chain()
+    print(chain.anvil.process.pid, flush=True)
+    await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+async def until_gone(pid: int) -> bool:
+    for _ in range(500):
+        if not is_running(pid):
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+async def test_two_run_side_by_side(chain: Chain) -> None:
+    async with running_chain() as other:
+        assert other.url != chain.url
+        await other.mine()
+        assert (await other.head())["number"] != (await chain.head())["number"]
+
+
+async def test_stopping_leaves_no_process_behind() -> None:
+    chain = await start_chain()
+    pid = chain.anvil.process.pid
+    assert is_running(pid)
+    await chain.stop()
+    assert not is_running(pid)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is Linux's")
+async def test_it_dies_with_a_parent_that_was_killed() -> None:
+    parent = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PARENT, stdout=asyncio.subprocess.PIPE
+    )
+    assert parent.stdout is not None
+    pid = int(await asyncio.wait_for(parent.stdout.readline(), 20))
+    assert is_running(pid)
+    parent.send_signal(signal.SIGKILL)
+    await parent.wait()
+    assert await until_gone(pid)
+
+
+async def test_a_taken_port_is_named_in_the_error(chain: Chain) -> None:
+    with pytest.raises(AnvilFailed, match=str(chain.anvil.port)):
+        await start_chain(chain.anvil.port)
+
+
+def test_without_a_binary_it_says_npm_ci(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(npm, "_HERE", tmp_path / "src" / "quietswap" / "sandbox" / "npm.py")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("QUIETSWAP_PROJECT_ROOT", raising=False)
+    monkeypatch.delenv("QUIETSWAP_ANVIL", raising=False)
+    with pytest.raises(npm.MissingPackage, match="npm ci") as caught:
+        npm.find_anvil()
+    assert "\n" not in str(caught.value)
+    with pytest.raises(npm.MissingPackage, match="npm ci"):
+        npm.read_artifact("canonical-weth/build/contracts/WETH9.json")
+
+
+def test_the_environment_names_the_binary(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    binary = tmp_path / "anvil"
+    binary.touch(mode=0o755)
+    monkeypatch.setenv("QUIETSWAP_ANVIL", str(binary))
+    assert npm.find_anvil() == str(binary)
+    binary.chmod(0o644)
+    with pytest.raises(npm.MissingPackage, match="QUIETSWAP_ANVIL"):
+        npm.find_anvil()
+
+
+def test_a_binary_on_the_path_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "anvil").touch(mode=0o755)
+    monkeypatch.setattr(npm, "_roots", lambda: iter(()))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("QUIETSWAP_ANVIL", raising=False)
+    assert npm.find_anvil() == str(tmp_path / "anvil")

@@ -1,0 +1,76 @@
+"""A swap of a wallet that owns nothing can be simulated: the request a verifier makes."""
+
+from typing import Any
+
+import pytest
+
+from quietswap.domain import address as addresses
+from quietswap.sandbox import abi, places
+from quietswap.sandbox.chain import Chain
+from quietswap.sandbox.routers import ENCODERS, RouterSwap
+from quietswap.sandbox.routes import best_route
+from quietswap.sandbox.tokens import ALL_TOKENS, SandboxToken
+
+PAUPER = addresses.from_any_case("0x" + "ab" * 20)
+
+
+def simulation(router: str, swap: RouterSwap, token: SandboxToken) -> dict[str, Any]:
+    """One block: the balance before, the swap, the balance after."""
+    spender = places.ROUTERS[router]
+    held = {
+        token.balance_key(PAUPER): f"0x{swap.amount:064x}",
+        token.allowance_key(PAUPER, spender): f"0x{swap.amount:064x}",
+    }
+    balance = {
+        "from": PAUPER,
+        "to": swap.buy,
+        "data": "0x" + abi.call("balanceOf(address)", PAUPER).hex(),
+    }
+    trade = {"from": PAUPER, "to": spender, "data": "0x" + ENCODERS[router](swap).hex()}
+    block = {
+        "stateOverrides": {
+            token.address: {"stateDiff": held},
+            PAUPER: {"balance": "0xde0b6b3a7640000"},
+        },
+        "calls": [balance, trade, balance],
+    }
+    return {"blockStateCalls": [block], "validation": False, "traceTransfers": False}
+
+
+async def simulated(
+    chain: Chain, router: str, sell: str, buy: str, above: int = 0
+) -> tuple[int, list[dict[str, Any]]]:
+    """Return what was promised and the calls' outcomes; `above` is added to the minimum."""
+    token = ALL_TOKENS[sell]
+    amount = token.units(3000 / token.usd)
+    priced = await best_route(chain, token.address, ALL_TOKENS[buy].address, amount)
+    assert priced is not None
+    swap = RouterSwap(priced.route, amount, priced.amount_out + above, PAUPER)
+    asked = simulation(router, swap, token)
+    (block,) = await chain.rpc.call("eth_simulateV1", asked, "latest")
+    return priced.amount_out, block["calls"]
+
+
+@pytest.mark.parametrize("router", ENCODERS)
+@pytest.mark.parametrize("sell", [symbol for symbol in ALL_TOKENS if symbol not in ("WETH", "FEE")])
+async def test_it_delivers_the_promise(chain: Chain, router: str, sell: str) -> None:
+    promised, (before, swap, after) = await simulated(chain, router, sell, "WETH")
+    assert [call["status"] for call in (before, swap, after)] == ["0x1"] * 3
+    assert int(after["returnData"], 16) - int(before["returnData"], 16) == promised
+    assert 100_000 < int(swap["gasUsed"], 16) < 300_000
+
+
+@pytest.mark.parametrize("router", ENCODERS)
+async def test_a_broken_minimum_fails_with_the_routers_own_error(chain: Chain, router: str) -> None:
+    promised, (_, swap, after) = await simulated(chain, router, "USDC", "WETH", above=1)
+    assert swap["status"] == "0x0"
+    expected = abi.call("ReturnAmountTooLow(uint256,uint256)", promised, promised + 1)
+    assert swap["returnData"] == "0x" + expected.hex()
+    assert int(after["returnData"], 16) == 0
+
+
+async def test_the_simulation_leaves_the_chain_as_it_was(chain: Chain) -> None:
+    first, _ = await simulated(chain, "kyberswap", "USDC", "WETH")
+    second, calls = await simulated(chain, "kyberswap", "USDC", "WETH")
+    assert first == second
+    assert int(calls[2]["returnData"], 16) == first
