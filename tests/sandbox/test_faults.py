@@ -99,6 +99,16 @@ def test_a_part_shows_one_fault_at_a_time(board: FaultBoard) -> None:
         board.clear("uniswap")
 
 
+def test_a_group_stands_for_its_parts(board: FaultBoard) -> None:
+    board.put("prices", "stale")
+    assert board.active() == {"coingecko": "stale", "defillama": "stale"}
+    board.clear("coingecko")
+    assert board.active() == {"defillama": "stale"}
+    assert FaultBoard([faults.parse_option("relays=lose")]).shows("backup_relay", "lose")
+    with pytest.raises(BadFault):
+        board.put("venues", "spender_differs")
+
+
 async def test_without_a_fault_the_part_answers(client: httpx.AsyncClient) -> None:
     reply = await client.post("/a/b?x=1&x=2&y=%20z", content=b"hello")
     assert reply.json() == {"path": "/a/b", "query": {"x": "1", "y": " z"}, "body": "hello"}

@@ -13,8 +13,10 @@ WITH_SPENDER = ("kyberswap", "velora", "zeroex")
 """The vendors whose answer names a spender beside the router."""
 RELAYS = ("relay", "backup_relay")
 NODE = ("node",)
-PRICES = ("prices",)
+PRICES = ("defillama", "coingecko")
 PARTS = (*VENUES, *RELAYS, *NODE, *PRICES)
+GROUPS = {"venues": VENUES, "relays": RELAYS, "prices": PRICES}
+"""Names that stand for several parts at once."""
 
 
 class Takes(Enum):
@@ -129,14 +131,23 @@ class Fault:
         return Decimal(self.argument)
 
 
+def members(part: str) -> tuple[str, ...]:
+    """Return the parts a name stands for, itself or a group's. Raises BadFault."""
+    if part in PARTS:
+        return (part,)
+    if part not in GROUPS:
+        known = ", ".join((*PARTS, *GROUPS))
+        raise BadFault(f"there is no part {part}; there are {known}")
+    return GROUPS[part]
+
+
 def parse(part: str, text: str) -> Fault:
-    """Return the fault `text` for `part`. Raises BadFault."""
-    if part not in PARTS:
-        raise BadFault(f"there is no part {part}; there are {', '.join(PARTS)}")
+    """Return the fault `text` for a part or for a group's every part. Raises BadFault."""
+    parts = set(members(part))
     name, _, argument = text.partition(":")
-    kind = next((k for k in REGISTRY if k.name == name and part in k.parts), None)
+    kind = next((k for k in REGISTRY if k.name == name and parts <= set(k.parts)), None)
     if kind is None:
-        known = ", ".join(k.name for k in REGISTRY if part in k.parts)
+        known = ", ".join(k.name for k in REGISTRY if parts <= set(k.parts))
         raise BadFault(f"{part} has no fault {name}; it has {known}")
     argument = argument or kind.default or ""
     if not _fits(kind.takes, argument):
@@ -181,7 +192,7 @@ class FaultBoard:
     """Which part shows which fault now; listeners hear of each change, with None when it ends."""
 
     def __init__(self, faults: Iterable[tuple[str, Fault]] = ()) -> None:
-        self._faults: dict[str, Fault] = dict(faults)
+        self._faults = {part: fault for name, fault in faults for part in members(name)}
         self._listeners: list[Listener] = []
 
     def of(self, part: str) -> Fault | None:
@@ -198,18 +209,18 @@ class FaultBoard:
         return {part: str(fault) for part, fault in sorted(self._faults.items())}
 
     def put(self, part: str, text: str) -> Fault:
-        """Switch a fault on in place of the part's last one. Raises BadFault."""
+        """Switch a fault on, in place of the last one, for a part or a group. Raises BadFault."""
         fault = parse(part, text)
-        self._faults[part] = fault
-        self._tell(part, fault)
+        for member in members(part):
+            self._faults[member] = fault
+            self._tell(member, fault)
         return fault
 
     def clear(self, part: str) -> None:
-        """Switch a part's fault off. Raises BadFault for an unknown part."""
-        if part not in PARTS:
-            raise BadFault(f"there is no part {part}; there are {', '.join(PARTS)}")
-        self._faults.pop(part, None)
-        self._tell(part, None)
+        """Switch off what a part or a group shows. Raises BadFault for an unknown name."""
+        for member in members(part):
+            self._faults.pop(member, None)
+            self._tell(member, None)
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` with part and fault at every change from now on."""

@@ -1,0 +1,200 @@
+"""The block builder on a real chain: who gets in, in which order, and what stays private."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from quietswap.sandbox import abi
+from quietswap.sandbox.mempool import pending
+from quietswap.sandbox.relay_pool import State
+from quietswap.sandbox.rpc import RpcError
+from quietswap.sandbox.tokens import WETH
+from quietswap.sandbox.turns import Turns
+from tests.sandbox.town import ALICE, BOB, GWEI, Town, running_town
+
+
+@pytest.fixture
+async def town() -> AsyncIterator[Town]:
+    async with running_town() as running:
+        yield running
+
+
+async def test_a_private_transaction_without_a_tip_is_mined(town: Town) -> None:
+    tx = await town.signed(tip=0)
+    await town.hold(tx)
+    assert await town.block_of(tx) is None
+    number = await town.builder.mine(1)
+    assert await town.block_of(tx) == number
+    assert tx.hash not in town.public
+
+
+async def test_private_ones_come_first_in_the_order_of_their_arrival(town: Town) -> None:
+    public = await town.signed(BOB, to=ALICE.address, tip=GWEI)
+    await town.chain.send_raw(public.raw)
+    first = await town.signed(ALICE)
+    second = await town.signed(ALICE, nonce=1)
+    await town.hold(first)
+    await town.hold(second)
+    await town.builder.mine(1)
+    assert await town.mined() == [first.hash, second.hash, public.hash]
+    assert public.hash in town.public
+
+
+async def test_public_ones_are_mined_by_tip(town: Town) -> None:
+    low = await town.signed(BOB, to=ALICE.address, tip=GWEI)
+    high = await town.signed(ALICE, tip=2 * GWEI)
+    private = await town.signed(ALICE, nonce=1)
+    await town.chain.send_raw(low.raw)
+    await town.chain.send_raw(high.raw)
+    await town.hold(private)
+    await town.builder.mine(1)
+    assert await town.mined() == [high.hash, private.hash, low.hash]
+
+
+async def test_a_gap_in_the_nonces_is_waited_for_in_private(town: Town) -> None:
+    later = await town.signed(nonce=1)
+    await town.hold(later)
+    await town.builder.mine(1)
+    content = await town.chain.rpc.call("txpool_content")
+    assert content == {"pending": {}, "queued": {}}
+    first = await town.signed(nonce=0)
+    await town.hold(first)
+    await town.builder.mine(1)
+    assert await town.mined() == [first.hash, later.hash]
+
+
+async def test_of_two_with_one_nonce_the_public_one_wins(town: Town) -> None:
+    private = await town.signed(tip=0)
+    cancelling = await town.signed(to=ALICE.address, value=0, tip=GWEI)
+    await town.hold(private)
+    await town.chain.send_raw(cancelling.raw)
+    await town.builder.mine(1)
+    assert await town.mined() == [cancelling.hash]
+    await town.builder.mine(1)
+    assert await town.mined() == []
+
+
+@pytest.mark.parametrize(("endpoint", "mined"), [("fast", 1), ("noreverts", 0), ("fullprivacy", 0)])
+async def test_a_revert_is_mined_only_where_it_is_not_protected(
+    town: Town, endpoint: str, mined: int
+) -> None:
+    too_much = abi.call("transfer(address,uint256)", BOB.address, 10**30)
+    tx = await town.signed(to=WETH.address, data=too_much, gas=100_000, value=0)
+    held = await town.hold(tx, endpoint)
+    await town.builder.mine(1)
+    assert len(await town.mined()) == mined
+    if not mined:
+        assert (held.state, held.simulation_error) == (State.FAILED, "execution reverted")
+        again = await town.hold(tx, endpoint)
+        assert (again.state, again.submissions) == (State.HELD, 2)
+
+
+async def test_below_the_base_fee_it_waits_unseen(town: Town) -> None:
+    tx = await town.signed(max_fee=GWEI // 2)
+    held = await town.hold(tx)
+    await town.builder.mine(2)
+    assert await town.block_of(tx) is None
+    assert held.state is State.HELD
+    assert await pending(town.chain.rpc, town.public) == []
+
+
+async def test_withheld_transactions_wait_until_the_fault_is_off(town: Town) -> None:
+    tx = await town.signed()
+    town.board.put("relay", "withhold")
+    await town.hold(tx)
+    await town.builder.mine(2)
+    assert await town.block_of(tx) is None
+    town.board.clear("relay")
+    assert await town.builder.mine(1) == await town.block_of(tx)
+
+
+async def test_after_a_reorg_everything_comes_back(town: Town) -> None:
+    private = await town.signed(ALICE)
+    public = await town.signed(BOB, to=ALICE.address, tip=GWEI)
+    await town.hold(private)
+    await town.chain.send_raw(public.raw)
+    number = await town.builder.mine(1)
+    old = await town.chain.head()
+    assert await town.builder.reorg(1) == number
+    new = await town.chain.head()
+    assert (new["number"], new["transactions"]) == (old["number"], [])
+    assert new["hash"] != old["hash"]
+    assert await town.block_of(private) is None
+    assert await town.builder.mine(1) == number + 1
+    assert await town.mined() == [private.hash, public.hash]
+    assert private.hash not in town.public
+
+
+@pytest.mark.parametrize("depth", range(1, 7))
+async def test_reorgs_of_every_depth(town: Town, depth: int) -> None:
+    tx = await town.signed()
+    await town.hold(tx)
+    head = await town.builder.mine(6)
+    assert await town.builder.reorg(depth) == head
+    assert (await town.block_of(tx) is None) == (depth == 6)
+    await town.builder.mine(1)
+    assert await town.block_of(tx) is not None
+
+
+async def test_nobody_can_look_while_a_block_is_built(town: Town) -> None:
+    for nonce in range(5):
+        await town.hold(await town.signed(nonce=nonce))
+    seen: set[str] = set()
+    done = asyncio.Event()
+
+    async def watch() -> None:
+        while not done.is_set():
+            async with town.turns.visit():
+                content = await town.chain.rpc.call("txpool_content")
+            seen.update(tx["hash"] for by in content["pending"].values() for tx in by.values())
+
+    watcher = asyncio.create_task(watch())
+    await town.builder.mine(4)
+    done.set()
+    await watcher
+    assert seen == set()
+    assert await town.nonce() == 5
+
+
+async def test_a_waiting_builder_comes_before_new_visitors() -> None:
+    turns, log = Turns(), []
+
+    async def build() -> None:
+        async with turns.build():
+            log.append("builder")
+
+    async def visit(name: str) -> None:
+        async with turns.visit():
+            log.append(name)
+            await asyncio.sleep(0)
+
+    async with turns.visit():
+        builder = asyncio.create_task(build())
+        await asyncio.sleep(0)
+        late = asyncio.create_task(visit("late"))
+        await asyncio.sleep(0)
+        assert log == []
+    await asyncio.gather(builder, late)
+    assert log == ["builder", "late"]
+
+
+async def test_it_builds_by_itself_unless_paused(town: Town) -> None:
+    town.builder._block_time = 0.01
+    start = int((await town.chain.head())["number"], 16)
+    running = asyncio.create_task(town.builder.run())
+    async with asyncio.timeout(10):
+        while int((await town.chain.head())["number"], 16) < start + 3:
+            pass
+    town.builder.paused = True
+    async with town.turns.visit():
+        paused_at = int((await town.chain.head())["number"], 16)
+    for _ in range(50):
+        await town.chain.rpc.call("eth_blockNumber")
+    assert int((await town.chain.head())["number"], 16) <= paused_at + 1
+    running.cancel()
+
+
+async def test_a_broke_sender_is_refused_by_the_relay(town: Town) -> None:
+    with pytest.raises(RpcError, match="insufficient funds for gas"):
+        await town.hold(await town.signed(value=10**30))
