@@ -155,7 +155,12 @@ async def test_money_can_be_given_and_the_supply_follows(chain: Chain, symbol: s
 async def test_the_supply_is_what_all_holders_have(chain: Chain, symbol: str) -> None:
     token = TOKENS[symbol]
     supply = abi.word(await chain.call(token.address, abi.call("totalSupply()")), 0)
-    holders = {places.SEEDER, *(w.address for w in (*WALLETS, SEARCHER))}
+    holders = {
+        places.SEEDER,
+        places.SETTLER,
+        *places.ROUTERS.values(),
+        *(w.address for w in (*WALLETS, SEARCHER)),
+    }
     pools = {p.address for p in POOLS if token in (p.first, p.second)}
     held = [await chain.token_balance(token.address, holder) for holder in holders | pools]
     assert supply == sum(held)

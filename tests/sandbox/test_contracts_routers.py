@@ -7,6 +7,7 @@ import pytest
 from quietswap.domain import address as addresses
 from quietswap.sandbox import abi, places
 from quietswap.sandbox.chain import CallReverted, Chain
+from quietswap.sandbox.deploy import DUST
 from quietswap.sandbox.routers import ENCODERS, RouterSwap
 from quietswap.sandbox.routes import best_route, priced_routes, routes_between
 from quietswap.sandbox.tokens import ALL_TOKENS, FEE, USDC, WETH
@@ -76,8 +77,8 @@ async def test_it_delivers_exactly_what_was_quoted(
     assert await execute(chain, router, swap) == swap.min_out
     assert await chain.token_balance(swap.sell, WALLET) == sold - swap.amount
     for place in (places.ROUTERS[router], places.SETTLER):
-        assert await chain.token_balance(swap.sell, place) == 0
-        assert await chain.token_balance(swap.buy, place) == 0
+        assert await chain.token_balance(swap.sell, place) == DUST
+        assert await chain.token_balance(swap.buy, place) == DUST
 
 
 @ALL_ROUTERS
@@ -191,6 +192,20 @@ async def test_the_allowance_holder_serves_settler_alone(chain: Chain) -> None:
         with pytest.raises(CallReverted) as caught:
             await chain.call(places.ZEROEX, data, sender=STRANGER)
         assert caught.value.data == abi.call("NotAllowed()")
+
+
+@ALL_ROUTERS
+async def test_what_a_swap_uses_is_what_it_needs(chain: Chain, router: str) -> None:
+    """Without dust, refunds would hide a fifth of the gas a limit must cover."""
+    swap = await swap_of(chain)
+    await approve(chain, router, swap.sell)
+    data = "0x" + ENCODERS[router](swap).hex()
+    call = {"from": WALLET, "to": places.ROUTERS[router], "data": data}
+    needed = int(await chain.rpc.call("eth_estimateGas", call), 16)
+    (block,) = await chain.rpc.call(
+        "eth_simulateV1", {"blockStateCalls": [{"calls": [call]}], "validation": False}, "latest"
+    )
+    assert needed < int(block["calls"][0]["gasUsed"], 16) * 110 // 100
 
 
 async def test_every_route_delivers_its_quote(chain: Chain) -> None:

@@ -17,6 +17,9 @@ Call = tuple[str, Sequence[Any]]
 WALLET_USD, SEARCHER_USD = Decimal(100_000), Decimal(3_000_000)
 """What each wallet and the searcher hold of every token, at genesis prices."""
 
+DUST = 1
+"""Smallest units of every token that every router holds."""
+
 _CONSTRUCTION_GAS, _POOL_GAS, _SYNC_GAS = 3_000_000, 7_000_000, 200_000
 _MAX_FEE_PER_GAS = 10**10
 
@@ -72,6 +75,9 @@ def _holdings(token: SandboxToken) -> dict[Address, int]:
         for side, amount in zip((pool.first, pool.second), pool.amounts, strict=True)
         if side is token
     ]
+    # routers on mainnet hold dust of every token: a balance that never returns to zero gives no
+    # gas refund, so that what a swap is said to use is what its gas limit must cover
+    holdings |= dict.fromkeys((*places.ROUTERS.values(), places.SETTLER), DUST)
     # a token that takes a fee loses some on the way to its pool, hence twice the amount
     return holdings | {places.SEEDER: 2 * sum(sides)}
 
