@@ -92,6 +92,9 @@ class Relay(Protocol):
     async def cancel(self, tx_hash: str) -> None:
         """Ask, best effort, that it be forgotten. Never raises; proves nothing."""
 
+    async def hint(self, tx_hash: str) -> str | None:
+        """Return what the relay says of it, in words of ours; for the diary, never a verdict."""
+
 
 @dataclass(frozen=True, slots=True)
 class Head:

@@ -1,0 +1,256 @@
+"""Both relays over real HTTP: what they send, what they conclude, and what never leaks."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from quietswap.adapters.http import HttpClient
+from quietswap.adapters.relays.mev_blocker import MevBlocker, read_status
+from quietswap.adapters.relays.private_rpc import PrivateRpc
+from quietswap.domain.protection import EndpointType, ShareMode
+from quietswap.ports.outside import Relay, RelayOutcome
+from tests.adapters.fake_web import Answer, FakeWeb, Request, serving
+from tests.adapters.manual_clock import ManualClock
+
+RAW = bytes.fromhex("02f8aabbccdd")
+HASH = "0x" + "ab" * 32
+FAST, SAFE = EndpointType.FAST, ShareMode.SHARE_SAFE
+
+
+def accepts(_: Request) -> Answer:
+    return Answer(json.dumps({"jsonrpc": "2.0", "id": 1, "result": HASH}).encode())
+
+
+def refuses(_: Request) -> Answer:
+    error = {"code": -32000, "message": "invalid sender 02f8aabbccdd"}
+    return Answer(json.dumps({"error": error}).encode())
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient()
+    yield client
+    await client.close()
+
+
+@pytest.fixture
+async def web() -> AsyncIterator[FakeWeb]:
+    async with serving(accepts) as server:
+        yield server
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def blocker(http: HttpClient, web: FakeWeb, clock: ManualClock) -> MevBlocker:
+    return MevBlocker(http, clock, referrer="quiet swap", base_url=web.url, timeout_s=0.3)
+
+
+@pytest.fixture
+def private(http: HttpClient, web: FakeWeb, clock: ManualClock) -> PrivateRpc:
+    return PrivateRpc(
+        http,
+        clock,
+        name="Backup",
+        base_url=f"{web.url}/v1/secret-key",
+        tracking_base="https://track.test/tx/",
+        timeout_s=0.3,
+    )
+
+
+async def submit(relay: Relay) -> RelayOutcome:
+    """Send the sample bytes and return the outcome."""
+    return (await relay.submit(RAW, FAST, SAFE)).outcome
+
+
+SHARED = {ShareMode.SHARE_ALL: "shareAll=1&", ShareMode.SHARE_SAFE: "shareSafe=1&"}
+
+
+@pytest.mark.parametrize("kind", EndpointType)
+@pytest.mark.parametrize("share", ShareMode)
+async def test_the_bytes_go_to_the_issued_endpoint(
+    blocker: MevBlocker, web: FakeWeb, kind: EndpointType, share: ShareMode
+) -> None:
+    shared = "" if kind is EndpointType.FULLPRIVACY else SHARED.get(share, "")
+    path = f"/{kind.value}?{shared}referrer=quiet+swap"
+    answer = await blocker.submit(RAW, kind, share)
+    assert answer.outcome is RelayOutcome.ACCEPTED
+    assert blocker.endpoint(kind, share) == web.url + path
+    (request,) = web.requests
+    assert (request.method, request.path) == ("POST", path)
+    assert json.loads(request.body) == {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "eth_sendRawTransaction",
+        "params": ["0x02f8aabbccdd"],
+    }
+
+
+async def test_the_backup_is_called_by_its_key_and_shown_without(
+    private: PrivateRpc, web: FakeWeb
+) -> None:
+    assert await submit(private) is RelayOutcome.ACCEPTED
+    assert web.requests[0].path == "/v1/secret-key"
+    assert private.endpoint(FAST, SAFE) == web.url
+    assert private.tracking_url(HASH) == f"https://track.test/tx/{HASH}"
+    assert await private.hint(HASH) is None
+
+
+async def test_a_cancellation_is_asked_for_and_believed_of_nobody(
+    blocker: MevBlocker, private: PrivateRpc, web: FakeWeb
+) -> None:
+    for relay in (blocker, private):
+        await relay.cancel(HASH)
+    assert [r.path for r in web.requests] == ["/fast", "/v1/secret-key"]
+    assert json.loads(web.requests[0].body)["method"] == "eth_cancelTransaction"
+    web.answer = lambda _: Answer(b"", cut=True, status=500)
+    await blocker.cancel(HASH)
+
+
+async def test_a_refusal_says_why_in_our_words(blocker: MevBlocker, web: FakeWeb) -> None:
+    web.answer = refuses
+    answer = await blocker.submit(RAW, FAST, SAFE)
+    assert answer.outcome is RelayOutcome.INVALID
+    assert answer.reason == "it cannot recover the sender"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(b"", hang=True),
+        Answer(b'{"result": 200}', cut=True),
+        Answer(b"<html>rate limited</html>", status=429, content_type="text/html"),
+        Answer(b'{"result": 200}' + b" " * 100_000),
+        Answer(b"moved", status=302),
+    ],
+)
+async def test_an_answer_that_is_lost_or_spoilt_is_silence(
+    blocker: MevBlocker, web: FakeWeb, answer: Answer
+) -> None:
+    web.answer = lambda _: answer
+    assert await submit(blocker) is RelayOutcome.SILENT
+    assert len(web.requests) == 1
+
+
+async def test_no_connection_means_not_sent(http: HttpClient, clock: ManualClock) -> None:
+    async with serving(accepts) as gone:
+        url = gone.url
+    relay = MevBlocker(http, clock, referrer="r", base_url=url)
+    assert await submit(relay) is RelayOutcome.NOT_SENT
+
+
+async def test_three_timeouts_in_a_row_open_the_circuit(
+    blocker: MevBlocker, web: FakeWeb, clock: ManualClock
+) -> None:
+    web.answer = lambda _: Answer(b"", hang=True)
+    for _ in range(3):
+        assert blocker.is_up
+        assert await submit(blocker) is RelayOutcome.SILENT
+    assert not blocker.is_up
+    assert await submit(blocker) is RelayOutcome.NOT_SENT
+    await blocker.cancel(HASH)
+    assert await blocker.hint(HASH) is None
+    assert len(web.requests) == 3
+    clock.advance(30)
+    assert blocker.is_up
+    assert await submit(blocker) is RelayOutcome.SILENT
+    assert not blocker.is_up
+
+
+async def test_an_answer_closes_the_circuit_again(
+    blocker: MevBlocker, web: FakeWeb, clock: ManualClock
+) -> None:
+    hang = Answer(b"", hang=True)
+    for answer in (hang, hang, Answer(b"{}", status=500), hang, hang):
+        web.answer = lambda _, answer=answer: answer
+        await submit(blocker)
+    assert blocker.is_up
+    web.answer = lambda _: hang
+    await submit(blocker)
+    clock.advance(30)
+    web.answer = accepts
+    assert await submit(blocker) is RelayOutcome.ACCEPTED
+    web.answer = lambda _: hang
+    await submit(blocker)
+    assert blocker.is_up
+
+
+async def test_nothing_said_or_logged_holds_the_bytes_or_the_key(
+    private: PrivateRpc, web: FakeWeb
+) -> None:
+    answers: list[Any] = [refuses(web.requests), Answer(b"", hang=True), Answer(b"x", cut=True)]
+    with capture_logs() as lines:
+        for answer in answers:
+            web.answer = lambda _, answer=answer: answer
+            said = repr(await private.submit(RAW, FAST, SAFE))
+            assert RAW.hex() not in said
+            assert "secret-key" not in said
+    assert len(lines) == 3
+    assert RAW.hex() not in str(lines)
+    assert "secret-key" not in str(lines)
+
+
+async def test_cancelling_a_submission_does_not_count_against_the_relay(
+    blocker: MevBlocker, web: FakeWeb
+) -> None:
+    asked = asyncio.Event()
+
+    def hangs(_: Request) -> Answer:
+        asked.set()
+        return Answer(b"", hang=True)
+
+    web.answer = hangs
+    for _ in range(5):
+        task = asyncio.create_task(submit(blocker))
+        await asked.wait()
+        asked.clear()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert blocker.is_up
+
+
+@pytest.mark.parametrize("url", ["http://relay.test", "ftp://relay.test", "relay.test", "https://"])
+def test_a_url_that_would_not_be_private_is_refused(
+    http: HttpClient, clock: ManualClock, url: str
+) -> None:
+    with pytest.raises(ValueError, match="https"):
+        MevBlocker(http, clock, referrer="r", base_url=url)
+    with pytest.raises(ValueError, match="https"):
+        PrivateRpc(http, clock, name="B", base_url=url, tracking_base="https://t.test")
+
+
+def test_the_default_is_mev_blocker_itself(http: HttpClient, clock: ManualClock) -> None:
+    relay = MevBlocker(http, clock, referrer="r")
+    assert relay.name == "MEV Blocker"
+    assert relay.tracking_url(HASH) == f"https://rpc.mevblocker.io/tx/{HASH}"
+
+
+async def test_the_status_page_is_a_hint_in_our_words(blocker: MevBlocker, web: FakeWeb) -> None:
+    page = {"status": "FAILED", "simulationError": "execution reverted: secret"}
+    web.answer = lambda _: Answer(json.dumps(page).encode())
+    expected = "it says the transaction failed, and that its simulation failed"
+    assert await blocker.hint(HASH) == expected
+    assert web.requests[0].path == f"/tx/{HASH}"
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ({"status": "INCLUDED", "refund": 0.1}, "it says the transaction is included"),
+        ({"status": "unknown"}, "it does not know the transaction"),
+        ({"status": "PENDING"}, None),
+        ({"status": 5}, None),
+        ({}, None),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_status_pages_are_read_leniently(page: Any, expected: str | None) -> None:
+    assert read_status(page) == expected
