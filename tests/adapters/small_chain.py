@@ -1,0 +1,129 @@
+"""An anvil with Multicall3, the sandbox's tokens and feeds, and this folder's odd contracts."""
+
+import asyncio
+import contextlib
+import json
+import subprocess
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from quietswap.adapters.chain import NodeChain
+from quietswap.adapters.http import HttpClient
+from quietswap.adapters.jsonrpc import JsonRpc
+from quietswap.domain import address as addresses
+from quietswap.domain.address import Address
+from quietswap.domain.crypto import keccak256
+from quietswap.domain.token import Token
+from quietswap.sandbox import abi, places
+from quietswap.sandbox.artifacts import own_runtime
+from quietswap.sandbox.npm import find_anvil
+from quietswap.sandbox.rpc import Rpc
+from quietswap.sandbox.tokens import ALL_TOKENS, SUPPLY_KEY
+from tests.adapters.manual_clock import ManualClock
+
+WALLET = addresses.from_any_case("0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266")
+"""The first of anvil's own accounts; it can send."""
+NOBODY = addresses.from_bytes(keccak256(b"nobody")[12:])
+VENUE = addresses.from_bytes(keccak256(b"Venue")[12:])
+
+
+@cache
+def odd_runtimes() -> dict[str, str]:
+    """Return the runtime code of every contract in contracts/Odd.sol, compiled now."""
+    script = Path(__file__).parent / "compile.mjs"
+    done = subprocess.run(["node", str(script)], capture_output=True, check=True, timeout=60)
+    runtimes: dict[str, str] = json.loads(done.stdout)
+    return runtimes
+
+
+def odd(name: str, decimals: int = 18) -> Token:
+    """Return one of the odd contracts as a token."""
+    return Token(addresses.from_bytes(keccak256(name.encode())[12:]), decimals, "ODD")
+
+
+@dataclass
+class SmallChain:
+    """The node, its raw client for the test's own moves, and the adapters under test."""
+
+    url: str
+    raw: Rpc
+    http: HttpClient
+    rpc: JsonRpc
+    chain: NodeChain
+    clock: ManualClock
+
+    async def mine(self, blocks: int = 1) -> None:
+        for _ in range(blocks):
+            await self.raw.call("evm_mine")
+
+    async def send(self, to: str, signature: str, *values: Any, sender: str = WALLET) -> str:
+        """Send a transaction from an unlocked account and return its hash, not yet mined."""
+        data = "0x" + abi.call(signature, *values).hex()
+        call = {"from": sender, "to": to, "data": data, "gas": hex(3_000_000)}
+        tx_hash: str = await self.raw.call("eth_sendTransaction", call)
+        return tx_hash
+
+    async def give(self, token: Token, owner: Address, amount: int) -> None:
+        """Mint one of the odd tokens."""
+        await self.send(token.address, "mint(address,uint256)", owner, amount)
+        await self.mine()
+
+    async def give_sandbox(self, symbol: str, owner: Address, amount: int) -> None:
+        """Write a balance of one of the sandbox's tokens."""
+        token = ALL_TOKENS[symbol]
+        word = f"0x{amount:064x}"
+        await self.raw.call("anvil_setStorageAt", token.address, token.balance_key(owner), word)
+
+    async def balance(self, token: Token, owner: Address) -> int:
+        data = "0x" + abi.call("balanceOf(address)", owner).hex()
+        answer: str = await self.raw.call("eth_call", {"to": token.address, "data": data}, "latest")
+        return int(answer, 16)
+
+
+@contextlib.asynccontextmanager
+async def small_chain() -> AsyncIterator[SmallChain]:
+    """Run a chain until the block ends; it mines only when told to."""
+    async with _anvil() as url:
+        raw, http, clock = Rpc(url), HttpClient(), ManualClock()
+        rpc = JsonRpc(http, [url], clock)
+        try:
+            await raw.batch(_codes())
+            small = SmallChain(url, raw, http, rpc, NodeChain(rpc, clock), clock)
+            await small.mine()
+            yield small
+        finally:
+            await http.close()
+            await raw.close()
+
+
+@contextlib.asynccontextmanager
+async def _anvil() -> AsyncIterator[str]:
+    options = ("--port", "0", "--chain-id", "1", "--no-mining", "--gas-limit", "60000000")
+    process = await asyncio.create_subprocess_exec(
+        find_anvil(), *options, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    try:
+        async for line in process.stdout:
+            if b"Listening on " in line:
+                break
+        port = int(line.rsplit(b":", 1)[1])
+        drain = asyncio.create_task(process.stdout.read())  # a full pipe would stop the node
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        await process.wait()
+    await drain
+
+
+def _codes() -> list[tuple[str, tuple[str, ...]]]:
+    codes: dict[str, str] = {odd(name).address: code for name, code in odd_runtimes().items()}
+    codes[places.MULTICALL] = own_runtime("Multicall3")
+    codes |= {feed: own_runtime("Feed") for feed in places.FEEDS.values()}
+    codes |= {t.address: own_runtime(t.contract) for t in ALL_TOKENS.values() if t.contract}
+    supply = (ALL_TOKENS["FEE"].address, SUPPLY_KEY, f"0x{10**30:064x}")  # its fee is burnt
+    calls: list[tuple[str, tuple[str, ...]]] = [("anvil_setStorageAt", supply)]
+    return calls + [("anvil_setCode", pair) for pair in codes.items()]

@@ -1,0 +1,186 @@
+"""Candidates on a real node: what they deliver, what they cost, and when nobody can tell."""
+
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from quietswap.adapters.jsonrpc import JsonRpc
+from quietswap.adapters.rpc_wire import Call, Result
+from quietswap.domain.address import Address
+from quietswap.domain.route import Route, SwapRequest
+from quietswap.domain.token import Token
+from quietswap.ports.outside import Simulation
+from quietswap.sandbox import abi
+from quietswap.sandbox.tokens import DAI, FEE, SOLADY, USDC, USDT, VYPER, WBTC, SandboxToken
+from tests.adapters.small_chain import NOBODY, VENUE, WALLET, SmallChain, odd, small_chain
+
+AMOUNT = 1_000_000
+BOUGHT, ORDINARY = odd("Bought"), odd("Ordinary")
+
+
+@pytest.fixture
+async def small() -> AsyncIterator[SmallChain]:
+    async with small_chain() as chain:
+        yield chain
+
+
+def asking(sell: Token, wallet: Address = NOBODY, buy: Token = BOUGHT) -> SwapRequest:
+    return SwapRequest(sell, buy, AMOUNT, wallet, 50, 10**9, 2_000_000_000)
+
+
+def calling(signature: str, *values: object) -> Route:
+    data = abi.call(signature, *values)
+    return Route("a", "dex", VENUE, VENUE, 0, data, (), AMOUNT, AMOUNT, None, None)
+
+
+def paying(sell: Token, rate: int, buy: Token = BOUGHT) -> Route:
+    """A route that pays `rate` thousandths of the amount."""
+    signature = "swap(address,address,uint256,uint256)"
+    return calling(signature, sell.address, buy.address, AMOUNT, rate)
+
+
+def listed(token: SandboxToken) -> Token:
+    return Token(token.address, token.decimals, token.symbol)
+
+
+async def simulated(small: SmallChain, sell: Token, wallet: Address = NOBODY) -> Simulation:
+    [one] = await small.chain.simulate(asking(sell, wallet), [paying(sell, 2000)])
+    return one
+
+
+async def ready(small: SmallChain, sell: Token, amount: int = AMOUNT) -> None:
+    """Let the wallet hold and approve `amount` for real."""
+    await small.give(sell, WALLET, amount)
+    await small.send(sell.address, "approve(address,uint256)", VENUE, amount)
+    await small.mine()
+
+
+TOKENS = (USDC, DAI, WBTC, FEE, VYPER, SOLADY)
+
+
+@pytest.mark.parametrize("sell", TOKENS, ids=lambda t: str(t.symbol))
+async def test_a_wallet_without_anything(small: SmallChain, sell: SandboxToken) -> None:
+    one = await simulated(small, listed(sell))
+    assert (one.succeeded, one.received, one.reason) == (True, 2 * AMOUNT, None)
+    assert one.gas is not None
+    assert 60_000 < one.gas < 200_000
+
+
+@pytest.mark.parametrize("name", ["Ordinary", "Flagged", "Namespaced"])
+async def test_odd_layouts_that_are_found(small: SmallChain, name: str) -> None:
+    one = await simulated(small, odd(name))
+    assert (one.succeeded, one.received) == (True, 2 * AMOUNT)
+
+
+@pytest.mark.parametrize("name", ["Shares", "Hidden", "Reflecting"])
+async def test_layouts_that_are_not_found_are_unverifiable(small: SmallChain, name: str) -> None:
+    for _ in range(2):
+        one = await simulated(small, odd(name))
+        assert one.succeeded is None
+        assert one.reason
+
+
+@pytest.mark.parametrize("name", ["Shares", "Hidden", "Flagged", "Ordinary"])
+async def test_a_wallet_that_is_ready_is_simulated_as_it_is(small: SmallChain, name: str) -> None:
+    sell = odd(name)
+    await ready(small, sell, 2 * AMOUNT)
+    one = await simulated(small, sell, WALLET)
+    assert (one.succeeded, one.received) == (True, 2 * AMOUNT)
+
+
+async def test_a_wallet_that_holds_but_has_not_approved(small: SmallChain) -> None:
+    sell = odd("Flagged")
+    await small.give(sell, WALLET, AMOUNT)
+    assert (await simulated(small, sell, WALLET)).received == 2 * AMOUNT
+
+
+async def test_usdt_which_returns_nothing_reverts_in_a_careless_venue(small: SmallChain) -> None:
+    one = await simulated(small, listed(USDT))
+    assert one.succeeded is False
+
+
+async def test_a_fee_on_transfer_is_reported_as_it_is(small: SmallChain) -> None:
+    """The venue swaps into the fee token by moving what it holds: 1 % less arrives."""
+    await small.give_sandbox("FEE", VENUE, 10 * AMOUNT)
+    buy = listed(FEE)
+    data = abi.call("swapFromStock(address,address,uint256)", ORDINARY.address, buy.address, AMOUNT)
+    route = Route("a", "dex", VENUE, VENUE, 0, data, (), AMOUNT, AMOUNT, None, None)
+    [one] = await small.chain.simulate(asking(ORDINARY, buy=buy), [route])
+    assert (one.succeeded, one.received) == (True, AMOUNT * 99 // 100)
+
+
+async def test_a_blocked_owner_stays_blocked_under_the_override(small: SmallChain) -> None:
+    sell = odd("Flagged")
+    await small.send(sell.address, "blockOwner(address)", NOBODY)
+    await small.mine()
+    one = await simulated(small, sell)
+    assert (one.succeeded, one.reason) == (False, "account is blocked")
+
+
+@pytest.mark.parametrize("name", ["Ordinary", "Namespaced", "Shares"])
+async def test_what_was_simulated_is_what_is_mined(small: SmallChain, name: str) -> None:
+    sell = odd(name)
+    await ready(small, sell, 2 * AMOUNT)
+    route = paying(sell, 1234)
+    [one] = await small.chain.simulate(asking(sell, WALLET), [route])
+    call = {"from": WALLET, "to": VENUE, "data": "0x" + route.data.hex(), "gas": hex(500_000)}
+    tx_hash = await small.raw.call("eth_sendTransaction", call)
+    await small.mine()
+    assert one.received == await small.balance(BOUGHT, WALLET) == AMOUNT * 1234 // 1000
+    receipt = (await small.chain.receipts([tx_hash]))[tx_hash]
+    assert receipt is not None
+    assert one.gas == receipt.gas_used
+
+
+async def test_candidates_do_not_see_each_other(small: SmallChain) -> None:
+    once = calling("swapOnce(address,address,uint256)", ORDINARY.address, BOUGHT.address, AMOUNT)
+    results = await small.chain.simulate(asking(ORDINARY), [once, once, once])
+    assert [one.received for one in results] == [1000, 1000, 1000]
+
+
+async def test_the_chain_is_left_as_it_was(small: SmallChain) -> None:
+    assert (await simulated(small, ORDINARY)).received == 2 * AMOUNT
+    assert await small.balance(BOUGHT, NOBODY) == 0
+
+
+async def test_every_candidate_has_a_verdict_of_its_own(small: SmallChain) -> None:
+    routes = [
+        paying(ORDINARY, 500),
+        calling("refuse()"),
+        calling("refuseWithCode()"),
+        calling("panic(uint256)", 0),
+        calling("spin()"),
+        calling("nothingLikeThis()"),
+        paying(ORDINARY, 0),
+    ]
+    results = await small.chain.simulate(asking(ORDINARY), routes)
+    assert [one.succeeded for one in results] == [True, False, False, False, False, False, True]
+    assert (results[0].received, results[-1].received) == (AMOUNT // 2, 0)
+    reasons = [one.reason or "" for one in results]
+    assert reasons[1].startswith("Venue: [31mINSUFFICIENT_OUTPUT_AMOUNT, and on")
+    assert reasons[2:4] == [f"custom error 0x{abi.selector('Closed(uint256)').hex()}", "panic 0x12"]
+    assert all(0 < len(reason) <= 120 and reason.isprintable() for reason in reasons[1:-1])
+
+
+async def test_nobody_asks_without_candidates(small: SmallChain) -> None:
+    assert await small.chain.simulate(asking(ORDINARY), []) == []
+
+
+async def test_round_trips(small: SmallChain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Holdings, probe, stored words, simulation; the probe once per token, none when ready."""
+    batches: list[list[str]] = []
+    batch = JsonRpc.batch
+
+    async def counting(self: JsonRpc, calls: Sequence[Call]) -> list[Result]:
+        batches.append([call.method for call in calls])
+        return await batch(self, calls)
+
+    await ready(small, ORDINARY)
+    monkeypatch.setattr(JsonRpc, "batch", counting)
+    look, probe, words = ["eth_call"], ["eth_simulateV1"], ["eth_getStorageAt"] * 2
+    swaps = ["eth_simulateV1"] * 3
+    routes = [paying(ORDINARY, 1)] * 3
+    await small.chain.simulate(asking(ORDINARY), routes)
+    await small.chain.simulate(asking(ORDINARY), routes)
+    await small.chain.simulate(asking(ORDINARY, WALLET), routes)
+    assert batches == [look, probe, words, swaps, look, words, swaps, look, swaps]
