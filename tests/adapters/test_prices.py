@@ -1,0 +1,146 @@
+"""Prices: what each source is believed, and what happens when they disagree, age or fall silent."""
+
+import asyncio
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import pytest
+
+from quietswap.adapters.prices import UsdPrices
+from quietswap.domain.address import Address
+from quietswap.domain.token import WETH, Token
+from quietswap.sandbox.tokens import DAI
+from tests.adapters.manual_clock import ManualClock
+
+A_TOKEN = Token(DAI.address, 18, "DAI")
+
+
+@dataclass
+class Stub:
+    """A source that says what it is told to."""
+
+    price: str | None
+    asked: list[Address] = field(default_factory=list)
+
+    async def usd(self, token: Address) -> Decimal | None:
+        self.asked.append(token)
+        await asyncio.sleep(0)
+        return None if self.price is None else Decimal(self.price)
+
+
+class Market:
+    """UsdPrices over three stubs."""
+
+    def __init__(self, feed: str | None, llama: str | None, gecko: str | None) -> None:
+        self.feed, self.llama, self.gecko = Stub(feed), Stub(llama), Stub(gecko)
+        self.doubts: list[tuple[str, str, str]] = []
+        self.clock = ManualClock()
+        self.prices = UsdPrices(
+            self.feed,
+            [self.llama, self.gecko],
+            self.clock,
+            on_doubt=lambda *doubt: self.doubts.append(doubt),
+        )
+
+    async def eth(self) -> str | None:
+        price = await self.prices.eth_usd()
+        return None if price is None else str(price)
+
+    async def dai(self) -> str | None:
+        price = await self.prices.token_usd(A_TOKEN)
+        return None if price is None else str(price)
+
+
+@pytest.mark.parametrize(
+    ("feed", "llama", "gecko", "price", "doubts"),
+    [
+        ("3000", "3001", None, "3000", 0),
+        ("3000", "3060", None, "3000", 0),
+        ("3000", "3060.01", None, "3000", 1),
+        ("3000", "2930", None, "3000", 1),
+        ("3000", "3150", None, "3000", 1),
+        ("3000", "3150.01", None, None, 1),
+        ("3000", "2850", None, None, 1),
+        ("3000", None, "3001", "3000", 0),
+        ("3000", None, "4000", None, 1),
+        ("3000", None, None, "3000", 0),
+        (None, "3000", "3001", "3000", 0),
+        (None, "3000", "4000", None, 1),
+        (None, None, "3000", "3000", 0),
+        (None, None, None, None, 0),
+    ],
+)
+async def test_eth_by_who_answers(
+    feed: str | None, llama: str | None, gecko: str | None, price: str | None, doubts: int
+) -> None:
+    market = Market(feed, llama, gecko)
+    assert await market.eth() == price
+    assert len(market.doubts) == doubts
+
+
+async def test_a_doubt_names_token_and_both_prices() -> None:
+    market = Market("3000", "4000", None)
+    await market.eth()
+    assert market.doubts == [(WETH, "3000", "4000")]
+
+
+@pytest.mark.parametrize(
+    ("llama", "gecko", "price"),
+    [("1", "1.01", "1"), (None, "1.01", "1.01"), ("1", None, "1"), ("1", "1.06", None)],
+)
+async def test_tokens_without_a_feed(
+    llama: str | None, gecko: str | None, price: str | None
+) -> None:
+    market = Market("7", llama, gecko)
+    assert await market.dai() == price
+    assert market.feed.asked == []
+
+
+async def test_a_second_opinion_is_enough() -> None:
+    market = Market("3000", "3001", "9")
+    assert await market.eth() == "3000"
+    assert market.gecko.asked == []
+
+
+async def test_eth_is_weth() -> None:
+    market = Market("3000", "3001", None)
+    assert await market.prices.eth_usd() == await market.prices.token_usd(Token(WETH, 18, "WETH"))
+    assert market.feed.asked == [WETH]
+
+
+async def test_a_price_is_remembered_for_twenty_seconds() -> None:
+    market = Market("3000", "3001", None)
+    assert await market.eth() == "3000"
+    market.feed.price = "3010"
+    market.clock.advance(19.9)
+    assert await market.eth() == "3000"
+    market.clock.advance(0.2)
+    assert await market.eth() == "3010"
+
+
+async def test_an_old_price_never_stands_in_for_a_missing_one() -> None:
+    market = Market("3000", None, None)
+    assert await market.eth() == "3000"
+    market.feed.price = None
+    market.clock.advance(21)
+    assert await market.eth() is None
+    market.feed.price = "3020"
+    market.clock.advance(4)
+    assert await market.eth() is None
+    market.clock.advance(2)
+    assert await market.eth() == "3020"
+
+
+async def test_callers_at_once_share_one_question() -> None:
+    market = Market("3000", "3001", None)
+    assert await asyncio.gather(*(market.eth() for _ in range(20))) == ["3000"] * 20
+    assert market.feed.asked == [WETH]
+
+
+async def test_a_caller_hanging_up_does_not_take_the_others_down() -> None:
+    market = Market("3000", "3001", None)
+    impatient = asyncio.create_task(market.eth())
+    patient = asyncio.create_task(market.eth())
+    await asyncio.sleep(0)
+    impatient.cancel()
+    assert await patient == "3000"
