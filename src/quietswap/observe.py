@@ -141,3 +141,19 @@ def tracker_waiting(reason: str) -> None:
 def request_failed(request_id: str, route: str, error: BaseException) -> None:
     """A request died of something unforeseen; the caller only learns the request id."""
     log.error("request_failed", request=request_id, route=route, exc_info=error)
+
+
+_requests = Counter(
+    "quietswap_requests", "Answers by endpoint and status", ["endpoint", "status"],
+    registry=registry,
+)  # fmt: skip
+_request_seconds = Histogram(
+    "quietswap_request_seconds", "Time to answer by endpoint", ["endpoint"], buckets=_SECONDS,
+    registry=registry,
+)  # fmt: skip
+
+
+def request_answered(endpoint: str, status: int, seconds: float) -> None:
+    """A request was answered."""
+    _requests.labels(endpoint, str(status)).inc()
+    _request_seconds.labels(endpoint).observe(seconds)

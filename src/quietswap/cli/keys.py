@@ -1,20 +1,14 @@
 """`quietswap keys`: issue, list and revoke API keys. A key is shown once and stored as a hash."""
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
 from quietswap.adapters.clock import SystemClock
-from quietswap.cli.settings_option import read_settings, settings_option
-from quietswap.ports.stores import KeyStore, StoreDown
+from quietswap.cli.database import with_storage
+from quietswap.cli.settings_option import settings_option
 from quietswap.services.api_keys import hash_secret, new_key
-from quietswap.storage.open import open_storage
-
-T = TypeVar("T")
 
 
 @click.group()
@@ -29,7 +23,7 @@ def keys() -> None:
 def create(settings_path: Path | None, name: str, as_json: bool) -> None:
     """Issue a key and show it, this once."""
     key, secret = new_key(name, SystemClock().now_ms())
-    _with_store(settings_path, lambda store: store.add(key, hash_secret(secret)))
+    with_storage(settings_path, lambda storage: storage.keys.add(key, hash_secret(secret)))
     if as_json:
         click.echo(json.dumps({"id": key.id, "name": key.name, "key": secret}))
         return
@@ -42,7 +36,7 @@ def create(settings_path: Path | None, name: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def list_keys(settings_path: Path | None, as_json: bool) -> None:
     """List all keys, oldest first, without their secrets."""
-    found = _with_store(settings_path, lambda store: store.list())
+    found = with_storage(settings_path, lambda storage: storage.keys.list())
     if as_json:
         rows = [
             {
@@ -68,22 +62,6 @@ def list_keys(settings_path: Path | None, as_json: bool) -> None:
 def revoke(settings_path: Path | None, key_id: str) -> None:
     """Revoke a key at once; its orders stay."""
     now = SystemClock().now_ms()
-    if not _with_store(settings_path, lambda store: store.revoke(key_id, now)):
+    if not with_storage(settings_path, lambda storage: storage.keys.revoke(key_id, now)):
         raise click.ClickException(f"there is no live key {key_id}")
     click.echo(f"Key {key_id} is revoked.")
-
-
-def _with_store(path: Path | None, work: Callable[[KeyStore], Awaitable[T]]) -> T:
-    settings = read_settings(path)
-
-    async def run() -> T:
-        storage = await open_storage(settings.storage.url)
-        try:
-            return await work(storage.keys)
-        finally:
-            await storage.close()
-
-    try:
-        return asyncio.run(run())
-    except StoreDown as error:
-        raise click.ClickException(f"the database does not answer: {error}") from error

@@ -100,7 +100,7 @@ def _run(settings: Settings, path: Path | None) -> None:
     scheme = "https" if server.tls_cert else "http"
     click.echo(f"quietswap serves {scheme}://{server.host}:{server.port}", err=True)
     Granian(
-        "quietswap.app:create_app",
+        "quietswap.app.asgi:create_app",
         factory=True,
         address=server.host,
         port=server.port,

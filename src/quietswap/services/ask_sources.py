@@ -59,10 +59,15 @@ class Source:
         self._day = 0
         self._today = 0
 
+    @property
+    def is_up(self) -> bool:
+        """Whether its circuit is closed."""
+        return self._clock.monotonic() >= self._closed_at
+
     def refusal(self) -> str | None:
         """Return why the source is not to be asked now, or take one request from its budget."""
         now = self._clock.monotonic()
-        if now < self._closed_at:
+        if not self.is_up:
             return "paused after repeated failures"
         if not self._take(now):
             return "its own rate limit is spent"

@@ -1,0 +1,74 @@
+"""The ASGI application of one process: the edge, and its lifespan around everything else."""
+
+import os
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from quietswap import observe
+from quietswap.adapters.clock import SystemClock
+from quietswap.api.app import EdgeOptions, build_app
+from quietswap.api.asgi import App, Receive, Scope, Send
+from quietswap.api.guard import Limits
+from quietswap.app.pages import operator_pages
+from quietswap.app.parts import Parts, open_parts
+from quietswap.ports.outside import Clock
+from quietswap.settings.load import load
+from quietswap.settings.schema import Settings
+
+
+def create_app() -> "Application":
+    """Return the application on the settings of this process's environment."""
+    path = os.environ.get("QUIETSWAP_SETTINGS")
+    return Application(load(Path(path) if path else None), SystemClock())
+
+
+class Application:
+    """Serves once the lifespan has started; requests before that cannot come."""
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._edge: App | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI connection, or the lifespan."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        else:
+            assert self._edge is not None
+            await self._edge(scope, receive, send)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        async with AsyncExitStack() as stack:
+            try:
+                parts = await open_parts(self._settings, self._clock, stack)
+            except Exception as error:  # noqa: BLE001  said in words, then the process ends
+                print(f"quietswap cannot start: {error}", file=sys.stderr, flush=True)  # noqa: T201
+                await send({"type": "lifespan.startup.failed", "message": str(error)})
+                return
+            self._edge = _edge(parts, self._clock)
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def _edge(parts: Parts, clock: Clock) -> App:
+    server = parts.settings.server
+    options = EdgeOptions(
+        limits=Limits(
+            requests=server.rate_limit,
+            failures=server.failed_auth_limit,
+            window_s=server.rate_window_s,
+        ),
+        max_body_bytes=server.max_body_bytes,
+        trusted_proxies=frozenset(server.trusted_proxies),
+    )
+    return build_app(
+        parts.use,
+        options,
+        clock,
+        pages=operator_pages(parts),
+        answered=observe.request_answered,
+    )
