@@ -10,6 +10,7 @@ import structlog
 from quietswap.api.app import EdgeOptions, build_app
 from quietswap.api.asgi import App
 from tests.api.inside import SECRET, HandClock, Inside
+from tests.contract import check
 
 
 @pytest.fixture
@@ -29,9 +30,17 @@ def app(inside: Inside, clock: HandClock) -> App:
 
 @pytest.fixture
 async def stranger(app: App) -> AsyncIterator[httpx.AsyncClient]:
-    """A client without a key."""
+    """A client without a key; each of its answers is held against the OpenAPI document."""
+
+    async def documented(answer: httpx.Response) -> None:
+        await answer.aread()
+        check(answer)
+
     transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://edge") as client:
+    hooks = {"response": [documented]}
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://edge", event_hooks=hooks
+    ) as client:
         yield client
 
 

@@ -2,7 +2,13 @@
 
 from collections.abc import Mapping
 
-from quietswap.api.reply import JSON, Page, Reply
+import msgspec
+
+from quietswap.api import docs_page, openapi
+from quietswap.api.reply import HTML, Page, Reply
+
+_ALIVE = Reply(200, b'{"ok":true,"data":{"alive":true}}')
+_SELF_CONTAINED = ((b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'"),)
 
 
 def fixed(reply: Reply) -> Page:
@@ -15,5 +21,11 @@ def fixed(reply: Reply) -> Page:
 
 
 def public_pages(*, docs: bool) -> Mapping[str, Page]:
-    """Return pages by path: `/healthz` says only that the process answers."""
-    return {"/healthz": fixed(Reply(200, b'{"ok":true,"data":{"alive":true}}', JSON))}
+    """Return pages by path; `/healthz` says only that the process answers."""
+    pages = {"/healthz": fixed(_ALIVE)}
+    if docs:
+        document = openapi.document()
+        written = Reply(200, docs_page.page(document).encode(), HTML, _SELF_CONTAINED)
+        pages["/openapi.json"] = fixed(Reply(200, msgspec.json.encode(document)))
+        pages["/docs"] = fixed(written)
+    return pages

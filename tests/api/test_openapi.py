@@ -1,0 +1,179 @@
+"""The document: valid, complete, and true of itself; answers are held against it in every test."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from jsonschema import Draft202012Validator
+
+from quietswap.api import errors, openapi
+from quietswap.api.app import EdgeOptions, build_app
+from quietswap.api.body import Field
+from quietswap.api.operations import OPERATIONS, Operation
+from quietswap.domain.order import Status
+from quietswap.domain.refusals import RateLimitExceeded
+from tests.api.inside import HandClock, Inside
+from tests.contract import DOCUMENT, closed
+
+OPS = {op.name: op for op in OPERATIONS}
+SPOKEN = [
+    (op.name, status, response)
+    for op in OPERATIONS
+    for status, response in DOCUMENT["paths"][op.path][op.method.lower()]["responses"].items()
+]
+
+
+def walk(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+    for child in node.values() if isinstance(node, dict) else node:
+        if isinstance(child, dict | list):
+            yield from walk(child)
+
+
+def schemas(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for inner in walk(node):
+        for member in inner.get("properties", {}).values():
+            if isinstance(member, dict):
+                yield member
+
+
+async def test_the_document_is_public(stranger: httpx.AsyncClient) -> None:
+    answer = await stranger.get("/openapi.json")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json() == DOCUMENT
+    assert DOCUMENT["openapi"] == "3.1.0"
+
+
+def test_every_endpoint_is_described_once() -> None:
+    described = {
+        operation["operationId"]: (path, method.upper())
+        for path, methods in DOCUMENT["paths"].items()
+        for method, operation in methods.items()
+    }
+    assert described == {op.name: (op.path, op.method) for op in OPERATIONS}
+
+
+def test_every_schema_is_json_schema() -> None:
+    for node in walk(DOCUMENT):
+        if "schema" in node:
+            Draft202012Validator.check_schema(node["schema"])
+    for schema in DOCUMENT["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+
+
+def test_every_field_is_described() -> None:
+    members = list(schemas(DOCUMENT))
+    assert len(members) > 200
+    assert all(member.get("description") for member in members)
+
+
+def test_every_amount_says_its_unit() -> None:
+    amounts = [m for m in schemas(DOCUMENT) if m.get("pattern") == "^[0-9]+$"]
+    unit = re.compile(r"wei|smallest units|gas units|needed|there is", re.IGNORECASE)
+    assert len(amounts) > 20
+    for member in amounts:
+        assert unit.search(member["description"]), member
+
+
+def test_every_reference_leads_somewhere() -> None:
+    for node in walk(DOCUMENT):
+        if "$ref" in node:
+            target: Any = DOCUMENT
+            for part in node["$ref"].removeprefix("#/").split("/"):
+                target = target[part]
+
+
+@pytest.mark.parametrize(("name", "status", "response"), SPOKEN)
+def test_every_example_fits_its_schema(name: str, status: str, response: dict[str, Any]) -> None:
+    content = response["content"]["application/json"]
+    schema = closed(content["schema"]) | {"components": closed(DOCUMENT["components"])}
+    shown = content["examples"] if "examples" in content else {"": {"value": content["example"]}}
+    for example in shown.values():
+        Draft202012Validator(schema).validate(example["value"])
+
+
+@pytest.mark.parametrize("op", OPERATIONS, ids=lambda op: op.name)
+def test_every_code_of_an_endpoint_has_an_example_at_its_status(op: Operation) -> None:
+    responses = DOCUMENT["paths"][op.path][op.method.lower()]["responses"]
+    for code in op.codes:
+        status = str(errors.status_of(code, op.name))
+        examples = responses[status]["content"]["application/json"]["examples"]
+        assert examples[code]["value"]["error"] == code
+        assert examples[code]["summary"]
+    told = {
+        code for s, r in responses.items() if s != "200" for code in r["description"].split(", ")
+    }
+    assert told == set(op.codes)
+
+
+@pytest.mark.parametrize("op", [op for op in OPERATIONS if op.body], ids=lambda op: op.name)
+def test_every_example_body_fits_its_schema(op: Operation) -> None:
+    written = DOCUMENT["paths"][op.path]["post"]["requestBody"]["content"]["application/json"]
+    Draft202012Validator(closed(written["schema"])).validate(written["example"])
+
+
+@pytest.mark.parametrize("op", [op for op in OPERATIONS if op.body], ids=lambda op: op.name)
+def test_a_body_is_described_as_it_is_checked(op: Operation) -> None:
+    def same(schema: dict[str, Any], fields: tuple[Field, ...]) -> None:
+        assert schema["required"] == [field.name for field in fields if field.required]
+        for field in fields:
+            member = schema["properties"][field.name]
+            assert member["type"] == field.kind.name.lower()
+            same(member, field.inside) if field.inside else None
+
+    written = DOCUMENT["paths"][op.path]["post"]["requestBody"]["content"]["application/json"]
+    same(written["schema"], op.body)
+
+
+def test_the_status_filter_and_the_status_field_know_the_same_words() -> None:
+    history = DOCUMENT["paths"][OPS["order_history"].path]["get"]
+    filters = next(p for p in history["parameters"] if p["name"] == "status")["schema"]["enum"]
+    assert filters == list(Status)
+
+
+def test_a_code_that_is_only_sometimes_detailed_says_so() -> None:
+    replay = DOCUMENT["components"]["schemas"]["Error_SIGNATURE_REPLAY"]
+    assert "details" not in replay["required"]
+    balance = DOCUMENT["components"]["schemas"]["Error_INSUFFICIENT_BALANCE"]
+    assert "details" in balance["required"]
+
+
+def test_a_spent_rate_has_its_numbers_at_the_root() -> None:
+    body = errors.envelope(RateLimitExceeded(retry_after=5, limit=300, window=60))
+    assert {"retryAfter": 5, "limit": 300, "window": 60}.items() <= body.items()
+    assert "details" not in body
+
+
+async def test_the_page_needs_nothing_from_elsewhere(stranger: httpx.AsyncClient) -> None:
+    answer = await stranger.get("/docs")
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert not re.search(r"<(script|link|img|iframe)|src=|@import|url\(", answer.text)
+    assert re.findall(r'href="([^#"][^"]*)"', answer.text) == ["/openapi.json"]
+
+
+async def test_the_page_tells_of_every_endpoint_field_and_code(stranger: httpx.AsyncClient) -> None:
+    text = (await stranger.get("/docs")).text
+    for op in OPERATIONS:
+        assert f"<code>{op.path}</code>" in text
+        for code in op.codes:
+            assert f"{errors.status_of(code, op.name)} {code}: " in text
+    for name in ("orderParams.dexRoute.target", "data.orders[].summary.sellAmount", "slippageBps"):
+        assert f"<code>{name}</code>" in text
+
+
+async def test_the_description_can_be_kept_private(inside: Inside, clock: HandClock) -> None:
+    app = build_app(inside.use_cases(), EdgeOptions(docs=False), clock)
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://edge") as client:
+        for path in ("/openapi.json", "/docs"):
+            assert (await client.get(path)).status_code == 404
+        assert (await client.get("/healthz")).json() == {"ok": True, "data": {"alive": True}}
+
+
+def test_every_document_is_made_anew() -> None:
+    assert openapi.document() == DOCUMENT
+    assert openapi.document() is not DOCUMENT
