@@ -42,7 +42,7 @@ class Sighting(StrEnum):
     NOT_SENT = "not_sent"
     """The relay certainly did not get it."""
     REFUSED = "refused"
-    """The relay refused it for a reason of its own."""
+    """The relay refused it for a reason of its own, and had not accepted it before."""
     NONCE_TAKEN = "nonce_taken"
     """Another transaction of the wallet used the nonce."""
     EXPIRED = "expired"
@@ -58,7 +58,6 @@ CONFIRMED, FAILED, CANCELLED = Status.CONFIRMED, Status.FAILED, Status.CANCELLED
 _OPEN_MOVES: dict[Sighting, Status] = {
     Sighting.INCLUDED: CONFIRMED,
     Sighting.REVERTED: FAILED,
-    Sighting.REFUSED: FAILED,
     Sighting.NONCE_TAKEN: CANCELLED,
     Sighting.EXPIRED: CANCELLED,
 }
@@ -71,7 +70,12 @@ _CORRECTIONS: dict[Sighting, Status] = {
 }
 
 TRANSITIONS: dict[Status, dict[Sighting, Status]] = {
-    P: {Sighting.RELAY_ACCEPTED: S, Sighting.NOT_SENT: FAILED, **_OPEN_MOVES},
+    P: {
+        Sighting.RELAY_ACCEPTED: S,
+        Sighting.REFUSED: FAILED,
+        Sighting.NOT_SENT: FAILED,
+        **_OPEN_MOVES,
+    },
     S: {Sighting.NEW_HEAD: M, **_OPEN_MOVES},
     M: dict(_OPEN_MOVES),
     CONFIRMED: {Sighting.REORGANISED: S},

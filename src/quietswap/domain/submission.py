@@ -7,13 +7,17 @@ compared, because they are the client's own words about the trade and move no mo
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from quietswap.domain.amounts import format_ether
+from quietswap.domain.address import Address
+from quietswap.domain.amounts import format_ether, parse_ether
 from quietswap.domain.errors import Details
+from quietswap.domain.order import Order, OrderKind, Status
 from quietswap.domain.quote import IssuedQuote, Operation
 from quietswap.domain.refusals import ValidationError
 from quietswap.domain.signed_transaction import SignedTransaction
+from quietswap.domain.token import WETH
 
 GRACE_MS = 30_000
 """A quote is taken for so long after its validity: confirming on a hardware wallet takes time."""
@@ -136,3 +140,86 @@ def _shown(value: Any) -> Any:
     if isinstance(value, str) and len(value) > _LONGEST_SHOWN:
         return f"{value[:_LONGEST_SHOWN]}… ({len(value)} characters)"
     return value
+
+
+NATIVE = Address("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
+"""How ETH is written where an order names its tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """What an order exchanges, in smallest units."""
+
+    sell_token: Address
+    buy_token: Address
+    sell_amount: int
+    min_buy_amount: int
+    buy_amount: int
+
+
+def swap_trade(quote: IssuedQuote) -> Trade:
+    """Return the trade of an issued swap quote."""
+    terms = quote.terms
+    return Trade(
+        sell_token=Address(terms["fromToken"]),
+        buy_token=Address(terms["toToken"]),
+        sell_amount=int(terms["amount"]),
+        min_buy_amount=int(terms["minReturnAmount"]),
+        buy_amount=int(terms["buyAmount"]),
+    )
+
+
+def wrap_trade(quote: IssuedQuote) -> Trade:
+    """Return the trade of an issued wrap quote: one to one."""
+    wei = parse_ether(quote.terms["amount"])
+    pair = (NATIVE, WETH) if quote.terms["operation"] == Operation.WRAP else (WETH, NATIVE)
+    return Trade(*pair, wei, wei, wei)
+
+
+def operation_of(order: Order) -> Operation:
+    """Return the direction of a wrap order."""
+    return Operation.WRAP if order.sell_token == NATIVE else Operation.UNWRAP
+
+
+@dataclass(frozen=True, slots=True)
+class OrderLimits:
+    """How long an order is kept alive, and how long a late inclusion is looked for; in ms."""
+
+    expiry_ms: int = 30 * 60 * 1000
+    watch_ms: int = 24 * 60 * 60 * 1000
+
+
+def taken_order(
+    order_id: str,
+    signed: SignedTransaction,
+    quote: IssuedQuote,
+    trade: Trade,
+    *,
+    now_ms: int,
+    head: int,
+    limits: OrderLimits,
+) -> Order:
+    """Return the pending order of a submission that was checked at block number `head`."""
+    return Order(
+        order_id=order_id,
+        key_id=quote.key_id,
+        kind=OrderKind(quote.kind.value),
+        status=Status.PENDING,
+        wallet=signed.sender,
+        nonce=signed.nonce,
+        tx_hash=signed.hash,
+        raw=signed.raw,
+        sell_token=trade.sell_token,
+        buy_token=trade.buy_token,
+        sell_amount=trade.sell_amount,
+        min_buy_amount=trade.min_buy_amount,
+        buy_amount=trade.buy_amount,
+        tier=quote.tier,
+        endpoint_type=quote.endpoint_type,
+        share_mode=quote.share_mode,
+        created_at_ms=now_ms,
+        expires_at_ms=now_ms + limits.expiry_ms,
+        watch_until_ms=now_ms + limits.watch_ms,
+        sent_head=head,
+        attempts=1,
+    )

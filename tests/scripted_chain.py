@@ -1,0 +1,146 @@
+"""A chain whose blocks a test writes, and which can lag, fork, lose receipts or be away."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from quietswap.domain.address import Address
+from quietswap.domain.order import Order
+from quietswap.ports.outside import (
+    Block,
+    BlockTransaction,
+    ChainDown,
+    Head,
+    Receipt,
+    WalletFacts,
+)
+from tests.adapters.manual_clock import ManualClock
+from tests.domain.signing import ROUTER
+
+FIRST_NUMBER = 1_000
+SLOT_S = 12
+
+
+@dataclass(frozen=True)
+class Tx:
+    """A transaction to put into a block."""
+
+    hash: str
+    sender: Address
+    nonce: int
+    to: str = ROUTER
+    data_size: int = 68
+    succeeded: bool = True
+
+    @classmethod
+    def of(cls, order: Order, **changes: object) -> "Tx":
+        """Return the order's own transaction, or one that takes its nonce."""
+        return replace(cls(order.tx_hash, order.wallet, order.nonce), **changes)  # type: ignore[arg-type]
+
+
+def as_block_transaction(tx: Tx) -> BlockTransaction:
+    return BlockTransaction(tx.hash, tx.sender, tx.nonce, Address(tx.to), 0, tx.data_size)
+
+
+class ScriptedChain:
+    """Implements the parts of quietswap.ports.outside.Chain that follow orders.
+
+    `lag` hides the newest blocks, `fork` shows other blocks than the canonical ones, `hidden` holds
+    hashes whose receipts are not there yet, `failing` names methods that raise ChainDown.
+    """
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self._serial = count(1)
+        self._receipts: dict[str, dict[str, Tx]] = {}
+        self.lag = 0
+        self.fork: list[Block] | None = None
+        self.hidden: set[str] = set()
+        self.failing: set[str] = set()
+        self.finalized = FIRST_NUMBER
+        self.facts = WalletFacts(
+            nonce=7,
+            pending_nonce=7,
+            eth_balance=10**19,
+            token_balance=10**19,
+            allowance=10**19,
+        )
+        self.calls: Counter[str] = Counter()
+        self.blocks = [self._block(FIRST_NUMBER, "0x" + "00" * 32, ())]
+
+    def mine(self, *txs: Tx, blocks: int = 1) -> Block:
+        """Add blocks, a slot apart; the transactions go into the first of them."""
+        for _ in range(blocks):
+            self.clock.advance(SLOT_S)
+            tip = self.blocks[-1]
+            self.blocks.append(self._block(tip.number + 1, tip.hash, txs))
+            txs = ()
+        return self.blocks[-blocks]
+
+    def reorg(self, depth: int, *txs: Tx, length: int | None = None) -> None:
+        """Replace the newest `depth` blocks by `length` others; `txs` go into the first."""
+        self.blocks = self.branch(depth, *txs, length=length)
+
+    def branch(self, depth: int, *txs: Tx, length: int | None = None) -> list[Block]:
+        """Return another chain that leaves this one `depth` blocks before its end."""
+        blocks = self.blocks[:-depth]
+        for _ in range(depth if length is None else length):
+            blocks.append(self._block(blocks[-1].number + 1, blocks[-1].hash, txs))
+            txs = ()
+        return blocks
+
+    def _block(self, number: int, parent: str, txs: Sequence[Tx]) -> Block:
+        block_hash = f"0x{next(self._serial):064x}"
+        self._receipts[block_hash] = {tx.hash: tx for tx in txs}
+        return Block(
+            number=number,
+            hash=block_hash,
+            parent_hash=parent,
+            time=self.clock.now_ms() // 1000,
+            transactions=tuple(map(as_block_transaction, txs)),
+        )
+
+    def _seen(self, method: str) -> list[Block]:
+        self.calls[method] += 1
+        if method in self.failing or "all" in self.failing:
+            raise ChainDown(f"{method} failed")
+        chain = self.fork or self.blocks
+        return chain[: len(chain) - self.lag]
+
+    async def head(self) -> Head:
+        tip = self._seen("head")[-1]
+        return Head(tip.number, tip.hash, tip.parent_hash, tip.time, 10**9, 10**9)
+
+    async def block(self, number: int) -> Block | None:
+        return next((b for b in self._seen("block") if b.number == number), None)
+
+    async def block_by_hash(self, block_hash: str) -> Block | None:
+        return next((b for b in self._seen("block_by_hash") if b.hash == block_hash), None)
+
+    async def finalized_number(self) -> int:
+        self._seen("finalized_number")
+        return self.finalized
+
+    async def receipts(self, tx_hashes: Sequence[str]) -> Mapping[str, Receipt | None]:
+        blocks = self._seen("receipts")
+        return {h: self._receipt(h, blocks) for h in tx_hashes}
+
+    def _receipt(self, tx_hash: str, blocks: Sequence[Block]) -> Receipt | None:
+        for block in blocks:
+            tx = self._receipts[block.hash].get(tx_hash)
+            if tx is not None and tx_hash not in self.hidden:
+                return Receipt(tx_hash, block.number, block.hash, tx.succeeded, 150_000, 10**9)
+        return None
+
+    async def nonces(self, wallets: Sequence[Address]) -> Mapping[Address, int]:
+        blocks = self._seen("nonces")
+        latest = dict.fromkeys(wallets, 0)
+        for transaction in (t for b in blocks for t in b.transactions):
+            if transaction.sender in latest:
+                latest[transaction.sender] = transaction.nonce + 1
+        return latest
+
+    async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletFacts:
+        self._seen("wallet")
+        return self.facts
