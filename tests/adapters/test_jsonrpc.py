@@ -68,6 +68,11 @@ async def test_one_batch_is_one_request(http: HttpClient, one: FakeNode) -> None
     ]
 
 
+async def test_nothing_is_asked_of_nobody(http: HttpClient, one: FakeNode) -> None:
+    assert await Bench(http, one).rpc.batch([]) == []
+    assert one.batches == []
+
+
 async def test_an_error_stands_for_its_call_alone(http: HttpClient, one: FakeNode) -> None:
     def revert() -> str:
         raise Refusal(3, "execution reverted: no", "0x08c379a0")

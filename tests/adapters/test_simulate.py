@@ -12,7 +12,15 @@ from quietswap.domain.token import Token
 from quietswap.ports.outside import Simulation
 from quietswap.sandbox import abi
 from quietswap.sandbox.tokens import DAI, FEE, SOLADY, USDC, USDT, VYPER, WBTC, SandboxToken
-from tests.adapters.small_chain import NOBODY, VENUE, WALLET, SmallChain, odd, small_chain
+from tests.adapters.small_chain import (
+    NOBODY,
+    VENUE,
+    WALLET,
+    SmallChain,
+    odd,
+    odd_runtimes,
+    small_chain,
+)
 
 AMOUNT = 1_000_000
 BOUGHT, ORDINARY = odd("Bought"), odd("Ordinary")
@@ -78,6 +86,16 @@ async def test_layouts_that_are_not_found_are_unverifiable(small: SmallChain, na
         one = await simulated(small, odd(name))
         assert one.succeeded is None
         assert one.reason
+
+
+async def test_an_unknown_layout_is_looked_for_again_later(small: SmallChain) -> None:
+    sell = odd("Hidden")
+    assert (await simulated(small, sell)).succeeded is None
+    await small.raw.call("anvil_setCode", sell.address, odd_runtimes()["Ordinary"])
+    small.clock.advance(599)
+    assert (await simulated(small, sell)).succeeded is None
+    small.clock.advance(2)
+    assert (await simulated(small, sell)).succeeded
 
 
 @pytest.mark.parametrize("name", ["Shares", "Hidden", "Flagged", "Ordinary"])

@@ -74,6 +74,8 @@ class JsonRpc:
         Raises ChainDown when no node gave a complete answer. An RpcError stands for its call only
         after every usable node was asked, unless the call itself is at fault.
         """
+        if not calls:
+            return []  # nodes refuse an empty batch
         await self._keep_surveyed()
         second_best: list[Result] | None = None
         reasons = []

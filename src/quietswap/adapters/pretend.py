@@ -18,6 +18,7 @@ from quietswap.domain.route import SwapRequest
 from quietswap.ports.outside import ChainDown, Clock
 
 _LAYOUT_LASTS_S = 3600.0
+_UNKNOWN_LASTS_S = 600.0
 _LAYOUTS_KEPT = 10_000
 
 
@@ -55,7 +56,10 @@ class Pretence:
 
 
 class Pretender:
-    """Finds the slots of sell tokens and remembers them for an hour: a proxy may be upgraded."""
+    """Finds the slots of sell tokens and remembers them for an hour: a proxy may be upgraded.
+
+    That a token has no known slots is believed for ten minutes.
+    """
 
     def __init__(self, rpc: JsonRpc, clock: Clock) -> None:
         self._rpc = rpc
@@ -85,7 +89,7 @@ class Pretender:
         """Return (slot, word) for each (slot, current number) so that it reads `needed`."""
         known = [place for place in places if place]
         calls = [Call("eth_getStorageAt", (token, hex_word(slot), "latest")) for slot, _ in known]
-        stored = iter([_word(value(r, str)) for r in await self._rpc.batch(calls)] if known else [])
+        stored = iter([_word(value(r, str)) for r in await self._rpc.batch(calls)])
         raised: list[tuple[int, int] | None] = []
         for place in places:
             lifted = slots.raised(next(stored), place[1], needed) if place else None
@@ -95,7 +99,8 @@ class Pretender:
     async def _layout(self, token: Address) -> Layout:
         found = self._layouts.get(token)
         now = self._clock.monotonic()
-        if found is None or now - found[1] >= _LAYOUT_LASTS_S:
+        lasts_s = _LAYOUT_LASTS_S if found and found[0].is_known else _UNKNOWN_LASTS_S
+        if found is None or now - found[1] >= lasts_s:
             found = await self._probed(token), now
             self._remember(token, *found)
         return found[0]

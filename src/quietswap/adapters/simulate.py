@@ -76,7 +76,7 @@ class Simulator:
             for route, obstacle in zip(candidates, obstacles, strict=True)
             if obstacle is None
         ]
-        results = await self._rpc.batch(calls) if calls else []
+        results = await self._rpc.batch(calls)
         if any(isinstance(result, RpcError) and result.is_unsupported for result in results):
             raise CannotSimulate
         answers = iter(results)

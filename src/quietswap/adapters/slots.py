@@ -78,6 +78,11 @@ class Layout:
     balance: Place | None = None
     allowance: Place | None = None
 
+    @property
+    def is_known(self) -> bool:
+        """Whether both places were found."""
+        return self.balance is not None and self.allowance is not None
+
 
 PLACES = (
     *(Place(Order.SOLIDITY, root) for root in _ROOTS),
