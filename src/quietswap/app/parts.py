@@ -85,6 +85,7 @@ async def open_parts(settings: Settings, clock: Clock, stack: AsyncExitStack) ->
     """
     outside = reach_outside(settings, clock)
     stack.push_async_callback(outside.http.close)
+    stack.push_async_callback(outside.rpc.close)
     storage = await open_storage(
         settings.storage.url, clock=clock, rates_url=settings.storage.redis_url
     )

@@ -1,0 +1,124 @@
+"""Ask everything outside once, for real: what an operator runs before the first order."""
+
+import asyncio
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from quietswap.adapters.http import HttpTrouble
+from quietswap.app.parts import Outside
+from quietswap.domain.address import Address
+from quietswap.domain.protection import EndpointType, ShareMode
+from quietswap.domain.route import Miss, SourceMiss, SwapRequest
+from quietswap.domain.token import WETH, Token
+from quietswap.ports.outside import ChainDown, Clock, Relay
+from quietswap.services.ask_sources import Source
+
+_ETHER = Token(WETH, 18, "WETH")
+_USDC = Token(Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), 6, "USDC")
+_WALLET = Address("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
+"""The first example address of EIP-55: holds nothing, is asked for nothing."""
+_TIMEOUT_S = 10.0
+_ADVICE = {
+    Miss.REFUSED: "set or check source.{name}.api_key; some vendors turn servers away",
+    Miss.RATE_LIMITED: "lower source.{name}.per_second, or ask the vendor for a key",
+    Miss.TIMED_OUT: "check the network; the other sources answer for it meanwhile",
+    Miss.UNAVAILABLE: "check the network and source.{name}.url",
+    Miss.BAD_REPLY: "the vendor's answers changed: do not use it until this release knows them",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One row: `ms` is the time the answer took, None without one."""
+
+    kind: str
+    name: str
+    works: bool
+    ms: int | None
+    found: str
+    advice: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self)
+
+
+async def check_outside(outside: Outside, clock: Clock) -> list[Finding]:
+    """Return one finding for each source, node, relay and price."""
+    groups = await asyncio.gather(
+        asyncio.gather(*(_source(source, clock) for source in outside.sources)),
+        _nodes(outside),
+        asyncio.gather(*(_relay(relay, outside, clock) for relay in outside.relays.values())),
+        _prices(outside, clock),
+    )
+    return [finding for group in groups for finding in group]
+
+
+async def _source(source: Source, clock: Clock) -> Finding:
+    now = clock.now_ms() // 1000
+    request = SwapRequest(_ETHER, _USDC, 10**18, _WALLET, 50, 10**9, now + 3600)
+    started = clock.monotonic()
+    try:
+        async with asyncio.timeout(_TIMEOUT_S):
+            route = await source.aggregator.route(request)
+    except SourceMiss as miss:
+        advice = _ADVICE.get(miss.miss, "").format(name=source.name)
+        return Finding("source", source.name, False, _since(started, clock), str(miss), advice)
+    except TimeoutError:
+        advice = _ADVICE[Miss.TIMED_OUT]
+        return Finding("source", source.name, False, None, "no answer in 10 s", advice)
+    found = f"1 WETH for {route.buy_amount / 10**6:.2f} USDC"
+    return Finding("source", source.name, True, _since(started, clock), found)
+
+
+async def _nodes(outside: Outside) -> list[Finding]:
+    findings = []
+    for state in await outside.rpc.survey():
+        works = state.reason is None and not state.lags
+        found = state.reason or f"block {state.height}{', lagging' if state.lags else ''}"
+        advice = "" if works else "check node.urls; the next URL is used meanwhile"
+        findings.append(
+            Finding("node", state.name, works, round(state.seconds * 1000), found, advice)
+        )
+    return findings
+
+
+async def _relay(relay: Relay, outside: Outside, clock: Clock) -> Finding:
+    url = relay.endpoint(EndpointType.FULLPRIVACY, ShareMode.NONE)
+    started = clock.monotonic()
+    body = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
+    try:
+        reply = await outside.http.post(url, body, timeout_s=_TIMEOUT_S)
+    except HttpTrouble as error:
+        return Finding("relay", relay.name, False, None, str(error), "check relay.first.url")
+    works = reply.status == 200
+    zero = "accepts priority fee 0 by its documentation" if _takes_zero(relay) else _UNKNOWN
+    found = zero if works else f"status {reply.status}"
+    return Finding("relay", relay.name, works, _since(started, clock), found)
+
+
+_UNKNOWN = "priority fee 0: unknown, ask its operator"
+
+
+def _takes_zero(relay: Relay) -> bool:
+    return type(relay).__name__ == "MevBlocker"
+
+
+async def _prices(outside: Outside, clock: Clock) -> list[Finding]:
+    findings = []
+    for token in (_ETHER, _USDC):
+        started = clock.monotonic()
+        try:
+            price = await outside.prices.token_usd(token)
+        except ChainDown:
+            price = None
+        found = f"{price:.4f} USD" if price is not None else "no trustworthy price"
+        advice = "" if price is not None else "quotes work without; USD figures are then missing"
+        findings.append(
+            Finding("price", token.symbol, price is not None, _since(started, clock), found, advice)
+        )
+    return findings
+
+
+def _since(started: float, clock: Clock) -> int:
+    return round((clock.monotonic() - started) * 1000)

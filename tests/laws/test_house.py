@@ -1,0 +1,59 @@
+"""The laws of the house: what the code says of itself is compared with the code."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+def test_imports_run_downwards_only() -> None:
+    done = run(str(Path(sys.executable).with_name("lint-imports")), "--no-cache")
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_caps_hold() -> None:
+    done = run(sys.executable, "tools/check_caps.py")
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_configuration_page_is_what_the_settings_say() -> None:
+    done = run(
+        sys.executable, "-c", "from tools.configuration_page import page; print(page(), end='')"
+    )
+    assert done.stdout == (ROOT / "docs" / "configuration.md").read_text("utf-8")
+
+
+def test_the_readmes_index_names_files_that_exist() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    rows = re.findall(r"^\| [^|]+ \| (`src/[^|]+) \|$", text, re.M)
+    assert rows
+    for row in rows:
+        first, *others = re.findall(r"`([^`]+)`", row)
+        path = ROOT / first
+        assert path.exists(), first
+        for other in others:
+            assert (path.parent / other).exists() or (path.parents[1] / other).exists(), other
+
+
+def test_every_decision_is_listed_and_linked() -> None:
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "README.md").read_text("utf-8")
+    linked = set(re.findall(r"\((\d{4}-[a-z0-9-]+\.md)\)", index))
+    assert linked == {path.name for path in folder.glob("[0-9]*.md")}
+
+
+def test_no_float_touches_an_amount() -> None:
+    for path in (ROOT / "src" / "quietswap" / "domain").glob("*.py"):
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+            code = line.partition("#")[0]
+            is_amount = not re.search("expected_rebate_usd|retry_after", code)
+            if re.search(r"\bfloat\b", code) and is_amount:
+                pytest.fail(f"{path.name}:{number}: {line.strip()}")
