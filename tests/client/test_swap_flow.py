@@ -296,3 +296,17 @@ def test_the_flow_is_told_step_by_step(client: QuietswapClient, service: FakeSer
     seen: list[str] = []
     client.swap(REQUEST, ACCOUNT, lambda event: seen.append(type(event).__name__))
     assert seen == ["SwapQuote", "Approved", "SwapQuote", "Submission", "OrderStatus"]
+
+
+def test_a_quote_that_grew_old_at_the_prompt_is_asked_again(
+    client: QuietswapClient, service: FakeService, approved: FakeChain, time: Time
+) -> None:
+    answers = iter([25.0, 25.0, 3.0])
+
+    def think(_: object) -> bool:
+        time.sleep(next(answers))
+        return True
+
+    result = client.swap(replace(REQUEST, accept=think), ACCOUNT)
+    assert result.succeeded
+    assert [each.path[-5:] for each in service.asked][:4] == ["quote", "quote", "quote", "rders"]

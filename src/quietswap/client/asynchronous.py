@@ -131,7 +131,7 @@ class AsyncQuietswapClient:
         UnsafeQuote before anything is signed; TransactionFailed, Replaced or StillOpen afterwards.
         """
         request = WrapRequest("wrap", amount, wallet_of(signer, wallet), nonce)
-        return await self._convert(request, signer, watch)
+        return await self.convert(request, signer, watch)
 
     async def unwrap(
         self,
@@ -144,10 +144,11 @@ class AsyncQuietswapClient:
     ) -> WrapResult:
         """Turn `amount` WETH into ETH and wait until it is mined; like `wrap`."""
         request = WrapRequest("unwrap", amount, wallet_of(signer, wallet), nonce)
-        return await self._convert(request, signer, watch)
+        return await self.convert(request, signer, watch)
 
-    async def _convert(
-        self, request: WrapRequest, signer: Signer, watch: wraps.Watch
+    async def convert(
+        self, request: WrapRequest, signer: Signer, watch: wraps.Watch = _unwatched
     ) -> WrapResult:
+        """Run a wrap or unwrap with conditions of the caller's own; like `wrap`."""
         flow = wraps.convert(request, signer, self.polling, watch, has_node=self._has_node)
         return await self.run(flow)

@@ -126,7 +126,7 @@ class QuietswapClient:
         UnsafeQuote before anything is signed; TransactionFailed, Replaced or StillOpen afterwards.
         """
         request = WrapRequest("wrap", amount, wallet_of(signer, wallet), nonce)
-        return self._convert(request, signer, watch)
+        return self.convert(request, signer, watch)
 
     def unwrap(
         self,
@@ -139,8 +139,11 @@ class QuietswapClient:
     ) -> WrapResult:
         """Turn `amount` WETH into ETH and wait until it is mined; like `wrap`."""
         request = WrapRequest("unwrap", amount, wallet_of(signer, wallet), nonce)
-        return self._convert(request, signer, watch)
+        return self.convert(request, signer, watch)
 
-    def _convert(self, request: WrapRequest, signer: Signer, watch: wraps.Watch) -> WrapResult:
+    def convert(
+        self, request: WrapRequest, signer: Signer, watch: wraps.Watch = _unwatched
+    ) -> WrapResult:
+        """Run a wrap or unwrap with conditions of the caller's own; like `wrap`."""
         flow = wraps.convert(request, signer, self.polling, watch, has_node=self._has_node)
         return self.run(flow)

@@ -14,6 +14,9 @@ from quietswap.client.resources import OrderStatus, Submission, SwapQuote
 from quietswap.client.signing import Signer, sign, to_sign
 
 ORDER_LIFE_S = 30 * 60
+FRESH_S = 20.0
+"""A quote lives about 30 seconds: after 20 there may be too little left for signing."""
+_MOST_QUOTES = 10
 DEFAULT_SLIPPAGE_BPS = 50
 _BPS = 10_000
 _MOST_ROUTERS = 5
@@ -140,15 +143,23 @@ def order_call(
 
 
 def fresh_quote(request: SwapRequest, watch: Watch) -> Flow[SwapQuote]:
-    """Ask for a quote that is safe and acceptable. Raises UnsafeQuote or Declined."""
-    quote = yield from ask(request.call())
-    check_quote(quote, request)
-    watch(quote)
-    if request.at_least is not None and quote.min_buy_amount < request.at_least:
-        raise Declined(f"the minimum {quote.min_buy_amount} is below {request.at_least}")
-    if request.accept is not None and not request.accept(quote):
-        raise Declined("the quote was not accepted")
-    return quote
+    """Ask for a quote that is safe, acceptable and still fresh. Raises UnsafeQuote or Declined.
+
+    A caller may think long about accepting (a person at a prompt): a quote that grew old meanwhile
+    is asked for again, and `accept` is asked about the new one.
+    """
+    for _ in range(_MOST_QUOTES):
+        quote = yield from ask(request.call())
+        came = (yield from now()).seconds
+        check_quote(quote, request)
+        watch(quote)
+        if request.at_least is not None and quote.min_buy_amount < request.at_least:
+            raise Declined(f"the minimum {quote.min_buy_amount} is below {request.at_least}")
+        if request.accept is not None and not request.accept(quote):
+            raise Declined("the quote was not accepted")
+        if (yield from now()).seconds - came <= FRESH_S:
+            return quote
+    raise Declined("each quote grew old before it was accepted")
 
 
 def approved_quote(

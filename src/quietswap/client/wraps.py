@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation, localcontext
 
 from quietswap.client import calls, chain
 from quietswap.client.approvals import MAINNET
-from quietswap.client.errors import UnsafeQuote
+from quietswap.client.errors import Declined, UnsafeQuote
 from quietswap.client.flow import Flow, ask
 from quietswap.client.polling import Polling, mined, persist
 from quietswap.client.signing import Signer, sign, to_sign
@@ -22,12 +22,13 @@ Watch = Callable[[Event], None]
 
 @dataclass(frozen=True, slots=True)
 class WrapRequest:
-    """`amount` in ETH; `nonce` None asks the caller's node."""
+    """`amount` in ETH; `nonce` None asks the caller's node; `accept` may still say no."""
 
     operation: WrapOperation
     amount: str
     wallet: str
     nonce: int | None = None
+    accept: Callable[[WrapQuote], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,8 @@ def convert(
     quote = yield from ask(calls.wrap_quote(request.operation, request.amount, request.wallet))
     check_quote(quote, request)
     watch(quote)
+    if request.accept is not None and not request.accept(quote):
+        raise Declined("the quote was not accepted")
     nonce = request.nonce
     if nonce is None:
         nonce = yield from ask(chain.nonce(request.wallet))

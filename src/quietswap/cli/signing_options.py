@@ -1,0 +1,199 @@
+"""Who signs: a keystore file, a key from the environment, or a command of the user's own.
+
+A private key is never an option, never printed and never handed to a child process.
+"""
+
+import functools
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from quietswap.cli.tokens import wallet_address
+
+if TYPE_CHECKING:
+    from quietswap.client.signing import Signer
+
+_KEY, _PASSWORD = "QUIETSWAP_PRIVATE_KEY", "QUIETSWAP_KEYSTORE_PASSWORD"
+_SECRETS = (_KEY, _PASSWORD, "QUIETSWAP_API_KEY")
+_COMMAND_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """A wallet, and what signs for it."""
+
+    wallet: str
+    signer: "Signer"
+    how: str
+
+
+def wallet_option(function: Callable[..., None]) -> Callable[..., None]:
+    """Add `--wallet`, for commands that only look."""
+    return click.option(
+        "--wallet", metavar="ADDRESS", help="The wallet; default: the signing key's own."
+    )(function)
+
+
+def signing_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say who signs, and hand the command a `hand`."""
+
+    @wallet_option
+    @click.option(
+        "--keystore", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        envvar="QUIETSWAP_KEYSTORE", help="Encrypted key (JSON). [env QUIETSWAP_KEYSTORE]",
+    )  # fmt: skip
+    @click.option(
+        "--password-file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="Password of the keystore, instead of a prompt.",
+    )  # fmt: skip
+    @click.option(
+        "--sign-with", metavar="COMMAND",
+        help="Signs elsewhere: transaction JSON on its standard input, raw hex on its output;"
+        " needs --wallet.",
+    )  # fmt: skip
+    @functools.wraps(function)
+    def command(
+        *, wallet: str | None, keystore: Path | None, password_file: Path | None,
+        sign_with: str | None, **rest: Any,
+    ) -> None:  # fmt: skip
+        given = wallet_address(wallet) if wallet else None
+        hand = _hand(given, keystore, password_file, sign_with)
+        if given is not None and hand.wallet != given:
+            raise click.UsageError(f"--wallet is {given}, but the key is that of {hand.wallet}")
+        function(hand=hand, **rest)
+
+    return command
+
+
+def _hand(
+    wallet: str | None, keystore: Path | None, password_file: Path | None, sign_with: str | None
+) -> Hand:
+    if sign_with is not None:
+        if wallet is None:
+            raise click.UsageError("--sign-with needs --wallet ADDRESS")
+        return Hand(wallet, Command(sign_with, wallet), "by your command")
+    if keystore is not None:
+        store = Keystore(keystore, password_file)
+        return Hand(store.address, store, "with the keystore")
+    key = os.environ.get(_KEY)
+    if not key:
+        raise click.UsageError(
+            f"nothing to sign with: give --keystore FILE or --sign-with COMMAND, or set {_KEY}"
+        )
+    account = _account(key)
+    return Hand(str(account.address), account, f"with the key of {_KEY}")
+
+
+def _account(key: str) -> Any:
+    from eth_account import Account
+
+    try:
+        return Account.from_key(key.strip())
+    except Exception as error:  # noqa: BLE001  several unrelated families; never show the key
+        raise click.UsageError(f"{_KEY} does not hold a private key") from error.with_traceback(
+            None
+        )
+
+
+def own_wallet(wallet: str | None) -> str:
+    """Return the wallet to look at: the one given, or that of the key at hand."""
+    if wallet:
+        return wallet_address(wallet)
+    keystore = os.environ.get("QUIETSWAP_KEYSTORE")
+    if keystore:
+        return Keystore(Path(keystore), None).address
+    if os.environ.get(_KEY):
+        return str(_account(os.environ[_KEY]).address)
+    raise click.UsageError("which wallet? Give --wallet ADDRESS")
+
+
+class Keystore:
+    """Signs with an encrypted key file, unlocked when the first signature is needed."""
+
+    def __init__(self, file: Path, password_file: Path | None) -> None:
+        self._file = file
+        self._password_file = password_file
+        self._account: Any = None
+        try:
+            self._sealed = json.loads(file.read_text("utf-8"))
+            self.address = wallet_address("0x" + self._sealed["address"].removeprefix("0x").lower())
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise click.UsageError(f"{file} is not a keystore with an address") from error
+
+    def __call__(self, transaction: dict[str, Any]) -> bytes:
+        """Sign, asking for the password the first time."""
+        if self._account is None:
+            self._account = self._unlock()
+        return bytes(self._account.sign_transaction(transaction).raw_transaction)
+
+    def _unlock(self) -> Any:
+        from eth_account import Account
+
+        try:
+            account = Account.from_key(Account.decrypt(self._sealed, self._password()))
+        except (ValueError, KeyError, TypeError) as error:
+            raise click.ClickException(f"{self._file} does not open: {error}") from None
+        if account.address != self.address:
+            raise click.ClickException(f"{self._file} holds another key than it says")
+        return account
+
+    def _password(self) -> str:
+        if self._password_file is not None:
+            return self._password_file.read_text("utf-8").rstrip("\r\n")
+        stored = os.environ.get(_PASSWORD)
+        if stored is not None:
+            return stored
+        return str(click.prompt(f"Password of {self._file.name}", hide_input=True, err=True))
+
+
+class Command:
+    """Signs by running a command of the user's own, without a shell and without our secrets."""
+
+    def __init__(self, command: str, wallet: str) -> None:
+        self._words = shlex.split(command)
+        self._wallet = wallet
+        if not self._words:
+            raise click.UsageError("--sign-with is empty")
+
+    def __call__(self, transaction: dict[str, Any]) -> str:
+        """Return what the command printed. Raises click.ClickException when it fails."""
+        spelled = {
+            "from": self._wallet,
+            "to": transaction["to"],
+            "data": transaction["data"],
+            "value": str(transaction["value"]),
+            "gasLimit": str(transaction["gas"]),
+            "maxFeePerGas": str(transaction["maxFeePerGas"]),
+            "maxPriorityFeePerGas": str(transaction["maxPriorityFeePerGas"]),
+            "nonce": transaction["nonce"],
+            "chainId": transaction["chainId"],
+            "type": transaction["type"],
+        }
+        env = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+        try:
+            done = subprocess.run(  # noqa: S603  the user's own command is the point
+                self._words, input=json.dumps(spelled), stdout=subprocess.PIPE, text=True,
+                env=env, timeout=_COMMAND_SECONDS, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise click.ClickException(f"the signing command did not run: {error}") from error
+        raw = done.stdout.strip()
+        if done.returncode != 0:
+            raise click.ClickException(f"the signing command refused (exit {done.returncode})")
+        if not _is_hex(raw):
+            raise click.ClickException("the signing command did not print raw hex")
+        return raw
+
+
+def _is_hex(text: str) -> bool:
+    try:
+        return len(bytes.fromhex(text.removeprefix("0x"))) > 0
+    except ValueError:
+        return False

@@ -1,0 +1,49 @@
+"""`quietswap swap`: quote, approve, sign, submit, follow, and what was received."""
+
+import click
+
+from quietswap.cli.connection import Link, linked
+from quietswap.cli.signing_options import Hand, signing_options
+
+
+@click.command()
+@click.argument("amount")
+@click.argument("sell")
+@click.argument("buy")
+@click.option("--slippage-bps", type=click.IntRange(1, 5000), default=50, show_default=True)
+@click.option(
+    "--approve", type=click.Choice(["exact", "max", "never"]), default="exact", show_default=True,
+    help="What the router may move when its allowance is short.",
+)  # fmt: skip
+@click.option("--yes", is_flag=True, help="Do not ask before signing.")
+@click.option(
+    "--poll", type=click.FloatRange(0.2, 60), default=5.0, show_default=True, metavar="SECONDS",
+    help="Time between two looks at the order.",
+)  # fmt: skip
+@signing_options
+@linked
+def swap(
+    *, link: Link, hand: Hand, amount: str, sell: str, buy: str, slippage_bps: int, approve: str,
+    yes: bool, poll: float,
+) -> None:  # fmt: skip
+    """Swap AMOUNT of token SELL into token BUY, privately: quietswap swap 1 WETH USDC
+
+    Shows what every source promised and what the simulation said, asks, approves the router where
+    needed, signs on this machine, submits and follows the order. Exit code 0 means confirmed.
+    """
+    from quietswap.cli.swap_run import SwapRun
+    from quietswap.cli.tokens import find, parse_amount
+    from quietswap.client import Polling, SwapRequest
+
+    with link.client(Polling(interval_s=poll)) as client:
+        has_node = link.rpc_url is not None
+        selling, buying = (find(t, client, has_node=has_node, raw=link.raw) for t in (sell, buy))
+        request = SwapRequest(
+            selling.address,
+            buying.address,
+            parse_amount(amount, selling, raw=link.raw),
+            hand.wallet,
+            slippage_bps,
+            approve if has_node else "never",  # type: ignore[arg-type]
+        )
+        SwapRun(link, client, hand, request, (selling, buying), yes=yes)()

@@ -1,0 +1,54 @@
+"""`quietswap wrap` and `quietswap unwrap`: ETH into WETH and back, one to one."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from quietswap.cli.connection import Link, linked
+from quietswap.cli.signing_options import Hand, signing_options
+
+if TYPE_CHECKING:
+    from quietswap.client.wrap_resources import WrapOperation
+
+
+def _options(function: Callable[..., None]) -> Callable[..., None]:
+    function = click.option("--yes", is_flag=True, help="Do not ask before signing.")(function)
+    return click.option(
+        "--nonce", type=click.IntRange(min=0), help="The wallet's next nonce, without --rpc-url."
+    )(function)
+
+
+@click.command()
+@click.argument("amount")
+@_options
+@signing_options
+@linked
+def wrap(*, link: Link, hand: Hand, amount: str, nonce: int | None, yes: bool) -> None:
+    """Turn AMOUNT ETH into WETH."""
+    _convert("wrap", link, hand, amount, nonce=nonce, yes=yes)
+
+
+@click.command()
+@click.argument("amount")
+@_options
+@signing_options
+@linked
+def unwrap(*, link: Link, hand: Hand, amount: str, nonce: int | None, yes: bool) -> None:
+    """Turn AMOUNT WETH into ETH."""
+    _convert("unwrap", link, hand, amount, nonce=nonce, yes=yes)
+
+
+def _convert(
+    operation: "WrapOperation", link: Link, hand: Hand, amount: str, *, nonce: int | None, yes: bool
+) -> None:
+    from quietswap.cli.tokens import parse_ether
+    from quietswap.cli.wrap_run import WrapRun
+    from quietswap.client import Polling, WrapRequest
+
+    if link.rpc_url is None and nonce is None:
+        raise click.UsageError("the nonce is yours to set: give --rpc-url or --nonce")
+    ether = parse_ether(amount, raw=link.raw)
+    with link.client(Polling(node_interval_s=1.0)) as client:
+        request = WrapRequest(operation, ether, hand.wallet, nonce)
+        WrapRun(link, client, hand, request, yes=yes)()

@@ -1,0 +1,153 @@
+"""quote, wrap, unwrap, balances and history."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from quietswap.cli import command
+from quietswap.domain import errors
+from quietswap.domain.order import Status
+from tests.cli.conftest import Quietswap
+from tests.client.fake_chain import FakeChain
+from tests.client.fake_outside import ETHER, TX_HASH, WALLET, FakeService, refused
+from tests.client.test_polling import at
+
+UNKNOWN = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984"
+
+
+def test_quote_needs_no_key(quietswap: Quietswap, environment: dict[str, str | None]) -> None:
+    environment["QUIETSWAP_PRIVATE_KEY"] = None
+    result = quietswap("quote", "1", "weth", "usdc", "--wallet", WALLET.lower())
+    assert result.exit_code == 0, result.output
+    assert "3,000 USDC via kyberswap" in result.stdout
+    assert quietswap("quote", "1", "WETH", "USDC").exit_code == 2
+
+
+def test_quote_in_json_is_the_interfaces_own(quietswap: Quietswap, service: FakeService) -> None:
+    answer = json.loads(quietswap("quote", "1", "WETH", "USDC", "--json").stdout)
+    answer.pop("timestamp")
+    assert answer == json.loads(json.dumps(service.quote()))
+
+
+def test_a_token_by_address(quietswap: Quietswap, service: FakeService, node: FakeChain) -> None:
+    node.decimals = 18
+    assert quietswap("quote", "2", UNKNOWN.lower(), "USDC").exit_code == 0
+    assert service.asked[0].query["sellToken"] == UNKNOWN
+    assert service.asked[0].query["sellAmount"] == str(2 * ETHER)
+
+
+def test_a_token_of_unknown_decimals_without_a_node(
+    quietswap: Quietswap, service: FakeService, environment: dict[str, str | None]
+) -> None:
+    environment["QUIETSWAP_RPC_URL"] = None
+    assert quietswap("quote", "2", UNKNOWN, "USDC").exit_code == 2
+    assert quietswap("quote", "2", UNKNOWN, "USDC", "--raw").exit_code == 0
+    assert service.asked[0].query["sellAmount"] == "2"
+
+
+@pytest.mark.parametrize("operation", ["wrap", "unwrap"])
+def test_wrap_and_unwrap(quietswap: Quietswap, node: FakeChain, operation: str) -> None:
+    node.mine(TX_HASH)
+    result = quietswap(operation, "2", "--yes")
+    assert result.exit_code == 0, result.output
+    assert f"tx {TX_HASH}" in result.stdout
+    assert "confirmed" in result.stdout
+    assert "WETH       0.5" in result.stdout
+
+
+def test_wrap_in_json(quietswap: Quietswap, node: FakeChain) -> None:
+    node.mine(TX_HASH)
+    answer = json.loads(quietswap("wrap", "2", "--yes", "--json").stdout)
+    assert (answer["ok"], answer["order"]["from"]) == (True, WALLET)
+    assert answer["receipt"]["succeeded"] is True
+
+
+def test_a_wrap_that_reverts(quietswap: Quietswap, node: FakeChain) -> None:
+    node.reverts = True
+    node.mine(TX_HASH)
+    result = quietswap("wrap", "2", "--yes")
+    assert result.exit_code == 1
+    assert "reverted" in result.stdout
+
+
+def test_wrap_without_a_node_needs_the_nonce(
+    quietswap: Quietswap, service: FakeService, environment: dict[str, str | None]
+) -> None:
+    environment["QUIETSWAP_RPC_URL"] = None
+    assert quietswap("wrap", "2", "--yes").exit_code == 2
+    result = quietswap("wrap", "2", "--yes", "--nonce", "5")
+    assert result.exit_code == 0
+    assert "not followed" in result.stdout
+
+
+@pytest.mark.parametrize("amount", ["0", "-1", "x", "0.0000000000000000001", "NaN", "Infinity"])
+def test_amounts_that_are_none(quietswap: Quietswap, amount: str) -> None:
+    assert quietswap("wrap", "--yes", "--", amount).exit_code == 2
+
+
+def test_balances(quietswap: Quietswap, environment: dict[str, str | None]) -> None:
+    text = quietswap("balances").stdout
+    assert WALLET in text
+    assert "USDC       0.000123" in text
+    environment["QUIETSWAP_RPC_URL"] = None
+    answer = json.loads(quietswap("balances", "--json").stdout)
+    assert answer == {
+        "wallet": WALLET,
+        "balances": {"ETH": str(5 * ETHER), "WETH": str(ETHER // 2)},
+    }
+
+
+def test_history(quietswap: Quietswap, service: FakeService) -> None:
+    result = quietswap("history", "--limit", "2", "--status", "failed")
+    assert result.exit_code == 0
+    assert service.asked[0].query == {"limit": "2", "offset": "0", "status": "failed"}
+    assert "→ 3,000 USDC" in result.stdout
+    assert "1 to 2 of 7; more with --offset 2" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert len(json.loads(quietswap("history", "--json").stdout)["orders"]) == 2
+
+
+def test_one_order(quietswap: Quietswap, service: FakeService) -> None:
+    result = quietswap("history", "--order", "ord_1")
+    assert "0.00018 ETH" in result.stdout
+    service.next("status", refused(errors.OrderNotFound()))
+    assert quietswap("history", "--order", "ord_2").exit_code == 1
+    assert quietswap("history", "--follow").exit_code == 2
+
+
+def test_following_an_order_again(quietswap: Quietswap, service: FakeService) -> None:
+    service.next("status", at(Status.MINING), at(Status.FAILED), at(Status.MINING))
+    follow = ("history", "--order", "ord_1", "--follow", "--poll", "0.2")
+    result = quietswap(*follow)
+    assert result.exit_code == 1
+    assert "mining" in result.stdout
+    answer = quietswap(*follow, "--json")
+    assert (answer.exit_code, json.loads(answer.stdout)["status"]) == (0, "confirmed")
+
+
+def test_the_api_key_from_a_file(
+    quietswap: Quietswap,
+    service: FakeService,
+    environment: dict[str, str | None],
+    tmp_path: Path,
+) -> None:
+    environment["QUIETSWAP_API_KEY"] = None
+    assert quietswap("balances").exit_code == 2
+    (tmp_path / "key").write_text("qs_file\n", "utf-8")
+    assert quietswap("balances", "--api-key-file", str(tmp_path / "key")).exit_code == 0
+    assert service.asked[0].headers["x-api-key"] == "qs_file"
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://x"])
+def test_a_bad_address(quietswap: Quietswap, environment: dict[str, str | None], url: str) -> None:
+    environment["QUIETSWAP_URL"] = url
+    assert quietswap("balances").exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["quote", "swap", "wrap", "unwrap", "balances", "history"])
+def test_every_client_command_speaks_json_and_says_where(quietswap: Quietswap, name: str) -> None:
+    found = command.get_command(None, name)  # type: ignore[arg-type]
+    assert found is not None
+    options = {option for parameter in found.params for option in parameter.opts}
+    assert {"--json", "--url", "--api-key", "--api-key-file", "--rpc-url", "--raw"} <= options

@@ -1,0 +1,239 @@
+"""`quietswap swap`: what is shown, what is asked, what is signed, how it ends."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from eth_account import Account
+
+from quietswap.api import present, present_orders
+from quietswap.cli import connection
+from quietswap.domain import errors, refusals
+from quietswap.domain.order import Failure, FailureCode, Status
+from tests.api.inside import ROUTER, swap_quote
+from tests.cli.conftest import KEY, Quietswap
+from tests.client.fake_chain import FakeChain
+from tests.client.fake_outside import ETHER, TX_HASH, WALLET, FakeService, ok, placed, refused
+from tests.client.test_polling import at
+from tests.client.test_swap_flow import transfer
+from tests.orders import USDC
+
+SWAP = ("swap", "1", "WETH", "USDC", "--poll", "0.2")
+
+
+@pytest.fixture
+def approved(node: FakeChain) -> FakeChain:
+    node.allowances[ROUTER.lower()] = ETHER
+    node.logs = [transfer(USDC, ROUTER, WALLET, 2_994_000_000)]
+    node.mine(TX_HASH)
+    return node
+
+
+def test_shows_compares_signs_and_follows(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    service.next("status", at(Status.PENDING), at(Status.MINING))
+    result = quietswap(*SWAP, "--yes")
+    assert result.exit_code == 0, result.output
+    text = result.stdout
+    for expected in (
+        "kyberswap",
+        "$2,999.12",
+        "timed out: no answer in time",
+        "at least   2,985 USDC",
+        "verified by simulation",
+        "MEDIUM: sent publicly it could lose up to $15.00",
+        f"{ROUTER} (router of kyberswap)",
+        "at most 0.000525 ETH: 262,500 gas at 2 gwei, tip 0",
+        f"tx {TX_HASH}",
+        "received   2,994 USDC",
+        "promised   3,000 USDC (-0.20 %)",
+        "minimum    2,985 USDC",
+    ):
+        assert expected in text, expected
+    states = [line.split()[2] for line in text.splitlines() if line.strip()[:1].isdigit()]
+    assert states[-4:] == ["submitted", "pending", "mining", "confirmed"]
+
+
+def test_fits_eighty_columns_without_colour(quietswap: Quietswap, approved: FakeChain) -> None:
+    text = quietswap(*SWAP, "--yes").stdout
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\x1b" not in text
+
+
+def test_json_is_all_there_is_on_stdout(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    result = quietswap(*SWAP, "--yes", "--json")
+    answer = json.loads(result.stdout)
+    assert result.stdout.count("\n") == 1
+    assert (answer["ok"], answer["order"]["status"]) == (True, "confirmed")
+    assert (answer["received"], answer["promised"], answer["minimum"]) == (
+        "2994000000",
+        "3000000000",
+        "2985000000",
+    )
+    assert answer["quote"]["source"] == "kyberswap"
+    assert "kyberswap" in result.stderr
+
+
+@pytest.mark.parametrize(("mode", "amount"), [("exact", ETHER), ("max", 2**256 - 1)])
+def test_approves_when_the_allowance_is_short(
+    quietswap: Quietswap, node: FakeChain, mode: str, amount: int
+) -> None:
+    result = quietswap(*SWAP, "--yes", "--approve", mode)
+    assert result.exit_code == 0, result.output
+    assert node.allowances == {ROUTER.lower(): amount}
+    assert "first, publicly: 0x6131…37b5 may move" in result.stdout
+    assert "approved" in result.stdout
+
+
+def test_approve_never_leaves_it_to_the_service(
+    quietswap: Quietswap, service: FakeService, node: FakeChain
+) -> None:
+    short = errors.InsufficientAllowance(token=USDC, router=ROUTER, required=ETHER, current=0)
+    service.next("order", refused(short))
+    result = quietswap(*SWAP, "--yes", "--approve", "never")
+    assert result.exit_code == 1
+    assert "INSUFFICIENT_ALLOWANCE" in result.stdout
+    assert node.sent == []
+
+
+def test_nobody_there_to_confirm(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    result = quietswap(*SWAP)
+    assert result.exit_code == 2
+    assert "give --yes" in result.stderr
+    assert service.bodies("order") == []
+
+
+@pytest.mark.parametrize(("answer", "code", "orders"), [("y\n", 0, 1), ("n\n", 1, 0), ("", 1, 0)])
+def test_asks_before_it_signs(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: str,
+    code: int,
+    orders: int,
+) -> None:
+    monkeypatch.setattr(connection, "_somebody_is_there", lambda: True)
+    result = quietswap(*SWAP, input=answer)
+    assert result.exit_code == code
+    assert len(service.bodies("order")) == orders
+
+
+def test_a_worse_quote_after_the_approval_is_not_signed(
+    quietswap: Quietswap, service: FakeService, node: FakeChain
+) -> None:
+    plain = swap_quote()
+    route = replace(plain.route, buy_amount=2_000_000_000, min_buy_amount=1_990_000_000)
+    worse = replace(plain, buy_amount=2_000_000_000, min_buy_amount=1_990_000_000, route=route)
+    service.next("quote", ok(present.swap_quote(plain)), ok(present.swap_quote(worse)))
+    result = quietswap(*SWAP, "--yes")
+    assert result.exit_code == 1
+    assert "this quote is worse" in result.stdout
+    assert service.bodies("order") == []
+
+
+def test_a_failed_order(quietswap: Quietswap, service: FakeService, approved: FakeChain) -> None:
+    failure = Failure(FailureCode.REVERTED, "the swap reverted")
+    failed = placed(Status.FAILED, failure=failure)
+    service.next("status", ok(present_orders.order_status(failed)))
+    result = quietswap(*SWAP, "--yes")
+    assert result.exit_code == 1
+    assert "REVERTED: the swap reverted" in result.stdout
+
+
+def test_ctrl_c_leaves_the_order(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from quietswap.client.flow import Pause
+    from quietswap.client.transports import BlockingTransport
+
+    usual = BlockingTransport.perform
+
+    def interrupted(self: BlockingTransport, effect: object) -> object:
+        if isinstance(effect, Pause):
+            raise KeyboardInterrupt
+        return usual(self, effect)
+
+    monkeypatch.setattr(BlockingTransport, "perform", interrupted)
+    service.next("status", at(Status.MINING))
+    result = quietswap(*SWAP, "--yes")
+    assert result.exit_code == 1
+    assert "the order goes on without us" in result.stdout
+    assert "quietswap history --order ord_1 --follow" in result.stdout
+
+
+@pytest.mark.parametrize("json_flag", [[], ["--json"]])
+def test_a_refusal_names_code_and_suggestion(
+    quietswap: Quietswap, service: FakeService, json_flag: list[str]
+) -> None:
+    error = refusals.ValidationError("differs", [{"field": "to", "expected": "a", "provided": "b"}])
+    service.next("quote", refused(error))
+    result = quietswap(*SWAP, "--yes", *json_flag)
+    assert result.exit_code == 1
+    people = result.stderr if json_flag else result.stdout
+    assert "VALIDATION_ERROR: differs" in people
+    assert "to: expected a, provided b" in people
+    assert "Request a fresh quote" in people
+    if json_flag:
+        answer = json.loads(result.stdout)
+        assert (answer["ok"], answer["error"]) == (False, "VALIDATION_ERROR")
+        assert answer["details"]["fields"][0]["field"] == "to"
+
+
+def test_an_unreachable_service(quietswap: Quietswap, environment: dict[str, str | None]) -> None:
+    environment["QUIETSWAP_URL"] = "http://127.0.0.1:1"
+    result = quietswap(*SWAP, "--yes", "--json")
+    assert result.exit_code == 3
+    assert json.loads(result.stdout)["error"] == "Unreachable"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("0", "WETH", "USDC"), "not a positive amount"),
+        (("x", "WETH", "USDC"), "not an amount"),
+        (("1.0000001", "USDC", "WETH"), "at most 6 decimals"),
+        (("1", "ETH", "USDC"), "wrap it first"),
+        (("1", "NOPE", "USDC"), "neither WETH"),
+        (("1", WALLET[:-1] + "7", "USDC"), "checksum"),
+        (("1.5", "WETH", "USDC", "--raw"), "smallest units are whole"),
+    ],
+)
+def test_usage(quietswap: Quietswap, words: tuple[str, ...], says: str) -> None:
+    result = quietswap("swap", *words, "--yes")
+    assert result.exit_code == 2
+    assert says in result.stderr
+
+
+def test_raw_amounts_in_and_out(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    result = quietswap("swap", str(ETHER), "WETH", "USDC", "--raw", "--yes", "--poll", "0.2")
+    assert result.exit_code == 0, result.output
+    assert service.asked[0].query["sellAmount"] == str(ETHER)
+    assert "received   2994000000 USDC" in result.stdout
+
+
+def test_secrets_are_never_shown(quietswap: Quietswap, approved: FakeChain) -> None:
+    result = quietswap(*SWAP, "--yes")
+    helped = quietswap("swap", "--help")
+    for secret in (KEY, KEY[2:], "qs_right", "/rpc/secret"):
+        assert secret not in result.output
+        assert secret not in helped.output
+
+
+def test_signed_by_the_wallet(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    quietswap(*SWAP, "--yes")
+    (body,) = service.bodies("order")
+    assert Account.recover_transaction(body["signedTransaction"]) == WALLET
+    assert body["orderParams"]["userAddress"] == WALLET
