@@ -3,10 +3,34 @@
 No function here takes a raw transaction, an API key or a URL, so none can leak one.
 """
 
+import logging
+import sys
+
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 log = structlog.get_logger("quietswap")
+
+
+def log_as_json() -> None:
+    """Write one JSON object a line to standard error, as log collectors read them."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def log_nothing() -> None:
+    """Keep silent: for commands that print their own findings."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
 
 registry = CollectorRegistry()
 

@@ -19,6 +19,7 @@ from quietswap.settings.schema import Settings
 
 def create_app() -> "Application":
     """Return the application on the settings of this process's environment."""
+    observe.log_as_json()
     path = os.environ.get("QUIETSWAP_SETTINGS")
     return Application(load(Path(path) if path else None), SystemClock())
 

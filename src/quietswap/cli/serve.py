@@ -2,13 +2,16 @@
 
 import ipaddress
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 import msgspec
 
 from quietswap.cli.settings_option import read_settings, settings_option
+from quietswap.settings.load import BadSettings
 from quietswap.settings.schema import Server, Settings
+from quietswap.storage.open import BadDatabaseUrl, is_embedded
 
 
 @click.command()
@@ -70,7 +73,30 @@ def refusals(settings: Settings) -> list[str]:
         )
     if server.workers > 1 and settings.storage.url.startswith("sqlite"):
         faults.append("storage.url is SQLite: more than one process needs postgresql://...")
-    return faults
+    return faults + _unusable_choices(settings)
+
+
+def _unusable_choices(settings: Settings) -> list[str]:
+    """Return what the service would find wrong only while it starts, in words."""
+    from quietswap.adapters.clock import SystemClock
+    from quietswap.app import choices
+    from quietswap.app.parts import reach_outside
+
+    faults = []
+    checks: tuple[Callable[[], object], ...] = (
+        lambda: reach_outside(settings, SystemClock()),
+        lambda: choices.token_policy(settings),
+        lambda: choices.swap_terms(settings),
+        lambda: choices.wrap_terms(settings),
+        lambda: [choices.routers(settings, name) for name in choices.chosen_sources(settings)],
+        lambda: is_embedded(settings.storage.url),
+    )
+    for check in checks:
+        try:
+            check()
+        except (BadSettings, BadDatabaseUrl) as error:
+            faults.append(str(error))
+    return list(dict.fromkeys(faults))
 
 
 def _is_loopback(host: str) -> bool:

@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from quietswap import observe
 from quietswap.adapters.clock import SystemClock
 from quietswap.app.health import Finding, check_outside
 from quietswap.app.parts import reach_outside
@@ -28,6 +29,7 @@ def check(settings_path: Path | None, as_json: bool) -> None:
 
     Exits 1 when the service could not work: no node, no source, or no relay.
     """
+    observe.log_nothing()
     settings = read_settings(settings_path)
     if not settings.node.urls:
         raise click.UsageError("node.urls is not set (QUIETSWAP_NODE__URLS=https://...)")
