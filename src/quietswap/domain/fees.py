@@ -32,9 +32,10 @@ def gas_limit_for(used: int, floor: int = _TRANSACTION_GAS) -> int:
     """Return the limit for a call that used `used` gas at its peak: a quarter more, capped.
 
     A call passes on at most 63/64 of its gas (EIP-150), so a route nested d calls deep needs
-    (64/63)**d of what it uses; a quarter covers fourteen levels beside the drift of pool state.
+    (64/63)**d of what it uses; a quarter covers fourteen levels. It also covers a node that tells
+    only the gas after refunds, which are at most a fifth of the peak (EIP-3529).
     """
-    return min(max(used + used // 4, floor), GAS_LIMIT_CAP)
+    return min(max(used + -(-used // 4), floor), GAS_LIMIT_CAP)
 
 
 def unsimulated_gas(claimed: int | None, hops: int) -> int:
