@@ -110,6 +110,11 @@ class RedisServer:
             assert time.monotonic() < deadline, "redis-server does not start"
             time.sleep(0.01)
 
+    def command(self, *words: str) -> str:
+        """Run one command by redis-cli and return what it prints."""
+        cli = [str(self._program.with_name("redis-cli")), "-s", str(self._socket), *words]
+        return subprocess.check_output(cli, text=True).strip()
+
     def freeze(self) -> None:
         """Let it hang: connections stay open and nothing is answered."""
         assert self._process is not None

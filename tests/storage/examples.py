@@ -1,5 +1,7 @@
 """Orders, quotes and keys as tests of the storage need them, and a clock moved by hand."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -101,3 +103,12 @@ def some_params(data: bytes, **changes: Any) -> TransactionParams:
         nonce=2**64 - 2,
     )
     return replace(params, **changes)
+
+
+async def eventually(claim: Callable[[], Awaitable[bool]], within_s: float = 5) -> None:
+    """Return as soon as `claim` holds of something outside this process, or fail."""
+    for _ in range(round(within_s / 0.01)):
+        if await claim():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"not within {within_s} s: {claim}")

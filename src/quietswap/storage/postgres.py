@@ -123,9 +123,9 @@ class PostgresDatabase:
                 await self._pool.expire_connections()
             raise StoreDown(f"PostgreSQL: {type(error).__name__}") from error
         except asyncpg.InterfaceError as error:
-            if isinstance(error, ValueError):  # an argument of the wrong type: our own fault
+            if not self._pool.is_closing():
                 raise
-            raise StoreDown(f"PostgreSQL: {error}") from error
+            raise StoreDown("the database is closed") from error
         finally:
             self._users -= 1
 
@@ -137,12 +137,23 @@ class PostgresDatabase:
             yield connection
             clean = True
         except asyncpg.PostgresError:
-            clean = not connection.is_in_transaction()
+            clean = not _is_gone(connection) and not connection.is_in_transaction()
+            raise
+        except asyncpg.InterfaceError as error:
+            if _is_gone(connection):
+                raise ConnectionResetError(str(error)) from error
             raise
         finally:
-            if not clean:
+            if not clean and not _is_gone(connection):
                 connection.terminate()
             await self._pool.release(connection)
+
+
+def _is_gone(connection: Any) -> bool:
+    try:
+        return bool(connection.is_closed())
+    except asyncpg.InterfaceError:  # the pool took a broken connection back by itself
+        return True
 
 
 class _Inside:

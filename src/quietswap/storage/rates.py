@@ -21,6 +21,11 @@ class MemoryRates:
         self._most = most
         self._windows: OrderedDict[str, tuple[int, int]] = OrderedDict()
 
+    @property
+    def size(self) -> int:
+        """Return how many windows are kept."""
+        return len(self._windows)
+
     async def hit(self, key: str, limit: int, window_s: int) -> RateWindow:
         now = self._clock.now_ms()
         ends, count = self._windows.get(key, (0, 0))

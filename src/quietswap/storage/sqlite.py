@@ -50,7 +50,8 @@ class SqliteDatabase:
         file = Path(folder.name, "memory.db") if folder else Path(path)
         try:
             os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-            connection = _connect(file, int(1000 * patience_s))
+            # The lock of another process is given up before the caller is, so that both agree.
+            connection = _connect(file, int(500 * patience_s))
             connection.execute("PRAGMA journal_mode = WAL")
             # An order must survive a power cut once it is stored, since it is sent right after:
             # FULL makes every commit wait for the disk, the groups make that cheap.

@@ -110,9 +110,7 @@ class Writer(threading.Thread):
         group: list[_Job] = []
         job = self._queue.get()
         while job is not None:
-            # A cancelled caller was told that nothing is known: better that nothing happens.
-            if not job.future.cancelled():
-                group.append(job)
+            group.append(job)
             if len(group) >= _GROUP or self._queue.empty():
                 return group, True
             job = self._queue.get()
@@ -132,6 +130,10 @@ class Writer(threading.Thread):
                 job.error = StoreDown(f"SQLite did not commit: {error}")
 
     def _run(self, job: _Job) -> None:
+        # Whoever gave up (even while BEGIN waited for a lock) was told that nothing is known: then
+        # it is better that nothing happens.
+        if job.future.cancelled():
+            return
         self._connection.execute("SAVEPOINT job")
         try:
             job.result = _finish(job.body(self._inside))

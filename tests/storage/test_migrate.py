@@ -1,0 +1,109 @@
+"""The schema grows from any older state, with its data, and a newer one is refused."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from quietswap.domain.order import Status
+from quietswap.storage import migrate
+from quietswap.storage.database import Database, numbered
+from quietswap.storage.open import migrate_storage, open_database, open_storage
+from quietswap.storage.order_rows import COLUMNS, EVENT_COLUMNS, event_values
+from quietswap.storage.order_rows import fixed_values as fixed
+from quietswap.storage.order_rows import moving_values as moving
+from tests.storage.examples import T0, HandClock, an_event, an_order
+
+_ALL = [f"{step.version:04}_{step.name}" for step in migrate.known()]
+
+
+def test_steps_count_from_one_without_gaps() -> None:
+    versions = [step.version for step in migrate.known()]
+    assert versions == list(range(1, len(versions) + 1))
+    assert len(versions) >= 2
+
+
+def test_a_line_for_postgresql_runs_there_only() -> None:
+    text = "-- why\nSELECT 1;\n-- postgresql: SELECT 'a;b';\n-- more\nSELECT\n  2;\n"
+    step = migrate.Migration(1, "x", text)
+    assert step.statements("sqlite") == ["SELECT 1", "SELECT\n  2"]
+    assert step.statements("postgresql") == ["SELECT 1", "SELECT 'a;b'", "SELECT\n  2"]
+
+
+def test_question_marks_become_numbers() -> None:
+    assert numbered("a = ? AND b = ? LIMIT ?") == "a = $1 AND b = $2 LIMIT $3"
+    assert numbered("SELECT 1") == "SELECT 1"
+
+
+async def test_an_empty_database_takes_all_steps_once(empty_database: Database) -> None:
+    assert await migrate.current_version(empty_database) == 0
+    with pytest.raises(migrate.SchemaTooOld, match="quietswap migrate"):
+        await migrate.check(empty_database)
+    assert await migrate.migrate(empty_database) == _ALL
+    assert await migrate.migrate(empty_database) == []
+    await migrate.check(empty_database)
+
+
+async def test_processes_that_start_together_share_the_work(empty_url: str) -> None:
+    taken = await asyncio.gather(*(migrate_storage(empty_url) for _ in range(5)))
+    assert sorted(name for names in taken for name in names) == _ALL
+
+
+async def test_a_newer_schema_is_refused_and_left_alone(url: str, clock: HandClock) -> None:
+    await migrate_storage(url)
+    database = await open_database(url)
+    await database.change("INSERT INTO schema_version VALUES (9999, 'future', 'later')")
+    await database.close()
+    with pytest.raises(migrate.SchemaTooNew, match="9999"):
+        await open_storage(url, clock=clock)
+    with pytest.raises(migrate.SchemaTooNew, match="9999"):
+        await migrate_storage(url)
+
+
+async def test_a_step_that_fails_leaves_nothing(empty_database: Database) -> None:
+    bad = migrate.Migration(1, "bad", "CREATE TABLE half (a BIGINT);\nSELECT * FROM nowhere;\n")
+    with pytest.raises(Exception, match="nowhere"):
+        await migrate.migrate(empty_database, [bad])
+    assert not await empty_database.has_table("half")
+    assert await migrate.current_version(empty_database) == 0
+
+
+async def test_data_of_the_first_release_survives(empty_url: str, clock: HandClock) -> None:
+    """Orders stored under schema 1 are served, moved and relieved of their bytes."""
+    live = an_order()
+    over = an_order(status=Status.CONFIRMED, watched=False)
+    silent = an_order(status=Status.FAILED, watched=False)
+    database = await open_database(empty_url)
+    await migrate.migrate(database, migrate.known()[:1])
+    for order in (live, over, silent):
+        marks = ", ".join("?" for _ in COLUMNS)
+        await database.change(
+            f"INSERT INTO orders ({', '.join(COLUMNS)}) VALUES ({marks})",
+            *fixed(order),
+            *moving(order),
+            order.version,
+        )
+        await database.change("INSERT INTO order_bytes VALUES (?, ?)", order.order_id, order.raw)
+        await database.change(
+            "INSERT INTO order_counts VALUES (?, ?, ?, 1)",
+            order.key_id,
+            order.wallet,
+            order.status.value,
+        )
+    await database.change(
+        f"INSERT INTO order_events (version, {EVENT_COLUMNS}) VALUES (0, ?, ?, ?, ?, ?, ?)",
+        *event_values(an_event(over, at_ms=T0 + 77)),
+    )
+    await database.close()
+
+    assert await migrate_storage(empty_url) == _ALL[1:]
+    storage = await open_storage(empty_url, clock=clock)
+    assert await storage.orders.find(live.order_id) == live
+    _, total = await storage.orders.page("key-1", live.wallet, None, 10, 0)
+    assert total == 3
+    assert await storage.orders.drop_raw(T0 + 77, limit=10) == 1
+    assert await storage.orders.find(silent.order_id) == replace(silent, raw=None)
+    assert await storage.orders.drop_raw(T0 + 78, limit=10) == 1
+    assert await storage.orders.find(over.order_id) == replace(over, raw=None)
+    assert await storage.orders.update(replace(live, status=Status.SUBMITTED), None)
+    await storage.close()

@@ -1,0 +1,185 @@
+"""What only PostgreSQL has: a server that can go away, hang, or have too few connections."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import asyncpg
+import pytest
+
+from quietswap.ports.stores import StoreDown
+from quietswap.storage.database import Transaction
+from quietswap.storage.migrate import SchemaTooOld
+from quietswap.storage.open import BadDatabaseUrl, Storage, open_storage
+from quietswap.storage.postgres import PostgresDatabase
+from tests.databases import PostgresCluster
+from tests.storage.examples import WALLET, HandClock, an_event, an_order
+
+_PATIENCE_S = 0.5
+
+
+@pytest.fixture(scope="module")
+def fragile() -> Iterator[PostgresCluster]:
+    """A cluster of this module's own, to be killed."""
+    cluster = PostgresCluster()
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+async def storage(fragile: PostgresCluster, clock: HandClock) -> AsyncIterator[Storage]:
+    storage = await open_storage(
+        await fragile.migrated(), clock=clock, connections=3, patience_s=_PATIENCE_S
+    )
+    yield storage
+    await storage.close()
+
+
+async def _down_in_time(storage: Storage, calls: int = 1) -> None:
+    begun = time.monotonic()
+    results = await asyncio.gather(
+        *(storage.orders.page("key-1", WALLET, None, 1, 0) for _ in range(calls)),
+        return_exceptions=True,
+    )
+    assert {type(result) for result in results} == {StoreDown}
+    assert time.monotonic() - begun < _PATIENCE_S + 1
+
+
+async def test_killed_and_back(storage: Storage, fragile: PostgresCluster) -> None:
+    order, later = an_order(), an_order()
+    await storage.orders.add(order, an_event(order))
+    fragile.kill()
+    await _down_in_time(storage, calls=20)
+    with pytest.raises(StoreDown):
+        await storage.orders.add(later, an_event(later))
+    with pytest.raises(StoreDown):
+        await storage.ping()
+    fragile.start()
+    await storage.ping()
+    assert await storage.orders.find(order.order_id) == order
+    await storage.orders.add(later, an_event(later))
+    assert (await storage.orders.page("key-1", WALLET, None, 1, 0))[1] == 2
+
+
+async def test_killed_in_the_middle_of_work(storage: Storage, fragile: PostgresCluster) -> None:
+    """Whatever was acknowledged is there afterwards, with counters that agree."""
+    acknowledged = []
+    stop = asyncio.Event()
+
+    async def client() -> None:
+        while not stop.is_set():
+            order = an_order()
+            try:
+                await storage.orders.add(order, an_event(order))
+            except StoreDown:
+                return
+            acknowledged.append(order)
+
+    clients = [asyncio.ensure_future(client()) for _ in range(6)]
+    await asyncio.sleep(0.2)
+    fragile.kill()
+    await asyncio.wait_for(asyncio.gather(*clients), 10)
+    fragile.start()
+    assert acknowledged
+    for order in acknowledged:
+        assert await storage.orders.find(order.order_id) == order
+    _, total = await storage.orders.page("key-1", WALLET, None, 1, 0)
+    rows = await storage.database.fetch("SELECT COUNT(*) FROM orders")
+    assert total == rows[0][0] >= len(acknowledged)
+
+
+async def test_a_slow_database_is_given_up_and_its_work_ended(
+    storage: Storage, fragile: PostgresCluster
+) -> None:
+    begun = time.monotonic()
+    with pytest.raises(StoreDown):
+        await storage.database.fetch("SELECT pg_sleep(30)")
+    assert time.monotonic() - begun < _PATIENCE_S + 1
+    operator = await asyncpg.connect(fragile.url())
+    sql = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(30)%' AND pid <> $1"
+    for _ in range(500):
+        if not await operator.fetchval(sql, operator.get_server_pid()):
+            break
+        await asyncio.sleep(0.01)
+    assert await operator.fetchval(sql, operator.get_server_pid()) == 0
+    await operator.close()
+    await storage.ping()
+
+
+async def test_a_full_pool_makes_callers_wait_only_so_long(storage: Storage) -> None:
+    async def sleep(transaction: Transaction) -> None:
+        await transaction.fetch("SELECT pg_sleep(30)")
+
+    sleepers = [
+        asyncio.ensure_future(storage.database.transact(sleep, bounded=False)) for _ in range(3)
+    ]
+    await asyncio.sleep(0.05)
+    await _down_in_time(storage, calls=30)
+    for sleeper in sleepers:
+        sleeper.cancel()
+    await asyncio.gather(*sleepers, return_exceptions=True)
+    await storage.ping()
+
+
+async def test_a_closed_database_answers_nothing(fragile: PostgresCluster) -> None:
+    database = await PostgresDatabase.open(fragile.url(), connections=1, patience_s=1, waiting=9)
+    await database.close()
+    with pytest.raises(StoreDown, match="closed"):
+        await database.fetch("SELECT 1")
+
+
+async def test_a_long_queue_is_refused_at_once(fragile: PostgresCluster) -> None:
+    database = await PostgresDatabase.open(fragile.url(), connections=1, patience_s=5, waiting=10)
+    calls = [asyncio.ensure_future(database.fetch("SELECT pg_sleep(0.02)")) for _ in range(10)]
+    await asyncio.sleep(0)
+    with pytest.raises(StoreDown, match="waiting"):
+        await database.fetch("SELECT 1")
+    await asyncio.gather(*calls)
+    assert (await database.fetch("SELECT 1"))[0][0] == 1
+    await database.close()
+
+
+async def test_a_cancelled_transaction_leaves_no_trace(storage: Storage) -> None:
+    entered = asyncio.Event()
+
+    async def body(transaction: Transaction) -> None:
+        await transaction.fetch("INSERT INTO schema_version VALUES (77, 'x', 'y')")
+        entered.set()
+        await transaction.fetch("SELECT pg_sleep(30)")
+
+    work = asyncio.ensure_future(storage.database.transact(body))
+    await entered.wait()
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    count = "SELECT COUNT(*) FROM schema_version WHERE version = 77"
+    results = await asyncio.gather(*(storage.database.fetch(count) for _ in range(6)))
+    assert {rows[0][0] for rows in results} == {0}
+
+
+async def test_our_own_fault_is_not_the_databases(storage: Storage) -> None:
+    with pytest.raises(asyncpg.UndefinedTableError):
+        await storage.database.fetch("SELECT * FROM nowhere")
+    with pytest.raises(asyncpg.DataError, match="expected str"):
+        await storage.database.fetch("SELECT 1 FROM orders WHERE order_id = ?", 5)
+    with pytest.raises(asyncpg.InterfaceError, match="expects 1 argument"):
+        await storage.database.fetch("SELECT 1 FROM orders WHERE order_id = ?", "a", "b")
+    await storage.ping()
+
+
+async def test_a_schema_that_was_not_migrated_is_refused(
+    fragile: PostgresCluster, clock: HandClock
+) -> None:
+    with pytest.raises(SchemaTooOld, match="quietswap migrate"):
+        await open_storage(await fragile.empty(), clock=clock)
+
+
+async def test_a_server_that_is_not_there_is_down_at_once(clock: HandClock) -> None:
+    with pytest.raises(StoreDown):
+        await open_storage("postgresql://nobody@127.0.0.1:1/none", clock=clock)
+
+
+@pytest.mark.parametrize("url", ["mysql://x/y", "sqlite:///", "orders.db", ""])
+async def test_other_urls_are_refused(url: str, clock: HandClock) -> None:
+    with pytest.raises(BadDatabaseUrl, match="sqlite:///"):
+        await open_storage(url, clock=clock)
