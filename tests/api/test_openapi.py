@@ -121,7 +121,8 @@ def test_a_body_is_described_as_it_is_checked(op: Operation) -> None:
         assert schema["required"] == [field.name for field in fields if field.required]
         for field in fields:
             member = schema["properties"][field.name]
-            assert member["type"] == field.kind.name.lower()
+            kind = field.kind.name.lower()
+            assert member["type"] == (kind if field.required else [kind, "null"])
             same(member, field.inside) if field.inside else None
 
     written = DOCUMENT["paths"][op.path]["post"]["requestBody"]["content"]["application/json"]

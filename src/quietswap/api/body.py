@@ -1,6 +1,6 @@
 """JSON bodies: strict decoding, then a shape check that finds every fault, not just the first."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -32,6 +32,7 @@ class Field:
 
     `judged_later` leaves a wrong JSON type to the meaning check, where the interface has a code
     of its own for it. `inside` lists the members of an object; members not listed are tolerated.
+    `rule` is JSON Schema the meaning check keeps, for the document.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Field:
     required: bool = True
     judged_later: bool = False
     inside: tuple["Field", ...] = ()
+    rule: Mapping[str, Any] | None = None
 
 
 def parse_body(raw: bytes, fields: Sequence[Field]) -> dict[str, Any]:

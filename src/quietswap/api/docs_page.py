@@ -81,7 +81,7 @@ def _kind(schema: dict[str, Any]) -> str:
     if "const" in schema:
         return f"always {msgspec.json.encode(schema['const']).decode()}"
     if "enum" in schema:
-        return "one of " + ", ".join(map(str, schema["enum"]))
+        return "one of " + ", ".join(str(v) for v in schema["enum"] if v is not None)
     kind = schema["type"]
     if kind == "array":
         return f"array of {_kind(schema['items'])}" if schema["items"] else "array"

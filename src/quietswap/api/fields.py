@@ -14,7 +14,9 @@ from quietswap.api.meaning import (
     MAX_OFFSET,
     MAX_SLIPPAGE_BPS,
 )
+from quietswap.api.schema import EIP55, ETHER, UINT256
 from quietswap.domain.order import Status
+from quietswap.domain.quote import Operation
 from quietswap.domain.token import WETH
 from quietswap.domain.transaction import MAINNET
 
@@ -66,7 +68,8 @@ def _integer(least: int, most: int, default: int) -> dict[str, Any]:
     return {"type": "integer", "minimum": least, "maximum": most, "default": default}
 
 
-_ADDRESS = {"type": "string", "pattern": "^0x[0-9a-fA-F]{40}$"}
+_ADDRESS = {"type": "string", **EIP55}
+_ID = {"pattern": "^[!-~]{1,128}$"}
 _USER = "Wallet address with its EIP-55 checksum."
 
 QUOTE_PARAMETERS = (
@@ -75,7 +78,7 @@ QUOTE_PARAMETERS = (
     Parameter(
         "sellAmount",
         "Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^256 - 1.",
-        {"type": "string", "pattern": "^[0-9]{1,78}$"},
+        {"type": "string", **UINT256},
         "1000000000000000000",
         True,
     ),
@@ -93,7 +96,7 @@ ORDER_PARAMETERS = (
     Parameter(
         "orderId",
         "The id the order was submitted under.",
-        {"type": "string", "pattern": "^[!-~]{1,128}$"},
+        {"type": "string", **_ID},
         "ord_01",
         True,
         "path",
@@ -155,12 +158,11 @@ _THREAT = Field(
 _ROUTE = Field(
     "dexRoute",
     _OBJECT,
-    "The quote's dexRoute.",
+    "The quote's dexRoute; it may also carry `estimatedGas`, which is not looked at.",
     inside=(
         Field("target", _STRING, "The quote's dexRoute.target.", EXAMPLE_ROUTER),
         Field("data", _STRING, "The quote's dexRoute.data.", EXAMPLE_CALLDATA),
         Field("source", _STRING, "The quote's source.", "kyberswap", False),
-        Field("estimatedGas", _NUMBER, "Gas units; not looked at.", 210_000, False, True),
     ),
 )
 
@@ -194,17 +196,27 @@ ORDER_FIELDS = (
     ),
 )
 
+_OPERATIONS = {"enum": [operation.value for operation in Operation]}
+
 WRAP_QUOTE_FIELDS = (
-    Field("operation", _STRING, "`wrap` or `unwrap`.", "wrap", judged_later=True),
+    Field("operation", _STRING, "Direction.", "wrap", judged_later=True, rule=_OPERATIONS),
     Field(
         "amount",
         _STRING,
         "Positive decimal amount in ETH (not wei), at most 18 decimals.",
         "1.5",
         judged_later=True,
+        rule=ETHER,
     ),
-    Field("userAddress", _STRING, _USER, EXAMPLE_WALLET, judged_later=True),
-    Field("chainId", _NUMBER, "1, the default, is the only chain.", MAINNET, False),
+    Field("userAddress", _STRING, _USER, EXAMPLE_WALLET, judged_later=True, rule=EIP55),
+    Field(
+        "chainId",
+        _NUMBER,
+        "1, the default, is the only chain.",
+        MAINNET,
+        False,
+        rule={"enum": [MAINNET]},
+    ),
 )
 
 WRAP_ORDER_FIELDS = (
@@ -214,6 +226,7 @@ WRAP_ORDER_FIELDS = (
         "The quote's id; when given, the transaction must be that quote's.",
         "weth_wrap_1800000000000_4f3a9c",
         False,
+        rule=_ID,
     ),
     _SIGNED,
     Field(
@@ -222,6 +235,6 @@ WRAP_ORDER_FIELDS = (
         "The quote's mevProtection.providerMetadata, unchanged.",
         EXAMPLE_WRAP_METADATA,
     ),
-    Field("operation", _STRING, "`wrap` or `unwrap`.", "wrap"),
-    Field("amount", _STRING, "The quote's amount in ETH.", "1.5", False),
+    Field("operation", _STRING, "The quote's operation.", "wrap", rule=_OPERATIONS),
+    Field("amount", _STRING, "The quote's amount in ETH.", "1.5", False, rule=ETHER),
 )

@@ -1,13 +1,14 @@
 """What orders and balances look like, every field with its unit."""
 
 from quietswap.api.fields import EXAMPLE_USDC, EXAMPLE_WALLET
-from quietswap.api.quote_schemas import ETHER, OPERATION, TIER
+from quietswap.api.quote_schemas import OPERATION, TIER
 from quietswap.api.schema import (
     Schema,
     address,
     array,
     boolean,
     constant,
+    ether,
     integer,
     moment,
     or_null,
@@ -134,7 +135,7 @@ ORDER_HISTORY = thing(
 
 _BALANCE = {
     "wei": units("Balance in wei", "1500000000000000000"),
-    "ether": text("Balance in ether", "1.5", pattern=ETHER),
+    "ether": ether("Balance in ether", "1.5"),
 }
 
 
@@ -143,7 +144,7 @@ def _direction(description: str) -> Schema:
         description,
         {
             "description": text("What it does"),
-            "maxAmount": text("The wallet's whole balance in ether", "1.5", pattern=ETHER),
+            "maxAmount": ether("The wallet's whole balance in ether", "1.5"),
         },
     )
 
@@ -180,7 +181,7 @@ WRAP_ORDER = thing(
                 "operation": OPERATION,
                 "txHash": _TX_HASH,
                 "from": address("Sender", EXAMPLE_WALLET),
-                "amount": text("Amount in ETH", "1.5", pattern=ETHER),
+                "amount": ether("Amount in ETH", "1.5"),
                 "status": _STATUS,
                 "provider": _RELAY,
                 "trackingUrl": _TRACKING,

@@ -15,6 +15,7 @@ from quietswap.api.schema import (
     array,
     boolean,
     constant,
+    ether,
     integer,
     moment,
     number,
@@ -28,7 +29,6 @@ from quietswap.domain.quote import Operation, Outcome, ThreatLevel, Verification
 from quietswap.domain.token import WETH
 
 OPERATION = text("Direction", "wrap", enum=[o.value for o in Operation])
-ETHER = "^[0-9]+([.][0-9]{1,18})?$"
 TIER = integer("Protection tier: 2 the relay, 4 the operator's second one", 2, enum=[2, 4])
 _CALLDATA = {"pattern": "^0x([0-9a-f]{2})*$"}
 
@@ -180,7 +180,7 @@ WRAP_QUOTE = thing(
                     pattern="^weth_(wrap|unwrap)_[0-9]+_[0-9a-zA-Z]+$",
                 ),
                 "operation": OPERATION,
-                "amount": text("Amount in ETH", "1.5", pattern=ETHER),
+                "amount": ether("Amount in ETH", "1.5"),
                 "amountWei": units("Amount in wei", "1500000000000000000"),
                 "inputToken": text("ETH, or the WETH address", "ETH"),
                 "outputToken": text("The WETH address, or ETH", WETH),

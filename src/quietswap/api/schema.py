@@ -7,6 +7,12 @@ from quietswap.api.body import Field, Kind
 
 Schema = dict[str, Any]
 
+EIP55 = {"format": "eip55", "pattern": "^0x[0-9a-fA-F]{40}$"}
+UINT256 = {"format": "uint256", "pattern": "^[0-9]{1,78}$"}
+ETHER = {"format": "ether", "pattern": "^[0-9]+([.][0-9]{1,18})?$"}
+"""A pattern cannot say what a checksum is, or what lies between 1 and 2^256 - 1: the formats name
+it for people and for generators that are taught them."""
+
 
 def text(description: str, example: Any = None, **more: Any) -> Schema:
     """Return a string."""
@@ -53,12 +59,20 @@ def constant(value: Any, description: str) -> Schema:
 
 def or_null(schema: Schema) -> Schema:
     """Return the same, or null."""
-    return {**schema, "type": [schema["type"], "null"]}
+    nullable = {**schema, "type": [schema["type"], "null"]}
+    if "enum" in schema:
+        nullable["enum"] = [*schema["enum"], None]
+    return nullable
 
 
 def address(description: str, example: Any = None) -> Schema:
     """Return an Ethereum address."""
-    return text(f"{description} (EIP-55 checksummed)", example, pattern="^0x[0-9a-fA-F]{40}$")
+    return text(f"{description} (EIP-55 checksummed)", example, **EIP55)
+
+
+def ether(description: str, example: Any = None) -> Schema:
+    """Return an amount in ETH as a decimal string."""
+    return text(description, example, pattern=ETHER["pattern"])
 
 
 def units(description: str, example: Any = None) -> Schema:
@@ -81,10 +95,14 @@ def body(fields: Sequence[Field]) -> Schema:
 
 
 def _member(field: Field) -> Schema:
-    if not field.inside:
+    """Return a field's schema; where it is optional, null says the same as leaving it out."""
+    if field.inside:
+        schema = {**body(field.inside), "description": field.description}
+    else:
         more: Schema = {"items": {}} if field.kind is Kind.ARRAY else {}
-        return _leaf(field.kind.name.lower(), field.description, field.example, more)
-    return body(field.inside) | {"description": field.description}
+        more.update(field.rule or {})
+        schema = _leaf(field.kind.name.lower(), field.description, field.example, more)
+    return schema if field.required else or_null(schema)
 
 
 def example_of(fields: Sequence[Field]) -> dict[str, Any]:
