@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from quietswap.domain import calldata
 from quietswap.domain.address import Address
+from quietswap.domain.amounts import less_slippage
 from quietswap.domain.route import Route, SwapRequest
 
 
@@ -24,6 +25,8 @@ def check_route(route: Route, request: SwapRequest, pinned: Collection[Address])
         return "it promises nothing"
     if route.min_buy_amount > route.buy_amount:
         return "its minimum is above its promise"
+    if route.min_buy_amount < _least(route, request):
+        return "its minimum gives more slippage than was asked"
     try:
         terms = calldata.decode(route.data)
     except calldata.HostileCalldata as error:
@@ -31,15 +34,27 @@ def check_route(route: Route, request: SwapRequest, pinned: Collection[Address])
     return None if terms is None else _check_terms(terms, route, request)
 
 
+def _least(route: Route, request: SwapRequest) -> int:
+    """Return the lowest minimum the asked slippage allows.
+
+    Sources that report a minimum take it from their gross output, before a fee of some 15 bps that
+    `buy_amount` is net of: it is lower by the slippage's share of that fee, which is granted.
+    """
+    granted = 1 + request.slippage_bps // 500
+    return less_slippage(route.buy_amount, request.slippage_bps + granted)
+
+
 def _check_terms(terms: calldata.CalldataTerms, route: Route, request: SwapRequest) -> str | None:
     if terms.min_buy_amount < route.min_buy_amount:
         return f"its calldata enforces only {terms.min_buy_amount} of {route.min_buy_amount}"
     if terms.recipient not in (None, request.wallet):
         return f"its calldata pays {terms.recipient}, not the wallet"
-    if terms.sell_token not in (None, request.sell.address):
+    if terms.sell_token != request.sell.address:
         return "its calldata sells another token"
     if terms.buy_token not in (None, request.buy.address):
         return "its calldata buys another token"
-    if terms.sell_amount not in (None, request.sell_amount):
+    if terms.sell_amount != request.sell_amount:
         return "its calldata sells another amount"
+    if terms.partial:
+        return "its calldata may sell only a part"
     return None
