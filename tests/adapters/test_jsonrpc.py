@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -286,3 +287,8 @@ async def test_keys_in_urls_never_show(
 def test_a_client_needs_a_node() -> None:
     with pytest.raises(ValueError, match="at least one"):
         JsonRpc(None, [], ManualClock())  # type: ignore[arg-type]
+
+
+async def test_calls_at_once_each_get_their_own_answers(http: HttpClient, one: FakeNode) -> None:
+    bench = Bench(http, one)
+    assert await asyncio.gather(*(bench.gas() for _ in range(5))) == ["0x1"] * 5

@@ -111,10 +111,11 @@ class JsonRpc:
 
     async def _ask(self, node: Node, calls: Sequence[Call]) -> list[Result]:
         """Return the results of one node, which must have shown its chain id by then."""
-        asked = calls if node.proven else [*calls, Call("eth_chainId")]
+        proves = not node.proven  # another call may prove it while this one is under way
+        asked = [*calls, Call("eth_chainId")] if proves else calls
         try:
             results = await self._exchange(node, asked)
-            if not node.proven:
+            if proves:
                 self._prove(node, results.pop())
         except _NoAnswer as error:
             self._nodes.failed(node)

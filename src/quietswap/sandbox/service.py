@@ -1,4 +1,4 @@
-"""The sandbox's own service: the real one, as a process of its own, on a settings file of its own."""
+"""The sandbox's own service: the real one, as a process and on a settings file of its own."""
 
 import asyncio
 import contextlib
@@ -41,7 +41,7 @@ def free_port() -> int:
 
 
 def settings_text(upstreams: Upstreams, folder: Path, port: int, block_time: float) -> str:
-    """Return the TOML the service runs on; paths and URLs go in as JSON strings, which TOML reads."""
+    """Return the TOML the service runs on; texts go in as JSON strings, which TOML reads, too."""
     text = json.dumps
     lines = [
         "# The settings of this sandbox's own service. It is removed when the sandbox stops.",

@@ -28,6 +28,8 @@ def protect(
     tier, relay = choose_relay(relays)
     if kind is EndpointType.FULLPRIVACY and rebate_usd is not None:
         rebate_usd = Decimal(0)
+    if rebate_usd is not None:
+        rebate_usd = round(rebate_usd, 6)  # the same digits in the answer and in what is stored
     return Protection(
         display_name=relay.name,
         tier=tier,
