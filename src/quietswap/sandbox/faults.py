@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from enum import Enum
 
 VENUES = ("kyberswap", "velora", "sushi", "openocean", "zeroex", "oneinch")
-WITH_SPENDER = ("kyberswap", "velora", "zeroex")
+WITH_SPENDER = ("velora", "zeroex")
 """The vendors whose answer names a spender beside the router."""
 RELAYS = ("relay", "backup_relay")
 NODE = ("node",)

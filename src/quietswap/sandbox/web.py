@@ -9,7 +9,7 @@ are left out.
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -57,10 +57,10 @@ class Reply:
         return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-def json_reply(value: Any, status: int = 200, **headers: str) -> Reply:
-    """Return `value` as JSON; underscores in header names become dashes."""
-    named = tuple((name.replace("_", "-"), text) for name, text in headers.items())
-    return Reply(status, json.dumps(value, separators=(",", ":")).encode(), headers=named)
+def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
+    """Return `value` as JSON."""
+    body = json.dumps(value, separators=(",", ":")).encode()
+    return Reply(status, body, headers=tuple((headers or {}).items()))
 
 
 Delivery = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
