@@ -73,6 +73,9 @@ def refusals(settings: Settings) -> list[str]:
         )
     if server.workers > 1 and settings.storage.url.startswith("sqlite"):
         faults.append("storage.url is SQLite: more than one process needs postgresql://...")
+    if not settings.node.urls:  # said above; the other choices are still worth a look
+        node = msgspec.structs.replace(settings.node, urls=("http://unset",))
+        settings = msgspec.structs.replace(settings, node=node)
     return faults + _unusable_choices(settings)
 
 

@@ -1,0 +1,81 @@
+"""A whole sandbox as a process, and an ordinary HTTP client of its API."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
+USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+
+
+@dataclass
+class Town:
+    """The facts of `quietswap sandbox --json`, with clients for the API and the control address."""
+
+    facts: dict[str, Any]
+    api: httpx.Client
+    control: httpx.Client
+
+    def fault(self, part: str, fault: str) -> None:
+        self.control.put(f"/faults/{part}", json={"fault": fault}).raise_for_status()
+
+    def heal(self, *parts: str) -> None:
+        for part in parts:
+            self.control.delete(f"/faults/{part}").raise_for_status()
+
+    def quote(self, wallet: int = 0, **changes: str) -> httpx.Response:
+        ask = {
+            "sellToken": WETH,
+            "buyToken": USDC,
+            "sellAmount": str(10**18),
+            "userAddress": self.facts["wallets"][wallet]["address"],
+        }
+        return self.api.get("/api/v1/quote", params=ask | changes)
+
+
+@contextmanager
+def running_town(*options: str) -> Iterator[Town]:
+    """Run `quietswap sandbox` for the length of a `with` block; it must end with status 0."""
+    command = [sys.executable, "-m", "quietswap", "sandbox", "--json", *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        facts = json.loads(process.stdout.readline())
+        headers = {"X-API-Key": facts["apiKey"]}
+        with (
+            httpx.Client(base_url=facts["baseUrl"], headers=headers, timeout=30) as api,
+            httpx.Client(base_url=facts["controlUrl"], timeout=30) as control,
+        ):
+            yield Town(facts, api, control)
+    finally:
+        process.terminate()
+        process.stdout.close()
+        assert process.wait(30) == 0
+
+
+@pytest.fixture(scope="session")
+def town() -> Iterator[Town]:
+    """One sandbox for all tests of a worker; a test heals the faults it switches on."""
+    with running_town("--block-time", "0.5") as found:
+        yield found
+
+
+@pytest.fixture
+def new_key(town: Town) -> Callable[[], str]:
+    """Issue a fresh API key, as an operator does."""
+
+    def create() -> str:
+        command = [sys.executable, "-m", "quietswap", "keys", "create", "--json"]
+        command += ["--settings", town.facts["settingsFile"], "--name", "test"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        key: str = json.loads(done.stdout)["key"]
+        return key
+
+    return create

@@ -1,0 +1,99 @@
+"""Settings as an operator gives them: files, the environment, and what is refused."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from quietswap.settings.load import BadSettings, load
+
+NODE = {"QUIETSWAP_NODE__URLS": "http://127.0.0.1:9"}
+
+
+def check(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "quietswap", "serve", "--check", *options]
+    clean = {name: value for name, value in os.environ.items() if "QUIETSWAP" not in name}
+    return subprocess.run(
+        command, env=clean | environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_without_a_node_it_names_the_setting_and_the_way_out() -> None:
+    done = check()
+    assert done.returncode == 2
+    assert "node.urls is not set" in done.stderr
+    assert "QUIETSWAP_NODE__URLS" in done.stderr
+    assert "quietswap sandbox" in done.stderr
+
+
+def test_with_a_node_the_defaults_are_good() -> None:
+    assert check(**NODE).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("QUIETSWAP_NODE__URL", "x", "there is no setting url"),
+        ("QUIETSWAP_SERVR__PORT", "1", "there is no setting servr"),
+        ("QUIETSWAP_SERVER", "1", "a whole section"),
+        ("QUIETSWAP_SERVER__PORT", "99999", "<= 65535"),
+        ("QUIETSWAP_SERVER__PORT", "http", "int"),
+        ("QUIETSWAP_QUOTES__SOURCES", "kyberswap,odos", "there is no source odos"),
+        ("QUIETSWAP_QUOTES__SOURCES", "zeroex", "needs a key"),
+        ("QUIETSWAP_SOURCE__KYBERSWAP__ROUTERS", "0x00", "source.kyberswap.routers"),
+        ("QUIETSWAP_STORAGE__URL", "mysql://x", "postgresql://"),
+        ("QUIETSWAP_RELAY__FIRST__KIND", "public", "mev_blocker and private_rpc"),
+        ("QUIETSWAP_RELAY__SWAP_ENDPOINT", "slow", "fast, noreverts and fullprivacy"),
+        ("QUIETSWAP_QUOTES__TOKEN_ALLOW_LIST", "/nowhere.json", "not a readable token list"),
+        ("QUIETSWAP_SERVER__WORKERS", "2", "storage.redis_url"),
+        ("QUIETSWAP_SERVER__TLS_CERT", "/x", "must be set together"),
+    ],
+)
+def test_a_bad_setting_is_refused_by_name(name: str, value: str, said: str) -> None:
+    done = check(**NODE | {name: value})
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "quietswap.toml"
+    file.write_text('[server]\nport = 1234\n[source.velora]\nurl = "http://a"\n')
+    settings = load(
+        file,
+        {
+            "QUIETSWAP_SERVER__PORT": "4321",
+            "QUIETSWAP_NODE__URLS": "http://one, http://two",
+            "QUIETSWAP_SOURCE__VELORA__PER_SECOND": "2.5",
+            "QUIETSWAP_RELAY__BACKUP__NAME": "Second",
+            "HOME": "/",
+        },
+    )
+    assert settings.server.port == 4321
+    assert settings.node.urls == ("http://one", "http://two")
+    assert settings.source["velora"].per_second == 2.5
+    assert settings.source["velora"].url == "http://a"
+    assert settings.relay.backup is not None
+    assert settings.relay.backup.name == "Second"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[server]\nprot = 1\n", "server: there is no setting `prot`"),
+        ("[server]\nport = 'x'\n", "server.port: Expected `int`"),
+        ("[server\n", "not a TOML file"),
+    ],
+)
+def test_a_bad_file_is_refused_with_the_place(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "quietswap.toml"
+    file.write_text(text)
+    with pytest.raises(BadSettings, match=said.replace("[", r"\[")):
+        load(file, {"HOME": "/"})
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match="No such file"):
+        load(tmp_path / "none.toml", {"HOME": "/"})

@@ -1,0 +1,113 @@
+"""`quietswap serve` speaks TLS 1.3 only, and plain HTTP on loopback only."""
+
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+import trustme
+
+
+@dataclass
+class Secured:
+    """A running service behind TLS and a client context that trusts it."""
+
+    port: int
+    trust: ssl.SSLContext
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    folder = tmp_path_factory.mktemp("tls")
+    authority = trustme.CA()
+    certificate = authority.issue_cert("localhost", "127.0.0.1")
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    certificate.cert_chain_pems[0].write_to_path(cert)
+    _as_pkcs8(certificate, key)
+    port = free_port()
+    environment = os.environ | {
+        "QUIETSWAP_NODE__URLS": "http://127.0.0.1:9",
+        "QUIETSWAP_STORAGE__URL": f"sqlite:///{folder / 'db.sqlite3'}",
+    }
+    command = [sys.executable, "-m", "quietswap", "serve", "--port", str(port)]
+    command += ["--tls-cert", str(cert), "--tls-key", str(key)]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    trust = ssl.create_default_context()
+    authority.configure_trust(trust)
+    try:
+        _until_it_listens(port, process)
+        yield Secured(port, trust)
+    finally:
+        process.terminate()
+        process.wait(15)
+
+
+def _as_pkcs8(certificate: trustme.LeafCert, path: Path) -> None:
+    from cryptography.hazmat.primitives import serialization as s
+
+    key = s.load_pem_private_key(certificate.private_key_pem.bytes(), None)
+    pem = key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())
+    path.write_bytes(pem)
+
+
+def _until_it_listens(port: int, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(200):
+        assert process.poll() is None
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    pytest.fail("the service does not listen")
+
+
+def test_a_tls_1_3_client_is_served(secured: Secured) -> None:
+    with httpx.Client(verify=secured.trust) as client:
+        answer = client.get(f"https://127.0.0.1:{secured.port}/api/v1/mev/wrap/info")
+    assert answer.status_code == 401
+    assert answer.json()["error"] == "UNAUTHORIZED"
+
+
+def test_a_tls_1_2_client_is_refused(secured: Secured) -> None:
+    secured_old = ssl.create_default_context()
+    secured_old.check_hostname = False
+    secured_old.verify_mode = ssl.CERT_NONE
+    secured_old.maximum_version = ssl.TLSVersion.TLSv1_2
+    with (
+        socket.create_connection(("127.0.0.1", secured.port)) as plain,
+        pytest.raises((ssl.SSLError, ConnectionError)),
+    ):
+        secured_old.wrap_socket(plain)
+
+
+def test_the_negotiated_version_is_1_3(secured: Secured) -> None:
+    with (
+        socket.create_connection(("127.0.0.1", secured.port)) as plain,
+        secured.trust.wrap_socket(plain, server_hostname="127.0.0.1") as encrypted,
+    ):
+        assert encrypted.version() == "TLSv1.3"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::"])
+def test_plain_http_beyond_loopback_is_refused_at_start(host: str) -> None:
+    environment = os.environ | {"QUIETSWAP_NODE__URLS": "http://127.0.0.1:9"}
+    command = [sys.executable, "-m", "quietswap", "serve", "--check", "--host", host]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "without TLS" in done.stderr
+    environment["QUIETSWAP_SERVER__BEHIND_TLS_PROXY"] = "true"
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
