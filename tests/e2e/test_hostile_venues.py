@@ -1,6 +1,6 @@
 """Venues that lie, hang and name a foreign router: the quote stays honest and in time.
 
-`QUIETSWAP_CAMPAIGN_QUOTES` sets how many quotes are asked (40 in the suite, 200 in a campaign).
+`CAMPAIGN_QUOTES` sets how many quotes are asked (40 in the suite, 200 in a campaign).
 """
 
 import os
@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.conftest import Town
 
-QUOTES = int(os.environ.get("QUIETSWAP_CAMPAIGN_QUOTES", "40"))
+QUOTES = int(os.environ.get("CAMPAIGN_QUOTES", "40"))
 DEADLINE_S = 1.0
 """Above the soft deadline of 0.6 s; a source that hangs for ever may cost no more."""
 
