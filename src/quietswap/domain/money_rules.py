@@ -1,11 +1,33 @@
 """What must hold of a route before it is even simulated: the rules an attacker will try first."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from quietswap.domain import calldata
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import less_slippage
 from quietswap.domain.route import Route, SwapRequest
+
+_DUST_UNITS = 2
+_DUST_SHARE = 10**9
+
+
+def with_enforced_minimum(route: Route) -> Route:
+    """Return the route with its calldata's own minimum where that is lower by mere rounding.
+
+    Vendors round in floats and do not say how, so their calldata may enforce some units less than
+    integer arithmetic says. Up to 2 smallest units or a billionth of the promise is rounding, and
+    then the lower figure is the true one. A larger gap stays, for `check_route` to refuse; so does
+    one of 2 units that is a whole bps of a tiny amount.
+    """
+    try:
+        terms = calldata.decode(route.data)
+    except calldata.HostileCalldata:
+        return route
+    dust = max(_DUST_UNITS, route.buy_amount // _DUST_SHARE)
+    if terms is None or not 0 < route.min_buy_amount - terms.min_buy_amount <= dust:
+        return route
+    return replace(route, min_buy_amount=terms.min_buy_amount)
 
 
 def check_route(route: Route, request: SwapRequest, pinned: Collection[Address]) -> str | None:

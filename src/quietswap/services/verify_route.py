@@ -7,7 +7,7 @@ from quietswap import observe
 from quietswap.domain import fees
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import difference_bps
-from quietswap.domain.money_rules import check_route
+from quietswap.domain.money_rules import check_route, with_enforced_minimum
 from quietswap.domain.quote import Outcome, Verification
 from quietswap.domain.route import Route, SwapRequest
 from quietswap.domain.scoring import Candidate
@@ -43,7 +43,11 @@ class VerifyRoutes:
         self._required = required
 
     async def __call__(self, request: SwapRequest, routes: Sequence[Route]) -> list[Verdict]:
-        """Return one verdict per route. Never raises for the node: it marks as unverified."""
+        """Return one verdict per route. Never raises for the node: it marks as unverified.
+
+        A verdict's route may have a lower minimum than the one given: that of its calldata.
+        """
+        routes = [with_enforced_minimum(route) for route in routes]
         verdicts = [self._safe(request, route) for route in routes]
         safe = [route for route, unsafe in zip(routes, verdicts, strict=True) if unsafe is None]
         judged = iter(await self._simulated(request, safe) if safe else [])
