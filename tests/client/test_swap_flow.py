@@ -14,7 +14,6 @@ from quietswap.api import present, present_orders
 from quietswap.client import (
     WETH,
     AsyncQuietswapClient,
-    Declined,
     NodeRefused,
     QuietswapClient,
     SwapRequest,
@@ -148,54 +147,6 @@ def test_the_approval_waits_for_its_receipt(
     node.holds = 1
     client.swap(REQUEST, ACCOUNT)
     assert time.pauses == [2]
-
-
-def change(path: str, value: Any) -> dict[str, Any]:
-    """Return the usual quote with one member changed."""
-    quote = present.swap_quote(swap_quote())
-    *parents, last = path.split(".")
-    inner = quote
-    for parent in parents:
-        inner = inner[parent]
-    inner[last] = value
-    return quote
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("sellToken", USDC),
-        ("buyToken", WETH),
-        ("sellAmount", str(ETHER + 1)),
-        ("minBuyAmount", "0"),
-        ("minBuyAmount", "2900000000"),
-        ("mevProtection.transactionParams.to", OTHER_ROUTER),
-        ("mevProtection.transactionParams.data", "0xdeadbeef"),
-        ("mevProtection.transactionParams.value", "1"),
-        ("mevProtection.transactionParams.maxPriorityFeePerGas", "1"),
-        ("mevProtection.transactionParams.chainId", 137),
-        ("mevProtection.transactionParams.type", 0),
-        ("mevProtection.transactionParams.nonce", None),
-    ],
-)
-def test_nothing_else_is_signed(
-    client: QuietswapClient, service: FakeService, approved: FakeChain, path: str, value: Any
-) -> None:
-    service.next("quote", ok(change(path, value)))
-
-    def never(_: object) -> str:
-        raise AssertionError("asked to sign")
-
-    with pytest.raises(UnsafeQuote):
-        client.swap(REQUEST, never)
-
-
-def test_the_callers_conditions(client: QuietswapClient, service: FakeService) -> None:
-    with pytest.raises(Declined):
-        client.swap(replace(REQUEST, at_least=2_985_000_001), ACCOUNT)
-    with pytest.raises(Declined):
-        client.swap(replace(REQUEST, accept=lambda quote: quote.source != "kyberswap"), ACCOUNT)
-    assert service.bodies("order") == []
 
 
 def test_a_signing_function(

@@ -1,0 +1,38 @@
+"""Wrap 0.2 ETH, then swap 0.1 WETH for USDC, with the typed client."""
+
+import os
+import sys
+
+from eth_account import Account
+
+from quietswap.client import WETH, ClientError, Polling, QuietswapClient, SwapRequest
+
+USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+
+
+def main() -> int:
+    """Run both flows; 0 when both are confirmed."""
+    env = os.environ
+    account = Account.from_key(env["QUIETSWAP_PRIVATE_KEY"])
+    poll = float(env.get("QUIETSWAP_POLL", "10"))
+    request = SwapRequest(WETH, USDC, 10**17, account.address)
+    with QuietswapClient(
+        env["QUIETSWAP_URL"],
+        env["QUIETSWAP_API_KEY"],
+        rpc_url=env["QUIETSWAP_RPC_URL"],
+        polling=Polling(interval_s=poll, node_interval_s=poll),
+    ) as client:
+        try:
+            wrapped = client.wrap("0.2", account)
+            print("wrap confirmed", wrapped.order.tx_hash)
+            swapped = client.swap(request, account)
+        except ClientError as error:
+            print(error, file=sys.stderr)
+            return 1
+    print("swap", swapped.status.status, swapped.status.tx_hash)
+    print("received", swapped.received, "of", swapped.quote.buy_amount, "promised")
+    return 0 if swapped.succeeded else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

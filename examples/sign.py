@@ -1,0 +1,28 @@
+"""Sign one transaction: JSON on standard input, raw hex on standard output.
+
+The input is `transactionParams` with its nonce set, and optionally `from`. The key comes from
+WALLET_KEY: quietswap hands none of its own variables to a signing command.
+"""
+
+import json
+import os
+import sys
+
+from eth_account import Account
+
+params = json.load(sys.stdin)
+transaction = {
+    "to": params["to"],
+    "data": params["data"],
+    "value": int(params["value"]),
+    "gas": int(params["gasLimit"]),
+    "maxFeePerGas": int(params["maxFeePerGas"]),
+    "maxPriorityFeePerGas": int(params["maxPriorityFeePerGas"]),
+    "nonce": params["nonce"],
+    "chainId": params["chainId"],
+    "type": params["type"],
+}
+account = Account.from_key(os.environ["WALLET_KEY"])
+if params.get("from", account.address) != account.address:
+    sys.exit("this is not the wallet of WALLET_KEY")
+print("0x" + account.sign_transaction(transaction).raw_transaction.hex().removeprefix("0x"))
