@@ -1,6 +1,7 @@
 """Orders on both databases."""
 
 import asyncio
+import random
 from dataclasses import replace
 
 import pytest
@@ -254,3 +255,33 @@ async def test_the_hour_of_the_end_is_the_first_one(storage: Storage) -> None:
     again = replace(final, version=1)
     assert await storage.orders.update(again, an_event(again, at_ms=T0 + 1000))
     assert await storage.orders.drop_raw(T0 + 2, limit=10) == 1
+
+
+async def test_an_order_that_is_watched_again_keeps_its_bytes(storage: Storage) -> None:
+    order = await _stored(storage, an_order())
+    assert await storage.orders.update(replace(order, watched=False), an_event(order))
+    assert await storage.orders.update(replace(order, version=1), an_event(order))
+    assert await storage.orders.drop_raw(T0 + 1, limit=10) == 0
+    assert await storage.orders.find(order.order_id) == replace(order, version=2)
+
+
+async def test_counters_stay_true_through_parallel_moves(storage: Storage) -> None:
+    """Forty writers move the same few orders about; lost races count nothing."""
+    orders = [await _stored(storage, an_order()) for _ in range(5)]
+    chance = random.Random(20)
+
+    async def writer() -> int:
+        won = 0
+        for _ in range(5):
+            seen = await storage.orders.find(chance.choice(orders).order_id)
+            assert seen is not None
+            moved = replace(seen, status=chance.choice(list(Status)))
+            won += await storage.orders.update(moved, an_event(moved))
+        return won
+
+    wins = sum(await asyncio.gather(*(writer() for _ in range(40))))
+    stored = [await storage.orders.find(order.order_id) for order in orders]
+    assert sum(order.version for order in stored if order) == wins
+    for status in Status:
+        page, total = await storage.orders.page("key-1", WALLET, status, 10, 0)
+        assert total == len(page) == [o.status for o in stored if o].count(status)

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -224,3 +225,44 @@ async def test_two_processes_on_one_file_see_each_other(tmp_path: Path, clock: H
     assert await second.orders.find(order.order_id) == order
     await first.close()
     await second.close()
+
+
+_WRITER = """
+import asyncio, sys
+from quietswap.storage.open import open_storage
+from tests.storage.examples import an_event, an_order
+
+async def main():
+    storage = await open_storage(sys.argv[1], clock=None)
+
+    async def client():
+        while True:
+            order = an_order()
+            await storage.orders.add(order, an_event(order))
+            print(order.order_id, flush=True)
+
+    await asyncio.gather(*(client() for _ in range(8)))
+
+asyncio.run(main())
+"""
+
+
+async def test_what_a_killed_process_had_acknowledged_is_there(
+    tmp_path: Path, clock: HandClock
+) -> None:
+    url = f"sqlite:///{tmp_path}/killed.db"
+    writer = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _WRITER, url, stdout=asyncio.subprocess.PIPE
+    )
+    assert writer.stdout is not None
+    acknowledged = [await writer.stdout.readline() for _ in range(100)]
+    writer.kill()
+    acknowledged += (await writer.stdout.read()).splitlines(keepends=True)
+    await writer.wait()
+    storage = await open_storage(url, clock=clock)
+    for line in acknowledged:
+        if line.endswith(b"\n"):
+            assert await storage.orders.find(line.decode().strip()) is not None
+    _, total = await storage.orders.page("key-1", WALLET, None, 1, 0)
+    assert (await storage.database.fetch("SELECT COUNT(*) FROM orders"))[0][0] == total >= 100
+    await storage.close()

@@ -184,11 +184,13 @@ class DatabaseOrders:
     async def drop_raw(self, finalised_before_ms: int, limit: int) -> int:
         """Delete the bytes of up to `limit` orders final before then; return how many went.
 
-        An order is final when `update` wrote it as no longer watched; the time is its event's.
+        An order is final when `update` wrote it as no longer watched; the time is that of the first
+        event which did. One that is watched again keeps its bytes.
         """
         rows = await self._database.change(
             "DELETE FROM order_bytes WHERE order_id IN ("
-            "SELECT order_id FROM order_bytes WHERE final_at_ms < ? ORDER BY final_at_ms LIMIT ?"
+            "SELECT b.order_id FROM order_bytes b JOIN orders o ON o.order_id = b.order_id "
+            "WHERE b.final_at_ms < ? AND o.watched = 0 ORDER BY b.final_at_ms LIMIT ?"
             ") RETURNING order_id",
             finalised_before_ms,
             limit,

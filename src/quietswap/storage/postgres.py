@@ -46,6 +46,7 @@ def session_settings(patience_s: float) -> dict[str, str]:
     return {
         "application_name": "quietswap",
         "timezone": "UTC",
+        "random_page_cost": "1.1",  # an index entry is near, on flash and in memory alike
         "jit": "off",  # short statements: compiling them costs more than running them
         "statement_timeout": limit,
         "idle_in_transaction_session_timeout": limit,  # a lost host must not keep its locks

@@ -68,10 +68,12 @@ CREATE TABLE orders (
     watched SMALLINT NOT NULL,
     version BIGINT NOT NULL
 );
-CREATE INDEX orders_history ON orders (key_id, wallet, created_at_ms DESC, order_id DESC)
+-- `kind` is always the same in these two; SQLite reads the rows unless it stands in the index.
+CREATE INDEX orders_history
+    ON orders (key_id, wallet, created_at_ms DESC, order_id DESC, kind)
     WHERE kind = 'swap';
 CREATE INDEX orders_history_by_status
-    ON orders (key_id, wallet, status, created_at_ms DESC, order_id DESC)
+    ON orders (key_id, wallet, status, created_at_ms DESC, order_id DESC, kind)
     WHERE kind = 'swap';
 CREATE INDEX orders_watched ON orders (order_id) WHERE watched = 1;
 CREATE INDEX orders_open ON orders (wallet) WHERE status IN ('pending', 'submitted', 'mining');
