@@ -136,7 +136,7 @@ class DatabaseOrders:
 
         One statement, so both are of one snapshot. The total is a sum of at most six counters. The
         offset is skipped inside `orders_history` (or `orders_history_by_status`), which holds all
-        that `page` reads: some twenty entries per 4 KiB, no row is touched before the page itself.
+        that `page` reads: some thirty entries per block, no row is touched before the page itself.
         So the cost depends on the offset alone, never on the size of the table or of the history.
         """
         if status is None:
