@@ -4,8 +4,9 @@ from collections.abc import Awaitable
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
-from quietswap.adapters.http import BadBody, HttpReply, HttpTrouble, TimedOut
+from quietswap.adapters.http import BadBody, HttpReply, HttpTrouble, OtherShape, TimedOut
 from quietswap.domain import address as addresses
+from quietswap.domain import calldata
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import UINT256_MAX
 from quietswap.domain.route import Miss, SourceMiss
@@ -15,6 +16,12 @@ T = TypeVar("T")
 _MOST_DIGITS = 78
 _MOST_GAS = 10**9
 _LONGEST_PAUSE_S = 300.0
+_MOST_CALLDATA = 120_000
+"""Nodes refuse transactions above 128 KiB, `txMaxSize` of
+https://github.com/ethereum/go-ethereum/blob/master/core/txpool/legacypool/legacypool.go."""
+_LARGEST_EXPONENT = 40
+_MOST_WORDS = 500
+_ROUNDING = 10**9
 
 
 def bad(reason: str) -> SourceMiss:
@@ -35,22 +42,29 @@ async def fetched(exchange: Awaitable[HttpReply]) -> HttpReply:
 def parsed(reply: HttpReply, shape: type[T]) -> T:
     """Return the body as `shape`. HTML and broken JSON mean the source is down."""
     try:
-        found: T = reply.read(shape)
+        return reply.read(shape)
+    except OtherShape as error:
+        raise bad(str(error)) from None
     except BadBody as error:
-        miss = Miss.BAD_REPLY if "another shape" in str(error) else Miss.UNAVAILABLE
-        raise SourceMiss(miss, str(error)) from None
-    return found
+        raise SourceMiss(Miss.UNAVAILABLE, str(error)) from None
 
 
 def by_status(reply: HttpReply) -> SourceMiss:
     """Return the miss an HTTP status alone amounts to, for any vendor."""
     if reply.status == 429:
-        pause = reply.headers.get("retry-after", "")
-        seconds = min(float(pause), _LONGEST_PAUSE_S) if pause.isdecimal() else None
-        return SourceMiss(Miss.RATE_LIMITED, "too many requests", retry_after=seconds)
+        pause = pause_s(reply, "retry-after")
+        return SourceMiss(Miss.RATE_LIMITED, "too many requests", retry_after=pause)
+    if reply.is_html:  # of a gateway before the vendor, which asks for a browser or is broken
+        return SourceMiss(Miss.UNAVAILABLE, f"a web page with status {reply.status}")
     if reply.status in (401, 403, 451):
         return SourceMiss(Miss.REFUSED, f"refused with status {reply.status}")
     return SourceMiss(Miss.UNAVAILABLE, f"status {reply.status}")
+
+
+def pause_s(reply: HttpReply, header: str) -> float | None:
+    """Return the seconds a header asks us to stay away, at most 300; None for a date or nothing."""
+    value = reply.headers.get(header, "")
+    return min(float(value), _LONGEST_PAUSE_S) if value.isdecimal() else None
 
 
 def amount(value: object, name: str) -> int:
@@ -124,6 +138,8 @@ def hexdata(value: object) -> bytes:
     """Return calldata: at least a selector, as 0x-prefixed hex."""
     if not isinstance(value, str) or not value.startswith("0x"):
         raise bad("the calldata is not 0x-prefixed hex")
+    if len(value) > 2 * _MOST_CALLDATA:
+        raise bad("the calldata does not fit into a transaction")
     try:
         data = bytes.fromhex(value[2:])
     except ValueError:
@@ -133,17 +149,39 @@ def hexdata(value: object) -> bytes:
     return data
 
 
+def enforced(data: bytes, computed: int) -> int:
+    """Return the calldata's own minimum where it differs from ours by rounding, else ours.
+
+    Vendors do not say how they round; a larger difference is for the money rules to refuse.
+    """
+    try:
+        terms = calldata.decode(data)
+    except calldata.HostileCalldata:
+        return computed
+    if terms is None or not 0 <= computed - terms.min_buy_amount <= 1 + computed // _ROUNDING:
+        return computed
+    return terms.min_buy_amount
+
+
 def decimal(value: object) -> Decimal | None:
-    """Return a finite number written as JSON number or text; None otherwise."""
+    """Return a number written as JSON number or text, at most 40 digits before or behind the
+    point; None otherwise."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
         number = Decimal(str(value)[:40])
     except InvalidOperation:
         return None
-    return number if number.is_finite() else None
+    if not number.is_finite() or abs(number.adjusted()) > _LARGEST_EXPONENT:
+        return None
+    return number
 
 
 def text(value: Any, fallback: str) -> str:
     """Return a short printable name."""
     return value[:40] if isinstance(value, str) and value.isprintable() and value else fallback
+
+
+def words(*values: object) -> str:
+    """Return the texts among `values` in lower case, to look for a vendor's known words in."""
+    return " ".join(value[:_MOST_WORDS] for value in values if isinstance(value, str)).lower()

@@ -3,6 +3,7 @@
 https://docs.kyberswap.com/kyberswap-solutions/kyberswap-aggregator/aggregator-api-specification/evm-swaps
 """
 
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -26,6 +27,7 @@ _PAUSE_HEADER = "x-ratelimit-reset-after"
 
 class _RoutesData(msgspec.Struct):
     routeSummary: msgspec.Raw  # sent back verbatim, unknown keys and all
+    routerAddress: Any = None
 
 
 class _Routes(msgspec.Struct):
@@ -34,6 +36,7 @@ class _Routes(msgspec.Struct):
 
 
 class _Hop(msgspec.Struct):
+    swapAmount: Any = None
     tokenOut: Any = None
     exchange: Any = None
 
@@ -85,8 +88,8 @@ class KyberSwap:
 
     async def route(self, request: SwapRequest) -> Route:
         """Find a route, then have its calldata built; `timeout_s` bounds each of the two calls."""
-        summary = await self._summary(request)
-        body = _build_body(request, summary, self._client)
+        found = await self._found(request)
+        body = _build_body(request, found.routeSummary, self._client)
         reply = await read.fetched(
             self._http.post(
                 f"{self._base}/ethereum/api/v1/route/build",
@@ -95,9 +98,9 @@ class KyberSwap:
                 timeout_s=self._timeout_s,
             )
         )
-        return _route(request, summary, _answered(reply, _Build).data)
+        return _route(request, found, _answered(reply, _Build).data)
 
-    async def _summary(self, request: SwapRequest) -> msgspec.Raw:
+    async def _found(self, request: SwapRequest) -> _RoutesData:
         reply = await read.fetched(
             self._http.get(
                 f"{self._base}/ethereum/api/v1/routes",
@@ -109,7 +112,7 @@ class KyberSwap:
         data: _RoutesData | None = _answered(reply, _Routes).data
         if data is None:
             raise read.bad("there is no route summary")
-        return data.routeSummary
+        return data
 
 
 def _query(request: SwapRequest) -> dict[str, str]:
@@ -138,33 +141,41 @@ def _build_body(request: SwapRequest, summary: msgspec.Raw, client: str) -> byte
     )
 
 
-def _route(request: SwapRequest, raw: msgspec.Raw, data: _BuildData | None) -> Route:
+def _route(request: SwapRequest, found: _RoutesData, built: _BuildData | None) -> Route:
     try:
-        summary = msgspec.json.decode(raw, type=_Summary)
-    except msgspec.DecodeError:
+        summary = msgspec.json.decode(found.routeSummary, type=_Summary)
+    except (msgspec.DecodeError, RecursionError):
         raise read.bad("the route summary has another shape") from None
-    if data is None:
+    if built is None:
         raise read.bad("there is no built route")
     read.same_token(summary.tokenIn, request.sell.address, "tokenIn")
     read.same_token(summary.tokenOut, request.buy.address, "tokenOut")
-    if read.amount(data.amountIn, "amountIn") != request.sell_amount:
+    if read.amount(built.amountIn, "amountIn") != request.sell_amount:
         raise read.bad("it sells another amount than asked")
-    router = read.address(data.routerAddress, "routerAddress")
-    promised = read.amount(data.amountOut, "amountOut")
-    hops = next(iter(summary.route or []), [])
+    router = read.address(built.routerAddress, "routerAddress")
+    if found.routerAddress is not None and router != read.address(found.routerAddress, "router"):
+        raise read.bad("the router of the route is not the router of the transaction")
+    data = read.hexdata(built.data)
+    promised = read.amount(built.amountOut, "amountOut")
+    hops = max(summary.route or [[]], key=_share)
     return Route(
         source=NAME,
         dex=read.text(hops[0].exchange if hops else None, NAME),
         target=router,
         spender=router,
-        value=read.wei(data.transactionValue, "transactionValue"),
-        data=read.hexdata(data.data),
+        value=read.wei(built.transactionValue, "transactionValue"),
+        data=data,
         path=read.path([hop.tokenOut for hop in hops], request.sell.address, request.buy.address),
         buy_amount=promised,
-        min_buy_amount=less_slippage(promised, request.slippage_bps),
-        gas=read.gas(data.gas),
+        min_buy_amount=read.enforced(data, less_slippage(promised, request.slippage_bps)),
+        gas=read.gas(built.gas),
         impact_percent=None,  # none given: computed against independent prices
     )
+
+
+def _share(hops: list[_Hop]) -> Decimal:
+    """Return how much a path of the route sells, to name the largest."""
+    return (read.decimal(hops[0].swapAmount) if hops else None) or Decimal(0)
 
 
 def _answered(reply: HttpReply, shape: type[Any]) -> Any:
@@ -180,9 +191,8 @@ def _refusal(reply: HttpReply) -> SourceMiss:
     if reply.status in (400, 404, 422):
         return _classified(read.parsed(reply, _Failure).code)
     miss = read.by_status(reply)
-    pause = reply.headers.get(_PAUSE_HEADER, "")
-    if miss.miss is Miss.RATE_LIMITED and pause.isdecimal():
-        return SourceMiss(Miss.RATE_LIMITED, miss.reason, retry_after=float(pause))
+    if miss.miss is Miss.RATE_LIMITED and miss.retry_after is None:
+        miss.retry_after = read.pause_s(reply, _PAUSE_HEADER)
     return miss
 
 

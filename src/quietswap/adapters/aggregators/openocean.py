@@ -125,6 +125,7 @@ def _route(request: SwapRequest, data: _Data) -> Route:
         raise read.bad("it sells another amount than asked")
     target = read.address(data.to, "to")
     minimum = read.amount(data.minOutAmount, "minOutAmount")
+    call = read.hexdata(data.data)
     impact = _impact(data.price_impact)
     hops = data.path.routes[0].subRoutes if data.path and data.path.routes else []
     return Route(
@@ -133,10 +134,10 @@ def _route(request: SwapRequest, data: _Data) -> Route:
         target=target,
         spender=target,
         value=read.wei(data.value, "value"),
-        data=read.hexdata(data.data),
+        data=call,
         path=read.path([hop.to for hop in hops], request.sell.address, request.buy.address),
         buy_amount=_realistic(read.amount(data.outAmount, "outAmount"), minimum, impact),
-        min_buy_amount=minimum,
+        min_buy_amount=read.enforced(call, minimum),
         gas=read.gas(data.estimatedGas),
         impact_percent=impact,
     )
@@ -165,7 +166,7 @@ def _refusal(reply: HttpReply) -> SourceMiss:
 
 
 def _classified(answer: _Answer) -> SourceMiss:
-    words = f"{answer.error} {answer.errorMsg}".lower()
+    words = read.words(answer.error, answer.errorMsg)
     if any(text in words for text in _TOKEN_UNKNOWN):
         return SourceMiss(Miss.TOKEN_UNKNOWN, "token not known")
     if answer.code == 200 or any(text in words for text in _NO_ROUTE):

@@ -1,0 +1,209 @@
+"""The HTTP client against a real server that does everything wrong."""
+
+import asyncio
+import itertools
+import socket
+import ssl
+
+import pytest
+import trustme
+
+from quietswap.adapters.http import (
+    HttpClient,
+    HttpTrouble,
+    TimedOut,
+    Unreachable,
+)
+from tests.adapters.upstream import (
+    HANG_UP,
+    SILENCE,
+    Reply,
+    Upstream,
+    js,
+)
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+async def test_get_sends_what_it_is_given(http: HttpClient, upstream: Upstream) -> None:
+    upstream.will(js({"a": 1}, x_limit="30"))
+    reply = await http.get(
+        f"{upstream.url}/v1/swap",
+        params={"a": "1.5", "b": "x y&z=ü"},
+        headers={"x-key": "secret"},
+        timeout_s=5,
+    )
+    asked = upstream.asked[0]
+    assert (asked.method, asked.path) == ("GET", "/v1/swap")
+    assert asked.query == [("a", "1.5"), ("b", "x y&z=ü")]
+    assert asked.headers["x-key"] == "secret"
+    assert asked.headers["user-agent"] == "quietswap-test"
+    assert asked.headers["accept-encoding"] == "gzip"
+    assert not asked.headers.keys() & {"cookie", "referer"}
+    assert (reply.status, reply.json(), reply.headers["x-limit"]) == (200, {"a": 1}, "30")
+
+
+async def test_post_sends_the_very_bytes(http: HttpClient, upstream: Upstream) -> None:
+    upstream.will(js(True))
+    body = b'{"big":123456789012345678901234567890,"float":0.1000}'
+    await http.post(f"{upstream.url}/", body, headers={"x-a": "b"}, timeout_s=5)
+    assert upstream.asked[0].body == body
+    assert upstream.asked[0].headers["content-type"] == "application/json"
+
+
+async def test_connections_are_reused(http: HttpClient, upstream: Upstream) -> None:
+    upstream.will(*[js(1)] * 5)
+    for _ in range(5):
+        await http.get(upstream.url, timeout_s=5)
+    assert upstream.connections == 1
+
+
+async def test_any_status_is_an_answer(http: HttpClient, upstream: Upstream) -> None:
+    upstream.will(js({"error": "no"}, 500))
+    reply = await http.get(upstream.url, timeout_s=5)
+    assert (reply.status, reply.json()) == (500, {"error": "no"})
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_redirects_are_not_followed(
+    http: HttpClient, upstream: Upstream, status: int
+) -> None:
+    upstream.will(Reply(b"", status, {"Location": f"{upstream.url}/elsewhere"}), js("followed"))
+    reply = await http.get(f"{upstream.url}/here", timeout_s=5)
+    assert reply.status == status
+    assert [asked.path for asked in upstream.asked] == ["/here"]
+
+
+async def test_cookies_are_not_kept(http: HttpClient, upstream: Upstream) -> None:
+    upstream.will(js(1, set_cookie="track=me"), js(1))
+    for _ in range(2):
+        await http.get(upstream.url, timeout_s=5)
+    assert "cookie" not in upstream.asked[1].headers
+
+
+async def test_nobody_there_is_certainly_not_sent(http: HttpClient) -> None:
+    with pytest.raises(Unreachable) as caught:
+        await http.post(f"http://127.0.0.1:{free_port()}/key", b"{}", timeout_s=5)
+    assert caught.value.not_sent
+
+
+async def test_no_such_name_is_certainly_not_sent(http: HttpClient) -> None:
+    with pytest.raises(Unreachable) as caught:
+        await http.get("http://nowhere.invalid/key", timeout_s=5)
+    assert caught.value.not_sent
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "elsewhere.example"])
+async def test_untrusted_certificate_is_certainly_not_sent(http: HttpClient, name: str) -> None:
+    """Neither a right name from an unknown authority nor a wrong one is talked to."""
+    heard: list[bytes] = []
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.read(100))
+        writer.close()
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert(name).configure_cert(context)
+    server = await asyncio.start_server(listen, "127.0.0.1", 0, ssl=context)
+    port = server.sockets[0].getsockname()[1]
+    with pytest.raises(Unreachable) as caught:
+        await http.post(f"https://127.0.0.1:{port}/", b"raw transaction", timeout_s=5)
+    assert caught.value.not_sent
+    assert b"".join(heard) == b""
+    server.close()
+    await server.wait_closed()
+
+
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1/", "http://[bad/", "", "/relative"])
+async def test_unusable_url_is_certainly_not_sent(http: HttpClient, url: str) -> None:
+    with pytest.raises(Unreachable) as caught:
+        await http.get(url, timeout_s=5)
+    assert caught.value.not_sent
+
+
+async def test_unusable_header_is_certainly_not_sent(http: HttpClient, upstream: Upstream) -> None:
+    with pytest.raises(Unreachable) as caught:
+        await http.get(upstream.url, headers={"x-key": "two\nlines"}, timeout_s=5)
+    assert caught.value.not_sent
+    assert "two" not in str(caught.value)
+
+
+async def test_hanging_up_after_the_request_is_not_called_unsent(
+    http: HttpClient, upstream: Upstream
+) -> None:
+    upstream.will(HANG_UP)
+    with pytest.raises(Unreachable) as caught:
+        await http.post(upstream.url, b"{}", timeout_s=5)
+    assert not caught.value.not_sent
+    assert upstream.asked[0].body == b"{}"
+
+
+async def test_reused_connection_that_breaks_is_not_called_unsent(
+    http: HttpClient, upstream: Upstream
+) -> None:
+    upstream.will(js(1), HANG_UP)
+    await http.get(upstream.url, timeout_s=5)
+    with pytest.raises(Unreachable) as caught:
+        await http.post(upstream.url, b"{}", timeout_s=5)
+    assert not caught.value.not_sent
+
+
+async def test_silence_times_out(http: HttpClient, upstream: Upstream) -> None:
+    upstream.will(SILENCE)
+    with pytest.raises(TimedOut):
+        await http.get(upstream.url, timeout_s=0.1)
+
+
+async def test_endless_drip_times_out(http: HttpClient, upstream: Upstream) -> None:
+    upstream.will(Reply(chunks=itertools.repeat(b" "), pause=0.01))
+    with pytest.raises(TimedOut):
+        await http.get(upstream.url, timeout_s=0.2)
+    await asyncio.wait_for(upstream.left.wait(), 5)
+
+
+async def test_cancelling_closes_the_connection(http: HttpClient, upstream: Upstream) -> None:
+    """At once for the caller; on the wire not later than the timeout would have."""
+    upstream.will(SILENCE)
+    task = asyncio.create_task(http.get(upstream.url, timeout_s=0.5))
+    await asyncio.wait_for(upstream.came.wait(), 5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.wait_for(upstream.left.wait(), 5)
+
+
+async def test_connections_are_limited(upstream: Upstream) -> None:
+    client = HttpClient(max_connections=2)
+    upstream.will(*[SILENCE] * 5)
+    calls = [client.get(upstream.url, timeout_s=0.3) for _ in range(5)]
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(result) for result in results] == [TimedOut] * 5
+    assert upstream.connections == 2
+    await client.close()
+
+
+async def test_no_error_names_the_url(http: HttpClient, upstream: Upstream) -> None:
+    """The text, the arguments and the whole chain of causes: a URL may hold a key."""
+    upstream.will(HANG_UP, SILENCE, Reply(b"x" * 99), Reply(b"", length=9, then="close"))
+    urls = [upstream.url] * 4 + [f"http://127.0.0.1:{free_port()}", "ftp://127.0.0.1"]
+    for url in urls:
+        with pytest.raises(HttpTrouble) as caught:
+            await http.get(f"{url}/sesame", timeout_s=0.3, max_bytes=50)
+        error: BaseException | None = caught.value
+        assert error is not None
+        assert error.__suppress_context__ or error.__context__ is None
+        assert error.__cause__ is None
+        assert "sesame" not in repr(error) + str(error.__dict__)
+
+
+async def test_closing_twice_and_using_it_again(http: HttpClient, upstream: Upstream) -> None:
+    upstream.will(js(1), js(2))
+    await http.get(upstream.url, timeout_s=5)
+    await http.close()
+    await http.close()
+    assert (await http.get(upstream.url, timeout_s=5)).json() == 2
