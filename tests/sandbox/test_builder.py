@@ -192,7 +192,20 @@ async def test_it_builds_by_itself_unless_paused(town: Town) -> None:
     for _ in range(50):
         await town.chain.rpc.call("eth_blockNumber")
     assert int((await town.chain.head())["number"], 16) <= paused_at + 1
-    running.cancel()
+    town.builder.halt()
+    await running
+
+
+async def test_one_that_cannot_start_does_not_hold_up_the_rest(town: Town) -> None:
+    dear = [await town.signed(nonce=nonce, value=600 * 10**18) for nonce in range(2)]
+    other = await town.signed(BOB, to=ALICE.address)
+    await town.hold(dear[0])
+    later = await town.hold(dear[1])
+    await town.hold(other)
+    await town.builder.mine(1)
+    assert await town.mined() == [dear[0].hash, other.hash]
+    assert later.state is State.HELD
+    assert await pending(town.chain.rpc, town.public) == []
 
 
 async def test_a_broke_sender_is_refused_by_the_relay(town: Town) -> None:

@@ -42,17 +42,31 @@ class Builder:
         self._searcher = searcher
         self._public = public
         self._block_time = block_time
+        self._halt = asyncio.Event()
         self.paused = False
 
     async def run(self) -> None:
-        """Build for ever, on a steady clock; a turn that takes too long delays the next."""
+        """Build until `halt`, on a steady clock; a turn that takes too long delays the next."""
         loop = asyncio.get_running_loop()
-        due = loop.time()
-        while True:
-            due = max(due + self._block_time, loop.time())
-            await asyncio.sleep(due - loop.time())
+        due = loop.time() + self._block_time
+        while not await self._halted_before(due):
             if not self.paused:
                 await self.mine(1)
+            due = max(due + self._block_time, loop.time())
+
+    def halt(self) -> None:
+        """Let `run` return after the block it is at.
+
+        A flag and not a cancellation, which the HTTP client at times swallows.
+        """
+        self._halt.set()
+
+    async def _halted_before(self, due: float) -> bool:
+        try:
+            async with asyncio.timeout_at(due):
+                return await self._halt.wait()
+        except TimeoutError:
+            return False
 
     async def mine(self, blocks: int) -> int:
         """Build that many blocks at once and return the number of the last."""
@@ -116,7 +130,7 @@ class Builder:
         """Return the draft without what its simulation forbids, in as many rounds as it takes."""
         while True:
             order = draft.order()
-            outcomes = await simulate(self._chain.rpc, order) if order else []
+            outcomes = await simulate(self._chain.rpc, order)
             failed = {
                 tx.hash
                 for tx, outcome in zip(order, outcomes, strict=True)

@@ -97,12 +97,11 @@ class RelayPool:
         known = self._by_hash.get(transaction.hash)
         if known is not None:
             known.submissions += 1
-            if known.state is State.HELD:
-                raise refusal("already known")
         try:
             await self._check(transaction)
         except RpcError:
-            self.refused[transaction.hash] = self.refused.get(transaction.hash, 0) + 1
+            if known is None:
+                self.refused[transaction.hash] = self.refused.get(transaction.hash, 0) + 1
             raise
         if self._is_soft_cancel(transaction, terms):
             return self._soft_cancelled(transaction, terms)
@@ -171,9 +170,15 @@ class RelayPool:
             raise refusal("max priority fee per gas higher than max fee per gas")
         if fields.gas < (needed := intrinsic_gas(fields.data)):
             raise refusal(f"intrinsic gas too low: gas {fields.gas}, minimum needed {needed}")
+        if fields.gas < (floor := floor_gas(fields.data)):
+            text = f"gas {fields.gas}, minimum needed {floor}"
+            raise refusal(f"insufficient gas for floor data gas cost: {text}")
         nonce, balance = await self._account(sender)
         if fields.nonce < nonce:
             raise refusal(f"nonce too low: next nonce {nonce}, tx nonce {fields.nonce}")
+        held = self._by_hash.get(transaction.hash)
+        if held is not None and held.state is State.HELD:
+            raise refusal("already known")
         if balance < transaction.cost:
             text = f"balance {balance}, tx cost {transaction.cost}"
             overshot = transaction.cost - balance
@@ -195,6 +200,11 @@ def intrinsic_gas(data: bytes) -> int:
     """Return the least gas of a call (EIP-2028): 21 000, 4 per zero byte, 16 per other byte."""
     zeros = data.count(0)
     return 21_000 + 4 * zeros + 16 * (len(data) - zeros)
+
+
+def floor_gas(data: bytes) -> int:
+    """Return the least gas whatever the call does (EIP-7623): 10 per token, 4 per other byte."""
+    return 21_000 + 10 * (4 * len(data) - 3 * data.count(0))
 
 
 def _decoded(raw: bytes) -> Signed:

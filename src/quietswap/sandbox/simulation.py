@@ -1,6 +1,6 @@
 """Trying a row of transactions on the latest state, and reading what tokens moved."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from quietswap.domain.crypto import keccak256
 from quietswap.sandbox import abi
 from quietswap.sandbox.mempool import Waiting
 from quietswap.sandbox.pools import POOLS, Pool
-from quietswap.sandbox.rpc import Rpc
+from quietswap.sandbox.rpc import Rpc, RpcError
 
 _TRANSFER = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()
 _V2_SWAP = "0x" + keccak256(b"Swap(address,uint256,uint256,uint256,uint256,address)").hex()
@@ -58,12 +58,36 @@ def from_receipt(receipt: dict[str, Any]) -> Outcome:
     return Outcome(receipt["status"] == "0x1", int(receipt["gasUsed"], 16), receipt["logs"])
 
 
-async def simulate(rpc: Rpc, row: Iterable[Waiting]) -> list[Outcome]:
-    """Return what each transaction of the row would do, one after the other, in the next block."""
-    calls = [tx.call for tx in row]
-    block = {"blockStateCalls": [{"calls": calls}]}
+async def simulate(rpc: Rpc, row: Sequence[Waiting]) -> list[Outcome]:
+    """Return what each transaction of the row would do, one after the other, in the next block.
+
+    One that could not even start, such as for want of ETH, counts as failed and is passed over.
+    """
+    if not row:
+        return []
+    try:
+        return await _whole(rpc, row)
+    except RpcError:  # the node refuses a row for a single such transaction
+        return await _one_by_one(rpc, row)
+
+
+async def _whole(rpc: Rpc, row: Sequence[Waiting]) -> list[Outcome]:
+    block = {"blockStateCalls": [{"calls": [tx.call for tx in row]}]}
     answer = await rpc.call("eth_simulateV1", block, "latest")
     return [from_receipt(one) for one in answer[0]["calls"]]
+
+
+async def _one_by_one(rpc: Rpc, row: Sequence[Waiting]) -> list[Outcome]:
+    startable: list[Waiting] = []
+    outcomes: list[Outcome] = []
+    for tx in row:
+        try:
+            outcomes.append((await _whole(rpc, [*startable, tx]))[-1])
+        except RpcError:
+            outcomes.append(Outcome(False, 0, ()))
+        else:
+            startable.append(tx)
+    return outcomes
 
 
 def _v2_swap(log: dict[str, Any]) -> V2Swap | None:

@@ -5,7 +5,6 @@ is a process of its own and dies with this one.
 """
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -117,7 +116,7 @@ class Sandbox:
             served = Server(control.handle, options.ports.get(CONTROL, 0))
             urls[CONTROL] = await served.start()
             stack.push_async_callback(served.stop)
-            stack.push_async_callback(_end, asyncio.create_task(builder.run()))
+            stack.push_async_callback(_end, builder, asyncio.create_task(builder.run()))
             return cls(chain, board, builder, searcher, relays, public, urls, stack.pop_all())
 
     async def stop(self) -> None:
@@ -204,7 +203,6 @@ async def _serve(stack: AsyncExitStack, part: Part) -> str:
     return url
 
 
-async def _end(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
+async def _end(builder: Builder, running: asyncio.Task[None]) -> None:
+    builder.halt()
+    await running

@@ -84,7 +84,7 @@ class Server:
         self._handler = handler
         self._port = port
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     @property
     def port(self) -> int:
@@ -108,21 +108,23 @@ class Server:
             return
         self._server.close()
         self._server = None
-        for task in (connections := list(self._connections)):
+        connections = dict(self._connections)
+        for task, writer in connections.items():
+            writer.transport.abort()  # ends it even where a library swallows the cancellation
             task.cancel()
         await asyncio.gather(*connections, return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._connections.add(task)
+        self._connections[task] = writer
         try:
             while await self._exchange(reader, writer):
                 pass
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass  # the peer left, or stop() was called: either way only the socket is left to close
         finally:
-            self._connections.discard(task)
+            self._connections.pop(task, None)
             writer.close()
             with contextlib.suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()
