@@ -12,6 +12,7 @@ from quietswap.api.asgi import App, Receive, Scope, Send
 from quietswap.api.guard import Limits
 from quietswap.app.pages import operator_pages
 from quietswap.app.parts import Parts, open_parts
+from quietswap.app.tracking import start_tracking
 from quietswap.ports.outside import Clock
 from quietswap.settings.load import load
 from quietswap.settings.schema import Settings
@@ -45,6 +46,7 @@ class Application:
         async with AsyncExitStack() as stack:
             try:
                 parts = await open_parts(self._settings, self._clock, stack)
+                start_tracking(parts, self._clock, stack)
             except Exception as error:  # noqa: BLE001  said in words, then the process ends
                 print(f"quietswap cannot start: {error}", file=sys.stderr, flush=True)  # noqa: T201
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
