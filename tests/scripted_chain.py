@@ -46,8 +46,9 @@ def as_block_transaction(tx: Tx) -> BlockTransaction:
 class ScriptedChain:
     """Implements the parts of quietswap.ports.outside.Chain that follow orders.
 
-    `lag` hides the newest blocks, `fork` shows other blocks than the canonical ones, `hidden` holds
-    hashes whose receipts are not there yet, `failing` names methods that raise ChainDown.
+    `lag` hides the newest blocks, `fork` shows other blocks than the canonical ones; both for the
+    methods in `astray` alone, where it is not empty. `hidden` holds hashes whose receipts are not
+    there yet, `failing` names methods that raise ChainDown.
     """
 
     def __init__(self, clock: ManualClock) -> None:
@@ -56,6 +57,7 @@ class ScriptedChain:
         self._receipts: dict[str, dict[str, Tx]] = {}
         self.lag = 0
         self.fork: list[Block] | None = None
+        self.astray: set[str] = set()
         self.hidden: set[str] = set()
         self.failing: set[str] = set()
         self.finalized = FIRST_NUMBER
@@ -90,6 +92,14 @@ class ScriptedChain:
             txs = ()
         return blocks
 
+    def succeeded(self, block_hash: str, tx_hash: str) -> bool:
+        """Return whether a transaction of a block did not revert."""
+        return self._receipts[block_hash][tx_hash].succeeded
+
+    def child_of(self, parent: Block, *txs: Tx, time: int) -> Block:
+        """Return a block after `parent` with a time of its own, in Unix seconds."""
+        return replace(self._block(parent.number + 1, parent.hash, txs), time=time)
+
     def _block(self, number: int, parent: str, txs: Sequence[Tx]) -> Block:
         block_hash = f"0x{next(self._serial):064x}"
         self._receipts[block_hash] = {tx.hash: tx for tx in txs}
@@ -105,6 +115,8 @@ class ScriptedChain:
         self.calls[method] += 1
         if method in self.failing or "all" in self.failing:
             raise ChainDown(f"{method} failed")
+        if self.astray and method not in self.astray:
+            return self.blocks
         chain = self.fork or self.blocks
         return chain[: len(chain) - self.lag]
 

@@ -80,6 +80,12 @@ _relay = Counter(
     ["relay", "outcome"],
     registry=registry,
 )
+_resent = Counter(
+    "quietswap_orders_resent",
+    "Times the tracker sent the same bytes again, by the relay's answer",
+    ["outcome"],
+    registry=registry,
+)
 _lag = Gauge("quietswap_tracker_lag_blocks", "Blocks the tracker is behind", registry=registry)
 _reorgs = Counter("quietswap_reorgs", "Reorganisations seen", registry=registry)
 _node_errors = Counter("quietswap_node_errors", "Failed node calls", registry=registry)
@@ -138,6 +144,22 @@ def order_moved(order_id: str, sighting: str, status: str, evidence: str) -> Non
     """An order changed its status."""
     _moves.labels(status).inc()
     log.info("order_moved", order=order_id, by=sighting, status=status, evidence=evidence)
+
+
+def order_resent(order_id: str, attempt: int, outcome: str) -> None:
+    """The tracker sent the same bytes once more."""
+    _resent.labels(outcome).inc()
+    log.info("order_resent", order=order_id, attempt=attempt, outcome=outcome)
+
+
+def tracker_failed(error: BaseException) -> None:
+    """The tracker met something unforeseen; it begins again from the database."""
+    log.error("tracker_failed", exc_info=error)
+
+
+def tracker_started(orders: int) -> None:
+    """This process follows the orders from now on."""
+    log.info("tracker_started", orders=orders)
 
 
 def relay_answered(relay: str, outcome: str, seconds: float) -> None:

@@ -1,0 +1,131 @@
+"""What the tracker sends: the same bytes again, and the request to forget expired ones."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from quietswap import observe
+from quietswap.domain.canon import BlockRef
+from quietswap.domain.order import Order, Sighting, Status
+from quietswap.domain.tracking import Watch, certainly_past, claimed, expired
+from quietswap.ports.outside import Chain, Relay, RelayAnswer, RelayOutcome
+from quietswap.services.deliver_order import send
+from quietswap.services.relay_verdict import move_after
+from quietswap.services.track_orders_board import Board
+from quietswap.services.track_orders_look import Looks
+
+MOST_AT_ONCE = 64
+"""Orders sent again, or expired, per block: the rest waits for the next one."""
+PARALLEL = 16
+
+
+class Sender:
+    """`relays` by tier. Identical bytes cannot be mined twice, so sending again is harmless."""
+
+    def __init__(
+        self, board: Board, chain: Chain, relays: Mapping[int, Relay], looks: Looks
+    ) -> None:
+        self._board = board
+        self._chain = chain
+        self._relays = relays
+        self._looks = looks
+
+    async def resend(self, tip: BlockRef) -> None:
+        """Send again what is due: first what no relay is known to have."""
+        if not any(relay.is_up for relay in self._relays.values()):
+            return
+        watches = self._board.watches
+        due = watches.resend_pending.take(tip.number, MOST_AT_ONCE)
+        due += watches.resend_held.take(tip.number, MOST_AT_ONCE - len(due))
+        try:
+            await _each(due, lambda order_id: self._resend(order_id, tip.number))
+        finally:
+            for watch in filter(None, map(watches.get, due)):
+                watches.file(watch, not_before=tip.number + 1)
+
+    async def _resend(self, order_id: str, head: int) -> None:
+        order = await self._claimed(order_id, head)
+        if order is None:
+            return
+        answer = await send(self._relays[order.tier], order)
+        observe.order_resent(order_id, order.attempts, answer.outcome.value)
+        await self._conclude(order, answer)
+
+    async def _claimed(self, order_id: str, head: int) -> Order | None:
+        """Return the order, written as sent once more, if it is to be sent at all.
+
+        Writing comes first: whoever then concludes that nothing was sent finds the row changed.
+        """
+        order = await self._board.refresh(order_id)
+        if order is None or order.raw is None or not self._may_be_sent(order, head):
+            return None
+        relay = self._relays.get(order.tier)
+        if relay is None or not relay.is_up:
+            return None
+        if not await self._board.orders.update(claimed(order, head), None):
+            return None
+        watch = self._board.watches.get(order_id)
+        if watch is not None:
+            watch.must_go_out = False
+        return await self._board.refresh(order_id)
+
+    def _may_be_sent(self, order: Order, head: int) -> bool:
+        watch = self._board.watches.get(order.order_id)
+        if order.status.is_terminal or watch is None:
+            return False
+        return self._board.clock.now_ms() < order.expires_at_ms or head < watch.spared_until
+
+    async def _conclude(self, order: Order, answer: RelayAnswer) -> None:
+        """A pending order moves by the answer; one the relay had accepted moves by the chain only.
+
+        Not to have reached the relay this time says nothing of the time before.
+        """
+        watch = self._board.watches.put(order)
+        if answer.outcome is RelayOutcome.NONCE_USED:
+            self._board.watches.doubted[order.order_id] = watch
+        if order.status is not Status.PENDING:
+            return
+        step = await move_after(answer, order, self._board.orders, self._chain)
+        if step is not None and step.sighting is not Sighting.NOT_SENT:
+            await self._board.apply(watch, step)
+
+    async def expire(self, tip: BlockRef) -> None:
+        """End what is over in time, unless a last look finds it on its way into the chain."""
+        watches = self._board.watches
+        moment = certainly_past(self._board.clock.now_ms(), tip.time, self._board.rules)
+        due = watches.expiry.take(moment, MOST_AT_ONCE)
+        found = [w for w in map(watches.get, due) if w is not None]
+        try:
+            await self._looks.look([w for w in found if _may_expire(w, tip.number)])
+            over = [w.order.order_id for w in found if _may_expire(w, tip.number)]
+            await _each(over, self._expire)
+        finally:
+            for watch in filter(None, map(watches.get, due)):
+                watches.file(watch)
+
+    async def _expire(self, order_id: str) -> None:
+        watch = self._board.watches.get(order_id)
+        assert watch is not None
+        relay, hint = self._relays.get(watch.order.tier), None
+        if relay is not None:
+            await relay.cancel(watch.order.tx_hash)
+            hint = await relay.hint(watch.order.tx_hash)
+        await self._board.apply(watch, expired(hint))
+
+
+def _may_expire(watch: Watch, head: int) -> bool:
+    return (
+        watch.is_open and not watch.is_placed and watch.doubt is None and head >= watch.spared_until
+    )
+
+
+async def _each(keys: Sequence[str], work: Callable[[str], Awaitable[None]]) -> None:
+    """Do the work for each key, a few at a time; raise the first trouble when all have ended."""
+    room = asyncio.Semaphore(PARALLEL)
+
+    async def one(key: str) -> None:
+        async with room:
+            await work(key)
+
+    for result in await asyncio.gather(*map(one, keys), return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result

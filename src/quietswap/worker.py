@@ -1,0 +1,75 @@
+"""The tracker's loop: one process leads and follows the orders, the others wait for the lead."""
+
+import asyncio
+from typing import Protocol
+
+from quietswap import observe
+from quietswap.ports.outside import ChainDown, Clock
+from quietswap.ports.stores import StoreDown
+from quietswap.services.track_orders import TrackOrders
+
+
+class Leadership(Protocol):
+    """A lead that is taken when it is free and kept by asking again."""
+
+    async def hold(self) -> bool:
+        """Take or keep the lead; return whether it is held. Never raises."""
+
+    async def release(self) -> None:
+        """Give the lead up."""
+
+
+class Worker:
+    """`poll_s` is how often the head is looked at: about a quarter of a block's time."""
+
+    def __init__(
+        self, tracker: TrackOrders, leadership: Leadership, clock: Clock, *, poll_s: float
+    ) -> None:
+        self._tracker = tracker
+        self._leadership = leadership
+        self._clock = clock
+        self._poll_s = poll_s
+        self._is_started = False
+        self._stop = asyncio.Event()
+
+    def stop(self) -> None:
+        """Let `run` end after the turn under way."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Follow the orders while this process leads, until `stop`."""
+        stopping = asyncio.create_task(self._stop.wait())
+        try:
+            while not self._stop.is_set():
+                await self.step()
+                await self._pause(stopping)
+        finally:
+            stopping.cancel()
+            await self._leadership.release()
+
+    async def step(self) -> None:
+        """Take one turn if this process leads; trouble ends the turn, never the loop."""
+        if not await self._leadership.hold():
+            self._is_started = False
+            return
+        try:
+            await self._turn()
+        except (ChainDown, StoreDown) as trouble:
+            observe.tracker_waiting(f"{type(trouble).__name__}: {trouble}")
+        except Exception as fault:  # noqa: BLE001 - logged, and memory is built anew from the store
+            observe.tracker_failed(fault)
+            self._is_started = False
+
+    async def _turn(self) -> None:
+        if self._is_started:
+            await self._tracker.turn()
+        else:
+            await self._tracker.start()
+            self._is_started = True
+            observe.tracker_started(self._tracker.watched)
+
+    async def _pause(self, stopping: "asyncio.Task[bool]") -> None:
+        """Wait for the next look, or less when the worker is stopped."""
+        pause = asyncio.ensure_future(self._clock.sleep(self._poll_s))
+        await asyncio.wait({pause, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        pause.cancel()
