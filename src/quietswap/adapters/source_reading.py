@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 from quietswap.adapters.http import BadBody, HttpReply, HttpTrouble, OtherShape, TimedOut
 from quietswap.domain import address as addresses
-from quietswap.domain import calldata
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import UINT256_MAX
 from quietswap.domain.route import Miss, SourceMiss
@@ -21,7 +20,6 @@ _MOST_CALLDATA = 120_000
 https://github.com/ethereum/go-ethereum/blob/master/core/txpool/legacypool/legacypool.go."""
 _LARGEST_EXPONENT = 40
 _MOST_WORDS = 500
-_ROUNDING = 10**9
 
 
 def bad(reason: str) -> SourceMiss:
@@ -147,20 +145,6 @@ def hexdata(value: object) -> bytes:
     if len(data) < 4:
         raise bad("the calldata holds no call")
     return data
-
-
-def enforced(data: bytes, computed: int) -> int:
-    """Return the calldata's own minimum where it differs from ours by rounding, else ours.
-
-    Vendors do not say how they round; a larger difference is for the money rules to refuse.
-    """
-    try:
-        terms = calldata.decode(data)
-    except calldata.HostileCalldata:
-        return computed
-    if terms is None or not 0 <= computed - terms.min_buy_amount <= 1 + computed // _ROUNDING:
-        return computed
-    return terms.min_buy_amount
 
 
 def decimal(value: object) -> Decimal | None:

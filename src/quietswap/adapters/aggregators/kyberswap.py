@@ -155,7 +155,6 @@ def _route(request: SwapRequest, found: _RoutesData, built: _BuildData | None) -
     router = read.address(built.routerAddress, "routerAddress")
     if found.routerAddress is not None and router != read.address(found.routerAddress, "router"):
         raise read.bad("the router of the route is not the router of the transaction")
-    data = read.hexdata(built.data)
     promised = read.amount(built.amountOut, "amountOut")
     hops = max(summary.route or [[]], key=_share)
     return Route(
@@ -164,10 +163,10 @@ def _route(request: SwapRequest, found: _RoutesData, built: _BuildData | None) -
         target=router,
         spender=router,
         value=read.wei(built.transactionValue, "transactionValue"),
-        data=data,
+        data=read.hexdata(built.data),
         path=read.path([hop.tokenOut for hop in hops], request.sell.address, request.buy.address),
         buy_amount=promised,
-        min_buy_amount=read.enforced(data, less_slippage(promised, request.slippage_bps)),
+        min_buy_amount=less_slippage(promised, request.slippage_bps),
         gas=read.gas(built.gas),
         impact_percent=None,  # none given: computed against independent prices
     )

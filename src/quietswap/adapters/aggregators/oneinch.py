@@ -100,17 +100,16 @@ def _route(request: SwapRequest, answer: _Answer) -> Route:
         read.same_token(answer.dstToken.address, request.buy.address, "dstToken")
     promised = read.amount(answer.dstAmount, "dstAmount")
     target = read.address(answer.tx.to, "tx.to")
-    data = read.hexdata(answer.tx.data)
     return Route(
         source=NAME,
         dex=NAME,
         target=target,
         spender=target,
         value=read.wei(answer.tx.value, "tx.value"),
-        data=data,
+        data=read.hexdata(answer.tx.data),
         path=(request.sell.address, request.buy.address),
         buy_amount=promised,
-        min_buy_amount=read.enforced(data, less_slippage(promised, request.slippage_bps)),
+        min_buy_amount=less_slippage(promised, request.slippage_bps),
         gas=read.gas(answer.tx.gas),  # 0, meaning unknown, with disableEstimate
         impact_percent=None,  # none given: computed against independent prices
     )

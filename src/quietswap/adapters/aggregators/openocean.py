@@ -125,7 +125,6 @@ def _route(request: SwapRequest, data: _Data) -> Route:
         raise read.bad("it sells another amount than asked")
     target = read.address(data.to, "to")
     minimum = read.amount(data.minOutAmount, "minOutAmount")
-    call = read.hexdata(data.data)
     impact = _impact(data.price_impact)
     hops = data.path.routes[0].subRoutes if data.path and data.path.routes else []
     return Route(
@@ -134,10 +133,10 @@ def _route(request: SwapRequest, data: _Data) -> Route:
         target=target,
         spender=target,
         value=read.wei(data.value, "value"),
-        data=call,
+        data=read.hexdata(data.data),
         path=read.path([hop.to for hop in hops], request.sell.address, request.buy.address),
         buy_amount=_realistic(read.amount(data.outAmount, "outAmount"), minimum, impact),
-        min_buy_amount=read.enforced(call, minimum),
+        min_buy_amount=minimum,
         gas=read.gas(data.estimatedGas),
         impact_percent=impact,
     )

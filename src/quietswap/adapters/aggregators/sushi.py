@@ -102,19 +102,18 @@ def _route(request: SwapRequest, answer: _Answer) -> Route:
     promised = read.amount(answer.assumedAmountOut, "assumedAmountOut")
     impact = read.decimal(answer.priceImpact)
     target = read.address(answer.tx.to, "tx.to")
-    data = read.hexdata(answer.tx.data)
     return Route(
         source=NAME,
         dex=NAME,
         target=target,
         spender=target,
         value=read.wei(answer.tx.value, "tx.value"),  # absent when a token is sold
-        data=data,
+        data=read.hexdata(answer.tx.data),
         path=read.path(
             [token.address for token in answer.tokens], request.sell.address, request.buy.address
         ),
         buy_amount=promised,
-        min_buy_amount=read.enforced(data, less_slippage(promised, request.slippage_bps)),
+        min_buy_amount=less_slippage(promised, request.slippage_bps),
         gas=read.gas(answer.tx.gas) or read.gas(answer.gasSpent),
         impact_percent=None if impact is None else impact * 100,
     )

@@ -135,19 +135,18 @@ def _route(request: SwapRequest, answer: _Answer) -> Route:
     promised = _net(priced)
     leg = max(priced.bestRoute, key=lambda leg: read.decimal(leg.percent) or 0, default=_Leg())
     exchange = next((e.exchange for swap in leg.swaps for e in swap.swapExchanges), None)
-    data = read.hexdata(tx.data)
     return Route(
         source=NAME,
         dex=read.text(exchange, NAME),
         target=target,
         spender=read.address(priced.tokenTransferProxy, "tokenTransferProxy"),
         value=read.wei(tx.value, "txParams.value"),
-        data=data,
+        data=read.hexdata(tx.data),
         path=read.path(
             [swap.destToken for swap in leg.swaps], request.sell.address, request.buy.address
         ),
         buy_amount=promised,
-        min_buy_amount=read.enforced(data, less_slippage(promised, request.slippage_bps)),
+        min_buy_amount=less_slippage(promised, request.slippage_bps),
         gas=read.gas(priced.gasCost),
         impact_percent=None,  # none given: computed against independent prices
     )
