@@ -64,8 +64,13 @@ _phases = Histogram(
 )
 _verifications = Counter(
     "quietswap_verifications",
-    "Routes by what the simulation said",
+    "Routes by what the money rules and the simulation said",
     ["verdict"],
+    registry=registry,
+)
+_outages = Counter(
+    "quietswap_verification_outages",
+    "Times the node could not simulate the routes of a quote",
     registry=registry,
 )
 _moves = Counter(
@@ -104,6 +109,7 @@ def source_missed(source: str, outcome: str, reason: str) -> None:
 
 def route_unsafe(source: str, reason: str) -> None:
     """A route broke a money rule: a router upgrade or an attack. Said loudly."""
+    _verifications.labels("unsafe").inc()
     log.error("route_unsafe", source=source, reason=reason)
 
 
@@ -121,6 +127,7 @@ def route_verified(source: str, verdict: str, short_bps: int | None) -> None:
 
 def verification_unavailable(reason: str) -> None:
     """The node could not simulate: quotes are marked unverified."""
+    _outages.inc()
     log.warning("verification_unavailable", reason=reason)
 
 
