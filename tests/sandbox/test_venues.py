@@ -1,0 +1,244 @@
+"""What every venue must do: promise by the pools, write calldata that keeps it, show its faults."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from quietswap.sandbox.faults import VENUES, WITH_SPENDER
+from quietswap.sandbox.places import ROUTERS
+from quietswap.sandbox.stage import Options, Sandbox, running_sandbox
+from quietswap.sandbox.tokens import ODD_TOKENS, TOKENS
+from quietswap.sandbox.venues.desk import STRANGER
+from quietswap.sandbox.wallets import WALLETS
+from tests.sandbox.shoppers import ONE, SHOPPERS, Asked, Got
+
+ALICE = WALLETS[0].address
+WETH, USDC, USDT, DAI, WBTC = (TOKENS[name] for name in ("WETH", "USDC", "USDT", "DAI", "WBTC"))
+UNKNOWN = "0x000000000000000000000000000000000000dEaD"
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared() -> AsyncIterator[Sandbox]:
+    async with running_sandbox(Options(paused=True)) as running:
+        yield running
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def sandbox(shared: Sandbox) -> AsyncIterator[Sandbox]:
+    """The module's sandbox as it was at first: each test's trades and faults are undone."""
+    snapshot = await shared.chain.rpc.call("evm_snapshot")
+    yield shared
+    shared.board.clear("venues")
+    await shared.chain.rpc.call("evm_revert", snapshot)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def http() -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(timeout=5, trust_env=False) as client:
+        yield client
+
+
+class Shop:
+    """Asks any venue of one sandbox."""
+
+    def __init__(self, http: httpx.AsyncClient, sandbox: Sandbox) -> None:
+        self._http = http
+        self.sandbox = sandbox
+
+    async def raw(self, vendor: str, **changes: Any) -> httpx.Response:
+        """Return the answer to a request for 1 WETH in USDC, with these changes."""
+        asked = Asked(
+            **(
+                {"sell": WETH.address, "buy": USDC.address, "amount": ONE, "wallet": ALICE}
+                | changes
+            )
+        )
+        return await SHOPPERS[vendor][0](self._http, self.sandbox, asked)
+
+    async def __call__(self, vendor: str, **changes: Any) -> Got:
+        reply = await self.raw(vendor, **changes)
+        assert reply.status_code == 200, reply.text
+        return SHOPPERS[vendor][1](reply.json())
+
+
+@pytest.fixture
+def shop(http: httpx.AsyncClient, sandbox: Sandbox) -> Shop:
+    return Shop(http, sandbox)
+
+
+async def _swapped(sandbox: Sandbox, got: Got, sell: Any, buy: Any) -> int:
+    """Return what Alice receives when she sends what the venue wrote; the chain decides."""
+    key = sell.allowance_key(ALICE, got.spender)
+    word = f"0x{2**255:064x}"
+    await sandbox.chain.rpc.call("anvil_setStorageAt", sell.address, key, word)
+    before = await sandbox.chain.token_balance(buy.address, ALICE)
+    tx_hash = await sandbox.chain.send(ALICE, got.to, got.data, value=got.value, gas=900_000)
+    await sandbox.chain.mine()
+    receipt = await sandbox.chain.receipt(tx_hash)
+    assert receipt is not None
+    assert receipt["status"] == "0x1"
+    return await sandbox.chain.token_balance(buy.address, ALICE) - before
+
+
+@pytest.mark.parametrize("vendor", VENUES)
+async def test_the_calldata_keeps_the_promise(shop: Shop, vendor: str) -> None:
+    got = await shop(vendor)
+    least, recipient = got.minimum_and_recipient
+    assert got.to.lower() == got.spender.lower() == ROUTERS[vendor].lower()
+    assert (got.value, recipient) == (0, ALICE.lower())
+    received = await _swapped(shop.sandbox, got, WETH, USDC)
+    assert received >= least
+    if vendor == "openocean":
+        assert received < got.promised < received * 1003 // 1000
+    else:
+        assert got.promised <= received <= got.promised * 1002 // 1000
+
+
+@pytest.mark.parametrize("vendor", VENUES)
+@pytest.mark.parametrize("bps", [5, 50, 300])
+async def test_slippage_is_in_the_vendors_unit(shop: Shop, vendor: str, bps: int) -> None:
+    got = await shop(vendor, slippage_bps=bps)
+    honest = await shop(vendor, slippage_bps=500)
+    most = honest.minimum_and_recipient[0] * 10_000 / 9_500
+    assert got.minimum_and_recipient[0] == pytest.approx(most * (10_000 - bps) / 10_000, rel=1e-8)
+
+
+@pytest.mark.parametrize("vendor", VENUES)
+@pytest.mark.parametrize(
+    ("sell", "buy", "amount"),
+    [(USDC, WETH, 5_000 * 10**6), (USDT, WBTC, 900 * 10**6), (DAI, USDC, 700 * ONE)],
+    ids=["USDC-WETH", "USDT-WBTC", "DAI-USDC"],
+)
+async def test_other_pairs_work_too(
+    shop: Shop, vendor: str, sell: Any, buy: Any, amount: int
+) -> None:
+    got = await shop(vendor, sell=sell.address, buy=buy.address, amount=amount, slippage_bps=100)
+    least, _ = got.minimum_and_recipient
+    assert await _swapped(shop.sandbox, got, sell, buy) >= least > 0
+
+
+async def test_the_best_venue_depends_on_the_size(shop: Shop) -> None:
+    async def best(amount: int) -> str:
+        received = {}
+        for vendor in VENUES[:4]:
+            got = await shop(vendor, amount=amount, slippage_bps=50)
+            snapshot = await shop.sandbox.chain.rpc.call("evm_snapshot")
+            received[vendor] = await _swapped(shop.sandbox, got, WETH, USDC)
+            await shop.sandbox.chain.rpc.call("evm_revert", snapshot)
+        return max(received, key=lambda name: received[name])
+
+    assert await best(ONE) == "kyberswap"
+    assert await best(10 * ONE) == "velora"
+
+
+async def test_openocean_promises_most_and_the_more_the_larger(shop: Shop) -> None:
+    small, large = [await shop("openocean", amount=n * ONE) for n in (1, 10)]
+    assert small.promised > (await shop("kyberswap")).promised
+    assert large.promised > (await shop("velora", amount=10 * ONE)).promised * 1005 // 1000
+    assert large.minimum_and_recipient[0] < large.promised * 99 // 100
+
+
+@pytest.mark.parametrize("vendor", VENUES)
+async def test_a_lie_is_in_the_promise_and_in_the_minimum(shop: Shop, vendor: str) -> None:
+    truth = await shop(vendor)
+    shop.sandbox.board.put(vendor, "lie:2.0")
+    lie = await shop(vendor)
+    assert abs(lie.promised - 2 * truth.promised) <= 1
+    assert lie.minimum_and_recipient[0] > truth.promised
+
+
+@pytest.mark.parametrize("vendor", VENUES)
+async def test_faults_in_the_transaction(shop: Shop, vendor: str) -> None:
+    truth, board = await shop(vendor), shop.sandbox.board
+    board.put(vendor, "short_minimum")
+    short = await shop(vendor)
+    assert short.promised == truth.promised
+    assert short.minimum_and_recipient[0] == truth.minimum_and_recipient[0] // 2
+    board.put(vendor, "foreign_recipient")
+    assert (await shop(vendor)).minimum_and_recipient[1] == STRANGER.lower()
+    board.put(vendor, "value_not_zero")
+    assert (await shop(vendor)).value == 10**18
+    board.put(vendor, "foreign_router")
+    foreign = await shop(vendor)
+    assert foreign.to.lower() == foreign.spender.lower() == STRANGER.lower()
+    if vendor in WITH_SPENDER:
+        board.put(vendor, "spender_differs")
+        differs = await shop(vendor)
+        assert differs.to.lower() == ROUTERS[vendor].lower()
+        assert differs.spender.lower() == STRANGER.lower()
+
+
+_NO_ROUTE = {
+    "kyberswap": (400, {"code": 4008, "message": "route not found"}),
+    "velora": (400, {"error": "No routes found with enough liquidity"}),
+    "sushi": (200, {"status": "NoWay"}),
+    "openocean": (200, {"code": 200, "data": None}),
+    "zeroex": (200, {"liquidityAvailable": False}),
+    "oneinch": (400, {"description": "insufficient liquidity", "statusCode": 400}),
+}
+_UNKNOWN_TOKEN = {
+    "kyberswap": (400, {"code": 4011, "message": "token not found"}),
+    "velora": (400, {"error": "Invalid destToken"}),
+    "sushi": (422, {"code": "422-01", "detail": "Invalid tokenOut"}),
+    "openocean": (400, {"code": 400, "error": "token not found"}),
+    "zeroex": (400, {"name": "TOKEN_NOT_SUPPORTED"}),
+    "oneinch": (400, {"description": "cannot sync token"}),
+}
+_RATE_LIMITED = dict.fromkeys(VENUES, (429, {}))
+_REFUSED = dict.fromkeys(VENUES, (403, {})) | {"sushi": (401, {"detail": "invalid-api-key"})}
+
+
+@pytest.mark.parametrize("vendor", VENUES)
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ("no_route", _NO_ROUTE),
+        ("unknown_token", _UNKNOWN_TOKEN),
+        ("rate_limited", _RATE_LIMITED),
+        ("refused", _REFUSED),
+    ],
+)
+async def test_refusals_are_in_the_vendors_words(
+    shop: Shop, vendor: str, fault: str, expected: dict[str, tuple[int, dict[str, Any]]]
+) -> None:
+    shop.sandbox.board.put(vendor, fault)
+    reply = await shop.raw(vendor)
+    status, part = expected[vendor]
+    assert reply.status_code == status
+    assert part.items() <= reply.json().items()
+
+
+@pytest.mark.parametrize("vendor", VENUES)
+async def test_without_a_fault_an_unknown_token_is_unknown(shop: Shop, vendor: str) -> None:
+    reply = await shop.raw(vendor, buy=UNKNOWN)
+    status, part = (_NO_ROUTE if vendor == "sushi" else _UNKNOWN_TOKEN)[vendor]
+    assert reply.status_code == status
+    assert part.items() <= reply.json().items()
+
+
+@pytest.mark.parametrize("vendor", VENUES)
+async def test_a_swap_too_small_for_the_pools_has_no_route(shop: Shop, vendor: str) -> None:
+    reply = await shop.raw(vendor, amount=1)
+    status, part = _NO_ROUTE[vendor]
+    assert reply.status_code == status
+    assert part.items() <= reply.json().items()
+
+
+@pytest.mark.parametrize("vendor", VENUES)
+@pytest.mark.parametrize("amount", ["0", "-1", "1.5", "1e18", "0x10", "", "９", str(2**256)])
+async def test_misshapen_amounts_are_refused(shop: Shop, vendor: str, amount: str) -> None:
+    reply = await shop.raw(vendor, amount=amount)
+    assert reply.status_code in {400, 422}
+
+
+@pytest.mark.parametrize("vendor", VENUES)
+async def test_a_token_with_a_fee_delivers_less_than_is_promised(shop: Shop, vendor: str) -> None:
+    fee = ODD_TOKENS["FEE"]
+    got = await shop(vendor, buy=fee.address, slippage_bps=500)
+    assert await _swapped(shop.sandbox, got, WETH, fee) < got.promised
