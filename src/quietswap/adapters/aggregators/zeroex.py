@@ -149,6 +149,7 @@ def _classified(reply: HttpReply) -> SourceMiss:
     if reply.status not in (400, 403, 404, 422):
         return read.by_status(reply)
     name = read.parsed(reply, _Failure).name
+    name = name if isinstance(name, str) else ""
     if name in _TOKEN_UNKNOWN:
         return SourceMiss(Miss.TOKEN_UNKNOWN, "token not supported")
     if name in _REFUSED or reply.status == 403:
