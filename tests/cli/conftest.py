@@ -1,12 +1,14 @@
 """The command line over a fake service and node, with nothing of this machine's environment."""
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from quietswap.cli import command
+from quietswap.cli.demo_sandbox import Town, running_sandbox
 from tests.client.conftest import node, outside, service
 from tests.client.fake_chain import ACCOUNT
 from tests.client.fake_outside import Outside
@@ -38,3 +40,12 @@ def quietswap(environment: dict[str, str | None]) -> Quietswap:
         return CliRunner().invoke(command, words, env=environment, **options)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def town() -> Iterator[Town]:
+    """A live sandbox: one per test process, started when it is first needed."""
+    before = signal.getsignal(signal.SIGTERM)
+    with running_sandbox(0.5) as running:
+        signal.signal(signal.SIGTERM, before)
+        yield running

@@ -86,7 +86,10 @@ def test_amounts_that_are_none(quietswap: Quietswap, amount: str) -> None:
     assert quietswap("wrap", "--yes", "--", amount).exit_code == 2
 
 
-def test_balances(quietswap: Quietswap, environment: dict[str, str | None]) -> None:
+def test_balances(
+    quietswap: Quietswap, node: FakeChain, environment: dict[str, str | None]
+) -> None:
+    node.balance = 123
     text = quietswap("balances").stdout
     assert WALLET in text
     assert "USDC       0.000123" in text

@@ -138,10 +138,12 @@ def test_nothing_to_sign_with(quietswap: Quietswap, environment: dict[str, str |
     assert "QUIETSWAP_PRIVATE_KEY" in result.stderr
 
 
+@pytest.mark.parametrize("broken", ["0xdeadbeef", "hello", "0x" + "0" * 64, "f" * 64, "ab" * 33])
 def test_a_broken_key_is_not_repeated(
-    quietswap: Quietswap, environment: dict[str, str | None]
+    quietswap: Quietswap, environment: dict[str, str | None], broken: str
 ) -> None:
-    environment["QUIETSWAP_PRIVATE_KEY"] = "0xdeadbeef"
-    result = quietswap(*SWAP)
-    assert result.exit_code == 2
-    assert "deadbeef" not in result.output
+    environment["QUIETSWAP_PRIVATE_KEY"] = broken
+    for words in (SWAP, ("balances",)):
+        result = quietswap(*words)
+        assert result.exit_code == 2
+        assert broken not in result.output

@@ -30,6 +30,7 @@ class FakeChain:
     mined: int = 0
     chain_id: int = 1
     decimals: int = 6
+    balance: int = 10**24
     sent: list[Any] = field(default_factory=list)
     receipts: dict[str, dict[str, Any]] = field(default_factory=dict)
     logs: list[dict[str, Any]] = field(default_factory=list)
@@ -58,7 +59,7 @@ class FakeChain:
             return _word(self.allowances.get("0x" + words[88:], 0))
         if selector == SYMBOL:
             return "0x" + f"{32:064x}{4:064x}" + b"USDC".hex().ljust(64, "0")
-        return _word(self.decimals if selector == DECIMALS else 123)
+        return _word(self.decimals if selector == DECIMALS else self.balance)
 
     def eth_estimateGas(self, call: dict[str, str]) -> str:  # noqa: N802
         router, amount = _approval(call["data"])

@@ -66,3 +66,12 @@ def test_the_callers_conditions(client: QuietswapClient, service: FakeService) -
     with pytest.raises(Declined):
         client.swap(replace(REQUEST, accept=lambda quote: quote.source != "kyberswap"), ACCOUNT)
     assert service.bodies("order") == []
+
+
+def test_nothing_is_approved_for_a_swap_the_wallet_cannot_pay(
+    client: QuietswapClient, node: FakeChain
+) -> None:
+    node.balance = ETHER - 1
+    with pytest.raises(Declined, match="too few"):
+        client.swap(REQUEST, ACCOUNT)
+    assert node.sent == []

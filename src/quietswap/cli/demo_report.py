@@ -115,7 +115,7 @@ class Report:
         table.add_row("received", *(buy.show(one.received) for one in both))
         table.add_row("lost", *(_loss(one, buy) for one in both))
         table.add_row("in its block", *(_company(one) for one in both))
-        table.add_row("searcher's gain", *(sell.show(one.gain) for one in both))
+        table.add_row("searcher's gain", *(f"{sell.brief(one.gain)} {sell.symbol}" for one in both))
         self.screen.print(table)
         if public.searcher:
             hashes = ", ".join(map(short, public.attackers))

@@ -46,6 +46,7 @@ class DemoRun:
         """Run the demo. Raises ClientError where a step cannot go on."""
         self._report.ready()
         town = self._town
+        self._report.facts["sandbox"] = {"baseUrl": town.base_url, "rpcUrl": town.rpc_url}
         self._report.line(f"ready after {self._report.seconds:.1f} s: API {town.base_url}")
         self._report.line(f"real EVM, {len(town.venues)} venues, a relay, a searcher, chain id 1")
         self._report.line(f"wallet {self._wallet}")
@@ -133,7 +134,7 @@ class DemoRun:
         for item in page.orders:
             sold = WETH.show(item.summary.sell_amount)
             bought = USDC.show(item.summary.buy_amount)
-            self._report.line(f"{item.status:<10} {sold} → {bought}  {item.order_id}", "")
+            self._report.line(f"{item.status:<10} {sold} → {bought}  {short(item.order_id)}", "")
         states = [item.status for item in page.orders]
         self._report.check("the history holds the swap", holds="confirmed" in states)
 

@@ -14,6 +14,7 @@ import msgspec
 
 from quietswap.sandbox.anvil import die_with_parent
 
+_COMMAND = (sys.executable, "-m", "quietswap", "sandbox", "--json")
 _READY_SECONDS = 30.0
 _STOP_SECONDS = 15.0
 
@@ -68,6 +69,8 @@ class _Process:
         except subprocess.TimeoutExpired:
             self.running.kill()
             self.running.wait()
+        if self.running.stdout is not None:
+            self.running.stdout.close()
 
 
 def _read_line(stream: IO[bytes], lines: list[bytes]) -> None:
@@ -80,11 +83,10 @@ def running_sandbox(block_time: float) -> Iterator[Town]:
 
     SIGTERM ends the block as Ctrl-C does, so that the sandbox is stopped in any case.
     """
-    command = [sys.executable, "-m", "quietswap", "sandbox", "--json"]
     before = signal.signal(signal.SIGTERM, _interrupt)
     with tempfile.TemporaryFile() as errors:
         running = subprocess.Popen(  # noqa: S603  our own command line
-            [*command, "--block-time", str(block_time)],
+            [*_COMMAND, "--block-time", str(block_time)],
             stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL,
             preexec_fn=die_with_parent(), start_new_session=True,  # noqa: PLW1509  no threads yet
         )  # fmt: skip

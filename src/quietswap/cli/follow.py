@@ -40,8 +40,7 @@ class Progress:
 
     def line(self) -> Text:
         """Return the moving line."""
-        waiting = f"{self._state or 'waiting'} for {self.seconds:.0f} s"
-        return Text(waiting, "dim")
+        return Text(f"{self._state or 'waiting'}, {self.seconds:.0f} s", "dim")
 
     @property
     def seconds(self) -> float:

@@ -80,6 +80,7 @@ class SwapRun:
         if not confirm("Sign and submit?", skip=self._yes):
             return False
         self._agreed = quote
+        self._progress = Progress(self._link.screen)  # the clock starts when the person has agreed
         return True
 
     def _show(self, quote: SwapQuote) -> None:
@@ -123,7 +124,8 @@ class SwapRun:
     def _leave(self, why: str) -> None:
         screen = self._link.screen
         if self._order_id is None:
-            screen.print(Text(f"{why}: nothing was submitted.", "yellow"))
+            # the answer to a submission may have been on its way: do not claim that none exists
+            screen.print(Text(f"{why}: no order came back; quietswap history lists any.", "yellow"))
             return
         screen.print(Text(f"{why}: the order goes on without us. To look again:", "yellow"))
         screen.print(Text(f"  quietswap history --order {self._order_id} --follow"), soft_wrap=True)

@@ -60,7 +60,9 @@ class WrapRun:
         screen.print(Text(f"To sign for {self._hand.wallet}, {self._hand.how}"))
         params = quote.mev_protection.transaction_params
         screen.print(to_sign(params, self._request.nonce, "WETH"))
-        return confirm("Sign and submit?", skip=self._yes)
+        agreed = confirm("Sign and submit?", skip=self._yes)
+        self._progress = Progress(screen)  # the clock starts when the person has agreed
+        return agreed
 
     def _told(self, event: Event) -> None:
         if isinstance(event, WrapOrder):
@@ -74,7 +76,8 @@ class WrapRun:
     def _leave(self, why: str) -> None:
         self._progress.stop()
         if self._tx_hash is None:
-            self._link.screen.print(Text(f"{why}: nothing was submitted.", "yellow"))
+            text = f"{why}: no answer to a submission came; quietswap balances shows what is."
+            self._link.screen.print(Text(text, "yellow"))
             return
         text = f"{why}: the transaction goes on without us: {self._tx_hash}"
         self._link.screen.print(Text(text, "yellow"), soft_wrap=True)

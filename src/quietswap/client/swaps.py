@@ -168,12 +168,15 @@ def approved_quote(
     """Return a quote whose router may move the sell amount.
 
     An approval takes time and a nonce, so a fresh quote follows each; it may choose another router.
+    Raises Declined when the wallet holds too little, and what `ensure_allowance` raises.
     """
     approvals: list[Approved] = []
     for _ in range(_MOST_ROUTERS):
         quote = yield from fresh_quote(request, watch)
         if request.approval == "never":
             return quote, ()
+        if not approvals:
+            yield from _can_pay(quote, request)
         sent = yield from ensure_allowance(
             token=quote.sell_token,
             router=quote.dex_route.target,
@@ -189,6 +192,13 @@ def approved_quote(
         for each in sent:
             watch(each)
     raise Declined("each fresh quote chose a router that was not approved yet")
+
+
+def _can_pay(quote: SwapQuote, request: SwapRequest) -> Flow[None]:
+    """Spare the fee of an approval for a swap that the wallet cannot pay. Raises Declined."""
+    held = yield from ask(chain.token_balance(quote.sell_token, request.wallet))
+    if held < quote.sell_amount:
+        raise Declined(f"the wallet holds {held} smallest units of the sell token, too few")
 
 
 def submit(

@@ -1,0 +1,83 @@
+"""`quietswap demo`: proves what it claims, in time, and leaves nothing running."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+import pytest
+from rich.console import Console
+
+from quietswap.cli import demo_sandbox
+from quietswap.cli.demo_report import Report
+from tests.cli.conftest import Quietswap
+from tests.cli.town import ROOT
+from tests.cli.town import quietswap as command
+
+pytestmark = pytest.mark.xdist_group("live-demo")
+
+
+def is_open(url: str) -> bool:
+    parts = urlsplit(url)
+    with socket.socket() as probe:
+        probe.settimeout(2)
+        return probe.connect_ex((parts.hostname or "", parts.port or 0)) == 0
+
+
+def test_the_demo(capfd: pytest.CaptureFixture[str]) -> None:
+    done = subprocess.run(
+        command("demo", "--json"), cwd=ROOT, capture_output=True, text=True, timeout=90, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["ok"]
+    assert all(check["ok"] for check in facts["checks"])
+    assert len(facts["sources"]) == 4
+    public, private = facts["comparison"]["public"], facts["comparison"]["private"]
+    assert public["promised"] == private["promised"]
+    assert int(public["lost"]) > 0
+    assert (private["lost"], private["attackers"], private["searcherGain"]) == ("0", [], "0")
+    assert int(public["searcherGain"]) > 0
+    assert facts["seconds"] < 30
+    assert "\x1b" not in done.stderr
+    assert not is_open(facts["sandbox"]["baseUrl"])
+    assert not is_open(facts["sandbox"]["rpcUrl"])
+
+
+def test_a_terminated_demo_stops_its_sandbox() -> None:
+    process = subprocess.Popen(
+        command("demo"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env={"PYTHONUNBUFFERED": "1", "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    assert process.stdout is not None
+    url = next(line.split()[-1] for line in process.stdout if "API http" in line)
+    assert is_open(url)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=40)
+    assert process.returncode == 1
+    assert not is_open(url)
+
+
+def test_a_sandbox_that_does_not_start(
+    quietswap: Quietswap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = "import sys; sys.exit('no chain binary: run npm ci')"
+    monkeypatch.setattr(demo_sandbox, "_COMMAND", (sys.executable, "-c", script))
+    result = quietswap("demo", "--json")
+    assert result.exit_code == 1
+    facts = json.loads(result.stdout)
+    assert facts["ok"] is False
+    assert "run npm ci" in facts["checks"][0]["claim"]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "passed"), [([], False), ([True], True), ([True, False], False)]
+)
+def test_a_verdict_needs_every_claim(outcomes: list[bool], passed: bool) -> None:
+    report = Report(Console(quiet=True))
+    for holds in outcomes:
+        report.check("a claim", holds=holds)
+    report.verdict()
+    assert (report.passed, report.facts["ok"]) == (passed, passed)

@@ -1,0 +1,120 @@
+"""The commands against the real service on the sandbox, as processes of their own."""
+
+import json
+import signal
+import subprocess
+from typing import Any
+
+import pytest
+from eth_account import Account
+
+from quietswap.cli.demo_sandbox import Town
+from quietswap.client import Polling, QuietswapClient, SwapRequest, chain
+from quietswap.client.approvals import ensure_allowance
+from tests.cli.town import ROOT, environment, quietswap, run
+
+pytestmark = pytest.mark.xdist_group("live-cli")
+FAST = ("--poll", "0.5", "--yes")
+
+
+def machine(town: Town, wallet: int, *words: str) -> Any:
+    """Run a command with --json; return its answer and check that it is one line."""
+    done = run(quietswap(*words, "--json"), environment(town, wallet))
+    assert done.stdout.count("\n") == 1, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def holdings(town: Town, wallet: int) -> dict[str, int]:
+    address = town.wallets[wallet].address
+    with QuietswapClient(town.base_url, town.api_key, rpc_url=town.rpc_url) as client:
+        return {
+            symbol: client.node(chain.token_balance(token, address))
+            for symbol, token in town.tokens.items()
+        }
+
+
+def test_swap_says_what_the_chain_says(town: Town) -> None:
+    before = holdings(town, 3)
+    answer = machine(town, 3, "swap", "1", "WETH", "USDC", *FAST)
+    after = holdings(town, 3)
+    assert answer["order"]["status"] == "confirmed"
+    assert after["USDC"] - before["USDC"] == int(answer["received"])
+    assert int(answer["received"]) >= int(answer["minimum"])
+    assert before["WETH"] - after["WETH"] == 10**18
+    assert [len(answer["approvals"]), len(answer["quote"]["sources"])] == [1, 4]
+
+
+def test_swap_of_a_token_that_wants_its_allowance_reset(town: Town) -> None:
+    account = Account.from_key(town.wallets[4].private_key)
+    usdt, weth = town.tokens["USDT"], town.tokens["WETH"]
+    with QuietswapClient(
+        town.base_url, town.api_key, rpc_url=town.rpc_url, polling=Polling(node_interval_s=0.2)
+    ) as client:
+        quote = client.quote(SwapRequest(usdt, weth, 10**9, account.address))
+        client.run(
+            ensure_allowance(
+                token=usdt, router=quote.dex_route.target, amount=5, wallet=account.address,
+                signer=account, approval="exact", polling=client.polling,
+            )
+        )  # fmt: skip
+        answer = machine(town, 4, "swap", "1000", "USDT", "WETH", *FAST)
+        assert [int(each["amount"]) for each in answer["approvals"]][:2] == [0, 10**9]
+        left = client.node(
+            chain.allowance(usdt, account.address, answer["quote"]["dexRoute"]["target"])
+        )
+    assert left == 0
+
+
+def test_balances(town: Town) -> None:
+    answer = machine(town, 0, "balances")
+    held = {symbol: int(amount) for symbol, amount in answer["balances"].items()}
+    assert held.pop("ETH") > 0
+    assert held == holdings(town, 0)
+
+
+def test_wrap_and_unwrap(town: Town) -> None:
+    before = holdings(town, 5)
+    machine(town, 5, "wrap", "2", "--yes")
+    machine(town, 5, "unwrap", "0.5", "--yes")
+    after = holdings(town, 5)
+    assert after["WETH"] - before["WETH"] == 15 * 10**17
+
+
+def test_ctrl_c_leaves_the_order_and_history_follows_it(town: Town) -> None:
+    process = subprocess.Popen(
+        quietswap("swap", "1", "WETH", "DAI", "--yes", "--poll", "30"),
+        cwd=ROOT, env=environment(town, 6), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "submitted" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    rest = process.communicate(timeout=30)[0]
+    assert process.returncode == 1, rest
+    hint = next(line for line in rest.splitlines() if "--follow" in line)
+    words = hint.split()[1:]
+    done = run(quietswap(*words, "--poll", "0.5"), environment(town, 6))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "confirmed" in done.stdout
+    page = machine(town, 6, "history")
+    assert [item["status"] for item in page["orders"]] == ["confirmed"]
+
+
+def test_too_poor(town: Town) -> None:
+    done = run(quietswap("swap", "999999", "WETH", "USDC", *FAST, "--json"), environment(town, 7))
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["ok"] is False
+
+
+def test_people_read_it_in_a_pipe(town: Town) -> None:
+    done = run(quietswap("swap", "0.5", "WETH", "WBTC", *FAST), environment(town, 7))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    for word in ("kyberswap", "velora", "sushi", "openocean", "received", "confirmed"):
+        assert word in done.stdout
+    key = town.wallets[7].private_key
+    assert not any(secret in done.stdout + done.stderr for secret in (key, key[2:], town.api_key))

@@ -1,0 +1,49 @@
+"""Every example reaches `confirmed` on the sandbox, for both flows."""
+
+import shutil
+import sys
+
+import pytest
+
+from quietswap.cli.demo_sandbox import Town
+from tests.cli.town import environment, quietswap, run
+
+pytestmark = pytest.mark.xdist_group("live-cli")
+
+EXAMPLES = [
+    [sys.executable, "examples/python_client.py"],
+    [sys.executable, "examples/python_flow.py"],
+    ["node", "examples/swap_viem.mjs"],
+    ["node", "examples/swap_ethers.mjs"],
+    pytest.param(
+        ["bash", "examples/curl.sh"],
+        marks=pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed"),
+    ),
+]
+
+
+@pytest.mark.parametrize("words", EXAMPLES, ids=lambda words: words[1].split("/")[1])
+def test_both_flows_are_confirmed(town: Town, words: list[str]) -> None:
+    done = run(words, environment(town, 1))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "wrap confirmed 0x" in done.stdout
+    assert "swap confirmed 0x" in done.stdout
+
+
+def test_the_signing_command(town: Town) -> None:
+    env = environment(town, 2)
+    env["WALLET_KEY"] = env.pop("QUIETSWAP_PRIVATE_KEY")
+    sign = ["--sign-with", f"{sys.executable} examples/sign.py"]
+    done = run(quietswap("wrap", "0.1", "--yes", *sign, "--wallet", town.wallets[2].address), env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    other = run(quietswap("wrap", "0.1", "--yes", *sign, "--wallet", town.wallets[3].address), env)
+    assert other.returncode == 1
+    assert "this is not the wallet" in other.stderr
+
+
+@pytest.mark.parametrize("words", EXAMPLES[:4], ids=lambda words: words[1].split("/")[1])
+def test_a_refused_key_ends_with_a_failure(town: Town, words: list[str]) -> None:
+    env = environment(town, 1) | {"QUIETSWAP_API_KEY": "qs_nobody"}
+    done = run(words, env)
+    assert done.returncode != 0
+    assert "UNAUTHORIZED" in done.stdout + done.stderr
