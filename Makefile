@@ -52,7 +52,7 @@ clean: ## Remove what was installed and cached
 	@touch $@
 
 node_modules/.installed: package.json package-lock.json
-	@node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2>/dev/null \
+	@node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' 2>/dev/null \
 		|| { echo "quietswap's sandbox needs Node 20 or newer on the PATH."; exit 1; }
 	@npm ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
