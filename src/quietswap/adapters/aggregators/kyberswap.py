@@ -22,6 +22,7 @@ NEEDS_KEY = False
 
 _NO_ROUTE = frozenset({4008, 4009, 4010})
 _TOKEN_UNKNOWN = frozenset({4011})
+_DOWN = frozenset({500, 4990})
 _PAUSE_HEADER = "x-ratelimit-reset-after"
 
 
@@ -200,6 +201,6 @@ def _classified(code: int) -> SourceMiss:
         return SourceMiss(Miss.NO_ROUTE, f"no route (code {code})")
     if code in _TOKEN_UNKNOWN:
         return SourceMiss(Miss.TOKEN_UNKNOWN, f"token not found (code {code})")
-    if code == 500:
-        return SourceMiss(Miss.UNAVAILABLE, "internal error of the vendor")
+    if code in _DOWN:
+        return SourceMiss(Miss.UNAVAILABLE, f"failure of the vendor's own (code {code})")
     return SourceMiss(Miss.BAD_REPLY, f"error code {code}")

@@ -174,6 +174,8 @@ def _classified(reply: HttpReply) -> SourceMiss:
         return SourceMiss(Miss.TOKEN_UNKNOWN, "token not found")
     if "rate limit" in words:
         return SourceMiss(Miss.RATE_LIMITED, "too many requests")
+    if "partner not allowed" in words:
+        return SourceMiss(Miss.REFUSED, "the vendor does not know our client name as a partner")
     if reply.status == 408 or "timeout" in words:
         return SourceMiss(Miss.TIMED_OUT, "the vendor's own pricing timed out")
     return SourceMiss(Miss.BAD_REPLY, f"refused with status {reply.status}")

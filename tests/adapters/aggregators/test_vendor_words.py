@@ -1,0 +1,178 @@
+"""In how many words six vendors say no: documented or seen refusals, and what they are read as.
+
+The first two kinds are the market's answer and reach the user as such, so nothing else may be
+taken for them.
+"""
+
+from typing import Any
+
+import pytest
+
+from quietswap.adapters.http import HttpClient
+from quietswap.domain.route import Miss, SourceMiss
+from tests.adapters.aggregators.bodies import REQUEST
+from tests.adapters.aggregators.vendors import VENDORS
+from tests.adapters.upstream import Upstream, js
+
+Words = list[tuple[int, Any]]
+SAID: dict[str, dict[Miss, Words]] = {
+    "kyberswap": {
+        Miss.NO_ROUTE: [(400, {"code": 4008}), (422, {"code": 4009}), (200, {"code": 4010})],
+        Miss.TOKEN_UNKNOWN: [(400, {"code": 4011, "message": "token not found"})],
+        Miss.REFUSED: [(401, {}), (403, {"code": 4008}), (451, {})],
+        Miss.UNAVAILABLE: [
+            (200, {"code": 500}),
+            (400, {"code": 4990, "message": "request was cancelled"}),
+            (500, {"code": 4008}),
+        ],
+        Miss.BAD_REPLY: [
+            *[(400, {"code": code}) for code in (4000, 4001, 4002, 4003, 4005, 4007, 40010)],
+            *[(422, {"code": code}) for code in (4221, 4222, 4227)],
+            (400, {"message": "token not found"}),
+            (400, {"code": "4008"}),
+            (200, {"code": 0, "data": None}),
+        ],
+    },
+    "velora": {
+        Miss.NO_ROUTE: [
+            (400, {"error": "No routes found with enough liquidity"}),
+            (400, {"errorType": "PricingError", "details": "something"}),
+            (400, {"error": "ESTIMATED_LOSS_GREATER_THAN_MAX_IMPACT", "value": "99%"}),
+        ],
+        Miss.TOKEN_UNKNOWN: [
+            (400, {"error": "Invalid srcToken"}),
+            (400, {"errorType": "InvalidInput", "details": "Invalid destToken"}),
+            (404, {"error": "Token not found"}),
+        ],
+        Miss.RATE_LIMITED: [
+            (400, {"error": "Rate limited"}),
+            (400, {"error": "Rate limit reached"}),
+        ],
+        Miss.REFUSED: [(403, {"error": "Forbidden"}), (422, {"error": "Partner not allowed"})],
+        Miss.TIMED_OUT: [(408, {}), (400, {"error": "Price Timeout"})],
+        Miss.UNAVAILABLE: [(500, {"error": "No routes found with enough liquidity"})],
+        Miss.BAD_REPLY: [
+            (400, {"error": "Too much slippage on quote, please try again"}),
+            (400, {"error": "Bad USD Price"}),
+            (422, {"errorType": "UnsupportedChain", "details": "Unsupported chain"}),
+            (400, {"error": {"text": "No routes found with enough liquidity"}}),
+            (400, {}),
+        ],
+    },
+    "sushi": {
+        Miss.NO_ROUTE: [(200, {"status": "NoWay"}), (200, {"status": "Partial", "amountIn": "1"})],
+        Miss.TOKEN_UNKNOWN: [
+            (404, {"detail": "Token not found"}),
+            (422, {"detail": "bad tokenIn"}),
+        ],
+        Miss.RATE_LIMITED: [(429, {}), (529, {})],
+        Miss.REFUSED: [(401, {"code": "invalid-api-key"}), (403, {})],
+        Miss.UNAVAILABLE: [(500, {"detail": "Token not found"}), (503, {})],
+        Miss.BAD_REPLY: [
+            (422, {"code": "422-04", "detail": "Insufficient allowance"}),
+            (200, {"status": "Success"}),
+            (200, {"status": "noway"}),
+            (200, {}),
+        ],
+    },
+    "openocean": {
+        Miss.NO_ROUTE: [
+            (200, {"code": 200}),
+            (200, {"code": 200, "data": None}),
+            (200, {"code": 200, "data": {"outAmount": "0"}}),
+            (200, {"code": 200, "data": {"inAmount": "1"}}),
+            (400, {"code": 400, "error": "No route"}),
+            (200, {"code": 400, "errorMsg": "Insufficient liquidity"}),
+        ],
+        Miss.TOKEN_UNKNOWN: [(200, {"code": 400, "error": "Token not found"})],
+        Miss.RATE_LIMITED: [(200, {"code": 429}), (429, {"code": 429})],
+        Miss.REFUSED: [(401, {}), (403, {"code": 403})],
+        Miss.UNAVAILABLE: [(200, {"code": 500, "error": "oops"}), (502, {})],
+        Miss.BAD_REPLY: [(200, {"code": 400, "error": "gasPrice is missing"}), (400, {"code": 0})],
+    },
+    "zeroex": {
+        Miss.NO_ROUTE: [(200, {"liquidityAvailable": False, "zid": "0x1"})],
+        Miss.TOKEN_UNKNOWN: [
+            (400, {"name": "TOKEN_NOT_SUPPORTED"}),
+            (422, {"name": "BUY_TOKEN_NOT_AUTHORIZED_FOR_TRADE"}),
+            (422, {"name": "SELL_TOKEN_NOT_AUTHORIZED_FOR_TRADE"}),
+        ],
+        Miss.RATE_LIMITED: [(429, {})],
+        Miss.REFUSED: [
+            (400, {"name": "USER_NOT_AUTHORIZED"}),
+            (401, {}),
+            (403, {"name": "TAKER_NOT_AUTHORIZED_FOR_TRADE"}),
+            (403, {"name": "SOMETHING_NEW"}),
+            (451, {}),
+        ],
+        Miss.UNAVAILABLE: [
+            (500, {"name": "INTERNAL_SERVER_ERROR"}),
+            (500, {"name": "UNCATEGORIZED"}),
+        ],
+        Miss.BAD_REPLY: [
+            (400, {"name": "INPUT_INVALID", "data": {"details": [{"field": "taker"}]}}),
+            (400, {"name": "SWAP_VALIDATION_FAILED"}),
+            (400, {"name": ["TOKEN_NOT_SUPPORTED"]}),
+            (200, {"liquidityAvailable": True}),
+            (200, {"liquidityAvailable": "false"}),
+        ],
+    },
+    "oneinch": {
+        Miss.NO_ROUTE: [(400, {"error": "Bad Request", "description": "insufficient liquidity"})],
+        Miss.TOKEN_UNKNOWN: [(400, {"description": "cannot sync token"})],
+        Miss.RATE_LIMITED: [(429, {"error": "The limit of requests per second has been exceeded"})],
+        Miss.REFUSED: [(401, {"message": "Unauthorized"}), (403, {"description": "blocked"})],
+        Miss.UNAVAILABLE: [(500, {"description": "insufficient liquidity"}), (503, {})],
+        Miss.BAD_REPLY: [
+            (400, {"description": "cannot estimate"}),
+            (400, {"description": "Not enough allowance. Amount: 1. Allowance: 0."}),
+            (400, {"description": "Not enough 0x balance. Amount: 1. Balance: 0."}),
+            (400, {"error": ["insufficient liquidity"]}),
+            (200, {"error": "insufficient liquidity"}),
+        ],
+    },
+}
+
+
+KINDS = [(source, miss) for source, misses in SAID.items() for miss in misses]
+
+
+@pytest.mark.parametrize(("source", "miss"), KINDS)
+async def test_what_it_is_read_as(
+    http: HttpClient, upstream: Upstream, source: str, miss: Miss
+) -> None:
+    for status, body in SAID[source][miss]:
+        upstream.will(js(body, status))
+        with pytest.raises(SourceMiss) as caught:
+            await VENDORS[source].made(http, upstream.url).route(REQUEST)
+        assert caught.value.miss is miss, body
+    assert len(upstream.asked) == len(SAID[source][miss])
+
+
+async def test_the_second_call_of_kyberswap_may_say_no_as_well(
+    http: HttpClient, upstream: Upstream
+) -> None:
+    found = VENDORS["kyberswap"].replies()[0]
+    for miss, words in SAID["kyberswap"].items():
+        for status, body in words:
+            upstream.will(found, js(body, status))
+            with pytest.raises(SourceMiss) as caught:
+                await VENDORS["kyberswap"].made(http, upstream.url).route(REQUEST)
+            assert caught.value.miss is miss, body
+
+
+@pytest.mark.parametrize(
+    ("headers", "pause"),
+    [
+        ({"x_ratelimit_reset_after": "4"}, 4.0),
+        ({"retry_after": "2", "x_ratelimit_reset_after": "4"}, 2.0),
+        ({}, None),
+    ],
+)
+async def test_kyberswap_says_in_a_header_of_its_own_when_to_come_back(
+    http: HttpClient, upstream: Upstream, headers: dict[str, str], pause: float | None
+) -> None:
+    upstream.will(js({}, 429, **headers))
+    with pytest.raises(SourceMiss) as caught:
+        await VENDORS["kyberswap"].made(http, upstream.url).route(REQUEST)
+    assert (caught.value.miss, caught.value.retry_after) == (Miss.RATE_LIMITED, pause)
