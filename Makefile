@@ -32,6 +32,9 @@ format: .venv/.dev ## Format and fix what can be fixed
 audit: .venv/.dev ## Look for known vulnerabilities of the pinned dependencies
 	@$(BIN)/pip-audit --require-hashes -r requirements/runtime.txt
 
+spec-coverage: .venv/.dev ## Write docs/spec-coverage.md: which test shows which line
+	@$(BIN)/python tools/spec_coverage.py
+
 setup-dev: .venv/.dev node_modules/.installed ## Install everything a contributor needs
 
 clean: ## Remove what was installed and cached
