@@ -126,6 +126,15 @@ async def test_after_a_reorg_everything_comes_back(town: Town) -> None:
     assert private.hash not in town.public
 
 
+async def test_what_is_settled_is_not_offered_again(town: Town) -> None:
+    held = await town.hold(await town.signed())
+    await town.builder.mine(2)
+    assert held.state is State.HELD
+    assert town.relay.offers(100) == []
+    await town.builder.reorg(2)
+    assert town.relay.offers(100) == [held]
+
+
 @pytest.mark.parametrize("depth", range(1, 7))
 async def test_reorgs_of_every_depth(town: Town, depth: int) -> None:
     tx = await town.signed()

@@ -1,7 +1,6 @@
 """The whole sandbox over HTTP: its control address, its node's faults, and its end."""
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -9,10 +8,9 @@ import httpx
 import pytest
 
 from quietswap.sandbox.faults import BadFault, parse_option
-from quietswap.sandbox.rawtx import Signed, Unsigned, sign
 from quietswap.sandbox.stage import Options, Sandbox, running_sandbox
+from tests.sandbox.stage_client import Control, payment, rpc, send
 
-GWEI = 10**9
 PAUSED = Options(paused=True)
 
 
@@ -26,36 +24,6 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 async def http() -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(timeout=5, trust_env=False) as client:
         yield client
-
-
-async def _rpc(http: httpx.AsyncClient, url: str, method: str, *params: Any) -> Any:
-    body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
-    answer = (await http.post(url, json=body)).json()
-    assert answer["id"] == 7
-    return answer["result"] if "result" in answer else answer["error"]
-
-
-def _payment(sandbox: Sandbox, nonce: int = 0, tip: int = 0, value: int = 1) -> Signed:
-    alice, bob = sandbox.wallets[0], sandbox.wallets[1]
-    fields = Unsigned(nonce, bob.address, b"", 21_000, 3 * GWEI, tip, value)
-    return sign(fields, alice.private_key)
-
-
-async def _send(http: httpx.AsyncClient, url: str, tx: Signed) -> Any:
-    return await _rpc(http, url, "eth_sendRawTransaction", "0x" + tx.raw.hex())
-
-
-class Control:
-    """The control address as a client sees it."""
-
-    def __init__(self, http: httpx.AsyncClient, sandbox: Sandbox) -> None:
-        self._http = http
-        self._url = sandbox.control_url
-
-    async def __call__(self, method: str, path: str, **body: Any) -> Any:
-        reply = await self._http.request(method, self._url + path, json=body or None)
-        assert reply.status_code == 200, reply.text
-        return reply.json()
 
 
 @pytest.fixture
@@ -87,7 +55,7 @@ async def test_down_has_taken_effect_when_the_control_answers(
     with pytest.raises(httpx.ConnectError):
         await http.get(sandbox.relay_url)
     await control("DELETE", "/faults/relay")
-    assert await _rpc(http, sandbox.relay_url, "eth_chainId") == "0x1"
+    assert await rpc(http, sandbox.relay_url, "eth_chainId") == "0x1"
 
 
 async def test_faults_from_the_start() -> None:
@@ -103,12 +71,12 @@ async def test_faults_from_the_start() -> None:
 async def test_blocks_on_demand_and_reorgs(
     sandbox: Sandbox, http: httpx.AsyncClient, control: Control
 ) -> None:
-    head = int(await _rpc(http, sandbox.rpc_url, "eth_blockNumber"), 16)
+    head = int(await rpc(http, sandbox.rpc_url, "eth_blockNumber"), 16)
     assert await control("POST", "/mine") == {"head": head + 1}
     assert await control("POST", "/mine", blocks=4) == {"head": head + 5}
-    before = await _rpc(http, sandbox.rpc_url, "eth_getBlockByNumber", "latest", False)
+    before = await rpc(http, sandbox.rpc_url, "eth_getBlockByNumber", "latest", False)
     assert await control("POST", "/reorg", depth=3) == {"head": head + 5}
-    after = await _rpc(http, sandbox.rpc_url, "eth_getBlockByNumber", "latest", False)
+    after = await rpc(http, sandbox.rpc_url, "eth_getBlockByNumber", "latest", False)
     assert after["number"] == before["number"]
     assert after["hash"] != before["hash"]
     for blocks in (0, -1, "two", 10**9, True):
@@ -135,12 +103,12 @@ async def test_mining_is_paused_and_resumed() -> None:
 async def test_the_control_tells_what_the_relay_holds_and_what_leaked(
     sandbox: Sandbox, http: httpx.AsyncClient, control: Control
 ) -> None:
-    kept, leaked = _payment(sandbox), _payment(sandbox, nonce=1)
+    kept, leaked = payment(sandbox), payment(sandbox, nonce=1)
     relay = f"{sandbox.relay_url}/noreverts?shareSafe=1&referrer=test"
-    assert await _send(http, relay, kept) == kept.hash
-    assert (await _send(http, relay, kept))["message"] == "already known"
-    await _send(http, relay, leaked)
-    await _send(http, relay, _payment(sandbox, value=10**30))
+    assert await send(http, relay, kept) == kept.hash
+    assert (await send(http, relay, kept))["message"] == "already known"
+    await send(http, relay, leaked)
+    await send(http, relay, payment(sandbox, value=10**30))
     shown = await control("GET", "/relay")
     assert shown["backup_relay"] == {"transactions": [], "refused": {}}
     assert list(shown["relay"]["refused"].values()) == [1]
@@ -150,7 +118,7 @@ async def test_the_control_tells_what_the_relay_holds_and_what_leaked(
         "simulationError": None, "block": None,
     }  # fmt: skip
     assert await control("GET", "/mempool-leaks") == {"leaks": []}
-    await _send(http, sandbox.rpc_url, leaked)
+    await send(http, sandbox.rpc_url, leaked)
     assert await control("GET", "/mempool-leaks") == {"leaks": [leaked.hash]}
     mined = await control("POST", "/mine")
     rows = (await control("GET", "/relay"))["relay"]["transactions"]
@@ -162,91 +130,35 @@ async def test_the_control_tells_what_the_relay_holds_and_what_leaked(
 async def test_private_transactions_cannot_be_seen_through_the_node(
     sandbox: Sandbox, http: httpx.AsyncClient, control: Control
 ) -> None:
-    tx = _payment(sandbox)
-    await _send(http, sandbox.relay_url, tx)
-    assert await _rpc(http, sandbox.rpc_url, "eth_getTransactionByHash", tx.hash) is None
+    tx = payment(sandbox)
+    await send(http, sandbox.relay_url, tx)
+    assert await rpc(http, sandbox.rpc_url, "eth_getTransactionByHash", tx.hash) is None
     seen: list[Any] = []
 
     async def watch() -> None:
         while not mining.done():
-            content = await _rpc(http, sandbox.rpc_url, "txpool_content")
+            content = await rpc(http, sandbox.rpc_url, "txpool_content")
             seen.extend((*content["pending"], *content["queued"]))
 
     mining = asyncio.create_task(control("POST", "/mine", blocks=20))
     await asyncio.gather(mining, watch())
     assert seen == []
-    assert await _rpc(http, sandbox.rpc_url, "eth_getTransactionByHash", tx.hash)
+    assert await rpc(http, sandbox.rpc_url, "eth_getTransactionByHash", tx.hash)
 
 
-async def test_the_node_answers_batches_and_nonsense(
-    sandbox: Sandbox, http: httpx.AsyncClient
-) -> None:
-    batch = [{"jsonrpc": "2.0", "id": n, "method": "eth_chainId"} for n in range(3)]
-    answers = (await http.post(sandbox.rpc_url, json=batch)).json()
-    assert [answer["result"] for answer in answers] == ["0x1"] * 3
-    for body in (b"{", b"[]", b"3", b'{"id":1}'):
-        assert "error" in (await http.post(sandbox.rpc_url, content=body)).json()
-    assert (await http.get(sandbox.rpc_url)).status_code == 405
-
-
-async def test_a_lagging_node(sandbox: Sandbox, http: httpx.AsyncClient, control: Control) -> None:
-    tx = _payment(sandbox)
-    await control("POST", "/mine", blocks=5)
-    await _send(http, sandbox.relay_url, tx)
-    head = (await control("POST", "/mine"))["head"]
-    await control("PUT", "/faults/node", fault="lag:3")
-    url, alice = sandbox.rpc_url, sandbox.wallets[0].address
-    assert int(await _rpc(http, url, "eth_blockNumber"), 16) == head - 3
-    latest = await _rpc(http, url, "eth_getBlockByNumber", "latest", True)
-    assert int(latest["number"], 16) == head - 3
-    assert await _rpc(http, url, "eth_getBlockByNumber", hex(head), False) is None
-    assert await _rpc(http, url, "eth_getTransactionReceipt", tx.hash) is None
-    assert await _rpc(http, url, "eth_getTransactionByHash", tx.hash) is None
-    assert await _rpc(http, url, "eth_getTransactionCount", alice, "latest") == "0x0"
-    assert await _rpc(http, url, "eth_getTransactionCount", alice, "pending") == "0x0"
-    above = await _rpc(http, url, "eth_getBalance", alice, hex(head))
-    assert above["message"] == "header not found"
-    await control("POST", "/mine", blocks=3)
-    assert await _rpc(http, url, "eth_getTransactionReceipt", tx.hash)
-    assert await _rpc(http, url, "eth_getTransactionCount", alice, "latest") == "0x1"
-
-
-async def test_a_node_on_another_fork(
+async def test_a_feed_answers_what_it_is_told(
     sandbox: Sandbox, http: httpx.AsyncClient, control: Control
 ) -> None:
-    url, tx = sandbox.rpc_url, _payment(sandbox)
-    await control("POST", "/mine", blocks=3)
-    await _send(http, sandbox.relay_url, tx)
-    head = (await control("POST", "/mine"))["head"]
-    real = await _rpc(http, url, "eth_getBlockByNumber", hex(head), True)
-    await control("PUT", "/faults/node", fault="fork:2")
-    assert int(await _rpc(http, url, "eth_blockNumber"), 16) == head
-    chain = [await _rpc(http, url, "eth_getBlockByNumber", hex(n), True) for n in range(head + 1)]
-    assert all(b["parentHash"] == a["hash"] for a, b in itertools.pairwise(chain))
-    assert chain[head]["hash"] != real["hash"]
-    assert chain[head]["transactions"] == []
-    assert await _rpc(http, url, "eth_getBlockByHash", real["hash"], False) is None
-    assert await _rpc(http, url, "eth_getBlockByHash", chain[head]["hash"], True) == chain[head]
-    assert await _rpc(http, url, "eth_getBlockReceipts", "latest") == []
-    assert await _rpc(http, url, "eth_getTransactionReceipt", tx.hash) is None
-    await control("POST", "/mine")
-    latest = await _rpc(http, url, "eth_getBlockByNumber", "latest", False)
-    assert latest["parentHash"] == chain[head]["hash"]
-    await control("DELETE", "/faults/node")
-    assert await _rpc(http, url, "eth_getTransactionReceipt", tx.hash)
-
-
-async def test_a_node_that_flaps_and_one_that_cannot_simulate(
-    sandbox: Sandbox, http: httpx.AsyncClient, control: Control
-) -> None:
-    await control("PUT", "/faults/node", fault="flap:0.5")
-    body = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"}
-    statuses = [(await http.post(sandbox.rpc_url, json=body)).status_code for _ in range(60)]
-    assert 10 < statuses.count(502) < 50
-    await control("PUT", "/faults/node", fault="no_simulate")
-    failure = await _rpc(http, sandbox.rpc_url, "eth_simulateV1", {"blockStateCalls": []}, "latest")
-    assert failure["code"] == -32601
-    assert await _rpc(http, sandbox.rpc_url, "eth_chainId") == "0x1"
+    feed = "0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419"
+    call = {"to": feed, "data": "0xfeaf968c"}  # latestRoundData()
+    await control("PUT", "/feed", pair="ETH / USD", usd="1234.5", age=7200)
+    answer = (await rpc(http, sandbox.rpc_url, "eth_call", call, "latest"))[2:]
+    words = [int(answer[at : at + 64], 16) for at in range(0, 320, 64)]
+    now = int((await sandbox.chain.head())["timestamp"], 16)
+    assert words[1] == 1234_50000000
+    assert words[3] == now - 7200
+    wrong = await http.put(sandbox.control_url + "/feed", json={"pair": "X / Y", "usd": "1"})
+    assert wrong.status_code == 400
 
 
 async def test_two_sandboxes_live_side_by_side_and_leave_nothing() -> None:

@@ -7,7 +7,7 @@ now, while the proxy lets nobody look (`turns`), and whatever was not mined is t
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from quietswap.domain.address import Address
@@ -88,6 +88,8 @@ class Builder:
             returning = await self._public_of(range(head - depth + 1, head + 1))
             await self._chain.reorg(depth)
             self._searcher.forget(above=head - depth)
+            for relay in self._relays:
+                relay.pool.reorganised(above=head - depth)
             for raw in returning:
                 with contextlib.suppress(RpcError):  # its fee may be below the new head's
                     await self._chain.send_raw(raw)
@@ -105,14 +107,14 @@ class Builder:
         """Build one block; the caller holds the turn."""
         rpc = self._chain.rpc
         public = await mempool.pending(rpc, self._public)
-        offers = self._offers(int(await rpc.call("eth_blockNumber"), 16) + 1)
-        if not public and not offers:
-            return await self._chain.mine()
+        head = int(await rpc.call("eth_blockNumber"), 16)
+        offers = self._offers(head + 1)
+        nonces = await self._nonces({offer.transaction.sender for offer in offers})
+        offers = _unused(offers, nonces, head)
         base_fee = await self._base_fee()
-        bundle = await self._searcher.find(public, base_fee)
+        bundle = await self._searcher.find(public, base_fee) if public else None
         if not offers and bundle is None:
             return await self._chain.mine()
-        nonces = await self._nonces({offer.transaction.sender for offer in offers})
         draft = Draft(tuple(public), tuple(offers), bundle, nonces, base_fee)
         draft = await self._proven(draft)
         await self._fill(draft)
@@ -176,3 +178,11 @@ class Builder:
             [("eth_getTransactionCount", (sender, "latest")) for sender in senders]
         )
         return {s: int(count, 16) for s, count in zip(senders, counts, strict=True)}
+
+
+def _unused(offers: Sequence[Held], nonces: Mapping[Address, int], head: int) -> list[Held]:
+    """Return the offers whose nonce is still free, and mark the others as settled at `head`."""
+    for held in offers:
+        if held.transaction.fields.nonce < nonces[held.transaction.sender]:
+            held.used_at = head
+    return [held for held in offers if held.used_at is None]

@@ -2,12 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from quietswap.sandbox.builder import Builder
 from quietswap.sandbox.chain import Chain
 from quietswap.sandbox.faults import PARTS, BadFault, FaultBoard
 from quietswap.sandbox.mempool import PublicRecord
+from quietswap.sandbox.places import FEEDS
 from quietswap.sandbox.relay import Relay
 from quietswap.sandbox.relay_pool import Held
 from quietswap.sandbox.searcher import Searcher
@@ -22,6 +24,7 @@ ROUTES = {
     "POST /reorg": 'replace the newest blocks by empty ones: {"depth": 1}',
     "POST /pause_mining": "build no blocks by itself",
     "POST /resume_mining": "build blocks by itself again",
+    "PUT /feed": 'make a Chainlink feed answer: {"pair": "ETH / USD", "usd": "3000", "age": 0}',
     "GET /relay": "what each relay was given, and what became of it",
     "GET /mempool-leaks": "hashes a relay was given that were ever public",
     "GET /searcher": "the sandwiches that were mined",
@@ -58,6 +61,7 @@ class Control:
             "POST /reorg": self._reorg,
             "POST /pause_mining": self._pause,
             "POST /resume_mining": self._resume,
+            "PUT /feed": self._feed,
             "GET /relay": self._relay,
             "GET /mempool-leaks": self._leaks,
             "GET /searcher": self._searched,
@@ -105,6 +109,15 @@ class Control:
     async def _resume(self, _: Request) -> Any:
         self._on.builder.paused = False
         return {"paused": False}
+
+    async def _feed(self, request: Request) -> Any:
+        pair, usd = _field(request, "pair", str), _field(request, "usd", str)
+        age = _field(request, "age", int, 0)
+        if pair not in FEEDS or not usd.replace(".", "", 1).isdecimal():
+            raise _BadRequest(f"pair must be one of {', '.join(FEEDS)}, usd a decimal number")
+        updated_at = int((await self._on.chain.head())["timestamp"], 16) - age if age else 0
+        await self._on.chain.set_price(pair, Decimal(usd), updated_at)
+        return {"pair": pair, "usd": usd, "age": age}
 
     async def _relay(self, _: Request) -> Any:
         return {relay.name: await self._holdings(relay) for relay in self._on.relays}

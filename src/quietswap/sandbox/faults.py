@@ -100,6 +100,8 @@ REGISTRY = (
     Kind("fork", "answers from another fork since that many blocks", NODE, Takes.BLOCKS, "2"),
     Kind("flap", "fails this share of requests (0 to 1)", NODE, Takes.RATE),
     Kind("no_simulate", "does not know eth_simulateV1", NODE),
+    Kind("late_receipts", "has no receipts of the newest block yet", NODE),
+    Kind("empty_receipts", "shows receipts without a block and without a status", NODE),
     Kind("absent", "knows no token", PRICES),
     Kind("stale", "answers with prices of yesterday", PRICES),
     Kind("2x", "answers with twice the price", PRICES),

@@ -24,12 +24,18 @@ def read(request: Request) -> list[dict[str, Any]] | dict[str, Any]:
     """Return the call of a request, or the list of a batch. Raises NotRpc."""
     try:
         body = msgspec.json.decode(request.body)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise NotRpc(_packed(_failure(None, -32700, "parse error"))) from error
     calls = body if isinstance(body, list) else [body]
-    if not calls or not all(isinstance(call, dict) and "method" in call for call in calls):
+    if not calls or not all(_is_call(call) for call in calls):
         raise NotRpc(_packed(_failure(None, -32600, "invalid request")))
     return body  # type: ignore[no-any-return]
+
+
+def _is_call(call: Any) -> bool:
+    if not isinstance(call, dict) or not isinstance(call.get("method"), str):
+        return False
+    return isinstance(call.get("params") or [], list)
 
 
 async def answer(body: list[dict[str, Any]] | dict[str, Any], method: Method) -> Reply:
@@ -42,7 +48,7 @@ async def answer(body: list[dict[str, Any]] | dict[str, Any], method: Method) ->
 async def _one(call: dict[str, Any], method: Method) -> dict[str, Any]:
     at = call.get("id")
     try:
-        result = await method(str(call["method"]), list(call.get("params") or []))
+        result = await method(call["method"], call.get("params") or [])
     except RpcError as error:
         return _failure(at, error.code, str(error), error.data)
     return {"jsonrpc": "2.0", "id": at, "result": result}

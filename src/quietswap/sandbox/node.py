@@ -16,7 +16,7 @@ from quietswap.sandbox.faults import Fault, FaultBoard
 from quietswap.sandbox.mempool import PublicRecord
 from quietswap.sandbox.rpc import Rpc, RpcError
 from quietswap.sandbox.turns import Turns
-from quietswap.sandbox.views import BehindView, ForkView
+from quietswap.sandbox.views import BehindView, ForkView, ReceiptView
 from quietswap.sandbox.web import Answer, Reply, Request
 
 NAME = "node"
@@ -56,7 +56,7 @@ class Node:
             return await self._answer(request.body, body, fault)
 
     def _note(self, calls: list[dict[str, Any]]) -> None:
-        sent = (call["params"] for call in calls if call["method"] in _SENDING)
+        sent = (call.get("params") for call in calls if call["method"] in _SENDING)
         self._public.note(_hash(params[0]) for params in sent if params)
 
     async def _answer(
@@ -71,6 +71,10 @@ class Node:
                 return await jsonrpc.answer(body, (await self._forked(fault)).call)
             case "no_simulate":
                 return await jsonrpc.answer(body, self._without_simulation)
+            case "late_receipts":
+                return await jsonrpc.answer(body, ReceiptView(self._rpc, _late).call)
+            case "empty_receipts":
+                return await jsonrpc.answer(body, ReceiptView(self._rpc, _emptied).call)
         response = await self._post(raw)
         return Reply(200, response)
 
@@ -97,3 +101,11 @@ def _hash(raw: Any) -> str:
         return "0x" + keccak256(bytes.fromhex(str(raw).removeprefix("0x"))).hex()
     except ValueError:
         return "0x"
+
+
+def _late(receipt: dict[str, Any], head: int) -> dict[str, Any] | None:
+    return None if int(receipt["blockNumber"], 16) == head else receipt
+
+
+def _emptied(receipt: dict[str, Any], _: int) -> dict[str, Any]:
+    return {"transactionHash": receipt["transactionHash"], "blockNumber": None, "logs": []}

@@ -42,7 +42,11 @@ class Terms:
 
 @dataclass(slots=True)
 class Held:
-    """One transaction and its life at the relay; `not_before` is a block number."""
+    """One transaction and its life at the relay.
+
+    `not_before` is the first block it may go into, `used_at` the block at which the chain was seen
+    to have used its nonce, by it or by another.
+    """
 
     transaction: Signed
     terms: Terms
@@ -52,6 +56,7 @@ class Held:
     simulation_error: str | None = None
     not_before: int = 0
     reported_failed: bool = False
+    used_at: int | None = None
 
     @property
     def is_protected(self) -> bool:
@@ -117,9 +122,15 @@ class RelayPool:
 
     def offers(self, block: int) -> list[Held]:
         """Return what may go into block number `block`, by sender and nonce."""
-        offered = (h for h in self._by_slot.values() if h.state is State.HELD)
-        ready = [h for h in offered if h.not_before <= block]
+        live = (h for h in self._by_slot.values() if h.state is State.HELD and h.used_at is None)
+        ready = [h for h in live if h.not_before <= block]
         return sorted(ready, key=lambda h: (h.received_at, h.transaction.fields.nonce))
+
+    def reorganised(self, above: int) -> None:
+        """Offer again what the chain had used in blocks above number `above`: they are gone."""
+        for held in self:
+            if held.used_at is not None and held.used_at > above:
+                held.used_at = None
 
     def pending_count(self, sender: Address, nonce: int) -> int:
         """Return the next nonce of `sender`, whose chain nonce is `nonce`, past what is held."""

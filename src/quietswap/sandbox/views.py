@@ -4,6 +4,7 @@ Both answer from an earlier block: questions about the latest state are asked of
 what is above it is unknown. The fork adds empty blocks of its own up to the height of the rest.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from quietswap.domain.crypto import keccak256
@@ -92,6 +93,29 @@ class ForkView(_EarlierView):
         own = {"hash": _own_hash(number), "transactions": [], "gasUsed": "0x0"}
         parent = block["parentHash"] if number - 1 == self._base else _own_hash(number - 1)
         return block | own | {"parentHash": parent, "logsBloom": "0x" + "00" * 256}
+
+
+Spoil = Callable[[dict[str, Any], int], dict[str, Any] | None]
+"""Returns what a node shows of a receipt, given the number of the latest block."""
+
+
+class ReceiptView:
+    """A node whose receipts are not what they should be; everything else is."""
+
+    def __init__(self, rpc: Rpc, spoil: Spoil) -> None:
+        self._rpc = rpc
+        self._spoil = spoil
+
+    async def call(self, method: str, params: list[Any]) -> Any:
+        """Answer one call. Raises RpcError."""
+        answer = await self._rpc.call(method, *params)
+        if answer is None or method not in {"eth_getTransactionReceipt", "eth_getBlockReceipts"}:
+            return answer
+        head = int(await self._rpc.call("eth_blockNumber"), 16)
+        if isinstance(answer, dict):
+            return self._spoil(answer, head)
+        shown = [self._spoil(receipt, head) for receipt in answer]
+        return None if None in shown else shown
 
 
 def _own_hash(number: int) -> str:

@@ -35,7 +35,10 @@ class Request:
 
     def json(self) -> Any:
         """Return the body as JSON. Raises ValueError when it is not."""
-        return json.loads(self.body)
+        try:
+            return json.loads(self.body)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
 
 
 @dataclass(frozen=True, slots=True)
