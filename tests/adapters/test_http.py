@@ -153,6 +153,18 @@ async def test_reused_connection_that_breaks_is_not_called_unsent(
     assert not caught.value.not_sent
 
 
+async def test_idle_connection_that_was_closed_is_replaced(
+    http: HttpClient, upstream: Upstream
+) -> None:
+    """Servers close idle connections without a word: the next request arrives, and once."""
+    upstream.will(Reply(b"1", then="close"), js(2))
+    await http.get(upstream.url, timeout_s=5)
+    await asyncio.wait_for(upstream.left.wait(), 5)
+    assert (await http.post(upstream.url, b"raw transaction", timeout_s=5)).json() == 2
+    assert [asked.method for asked in upstream.asked] == ["GET", "POST"]
+    assert upstream.connections == 2
+
+
 async def test_silence_times_out(http: HttpClient, upstream: Upstream) -> None:
     upstream.will(SILENCE)
     with pytest.raises(TimedOut):

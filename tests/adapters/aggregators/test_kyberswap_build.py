@@ -1,0 +1,62 @@
+"""KyberSwap alone takes two calls, and says in a header of its own when to come back."""
+
+import pytest
+
+from quietswap.adapters.http import HttpClient
+from quietswap.domain.route import Miss, SourceMiss
+from tests.adapters.aggregators.bodies import REQUEST
+from tests.adapters.aggregators.vendors import VENDORS
+from tests.adapters.upstream import SILENCE, Reply, Upstream, js, page
+
+KYBERSWAP = VENDORS["kyberswap"]
+
+
+async def missed(http: HttpClient, upstream: Upstream, *replies: Reply) -> SourceMiss:
+    adapter = KYBERSWAP.made(http, upstream.will(*replies).url, timeout_s=0.2)
+    with pytest.raises(SourceMiss) as caught:
+        await adapter.route(REQUEST)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("reply", "miss"),
+    [
+        (js({"code": 4222, "message": "quoted amount is smaller"}, 422), Miss.BAD_REPLY),
+        (js({"code": 4008}, 400), Miss.NO_ROUTE),
+        (js({"code": 4011}, 400), Miss.TOKEN_UNKNOWN),
+        (js({}, 429), Miss.RATE_LIMITED),
+        (js({}, 403), Miss.REFUSED),
+        (page(), Miss.UNAVAILABLE),
+        (SILENCE, Miss.TIMED_OUT),
+        (js({"code": 0}), Miss.BAD_REPLY),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_found_but_not_built(
+    http: HttpClient, upstream: Upstream, reply: Reply, miss: Miss
+) -> None:
+    found = KYBERSWAP.replies()[0]
+    assert (await missed(http, upstream, found, reply)).miss is miss
+    assert [asked.method for asked in upstream.asked] == ["GET", "POST"]
+
+
+async def test_not_found_is_not_built(http: HttpClient, upstream: Upstream) -> None:
+    await missed(http, upstream, KYBERSWAP.no_route, KYBERSWAP.replies()[1])
+    assert [asked.method for asked in upstream.asked] == ["GET"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"x-ratelimit-reset-after": "4"}, 4.0),
+        ({"x-ratelimit-reset-after": "9" * 400}, 300.0),
+        ({"x-ratelimit-reset-after": "4", "retry-after": "6"}, 6.0),
+        ({"x-ratelimit-reset-after": "soon"}, None),
+        ({}, None),
+    ],
+)
+async def test_when_to_come_back(
+    http: HttpClient, upstream: Upstream, headers: dict[str, str], seconds: float | None
+) -> None:
+    miss = await missed(http, upstream, Reply(b"{}", 429, headers))
+    assert (miss.miss, miss.retry_after) == (Miss.RATE_LIMITED, seconds)
