@@ -60,9 +60,11 @@ async def open_desk() -> AsyncIterator[Desk]:
     }
     swap = SubmitSwap(**parts)
     wrap = SubmitWrap(**parts, explorer_url="https://explorer.test")
-    yield Desk(storage, chain, relay, backup, clock, delivery, swap, wrap)
-    await delivery.drain()
-    await storage.close()
+    try:
+        yield Desk(storage, chain, relay, backup, clock, delivery, swap, wrap)
+    finally:
+        await delivery.drain()
+        await storage.close()
 
 
 def swap_submission(raw_hex: str | None = None, **terms: Any) -> SwapSubmission:

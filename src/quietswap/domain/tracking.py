@@ -80,10 +80,10 @@ class Watch:
     @property
     def is_settled(self) -> bool:
         """Whether the order already says what its place in the chain says."""
+        inclusion = self.order.inclusion
         if self.seen is not None:
-            inclusion = self.order.inclusion
             return inclusion is not None and inclusion.block_hash == self.seen.hash
-        return not self.is_open
+        return not self.is_open and inclusion is None
 
     @property
     def blocks(self) -> list[BlockRef]:

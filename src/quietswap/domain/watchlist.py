@@ -95,8 +95,13 @@ class Watchlist:
             yield from (w for w in rivals.values() if w is not watch)
 
     def place(self, watch: Watch, seen: BlockRef | None, rival: Rival | None = None) -> None:
-        """Note the canonical block that decides about an order; None takes the place away."""
+        """Note the canonical block that decides about an order; None takes the place away.
+
+        A place elsewhere proves that the block an earlier verdict named is not canonical any more.
+        """
         self._move(watch, seen, rival)
+        if watch.is_placed and watch.order.inclusion is not None:
+            watch.is_undone = watch.is_undone or not watch.is_settled
         self.file(watch)
 
     def leave_block(self, block_hash: str) -> None:

@@ -50,12 +50,8 @@ class Looks:
         if place is None or place.hash != receipt.block_hash:
             return
         self._trust(watch)
-        if watch.seen == place:
-            return
-        inclusion = watch.order.inclusion
-        if inclusion is not None and inclusion.block_hash != place.hash:
-            self._board.watches.undo(watch)
-        self._board.watches.place(watch, place)
+        if watch.seen != place:
+            self._board.watches.place(watch, place)
 
     async def _lost(self, watch: Watch, number: int, block_hash: str) -> None:
         """The order says a block included it, but the node has no receipt: is the block there?"""

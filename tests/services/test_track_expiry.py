@@ -1,0 +1,134 @@
+"""The end of an order's time, and the end of the tracker's watch over it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from quietswap.domain.order import FailureCode, Status
+from tests.orders import MINUTE_MS
+from tests.scripted_chain import Tx
+from tests.services.tracking import RIVAL, Scene, open_scene
+
+
+@pytest.fixture
+async def scene() -> AsyncIterator[Scene]:
+    async with open_scene() as scene:
+        yield scene
+
+
+async def test_expiry_and_then_inclusion(scene: Scene) -> None:
+    order = await scene.order()
+    await scene.mine(blocks=149)
+    assert await scene.status(order) is Status.MINING
+    await scene.mine()
+    assert await scene.verdict(order) == (Status.CANCELLED, FailureCode.EXPIRED)
+    assert scene.relay.cancelled == [order.tx_hash]
+    sends = scene.sends(order)
+    await scene.mine(blocks=20)
+    assert scene.sends(order) == sends
+    await scene.mine(Tx.of(order), blocks=2)
+    assert await scene.verdict(order) == (Status.CONFIRMED, None)
+    assert (await scene.moves(order))[-2:] == ["expired", "included"]
+
+
+async def test_expiry_and_then_a_revert(scene: Scene) -> None:
+    order = await scene.order(expires_at_ms=0)
+    await scene.mine()
+    await scene.mine(Tx.of(order, succeeded=False), blocks=2)
+    assert await scene.verdict(order) == (Status.FAILED, FailureCode.REVERTED)
+
+
+async def test_expiry_and_then_a_replacement_stays_expired(scene: Scene) -> None:
+    order = await scene.order(expires_at_ms=0)
+    await scene.mine()
+    await scene.mine(Tx.of(order, **RIVAL), blocks=3)
+    assert await scene.verdict(order) == (Status.CANCELLED, FailureCode.EXPIRED)
+
+
+async def test_what_is_in_a_block_does_not_expire(scene: Scene) -> None:
+    order = await scene.order(expires_at_ms=scene.clock.now_ms() + 12_000)
+    await scene.mine(Tx.of(order))
+    assert await scene.status(order) is Status.MINING
+    await scene.mine()
+    assert await scene.moves(order) == ["new_head", "included"]
+
+
+async def test_the_relays_hint_stands_in_the_diary_of_an_expiry(scene: Scene) -> None:
+    order = await scene.order(expires_at_ms=0)
+    scene.relay.says = "it says the transaction failed"
+    await scene.mine()
+    events = await scene.storage.orders.events(order.order_id)
+    assert events[-1].sighting == "expired"
+    assert "it says the transaction failed" in events[-1].evidence
+
+
+async def test_the_watch_ends_after_a_day_and_not_before(scene: Scene) -> None:
+    order = await scene.order(expires_at_ms=0, watch_until_ms=scene.clock.now_ms() + 10 * MINUTE_MS)
+    await scene.mine(blocks=49)
+    assert (await scene.now(order)).watched
+    await scene.mine(blocks=9)
+    assert not (await scene.now(order)).watched
+    assert scene.tracker.watched == 0
+
+
+@pytest.mark.parametrize("change", [{}, {"succeeded": False}, RIVAL])
+async def test_the_watch_ends_when_the_deciding_block_is_final(
+    scene: Scene, change: dict[str, object]
+) -> None:
+    order = await scene.order()
+    block = scene.chain.mine(Tx.of(order, **change))
+    await scene.mine(blocks=30)
+    assert (await scene.now(order)).watched
+    scene.chain.finalized = block.number
+    await scene.mine(blocks=8)
+    assert not (await scene.now(order)).watched
+    assert scene.tracker.watched == 0
+
+
+async def test_a_clock_that_jumps_ahead_expires_nothing(scene: Scene) -> None:
+    order = await scene.order()
+    scene.clock.advance(3600)
+    block = scene.chain.blocks[-1]
+    scene.chain.blocks.append(scene.chain.child_of(block, time=block.time + 12))
+    await scene.look()
+    assert await scene.status(order) is Status.MINING
+    assert scene.relay.cancelled == []
+
+
+async def test_a_clock_that_falls_back_only_waits(scene: Scene) -> None:
+    order = await scene.order()
+    scene.clock.advance(-3600)
+    await scene.mine(blocks=150)
+    assert await scene.status(order) is Status.MINING
+    scene.clock.advance(3600)
+    await scene.mine()
+    assert await scene.verdict(order) == (Status.CANCELLED, FailureCode.EXPIRED)
+
+
+async def test_an_order_posted_by_a_clock_behind_is_found_all_the_same(scene: Scene) -> None:
+    await scene.mine(blocks=3)
+    order = await scene.order(created_at_ms=scene.clock.now_ms() - 3_600_000)
+    await scene.mine(Tx.of(order), blocks=2)
+    assert await scene.status(order) is Status.CONFIRMED
+
+
+@pytest.mark.parametrize("method", ["receipts", "nonces", "head", "block"])
+async def test_nothing_expires_while_the_node_is_away(scene: Scene, method: str) -> None:
+    order = await scene.order()
+    scene.chain.failing = {method}
+    await scene.mine(blocks=200)
+    assert await scene.status(order) in (Status.SUBMITTED, Status.MINING)
+    assert scene.relay.cancelled == []
+    scene.chain.failing = set()
+    await scene.mine(Tx.of(order), blocks=2)
+    assert await scene.status(order) is Status.CONFIRMED
+
+
+async def test_a_block_nobody_read_is_found_by_the_last_look(scene: Scene) -> None:
+    order = await scene.order()
+    await scene.mine()
+    scene.chain.mine(Tx.of(order))
+    scene.chain.mine(blocks=200)
+    await scene.look()
+    assert await scene.moves(order) == ["new_head", "included"]
+    assert scene.relay.cancelled == []
