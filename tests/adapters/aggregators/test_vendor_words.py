@@ -159,20 +159,3 @@ async def test_the_second_call_of_kyberswap_may_say_no_as_well(
             with pytest.raises(SourceMiss) as caught:
                 await VENDORS["kyberswap"].made(http, upstream.url).route(REQUEST)
             assert caught.value.miss is miss, body
-
-
-@pytest.mark.parametrize(
-    ("headers", "pause"),
-    [
-        ({"x_ratelimit_reset_after": "4"}, 4.0),
-        ({"retry_after": "2", "x_ratelimit_reset_after": "4"}, 2.0),
-        ({}, None),
-    ],
-)
-async def test_kyberswap_says_in_a_header_of_its_own_when_to_come_back(
-    http: HttpClient, upstream: Upstream, headers: dict[str, str], pause: float | None
-) -> None:
-    upstream.will(js({}, 429, **headers))
-    with pytest.raises(SourceMiss) as caught:
-        await VENDORS["kyberswap"].made(http, upstream.url).route(REQUEST)
-    assert (caught.value.miss, caught.value.retry_after) == (Miss.RATE_LIMITED, pause)
