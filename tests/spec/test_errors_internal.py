@@ -7,7 +7,8 @@ from contextlib import closing, contextmanager
 import pytest
 
 from tests.spec.coverage import shows
-from tests.spec.desk import Desk, refused
+from tests.spec.desk import Desk
+from tests.spec.wire import refused
 
 pytestmark = pytest.mark.xdist_group("interface")
 

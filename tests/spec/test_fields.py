@@ -13,7 +13,8 @@ from quietswap.sandbox.tokens import USDC, WETH
 from tests.e2e.conftest import Town
 from tests.spec import tables
 from tests.spec.coverage import shows
-from tests.spec.desk import ETHER, Desk, data
+from tests.spec.desk import ETHER, Desk
+from tests.spec.wire import data
 
 pytestmark = pytest.mark.xdist_group("interface")
 

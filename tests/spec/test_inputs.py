@@ -8,7 +8,8 @@ from quietswap.sandbox.tokens import USDC, WETH
 from tests.e2e.conftest import Town
 from tests.spec import tables
 from tests.spec.coverage import shows
-from tests.spec.desk import ETHER, Desk, Signed, data, refused
+from tests.spec.desk import ETHER, Desk, Signed
+from tests.spec.wire import data, refused
 
 pytestmark = pytest.mark.xdist_group("interface")
 

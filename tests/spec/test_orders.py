@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.spec.coverage import shows
-from tests.spec.desk import TERMINAL, Desk, data, refused, sign
+from tests.spec.desk import TERMINAL, Desk
+from tests.spec.wire import data, refused, sign
 
 pytestmark = pytest.mark.xdist_group("interface")
 

@@ -4,7 +4,8 @@ import pytest
 
 from quietswap.sandbox.tokens import WETH
 from tests.spec.coverage import shows
-from tests.spec.desk import ETHER, Desk, data, refused
+from tests.spec.desk import ETHER, Desk
+from tests.spec.wire import data, refused
 
 pytestmark = pytest.mark.xdist_group("interface")
 

@@ -1,0 +1,139 @@
+"""The error table's rows of the two order submits, provoked in the running service."""
+
+import pytest
+
+from quietswap.sandbox.tokens import WETH
+from tests.spec.coverage import shows
+from tests.spec.desk import ETHER, Desk
+from tests.spec.wire import refused, sign
+
+pytestmark = pytest.mark.xdist_group("interface")
+
+
+@shows("error: 400 INVALID_SIGNATURE", "details: INVALID_SIGNATURE", "rule: signer is the wallet")
+def test_400_invalid_signature(desk: Desk) -> None:
+    wallet, other = desk.wallet(), desk.wallet()
+    swap, wrap = desk.swap(wallet), desk.wrap(wallet)
+    params = swap.quote["mevProtection"]["transactionParams"]
+    broken = swap.raw[:-2] + ("00" if swap.raw[-2:] != "00" else "01")
+    for raw in ("0x", "0x1234", "hello", swap.raw + "00", broken, sign(other, params)):
+        answer = desk.submit(swap, signedTransaction=raw)
+        assert refused(answer, 400, "INVALID_SIGNATURE")["details"]["reason"]
+    foreign = sign(other, wrap.quote["mevProtection"]["transactionParams"], nonce=0)
+    for raw in ("0x", wrap.raw + "00", foreign):
+        answer = desk.submit_wrap(wrap, signedTransaction=raw)
+        assert refused(answer, 400, "INVALID_SIGNATURE")["details"]["reason"]
+
+
+@shows("error: 400 INSUFFICIENT_ALLOWANCE", "details: INSUFFICIENT_ALLOWANCE")
+def test_400_insufficient_allowance(desk: Desk) -> None:
+    wallet = desk.wallet()
+    swap = desk.swap(wallet)
+    desk.approve(wallet, swap.quote, ETHER - 1)
+    assert refused(desk.submit(swap), 400, "INSUFFICIENT_ALLOWANCE")["details"] == {
+        "token": WETH.address,
+        "router": swap.quote["dexRoute"]["target"],
+        "required": str(ETHER),
+        "current": str(ETHER - 1),
+    }
+
+
+@shows("error: 400 INSUFFICIENT_BALANCE", "details: INSUFFICIENT_BALANCE")
+def test_400_insufficient_balance_of_a_token(desk: Desk) -> None:
+    wallet = desk.wallet()
+    swap = desk.swap(wallet)
+    desk.give(wallet, WETH, ETHER - 1)
+    details = refused(desk.submit(swap), 400, "INSUFFICIENT_BALANCE")["details"]
+    assert (details["required"], details["available"]) == (str(ETHER), str(ETHER - 1))
+
+
+@shows("error: 400 INSUFFICIENT_BALANCE", "details: INSUFFICIENT_BALANCE")
+def test_400_insufficient_balance_of_eth(desk: Desk) -> None:
+    wallet = desk.wallet(ether=1)
+    wrap = desk.wrap(wallet)
+    details = refused(desk.submit_wrap(wrap), 400, "INSUFFICIENT_BALANCE")["details"]
+    params = wrap.quote["mevProtection"]["transactionParams"]
+    most = 3 * ETHER // 2 + int(params["gasLimit"]) * int(params["maxFeePerGas"])
+    assert (details["required"], details["available"]) == (str(most), str(ETHER))
+
+
+@shows("error: 400 DEADLINE_EXPIRED")
+def test_400_deadline_expired(desk: Desk) -> None:
+    swap = desk.swap(desk.wallet())
+    params = swap.body["orderParams"] | {"deadline": 1_700_000_000}
+    refused(desk.submit(swap, orderParams=params), 400, "DEADLINE_EXPIRED")
+
+
+@shows("error: 400 NONCE_TOO_LOW", "details: NONCE_TOO_LOW")
+def test_400_nonce_too_low_on_the_wrap_order(desk: Desk) -> None:
+    wallet = desk.wallet()
+    wrap = desk.wrap(wallet)
+    desk.use_nonce(wallet, 0)
+    details = refused(desk.submit_wrap(wrap), 400, "NONCE_TOO_LOW")["details"]
+    assert details == {"provided": 0, "expected": 1}
+
+
+@shows("error: 409 NONCE_TOO_LOW", "details: NONCE_TOO_LOW")
+def test_409_nonce_too_low_on_the_swap_order(desk: Desk) -> None:
+    wallet = desk.wallet()
+    swap = desk.swap(wallet)
+    desk.use_nonce(wallet, 0)
+    details = refused(desk.submit(swap), 409, "NONCE_TOO_LOW")["details"]
+    assert details == {"provided": 0, "expected": 1}
+
+
+@shows("error: 400 INVALID_TRANSACTION")
+@pytest.mark.parametrize("change", [{"chainId": 5}, {"gas": 2**25}, {"type": 0}])
+def test_400_invalid_transaction(desk: Desk, change: dict[str, int]) -> None:
+    wallet = desk.wallet()
+    wrap = desk.wrap(wallet)
+    params = wrap.quote["mevProtection"]["transactionParams"]
+    is_old = change == {"type": 0}
+    raw = legacy(wallet, params) if is_old else sign(wallet, params, nonce=0, **change)
+    answer = desk.submit_wrap(wrap, signedTransaction=raw)
+    assert refused(answer, 400, "INVALID_TRANSACTION")["details"]["reason"]
+
+
+def legacy(wallet: object, params: dict[str, str]) -> str:
+    """Return the same transaction in the form from before EIP-2718."""
+    fields = {
+        "nonce": 0,
+        "to": params["to"],
+        "data": params["data"],
+        "value": int(params["value"]),
+        "gas": int(params["gasLimit"]),
+        "gasPrice": int(params["maxFeePerGas"]),
+        "chainId": 1,
+    }
+    signed = wallet.sign_transaction(fields)  # type: ignore[attr-defined]
+    return "0x" + bytes(signed.raw_transaction).hex()
+
+
+@shows("error: 409 SIGNATURE_REPLAY")
+def test_409_signature_replay(desk: Desk) -> None:
+    swap = desk.swap(desk.wallet())
+    first = desk.submit(swap)
+    told = refused(desk.submit(swap), 409, "SIGNATURE_REPLAY")
+    assert told["details"]["orderId"] == first.json()["data"]["order"]["orderId"]
+
+
+@shows("error: 422 VALIDATION_ERROR", "rule: metadata unchanged")
+def test_422_validation_error(desk: Desk) -> None:
+    wallet = desk.wallet()
+    swap, wrap = desk.swap(wallet), desk.wrap(wallet)
+    params = swap.body["orderParams"] | {"minReturnAmount": "1"}
+    details = refused(desk.submit(swap, orderParams=params), 422, "VALIDATION_ERROR")["details"]
+    assert [fault["field"] for fault in details["fields"]] == ["orderParams.minReturnAmount"]
+    metadata = wrap.body["providerMetadata"] | {"tier": 4}
+    answer = desk.submit_wrap(wrap, providerMetadata=metadata)
+    details = refused(answer, 422, "VALIDATION_ERROR")["details"]
+    assert details["fields"] == [{"field": "providerMetadata.tier", "expected": 2, "provided": 4}]
+
+
+@shows("error: 503 PROVIDER_UNAVAILABLE")
+def test_503_provider_unavailable(desk: Desk) -> None:
+    wallet = desk.wallet()
+    swap, wrap = desk.swap(wallet), desk.wrap(wallet)
+    with desk.fault("down", "relay"):
+        refused(desk.submit(swap), 503, "PROVIDER_UNAVAILABLE")
+        refused(desk.submit_wrap(wrap), 503, "PROVIDER_UNAVAILABLE")
