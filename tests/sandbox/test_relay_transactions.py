@@ -2,7 +2,7 @@
 
 import pytest
 from eth_account import Account
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quietswap.domain.address import Address, from_bytes
@@ -20,6 +20,7 @@ def _raw(**changes: object) -> bytes:
     return bytes(Account.sign_transaction(fields | changes, ALICE.private_key).raw_transaction)
 
 
+@settings(deadline=None)
 @given(
     nonce=st.integers(0, 2**63),
     to=st.binary(min_size=20, max_size=20).map(from_bytes),

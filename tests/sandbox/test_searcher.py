@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quietswap.domain.address import Address
@@ -41,6 +41,7 @@ async def _through(town: Town, vendor: str, weth: str, slippage_bps: int = 100) 
     return sign(fields, ALICE.private_key)
 
 
+@settings(deadline=None)
 @given(
     x=st.integers(POOL, 10**9),
     y=st.integers(POOL, 10**9),
