@@ -135,6 +135,17 @@ async def test_what_is_settled_is_not_offered_again(town: Town) -> None:
     assert town.relay.offers(100) == [held]
 
 
+async def test_a_chain_put_back_by_a_snapshot_is_noticed(town: Town) -> None:
+    snapshot = await town.chain.rpc.call("evm_snapshot")
+    tx = await town.signed()
+    await town.hold(tx)
+    await town.builder.mine(3)
+    await town.chain.rpc.call("evm_revert", snapshot)
+    assert await town.block_of(tx) is None
+    await town.builder.mine(1)
+    assert await town.mined() == [tx.hash]
+
+
 @pytest.mark.parametrize("depth", range(1, 7))
 async def test_reorgs_of_every_depth(town: Town, depth: int) -> None:
     tx = await town.signed()

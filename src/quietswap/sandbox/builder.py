@@ -43,6 +43,7 @@ class Builder:
         self._public = public
         self._block_time = block_time
         self._halt = asyncio.Event()
+        self._built = 0
         self.paused = False
 
     async def run(self) -> None:
@@ -87,9 +88,7 @@ class Builder:
             depth = min(depth, head)
             returning = await self._public_of(range(head - depth + 1, head + 1))
             await self._chain.reorg(depth)
-            self._searcher.forget(above=head - depth)
-            for relay in self._relays:
-                relay.pool.reorganised(above=head - depth)
+            self._went_back(head - depth)
             for raw in returning:
                 with contextlib.suppress(RpcError):  # its fee may be below the new head's
                     await self._chain.send_raw(raw)
@@ -108,6 +107,9 @@ class Builder:
         rpc = self._chain.rpc
         public = await mempool.pending(rpc, self._public)
         head = int(await rpc.call("eth_blockNumber"), 16)
+        if head < self._built:  # somebody put the chain back, with evm_revert
+            self._went_back(head)
+        self._built = head + 1
         offers = self._offers(head + 1)
         nonces = await self._nonces({offer.transaction.sender for offer in offers})
         offers = _unused(offers, nonces, head)
@@ -123,6 +125,12 @@ class Builder:
         if draft.bundle:
             await self._searcher.record(draft.bundle, number)
         return number
+
+    def _went_back(self, number: int) -> None:
+        """Take back what is known of blocks above `number`."""
+        self._searcher.forget(above=number)
+        for relay in self._relays:
+            relay.pool.reorganised(above=number)
 
     def _offers(self, block: int) -> list[Held]:
         offered = (held for relay in self._relays for held in relay.offers(block))
