@@ -1,5 +1,6 @@
 """The orders under watch and the database, kept in step."""
 
+import asyncio
 from dataclasses import replace
 
 from quietswap.domain.order import Move, Order, Sighting
@@ -8,6 +9,9 @@ from quietswap.domain.watchlist import Watchlist
 from quietswap.ports.outside import Clock
 from quietswap.ports.stores import OrderStore
 from quietswap.services.move_order import move
+
+_PUT_AT_ONCE = 500
+"""Orders taken in between two chances for requests to be served in the same process."""
 
 
 class Board:
@@ -22,8 +26,10 @@ class Board:
     async def load(self) -> None:
         """Begin afresh with every order the database has under watch. Raises StoreDown."""
         watches = Watchlist(self.rules)
-        for order in await self.orders.watched():
+        for place, order in enumerate(await self.orders.watched()):
             watches.put(order)
+            if place % _PUT_AT_ONCE == 0:
+                await asyncio.sleep(0)
         self.watches = watches
 
     async def adopt(self) -> None:

@@ -13,8 +13,8 @@ from quietswap.services.relay_verdict import move_after
 from quietswap.services.track_orders_board import Board
 from quietswap.services.track_orders_look import Looks
 
-MOST_AT_ONCE = 64
-"""Orders sent again, or expired, per block: the rest waits for the next one."""
+MOST_RESENT, MOST_EXPIRED = 64, 256
+"""Orders sent again, and expired, per block: the rest waits for the next one."""
 PARALLEL = 16
 
 
@@ -34,8 +34,8 @@ class Sender:
         if not any(relay.is_up for relay in self._relays.values()):
             return
         watches = self._board.watches
-        due = watches.resend_pending.take(tip.number, MOST_AT_ONCE)
-        due += watches.resend_held.take(tip.number, MOST_AT_ONCE - len(due))
+        due = watches.resend_pending.take(tip.number, MOST_RESENT)
+        due += watches.resend_held.take(tip.number, MOST_RESENT - len(due))
         try:
             await _each(due, lambda order_id: self._resend(order_id, tip.number))
         finally:
@@ -92,7 +92,7 @@ class Sender:
         """End what is over in time, unless a last look finds it on its way into the chain."""
         watches = self._board.watches
         moment = certainly_past(self._board.clock.now_ms(), tip.time, self._board.rules)
-        due = watches.expiry.take(moment, MOST_AT_ONCE)
+        due = watches.expiry.take(moment, MOST_EXPIRED)
         found = [w for w in map(watches.get, due) if w is not None]
         try:
             await self._looks.look([w for w in found if _may_expire(w, tip.number)])
