@@ -89,9 +89,13 @@ class Desk:
         self._clients.append(client)
         return client
 
+    def new_secret(self) -> str:
+        """Return another fresh key."""
+        return issue_key(self.database_url)
+
     def another(self) -> httpx.Client:
         """Return a client with another fresh key."""
-        return self.client(issue_key(self.database_url))
+        return self.client(self.new_secret())
 
     # The chain, as an ordinary node shows it (and as anvil lets it be set).
 

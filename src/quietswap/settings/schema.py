@@ -37,7 +37,7 @@ class Server(Section, frozen=True):
     rate_window_s: Annotated[int, _says("Length of the window in seconds.", ge=1)] = 60
     failed_auth_limit: Annotated[
         int, _says("Wrong keys per client address in one window.", ge=1)
-    ] = 100
+    ] = 1000
 
 
 class Storage(Section, frozen=True):
