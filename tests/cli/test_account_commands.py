@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from quietswap.api import present_orders
 from quietswap.cli import command
 from quietswap.domain import errors
 from quietswap.domain.order import Status
+from quietswap.domain.requests import HistoryPage
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_outside import ETHER, TX_HASH, WALLET, FakeService, refused
+from tests.client.fake_outside import ETHER, TX_HASH, WALLET, FakeService, ok, placed, refused
 from tests.client.test_polling import at
 
 UNKNOWN = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984"
@@ -54,6 +56,16 @@ def test_wrap_and_unwrap(quietswap: Quietswap, node: FakeChain, operation: str) 
     assert f"tx {TX_HASH}" in result.stdout
     assert "confirmed" in result.stdout
     assert "WETH       0.5" in result.stdout
+
+
+def test_an_open_order_may_hold_the_nonce(
+    quietswap: Quietswap, service: FakeService, node: FakeChain
+) -> None:
+    page = HistoryPage((placed(Status.MINING),), 1)
+    service.next("history", ok(present_orders.history(page, 50, 0)))
+    node.mine(TX_HASH)
+    assert "order ord_1 is open" in quietswap("wrap", "2", "--yes").stdout
+    assert "is open" not in quietswap("wrap", "2", "--yes").stdout
 
 
 def test_wrap_in_json(quietswap: Quietswap, node: FakeChain) -> None:

@@ -1,12 +1,13 @@
 """Every example reaches `confirmed` on the sandbox, for both flows."""
 
+import re
 import shutil
 import sys
 
 import pytest
 
 from quietswap.cli.demo_sandbox import Town
-from tests.cli.town import environment, quietswap, run
+from tests.cli.town import ROOT, environment, quietswap, run
 
 pytestmark = pytest.mark.xdist_group("live-cli")
 
@@ -47,3 +48,9 @@ def test_a_refused_key_ends_with_a_failure(town: Town, words: list[str]) -> None
     done = run(words, env)
     assert done.returncode != 0
     assert "UNAUTHORIZED" in done.stdout + done.stderr
+
+
+def test_the_readme_names_every_example() -> None:
+    folder = ROOT / "examples"
+    named = set(re.findall(r"\]\(([\w.]+)\)", (folder / "README.md").read_text("utf-8")))
+    assert named == {file.name for file in folder.iterdir() if file.is_file()} - {"README.md"}

@@ -198,9 +198,13 @@ def test_an_unreachable_service(quietswap: Quietswap, environment: dict[str, str
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("0", "WETH", "USDC"), "not a positive amount"),
+        (("0", "WETH", "USDC"), "greater than zero"),
         (("x", "WETH", "USDC"), "not an amount"),
-        (("1.0000001", "USDC", "WETH"), "at most 6 decimals"),
+        (("1e3", "WETH", "USDC"), "not an amount"),
+        (("1_000", "WETH", "USDC"), "not an amount"),
+        (("٣", "WETH", "USDC"), "not an amount"),
+        (("1,5", "WETH", "USDC"), "not an amount"),
+        (("1.0000001", "USDC", "WETH"), "USDC has 6"),
         (("1", "ETH", "USDC"), "wrap it first"),
         (("1", "NOPE", "USDC"), "neither WETH"),
         (("1", WALLET[:-1] + "7", "USDC"), "checksum"),
@@ -237,3 +241,13 @@ def test_signed_by_the_wallet(
     (body,) = service.bodies("order")
     assert Account.recover_transaction(body["signedTransaction"]) == WALLET
     assert body["orderParams"]["userAddress"] == WALLET
+
+
+def test_without_a_node_it_says_what_it_cannot_do(
+    quietswap: Quietswap, service: FakeService, environment: dict[str, str | None]
+) -> None:
+    environment["QUIETSWAP_RPC_URL"] = None
+    result = quietswap(*SWAP, "--yes")
+    assert result.exit_code == 0, result.output
+    assert "the allowance is left to you" in result.stdout
+    assert "unknown without --rpc-url" in result.stdout

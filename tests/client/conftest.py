@@ -8,7 +8,7 @@ import pytest
 
 from quietswap.client import AsyncQuietswapClient, QuietswapClient
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_outside import FakeService, Outside
+from tests.client.fake_outside import TX_HASH, FakeService, Outside
 
 Do = Callable[..., Any]
 
@@ -41,7 +41,10 @@ def service() -> FakeService:
 
 @pytest.fixture
 def node() -> FakeChain:
-    return FakeChain()
+    """A chain that has already mined what the service submits."""
+    chain = FakeChain()
+    chain.mine(TX_HASH)
+    return chain
 
 
 @pytest.fixture

@@ -209,6 +209,16 @@ def test_a_failed_order_is_a_result(
     assert (result.succeeded, result.status.status, result.received) == (False, "failed", None)
 
 
+def test_a_node_that_lags_is_asked_again(
+    client: QuietswapClient, approved: FakeChain, time: Time
+) -> None:
+    approved.logs = [transfer(USDC, ROUTER, WALLET, 7)]
+    approved.mine(TX_HASH)
+    approved.holds = 2
+    assert client.swap(REQUEST, ACCOUNT).received == 7
+    assert time.pauses == [2, 2]
+
+
 def test_received_counts_both_directions(client: QuietswapClient, approved: FakeChain) -> None:
     approved.logs = [
         transfer(USDC, ROUTER, WALLET, 1_000),

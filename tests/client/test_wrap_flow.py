@@ -59,6 +59,12 @@ def test_unwrap(client: QuietswapClient, service: FakeService, node: FakeChain) 
     assert (signed["value"], signed["data"].hex()) == (0, f"2e1a7d4d{ETHER // 2:064x}")
 
 
+def test_a_node_of_another_chain_knows_no_nonce(client: QuietswapClient, node: FakeChain) -> None:
+    node.chain_id = 10
+    with pytest.raises(UnsafeQuote, match="another chain"):
+        client.wrap("2", ACCOUNT)
+
+
 def test_a_nonce_of_ones_own_needs_no_node(do: Do, service: FakeService) -> None:
     result = do("wrap", "2", ACCOUNT, nonce=12)
     assert signed_fields(service)["nonce"] == 12
@@ -90,12 +96,14 @@ def test_a_wrap_that_reverts(client: QuietswapClient, node: FakeChain) -> None:
 
 
 def test_another_transaction_took_the_nonce(client: QuietswapClient, node: FakeChain) -> None:
+    node.receipts.clear()
     node.eth_getTransactionCount = lambda _, block: "0x7" if block == "pending" else "0x8"  # type: ignore[method-assign]
     with pytest.raises(Replaced):
         client.wrap("2", ACCOUNT)
 
 
-def test_a_wrap_that_nobody_mines(client: QuietswapClient, time: Time) -> None:
+def test_a_wrap_that_nobody_mines(client: QuietswapClient, node: FakeChain, time: Time) -> None:
+    node.receipts.clear()
     with pytest.raises(StillOpen, match="not mined after 300 s"):
         client.wrap("2", ACCOUNT)
     assert sum(time.pauses) == 300
@@ -144,7 +152,9 @@ def test_nothing_else_is_signed(
     assert service.bodies("wrap order") == []
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "x", "NaN", "Infinity", "0.0000000000000000001", ""])
+@pytest.mark.parametrize(
+    "text", ["0", "-1", "x", "NaN", "Infinity", "0.0000000000000000001", "", "1e3", "1_0", "٣"]
+)
 def test_amounts_that_are_none(text: str) -> None:
     with pytest.raises(ValueError, match="is not a"):
         to_wei(text)

@@ -48,7 +48,7 @@ class Comparison:
 
     def _check(self, public: Sent, private: Sent) -> None:
         check = self._report.check
-        check("both met the same price", holds=public.quote.buy_amount == private.quote.buy_amount)
+        check("both met the same price", holds=_same_price(public.quote, private.quote))
         check(
             f"the public swap lost {USDC.show(max(public.lost, 0))} to a sandwich",
             holds=public.lost > 0 and len(public.attackers) >= 2,
@@ -135,3 +135,13 @@ class Comparison:
             hashes = tuple(h for h, sender in (*before, *after) if sender == searcher)
             return hashes, str(searcher)
         return (), None
+
+
+def _same_price(one: SwapQuote, other: SwapQuote) -> bool:
+    """Whether every source that answered both times said the same (one may miss its deadline)."""
+    first, second = (
+        {row.source: row.simulated for row in quote.sources if row.simulated is not None}
+        for quote in (one, other)
+    )
+    both = first.keys() & second.keys()
+    return bool(both) and all(first[source] == second[source] for source in both)

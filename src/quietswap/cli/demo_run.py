@@ -103,15 +103,14 @@ class DemoRun:
             f" at least {USDC.number(result.quote.min_buy_amount)} was promised",
             holds=_gain(before, after, "USDC") >= result.quote.min_buy_amount,
         )
-        self._four_sources(result)
+        self._sources(result)
 
-    def _four_sources(self, result: SwapResult) -> None:
+    def _sources(self, result: SwapResult) -> None:
         reports = result.quote.sources
+        simulated = sum(row.simulated is not None for row in reports)
         self._report.facts["sources"] = reports
-        self._report.check(
-            f"{len(reports)} sources answered and were simulated",
-            holds=len(reports) == 4 and all(row.simulated is not None for row in reports),
-        )
+        claim = f"{simulated} of {len(reports)} sources gave a route that was simulated"
+        self._report.check(claim, holds=simulated > 0)
 
     def _unwrap(self) -> None:
         progress = self._report.title("4  Unwrap 0.5 WETH")

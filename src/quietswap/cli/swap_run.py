@@ -87,7 +87,10 @@ class SwapRun:
         screen, raw = self._link.screen, self._link.raw
         screen.print(summary(quote, self._sell, self._buy, raw=raw))
         screen.print(Text(f"\nTo sign for {self._hand.wallet}, {self._hand.how}", "bold"))
-        if self._request.approval != "never":
+        if self._link.rpc_url is None:
+            note = "without --rpc-url the allowance is left to you"
+            screen.print(facts(("approve", Text(note, "yellow"))))
+        elif self._request.approval != "never":
             self._show_allowance(quote)
         params = quote.mev_protection.transaction_params
         screen.print(to_sign(params, None, f"router of {quote.source}"))

@@ -1,7 +1,7 @@
 """Tokens as people name them, and amounts as people write them."""
 
+import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation, localcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -55,6 +55,7 @@ ETHER = Token("", "ETH", 18)
 WETH = KNOWN["WETH"]
 _BY_ADDRESS = {token.address: token for token in KNOWN.values()}
 _MOST_DECIMALS = 77
+_AMOUNT = re.compile(r"([0-9]{1,78})(?:\.([0-9]{1,77}))?")
 
 
 def wallet_address(text: str) -> str:
@@ -108,18 +109,19 @@ def by_address(address: str, client: "QuietswapClient", *, has_node: bool, raw: 
 
 
 def parse_amount(text: str, token: Token, *, raw: bool) -> int:
-    """Return smallest units of an amount as written. Raises click.UsageError."""
-    with localcontext(prec=200):
-        try:
-            units = Decimal(text).scaleb(0 if raw else token.decimals)
-        except InvalidOperation as error:
-            raise click.UsageError(f"{text!r} is not an amount") from error
-        if not units.is_finite() or units <= 0:
-            raise click.UsageError(f"{text!r} is not a positive amount")
-        if units != units.to_integral_value():
-            most = "smallest units are whole" if raw else f"at most {token.decimals} decimals"
-            raise click.UsageError(f"{text!r} has too many decimals: {token.symbol}: {most}")
-        return int(units)
+    """Return smallest units of an amount written in decimal digits. Raises click.UsageError."""
+    found = _AMOUNT.fullmatch(text)
+    if found is None:
+        raise click.UsageError(f"{text!r} is not an amount: digits and a point, such as 1.5")
+    whole, fraction = found[1], (found[2] or "").rstrip("0")
+    decimals = 0 if raw else token.decimals
+    if len(fraction) > decimals:
+        most = "smallest units are whole" if raw else f"{token.symbol} has {decimals}"
+        raise click.UsageError(f"{text!r} has too many decimals: {most}")
+    units = int(whole + fraction.ljust(decimals, "0"))
+    if units == 0:
+        raise click.UsageError("the amount must be greater than zero")
+    return units
 
 
 def parse_ether(text: str, *, raw: bool) -> str:

@@ -12,6 +12,7 @@ from quietswap.cli.render_quote import facts, to_sign
 from quietswap.cli.signing_options import Hand
 from quietswap.cli.tokens import ETHER, WETH
 from quietswap.client import QuietswapClient, StillOpen, WrapRequest, WrapResult
+from quietswap.client.resources import TERMINAL
 from quietswap.client.wrap_resources import WrapInfo, WrapOrder, WrapQuote
 from quietswap.client.wraps import Event
 
@@ -58,11 +59,20 @@ class WrapRun:
         give, get = before.show(quote.amount_wei, raw=raw), after.show(quote.amount_wei, raw=raw)
         screen.print(Text(f"{quote.operation} {give} into {get}", "bold"))
         screen.print(Text(f"To sign for {self._hand.wallet}, {self._hand.how}"))
+        self._warn_of_open_orders()
         params = quote.mev_protection.transaction_params
         screen.print(to_sign(params, self._request.nonce, "WETH"))
         agreed = confirm("Sign and submit?", skip=self._yes)
         self._progress = Progress(screen)  # the clock starts when the person has agreed
         return agreed
+
+    def _warn_of_open_orders(self) -> None:
+        """Open orders are private: the node's count does not know the nonces they hold."""
+        page = self._client.order_history(self._hand.wallet)
+        is_open = [item.order_id for item in page.orders if item.status not in TERMINAL]
+        if is_open and self._request.nonce is None:
+            text = f"order {is_open[0]} is open: this may take its nonce and cancel it"
+            self._link.screen.print(facts(("careful", Text(text, "yellow"))))
 
     def _told(self, event: Event) -> None:
         if isinstance(event, WrapOrder):

@@ -58,6 +58,12 @@ def ensure_allowance(
     return tuple(sent)
 
 
+def require_mainnet() -> Flow[None]:
+    """Refuse a node of another chain, whose nonces mean nothing here. Raises UnsafeQuote."""
+    if (yield from ask(chain.chain_id())) != MAINNET:
+        raise UnsafeQuote("the node at the RPC URL is on another chain than mainnet")
+
+
 def _would_pass(token: str, router: str, amount: int, wallet: str) -> Flow[bool]:
     data = chain.approval_data(router, amount)
     try:
@@ -82,8 +88,7 @@ def send_public(
     The fee cap is twice the base fee plus the node's tip; the gas limit, where none is given, the
     node's estimate and a quarter. Everyone sees it in the mempool: never for a swap.
     """
-    if (yield from ask(chain.chain_id())) != MAINNET:
-        raise UnsafeQuote("the node at the RPC URL is on another chain than mainnet")
+    yield from require_mainnet()
     gas = gas_limit
     if gas is None:
         wish = {"from": wallet, "to": to, "data": data}

@@ -22,6 +22,7 @@ _BPS = 10_000
 _MOST_ROUTERS = 5
 """Approvals in one swap at most: each fresh quote may come from another source's router."""
 _SUBMISSIONS = 3
+_RECEIPT_LOOKS = 10
 _THREAT_SCORE = {"LOW": 20, "MEDIUM": 55, "HIGH": 90}
 
 Event = SwapQuote | Approved | Submission | OrderStatus
@@ -235,13 +236,20 @@ def swap(
     signed = sign(to_sign(quote.mev_protection.transaction_params), signer)
     order_id, interval = yield from submit(quote, request, signed, polling, watch)
     status = yield from follow(order_id, polling, watch, interval)
-    received = (yield from received_by(status, request)) if has_node else None
+    received = (yield from received_by(status, request, polling)) if has_node else None
     return SwapResult(quote, approvals, status, received)
 
 
-def received_by(status: OrderStatus, request: SwapRequest) -> Flow[int | None]:
-    """Return what the wallet gained of the buy token; None unless confirmed and found."""
+def received_by(status: OrderStatus, request: SwapRequest, polling: Polling) -> Flow[int | None]:
+    """Return what the wallet gained of the buy token; None unless confirmed and found.
+
+    The caller's node may be some blocks behind the service's: it is asked a few times.
+    """
     if status.status != "confirmed" or status.tx_hash is None:
         return None
-    receipt = yield from ask(chain.receipt(status.tx_hash))
-    return chain.received(receipt, request.buy_token, request.wallet) if receipt else None
+    for _ in range(_RECEIPT_LOOKS):
+        receipt = yield from ask(chain.receipt(status.tx_hash))
+        if receipt is not None:
+            return chain.received(receipt, request.buy_token, request.wallet)
+        yield Pause(polling.node_interval_s)
+    return None

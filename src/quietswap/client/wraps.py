@@ -1,11 +1,11 @@
 """The wrap flow: quote, check, set the nonce, sign, submit, wait for the receipt."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation, localcontext
 
 from quietswap.client import calls, chain
-from quietswap.client.approvals import MAINNET
+from quietswap.client.approvals import MAINNET, require_mainnet
 from quietswap.client.errors import Declined, UnsafeQuote
 from quietswap.client.flow import Flow, ask
 from quietswap.client.polling import Polling, mined, persist
@@ -15,6 +15,7 @@ from quietswap.client.wrap_resources import WrapOperation, WrapOrder, WrapQuote
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 """Canonical WETH9 on Ethereum mainnet."""
 _DEPOSIT, _WITHDRAW = "0xd0e30db0", "0x2e1a7d4d"
+_ETHER = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,18}))?")
 
 Event = WrapQuote | WrapOrder | chain.Receipt
 Watch = Callable[[Event], None]
@@ -41,15 +42,12 @@ class WrapResult:
 
 
 def to_wei(amount: str) -> int:
-    """Return a decimal ETH amount in wei. Raises ValueError."""
-    with localcontext(prec=100):
-        try:
-            wei = Decimal(amount).scaleb(18)
-        except InvalidOperation as error:
-            raise ValueError(f"{amount!r} is not an amount of ETH") from error
-        if not wei.is_finite() or wei <= 0 or wei != wei.to_integral_value():
-            raise ValueError(f"{amount!r} is not a positive amount with at most 18 decimals")
-        return int(wei)
+    """Return a decimal ETH amount in wei: digits and at most 18 decimals. Raises ValueError."""
+    found = _ETHER.fullmatch(amount)
+    wei = int(found[1] + (found[2] or "").ljust(18, "0")) if found else 0
+    if wei == 0:
+        raise ValueError(f"{amount!r} is not a positive amount of ETH with at most 18 decimals")
+    return wei
 
 
 def check_quote(quote: WrapQuote, request: WrapRequest) -> None:
@@ -93,6 +91,7 @@ def convert(
         raise Declined("the quote was not accepted")
     nonce = request.nonce
     if nonce is None:
+        yield from require_mainnet()
         nonce = yield from ask(chain.nonce(request.wallet))
     params = quote.mev_protection.transaction_params
     signed = sign(to_sign(params, nonce), signer)
