@@ -1,0 +1,20 @@
+"""The page about orders is drawn from the table."""
+
+from tools.order_diagram import BEGIN, END, PAGE, diagram
+
+from quietswap.domain.order import TRANSITIONS
+
+
+def test_the_page_shows_the_diagram_of_the_table() -> None:
+    assert BEGIN + diagram() + END in PAGE.read_text("utf-8")
+
+
+def test_the_diagram_has_every_move_of_the_table() -> None:
+    arrows = [line.split(":") for line in diagram().splitlines()[2:]]
+    drawn = {(place.strip(), word.strip()) for place, words in arrows for word in words.split(",")}
+    table = {
+        (f"{origin} --> {target}", sighting.value)
+        for origin, row in TRANSITIONS.items()
+        for sighting, target in row.items()
+    }
+    assert drawn == table
