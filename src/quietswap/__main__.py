@@ -1,7 +1,5 @@
 """`python -m quietswap`, and the `quietswap` command."""
 
-import sys
-
 
 def main() -> None:
     """Run the command line."""
@@ -11,4 +9,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
