@@ -12,8 +12,8 @@ from quietswap.ports.outside import Chain, Receipt
 from quietswap.services.track_orders_board import Board
 from quietswap.services.track_orders_chain import ChainFollower
 
-BATCH = 200
-"""Orders in one batch; go-ethereum takes 1000 calls."""
+BATCH = 100
+"""Orders looked at together: hosted nodes take 100 calls in a batch, go-ethereum 1000."""
 
 
 class Looks:

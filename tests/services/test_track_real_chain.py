@@ -1,0 +1,160 @@
+"""The tracker against a real node and a real relay over HTTP, reorganisations included."""
+
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+
+from quietswap.adapters.chain import NodeChain
+from quietswap.adapters.http import HttpClient
+from quietswap.adapters.jsonrpc import JsonRpc
+from quietswap.adapters.relays.mev_blocker import MevBlocker
+from quietswap.domain.order import FailureCode, Order, OrderEvent, Status
+from quietswap.domain.tracking import TrackingRules
+from quietswap.sandbox.part import Part
+from quietswap.sandbox.rawtx import Signed
+from quietswap.services.track_orders import TrackOrders
+from quietswap.storage.open import Storage, open_storage
+from tests import orders
+from tests.adapters.manual_clock import ManualClock
+from tests.sandbox.town import ALICE, BOB, Town, running_town
+
+
+@dataclass
+class Place:
+    """A town with our tracker in it; every `block` is one look."""
+
+    town: Town
+    storage: Storage
+    clock: ManualClock
+    chain: NodeChain
+    tracker: TrackOrders
+
+    async def order(self, tx: Signed) -> Order:
+        """Store a pending order whose send nobody knows the fate of."""
+        head = await self.chain.head()
+        order = orders.order(
+            wallet=tx.sender,
+            nonce=tx.fields.nonce,
+            tx_hash=tx.hash,
+            raw=tx.raw,
+            created_at_ms=self.clock.now_ms(),
+            expires_at_ms=self.clock.now_ms() + 1_800_000,
+            watch_until_ms=self.clock.now_ms() + 86_400_000,
+            sent_head=head.number,
+            attempts=1,
+        )
+        line = OrderEvent(order.order_id, 0, "posted", None, order.status, "test")
+        await self.storage.orders.add(order, line)
+        return order
+
+    async def blocks(self, count: int = 1) -> None:
+        """Build blocks, with a look at each."""
+        for _ in range(count):
+            await self.town.builder.mine(1)
+            await self.look()
+
+    async def look(self) -> None:
+        """Look, once the head in memory has gone stale."""
+        self.clock.advance(2)
+        await self.tracker.turn()
+
+    async def status(self, order: Order) -> tuple[Status, FailureCode | None]:
+        """Return the order's status and the code of its failure."""
+        found = await self.storage.orders.find(order.order_id)
+        assert found is not None
+        return found.status, found.failure and found.failure.code
+
+
+@pytest.fixture
+async def place() -> AsyncIterator[Place]:
+    async with running_town() as town:
+        part = Part("relay", town.board, town.relay.handle)
+        await part.start()
+        clock = ManualClock(int(time.time()))
+        http = HttpClient()
+        rpc = JsonRpc(http, [town.chain.url], clock)
+        chain = NodeChain(rpc, clock)
+        relay = MevBlocker(http, clock, referrer="test", base_url=part.url)
+        storage = await open_storage("sqlite:///:memory:", clock=clock)
+        tracker = TrackOrders(storage.orders, chain, {2: relay}, clock, TrackingRules())
+        try:
+            await tracker.start()
+            yield Place(town, storage, clock, chain, tracker)
+        finally:
+            await storage.close()
+            await rpc.close()
+            await http.close()
+            await part.stop()
+
+
+async def test_a_lost_answer_becomes_a_confirmation(place: Place) -> None:
+    order = await place.order(await place.town.signed())
+    await place.blocks()
+    assert await place.status(order) == (Status.SUBMITTED, None)
+    await place.blocks()
+    assert await place.status(order) == (Status.MINING, None)
+    await place.blocks()
+    assert await place.status(order) == (Status.CONFIRMED, None)
+    found = await place.storage.orders.find(order.order_id)
+    receipt = await place.town.chain.receipt(order.tx_hash)
+    assert found is not None
+    assert found.inclusion is not None
+    assert receipt is not None
+    assert found.inclusion.block_hash == receipt["blockHash"]
+    assert found.inclusion.gas_used == 21_000
+
+
+@pytest.mark.parametrize("depth", [2, 6])
+async def test_a_reorganisation_takes_it_back_until_it_is_mined_again(
+    place: Place, depth: int
+) -> None:
+    await place.blocks(4)
+    order = await place.order(await place.town.signed())
+    await place.blocks(1)
+    await place.blocks(depth)
+    assert await place.status(order) == (Status.CONFIRMED, None)
+    await place.town.builder.reorg(depth)
+    await place.look()
+    assert await place.status(order) == (Status.MINING, None)
+    await place.blocks(2)
+    assert await place.status(order) == (Status.CONFIRMED, None)
+
+
+async def test_what_the_relay_loses_is_sent_until_it_is_mined(place: Place) -> None:
+    order = await place.order(await place.town.signed())
+    place.town.board.put("relay", "lose")
+    await place.blocks(5)
+    assert await place.status(order) == (Status.MINING, None)
+    assert await place.town.chain.receipt(order.tx_hash) is None
+    place.town.board.clear("relay")
+    await place.blocks(7)
+    assert await place.status(order) == (Status.CONFIRMED, None)
+
+
+async def test_a_silent_relay_leaves_it_pending_and_the_node_decides(place: Place) -> None:
+    order = await place.order(await place.town.signed())
+    place.town.board.put("relay", "answer_lost")
+    await place.blocks()
+    assert await place.status(order) == (Status.PENDING, None)
+    await place.blocks(2)
+    assert await place.status(order) == (Status.CONFIRMED, None)
+
+
+@pytest.mark.parametrize(
+    ("to", "code"),
+    [(BOB, FailureCode.REPLACED), (ALICE, FailureCode.USER_CANCELLED)],
+)
+async def test_the_wallets_own_public_transaction_takes_the_nonce(
+    place: Place, to: object, code: FailureCode
+) -> None:
+    tx = await place.town.signed(max_fee=10**9 + 1)
+    order = await place.order(tx)
+    place.town.board.put("relay", "lose")
+    other = await place.town.signed(to=to.address, value=5)  # type: ignore[attr-defined]
+    await place.town.chain.send_raw(other.raw)
+    await place.town.chain.mine()
+    await place.look()
+    await place.blocks()
+    assert await place.status(order) == (Status.CANCELLED, code)
