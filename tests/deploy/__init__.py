@@ -1,0 +1,1 @@
+"""What an operator deploys and reads: files of `deploy/` and pages of `docs/`."""

@@ -1,0 +1,141 @@
+"""Alert rules and the dashboard speak of metrics, labels and values that exist."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from quietswap import observe
+from quietswap.api.operations import OPERATIONS
+from quietswap.domain.order import Status
+from quietswap.domain.quote import Outcome
+from quietswap.domain.route import Miss
+from quietswap.ports.outside import RelayOutcome
+from tests.deploy.files import DEPLOY, DOCS, documents
+
+SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
+VALUES: dict[tuple[str, str], set[str]] = {
+    ("quietswap_source_answers", "outcome"): {"answered", *Miss},
+    ("quietswap_verifications", "verdict"): set(Outcome),
+    ("quietswap_order_moves", "status"): set(Status),
+    ("quietswap_relay_answers", "outcome"): set(RelayOutcome),
+    ("quietswap_orders_resent", "outcome"): set(RelayOutcome),
+    ("quietswap_quote_phase_seconds", "phase"): {"survey", "total"},
+    ("quietswap_requests", "endpoint"): {"other", *(operation.name for operation in OPERATIONS)},
+}
+"""Label values that occur, by metric; a label that is not here has open values."""
+SELECTOR = re.compile(r"\b(quietswap_\w+)(?:\{([^}]*)\})?")
+MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
+
+
+def rules() -> list[dict[str, Any]]:
+    [document] = documents("alerts.yaml")
+    return [rule for group in document["groups"] for rule in group["rules"]]
+
+
+def panels() -> list[dict[str, Any]]:
+    board = json.loads((DEPLOY / "grafana-dashboard.json").read_text("utf-8"))
+    found: list[dict[str, Any]] = board["panels"]
+    return found
+
+
+def samples() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Return for each sample name its metric and its labels."""
+    known = {}
+    for collector in observe.registry._collector_to_names:
+        name, kind = collector._name, collector._type  # type: ignore[attr-defined]
+        labels: tuple[str, ...] = collector._labelnames  # type: ignore[attr-defined]
+        for suffix in SUFFIXES[kind]:
+            extra = ("le",) if suffix == "_bucket" else ()
+            known[name + suffix] = (name, (*labels, *extra, "instance", "job"))
+    return known
+
+
+EXPRESSIONS = [(rule["alert"], rule["expr"]) for rule in rules()] + [
+    (panel["title"], target["expr"]) for panel in panels() for target in panel["targets"]
+]
+
+
+@pytest.mark.parametrize(("title", "expression"), EXPRESSIONS, ids=[e[0] for e in EXPRESSIONS])
+def test_every_metric_label_and_value_exists(title: str, expression: str) -> None:
+    known = samples()
+    selectors = SELECTOR.findall(expression)
+    assert selectors or "up{" in expression, title
+    for name, matchers in selectors:
+        metric, labels = known[name]
+        for label, operator, text in MATCHER.findall(matchers):
+            assert label in labels, f"{title}: {name} has no label {label}"
+            allowed = VALUES.get((metric, label))
+            given = set(text.split("|")) if "~" in operator else {text}
+            assert allowed is None or given <= allowed, f"{title}: {label} is never {text}"
+
+
+def test_grouping_is_by_labels_that_exist() -> None:
+    for title, expression in EXPRESSIONS:
+        known = samples()
+        labels = {label for name, _ in SELECTOR.findall(expression) for label in known[name][1]}
+        for names in re.findall(r"\bby \(([^)]*)\)", expression):
+            assert {name.strip() for name in names.split(",")} <= labels, title
+
+
+def test_every_metric_is_on_the_dashboard() -> None:
+    text = "\n".join(target["expr"] for panel in panels() for target in panel["targets"])
+    shown = {samples()[name][0] for name, _ in SELECTOR.findall(text)}
+    assert shown == {metric for metric, _ in samples().values()}
+
+
+def test_every_alert_has_a_section_in_the_runbook_and_every_section_an_alert() -> None:
+    sections = re.findall(r"^## (\w+)$", (DOCS / "runbook.md").read_text("utf-8"), re.M)
+    names = [rule["alert"] for rule in rules()]
+    assert sections == names
+    assert len(set(names)) == len(names)
+
+
+def test_every_alert_says_how_grave_it_is_what_it_means_and_where_to_read_on() -> None:
+    for rule in rules():
+        assert rule["labels"]["severity"] in {"critical", "warning", "info"}
+        assert rule["annotations"]["summary"]
+        assert rule["annotations"]["runbook"] == f"docs/runbook.md#{rule['alert'].lower()}"
+
+
+def test_panels_do_not_overlap() -> None:
+    places = set()
+    for panel in panels():
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert not cells & places, panel["title"]
+        places |= cells
+    ids = [panel["id"] for panel in panels()]
+    assert len(set(ids)) == len(ids)
+
+
+def test_the_runbook_names_events_and_failures_that_exist() -> None:
+    text = (DOCS / "runbook.md").read_text("utf-8")
+    events = set(re.findall(r"[Ee]vents? `(\w+)`", text))
+    source = (DOCS.parent / "src/quietswap/observe.py").read_text("utf-8")
+    assert events
+    assert events <= set(re.findall(r'log\.\w+\("(\w+)"', source))
+
+
+def value(name: str, **labels: str) -> float:
+    return observe.registry.get_sample_value(name, labels) or 0.0
+
+
+def test_an_unsafe_route_is_counted_from_zero() -> None:
+    name = "quietswap_verifications_total"
+    before = observe.registry.get_sample_value(name, {"verdict": "unsafe"})
+    assert before is not None
+    observe.route_unsafe("velora", "its minimum is above its promise")
+    assert value(name, verdict="unsafe") == before + 1
+
+
+def test_a_node_that_cannot_simulate_is_counted() -> None:
+    before = value("quietswap_verification_outages_total")
+    observe.verification_unavailable("node has no eth_simulateV1")
+    assert value("quietswap_verification_outages_total") == before + 1

@@ -1,0 +1,44 @@
+"""`deploy/quietswap.toml` starts the service as it stands and with every example line in use."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.deploy.files import DEPLOY, NODE, good_settings
+
+FILE = DEPLOY / "quietswap.toml"
+
+
+def test_it_boots() -> None:
+    command = [sys.executable, "-m", "quietswap", "serve", "--settings", str(FILE), "--check"]
+    usual = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
+    environment = usual | NODE | {"QUIETSWAP_SERVER__PORT": "8123"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "127.0.0.1:8123" in done.stdout
+
+
+def test_without_a_node_it_says_so() -> None:
+    command = [sys.executable, "-m", "quietswap", "serve", "--settings", str(FILE), "--check"]
+    usual = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
+    done = subprocess.run(command, env=usual, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "node.urls is not set" in done.stderr
+
+
+def test_every_line_that_can_be_switched_on_is_a_setting(tmp_path: Path) -> None:
+    text = FILE.read_text("utf-8")
+    whole = re.sub(r"^#(?=[a-z_\[])", "", text, flags=re.M)
+    assert whole.count("\n#") < text.count("\n#")
+    tokens = tmp_path / "tokens.json"
+    tokens.write_text('{"tokens": []}', "utf-8")
+    whole = whole.replace("/etc/quietswap/tokens.json", str(tokens))
+    whole = whole.replace("sqlite:////var/lib/quietswap/quietswap.sqlite3", "postgresql://db/q")
+    file = tmp_path / "quietswap.toml"
+    file.write_text(whole, "utf-8")
+    settings = good_settings({}, file)
+    assert settings.relay.backup is not None
+    assert settings.server.workers == 2
+    assert {"zeroex", "oneinch"} <= set(settings.source)
