@@ -1,5 +1,6 @@
 """Bodies that are not what they should be: malformed, incomplete, of the wrong types, too large."""
 
+import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -14,6 +15,7 @@ from tests.api import requests
 from tests.api.inside import WALLET, HandClock, Inside
 from tests.api.requests import BODY_FIELDS
 from tests.api.test_envelope import refused
+from tests.virtual_time import run
 
 JSON = {"Content-Type": "application/json"}
 POSTS = (requests.ORDERS, requests.WRAP_QUOTE, requests.WRAP_ORDER)
@@ -212,16 +214,18 @@ async def test_a_body_at_the_limit_is_read(small: httpx.AsyncClient) -> None:
     assert (await small.post(requests.WRAP_QUOTE, content=body)).status_code == 200
 
 
+POSTED = {
+    "type": "http",
+    "method": "POST",
+    "path": requests.WRAP_QUOTE,
+    "query_string": b"",
+    "headers": [(b"x-api-key", b"qs_right"), (b"content-type", b"application/json")],
+}
+
+
 async def test_a_client_that_hangs_up_gets_no_answer(inside: Inside, clock: HandClock) -> None:
     app = build_app(inside.use_cases(), EdgeOptions(), clock)
     sent: list[Any] = []
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": requests.WRAP_QUOTE,
-        "query_string": b"",
-        "headers": [(b"x-api-key", b"qs_right"), (b"content-type", b"application/json")],
-    }
     messages = iter(
         [{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}]
     )
@@ -232,6 +236,28 @@ async def test_a_client_that_hangs_up_gets_no_answer(inside: Inside, clock: Hand
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    await app(scope, receive, send)
+    await app(POSTED, receive, send)
     assert sent == []
+    assert inside.asked == []
+
+
+def test_a_body_that_never_ends_is_given_up(inside: Inside, clock: HandClock) -> None:
+    app = build_app(inside.use_cases(), EdgeOptions(body_patience_s=15), clock)
+    sent: list[Any] = []
+    pieces = iter([{"type": "http.request", "body": b"{", "more_body": True}])
+
+    async def receive() -> dict[str, Any]:
+        piece = next(pieces, None)
+        if piece is None:
+            await asyncio.sleep(3600)
+        return piece or {"type": "http.disconnect"}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    run(app(POSTED, receive, send))
+    assert sent[0]["status"] == 422
+    told = json.loads(sent[1]["body"])
+    assert told["details"]["reason"] == "MALFORMED"
+    assert told["details"]["fields"][0]["provided"] == "a part of it in 15 seconds"
     assert inside.asked == []

@@ -40,6 +40,7 @@ class EdgeOptions:
     limits: Limits = field(default_factory=Limits)
     max_body_bytes: int = 1 << 20
     """A transaction has at most 128 KiB of calldata, 256 KiB as hex, and an order has it twice."""
+    body_patience_s: float = 15.0
     trusted_proxies: frozenset[str] = frozenset()
     docs: bool = True
 
@@ -125,8 +126,8 @@ class Edge:
         if not operation.body:
             return {}
         check_media_type(exchange.headers)
-        limit = self._options.max_body_bytes
-        raw = await read_body(exchange.headers, exchange.receive, limit)
+        limit, patience = self._options.max_body_bytes, self._options.body_patience_s
+        raw = await read_body(exchange.headers, exchange.receive, limit, patience)
         return parse_body(raw, operation.body)
 
     def _refusal(self, exchange: Exchange, error: Exception) -> ApiError:

@@ -1,10 +1,12 @@
 """Take in one request: its headers, the client's address, its body under a cap."""
 
+import asyncio
 import ipaddress
 from collections.abc import Collection
 from typing import Any
 
 from quietswap.api.asgi import Receive, Scope
+from quietswap.api.body import malformed
 from quietswap.api.query import shown
 from quietswap.domain.refusals import PayloadTooLarge, UnsupportedMediaType
 
@@ -48,15 +50,28 @@ def check_media_type(headers: Headers) -> None:
         raise UnsupportedMediaType(provided=shown(f"Content-Encoding: {encoding}"))
 
 
-async def read_body(headers: Headers, receive: Receive, limit: int) -> bytes:
+async def read_body(headers: Headers, receive: Receive, limit: int, patience_s: float) -> bytes:
     """Return the body. Raises PayloadTooLarge above `limit` bytes, ClientGone when cut off.
 
     A declared length over the limit is refused before a byte is read, and a body is complete at
-    its declared length: the server's closing empty message is not waited for.
+    its declared length: the server's closing empty message is not waited for. A body that does not
+    arrive within `patience_s` is malformed (ValidationError): nobody may hold a connection by
+    sending a byte a minute.
     """
     declared = _declared_length(headers)
     if declared is not None and declared > limit:
         raise PayloadTooLarge(limit=limit)
+    try:
+        async with asyncio.timeout(patience_s):
+            return await _received(receive, declared, limit)
+    except TimeoutError as error:
+        provided = f"a part of it in {patience_s:g} seconds"
+        raise malformed(
+            [{"field": "$", "expected": "a whole body", "provided": provided}]
+        ) from error
+
+
+async def _received(receive: Receive, declared: int | None, limit: int) -> bytes:
     chunks: list[bytes] = []
     size = 0
     while True:
