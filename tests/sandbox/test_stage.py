@@ -75,6 +75,8 @@ async def test_blocks_on_demand_and_reorgs(
     assert await control("POST", "/mine") == {"head": head + 1}
     assert await control("POST", "/mine", blocks=4) == {"head": head + 5}
     before = await rpc(http, sandbox.rpc_url, "eth_getBlockByNumber", "latest", False)
+    too_deep = await http.post(sandbox.control_url + "/reorg", json={"depth": 6})
+    assert too_deep.json() == {"error": "a reorg may be 5 blocks deep now"}
     assert await control("POST", "/reorg", depth=3) == {"head": head + 5}
     after = await rpc(http, sandbox.rpc_url, "eth_getBlockByNumber", "latest", False)
     assert after["number"] == before["number"]

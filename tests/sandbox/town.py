@@ -94,6 +94,12 @@ async def running_town() -> AsyncIterator[Town]:
         relay, searcher = Relay("relay", chain.rpc, board), Searcher(chain)
         await searcher.start()
         builder = Builder(
-            chain, turns=turns, relays=[relay], searcher=searcher, public=public, block_time=60
+            chain,
+            turns=turns,
+            relays=[relay],
+            searcher=searcher,
+            public=public,
+            block_time=60,
+            genesis=int((await chain.head())["number"], 16),
         )
         yield Town(chain, board, relay, searcher, builder, public, turns)

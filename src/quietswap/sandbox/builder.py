@@ -23,6 +23,10 @@ from quietswap.sandbox.simulation import simulate
 from quietswap.sandbox.turns import Turns
 
 
+class TooDeep(ValueError):
+    """A reorg would reach below the sandbox's beginning; the message says how deep it may be."""
+
+
 class Builder:
     """Builds a block every `block_time` seconds while running and not paused, or on demand."""
 
@@ -35,7 +39,9 @@ class Builder:
         searcher: Searcher,
         public: PublicRecord,
         block_time: float,
+        genesis: int,
     ) -> None:
+        """`block_time` in seconds; `genesis` is the block no reorg may replace."""
         self._chain = chain
         self._turns = turns
         self._relays = relays
@@ -43,6 +49,7 @@ class Builder:
         self._public = public
         self._block_time = block_time
         self._halt = asyncio.Event()
+        self._genesis = genesis
         self._built = 0
         self.paused = False
 
@@ -81,11 +88,12 @@ class Builder:
         """Replace the last `depth` blocks by empty ones and return the head's number.
 
         Public transactions return to the mempool, private ones to their relay, the searcher's are
-        gone.
+        gone. Raises TooDeep.
         """
         async with self._turns.build():
             head = int((await self._chain.head())["number"], 16)
-            depth = min(depth, head)
+            if depth > head - self._genesis:
+                raise TooDeep(f"a reorg may be {head - self._genesis} blocks deep now")
             returning = await self._public_of(range(head - depth + 1, head + 1))
             await self._chain.reorg(depth)
             self._went_back(head - depth)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from quietswap.sandbox.builder import Builder
+from quietswap.sandbox.builder import Builder, TooDeep
 from quietswap.sandbox.chain import Chain
 from quietswap.sandbox.faults import PARTS, BadFault, FaultBoard
 from quietswap.sandbox.mempool import PublicRecord
@@ -77,7 +77,7 @@ class Control:
             if method is None:
                 return json_reply({"error": "not found", "routes": ROUTES}, 404)
             return json_reply(await method(request))
-        except (BadFault, _BadRequest) as error:
+        except (BadFault, TooDeep, _BadRequest) as error:
             return json_reply({"error": str(error)}, 400)
 
     async def _switch(self, request: Request, part: str) -> Reply:

@@ -99,6 +99,7 @@ class Sandbox:
                 searcher=searcher,
                 public=public,
                 block_time=options.block_time,
+                genesis=int((await chain.head())["number"], 16),
             )
             builder.paused = options.paused
             node = Node(chain.rpc, turns, public, board)
