@@ -37,42 +37,45 @@ class Sender:
         due = watches.resend_pending.take(tip.number, MOST_RESENT)
         due += watches.resend_held.take(tip.number, MOST_RESENT - len(due))
         try:
-            await _each(due, lambda order_id: self._resend(order_id, tip.number))
+            await _each(due, lambda order_id: self._resend(order_id, tip))
         finally:
             for watch in filter(None, map(watches.get, due)):
                 watches.file(watch, not_before=tip.number + 1)
 
-    async def _resend(self, order_id: str, head: int) -> None:
-        order = await self._claimed(order_id, head)
+    async def _resend(self, order_id: str, tip: BlockRef) -> None:
+        order = await self._claimed(order_id, tip)
         if order is None:
             return
         answer = await send(self._relays[order.tier], order)
         observe.order_resent(order_id, order.attempts, answer.outcome.value)
         await self._conclude(order, answer)
 
-    async def _claimed(self, order_id: str, head: int) -> Order | None:
+    async def _claimed(self, order_id: str, tip: BlockRef) -> Order | None:
         """Return the order, written as sent once more, if it is to be sent at all.
 
         Writing comes first: whoever then concludes that nothing was sent finds the row changed.
         """
         order = await self._board.refresh(order_id)
-        if order is None or order.raw is None or not self._may_be_sent(order, head):
+        if order is None or order.raw is None or not self._may_be_sent(order, tip):
             return None
         relay = self._relays.get(order.tier)
         if relay is None or not relay.is_up:
             return None
-        if not await self._board.orders.update(claimed(order, head), None):
+        if not await self._board.orders.update(claimed(order, tip.number), None):
             return None
         watch = self._board.watches.get(order_id)
         if watch is not None:
             watch.must_go_out = False
         return await self._board.refresh(order_id)
 
-    def _may_be_sent(self, order: Order, head: int) -> bool:
+    def _may_be_sent(self, order: Order, tip: BlockRef) -> bool:
         watch = self._board.watches.get(order.order_id)
         if order.status.is_terminal or watch is None:
             return False
-        return self._board.clock.now_ms() < order.expires_at_ms or head < watch.spared_until
+        return self._past(tip) < order.expires_at_ms or tip.number < watch.spared_until
+
+    def _past(self, tip: BlockRef) -> int:
+        return certainly_past(self._board.clock.now_ms(), tip.time, self._board.rules)
 
     async def _conclude(self, order: Order, answer: RelayAnswer) -> None:
         """A pending order moves by the answer; one the relay had accepted moves by the chain only.
@@ -91,8 +94,7 @@ class Sender:
     async def expire(self, tip: BlockRef) -> None:
         """End what is over in time, unless a last look finds it on its way into the chain."""
         watches = self._board.watches
-        moment = certainly_past(self._board.clock.now_ms(), tip.time, self._board.rules)
-        due = watches.expiry.take(moment, MOST_EXPIRED)
+        due = watches.expiry.take(self._past(tip), MOST_EXPIRED)
         found = [w for w in map(watches.get, due) if w is not None]
         try:
             await self._looks.look([w for w in found if _may_expire(w, tip.number)])
