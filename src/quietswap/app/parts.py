@@ -117,7 +117,7 @@ def _use_cases(
             limits=limits,
         ),
         order_status=OrderStatus(storage.orders),
-        order_history=OrderHistory(storage.orders),
+        order_history=OrderHistory(storage.orders, clock),
         wrap_info=ReadWrapInfo(outside.chain),
         quote_wrap=QuoteWrap(
             chain=outside.chain,

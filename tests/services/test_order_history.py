@@ -1,0 +1,86 @@
+"""Paging through a history that grows meanwhile, on a real database."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from quietswap.domain.order import Order, OrderEvent, Status
+from quietswap.domain.requests import HistoryPage
+from quietswap.ports.stores import ApiKey
+from quietswap.services.order_history import OrderHistory
+from quietswap.storage.open import Storage, open_storage
+from tests.storage.examples import WALLET, HandClock, an_order
+
+KEY = ApiKey("key-1", "test", 0, None)
+
+
+@pytest.fixture
+async def storage(tmp_path: Path) -> AsyncIterator[Storage]:
+    found = await open_storage(f"sqlite:///{tmp_path / 'db.sqlite3'}", clock=HandClock())
+    yield found
+    await found.close()
+
+
+async def add(storage: Storage, count: int) -> list[str]:
+    orders: list[Order] = [an_order() for _ in range(count)]
+    for order in orders:
+        event = OrderEvent(order.order_id, order.created_at_ms, "posted", None, order.status, "")
+        await storage.orders.add(order, event)
+    return [order.order_id for order in orders]
+
+
+def ids(page: HistoryPage) -> list[str]:
+    return [order.order_id for order in page.orders]
+
+
+async def test_following_next_offset_shows_each_order_once_while_others_arrive(
+    storage: Storage,
+) -> None:
+    history = OrderHistory(storage.orders, HandClock())
+    there = await add(storage, 23)
+    seen: list[str] = []
+    while True:
+        page = await history(KEY, WALLET, None, 4, len(seen))
+        if not page.orders:
+            break
+        assert page.total == 23
+        seen += ids(page)
+        await add(storage, 3)
+    assert seen == there[::-1]
+
+
+async def test_a_new_beginning_shows_what_arrived(storage: Storage) -> None:
+    history = OrderHistory(storage.orders, HandClock())
+    await add(storage, 3)
+    await history(KEY, WALLET, None, 2, 0)
+    newest = (await add(storage, 1))[0]
+    page = await history(KEY, WALLET, None, 2, 0)
+    assert page.total == 4
+    assert ids(page)[0] == newest
+
+
+async def test_a_beginning_is_forgotten_after_five_minutes(storage: Storage) -> None:
+    clock = HandClock()
+    history = OrderHistory(storage.orders, clock)
+    await add(storage, 4)
+    await history(KEY, WALLET, None, 2, 0)
+    await add(storage, 2)
+    assert (await history(KEY, WALLET, None, 2, 2)).total == 4
+    clock.ms += 301_000
+    assert (await history(KEY, WALLET, None, 2, 2)).total == 6
+
+
+async def test_a_page_out_of_the_blue_is_live(storage: Storage) -> None:
+    history = OrderHistory(storage.orders, HandClock())
+    there = await add(storage, 5)
+    assert ids(await history(KEY, WALLET, None, 2, 2)) == [there[2], there[1]]
+
+
+async def test_filtered_pages_are_live(storage: Storage) -> None:
+    history = OrderHistory(storage.orders, HandClock())
+    await add(storage, 3)
+    await history(KEY, WALLET, Status.PENDING, 2, 0)
+    await add(storage, 1)
+    assert (await history(KEY, WALLET, Status.PENDING, 2, 2)).total == 4
+    assert (await history(KEY, WALLET, Status.CONFIRMED, 2, 0)).total == 0
