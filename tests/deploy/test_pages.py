@@ -1,0 +1,104 @@
+"""The pages of `docs/`: links lead somewhere, named tests and commands exist, numbers are ours."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from quietswap.adapters.simulation_wire import METHOD
+from quietswap.app import parts
+from quietswap.services import keep_house
+from quietswap.storage import open as opening
+from quietswap.storage.postgres_leader import _LOST_HOST
+from tests.deploy.files import DOCS, ROOT, parse_command, shell_lines
+
+PAGES = sorted(DOCS.glob("*.md"))
+OWN = [DOCS / f"{name}.md" for name in ("quickstart", "running-on-mainnet", "scaling", "runbook")]
+WRITTEN = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def heading_ids(page: Path) -> set[str]:
+    """Return the anchors of a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in WRITTEN.findall(page.read_text("utf-8")):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in heading_ids(target), link
+
+
+def test_the_index_lists_every_page() -> None:
+    linked = set(WRITTEN.findall((DOCS / "README.md").read_text("utf-8")))
+    assert {page.name for page in PAGES} - {"README.md"} <= linked
+
+
+@pytest.mark.parametrize("page", OWN, ids=[page.name for page in OWN])
+def test_commands_exist_with_their_options(page: Path) -> None:
+    found = 0
+    for line in shell_lines(page):
+        inner = re.sub(r'^export \w+="\$\((.*)\)"$', r"\1", line)
+        if inner.startswith("quietswap "):
+            parse_command(shlex.split(inner)[1:])
+            found += 1
+    assert found
+
+
+@pytest.mark.parametrize("page", OWN, ids=[page.name for page in OWN])
+def test_commands_within_the_text_exist_too(page: Path) -> None:
+    for text in re.findall(r"`quietswap ((?!cannot)[^`]+)`", page.read_text("utf-8")):
+        words = [word for word in shlex.split(text) if word != "--help"]
+        parse_command(words)
+
+
+def test_security_names_files_and_tests_that_exist() -> None:
+    text = (DOCS / "security.md").read_text("utf-8")
+    tests = re.findall(r"`([\w/]+\.py)::(\w+)`", text)
+    files = re.findall(r"`([\w/]+\.py)`", text)
+    assert len(tests) > 40
+    for file, name in tests:
+        source = (ROOT / "tests" / file).read_text("utf-8")
+        assert re.search(rf"^\s*(?:async )?def {name}\(", source, re.M), f"{file}::{name}"
+    for file in files:
+        assert (ROOT / "src" / "quietswap" / file).exists(), file
+
+
+def test_every_threat_has_an_answer_and_a_test() -> None:
+    text = (DOCS / "security.md").read_text("utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "shown by" not in line]
+    assert len(rows) > 30
+    for row in rows:
+        _, _threat, answer, shown, _ = row.split("|")
+        assert ".py`" in answer or "quietswap keys" in answer, row
+        assert "::" in shown, row
+
+
+def test_the_node_must_serve_what_the_code_asks_for() -> None:
+    text = (DOCS / "running-on-mainnet.md").read_text("utf-8")
+    [listed] = re.findall(r"JSON-RPC batches, and\n\n(.*?)\n\n", text, re.S)
+    asked = set()
+    for file in (ROOT / "src/quietswap/adapters").glob("*.py"):
+        asked |= set(re.findall(r'"(eth_\w+|debug_\w+|trace_\w+)"', file.read_text("utf-8")))
+    assert set(re.findall(r"`(\w+)`", listed)) == asked
+    assert METHOD in asked
+
+
+def test_the_numbers_of_the_scaling_page_are_those_of_the_code() -> None:
+    text = " ".join((DOCS / "scaling.md").read_text("utf-8").split())
+    assert f"at most {opening.CONNECTIONS} for its requests and 1 for the lock" in text
+    assert f"after at most {opening.PATIENCE_S:g} seconds" in text
+    lost_s = int(_LOST_HOST["tcp_user_timeout"]) // 1000
+    assert f"within {lost_s} seconds when its host disappears" in text
+    assert parts._REMOTE_KEY_CACHE_MS == 1000
+    assert "API keys, remembered for one second" in text
+    assert keep_house._QUOTES_KEPT_MS == 24 * 3600 * 1000
+    assert "Quotes are deleted a day after they were issued" in text
+    assert keep_house._BYTES_KEPT_MS == 3600 * 1000
+    assert "signed bytes about an hour after their order is final" in text

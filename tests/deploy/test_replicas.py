@@ -1,0 +1,99 @@
+"""The replicas of the compose file, run as processes on a real PostgreSQL and a real Redis.
+
+Only addresses differ from `deploy/compose.yaml`: the node is the sandbox's.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import httpx
+import pytest
+
+from quietswap.sandbox.service import free_port
+from tests.databases import PostgresCluster, RedisServer
+from tests.deploy.test_compose import environment as of_compose
+from tests.e2e.conftest import Town
+
+QUIETSWAP = [sys.executable, "-m", "quietswap"]
+WALLET = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresCluster]:
+    cluster = PostgresCluster()
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture(scope="module")
+def redis_server() -> Iterator[RedisServer]:
+    server = RedisServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+async def settings(
+    postgres: PostgresCluster, redis_server: RedisServer, town: Town
+) -> dict[str, str]:
+    """The environment of a replica, without its port."""
+    usual = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
+    found = {
+        "QUIETSWAP_NODE__URLS": town.facts["rpcUrl"],
+        "QUIETSWAP_STORAGE__URL": await postgres.empty(),
+        "QUIETSWAP_STORAGE__REDIS_URL": redis_server.url,
+        "QUIETSWAP_SERVER__HOST": "127.0.0.1",
+    }
+    assert set(found) - {"QUIETSWAP_SERVER__HOST"} < set(of_compose("api"))
+    return usual | of_compose("api") | found
+
+
+def run(settings: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    command = [*QUIETSWAP, *words]
+    return subprocess.run(
+        command, env=settings, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@contextmanager
+def replica(settings: dict[str, str]) -> Iterator[httpx.Client]:
+    """Run one process and yield a client of it; it must end by itself when it is asked to."""
+    port = free_port()
+    command = [*QUIETSWAP, "serve", "--port", str(port)]
+    process = subprocess.Popen(command, env=settings, stderr=subprocess.DEVNULL)
+    patient = httpx.HTTPTransport(retries=8)  # backs off from half a second to ten
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", transport=patient) as client:
+            yield client
+    finally:
+        process.terminate()
+        assert process.wait(10) == 0
+
+
+def test_an_empty_database_is_refused_in_words(settings: dict[str, str]) -> None:
+    done = run(settings, "serve", "--port", str(free_port()))
+    assert done.returncode != 0
+    assert "run quietswap migrate" in done.stderr
+
+
+def test_replicas_share_keys_and_rates_once_the_schema_is_there(settings: dict[str, str]) -> None:
+    assert run(settings, "migrate").stdout.startswith("applied ")
+    assert run(settings, "migrate").stdout == "nothing to do\n"
+    key = run(settings, "keys", "create", "--name", "shared").stdout.strip()
+    remaining = []
+    with ExitStack() as stack:
+        replicas = [stack.enter_context(replica(settings)) for _ in range(2)]
+        for client in replicas:
+            assert client.get("/healthz").status_code == 200
+            ready = client.get("/readyz")
+            assert (ready.status_code, ready.json()["ok"]) == (200, True)
+            answer = client.get(
+                "/api/v1/mev/wrap/info", params={"userAddress": WALLET}, headers={"X-API-Key": key}
+            )
+            assert answer.status_code == 200, answer.text
+            remaining.append(int(answer.headers["X-RateLimit-Remaining"]))
+            assert "quietswap_requests_total" in client.get("/metrics").text
+    assert remaining[1] == remaining[0] - 1
