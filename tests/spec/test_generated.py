@@ -70,7 +70,7 @@ def session() -> Iterator[requests.Session]:
 
 @shows("rule: success is 200", "rule: key on every endpoint")
 @schema.parametrize()
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 def test_generated(
     case: schemathesis.Case, town: Town, keys: Keys, session: requests.Session
 ) -> None:

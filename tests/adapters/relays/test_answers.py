@@ -145,7 +145,8 @@ EXPECTED_CLASSES = {
     "gapped": {RelayOutcome.SILENT},
     "retry": {RelayOutcome.SILENT, RelayOutcome.BUSY},
 }
-RECORDED = Path(os.environ.get("QUIETSWAP_FIXTURES", "")) / "relays/node"
+_BESIDE = Path(__file__).parents[4] / "shared" / "fixtures"
+RECORDED = Path(os.environ.get("QUIETSWAP_FIXTURES") or _BESIDE) / "relays/node"
 
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="QUIETSWAP_FIXTURES names no folder")
