@@ -83,7 +83,11 @@ class Trader:
             self.approve(sell, router)
         raise AssertionError("the winner never stayed the same")
 
-    def submit(self, quote: dict[str, Any], slippage_bps: int = 50) -> httpx.Response:
+    def submit(self, quote: dict[str, Any]) -> httpx.Response:
+        body = self.signed_order(quote)
+        return self.town.api.post("/api/v1/mev/orders", json=body, headers=self.headers)
+
+    def signed_order(self, quote: dict[str, Any], slippage_bps: int = 50) -> dict[str, Any]:
         params = quote["mevProtection"]["transactionParams"]
         transaction = {
             "to": params["to"], "data": params["data"], "value": int(params["value"]),
@@ -91,12 +95,11 @@ class Trader:
             "maxPriorityFeePerGas": 0, "nonce": params["nonce"], "chainId": 1, "type": 2,
         }  # fmt: skip
         signed = Account.sign_transaction(transaction, self.private_key)
-        body = {
+        return {
             "orderParams": order_params(quote, self.address, slippage_bps),
             "signedTransaction": signed.raw_transaction.to_0x_hex(),
             "providerMetadata": quote["mevProtection"]["providerMetadata"],
         }
-        return self.town.api.post("/api/v1/mev/orders", json=body, headers=self.headers)
 
 
 def order_params(quote: dict[str, Any], wallet: str, slippage_bps: int) -> dict[str, Any]:
