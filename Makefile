@@ -35,6 +35,9 @@ audit: .venv/.dev ## Look for known vulnerabilities of the pinned dependencies
 spec-coverage: .venv/.dev ## Write docs/spec-coverage.md: which test shows which line
 	@$(BIN)/python tools/spec_coverage.py
 
+chaos: .venv/.dev node_modules/.installed ## Kill the service 200 times in bad weather (CHAOS_KILLS, CHAOS_SEED)
+	@CHAOS_KILLS=$${CHAOS_KILLS:-200} $(BIN)/pytest -q -s tests/chaos
+
 setup-dev: .venv/.dev node_modules/.installed ## Install everything a contributor needs
 
 clean: ## Remove what was installed and cached

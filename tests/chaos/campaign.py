@@ -1,0 +1,103 @@
+"""A crash campaign: mischief for a while, then quiet, then the verdict."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from tests.chaos.clients import Promised, Trader
+from tests.chaos.mischief import Faults, Killer, Reorgs
+from tests.chaos.stage import EXPIRY_S, Stage, running_stage
+from tests.chaos.verdict import Books, faults_of, read_books, read_chain
+
+CLIENTS = 5
+_QUIET_S = EXPIRY_S + 40
+"""Seconds after the last fault within which everything must be decided, and rightly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a campaign saw; `faults` is empty when every promise was kept."""
+
+    seed: int
+    kills: int
+    depths: list[int]
+    switched: int
+    seconds: float
+    promised: Promised
+    books: Books
+    leaked: int
+    faults: list[str]
+
+    def __str__(self) -> str:
+        swaps = sum(1 for row in self.books.orders if row["kind"] == "swap")
+        answers = ", ".join(f"{n} x {text}" for text, n in self.promised.answers.most_common())
+        ends = ", ".join(f"{n} {text}" for text, n in self.books.ends.most_common())
+        return (
+            f"\nchaos: seed {self.seed}, {self.seconds:.0f} s, {self.kills} kills, "
+            f"{self.switched} faults, {len(self.depths)} reorgs of {sum(self.depths)} blocks\n"
+            f"  {swaps} swaps ({len(self.promised.swaps)} promised), "
+            f"{len(self.books.orders) - swaps} wraps ({len(self.promised.wraps)} promised), "
+            f"{self.promised.cancels} public cancels, {self.leaked} leaked\n"
+            f"  {self.books.resent} resent, {self.books.corrected} corrected; {ends}\n"
+            f"  {answers}"
+        )
+
+
+async def run(folder: Path, kills: int, seed: int) -> Outcome:
+    """Run a campaign of that many kills. Raises ServiceFailed when the service cannot come back."""
+    began = time.monotonic()
+    async with running_stage(folder) as stage:
+        promised, over = Promised(), asyncio.Event()
+        mischief = Faults(stage.sandbox, f"{seed} faults")
+        reorgs = Reorgs(stage.sandbox, f"{seed} reorgs")
+        killer = Killer(stage.victim, f"{seed} kills")
+        traders = [
+            Trader(stage, wallet, promised, f"{seed} {wallet.address}")
+            for wallet in stage.sandbox.wallets[:CLIENTS]
+        ]
+        async with asyncio.TaskGroup() as group:
+            for trader in traders:
+                group.create_task(trader.trade(over))
+            group.create_task(mischief.run(over))
+            group.create_task(reorgs.run(over))
+            await killer.run(kills)
+            over.set()
+        faults = await _settled(stage, promised)
+        books = read_books(stage.database)
+        leaked = sum(1 for row in books.orders if row["tx_hash"] in stage.sandbox.public)
+        return Outcome(
+            seed, killer.kills, reorgs.depths, mischief.switched, time.monotonic() - began,
+            promised, books, leaked, [*faults, *await _untrue(stage, promised, books)],
+        )  # fmt: skip
+
+
+async def _settled(stage: Stage, promised: Promised) -> list[str]:
+    """Return what is still wrong when everything had the time to come right."""
+    stage.sandbox.builder.paused = True
+    until = time.monotonic() + _QUIET_S
+    while True:
+        await stage.sandbox.builder.mine(1)
+        await asyncio.sleep(0.25)
+        books = read_books(stage.database)
+        if time.monotonic() < until and books.open:
+            continue
+        faults = faults_of(stage, promised, books, await read_chain(stage.sandbox.chain.rpc, books))
+        if not faults or time.monotonic() > until:
+            return faults
+
+
+async def _untrue(stage: Stage, promised: Promised, books: Books) -> list[str]:
+    """Ask the API for every order an id was given for; return where it disagrees."""
+    statuses = {row["order_id"]: row["status"] for row in books.orders}
+    wrong = []
+    headers = {"X-API-Key": stage.key}
+    async with httpx.AsyncClient(base_url=stage.victim.url, headers=headers, timeout=10) as http:
+        for order_id in promised.swaps:
+            answer = await http.get(f"/api/v1/mev/orders/{order_id}")
+            said = answer.json()["data"]["status"] if answer.status_code == 200 else answer.text
+            if said != statuses.get(order_id):
+                wrong.append(f"the API says {said} of {order_id}, stored {statuses.get(order_id)}")
+    return wrong

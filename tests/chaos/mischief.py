@@ -1,0 +1,87 @@
+"""What is done to the service and to the world around it, at instants only the seed knows."""
+
+import asyncio
+import random
+
+from quietswap.sandbox.builder import TooDeep
+from quietswap.sandbox.faults import NODE, RELAYS
+from quietswap.sandbox.stage import Sandbox
+from tests.chaos.stage import Victim
+
+DEEPEST = 6
+_RELAY = (
+    "lose", "delay:300", "delay:2500", "answer_lost", "half_answer", "500", "429", "garbage",
+    "already_known", "failed_then_mine:2", "failed_then_mine:6", "down", "hang", "withhold",
+    "refuse:transaction underpriced", "refuse:nonce too low", "refuse:internal error",
+)  # fmt: skip
+_NODE = (
+    "lag:1", "lag:2", "lag:5", "fork:2", "flap:0.2", "flap:0.6", "500", "delay:300", "down",
+    "late_receipts", "empty_receipts", "half_answer",
+)  # fmt: skip
+
+
+class Faults:
+    """Switches faults on and off: each part is well about half of the time."""
+
+    def __init__(self, sandbox: Sandbox, seed: str) -> None:
+        self._board = sandbox.board
+        self._chance = random.Random(seed)
+        self.switched = 0
+
+    async def run(self, over: asyncio.Event) -> None:
+        """Go on until `over`, then leave every part well."""
+        while not over.is_set():
+            self._switch()
+            await asyncio.sleep(self._chance.uniform(0.1, 0.8))
+        for part in (*RELAYS, *NODE):
+            self._board.clear(part)
+
+    def _switch(self) -> None:
+        part = self._chance.choice((*RELAYS, *NODE, *NODE))
+        if self._chance.random() < 0.5:
+            self._board.clear(part)
+            return
+        self._board.put(part, self._chance.choice(_RELAY if part in RELAYS else _NODE))
+        self.switched += 1
+
+
+class Reorgs:
+    """Replaces the newest blocks every now and then."""
+
+    def __init__(self, sandbox: Sandbox, seed: str) -> None:
+        self._builder = sandbox.builder
+        self._chance = random.Random(seed)
+        self.depths: list[int] = []
+
+    async def run(self, over: asyncio.Event) -> None:
+        """Go on until `over`."""
+        while not over.is_set():
+            await asyncio.sleep(self._chance.uniform(0.5, 4))
+            depth = self._chance.randint(1, DEEPEST)
+            try:
+                await self._builder.reorg(depth)
+            except TooDeep:
+                continue
+            self.depths.append(depth)
+
+
+class Killer:
+    """Kills a running service and starts it again; some do not live to answer once."""
+
+    def __init__(self, victim: Victim, seed: str) -> None:
+        self._victim = victim
+        self._chance = random.Random(seed)
+        self.kills = 0
+
+    async def run(self, kills: int) -> None:
+        """Kill `kills` times; the service runs when this returns. Raises ServiceFailed."""
+        while True:
+            await asyncio.sleep(self._chance.uniform(0, 2.5))
+            await self._victim.kill()
+            self.kills += 1
+            await self._victim.launch()
+            if self.kills >= kills:
+                break
+            if self._chance.random() < 0.8:
+                await self._victim.ready()
+        await self._victim.ready()

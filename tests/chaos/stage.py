@@ -1,0 +1,119 @@
+"""The stage of a campaign: the sandbox in this process, the real service as a victim beside it."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from quietswap.sandbox import abi
+from quietswap.sandbox.anvil import die_with_parent
+from quietswap.sandbox.places import ROUTERS
+from quietswap.sandbox.service import Service, Upstreams, free_port, settings_text
+from quietswap.sandbox.stage import Options, Sandbox, running_sandbox
+from quietswap.sandbox.wallets import Wallet
+
+BLOCK_S = 0.5
+EXPIRY_S = 10
+"""Seconds until an order expires: short, so that what the relay lost ends within the campaign."""
+TRADED = ("WETH", "USDC")
+_MAX = 2**256 - 1
+_TUNED = {
+    "[server]": "rate_limit = 10000000",
+    "[node]": "timeout_s = 1.0",
+    "[tracking]": (
+        f"order_expiry_s = {EXPIRY_S}\nresend_every_blocks = 3\nbackstop_every_blocks = 4"
+    ),
+    "[relay.first]": "timeout_s = 1.0",
+    "[relay.backup]": "timeout_s = 1.0",
+}
+_REVERTS_ARE_MINED = '[relay]\nswap_endpoint = "fast"\n'
+
+
+class Victim(Service):
+    """A service whose processes can be killed all together, in the middle of anything."""
+
+    async def launch(self) -> None:
+        """Start the processes and return at once."""
+        with self.settings.with_name("service.log").open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "quietswap", "serve",
+                "--settings", str(self.settings), "--port", str(self.port),
+                stdout=log, stderr=log, stdin=asyncio.subprocess.DEVNULL,
+                preexec_fn=die_with_parent(), start_new_session=True,
+            )  # fmt: skip
+
+    async def ready(self) -> None:
+        """Return when the service answers. Raises ServiceFailed."""
+        assert self._process is not None
+        await self._until_ready(self._process)
+
+    async def kill(self) -> None:
+        """Send SIGKILL to the server and to its workers; harmless when they are gone."""
+        if self._process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        await self._process.wait()
+        self._process = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Everything a campaign plays with; `database` is the service's own file."""
+
+    sandbox: Sandbox
+    victim: Victim
+    key: str
+    database: Path
+
+
+@asynccontextmanager
+async def running_stage(folder: Path) -> AsyncIterator[Stage]:
+    """Run the sandbox and the service, every wallet's approvals given, for a `with` block."""
+    async with running_sandbox(Options(block_time=BLOCK_S)) as sandbox:
+        await _approve(sandbox)
+        port = free_port()
+        settings = folder / "quietswap.toml"
+        settings.write_text(_settings(sandbox, folder, port), "utf-8")
+        victim = Victim(settings, port)
+        key = await victim.create_key("chaos")
+        await victim.launch()
+        try:
+            await victim.ready()
+            yield Stage(sandbox, victim, key, folder / "quietswap.sqlite3")
+        finally:
+            await victim.kill()
+
+
+def _settings(sandbox: Sandbox, folder: Path, port: int) -> str:
+    upstreams = Upstreams(
+        rpc_url=sandbox.rpc_url,
+        relay_url=sandbox.relay_url,
+        backup_relay_url=sandbox.backup_relay_url,
+        venues=sandbox.venues,
+        defillama_url=sandbox.defillama_url,
+        coingecko_url=sandbox.coingecko_url,
+    )
+    text = settings_text(upstreams, folder, port, BLOCK_S)
+    for table, lines in _TUNED.items():
+        assert f"{table}\n" in text
+        text = text.replace(f"{table}\n", f"{table}\n{lines}\n")
+    return text.replace("[relay.first]", _REVERTS_ARE_MINED + "[relay.first]")
+
+
+async def _approve(sandbox: Sandbox) -> None:
+    for wallet in sandbox.wallets:
+        for symbol in TRADED:
+            await _approve_all(sandbox, wallet, symbol)
+    await sandbox.builder.mine(1)
+
+
+async def _approve_all(sandbox: Sandbox, wallet: Wallet, symbol: str) -> None:
+    for router in ROUTERS.values():
+        data = abi.call("approve(address,uint256)", router, _MAX)
+        await sandbox.chain.send(wallet.address, sandbox.tokens[symbol], data, gas=100_000)
