@@ -16,6 +16,9 @@ CLIENTS = 5
 _QUIET_S = EXPIRY_S + 40
 """Seconds after the last fault within which everything must be decided, and rightly."""
 
+_HELD_BLOCKS = 6
+"""Blocks through which the right answer must stand: what a relay still holds would be mined."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -23,6 +26,7 @@ class Outcome:
 
     seed: int
     kills: int
+    of_workers: int
     depths: list[int]
     switched: int
     seconds: float
@@ -36,7 +40,8 @@ class Outcome:
         answers = ", ".join(f"{n} x {text}" for text, n in self.promised.answers.most_common())
         ends = ", ".join(f"{n} {text}" for text, n in self.books.ends.most_common())
         return (
-            f"\nchaos: seed {self.seed}, {self.seconds:.0f} s, {self.kills} kills, "
+            f"\nchaos: seed {self.seed}, {self.seconds:.0f} s, {self.kills} kills "
+            f"({self.of_workers} of workers alone), "
             f"{self.switched} faults, {len(self.depths)} reorgs of {sum(self.depths)} blocks\n"
             f"  {swaps} swaps ({len(self.promised.swaps)} promised), "
             f"{len(self.books.orders) - swaps} wraps ({len(self.promised.wraps)} promised), "
@@ -69,15 +74,17 @@ async def run(folder: Path, kills: int, seed: int) -> Outcome:
         books = read_books(stage.database)
         leaked = sum(1 for row in books.orders if row["tx_hash"] in stage.sandbox.public)
         return Outcome(
-            seed, killer.kills, reorgs.depths, mischief.switched, time.monotonic() - began,
-            promised, books, leaked, [*faults, *await _untrue(stage, promised, books)],
+            seed, killer.kills, killer.of_workers, reorgs.depths, mischief.switched,
+            time.monotonic() - began, promised, books, leaked,
+            [*faults, *await _untrue(stage, promised, books)],
         )  # fmt: skip
 
 
 async def _settled(stage: Stage, promised: Promised) -> list[str]:
-    """Return what is still wrong when everything had the time to come right."""
+    """Return what is still wrong when everything had the time to come right, and to stay so."""
     stage.sandbox.builder.paused = True
     until = time.monotonic() + _QUIET_S
+    held = 0
     while True:
         await stage.sandbox.builder.mine(1)
         await asyncio.sleep(0.25)
@@ -85,7 +92,8 @@ async def _settled(stage: Stage, promised: Promised) -> list[str]:
         if time.monotonic() < until and books.open:
             continue
         faults = faults_of(stage, promised, books, await read_chain(stage.sandbox.chain.rpc, books))
-        if not faults or time.monotonic() > until:
+        held = 0 if faults else held + 1
+        if held > _HELD_BLOCKS or time.monotonic() > until:
             return faults
 
 

@@ -84,9 +84,9 @@ class Trader:
             "signedTransaction": self._signed(protection["transactionParams"], nonce),
             "providerMetadata": protection["providerMetadata"],
         }
-        answer = await self._insist("/api/v1/mev/orders", body)
-        if answer is not None:
-            self._note_swap(answer)
+        last = await self._insist("/api/v1/mev/orders", body)
+        if last is not None:
+            self._note_swap(last)
 
     async def _wrap(self) -> None:
         operation = self._chance.choice(["wrap", "unwrap"])
@@ -103,9 +103,9 @@ class Trader:
             "providerMetadata": protection["providerMetadata"],
             "operation": operation, "amount": amount, "quoteId": quote["quoteId"],
         }  # fmt: skip
-        answer = await self._insist("/api/v1/mev/wrap/order", body)
-        if answer is not None and answer.status_code == 200:
-            self._promised.wraps.add(answer.json()["data"]["order"]["txHash"])
+        last = await self._insist("/api/v1/mev/wrap/order", body)
+        if last is not None and last.status_code == 200:
+            self._promised.wraps.add(last.json()["data"]["order"]["txHash"])
 
     async def _cancel(self) -> None:
         """Take the nonce of the last order away, in public, as a wallet's cancel button does."""
@@ -139,7 +139,7 @@ class Trader:
             order = answer.json()["data"]["order"]
             self._promised.swaps[order["orderId"]] = order["txHash"]
         elif answer.status_code == 409:
-            details = answer.json()["error"].get("details") or {}
+            details = answer.json().get("details") or {}
             if "orderId" in details:
                 self._promised.swaps[details["orderId"]] = ""
 
@@ -149,7 +149,7 @@ class Trader:
 
     def _count(self, what: str, answer: httpx.Response) -> None:
         is_good = answer.status_code == 200
-        code = "200" if is_good else answer.json()["error"]["code"]
+        code = "200" if is_good else answer.json()["error"]
         self._promised.answers[f"{what} {code}"] += 1
 
     async def _nonce(self) -> int:
@@ -164,4 +164,5 @@ class Trader:
             "maxPriorityFeePerGas": tip, "nonce": nonce, "chainId": 1, "type": 2,
         }  # fmt: skip
         signed = Account.sign_transaction(transaction, self._wallet.private_key)
-        return signed.raw_transaction.to_0x_hex()
+        raw: str = signed.raw_transaction.to_0x_hex()
+        return raw

@@ -66,22 +66,28 @@ class Reorgs:
 
 
 class Killer:
-    """Kills a running service and starts it again; some do not live to answer once."""
+    """Kills the service and starts it again; some starts do not live to answer once."""
 
     def __init__(self, victim: Victim, seed: str) -> None:
         self._victim = victim
         self._chance = random.Random(seed)
         self.kills = 0
+        self.of_workers = 0
+        """How many of the kills left the server alone, which had to start its worker anew."""
 
     async def run(self, kills: int) -> None:
         """Kill `kills` times; the service runs when this returns. Raises ServiceFailed."""
-        while True:
+        while self.kills < kills:
             await asyncio.sleep(self._chance.uniform(0, 2.5))
-            await self._victim.kill()
-            self.kills += 1
-            await self._victim.launch()
-            if self.kills >= kills:
-                break
+            await self._kill()
             if self._chance.random() < 0.8:
                 await self._victim.ready()
         await self._victim.ready()
+
+    async def _kill(self) -> None:
+        self.kills += 1
+        if self._chance.random() < 0.25 and self._victim.kill_worker():
+            self.of_workers += 1
+            return
+        await self._victim.kill()
+        await self._victim.launch()

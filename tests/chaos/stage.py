@@ -44,13 +44,22 @@ class Victim(Service):
                 sys.executable, "-m", "quietswap", "serve",
                 "--settings", str(self.settings), "--port", str(self.port),
                 stdout=log, stderr=log, stdin=asyncio.subprocess.DEVNULL,
-                preexec_fn=die_with_parent(), start_new_session=True,
+                preexec_fn=die_with_parent(), start_new_session=True, env=_environment(),
             )  # fmt: skip
 
     async def ready(self) -> None:
         """Return when the service answers. Raises ServiceFailed."""
         assert self._process is not None
         await self._until_ready(self._process)
+
+    def kill_worker(self) -> bool:
+        """Send SIGKILL to the workers alone, which the server starts anew; False without any."""
+        assert self._process is not None
+        workers = _children(self._process.pid)
+        for worker in workers:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+        return bool(workers)
 
     async def kill(self) -> None:
         """Send SIGKILL to the server and to its workers; harmless when they are gone."""
@@ -60,6 +69,20 @@ class Victim(Service):
             os.killpg(self._process.pid, signal.SIGKILL)
         await self._process.wait()
         self._process = None
+
+
+def _environment() -> dict[str, str]:
+    """Return our environment without settings: the file alone decides."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("QUIETSWAP_")}
+
+
+def _children(pid: int) -> list[int]:
+    """Return the children of a process; none where the system does not list them in /proc."""
+    try:
+        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
+    except OSError:
+        return []
+    return [int(child) for child in listed.split()]
 
 
 @dataclass(frozen=True, slots=True)

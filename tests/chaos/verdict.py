@@ -153,7 +153,7 @@ def _gaps(row: Row, diary: Sequence[Row]) -> Iterator[str]:
 
 def _is_allowed(line: Row) -> bool:
     moves = TRANSITIONS[Status(line["from_status"])]
-    return moves.get(Sighting(line["sighting"])) == line["to_status"]
+    return moves.get(Sighting(line["sighting"])) is Status(line["to_status"])
 
 
 def _mined_twice(chain: Chronicle) -> Iterator[str]:
