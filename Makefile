@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo sandbox test check format setup-dev audit spec-coverage chaos bench clean
+.PHONY: help demo sandbox test check format setup-dev audit spec-coverage chaos clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets

@@ -23,6 +23,7 @@ PROTECTION = Protection(
     endpoint_type=EndpointType.NOREVERTS,
     share_mode=ShareMode.SHARE_SAFE,
     expected_rebate_usd=None,
+    drops_reverts=True,
 )
 
 

@@ -12,6 +12,7 @@ class ScriptedRelay:
 
     name = "Test Relay"
     is_up = True
+    pays_rebates = True
 
     def __init__(self, *outcomes: RelayOutcome) -> None:
         self.outcomes: Sequence[RelayOutcome] = outcomes or (RelayOutcome.ACCEPTED,)
@@ -25,6 +26,9 @@ class ScriptedRelay:
     def answers(self, *outcomes: RelayOutcome) -> None:
         """Answer these in turn, the last one for ever."""
         self.outcomes = outcomes
+
+    def drops_reverts(self, kind: EndpointType) -> bool:
+        return kind is not EndpointType.FAST
 
     def endpoint(self, kind: EndpointType, share: ShareMode) -> str:
         return f"https://relay.test/{kind}?{share}"

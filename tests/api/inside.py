@@ -52,6 +52,7 @@ SWAP_PROTECTION = Protection(
     endpoint_type=EndpointType.NOREVERTS,
     share_mode=ShareMode.SHARE_SAFE,
     expected_rebate_usd=Decimal("0.04"),
+    drops_reverts=True,
 )
 WRAP_PROTECTION = replace(
     SWAP_PROTECTION,

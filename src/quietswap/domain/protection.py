@@ -31,7 +31,10 @@ BACKUP_TIER = 4
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """The relay settings issued with one quote. `expected_rebate_usd` is None for wraps."""
+    """The relay settings issued with one quote. `expected_rebate_usd` is None for wraps.
+
+    `drops_reverts`: the relay promises to stop offering the transaction once it would revert.
+    """
 
     display_name: str
     tier: int
@@ -39,11 +42,7 @@ class Protection:
     endpoint_type: EndpointType
     share_mode: ShareMode
     expected_rebate_usd: Decimal | None
-
-    @property
-    def reverts_are_dropped(self) -> bool:
-        """Whether the relay stops offering the transaction once it would revert."""
-        return self.endpoint_type is not EndpointType.FAST
+    drops_reverts: bool
 
     def metadata(self) -> dict[str, Any]:
         """Return `providerMetadata` as it goes over the wire and must come back."""
@@ -51,7 +50,7 @@ class Protection:
             "endpoint": self.endpoint,
             "endpointType": self.endpoint_type.value,
             "shareMode": self.share_mode.value,
-            "revertProtection": self.reverts_are_dropped,
+            "revertProtection": self.drops_reverts,
             "useBoost": False,
         }
         if self.expected_rebate_usd is not None:

@@ -80,6 +80,13 @@ class Relay(Protocol):
     def is_up(self) -> bool:
         """Return False while its circuit is open."""
 
+    def drops_reverts(self, kind: EndpointType) -> bool:
+        """Return whether it promises not to land a transaction that would revert."""
+
+    @property
+    def pays_rebates(self) -> bool:
+        """Return whether a backrun's bid is shared with the user."""
+
     def endpoint(self, kind: EndpointType, share: ShareMode) -> str:
         """Return the URL issued in quotes and called for submissions."""
 

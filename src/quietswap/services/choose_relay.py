@@ -26,7 +26,8 @@ def protect(
 ) -> Protection:
     """Return the relay settings to issue; nothing is shared, so no rebate, with full privacy."""
     tier, relay = choose_relay(relays)
-    if kind is EndpointType.FULLPRIVACY and rebate_usd is not None:
+    is_shared = kind is not EndpointType.FULLPRIVACY and relay.pays_rebates
+    if rebate_usd is not None and not is_shared:
         rebate_usd = Decimal(0)
     if rebate_usd is not None:
         rebate_usd = round(rebate_usd, 6)  # the same digits in the answer and in what is stored
@@ -37,4 +38,5 @@ def protect(
         endpoint_type=kind,
         share_mode=share,
         expected_rebate_usd=rebate_usd,
+        drops_reverts=relay.drops_reverts(kind),
     )

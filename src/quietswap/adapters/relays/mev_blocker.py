@@ -46,6 +46,13 @@ class MevBlocker:
     def is_up(self) -> bool:
         return self._sender.is_up
 
+    @property
+    def pays_rebates(self) -> bool:
+        return True
+
+    def drops_reverts(self, kind: EndpointType) -> bool:
+        return kind is not EndpointType.FAST
+
     def endpoint(self, kind: EndpointType, share: ShareMode) -> str:
         return endpoint_url(self._base, kind, share, self._referrer)
 

@@ -39,6 +39,15 @@ class PrivateRpc:
     def is_up(self) -> bool:
         return self._sender.is_up
 
+    @property
+    def pays_rebates(self) -> bool:
+        return False
+
+    def drops_reverts(self, kind: EndpointType) -> bool:
+        return (
+            False  # nothing is known of it: a promise the operator cannot keep is worse than none
+        )
+
     def endpoint(self, kind: EndpointType, share: ShareMode) -> str:
         parts = urlsplit(self._url)
         port = f":{parts.port}" if parts.port else ""
