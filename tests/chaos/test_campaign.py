@@ -27,3 +27,4 @@ async def test_no_order_is_lost_and_no_status_lies_through_crashes(tmp_path: Pat
     assert outcome.promised.swaps
     assert outcome.promised.wraps
     assert outcome.depths
+    assert outcome.books.resent > 0
