@@ -223,7 +223,9 @@ POSTED = {
 }
 
 
-async def test_a_client_that_hangs_up_gets_no_answer(inside: Inside, clock: HandClock) -> None:
+async def test_a_body_that_is_cut_off_or_badly_framed_is_answered_in_the_envelope(
+    inside: Inside, clock: HandClock
+) -> None:
     app = build_app(inside.use_cases(), EdgeOptions(), clock)
     sent: list[Any] = []
     messages = iter(
@@ -237,7 +239,8 @@ async def test_a_client_that_hangs_up_gets_no_answer(inside: Inside, clock: Hand
         sent.append(message)
 
     await app(POSTED, receive, send)
-    assert sent == []
+    assert sent[0]["status"] == 422
+    assert b'"VALIDATION_ERROR"' in sent[1]["body"]
     assert inside.asked == []
 
 

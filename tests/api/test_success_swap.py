@@ -5,7 +5,7 @@ from decimal import Decimal
 import httpx
 
 from quietswap.domain.order import Failure, FailureCode, Status
-from quietswap.domain.requests import QuoteAsk
+from quietswap.domain.requests import HistoryPage, QuoteAsk
 from quietswap.domain.token import WETH
 from tests.api import requests
 from tests.api.inside import KEY, ROUTER, WALLET, Inside, swap_quote
@@ -226,3 +226,15 @@ async def test_a_cancelled_order_says_why(client: httpx.AsyncClient, inside: Ins
     inside.order = order(status=Status.CANCELLED, failure=failure)
     data = (await requests.ask(client, requests.ORDER)).json()["data"]
     assert data["error"] == {"code": "EXPIRED", "message": "30 minutes passed"}
+
+
+async def test_an_order_that_was_never_sent_has_no_transaction(
+    client: httpx.AsyncClient, inside: Inside
+) -> None:
+    failure = Failure(FailureCode.NOT_SENT, "the relay could not be reached")
+    inside.order = order(status=Status.FAILED, failure=failure)
+    data = (await requests.ask(client, requests.ORDER)).json()["data"]
+    assert not {"txHash", "submittedAt"} & data.keys()
+    inside.page = HistoryPage((inside.order,), 1)
+    (row,) = (await requests.ask(client, requests.HISTORY)).json()["data"]["orders"]
+    assert row["txHash"] is None

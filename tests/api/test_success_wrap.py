@@ -143,3 +143,20 @@ async def test_times_are_iso_8601_with_milliseconds_and_z(
     assert data["createdAt"] == "2027-01-15T08:00:00.007Z"
     assert data["submittedAt"] == "1970-01-01T00:00:00.000Z"
     assert ISO.fullmatch(data["createdAt"])
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (Status.PENDING, "pending"),
+        (Status.SUBMITTED, "submitted"),
+        (Status.MINING, "submitted"),
+        (Status.CONFIRMED, "submitted"),
+    ],
+)
+async def test_a_repeated_wrap_order_hears_the_first_answer_again(
+    client: httpx.AsyncClient, inside: Inside, status: Status, told: str
+) -> None:
+    inside.order = replace(inside.order, status=status)
+    answer = await requests.ask(client, requests.WRAP_ORDER)
+    assert answer.json()["data"]["order"]["status"] == told

@@ -59,8 +59,8 @@ async def test_bytes_the_relay_already_holds_count_as_accepted(
 async def test_what_was_certainly_not_sent_is_failed_and_says_so(desk: Desk) -> None:
     desk.relay.answers(RelayOutcome.NOT_SENT)
     error = await refused(desk, kind=ProviderUnavailable)
-    assert error.details == {"reason": "NOT_SENT"}
     order = await stored(desk)
+    assert error.details == {"reason": "NOT_SENT", "orderId": order.order_id}
     assert (order.status, order.failure and order.failure.code) == (
         Status.FAILED,
         FailureCode.NOT_SENT,

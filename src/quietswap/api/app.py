@@ -16,7 +16,7 @@ from quietswap.api.body import parse_body
 from quietswap.api.endpoints import Call
 from quietswap.api.exchange import Exchange, refusal_headers
 from quietswap.api.guard import Guard, Limits
-from quietswap.api.intake import ClientGone, check_media_type, client_address, read_body
+from quietswap.api.intake import check_media_type, client_address, read_body
 from quietswap.api.operations import Operation, find
 from quietswap.api.pages import public_pages
 from quietswap.api.reply import Page, Reply
@@ -70,10 +70,7 @@ class Edge:
             return
         started = self._clock.monotonic()
         exchange = Exchange(scope, receive)
-        try:
-            reply = await self._reply(exchange)
-        except ClientGone:
-            return
+        reply = await self._reply(exchange)
         headers = exchange.answer_headers(reply)
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         body = b"" if exchange.method == "HEAD" else reply.body
@@ -84,8 +81,6 @@ class Edge:
     async def _reply(self, exchange: Exchange) -> Reply:
         try:
             return await self._serve(exchange)
-        except ClientGone:
-            raise
         except Exception as error:  # noqa: BLE001  the last resort: `_refusal` logs the unforeseen
             refusal = self._refusal(exchange, error)
         status = errors.status_of(refusal.code, exchange.name)

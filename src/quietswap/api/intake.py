@@ -13,10 +13,6 @@ from quietswap.domain.refusals import PayloadTooLarge, UnsupportedMediaType
 Headers = dict[bytes, bytes]
 
 
-class ClientGone(Exception):
-    """The client hung up before its body was complete; nobody is left to answer."""
-
-
 def client_address(scope: Scope, headers: Headers, trusted: Collection[str]) -> str:
     """Return who failed authentications are counted for.
 
@@ -51,12 +47,12 @@ def check_media_type(headers: Headers) -> None:
 
 
 async def read_body(headers: Headers, receive: Receive, limit: int, patience_s: float) -> bytes:
-    """Return the body. Raises PayloadTooLarge above `limit` bytes, ClientGone when cut off.
+    """Return the body. Raises PayloadTooLarge above `limit` bytes.
 
     A declared length over the limit is refused before a byte is read, and a body is complete at
     its declared length: the server's closing empty message is not waited for. A body that does not
-    arrive within `patience_s` is malformed (ValidationError): nobody may hold a connection by
-    sending a byte a minute.
+    arrive within `patience_s`, is cut off or badly framed is malformed (ValidationError): nobody
+    may hold a connection by a byte a minute, and whoever still listens gets the envelope.
     """
     declared = _declared_length(headers)
     if declared is not None and declared > limit:
@@ -77,7 +73,9 @@ async def _received(receive: Receive, declared: int | None, limit: int) -> bytes
     while True:
         message: dict[str, Any] = await receive()
         if message["type"] == "http.disconnect":
-            raise ClientGone
+            raise malformed(
+                [{"field": "$", "expected": "a whole body", "provided": "a part of it"}]
+            )
         chunk: bytes = message.get("body", b"")
         chunks.append(chunk)
         size += len(chunk)

@@ -70,7 +70,10 @@ def _sell_amount(text: str | None) -> int:
 def wallet(text: str) -> Address:
     """Return a wallet's address. Raises InvalidAddress unless it is spelt exactly as EIP-55."""
     try:
-        return addresses.parse(text)
+        found = addresses.parse(text)
+        if int(found, 16) == 0:
+            raise addresses.BadAddress("the zero address is nobody's wallet")
+        return found
     except addresses.BadAddress as error:
         raise InvalidAddress(provided=shown(text), reason=str(error)) from error
 

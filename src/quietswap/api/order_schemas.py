@@ -60,7 +60,7 @@ _GAS_USED = units("Gas units used", "180123")
 _GAS_PRICE = units("Wei per gas unit actually paid", "1000000000")
 
 ORDER_STATUS = thing(
-    "Order status record; what is not known yet is absent",
+    "Order status record; what is not known yet, or was never sent, is absent",
     {
         "orderId": text("Order id", _ORDER_ID),
         "status": _STATUS,
@@ -92,7 +92,15 @@ ORDER_STATUS = thing(
             optional=("blockNumber", "gasUsed", "effectiveGasPrice"),
         ),
     },
-    optional=("blockNumber", "gasUsed", "effectiveGasPrice", "confirmedAt", "error"),
+    optional=(
+        "txHash",
+        "submittedAt",
+        "blockNumber",
+        "gasUsed",
+        "effectiveGasPrice",
+        "confirmedAt",
+        "error",
+    ),
 )
 
 _ITEM = thing(

@@ -8,7 +8,7 @@ from typing import Any
 
 from quietswap.api.present import iso
 from quietswap.domain.amounts import format_ether
-from quietswap.domain.order import Inclusion, Order, Status
+from quietswap.domain.order import FailureCode, Inclusion, Order, Status
 from quietswap.domain.requests import HistoryPage, Submitted, WrapSubmitted
 
 Json = dict[str, Any]
@@ -25,6 +25,11 @@ def _sent_at(order: Order) -> str:
     """Return when the relay took it; until that is known, when the service accepted the order."""
     sent = order.submitted_at_ms
     return iso(order.created_at_ms if sent is None else sent)
+
+
+def _never_sent(order: Order) -> bool:
+    """Whether the relay certainly did not get it: then there is no transaction to look for."""
+    return order.failure is not None and order.failure.code is FailureCode.NOT_SENT
 
 
 def _confirmed(order: Order) -> Inclusion | None:
@@ -59,9 +64,7 @@ def order_status(order: Order) -> Json:
     record: Json = {
         "orderId": order.order_id,
         "status": order.status.value,
-        "txHash": order.tx_hash,
         "createdAt": iso(order.created_at_ms),
-        "submittedAt": _sent_at(order),
         "orderParams": {
             "fromToken": order.sell_token,
             "toToken": order.buy_token,
@@ -69,6 +72,9 @@ def order_status(order: Order) -> Json:
             "minReturnAmount": str(order.min_buy_amount),
         },
     }
+    if not _never_sent(order):
+        record["txHash"] = order.tx_hash
+        record["submittedAt"] = _sent_at(order)
     block = _confirmed(order)
     if block is not None:
         record.update(_cost(block))
@@ -111,7 +117,7 @@ def _item(order: Order) -> Json:
     return {
         "orderId": order.order_id,
         "status": order.status.value,
-        "txHash": order.tx_hash,
+        "txHash": None if _never_sent(order) else order.tx_hash,
         "blockNumber": block.block_number if block else None,
         "createdAt": iso(order.created_at_ms),
         "confirmedAt": iso(block.block_time_ms) if block else None,
@@ -124,6 +130,11 @@ def _item(order: Order) -> Json:
     }
 
 
+def _initially(order: Order) -> str:
+    """Return what the first answer said, also when the same bytes are posted again later."""
+    return (Status.PENDING if order.status is Status.PENDING else Status.SUBMITTED).value
+
+
 def wrap_submitted(taken: WrapSubmitted) -> Json:
     """Return `data.order` of POST /api/v1/mev/wrap/order."""
     order = taken.order
@@ -132,7 +143,7 @@ def wrap_submitted(taken: WrapSubmitted) -> Json:
         "txHash": order.tx_hash,
         "from": taken.sender,
         "amount": format_ether(taken.amount),
-        "status": order.status.value,
+        "status": _initially(order),
         "provider": taken.relay_name,
         "trackingUrl": taken.tracking_url,
         "explorerUrl": taken.explorer_url,

@@ -1,6 +1,8 @@
 """The ASGI application of one process: the edge, and its lifespan around everything else."""
 
+import ctypes
 import os
+import signal
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -17,12 +19,28 @@ from quietswap.ports.outside import Clock
 from quietswap.settings.load import load
 from quietswap.settings.schema import Settings
 
+_PR_SET_PDEATHSIG = 1
+"""https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html"""
+
 
 def create_app() -> "Application":
-    """Return the application on the settings of this process's environment."""
+    """Return the application on the settings of this process's environment.
+
+    The server calls this in each of its workers.
+    """
+    _end_with_server()
     observe.log_as_json()
     path = os.environ.get("QUIETSWAP_SETTINGS")
     return Application(load(Path(path) if path else None), SystemClock())
+
+
+def _end_with_server() -> None:
+    """Let this worker stop when its server is killed: else it would serve on beside the next one.
+
+    Linux only; elsewhere only an orderly stop ends a worker.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class Application:

@@ -13,6 +13,10 @@ from quietswap.settings.load import BadSettings
 from quietswap.settings.schema import Server, Settings
 from quietswap.storage.open import BadDatabaseUrl, is_embedded
 
+_MOST_HEAD_BYTES = 128 * 1024
+"""Beyond it the server itself refuses, without the envelope; an absurd amount in a query is still
+refused by name below it."""
+
 
 @click.command()
 @settings_option
@@ -140,7 +144,7 @@ def _run(settings: Settings, path: Path | None) -> None:
         log_enabled=False,
         ssl_cert=Path(server.tls_cert) if server.tls_cert else None,
         ssl_key=Path(server.tls_key) if server.tls_key else None,
-        http1_settings=HTTP1Settings(max_buffer_size=16 * 1024, header_read_timeout=10_000),
+        http1_settings=HTTP1Settings(max_buffer_size=_MOST_HEAD_BYTES, header_read_timeout=10_000),
         workers_kill_timeout=10,
         respawn_failed_workers=True,
     ).serve()

@@ -63,6 +63,11 @@ class Delivery:
         """Deliver a dead order once more, with the times and the relay of `fresh`."""
         return await self._once(dead.tx_hash, lambda: self._reopen(dead, fresh))
 
+    async def settled(self, order: Order) -> Order:
+        """Return the order after the delivery of it under way, if there is one."""
+        task = self._running.get(order.tx_hash)
+        return order if task is None else (await asyncio.shield(task)).order
+
     async def drain(self) -> None:
         """Wait until every delivery under way has ended, as a server does before it stops."""
         await asyncio.gather(*self._running.values(), return_exceptions=True)

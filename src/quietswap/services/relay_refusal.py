@@ -22,7 +22,10 @@ def refusal(delivered: Delivered, signed: SignedTransaction, ready: Ready) -> Ap
     if order.failure is None or outcome is None:
         return None
     if outcome is RelayOutcome.NOT_SENT:
-        return ProviderUnavailable("the relay cannot be reached", {"reason": "NOT_SENT"})
+        details = {"reason": "NOT_SENT"}
+        if order.kind is OrderKind.SWAP:
+            details["orderId"] = order.order_id
+        return ProviderUnavailable("the relay cannot be reached", details)
     if outcome is RelayOutcome.NO_FUNDS:
         return InsufficientBalance(asset="ETH", required=signed.most_wei, available=ready.eth)
     if outcome in _NONCE:

@@ -76,7 +76,7 @@ class SubmitWrap:
         signed = _decoded(submission.raw_hex)
         known = await self._orders.by_hash(signed.hash)
         if known is not None and _is_repeated(known, key, submission):
-            return self._answer(known)
+            return self._answer(await self._delivery.settled(known))
         quote = await self._matching_quote(key, signed, submission)
         if quote.tier not in self._relays:
             raise ProviderUnavailable(f"no relay serves tier {quote.tier} any more")
