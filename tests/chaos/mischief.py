@@ -5,6 +5,7 @@ import random
 
 from quietswap.sandbox.builder import TooDeep
 from quietswap.sandbox.faults import NODE, RELAYS
+from quietswap.sandbox.service import ServiceFailed
 from quietswap.sandbox.stage import Sandbox
 from tests.chaos.stage import Victim
 
@@ -79,15 +80,21 @@ class Killer:
         """Kill `kills` times; the service runs when this returns. Raises ServiceFailed."""
         while self.kills < kills:
             await asyncio.sleep(self._chance.uniform(0, 2.5))
-            await self._kill()
-            if self._chance.random() < 0.8:
-                await self._victim.ready()
-        await self._victim.ready()
+            self.kills += 1
+            is_worker = self._chance.random() < 0.25 and self._victim.kill_worker()
+            self.of_workers += is_worker
+            if not is_worker:
+                await self._victim.kill()
+                await self._victim.launch()
+            if self.kills == kills or self._chance.random() < 0.8:
+                await self._ready(may_end=is_worker)
 
-    async def _kill(self) -> None:
-        self.kills += 1
-        if self._chance.random() < 0.25 and self._victim.kill_worker():
-            self.of_workers += 1
-            return
-        await self._victim.kill()
-        await self._victim.launch()
+    async def _ready(self, *, may_end: bool) -> None:
+        """Wait for the service; a server that lost two workers in a row ends by intent."""
+        try:
+            await self._victim.ready()
+        except ServiceFailed:
+            if not may_end:
+                raise
+            await self._victim.launch()
+            await self._victim.ready()
