@@ -52,10 +52,21 @@ class Victim(Service):
         assert self._process is not None
         await self._until_ready(self._process)
 
+    @property
+    def workers(self) -> list[int]:
+        """Return the process ids of the workers."""
+        assert self._process is not None
+        return _children(self._process.pid)
+
+    async def kill_server(self) -> None:
+        """Send SIGKILL to the server alone, as a system short of memory does."""
+        assert self._process is not None
+        self._process.kill()
+        await self._process.wait()
+
     def kill_worker(self) -> bool:
         """Send SIGKILL to the workers alone, which the server starts anew; False without any."""
-        assert self._process is not None
-        workers = _children(self._process.pid)
+        workers = self.workers
         for worker in workers:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
