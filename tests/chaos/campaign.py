@@ -27,6 +27,7 @@ class Outcome:
     seed: int
     kills: int
     of_workers: int
+    of_servers: int
     depths: list[int]
     switched: int
     seconds: float
@@ -41,7 +42,7 @@ class Outcome:
         ends = ", ".join(f"{n} {text}" for text, n in self.books.ends.most_common())
         return (
             f"\nchaos: seed {self.seed}, {self.seconds:.0f} s, {self.kills} kills "
-            f"({self.of_workers} of workers alone), "
+            f"({self.of_workers} of workers alone, {self.of_servers} of servers alone), "
             f"{self.switched} faults, {len(self.depths)} reorgs of {sum(self.depths)} blocks\n"
             f"  {swaps} swaps ({len(self.promised.swaps)} promised), "
             f"{len(self.books.orders) - swaps} wraps ({len(self.promised.wraps)} promised), "
@@ -74,8 +75,8 @@ async def run(folder: Path, kills: int, seed: int) -> Outcome:
         books = read_books(stage.database)
         leaked = sum(1 for row in books.orders if row["tx_hash"] in stage.sandbox.public)
         return Outcome(
-            seed, killer.kills, killer.of_workers, reorgs.depths, mischief.switched,
-            time.monotonic() - began, promised, books, leaked,
+            seed, killer.kills, killer.of_workers, killer.of_servers, reorgs.depths,
+            mischief.switched, time.monotonic() - began, promised, books, leaked,
             [*faults, *await _untrue(stage, promised, books)],
         )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import sys
 
 from quietswap.sandbox.builder import TooDeep
 from quietswap.sandbox.faults import NODE, RELAYS
@@ -73,6 +74,8 @@ class Killer:
         self._victim = victim
         self._chance = random.Random(seed)
         self.kills = 0
+        self.of_servers = 0
+        """How many of the kills left the worker to find out by itself."""
         self.of_workers = 0
         """How many of the kills left the server alone, which had to start its worker anew."""
 
@@ -84,10 +87,18 @@ class Killer:
             is_worker = self._chance.random() < 0.25 and self._victim.kill_worker()
             self.of_workers += is_worker
             if not is_worker:
-                await self._victim.kill()
-                await self._victim.launch()
+                await self._restart()
             if self.kills == kills or self._chance.random() < 0.8:
                 await self._ready(may_end=is_worker)
+
+    async def _restart(self) -> None:
+        """Kill everything, or the server alone: then old and new overlap for a moment."""
+        if sys.platform == "linux" and self._chance.random() < 0.2:
+            self.of_servers += 1
+            await self._victim.kill_server()
+        else:
+            await self._victim.kill()
+        await self._victim.launch()
 
     async def _ready(self, *, may_end: bool) -> None:
         """Wait for the service; a server that lost two workers in a row ends by intent."""

@@ -61,7 +61,8 @@ class Victim(Service):
     async def kill_server(self) -> None:
         """Send SIGKILL to the server alone, as a system short of memory does."""
         assert self._process is not None
-        self._process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
         await self._process.wait()
 
     def kill_worker(self) -> bool:

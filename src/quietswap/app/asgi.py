@@ -1,6 +1,7 @@
 """The ASGI application of one process: the edge, and its lifespan around everything else."""
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import sys
@@ -37,10 +38,13 @@ def create_app() -> "Application":
 def _end_with_server() -> None:
     """Let this worker stop when its server is killed: else it would serve on beside the next one.
 
-    Linux only; elsewhere only an orderly stop ends a worker.
+    Linux only; elsewhere only an orderly stop ends a worker that has begun.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    server = multiprocessing.parent_process()
+    if server is not None and os.getppid() != server.pid:
+        sys.exit("quietswap: the server ended before its worker began")
 
 
 class Application:
