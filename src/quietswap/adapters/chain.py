@@ -82,11 +82,12 @@ class NodeChain:
             View(token, erc20.balance_of(wallet)),
             View(token, erc20.allowance(wallet, spender)),
         ]
-        latest, pending, answers = await self._rpc.batch(
-            [_count(wallet, "latest"), _count(wallet, "pending"), multicall.call(views)]
+        code_call = Call("eth_getCode", (wallet, "latest"))
+        latest, pending, code, answers = await self._rpc.batch(
+            [_count(wallet, "latest"), _count(wallet, "pending"), code_call, multicall.call(views)]
         )
         eth, held, allowed = _amounts(answers, 3)
-        return WalletFacts(_quantity(latest), _quantity(pending), eth, held, allowed)
+        return WalletFacts(_quantity(latest), _quantity(pending), eth, held, allowed, _octets(code))
 
     async def balances(self, wallet: Address, token: Address) -> tuple[int, int]:
         """Return (wei, token smallest units) at one block."""
@@ -152,6 +153,13 @@ class NodeChain:
 
 def _count(wallet: Address, block: str) -> Call:
     return Call("eth_getTransactionCount", (wallet, block))
+
+
+def _octets(result: Result) -> bytes:
+    try:
+        return chain_wire.octets(value(result, str))
+    except Malformed as error:
+        raise ChainDown(f"eth_getCode: {error}") from error
 
 
 def _quantity(result: Result) -> int:

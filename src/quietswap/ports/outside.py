@@ -117,13 +117,14 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class WalletFacts:
-    """One wallet at one block, amounts in wei or smallest units."""
+    """One wallet at one block, amounts in wei or smallest units; `code` is empty for most."""
 
     nonce: int
     pending_nonce: int
     eth_balance: int
     token_balance: int
     allowance: int
+    code: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

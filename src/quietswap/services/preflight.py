@@ -4,10 +4,18 @@ import asyncio
 from dataclasses import dataclass
 
 from quietswap.domain.address import Address
-from quietswap.domain.errors import InsufficientAllowance, InsufficientBalance, NonceTooLow
+from quietswap.domain.errors import (
+    InsufficientAllowance,
+    InsufficientBalance,
+    InvalidSignature,
+    NonceTooLow,
+)
 from quietswap.domain.refusals import ProviderUnavailable
 from quietswap.domain.signed_transaction import SignedTransaction
 from quietswap.ports.outside import Chain, ChainDown, WalletFacts
+
+_DELEGATION = bytes.fromhex("ef0100")
+"""How the code of a wallet that delegates begins (https://eips.ethereum.org/EIPS/eip-7702)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +42,8 @@ async def preflight(chain: Chain, signed: SignedTransaction, spend: Spend) -> Re
     """Return when the wallet can pay for the transaction and its nonce is free.
 
     A relay takes what the wallet cannot pay for and never lands it, so this is ours to check.
-    Raises NonceTooLow, InsufficientBalance, InsufficientAllowance; ProviderUnavailable when the
-    node is away, because then nothing is sent.
+    Raises InvalidSignature, NonceTooLow, InsufficientBalance, InsufficientAllowance;
+    ProviderUnavailable when the node is away, because then nothing is sent.
     """
     try:
         facts, head = await asyncio.gather(
@@ -46,9 +54,16 @@ async def preflight(chain: Chain, signed: SignedTransaction, spend: Spend) -> Re
             "the Ethereum node does not answer, so the transaction could not be checked",
             {"reason": "NODE_UNAVAILABLE"},
         ) from error
+    _check_sender(facts)
     _check_nonce(signed, facts)
     _check_money(signed, facts, spend)
     return Ready(head.number, facts.eth_balance)
+
+
+def _check_sender(facts: WalletFacts) -> None:
+    """Refuse a sender that is a contract, as every node does (EIP-3607); a delegation is none."""
+    if facts.code and not facts.code.startswith(_DELEGATION):
+        raise InvalidSignature(reason="its sender is a contract, which cannot send (EIP-3607)")
 
 
 def _check_nonce(signed: SignedTransaction, facts: WalletFacts) -> None:

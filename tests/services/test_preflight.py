@@ -1,0 +1,29 @@
+"""What the chain says of the sender before anything is stored or sent."""
+
+from dataclasses import replace
+
+import pytest
+
+from quietswap.domain.errors import InvalidSignature
+from quietswap.domain.signed_transaction import decode
+from quietswap.domain.token import WETH
+from quietswap.services.preflight import Spend, preflight
+from tests.adapters.manual_clock import ManualClock
+from tests.domain.signing import sign
+from tests.scripted_chain import ScriptedChain
+
+SPEND = Spend(WETH, 1, None)
+
+
+async def test_a_contract_cannot_send() -> None:
+    chain = ScriptedChain(ManualClock())
+    chain.facts = replace(chain.facts, code=b"\x60\x80")
+    with pytest.raises(InvalidSignature, match="EIP-3607"):
+        await preflight(chain, decode(sign()), SPEND)
+
+
+@pytest.mark.parametrize("code", [b"", bytes.fromhex("ef0100") + b"\x11" * 20])
+async def test_a_wallet_that_delegates_may_send(code: bytes) -> None:
+    chain = ScriptedChain(ManualClock())
+    chain.facts = replace(chain.facts, code=code)
+    assert (await preflight(chain, decode(sign()), SPEND)).eth == chain.facts.eth_balance
