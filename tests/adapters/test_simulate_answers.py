@@ -84,7 +84,7 @@ async def test_a_node_that_cannot_simulate_is_remembered(scripted: Scripted) -> 
     asked = len(node.web.requests)
     assert await judged(chain, 2) == [Simulation(None, reason=NO_METHOD)] * 2
     assert len(node.web.requests) == asked
-    clock.advance(601)
+    clock.advance(16)
     node.answers["eth_simulateV1"] = sold()
     assert await judged(chain) == [Simulation(True, 7, 21_000)]
     assert chain.can_simulate

@@ -112,3 +112,14 @@ def test_price_impact_prefers_the_sources_own_figure() -> None:
     assert impact_percent(None, Decimal(3000), Decimal(3010)) == 0
     assert impact_percent(Decimal("-0.1"), None, None) == 0
     assert impact_percent(None, None, Decimal(1)) is None
+
+
+def test_an_unchecked_promise_far_above_the_others_comes_last() -> None:
+    honest = [candidate(name, 2990_000000 + place, None) for place, name in enumerate("abc")]
+    liar = candidate("liar", 5980_000000, None)
+    assert names(rank([liar, *honest], market())) == ["c", "b", "a", "liar"]
+
+
+def test_of_two_unchecked_promises_nobody_can_tell_the_liar() -> None:
+    pair = [candidate("a", 2990_000000, None), candidate("b", 5980_000000, None)]
+    assert names(rank(pair, market())) == ["b", "a"]

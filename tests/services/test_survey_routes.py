@@ -258,3 +258,15 @@ def test_a_vendors_rate_limit_is_respected_for_as_long_as_it_says() -> None:
         return [before, source.refusal() is None]
 
     assert run(work()) == [False, True]
+
+
+def test_a_bad_reply_to_one_request_does_not_open_the_circuit_for_the_others() -> None:
+    odd = Scripted("odd", SourceMiss(Miss.BAD_REPLY, "error code 4002"), 0.01)
+
+    async def work() -> None:
+        ask = surveyor([odd])
+        for _ in range(20):
+            await ask(REQUEST)
+
+    run(work())
+    assert odd.asked == 20

@@ -17,7 +17,7 @@ from quietswap.ports.outside import ChainDown, Clock
 MAX_BYTES = 32 * 1024 * 1024
 """A full block of calldata is several megabytes of JSON."""
 
-_UNSUPPORTED_LASTS_S = 600.0
+_UNSUPPORTED_LASTS_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,10 +59,12 @@ class Nodes:
     def usable(self, methods: Iterable[str]) -> list[Node]:
         """Return the nodes worth asking now, best first.
 
-        One that lacks a method is named only when all the others lack one too.
+        One that lacks a method is named only when all the others lack one too. One that failed
+        lately is asked all the same where there is no other: a pause would only prolong the outage.
         """
         now = self._clock.monotonic()
-        up = [n for n in self.all if now >= n.closed_until and not self.lags(n)]
+        level = [n for n in self.all if not self.lags(n)]
+        up = [n for n in level if now >= n.closed_until] or level
         up.sort(key=lambda n: (n.index != self._current, n.index))
         wanted = set(methods)
         able = [n for n in up if not any(n.lacks.get(m, -math.inf) > now for m in wanted)]

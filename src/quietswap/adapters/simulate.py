@@ -20,7 +20,7 @@ from quietswap.ports.outside import ChainDown, Clock, Simulation
 
 NO_METHOD = f"node has no {METHOD}"
 
-_NO_METHOD_LASTS_S = 600.0
+_NO_METHOD_LASTS_S = 15.0
 _VIEW_GAS = 3_000_000
 _POCKET_MONEY = 10**19
 """Wei given to the wallet: gas is free in the simulation, but not every node's checks know."""

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from statistics import median_low
 
 from quietswap.domain.quote import Verification
 from quietswap.domain.route import Route
 from quietswap.domain.token import WETH, Token
 
 _WEI = Decimal(10**18)
+_AGREEING = 3
+"""With fewer promises nobody can tell the liar from the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +106,32 @@ def gas_in_buy_token(candidate: Candidate, market: Market) -> Decimal:
     return Decimal(0)
 
 
+def _is_unchecked(candidate: Candidate) -> bool:
+    return candidate.verification is not Verification.VERIFIED
+
+
+def _believable(promises: Sequence[int]) -> int | None:
+    """Return the most an unchecked promise may be: the median and a twentieth; None below three."""
+    if len(promises) < _AGREEING:
+        return None
+    middle = median_low(promises)
+    return middle + middle // 20
+
+
 def rank(candidates: Sequence[Candidate], market: Market) -> list[Candidate]:
     """Return the candidates best first.
 
-    A promise nobody could check never beats one that was checked. Then net of gas in the buy
-    token (which orders exactly as net USD does, since all share one price), then less gas, then
-    the configured order of the sources.
+    A promise nobody could check never beats one that was checked, and among the unchecked one far
+    above what the others agree on comes last. Then net of gas in the buy token (which orders
+    exactly as net USD does, since all share one price), then less gas, then the configured order.
     """
+    believable = _believable([c.worth for c in candidates if _is_unchecked(c)])
 
-    def key(entry: tuple[int, Candidate]) -> tuple[bool, Decimal, int, int]:
+    def key(entry: tuple[int, Candidate]) -> tuple[bool, bool, Decimal, int, int]:
         place, candidate = entry
-        unverified = candidate.verification is not Verification.VERIFIED
+        unchecked = _is_unchecked(candidate)
+        incredible = unchecked and believable is not None and candidate.worth > believable
         net = candidate.worth - gas_in_buy_token(candidate, market)
-        return (unverified, -net, candidate.gas, place)
+        return (unchecked, incredible, -net, candidate.gas, place)
 
     return [candidate for _, candidate in sorted(enumerate(candidates), key=key)]

@@ -8,7 +8,9 @@ from quietswap import observe
 from quietswap.domain.route import Miss, Route, SourceMiss, SwapRequest
 from quietswap.ports.outside import Aggregator, Clock
 
-_SILENCE = frozenset({Miss.TIMED_OUT, Miss.UNAVAILABLE, Miss.BAD_REPLY})
+_SILENCE = frozenset({Miss.TIMED_OUT, Miss.UNAVAILABLE})
+"""What opens the circuit. A bad reply may be bad for this request alone (a slippage the vendor does
+not take), and one client's request must not switch a source off for the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Source:
         """Return why the source is not to be asked now, or take one request from its budget."""
         now = self._clock.monotonic()
         if not self.is_up:
-            return "paused after repeated failures"
+            return "paused for a while after failures or a rate limit"
         if not self._take(now):
             return "its own rate limit is spent"
         if self._failures >= self._failures_allowed:

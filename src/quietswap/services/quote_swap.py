@@ -258,6 +258,8 @@ def _notes(best: Candidate, rates: UsdRates) -> tuple[str, ...]:
         notes.append("no simulation was possible: the amounts are the source's promise")
     if rates.buy is None or rates.eth is None:
         notes.append("no trustworthy USD price: routes were compared in the buy token")
+    if rates.buy is None and rates.sell is None:
+        notes.append("without a price the MEV figures are unknown, not low")
     return tuple(notes)
 
 
