@@ -10,6 +10,7 @@ import msgspec
 
 from quietswap.domain import address as addresses
 from quietswap.domain.address import Address
+from quietswap.domain.fees import next_base_fee
 from quietswap.ports.outside import Block, BlockTransaction, Head, Receipt
 
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
@@ -117,18 +118,6 @@ def head(wire: HeaderWire) -> Head:
         base_fee=base_fee,
         next_base_fee=next_base_fee(base_fee, quantity(wire.gas_used), quantity(wire.gas_limit)),
     )
-
-
-def next_base_fee(base_fee: int, gas_used: int, gas_limit: int) -> int:
-    """Return the next block's base fee in wei by the integer rule of EIP-1559.
-
-    https://eips.ethereum.org/EIPS/eip-1559: target = limit / 2, at most an eighth up or down.
-    """
-    target = gas_limit // 2
-    if target in (0, gas_used):
-        return base_fee
-    change = base_fee * abs(gas_used - target) // target // 8
-    return base_fee + max(change, 1) if gas_used > target else base_fee - change
 
 
 def block(wire: BlockWire) -> Block:

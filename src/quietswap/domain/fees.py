@@ -21,7 +21,7 @@ _TRANSACTION_GAS = 21_000
 def next_base_fee(base_fee: int, gas_used: int, gas_limit: int) -> int:
     """Return the base fee of the following block (https://eips.ethereum.org/EIPS/eip-1559)."""
     target = gas_limit // 2
-    if gas_used == target:
+    if target in (0, gas_used):
         return base_fee
     if gas_used > target:
         return base_fee + max(base_fee * (gas_used - target) // target // 8, 1)
