@@ -35,27 +35,27 @@ def wrap_terms(quote: WrapQuote) -> dict[str, Any]:
 
 def issued_swap(quote: SwapQuote, key_id: str, quote_id: str, validity_ms: int) -> IssuedQuote:
     """Return what is stored of a swap quote before the client sees it."""
-    return IssuedQuote(
-        quote_id=quote_id,
-        kind=QuoteKind.SWAP,
-        key_id=key_id,
-        params=quote.params,
-        wallet=quote.wallet,
-        endpoint_type=quote.protection.endpoint_type.value,
-        share_mode=quote.protection.share_mode.value,
-        tier=quote.protection.tier,
-        issued_at_ms=quote.issued_at_ms,
-        valid_until_ms=quote.issued_at_ms + validity_ms,
-        metadata=quote.protection.metadata(),
-        terms=swap_terms(quote),
-    )
+    until_ms = quote.issued_at_ms + validity_ms
+    return _issued(quote, QuoteKind.SWAP, key_id, quote_id, until_ms, swap_terms(quote))
 
 
 def issued_wrap(quote: WrapQuote, key_id: str) -> IssuedQuote:
     """Return what is stored of a wrap quote before the client sees it."""
+    until_ms = quote.valid_until_ms
+    return _issued(quote, QuoteKind.WRAP, key_id, quote.quote_id, until_ms, wrap_terms(quote))
+
+
+def _issued(  # noqa: PLR0917  one record, filled in its own order
+    quote: SwapQuote | WrapQuote,
+    kind: QuoteKind,
+    key_id: str,
+    quote_id: str,
+    valid_until_ms: int,
+    terms: dict[str, Any],
+) -> IssuedQuote:
     return IssuedQuote(
-        quote_id=quote.quote_id,
-        kind=QuoteKind.WRAP,
+        quote_id=quote_id,
+        kind=kind,
         key_id=key_id,
         params=quote.params,
         wallet=quote.wallet,
@@ -63,7 +63,7 @@ def issued_wrap(quote: WrapQuote, key_id: str) -> IssuedQuote:
         share_mode=quote.protection.share_mode.value,
         tier=quote.protection.tier,
         issued_at_ms=quote.issued_at_ms,
-        valid_until_ms=quote.valid_until_ms,
+        valid_until_ms=valid_until_ms,
         metadata=quote.protection.metadata(),
-        terms=wrap_terms(quote),
+        terms=terms,
     )
