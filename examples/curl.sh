@@ -76,22 +76,41 @@ quoted() {
   ask GET "/quote?sellToken=$weth&buyToken=$usdc&sellAmount=$amount&userAddress=$wallet"
 }
 
-router=$(quoted | json 'd["dexRoute"]["target"]')
-approval=$(json '{"to": a[0], "data": "0x095ea7b3" + a[1][2:].lower().zfill(64) + f"{int(a[2]):064x}",
-  "value": "0", "gasLimit": "60000", "maxFeePerGas": str(2 * int(d["baseFeePerGas"], 16) + 10**9),
-  "maxPriorityFeePerGas": str(10**9), "nonce": int(a[3]), "chainId": 1, "type": 2}' \
-  "$weth" "$router" "$amount" "$(next_nonce)" <<<"$(rpc eth_getBlockByNumber '["latest",false]')" |
-  "$python" "$here/sign.py")
-mined "$(rpc eth_sendRawTransaction "[\"$approval\"]")"
+padded() { printf '%064s' "${1:2}" | tr ' ' 0; }
 
-quote=$(quoted) # a fresh one: the approval moved the nonce
+approved() { # ROUTER
+  local call allowance
+  call="{\"to\":\"$weth\",\"data\":\"0xdd62ed3e$(padded "$wallet")$(padded "$1")\"}"
+  allowance=$(rpc eth_call "[$call,\"latest\"]")
+  json 'int(a[0], 16) >= int(a[1])' "$allowance" "$amount" <<<null
+}
+
+approve() { # ROUTER
+  local approval
+  approval=$(json '{"to": a[0], "data": f"0x095ea7b3{a[1]}{int(a[2]):064x}",
+    "value": "0", "gasLimit": "60000", "maxFeePerGas": str(2 * int(d["baseFeePerGas"], 16) + 10**9),
+    "maxPriorityFeePerGas": str(10**9), "nonce": int(a[3]), "chainId": 1, "type": 2}' \
+    "$weth" "$(padded "$1")" "$amount" "$(next_nonce)" <<<"$(rpc eth_getBlockByNumber '["latest",false]')" |
+    "$python" "$here/sign.py")
+  mined "$(rpc eth_sendRawTransaction "[\"$approval\"]")"
+}
+
+quote=$(quoted) # a fresh one may name another router, and an approval moves the nonce
+for _ in 1 2 3 4 5; do
+  router=$(json 'd["dexRoute"]["target"]' <<<"$quote")
+  enough=$(approved "$router")
+  [ "$enough" != true ] || break
+  approve "$router"
+  quote=$(quoted)
+done
 signed=$(json 'd["mevProtection"]["transactionParams"]' <<<"$quote" | "$python" "$here/sign.py")
 order=$(json '{"signedTransaction": a[0],
   "providerMetadata": d["mevProtection"]["providerMetadata"],
   "orderParams": {
     "fromToken": d["sellToken"], "toToken": d["buyToken"], "amount": d["sellAmount"],
     "minReturnAmount": d["minBuyAmount"], "userAddress": a[1], "chainId": 1,
-    "deadline": int(time.time()) + 1800, "slippageBps": 50, "selectedTier": 2,
+    "deadline": int(time.time()) + 1800, "slippageBps": 50,
+    "selectedTier": d["mevProtection"]["providerMetadata"]["tier"],
     "threatAnalysis": {
       "threatScore": 50, "threatLevel": d["mevAnalysis"]["threatLevel"], "confidence": 1,
       "riskFactors": [], "timestamp": int(time.time() * 1000), "estimatedSavings": {

@@ -100,14 +100,14 @@ def quoted(amount: int) -> Any:
     return ask("GET", "/quote", params=query)
 
 
-def approve(router: str, amount: int) -> None:
-    """Let the router move the WETH: an ordinary transaction through our own node."""
+def approve(router: str, amount: int) -> bool:
+    """Let the router move the WETH, by an ordinary transaction; False where it already may."""
     words = f"{router[2:].lower():0>64}"
     allowance = rpc(
         "eth_call", {"to": WETH, "data": f"0xdd62ed3e{wallet[2:].lower():0>64}{words}"}, "latest"
     )
     if int(allowance, 16) >= amount:
-        return
+        return False
     tip = int(rpc("eth_maxPriorityFeePerGas"), 16)
     base = int(rpc("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16)
     params = {
@@ -122,6 +122,7 @@ def approve(router: str, amount: int) -> None:
         "type": 2,
     }
     mined(rpc("eth_sendRawTransaction", signed(params)))
+    return True
 
 
 def order_params(quote: Any, slippage_bps: int) -> dict[str, Any]:
@@ -137,7 +138,7 @@ def order_params(quote: Any, slippage_bps: int) -> dict[str, Any]:
         "chainId": 1,
         "deadline": int(now) + 1800,
         "slippageBps": slippage_bps,
-        "selectedTier": 2,
+        "selectedTier": quote["mevProtection"]["providerMetadata"]["tier"],
         "threatAnalysis": {
             "threatScore": 50,
             "threatLevel": analysis["threatLevel"],
@@ -162,9 +163,10 @@ def followed(order_id: str) -> Any:
 
 
 def swap(amount: int) -> None:
-    """Sell WETH for USDC. After an approval a fresh quote is asked for: the nonce has moved."""
-    approve(quoted(amount)["dexRoute"]["target"], amount)
+    """Sell WETH for USDC. A fresh quote may name another router; an approval moves the nonce."""
     quote = quoted(amount)
+    while approve(quote["dexRoute"]["target"], amount):
+        quote = quoted(amount)
     protection = quote["mevProtection"]
     body = {
         "orderParams": order_params(quote, 50),

@@ -1,5 +1,6 @@
 """Every example reaches `confirmed` on the sandbox, for both flows."""
 
+import os
 import re
 import shutil
 import sys
@@ -11,11 +12,13 @@ from tests.cli.town import ROOT, environment, quietswap, run
 
 pytestmark = pytest.mark.xdist_group("live-cli")
 
+NODE_TOOLS = ROOT / "node_modules" / ".bin"
+TSX = str(NODE_TOOLS / "tsx")
 EXAMPLES = [
     [sys.executable, "examples/python_client.py"],
     [sys.executable, "examples/python_flow.py"],
-    ["node", "examples/swap_viem.mjs"],
-    ["node", "examples/swap_ethers.mjs"],
+    [TSX, "examples/swap_viem.ts"],
+    [TSX, "examples/swap_ethers.ts"],
     pytest.param(
         ["bash", "examples/curl.sh"],
         marks=pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed"),
@@ -29,6 +32,11 @@ def test_both_flows_are_confirmed(town: Town, words: list[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "wrap confirmed 0x" in done.stdout
     assert "swap confirmed 0x" in done.stdout
+
+
+def test_the_typescript_examples_have_sound_types() -> None:
+    done = run([str(NODE_TOOLS / "tsc"), "--project", "examples"], dict(os.environ))
+    assert done.returncode == 0, done.stdout
 
 
 def test_the_signing_command(town: Town) -> None:
