@@ -5,8 +5,8 @@ cd "$(dirname "$0")/.."
 pin() {
     output=$1; shift
     uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
-        --no-annotate --no-emit-index-url --no-emit-find-links --all-extras "$@" \
-        pyproject.toml -o "$output"
+        --no-annotate --no-emit-index-url --no-emit-find-links "$@" -o "$output"
 }
-pin requirements/dev.txt --group dev
-pin requirements/runtime.txt --group build -c requirements/dev.txt
+pin requirements/dev.txt pyproject.toml --all-extras --group dev
+pin requirements/runtime.txt pyproject.toml --all-extras --group build -c requirements/dev.txt
+pin requirements/docs.txt --group docs -c requirements/dev.txt
