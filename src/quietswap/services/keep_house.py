@@ -5,7 +5,7 @@ from typing import Protocol
 from quietswap.ports.outside import Clock
 from quietswap.ports.stores import QuoteStore
 
-_BATCH = 500
+BATCH = 500
 _QUOTES_KEPT_MS = 24 * 3600 * 1000
 """Long after its last use, so that a refused order can still be compared with what was issued."""
 _BYTES_KEPT_MS = 3600 * 1000
@@ -29,6 +29,6 @@ class KeepHouse:
     async def __call__(self) -> bool:
         """Clear one batch of each kind; return whether more may be waiting. Raises StoreDown."""
         now = self._clock.now_ms()
-        quotes = await self._quotes.purge(now - _QUOTES_KEPT_MS, _BATCH)
-        dropped = await self._orders.drop_raw(now - _BYTES_KEPT_MS, _BATCH)
-        return _BATCH in (quotes, dropped)
+        quotes = await self._quotes.purge(now - _QUOTES_KEPT_MS, BATCH)
+        dropped = await self._orders.drop_raw(now - _BYTES_KEPT_MS, BATCH)
+        return BATCH in (quotes, dropped)

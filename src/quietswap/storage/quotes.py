@@ -16,8 +16,10 @@ _COLUMNS = (
     "quote_id, kind, key_id, wallet, target, data, value, gas_limit, max_fee_per_gas, nonce, "
     "endpoint_type, share_mode, tier, issued_at_ms, valid_until_ms, metadata, terms"
 )
+STORED = (*_COLUMNS.split(", "), "fingerprint")
+"""The columns of `quote_values`."""
 _INSERT = f"""
-INSERT INTO quotes ({_COLUMNS}, fingerprint)
+INSERT INTO quotes ({", ".join(STORED)})
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """  # noqa: S608 - only the constant above
 _SELECT = f"SELECT {_COLUMNS} FROM quotes WHERE "  # noqa: S608
@@ -31,7 +33,7 @@ class DatabaseQuotes:
         self._database = database
 
     async def save(self, quote: IssuedQuote) -> None:
-        await self._database.change(_INSERT, *_values(quote))
+        await self._database.change(_INSERT, *quote_values(quote))
 
     async def by_fingerprint(
         self, key_id: str, wallet: Address, kind: QuoteKind, fingerprint: str
@@ -71,7 +73,8 @@ class DatabaseQuotes:
         return [_quote(row) for row in rows]
 
 
-def _values(quote: IssuedQuote) -> tuple[Value, ...]:
+def quote_values(quote: IssuedQuote) -> tuple[Value, ...]:
+    """Return the values of `STORED`."""
     params = quote.params
     return (
         quote.quote_id,
