@@ -45,12 +45,13 @@ class Worker:
                 await self._pause(stopping)
         finally:
             stopping.cancel()
+            self._end_turns()
             await self._leadership.release()
 
     async def step(self) -> None:
         """Take one turn if this process leads; trouble ends the turn, never the loop."""
         if not await self._leadership.hold():
-            self._is_started = False
+            self._end_turns()
             return
         try:
             await self._turn()
@@ -67,6 +68,11 @@ class Worker:
             await self._tracker.start()
             self._is_started = True
             observe.tracker_started(self._tracker.watched)
+
+    def _end_turns(self) -> None:
+        if self._is_started:
+            observe.tracker_stopped()
+        self._is_started = False
 
     async def _pause(self, stopping: "asyncio.Task[bool]") -> None:
         """Wait for the next look, or less when the worker is stopped."""

@@ -27,7 +27,7 @@ class Bench:
             [node.url for node in nodes],
             self.clock,
             timeout_s=timeout_s,
-            on_failure=lambda node, reason: self.failures.append((node, reason)),
+            on_failure=lambda node, _kind, reason: self.failures.append((node, reason)),
         )
 
     async def gas(self) -> str:
@@ -272,7 +272,7 @@ async def test_keys_in_urls_never_show(
         http,
         [one.url + path],
         ManualClock(),
-        on_failure=lambda node, reason: said.append(node + reason),
+        on_failure=lambda node, kind, reason: said.append(node + kind + reason),
     )
     with pytest.raises(ChainDown) as down:
         value(await rpc.call("eth_gasPrice"), str)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from quietswap import observe
 from quietswap.adapters.chain_wire import Malformed, quantity, read
-from quietswap.adapters.http import HttpClient, HttpTrouble
+from quietswap.adapters.http import HttpClient, HttpTrouble, TimedOut
 from quietswap.adapters.nodes import Node, Nodes
 from quietswap.adapters.rpc_wire import Call, Result, RpcError, read_replies, request_body
 from quietswap.ports.outside import ChainDown, Clock
@@ -32,7 +32,11 @@ class NodeState:
 
 
 class _NoAnswer(Exception):
-    """A node gave no usable answer to a batch; the text is masked."""
+    """A node gave no usable answer to a batch; `kind` is one word, the text is masked."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
 
 
 class JsonRpc:
@@ -54,7 +58,7 @@ class JsonRpc:
         survey_s: float = 5.0,
         failures: int = 3,
         pause_s: float = 5.0,
-        on_failure: Callable[[str, str], None] = observe.node_failed,
+        on_failure: Callable[[str, str, str], None] = observe.node_failed,
     ) -> None:
         self._http = http
         self._clock = clock
@@ -81,7 +85,7 @@ class JsonRpc:
         reasons = []
         for node in self._nodes.usable(call.method for call in calls):
             try:
-                results = await self._ask(node, calls)
+                results = await observe.in_span("node", self._ask(node, calls), node=node.name)
             except _NoAnswer as error:
                 reasons.append(f"{node.name}: {error}")
                 continue
@@ -106,7 +110,7 @@ class JsonRpc:
             if result.is_unsupported:
                 self._nodes.lacks(node, call.method, _UNSUPPORTED_LASTS_S)
             else:
-                self._on_failure(node.name, f"{call.method}: {result.message}")
+                self._on_failure(node.name, "error", f"{call.method}: {result.message}")
         return settled
 
     async def _ask(self, node: Node, calls: Sequence[Call]) -> list[Result]:
@@ -119,14 +123,14 @@ class JsonRpc:
                 self._prove(node, results.pop())
         except _NoAnswer as error:
             self._nodes.failed(node)
-            self._on_failure(node.name, str(error))
+            self._on_failure(node.name, error.kind, str(error))
             raise
         return results
 
     def _prove(self, node: Node, result: Result) -> None:
         served = _number(result)
         if served != self._chain_id:
-            raise _NoAnswer(f"it serves chain {served}, not {self._chain_id}")
+            raise _NoAnswer("wrong_chain", f"it serves chain {served}, not {self._chain_id}")
         node.proven = True
 
     async def _exchange(self, node: Node, calls: Sequence[Call]) -> list[Result]:
@@ -138,13 +142,14 @@ class JsonRpc:
                 node.url, body, timeout_s=self._timeout_s, max_bytes=MAX_BYTES
             )
         except HttpTrouble as error:
-            raise _NoAnswer(node.masked(str(error))) from None
+            kind = "timed_out" if isinstance(error, TimedOut) else "unreachable"
+            raise _NoAnswer(kind, node.masked(str(error))) from None
         if reply.status != 200:
-            raise _NoAnswer(f"HTTP status {reply.status}")
+            raise _NoAnswer("status", f"HTTP status {reply.status}")
         try:
             results = read_replies(reply.body, first, len(calls))
         except Malformed as error:
-            raise _NoAnswer(str(error)) from None
+            raise _NoAnswer("malformed", str(error)) from None
         return [_masked(result, node) for result in results]
 
     async def _keep_surveyed(self) -> None:
@@ -179,7 +184,7 @@ class JsonRpc:
             self._nodes.seen_at(node, height)
         except _NoAnswer as error:
             self._nodes.failed(node)
-            self._on_failure(node.name, str(error))
+            self._on_failure(node.name, error.kind, str(error))
             reason = str(error)
         return height, self._clock.monotonic() - started, reason
 
@@ -192,11 +197,11 @@ class JsonRpc:
 
 def _number(result: Result) -> int:
     if isinstance(result, RpcError):
-        raise _NoAnswer(f"error {result.code}: {result.message}")
+        raise _NoAnswer("error", f"error {result.code}: {result.message}")
     try:
         return quantity(read(result, str))
     except Malformed:
-        raise _NoAnswer("it did not answer a number") from None
+        raise _NoAnswer("malformed", "it did not answer a number") from None
 
 
 def _masked(result: Result, node: Node) -> Result:

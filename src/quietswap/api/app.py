@@ -70,6 +70,7 @@ class Edge:
             return
         started = self._clock.monotonic()
         exchange = Exchange(scope, receive)
+        observe.request_began(exchange.request_id)
         reply = await self._reply(exchange)
         headers = exchange.answer_headers(reply)
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
@@ -83,6 +84,7 @@ class Edge:
             return await self._serve(exchange)
         except Exception as error:  # noqa: BLE001  the last resort: `_refusal` logs the unforeseen
             refusal = self._refusal(exchange, error)
+        observe.request_refused(refusal.code)
         status = errors.status_of(refusal.code, exchange.name)
         return Reply(status, _encode(errors.envelope(refusal)), headers=refusal_headers(refusal))
 
@@ -108,6 +110,7 @@ class Edge:
             trusted = self._options.trusted_proxies
             client = client_address(exchange.scope, exchange.headers, trusted)
             raise await self._guard.stranger(client, guessing=bool(secret))
+        observe.key_recognised(key.id)
         exchange.window = await self._guard.count(key)
         if not exchange.window.allowed:
             raise self._guard.exceeded(exchange.window)

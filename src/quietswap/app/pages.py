@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Mapping
 
 import msgspec
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from quietswap import observe
 from quietswap.api.reply import Page, Reply
@@ -23,7 +23,7 @@ def operator_pages(parts: Parts) -> Mapping[str, Page]:
 
     async def metrics() -> Reply:
         # rendering takes milliseconds, so it leaves the loop to the requests
-        body = await asyncio.to_thread(generate_latest, observe.registry)
+        body = await asyncio.to_thread(observe.exposition)
         return Reply(200, body, CONTENT_TYPE_LATEST.encode())
 
     return {"/readyz": ready, "/metrics": metrics}

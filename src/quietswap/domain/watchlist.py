@@ -1,6 +1,6 @@
 """All orders under watch, indexed so that a block costs the same however many there are."""
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -21,6 +21,8 @@ class Watchlist:
         self._by_nonce: defaultdict[tuple[Address, int], dict[str, Watch]] = defaultdict(dict)
         self._by_block: defaultdict[str, dict[str, Watch]] = defaultdict(dict)
         self._round: deque[str] = deque()
+        self.statuses: Counter[Status] = Counter()
+        """How many orders of each status are watched."""
         self.accepted: dict[str, Watch] = {}
         """Orders the relay has and no block has come since."""
         self.unsettled: dict[str, Watch] = {}
@@ -58,6 +60,7 @@ class Watchlist:
         if watch is None:
             watch = Watch(order)
             self._by_id[order.order_id] = watch
+            self.statuses[order.status] += 1
             self._by_hash[order.tx_hash] = watch
             self._by_nonce[order.wallet, order.nonce][order.order_id] = watch
             self._round.append(order.order_id)
@@ -65,6 +68,8 @@ class Watchlist:
                 was = order.inclusion
                 ref = BlockRef(was.block_number, was.block_hash, was.block_time_ms // 1000)
                 self._move(watch, ref, None)
+        self.statuses[watch.order.status] -= 1
+        self.statuses[order.status] += 1
         watch.order = order
         if watch.is_open:
             watch.is_undone, watch.gone_since = False, None
@@ -75,6 +80,7 @@ class Watchlist:
         """Stop watching."""
         order_id, key = watch.order.order_id, (watch.order.wallet, watch.order.nonce)
         self._move(watch, None, None)
+        self.statuses[watch.order.status] -= 1
         del self._by_id[order_id], self._by_hash[watch.order.tx_hash]
         del self._by_nonce[key][order_id]
         if not self._by_nonce[key]:

@@ -183,7 +183,8 @@ class Round:
 
     async def _ask(self, source: Source, request: SwapRequest) -> Answer:
         try:
-            route = await source.aggregator.route(request)
+            asking = source.aggregator.route(request)
+            route = await observe.in_span("source", asking, source=source.name)
         except SourceMiss as miss:
             source.note(miss)
             answer = Answer(source.name, self._milliseconds(), miss=miss)

@@ -27,6 +27,8 @@ async def move(
         moved = after(order, step, now_ms)
         if await orders.update(moved, line_of(order, moved.status, step, now_ms)):
             observe.order_moved(order.order_id, step.sighting, moved.status, step.evidence)
+            if moved.status is Status.CONFIRMED and moved.submitted_at_ms is not None:
+                observe.order_confirmed(now_ms - moved.submitted_at_ms)
             return Moved(replace(moved, version=order.version + 1), applied=True)
         fresh = await orders.find(order.order_id)
         assert fresh is not None, "orders are never deleted"

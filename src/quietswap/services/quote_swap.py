@@ -90,41 +90,38 @@ class QuoteSwap:
         started = self._clock.monotonic()
         try:
             quote = await self._quote(ask)
-            await self._quotes.save(
-                issued_swap(quote, key.id, self._new_id(), self._terms.validity_ms)
-            )
+            issued = issued_swap(quote, key.id, self._new_id(), self._terms.validity_ms)
+            await observe.in_phase("storing", self._quotes.save(issued))
         except ChainDown as error:
             raise ServiceUnavailable("the Ethereum node does not answer") from error
         except StoreDown as error:
             raise ServiceUnavailable("the database does not answer") from error
         observe.phase_took("total", self._clock.monotonic() - started)
+        observe.source_won(quote.route.source)
         return quote
 
     async def _quote(self, ask: QuoteAsk) -> SwapQuote:
-        sell, buy, head = await asyncio.gather(
+        reading = asyncio.gather(
             self._token(ask.sell_token, "sellToken"),
             self._token(ask.buy_token, "buyToken"),
             self._chain.head(),
         )
+        sell, buy, head = await observe.in_phase("tokens", reading)
         if sell.address == buy.address:
             raise InvalidTokenAddress(
                 field="buyToken", provided=buy.address, reason="both tokens are the same"
             )
         request = self._request(ask, sell, buy, head)
-        setting_task = asyncio.create_task(self._setting(head, request))
+        setting = observe.in_phase("wallet_prices", self._setting(head, request))
+        setting_task = asyncio.create_task(setting)
         try:
             survey = await self._survey(request)
-            setting = await setting_task
+            known = await setting_task
         finally:
             setting_task.cancel()
-        observe.phase_took("survey", self._survey_seconds(survey))
         if not survey.candidates:
             raise _verdict(survey, ask)
-        return self._compose(request, survey, setting)
-
-    @staticmethod
-    def _survey_seconds(survey: Survey) -> float:
-        return max((report.latency_ms for report in survey.reports), default=0) / 1000
+        return self._compose(request, survey, known)
 
     async def _token(self, address: Address, field: str) -> Token:
         reason = self._tokens.refusal(address)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from quietswap import observe
 from quietswap.domain.quote import Outcome, SourceReport
 from quietswap.domain.route import SwapRequest
 from quietswap.domain.scoring import Candidate
@@ -62,8 +63,9 @@ class SurveyRoutes:
     async def _survey(self, request: SwapRequest) -> Survey:
         verdicts: list[Verdict] = []
         with Round(self._sources, request, self._clock) as asked:
-            await asked.wait(self._soft_s)
-            verdicts += await self._verify(request, asked.fresh_routes())
+            await observe.in_phase("sources", asked.wait(self._soft_s))
+            checking = self._verify(request, asked.fresh_routes())
+            verdicts += await observe.in_phase("verification", checking)
             while not _usable(verdicts) and asked.pending and asked.elapsed_s < self._hard_s:
                 await asked.wait(self._hard_s, first=True)
                 verdicts += await self._verify(request, asked.fresh_routes())

@@ -7,6 +7,7 @@ grow with the number of orders. A node that is away is no information: nothing i
 
 from collections.abc import Mapping
 
+from quietswap import observe
 from quietswap.domain.canon import BlockRef
 from quietswap.domain.tracking import (
     Rival,
@@ -78,6 +79,7 @@ class TrackOrders:
             if self._is_unfinished:
                 await self._conclude(self._follower.tip)
                 self._is_unfinished = False
+                observe.orders_watched(self._board.watches.statuses)
         except ChainDown:
             self._forget_doubts()
             raise

@@ -63,7 +63,7 @@ class VerifyRoutes:
     async def _simulated(self, request: SwapRequest, routes: Sequence[Route]) -> list[Verdict]:
         simulations: Sequence[Simulation]
         try:
-            simulations = await self._chain.simulate(request, routes)
+            simulations = await observe.in_span("simulation", self._chain.simulate(request, routes))
         except ChainDown as error:
             simulations = [Simulation(None, reason=str(error))] * len(routes)
         unknown = [s.reason for s in simulations if s.succeeded is None]

@@ -60,7 +60,7 @@ class RawSender:
         if self._circuit.is_open:
             return _PAUSED
         started = self._clock.monotonic()
-        answer = await self._exchange(url, raw)
+        answer = await observe.in_span("relay", self._exchange(url, raw), relay=self._name)
         observe.relay_answered(self._name, answer.outcome.value, self._clock.monotonic() - started)
         return answer
 

@@ -1,0 +1,76 @@
+"""How lines are written, and which request they belong to."""
+
+import logging
+import sys
+from contextvars import ContextVar
+from typing import Any
+
+import msgspec
+import structlog
+from structlog.typing import EventDict, WrappedLogger
+
+log = structlog.get_logger("quietswap")
+
+
+class Current:
+    """The request a task works for: all that a log line may say of who asked."""
+
+    __slots__ = ("code", "key", "request")
+
+    def __init__(self, request: str) -> None:
+        self.request = request
+        self.key: str | None = None
+        self.code = "OK"
+
+
+current: ContextVar[Current | None] = ContextVar("current", default=None)
+"""Each request is a task of its own, and what it starts inherits the variable."""
+
+
+def log_as_json() -> None:
+    """Write one JSON object a line to standard error, as log collectors read them."""
+    structlog.configure(
+        processors=[
+            _with_request,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(serializer=_as_json),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.BytesLoggerFactory(sys.stderr.buffer),
+        cache_logger_on_first_use=True,
+    )
+    _take_over("opentelemetry")
+
+
+def log_nothing() -> None:
+    """Keep silent: for commands that print their own findings."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
+
+def _with_request(_logger: WrappedLogger, _method: str, line: EventDict) -> EventDict:
+    asked = current.get()
+    if asked is not None:
+        line.setdefault("request", asked.request)
+    return line
+
+
+_encoder = msgspec.json.Encoder(enc_hook=repr)
+
+
+def _as_json(line: dict[str, Any], **_: object) -> bytes:
+    return _encoder.encode(line)
+
+
+class _Foreign(logging.Handler):
+    """Says that a library complained, and not how: its texts may hold addresses with keys."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log.warning("library_complained", library=record.name, line=record.lineno)
+
+
+def _take_over(library: str) -> None:
+    logger = logging.getLogger(library)
+    logger.handlers[:] = [_Foreign(logging.WARNING)]
+    logger.propagate = False
