@@ -1,7 +1,6 @@
 """`quietswap swap`: what is shown, what is asked, what is signed, how it ends."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from eth_account import Account
@@ -10,10 +9,19 @@ from quietswap.api import present, present_orders
 from quietswap.cli import connection
 from quietswap.domain import errors, refusals
 from quietswap.domain.order import Failure, FailureCode, Status
-from tests.api.inside import ROUTER, swap_quote
+from tests.api.inside import ROUTER
 from tests.cli.conftest import KEY, Quietswap
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_outside import ETHER, TX_HASH, WALLET, FakeService, ok, placed, refused
+from tests.client.fake_outside import (
+    ETHER,
+    TX_HASH,
+    WALLET,
+    FakeService,
+    ok,
+    placed,
+    refused,
+    swap_quote,
+)
 from tests.client.test_polling import at
 from tests.client.test_swap_flow import transfer
 from tests.orders import USDC
@@ -128,8 +136,7 @@ def test_a_worse_quote_after_the_approval_is_not_signed(
     quietswap: Quietswap, service: FakeService, node: FakeChain
 ) -> None:
     plain = swap_quote()
-    route = replace(plain.route, buy_amount=2_000_000_000, min_buy_amount=1_990_000_000)
-    worse = replace(plain, buy_amount=2_000_000_000, min_buy_amount=1_990_000_000, route=route)
+    worse = swap_quote(buy_amount=2_000_000_000, min_buy_amount=1_990_000_000)
     service.next("quote", ok(present.swap_quote(plain)), ok(present.swap_quote(worse)))
     result = quietswap(*SWAP, "--yes")
     assert result.exit_code == 1

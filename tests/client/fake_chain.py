@@ -31,6 +31,7 @@ class FakeChain:
     chain_id: int = 1
     decimals: int = 6
     balance: int = 10**24
+    delivers: int | None = None
     sent: list[Any] = field(default_factory=list)
     receipts: dict[str, dict[str, Any]] = field(default_factory=dict)
     logs: list[dict[str, Any]] = field(default_factory=list)
@@ -60,6 +61,16 @@ class FakeChain:
         if selector == SYMBOL:
             return "0x" + f"{32:064x}{4:064x}" + b"USDC".hex().ljust(64, "0")
         return _word(self.decimals if selector == DECIMALS else self.balance)
+
+    def eth_simulateV1(self, state: dict[str, Any], _block: str) -> list[Any]:  # noqa: N802
+        """Read the balance, swap, read it again: `delivers` is what the swap brings."""
+        if self.delivers is None:
+            raise NodeSays("the method eth_simulateV1 does not exist")
+        assert len(state["blockStateCalls"][0]["calls"]) == 3
+        swapped = {"status": "0x0" if self.reverts else "0x1", "returnData": "0x"}
+        before, after = (_word(self.balance + gain) for gain in (0, self.delivers))
+        held = [{"status": "0x1", "returnData": each} for each in (before, after)]
+        return [{"calls": [held[0], swapped, held[1]]}]
 
     def eth_estimateGas(self, call: dict[str, str]) -> str:  # noqa: N802
         router, amount = _approval(call["data"])

@@ -16,12 +16,15 @@ from urllib.parse import parse_qsl, urlsplit
 from quietswap.api import present, present_orders
 from quietswap.api.errors import envelope, status_of
 from quietswap.domain import wrap
+from quietswap.domain.address import Address
 from quietswap.domain.errors import ApiError
 from quietswap.domain.order import Inclusion, Order, Status
-from quietswap.domain.quote import Operation
+from quietswap.domain.quote import Operation, SwapQuote
 from quietswap.domain.requests import HistoryPage, Submitted, WrapAsk, WrapInfo, WrapSubmitted
-from tests.api.inside import WALLET, swap_quote, wrap_quote
-from tests.orders import NOW_MS, order
+from quietswap.domain.token import WETH
+from tests.api import inside
+from tests.api.inside import ROUTER, WALLET, wrap_quote
+from tests.orders import NOW_MS, USDC, order
 
 TX_HASH = "0x" + "ab" * 32
 ETHER = 10**18
@@ -44,6 +47,28 @@ class Reply:
 
     body: Any
     status: int = 200
+
+
+def kyber_calldata(
+    *, minimum: int, to: str = WALLET, amount: int = ETHER, sell: str = WETH, buy: str = USDC
+) -> bytes:
+    """Return KyberSwap's `swap((target, approveTarget, targetData, description, clientData))`."""
+    description = [sell, buy, 0, 0, 0, 0, to, amount, minimum, 0]
+    words = [0x20, 0, 0, 0, 5 * 32, 0, *description]
+    packed = (int(word, 16) if isinstance(word, str) else word for word in words)
+    return bytes.fromhex("e21fd0e9") + b"".join(word.to_bytes(32) for word in packed)
+
+
+def swap_quote(*, target: str = ROUTER, data: bytes | None = None, **changes: Any) -> SwapQuote:
+    """Return the usual quote with calldata that its router would enforce."""
+    plain = inside.swap_quote(**changes)
+    data = kyber_calldata(minimum=plain.min_buy_amount) if data is None else data
+    at = Address(target)
+    route = replace(
+        plain.route, target=at, spender=at, data=data,
+        buy_amount=plain.buy_amount, min_buy_amount=plain.min_buy_amount,
+    )  # fmt: skip
+    return replace(plain, route=route, params=replace(plain.params, to=at, data=data))
 
 
 def refused(error: ApiError, operation: str = "") -> Reply:

@@ -25,7 +25,7 @@ from quietswap.client.outages import ProviderUnavailable, SignatureReplay
 from quietswap.client.signing import to_sign
 from quietswap.domain import refusals
 from quietswap.domain.order import Status
-from tests.api.inside import ROUTER, swap_quote
+from tests.api.inside import ROUTER
 from tests.client.conftest import Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_outside import (
@@ -38,11 +38,12 @@ from tests.client.fake_outside import (
     ok,
     placed,
     refused,
+    swap_quote,
 )
 from tests.orders import USDC
 
 REQUEST = SwapRequest(WETH, USDC, ETHER, WALLET)
-OTHER_ROUTER = "0x1111111254EEB25477B68fb85Ed929f73A960582"
+OTHER_ROUTER = "0x6A000F20005980200259B80c5102003040001068"
 
 
 def transfer(token: str, sender: str, to: str, amount: int) -> dict[str, Any]:
@@ -113,12 +114,7 @@ def test_an_ordinary_token_needs_no_reset(client: QuietswapClient, node: FakeCha
 def test_a_fresh_quote_may_need_another_router(
     client: QuietswapClient, service: FakeService, node: FakeChain
 ) -> None:
-    plain = swap_quote()
-    other = replace(
-        plain,
-        route=replace(plain.route, target=OTHER_ROUTER),
-        params=replace(plain.params, to=OTHER_ROUTER),
-    )
+    plain, other = swap_quote(), swap_quote(target=OTHER_ROUTER)
     service.next("quote", ok(present.swap_quote(plain)), ok(present.swap_quote(other)))
     node.allowances[ROUTER.lower()] = 0
     client.swap(REQUEST, ACCOUNT)

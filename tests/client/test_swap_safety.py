@@ -4,12 +4,28 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from eth_account import Account
 
 from quietswap.api import present
-from quietswap.client import WETH, Declined, QuietswapClient, UnsafeQuote
-from tests.api.inside import ROUTER, swap_quote
+from quietswap.client import (
+    ROUTERS,
+    WETH,
+    Declined,
+    QuietswapClient,
+    UnsafeQuote,
+    WronglySigned,
+)
+from tests.api.inside import ROUTER
 from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_outside import ETHER, FakeService, ok
+from tests.client.fake_outside import (
+    ETHER,
+    WALLET,
+    FakeService,
+    Outside,
+    kyber_calldata,
+    ok,
+    swap_quote,
+)
 from tests.client.test_swap_flow import OTHER_ROUTER, REQUEST
 from tests.orders import USDC
 
@@ -45,6 +61,7 @@ def change(path: str, value: Any) -> dict[str, Any]:
         ("mevProtection.transactionParams.maxPriorityFeePerGas", "1"),
         ("mevProtection.transactionParams.chainId", 137),
         ("mevProtection.transactionParams.type", 0),
+        ("mevProtection.transactionParams.gasLimit", str(2**24 + 1)),
         ("mevProtection.transactionParams.nonce", None),
     ],
 )
@@ -52,12 +69,137 @@ def test_nothing_else_is_signed(
     client: QuietswapClient, service: FakeService, approved: FakeChain, path: str, value: Any
 ) -> None:
     service.next("quote", ok(change(path, value)))
-
-    def never(_: object) -> str:
-        raise AssertionError("asked to sign")
-
     with pytest.raises(UnsafeQuote):
         client.swap(REQUEST, never)
+
+
+FOREIGN = "0x1111111254EEB25477B68fb85Ed929f73A960582"
+THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+MINIMUM = 2_985_000_000
+UNREADABLE = b"\xde\xad\xbe\xef" + bytes(64)
+
+
+def never(_: object) -> str:
+    raise AssertionError("asked to sign")
+
+
+@pytest.mark.parametrize(
+    ("lie", "says"),
+    [
+        ({"target": FOREIGN}, "is not a router known here"),
+        ({"data": kyber_calldata(minimum=MINIMUM, to=THIEF)}, "pays 0x7099"),
+        ({"data": kyber_calldata(minimum=MINIMUM - 10**6)}, "enforces only 2984000000"),
+        ({"data": kyber_calldata(minimum=MINIMUM, amount=2 * ETHER)}, "another amount"),
+        ({"data": kyber_calldata(minimum=MINIMUM, sell=USDC)}, "sells another token"),
+        ({"data": kyber_calldata(minimum=MINIMUM, buy=WETH)}, "buys another token"),
+        ({"data": kyber_calldata(minimum=MINIMUM)[:-32]}, "malformed"),
+    ],
+)
+def test_a_lying_service_gets_neither_signature_nor_approval(
+    client: QuietswapClient, service: FakeService, node: FakeChain, lie: dict[str, Any], says: str
+) -> None:
+    service.next("quote", ok(present.swap_quote(swap_quote(**lie))))
+    with pytest.raises(UnsafeQuote, match=says):
+        client.swap(REQUEST, never)
+    assert node.sent == []
+
+
+def test_the_routers_known_here_are_those_the_service_pins() -> None:
+    from quietswap.adapters.aggregators import (
+        kyberswap,
+        oneinch,
+        openocean,
+        sushi,
+        velora,
+        zeroex,
+    )
+
+    pinned = (kyberswap, oneinch, openocean, sushi, velora, zeroex)
+    assert {router for module in pinned for router in module.ROUTERS} == ROUTERS
+
+
+def test_a_router_the_caller_names(
+    client: QuietswapClient, service: FakeService, node: FakeChain
+) -> None:
+    service.next("quote", *[ok(present.swap_quote(swap_quote(target=FOREIGN)))] * 2)
+    trusting = replace(REQUEST, routers=frozenset({FOREIGN.lower()}))
+    assert client.swap(trusting, ACCOUNT).succeeded
+    assert node.allowances == {FOREIGN.lower(): ETHER}
+
+
+@pytest.mark.parametrize(
+    ("delivers", "reverts", "says"),
+    [
+        (MINIMUM, False, None),
+        (MINIMUM - 1, False, "tried on your node it delivers 2984999999"),
+        (MINIMUM, True, "tried on your node it delivers 0"),
+        (None, False, "your node cannot try the swap"),
+    ],
+)
+def test_what_cannot_be_read_is_tried_on_the_callers_node(
+    client: QuietswapClient,
+    service: FakeService,
+    approved: FakeChain,
+    delivers: int | None,
+    reverts: bool,
+    says: str | None,
+) -> None:
+    approved.delivers, approved.reverts = delivers, reverts
+    service.next("quote", ok(present.swap_quote(swap_quote(data=UNREADABLE))))
+    if says is None:
+        assert client.swap(REQUEST, ACCOUNT).succeeded
+        return
+    with pytest.raises(UnsafeQuote, match=says):
+        client.swap(REQUEST, never)
+
+
+def test_what_cannot_be_read_needs_a_node(outside: Outside, service: FakeService) -> None:
+    service.next("quote", ok(present.swap_quote(swap_quote(data=UNREADABLE))))
+    with (
+        QuietswapClient(outside.url, "qs_right") as client,
+        pytest.raises(UnsafeQuote, match="without `rpc_url`"),
+    ):
+        client.swap(replace(REQUEST, approval="never"), never)
+
+
+OTHER_ACCOUNT = Account.from_key("0x" + "11" * 32)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"to": THIEF}, "changed to"),
+        ({"value": 1}, "changed value"),
+        ({"nonce": 8}, "changed nonce"),
+        ({"gas": 21_000, "data": "0x"}, "changed data, gas"),
+        ({"maxFeePerGas": 10**12}, "changed maxFeePerGas"),
+        ({"maxPriorityFeePerGas": 1}, "changed maxPriorityFeePerGas"),
+        ({"chainId": 137}, "chainId must be 1"),
+    ],
+)
+def test_a_signer_that_changes_the_transaction(
+    client: QuietswapClient,
+    service: FakeService,
+    approved: FakeChain,
+    change: dict[str, Any],
+    says: str,
+) -> None:
+    def careless(transaction: dict[str, Any]) -> bytes:
+        return bytes(ACCOUNT.sign_transaction(transaction | change).raw_transaction)
+
+    with pytest.raises(WronglySigned, match=says):
+        client.swap(REQUEST, careless)
+    assert service.bodies("order") == []
+
+
+def test_a_wrongly_signed_approval_is_not_sent(client: QuietswapClient, node: FakeChain) -> None:
+    with pytest.raises(WronglySigned, match="not for 0xf39F"):
+        client.swap(REQUEST, OTHER_ACCOUNT)
+    with pytest.raises(WronglySigned, match="no usable transaction"):
+        client.swap(REQUEST, lambda _: "0x1234")
+    with pytest.raises(WronglySigned, match="no usable transaction"):
+        client.wrap("1", lambda _: b"", wallet=WALLET)
+    assert node.sent == []
 
 
 def test_the_callers_conditions(client: QuietswapClient, service: FakeService) -> None:

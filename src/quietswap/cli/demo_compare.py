@@ -13,7 +13,8 @@ from quietswap.client import ClientError, QuietswapClient, Receipt, SwapRequest,
 from quietswap.client.approvals import ensure_allowance, send_public
 from quietswap.client.chain import NodeCall
 from quietswap.client.resources import OrderStatus, Submission, SwapQuote
-from quietswap.client.swaps import Event, check_quote
+from quietswap.client.safety import check_quote
+from quietswap.client.swaps import Event
 
 WETH, USDC = KNOWN["WETH"], KNOWN["USDC"]
 AMOUNT = 20 * 10**18

@@ -103,8 +103,8 @@ def by_address(address: str, client: "QuietswapClient", *, has_node: bool, raw: 
     from quietswap.client import chain
 
     decimals = client.node(chain.decimals(address))
-    if decimals > _MOST_DECIMALS:
-        raise click.UsageError(f"{address} is not an ERC-20 token")
+    if decimals is None or decimals > _MOST_DECIMALS:
+        raise click.UsageError(f"{address} is not an ERC-20 token: it tells no decimals")
     return Token(address, client.node(chain.symbol(address))[:11] or short, decimals)
 
 

@@ -12,7 +12,7 @@ Amounts are ints in smallest units, ETH amounts of wraps decimal strings. Signin
 caller's process: with an eth_account account, or a function that signs elsewhere.
 """
 
-from quietswap.client.approvals import Approval, Approved
+from quietswap.client.approvals import Approved
 from quietswap.client.asynchronous import AsyncQuietswapClient
 from quietswap.client.blocking import QuietswapClient
 from quietswap.client.chain import Receipt
@@ -27,6 +27,7 @@ from quietswap.client.errors import (
     TransactionFailed,
     Unreachable,
     UnsafeQuote,
+    WronglySigned,
 )
 from quietswap.client.outages import (
     CATALOGUE,
@@ -62,11 +63,13 @@ from quietswap.client.refusals import (
     Unauthorized,
     UserAddressRequired,
 )
-from quietswap.client.swaps import SwapRequest, SwapResult
+from quietswap.client.safety import ROUTERS, Approval, SwapRequest
+from quietswap.client.swaps import SwapResult
 from quietswap.client.wraps import WETH, WrapRequest, WrapResult
 
 __all__ = [
     "CATALOGUE",
+    "ROUTERS",
     "WETH",
     "ApiError",
     "Approval",
@@ -116,4 +119,5 @@ __all__ = [
     "ValidationError",
     "WrapRequest",
     "WrapResult",
+    "WronglySigned",
 ]

@@ -1,18 +1,14 @@
 """Allowing a router to move the sell token: an ordinary, public transaction of the wallet."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from quietswap.client import chain
 from quietswap.client.errors import NodeRefused, UnsafeQuote
 from quietswap.client.flow import Flow, ask
 from quietswap.client.polling import Polling, mined
+from quietswap.client.safety import Approval
 from quietswap.client.signing import Signer, sign
-
-Approval = Literal["exact", "max", "never"]
-"""How much to approve when the allowance is short: the sell amount, everything, or nothing."""
-
-MAINNET = 1
+from quietswap.domain.transaction import MAINNET
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,5 +103,5 @@ def send_public(
         "chainId": MAINNET,
         "type": 2,
     }
-    tx_hash = yield from ask(chain.send(sign(transaction, signer)))
+    tx_hash = yield from ask(chain.send(sign(transaction, signer, wallet)))
     return (yield from mined(what, tx_hash, wallet, nonce, polling))

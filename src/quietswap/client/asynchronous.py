@@ -10,8 +10,9 @@ from quietswap.client.chain import NodeCall
 from quietswap.client.flow import Flow, ask, now, run_async
 from quietswap.client.polling import Polling
 from quietswap.client.resources import History, OrderState, OrderStatus, Submission, SwapQuote
+from quietswap.client.safety import SwapRequest
 from quietswap.client.signing import Signer, wallet_of
-from quietswap.client.swaps import SwapRequest, SwapResult
+from quietswap.client.swaps import SwapResult
 from quietswap.client.transports import AsyncTransport, Endpoints
 from quietswap.client.wrap_resources import WrapInfo, WrapOperation, WrapOrder, WrapQuote
 from quietswap.client.wraps import WrapRequest, WrapResult

@@ -62,7 +62,8 @@ def _word(value: int | str) -> str:
     return digits.rjust(64, "0")
 
 
-def _first_word(result: Any) -> int:
+def first_word(result: Any) -> int:
+    """Return the first word of returned data as a number; 0 where there is none."""
     return number(result[:66]) if isinstance(result, str) and len(result) > 2 else 0
 
 
@@ -73,6 +74,11 @@ def _view(to: str, data: str, read: Callable[[Any], T]) -> NodeCall[T]:
 def approval_data(spender: str, amount: int) -> str:
     """Return the calldata of `approve(spender, amount)`."""
     return _APPROVE + _word(spender) + _word(amount)
+
+
+def balance_data(wallet: str) -> str:
+    """Return the calldata of `balanceOf(wallet)`."""
+    return _BALANCE_OF + _word(wallet)
 
 
 def chain_id() -> NodeCall[int]:
@@ -92,17 +98,17 @@ def eth_balance(wallet: str) -> NodeCall[int]:
 
 def token_balance(token: str, wallet: str) -> NodeCall[int]:
     """Ask for a token balance, in smallest units."""
-    return _view(token, _BALANCE_OF + _word(wallet), _first_word)
+    return _view(token, balance_data(wallet), first_word)
 
 
 def allowance(token: str, owner: str, spender: str) -> NodeCall[int]:
     """Ask what `spender` may move of `owner`, in smallest units."""
-    return _view(token, _ALLOWANCE + _word(owner) + _word(spender), _first_word)
+    return _view(token, _ALLOWANCE + _word(owner) + _word(spender), first_word)
 
 
-def decimals(token: str) -> NodeCall[int]:
-    """Ask for an ERC-20's decimals."""
-    return _view(token, _DECIMALS, _first_word)
+def decimals(token: str) -> NodeCall[int | None]:
+    """Ask for an ERC-20's decimals; None where nothing answers."""
+    return _view(token, _DECIMALS, lambda r: first_word(r) if r and len(r) > 2 else None)
 
 
 def symbol(token: str) -> NodeCall[str]:
@@ -165,7 +171,7 @@ def received(receipt: Receipt, token: str, wallet: str) -> int:
         if log.address.lower() != token.lower() or len(log.topics) != 3:
             continue
         if log.topics[0] == TRANSFER:
-            amount = _first_word(log.data)
+            amount = first_word(log.data)
             gained += amount * ((log.topics[2][2:] == me) - (log.topics[1][2:] == me))
     return gained
 
@@ -178,5 +184,10 @@ def read_result(call: NodeCall[T], body: bytes) -> T:
         raise BadAnswer(f"{call.method}: the node answered something else than JSON") from error
     fault = answer.get("error")
     if isinstance(fault, dict):
-        raise NodeRefused(call.method, int(fault.get("code", 0)), str(fault.get("message", "")))
-    return call.read(answer.get("result"))
+        code = fault.get("code")
+        message = str(fault.get("message", ""))
+        raise NodeRefused(call.method, code if isinstance(code, int) else 0, message)
+    try:
+        return call.read(answer.get("result"))
+    except (TypeError, ValueError, KeyError, AttributeError, msgspec.ValidationError) as error:
+        raise BadAnswer(f"{call.method}: the node's answer cannot be read") from error

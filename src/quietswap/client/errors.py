@@ -6,6 +6,7 @@ ClientError
 ├── ApiError           the service refused; one subclass per error code (see refusals)
 ├── NodeRefused        the Ethereum node refused a call
 ├── UnsafeQuote        the service asked to sign something that was not asked for
+├── WronglySigned      the signer returned another transaction or another wallet's signature
 ├── Declined           the caller's own condition stopped the flow before anything was signed
 ├── TransactionFailed  a transaction of the flow was mined and reverted
 ├── Replaced           another transaction of the wallet used the nonce
@@ -49,6 +50,10 @@ class NodeRefused(ClientError):
 
 class UnsafeQuote(ClientError):
     """The transaction to sign differs from what was asked for; nothing was signed."""
+
+
+class WronglySigned(ClientError):
+    """What the signer returned is not the transaction it was given; nothing was submitted."""
 
 
 class Declined(ClientError):

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from quietswap.client.errors import WronglySigned
 from quietswap.client.resources import TransactionParams
+from quietswap.domain import signed_transaction
 
 Transaction = dict[str, Any]
 """The spelling eth_account knows: to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas, nonce,
@@ -45,15 +47,43 @@ def to_sign(params: TransactionParams, nonce: int | None = None) -> Transaction:
     }
 
 
-def sign(transaction: Transaction, signer: Signer) -> str:
-    """Return the signed transaction as 0x-prefixed hex."""
+def sign(transaction: Transaction, signer: Signer, wallet: str) -> str:
+    """Return the signed transaction as 0x-prefixed hex.
+
+    Raises WronglySigned when the signer returned anything but this transaction, signed by `wallet`:
+    a mistake of a signing device or command must not reach the chain.
+    """
     if callable(signer):
-        raw = signer(transaction)
+        raw = signer(dict(transaction))
     else:
-        raw = signer.sign_transaction(transaction).raw_transaction
-    if isinstance(raw, str):
-        return raw if raw.startswith("0x") else "0x" + raw
-    return "0x" + bytes(raw).hex()
+        raw = signer.sign_transaction(dict(transaction)).raw_transaction
+    text = raw if isinstance(raw, str) else "0x" + bytes(raw).hex()
+    text = text if text.startswith("0x") else "0x" + text
+    try:
+        signed = signed_transaction.decode(text)
+    except ValueError as error:
+        raise WronglySigned(f"the signer returned no usable transaction: {error}") from error
+    if signed.sender.lower() != wallet.lower():
+        raise WronglySigned(f"the signer signed for {signed.sender}, not for {wallet}")
+    returned = _spelled(signed)
+    wanted = {**transaction, "to": transaction["to"].lower(), "data": transaction["data"].lower()}
+    changed = [name for name, value in returned.items() if value != wanted[name]]
+    if changed:
+        raise WronglySigned(f"the signer changed {', '.join(changed)}: not submitted")
+    return text
+
+
+def _spelled(signed: signed_transaction.SignedTransaction) -> Transaction:
+    """Return what was signed in the spelling of `Transaction`; chain and type are decoded so."""
+    return {
+        "to": signed.params.to.lower(),
+        "data": "0x" + signed.params.data.hex(),
+        "value": signed.params.value,
+        "gas": signed.params.gas_limit,
+        "maxFeePerGas": signed.params.max_fee_per_gas,
+        "maxPriorityFeePerGas": signed.priority_fee,
+        "nonce": signed.nonce,
+    }
 
 
 def wallet_of(signer: Signer, wallet: str | None) -> str:

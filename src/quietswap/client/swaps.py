@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from quietswap.client import calls, chain
-from quietswap.client.approvals import MAINNET, Approval, Approved, ensure_allowance
-from quietswap.client.errors import ClientError, Declined, UnsafeQuote
+from quietswap.client.approvals import Approved, ensure_allowance
+from quietswap.client.errors import ClientError, Declined
 from quietswap.client.flow import Flow, Pause, ask, now
 from quietswap.client.outages import SignatureReplay
 from quietswap.client.polling import SUGGESTED_S, Polling, follow
 from quietswap.client.resources import OrderStatus, Submission, SwapQuote
+from quietswap.client.safety import SwapRequest, check_quote, rehearse
 from quietswap.client.signing import Signer, sign, to_sign
+from quietswap.domain.transaction import MAINNET
 
 ORDER_LIFE_S = 30 * 60
 FRESH_S = 20.0
 """A quote lives about 30 seconds: after 20 there may be too little left for signing."""
 _MOST_QUOTES = 10
-DEFAULT_SLIPPAGE_BPS = 50
-_BPS = 10_000
 _MOST_ROUTERS = 5
 """Approvals in one swap at most: each fresh quote may come from another source's router."""
 _SUBMISSIONS = 3
@@ -27,33 +27,6 @@ _THREAT_SCORE = {"LOW": 20, "MEDIUM": 55, "HIGH": 90}
 
 Event = SwapQuote | Approved | Submission | OrderStatus
 Watch = Callable[[Event], None]
-
-
-@dataclass(frozen=True, slots=True)
-class SwapRequest:
-    """What to swap. `sell_amount` in smallest units.
-
-    `at_least` (smallest units) and `accept` are conditions a quote must meet before it is signed.
-    """
-
-    sell_token: str
-    buy_token: str
-    sell_amount: int
-    wallet: str
-    slippage_bps: int = DEFAULT_SLIPPAGE_BPS
-    approval: Approval = "exact"
-    at_least: int | None = None
-    accept: Callable[[SwapQuote], bool] | None = None
-
-    def call(self) -> calls.Call[SwapQuote]:
-        """Return the call for a quote."""
-        return calls.quote(
-            sell_token=self.sell_token,
-            buy_token=self.buy_token,
-            sell_amount=self.sell_amount,
-            wallet=self.wallet,
-            slippage_bps=self.slippage_bps,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,27 +46,6 @@ class SwapResult:
     def succeeded(self) -> bool:
         """Whether the chain confirmed the swap."""
         return self.status.status == "confirmed"
-
-
-def check_quote(quote: SwapQuote, request: SwapRequest) -> None:
-    """Refuse a quote that is not what was asked for. Raises UnsafeQuote."""
-    params, route = quote.mev_protection.transaction_params, quote.dex_route
-    floor = quote.buy_amount * (_BPS - request.slippage_bps - 1) // _BPS
-    faults = {
-        "another sell token": quote.sell_token.lower() != request.sell_token.lower(),
-        "another buy token": quote.buy_token.lower() != request.buy_token.lower(),
-        "another amount": quote.sell_amount != request.sell_amount,
-        "a minimum below the slippage": quote.min_buy_amount < max(floor, 1),
-        "a target that is not the router": params.to.lower() != route.target.lower(),
-        "other calldata than the route's": params.data.lower() != route.data.lower(),
-        "ETH to be sent along": params.value != 0,
-        "a priority fee": params.max_priority_fee_per_gas != 0,
-        "another chain or type": (params.chain_id, params.type) != (MAINNET, 2),
-        "no nonce": params.nonce is None,
-    }
-    found = [name for name, is_so in faults.items() if is_so]
-    if found:
-        raise UnsafeQuote(f"the quote has {', '.join(found)}: not signed")
 
 
 def order_params(quote: SwapQuote, request: SwapRequest, unix_ms: int) -> dict[str, Any]:
@@ -233,7 +185,9 @@ def swap(
 ) -> Flow[SwapResult]:
     """Run the whole flow. A reverted or cancelled order is a result, not an exception."""
     quote, approvals = yield from approved_quote(request, signer, polling, watch)
-    signed = sign(to_sign(quote.mev_protection.transaction_params), signer)
+    yield from rehearse(quote, request, has_node=has_node)
+    params = quote.mev_protection.transaction_params
+    signed = sign(to_sign(params), signer, request.wallet)
     order_id, interval = yield from submit(quote, request, signed, polling, watch)
     status = yield from follow(order_id, polling, watch, interval)
     received = (yield from received_by(status, request, polling)) if has_node else None
@@ -243,12 +197,16 @@ def swap(
 def received_by(status: OrderStatus, request: SwapRequest, polling: Polling) -> Flow[int | None]:
     """Return what the wallet gained of the buy token; None unless confirmed and found.
 
-    The caller's node may be some blocks behind the service's: it is asked a few times.
+    The caller's node may be some blocks behind the service's: it is asked a few times. That it
+    fails is no reason to lose the order's result.
     """
     if status.status != "confirmed" or status.tx_hash is None:
         return None
     for _ in range(_RECEIPT_LOOKS):
-        receipt = yield from ask(chain.receipt(status.tx_hash))
+        try:
+            receipt = yield from ask(chain.receipt(status.tx_hash))
+        except ClientError:
+            return None
         if receipt is not None:
             return chain.received(receipt, request.buy_token, request.wallet)
         yield Pause(polling.node_interval_s)

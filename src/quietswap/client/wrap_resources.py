@@ -26,6 +26,12 @@ class WrapQuote(Resource, frozen=True):
     created_at: datetime
     valid_until: datetime
 
+    def with_nonce(self, nonce: int) -> "WrapQuote":
+        """Return the quote with the nonce that it leaves to the client."""
+        params = msgspec.structs.replace(self.mev_protection.transaction_params, nonce=nonce)
+        protection = msgspec.structs.replace(self.mev_protection, transaction_params=params)
+        return msgspec.structs.replace(self, mev_protection=protection)
+
 
 class WrapOrder(Resource, frozen=True):
     """A submitted wrap or unwrap, tracked by its hash; `amount` in ETH."""

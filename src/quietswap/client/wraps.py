@@ -5,10 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from quietswap.client import calls, chain
-from quietswap.client.approvals import MAINNET, require_mainnet
+from quietswap.client.approvals import require_mainnet
 from quietswap.client.errors import Declined, UnsafeQuote
 from quietswap.client.flow import Flow, ask
 from quietswap.client.polling import Polling, mined, persist
+from quietswap.client.safety import check_params
 from quietswap.client.signing import Signer, sign, to_sign
 from quietswap.client.wrap_resources import WrapOperation, WrapOrder, WrapQuote
 
@@ -61,10 +62,8 @@ def check_quote(quote: WrapQuote, request: WrapRequest) -> None:
         "another contract than WETH": params.to.lower() != WETH.lower(),
         "another call": params.data.lower() != data,
         "another value": params.value != (wei if is_wrap else 0),
-        "a priority fee": params.max_priority_fee_per_gas != 0,
-        "another chain or type": (params.chain_id, params.type) != (MAINNET, 2),
     }
-    found = [name for name, is_so in faults.items() if is_so]
+    found = [name for name, is_so in faults.items() if is_so] + check_params(params)
     if found:
         raise UnsafeQuote(f"the quote has {', '.join(found)}: not signed")
 
@@ -86,15 +85,16 @@ def convert(
     """Run the whole flow. Raises TransactionFailed, Replaced or StillOpen while waiting."""
     quote = yield from ask(calls.wrap_quote(request.operation, request.amount, request.wallet))
     check_quote(quote, request)
-    watch(quote)
-    if request.accept is not None and not request.accept(quote):
-        raise Declined("the quote was not accepted")
     nonce = request.nonce
     if nonce is None:
         yield from require_mainnet()
         nonce = yield from ask(chain.nonce(request.wallet))
+    quote = quote.with_nonce(nonce)
+    watch(quote)
+    if request.accept is not None and not request.accept(quote):
+        raise Declined("the quote was not accepted")
     params = quote.mev_protection.transaction_params
-    signed = sign(to_sign(params, nonce), signer)
+    signed = sign(to_sign(params), signer, request.wallet)
     order = yield from persist(order_call(quote, signed), polling)
     watch(order)
     if not has_node:
