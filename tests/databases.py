@@ -1,5 +1,6 @@
 """Real servers for tests: a PostgreSQL cluster and a Redis, both from wheels, both on sockets."""
 
+import asyncio
 import contextlib
 import itertools
 import os
@@ -9,10 +10,14 @@ import subprocess
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 import asyncpg
+import pytest
+from psutil import NoSuchProcess
 
 from quietswap.storage.open import migrate_storage
 
@@ -79,6 +84,21 @@ class PostgresCluster:
         """Start it again after `kill`."""
         self._server.ensure_postgres_running()
 
+    def freeze(self) -> None:
+        """Let it hang: connections stay open, new ones are made, and nothing is answered."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on after `freeze`."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        postmaster = self._server.get_postmaster_info().process
+        assert postmaster is not None
+        for process in (postmaster, *postmaster.children(recursive=True)):
+            with contextlib.suppress(NoSuchProcess):
+                process.send_signal(number)
+
     def close(self) -> None:
         """Stop it and remove everything."""
         self._server.cleanup()
@@ -141,3 +161,36 @@ class RedisServer:
         """Stop it and remove everything."""
         self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@contextmanager
+def running_stores() -> Iterator[tuple[PostgresCluster, RedisServer]]:
+    """Run a PostgreSQL and a Redis that nobody else uses for the length of a `with` block."""
+    postgres = PostgresCluster()
+    try:
+        redis = RedisServer()
+        try:
+            yield postgres, redis
+        finally:
+            redis.close()
+    finally:
+        postgres.close()
+
+
+def both_databases(group: str) -> list[object]:
+    """Return the parameters of a fixture that runs on either database, each an xdist group."""
+    return [
+        pytest.param("sqlite", marks=pytest.mark.xdist_group(group)),
+        pytest.param("postgresql", marks=pytest.mark.xdist_group(f"{group}-postgresql")),
+    ]
+
+
+@contextmanager
+def sandbox_options(database: str) -> Iterator[tuple[str, ...]]:
+    """Yield the options of `quietswap sandbox` for a parameter of `both_databases`."""
+    if database == "sqlite":
+        yield ()
+        return
+    with running_stores() as (postgres, redis):
+        url = asyncio.run(postgres.empty())
+        yield ("--storage-url", url, "--redis-url", redis.url)

@@ -25,6 +25,21 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
     assert not set(HEAVY) & set(done.stderr.split())
 
 
+def test_a_sandbox_with_a_rate_store_wants_a_database_too() -> None:
+    command = [sys.executable, "-m", "quietswap", "sandbox", "--redis-url", "redis://x"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--redis-url goes with --storage-url" in done.stderr
+
+
+def test_a_sandbox_says_why_its_database_cannot_be_used() -> None:
+    command = [sys.executable, "-m", "quietswap", "sandbox", "--storage-url", "mysql://x"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "a database URL is sqlite:///" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_help_lists_every_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "quietswap", "--help"], capture_output=True, text=True, check=True

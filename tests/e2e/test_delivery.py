@@ -10,7 +10,8 @@ from eth_account import Account
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.e2e.conftest import Town
+from tests.databases import both_databases, sandbox_options
+from tests.e2e.conftest import Town, running_town
 
 PAIRS = [
     ("WETH", "USDC"), ("USDC", "WETH"), ("WETH", "USDT"), ("USDT", "WETH"), ("WETH", "DAI"),
@@ -132,12 +133,13 @@ def order_params(quote: dict[str, Any], wallet: str, slippage_bps: int) -> dict[
     }
 
 
-@pytest.fixture(scope="module")
-def still_town() -> Iterator[Town]:
+@pytest.fixture(scope="module", params=both_databases("delivery"))
+def still_town(request: pytest.FixtureRequest) -> Iterator[Town]:
     """A sandbox in which blocks come only on demand."""
-    from tests.e2e.conftest import running_town
-
-    with running_town("--block-time", "0.2") as town:
+    with (
+        sandbox_options(request.param) as options,
+        running_town("--block-time", "0.2", *options) as town,
+    ):
         town.control.post("/pause_mining").raise_for_status()
         yield town
 

@@ -1,17 +1,25 @@
-"""One running sandbox for the interface's tests, and a desk with a key of its own for each."""
+"""A running sandbox for the interface's tests, and a desk with a key of its own for each.
+
+Every test that asks for `town` or `desk` runs twice: on SQLite, and on PostgreSQL with Redis. The
+two are groups of their own, so that parallel test processes start one each.
+"""
 
 from collections.abc import Iterator
 
 import pytest
 
+from tests.databases import both_databases, sandbox_options
 from tests.e2e.conftest import Town, running_town
 from tests.spec.desk import Desk
 
 
-@pytest.fixture(scope="session")
-def town() -> Iterator[Town]:
+@pytest.fixture(scope="session", params=both_databases("interface"))
+def town(request: pytest.FixtureRequest) -> Iterator[Town]:
     """A sandbox of half-second blocks; a test heals the faults it switches on."""
-    with running_town("--block-time", "0.5") as found:
+    with (
+        sandbox_options(request.param) as options,
+        running_town("--block-time", "0.5", *options) as found,
+    ):
         yield found
 
 

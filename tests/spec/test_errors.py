@@ -8,8 +8,6 @@ from tests.spec.coverage import shows
 from tests.spec.desk import Desk
 from tests.spec.wire import refused
 
-pytestmark = pytest.mark.xdist_group("interface")
-
 VENUES = ("kyberswap", "velora", "sushi", "openocean")
 NATIVE = ("0x" + "0" * 40, "0x" + "e" * 40, "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
 

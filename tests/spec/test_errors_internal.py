@@ -1,28 +1,34 @@
 """500 INTERNAL_SERVER_ERROR: the one row nobody should ever see."""
 
-import sqlite3
+import asyncio
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
-import pytest
-
+from quietswap.storage.open import open_database
 from tests.spec.coverage import shows
 from tests.spec.desk import Desk
 from tests.spec.wire import refused
-
-pytestmark = pytest.mark.xdist_group("interface")
 
 
 @contextmanager
 def without_table(desk: Desk, name: str) -> Iterator[None]:
     """Break the service's database behind its back, and mend it again."""
-    path = desk.database_url.removeprefix("sqlite:///")
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        database.execute(f"ALTER TABLE {name} RENAME TO {name}_gone")
+    rename(desk.database_url, name, f"{name}_gone")
+    try:
+        yield
+    finally:
+        rename(desk.database_url, f"{name}_gone", name)
+
+
+def rename(url: str, table: str, name: str) -> None:
+    async def run() -> None:
+        database = await open_database(url)
         try:
-            yield
+            await database.change(f"ALTER TABLE {table} RENAME TO {name}")
         finally:
-            database.execute(f"ALTER TABLE {name}_gone RENAME TO {name}")
+            await database.close()
+
+    asyncio.run(run())
 
 
 @shows("error: 500 INTERNAL_SERVER_ERROR")

@@ -7,8 +7,6 @@ from tests.spec.coverage import shows
 from tests.spec.desk import ETHER, Desk
 from tests.spec.wire import refused, sign
 
-pytestmark = pytest.mark.xdist_group("interface")
-
 
 @shows("error: 400 INVALID_SIGNATURE", "details: INVALID_SIGNATURE", "rule: signer is the wallet")
 def test_400_invalid_signature(desk: Desk) -> None:

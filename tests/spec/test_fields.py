@@ -16,8 +16,6 @@ from tests.spec.coverage import shows
 from tests.spec.desk import ETHER, Desk
 from tests.spec.wire import data
 
-pytestmark = pytest.mark.xdist_group("interface")
-
 TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "number": (int, float),

@@ -25,8 +25,6 @@ from tests.e2e.conftest import Town
 from tests.spec.coverage import shows
 from tests.spec.desk import Desk
 
-pytestmark = pytest.mark.xdist_group("interface")
-
 REFUSALS = PositiveDataAcceptanceConfig(expected_statuses=["2xx", "400", "404", "422"])
 CONFIG = SchemathesisConfig(
     projects=ProjectsConfig(

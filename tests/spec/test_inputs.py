@@ -11,8 +11,6 @@ from tests.spec.coverage import shows
 from tests.spec.desk import ETHER, Desk, Signed
 from tests.spec.wire import data, refused
 
-pytestmark = pytest.mark.xdist_group("interface")
-
 PATHS = {
     "order body": "/api/v1/mev/orders",
     "orderParams": "/api/v1/mev/orders",

@@ -10,8 +10,6 @@ from tests.spec.coverage import shows
 from tests.spec.desk import TERMINAL, Desk
 from tests.spec.wire import data, refused, sign
 
-pytestmark = pytest.mark.xdist_group("interface")
-
 LATER = ("blockNumber", "gasUsed", "effectiveGasPrice", "confirmedAt")
 
 

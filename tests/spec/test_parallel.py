@@ -4,12 +4,9 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
-import pytest
 
 from tests.spec.coverage import shows
 from tests.spec.desk import Desk
-
-pytestmark = pytest.mark.xdist_group("interface")
 
 
 @shows("error: 409 SIGNATURE_REPLAY")

@@ -9,8 +9,6 @@ import pytest
 from tests.spec.coverage import shows
 from tests.spec.desk import Desk
 
-pytestmark = pytest.mark.xdist_group("interface")
-
 JSON = b"Content-Type: application/json\r\n"
 BLANKS = b"10000\r\n" + b" " * 65_536 + b"\r\n"
 CASES = {

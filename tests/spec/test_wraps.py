@@ -7,8 +7,6 @@ from tests.spec.coverage import shows
 from tests.spec.desk import ETHER, Desk
 from tests.spec.wire import data, refused
 
-pytestmark = pytest.mark.xdist_group("interface")
-
 
 def balances(desk: Desk, wallet: str) -> tuple[int, int]:
     """Return (wei, WETH in wei) as wrap info tells them."""

@@ -3,9 +3,12 @@
 import asyncio
 import json
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from quietswap.sandbox.town import Town
 
 
 class _HelpWithFaults(click.Command):
@@ -32,8 +35,21 @@ class _HelpWithFaults(click.Command):
     help="Time between blocks.",
 )
 @click.option("--fault", "faults", multiple=True, metavar="PART=FAULT", help="Start with a fault.")
+@click.option(
+    "--storage-url",
+    metavar="URL",
+    help="Database of the service, migrated first (default: a SQLite file that goes at the end).",
+)
+@click.option("--redis-url", metavar="URL", help="Redis or Valkey of the service.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line when ready.")
-def sandbox(port: int, block_time: float, faults: tuple[str, ...], as_json: bool) -> None:
+def sandbox(
+    port: int,
+    block_time: float,
+    faults: tuple[str, ...],
+    storage_url: str | None,
+    redis_url: str | None,
+    as_json: bool,
+) -> None:
     """Run a miniature mainnet with the whole service on it.
 
     A real EVM with WETH9 and Uniswap, venues that speak the aggregators' protocols, a private
@@ -43,26 +59,28 @@ def sandbox(port: int, block_time: float, faults: tuple[str, ...], as_json: bool
     from quietswap.sandbox.anvil import AnvilFailed
     from quietswap.sandbox.faults import BadFault, parse_option
     from quietswap.sandbox.npm import MissingPackage
-    from quietswap.sandbox.service import ServiceFailed
+    from quietswap.sandbox.service import ServiceFailed, Stores
+    from quietswap.sandbox.town import Town
 
+    if redis_url and not storage_url:
+        raise click.UsageError("--redis-url goes with --storage-url")
     try:
         chosen = [parse_option(option) for option in faults]
     except BadFault as error:
         raise click.UsageError(str(error)) from error
+    stores = Stores(storage_url, redis_url) if storage_url else None
+    town = Town(port=port, block_time=block_time, faults=chosen, stores=stores)
     try:
-        asyncio.run(_run(port, block_time, chosen, as_json))
+        asyncio.run(_run(town, block_time, as_json))
     except (AnvilFailed, MissingPackage, ServiceFailed, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 
-async def _run(port: int, block_time: float, faults: list[Any], as_json: bool) -> None:
-    from quietswap.sandbox.town import Town
-
+async def _run(town: "Town", block_time: float, as_json: bool) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
-    town = Town(port=port, block_time=block_time, faults=faults)
     starting = asyncio.create_task(town.start())
     stopping = asyncio.create_task(stop.wait())
     try:

@@ -32,6 +32,14 @@ class Upstreams:
     coingecko_url: str
 
 
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where the service keeps its orders and rate windows, as its settings name them."""
+
+    url: str
+    redis_url: str | None = None
+
+
 def free_port() -> int:
     """Return a loopback port nobody listens on."""
     with socket.socket() as probe:
@@ -40,15 +48,22 @@ def free_port() -> int:
         return port
 
 
-def settings_text(upstreams: Upstreams, folder: Path, port: int, block_time: float) -> str:
-    """Return the TOML the service runs on; texts go in as JSON strings, which TOML reads, too."""
+def settings_text(
+    upstreams: Upstreams, folder: Path, port: int, block_time: float, stores: Stores | None = None
+) -> str:
+    """Return the TOML the service runs on; texts go in as JSON strings, which TOML reads, too.
+
+    Without `stores` orders go into a SQLite file in `folder`.
+    """
     text = json.dumps
+    stores = stores or Stores(f"sqlite:///{folder / 'quietswap.sqlite3'}")
     lines = [
         "# The settings of this sandbox's own service. It is removed when the sandbox stops.",
         "[server]",
         f"port = {port}",
         "[storage]",
-        f"url = {text('sqlite:///' + str(folder / 'quietswap.sqlite3'))}",
+        f"url = {text(stores.url)}",
+        *([f"redis_url = {text(stores.redis_url)}"] if stores.redis_url else []),
         "[node]",
         f"urls = [{text(upstreams.rpc_url)}]",
         "[tracking]",
@@ -80,16 +95,24 @@ class Service:
 
     async def create_key(self, name: str) -> str:
         """Return a new API key, issued by the same command an operator uses."""
-        command = [*_QUIETSWAP, "keys", "create", "--settings", str(self.settings)]
+        key: str = json.loads(await self._command("keys", "create", "--name", name, "--json"))[
+            "key"
+        ]
+        return key
+
+    async def migrate(self) -> None:
+        """Bring the database to this release's schema. Raises ServiceFailed."""
+        await self._command("migrate")
+
+    async def _command(self, *words: str) -> bytes:
         process = await asyncio.create_subprocess_exec(
-            *command, "--name", name, "--json",
+            *_QUIETSWAP, *words, "--settings", str(self.settings),
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=_environment(),
         )  # fmt: skip
         out, err = await process.communicate()
         if process.returncode:
-            raise ServiceFailed(f"no API key could be issued: {err.decode()[-500:]}")
-        key: str = json.loads(out)["key"]
-        return key
+            raise ServiceFailed(f"quietswap {' '.join(words)}: {err.decode()[-500:]}")
+        return out
 
     async def start(self) -> None:
         """Start the process and return when it answers. Raises ServiceFailed."""
@@ -115,6 +138,12 @@ class Service:
         except TimeoutError:
             self._process.kill()
             await self._process.wait()
+
+    @property
+    def pid(self) -> int:
+        """The server's process id, once started."""
+        assert self._process is not None
+        return self._process.pid
 
     async def _until_ready(self, process: asyncio.subprocess.Process) -> None:
         for _ in range(_READY_SECONDS * 50):

@@ -8,17 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from quietswap.sandbox.faults import Fault
-from quietswap.sandbox.service import Service, Upstreams, free_port, settings_text
+from quietswap.sandbox.service import Service, Stores, Upstreams, free_port, settings_text
 from quietswap.sandbox.stage import Options, Sandbox, running_sandbox
 
 
 class Town:
-    """A whole sandbox. `port` is the API's (0 picks one), `block_time` in seconds."""
+    """A whole sandbox. `port` is the API's (0 picks one), `block_time` in seconds.
+
+    Without `stores` the service's orders go into a SQLite file that goes with the sandbox.
+    """
 
     def __init__(
-        self, *, port: int = 0, block_time: float = 2.0, faults: Sequence[tuple[str, Fault]] = ()
+        self,
+        *,
+        port: int = 0,
+        block_time: float = 2.0,
+        faults: Sequence[tuple[str, Fault]] = (),
+        stores: Stores | None = None,
     ) -> None:
         self._port = port
+        self._stores = stores
         self._options = Options(block_time=block_time, faults=faults)
         self._stack = AsyncExitStack()
         self.stage: Sandbox | None = None
@@ -33,10 +42,15 @@ class Town:
         stage = await self._stack.enter_async_context(running_sandbox(self._options))
         port = self._port or free_port()
         settings = folder / "quietswap.toml"
-        settings.write_text(_settings(stage, folder, port, self._options.block_time), "utf-8")
+        text = settings_text(
+            _upstreams(stage), folder, port, self._options.block_time, self._stores
+        )
+        settings.write_text(text, "utf-8")
         service = Service(settings, port)
         self._stack.push_async_callback(service.stop)
         self.stage, self.service = stage, service
+        if self._stores is not None:
+            await service.migrate()
         key, _ = await asyncio.gather(service.create_key("sandbox"), service.start())
         return _facts(stage, service, key)
 
@@ -45,8 +59,8 @@ class Town:
         await self._stack.aclose()
 
 
-def _settings(stage: Sandbox, folder: Path, port: int, block_time: float) -> str:
-    upstreams = Upstreams(
+def _upstreams(stage: Sandbox) -> Upstreams:
+    return Upstreams(
         rpc_url=stage.rpc_url,
         relay_url=stage.relay_url,
         backup_relay_url=stage.backup_relay_url,
@@ -54,7 +68,6 @@ def _settings(stage: Sandbox, folder: Path, port: int, block_time: float) -> str
         defillama_url=stage.defillama_url,
         coingecko_url=stage.coingecko_url,
     )
-    return settings_text(upstreams, folder, port, block_time)
 
 
 def _facts(stage: Sandbox, service: Service, key: str) -> dict[str, Any]:
