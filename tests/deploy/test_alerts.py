@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from quietswap import observe
+from quietswap.api.errors import STATUS
 from quietswap.api.operations import OPERATIONS
 from quietswap.domain.order import Status
 from quietswap.domain.quote import Outcome
@@ -15,14 +16,16 @@ from quietswap.ports.outside import RelayOutcome
 from tests.deploy.files import DEPLOY, DOCS, documents
 
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
+PHASES = {"tokens", "wallet_prices", "sources", "verification", "storing", "total"}
 VALUES: dict[tuple[str, str], set[str]] = {
     ("quietswap_source_answers", "outcome"): {"answered", *Miss},
     ("quietswap_verifications", "verdict"): set(Outcome),
     ("quietswap_order_moves", "status"): set(Status),
     ("quietswap_relay_answers", "outcome"): set(RelayOutcome),
     ("quietswap_orders_resent", "outcome"): set(RelayOutcome),
-    ("quietswap_quote_phase_seconds", "phase"): {"survey", "total"},
+    ("quietswap_quote_phase_seconds", "phase"): PHASES,
     ("quietswap_requests", "endpoint"): {"other", *(operation.name for operation in OPERATIONS)},
+    ("quietswap_requests", "code"): {"OK", *STATUS},
 }
 """Label values that occur, by metric; a label that is not here has open values."""
 SELECTOR = re.compile(r"\b(quietswap_\w+)(?:\{([^}]*)\})?")
@@ -118,7 +121,7 @@ def test_panels_do_not_overlap() -> None:
 def test_the_runbook_names_events_and_failures_that_exist() -> None:
     text = (DOCS / "runbook.md").read_text("utf-8")
     events = set(re.findall(r"[Ee]vents? `(\w+)`", text))
-    source = (DOCS.parent / "src/quietswap/observe.py").read_text("utf-8")
+    source = (DOCS.parent / "src/quietswap/observe/events.py").read_text("utf-8")
     assert events
     assert events <= set(re.findall(r'log\.\w+\("(\w+)"', source))
 
@@ -129,10 +132,11 @@ def value(name: str, **labels: str) -> float:
 
 def test_an_unsafe_route_is_counted_from_zero() -> None:
     name = "quietswap_verifications_total"
-    before = observe.registry.get_sample_value(name, {"verdict": "unsafe"})
+    observe.begin(("velora",))
+    before = observe.registry.get_sample_value(name, {"source": "velora", "verdict": "unsafe"})
     assert before is not None
     observe.route_unsafe("velora", "its minimum is above its promise")
-    assert value(name, verdict="unsafe") == before + 1
+    assert value(name, source="velora", verdict="unsafe") == before + 1
 
 
 def test_a_node_that_cannot_simulate_is_counted() -> None:

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from quietswap.domain.order import Status
 from quietswap.observe import metrics
-from quietswap.observe.logs import Current, current, log
+from quietswap.observe.logs import Current, current, log, log_request
 from quietswap.observe.traces import T, Work, in_span, name_request
 
 
@@ -171,8 +171,8 @@ def request_answered(endpoint: str, status: int, seconds: float) -> None:
     metrics.request_seconds(endpoint).observe(seconds)
     name_request(endpoint, status, asked.request)
     if endpoint != "other" or status != 200:
-        log.info(
-            "request_answered",
+        log_request(
+            request=asked.request,
             endpoint=endpoint,
             status=status,
             code=asked.code,
