@@ -109,16 +109,22 @@ async def test_what_the_caller_did_wrong_is_no_entry_in_the_log(
 
 @pytest.mark.parametrize("path", requests.ALL)
 @pytest.mark.parametrize("outage", OUTAGES, ids=["store", "chain"])
-async def test_an_outage_is_a_503_where_the_interface_lists_one(
-    client: httpx.AsyncClient, inside: Inside, path: str, outage: Exception
+async def test_an_outage_is_a_503_with_the_code_the_endpoint_has_for_it(
+    client: httpx.AsyncClient, inside: Inside, logged: list[Any], path: str, outage: Exception
 ) -> None:
     inside.fails = outage
     answer = await requests.ask(client, path)
-    if path in (requests.QUOTE, requests.WRAP_QUOTE, requests.WRAP_INFO):
-        refused(answer, 503, "SERVICE_UNAVAILABLE")
+    if path in (requests.ORDERS, requests.WRAP_ORDER):
+        body = refused(answer, 503, "PROVIDER_UNAVAILABLE")
+        assert body["details"] == {"reason": "STORE_UNAVAILABLE"}
+        assert "same signed transaction" in body["suggestion"]
+        assert "Nothing was sent" not in answer.text
     else:
-        refused(answer, 500, "INTERNAL_SERVER_ERROR")
-    assert "away" not in answer.text
+        refused(answer, 503, "SERVICE_UNAVAILABLE")
+    assert str(outage) not in answer.text
+    (entry,) = logged
+    assert (entry["event"], entry["reason"]) == ("request_unserved", str(outage))
+    assert entry["request"] == answer.headers["x-request-id"]
 
 
 async def test_a_database_that_is_away_while_the_key_is_looked_up_is_an_outage_too(
@@ -133,7 +139,9 @@ async def test_a_database_that_is_away_while_the_key_is_looked_up_is_an_outage_t
     async with httpx.AsyncClient(transport=transport, base_url="http://edge") as client:
         client.headers["X-API-Key"] = "any"
         refused(await requests.ask(client, requests.QUOTE), 503, "SERVICE_UNAVAILABLE")
-        refused(await requests.ask(client, requests.ORDER), 500, "INTERNAL_SERVER_ERROR")
+        refused(await requests.ask(client, requests.ORDER), 503, "SERVICE_UNAVAILABLE")
+        refused(await requests.ask(client, requests.ORDERS), 503, "PROVIDER_UNAVAILABLE")
+        refused(await client.get("/api/v1/nothing"), 503, "SERVICE_UNAVAILABLE")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from quietswap.api.errors import outage
 from quietswap.client import outages, refusals
 from quietswap.client.errors import ApiError, NoDetails
 from quietswap.client.outages import CATALOGUE
@@ -35,7 +36,7 @@ EXAMPLES = [
     more_of_theirs.RateLimitExceeded(retry_after=12, limit=300, window=60),
     more_of_theirs.InternalServerError(request_id="req_1"),
     more_of_theirs.ServiceUnavailable("the node is away"),
-    more_of_theirs.ProviderUnavailable("the relay is away"),
+    more_of_theirs.ProviderUnavailable("the relay is away", {"reason": "NOT_SENT"}),
     more_of_theirs.NotFound(path="/x"),
     more_of_theirs.MethodNotAllowed(method="PUT", allowed=["GET"]),
     more_of_theirs.UnsupportedMediaType(provided="text/plain"),
@@ -97,6 +98,15 @@ def test_the_rate_limit_says_how_long(do: Do, service: FakeService) -> None:
     with pytest.raises(outages.RateLimitExceeded) as caught:
         do("wrap_info", WALLET)
     assert (caught.value.retry_after, caught.value.limit, caught.value.window) == (12, 300, 60)
+
+
+def test_an_order_nobody_knows_the_fate_of_may_be_posted_again(
+    do: Do, service: FakeService
+) -> None:
+    service.next("wrap info", refused(outage(["PROVIDER_UNAVAILABLE"])))
+    with pytest.raises(outages.ProviderUnavailable) as caught:
+        do("wrap_info", WALLET)
+    assert caught.value.is_transient
 
 
 def test_a_code_of_the_future(do: Do, service: FakeService) -> None:

@@ -31,10 +31,12 @@ DECIDED = {
     ("wrap_quote", "INVALID_PARAMETER"),
     ("wrap_info", "INVALID_PARAMETER"),
     ("wrap_quote", "VALIDATION_ERROR"),
+    ("order_status", "SERVICE_UNAVAILABLE"),
+    ("order_history", "SERVICE_UNAVAILABLE"),
     *((name, "INTERNAL_SERVER_ERROR") for name in ENDPOINTS["all"]),
     *((name, code) for name in BODIES for code in ("PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE")),
 }
-"""Beyond the table: docs/decisions/0003-silent-points-of-the-interface.md."""
+"""Beyond the table: docs/decisions/0003-silent-points-of-the-interface.md and 0008."""
 
 
 def test_the_table_has_25_rows_and_24_codes() -> None:

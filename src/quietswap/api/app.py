@@ -22,7 +22,7 @@ from quietswap.api.pages import public_pages
 from quietswap.api.reply import Page, Reply
 from quietswap.api.use_cases import UseCases
 from quietswap.domain.errors import ApiError
-from quietswap.domain.refusals import InternalServerError, ServiceUnavailable
+from quietswap.domain.refusals import InternalServerError
 from quietswap.ports.outside import ChainDown, Clock
 from quietswap.ports.stores import StoreDown
 
@@ -129,17 +129,13 @@ class Edge:
         return parse_body(raw, operation.body)
 
     def _refusal(self, exchange: Exchange, error: Exception) -> ApiError:
-        """Return what the caller is told; only what nobody foresaw is logged here.
-
-        An outage is SERVICE_UNAVAILABLE where the interface lists that code for the endpoint, and
-        INTERNAL_SERVER_ERROR elsewhere.
-        """
+        """Return what the caller is told; only outages and the unforeseen are logged here."""
         if isinstance(error, ApiError):
             return error
+        if isinstance(error, StoreDown | ChainDown):
+            observe.request_unserved(exchange.request_id, exchange.name, str(error))
+            return errors.outage(exchange.operation.codes if exchange.operation else ())
         observe.request_failed(exchange.request_id, exchange.name, error)
-        codes = exchange.operation.codes if exchange.operation else ()
-        if isinstance(error, StoreDown | ChainDown) and "SERVICE_UNAVAILABLE" in codes:
-            return ServiceUnavailable("a part the answer depends on is not there just now")
         return InternalServerError(request_id=exchange.request_id)
 
 

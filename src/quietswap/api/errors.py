@@ -1,9 +1,10 @@
 """The error envelope, and the one table from code to HTTP status."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from quietswap.domain.errors import ApiError
-from quietswap.domain.refusals import RateLimitExceeded
+from quietswap.domain.refusals import ProviderUnavailable, RateLimitExceeded, ServiceUnavailable
 
 STATUS = {
     "INVALID_TOKEN_ADDRESS": 400,
@@ -43,6 +44,21 @@ EXCEPTIONS = {("wrap_order", "NONCE_TOO_LOW"): 400}
 def status_of(code: str, operation: str) -> int:
     """Return the HTTP status of a code on one operation, by its name in `api.operations`."""
     return EXCEPTIONS.get((operation, code)) or STATUS[code]
+
+
+def outage(codes: Sequence[str]) -> ApiError:
+    """Return what an endpoint with these codes answers while a store or the node is away.
+
+    Where an order is submitted the interface's only 503 is PROVIDER_UNAVAILABLE. The order may or
+    may not be stored by then, so it must not say that nothing was sent.
+    """
+    if "PROVIDER_UNAVAILABLE" in codes:
+        return ProviderUnavailable(
+            "a part of the service is away, so it is not known whether the order was taken",
+            {"reason": "STORE_UNAVAILABLE"},
+            "Post the same signed transaction again in a few seconds: it is taken once.",
+        )
+    return ServiceUnavailable("a part the answer depends on is not there just now")
 
 
 def envelope(error: ApiError) -> dict[str, Any]:

@@ -21,7 +21,7 @@ class Operation:
 
     `own_codes` are the interface's codes of this endpoint and those of a point it leaves open:
     INVALID_ADDRESS and INVALID_PARAMETER on the swap quote, INVALID_PARAMETER for a chain id and a
-    query that cannot be read.
+    query that cannot be read, SERVICE_UNAVAILABLE where the table has no 503.
     """
 
     name: str
@@ -51,7 +51,7 @@ OPERATIONS = (
         "/api/v1/mev/orders/{orderId}",
         "Status of an order",
         endpoints.order_status,
-        ("ORDER_NOT_FOUND",),
+        ("ORDER_NOT_FOUND", "SERVICE_UNAVAILABLE"),
         fields.ORDER_PARAMETERS,
     ),
     Operation(
@@ -97,7 +97,7 @@ OPERATIONS = (
         "/api/v1/mev/orders/user/{userAddress}",
         "Orders of a wallet, newest first",
         endpoints.order_history,
-        ("INVALID_ADDRESS", "INVALID_PARAMETER"),
+        ("INVALID_ADDRESS", "INVALID_PARAMETER", "SERVICE_UNAVAILABLE"),
         fields.HISTORY_PARAMETERS,
     ),
     Operation(

@@ -26,13 +26,17 @@ class ClientError(Exception):
     `is_transient` says whether the same request may succeed when it is repeated later.
     """
 
-    is_transient: ClassVar[bool] = False
+    is_transient: bool = False
 
 
 class Unreachable(ClientError):
     """No answer came. For a POST this does not mean that nothing happened."""
 
     is_transient = True
+
+
+class NodeUnreachable(Unreachable):
+    """The caller's own Ethereum node did not answer."""
 
 
 class BadAnswer(ClientError):

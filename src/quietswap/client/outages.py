@@ -62,10 +62,24 @@ class ServiceUnavailable(ApiError[NoDetails]):
     is_transient = True
 
 
-class ProviderUnavailable(ApiError[NoDetails]):
-    """The relay is away; the transaction was not sent and will not be."""
+class OutageDetails(Resource, frozen=True):
+    """Why an order cannot be taken just now."""
+
+    reason: str = ""
+
+
+class ProviderUnavailable(ApiError[OutageDetails]):
+    """The relay is away; the transaction was not sent and will not be.
+
+    Only with the reason STORE_UNAVAILABLE nobody knows: then the same bytes may be posted again.
+    """
 
     code = "PROVIDER_UNAVAILABLE"
+    shape = OutageDetails
+
+    def __init__(self, body: ErrorBody, status: int) -> None:
+        super().__init__(body, status)
+        self.is_transient = bool(self.details and self.details.reason == "STORE_UNAVAILABLE")
 
 
 class NotFound(ApiError[NoDetails]):

@@ -73,14 +73,21 @@ class ServiceUnavailable(ApiError):
 
 
 class ProviderUnavailable(ApiError):
-    """The relay certainly did not get the transaction; it will not be sent later."""
+    """An order cannot be taken just now.
+
+    The relay certainly did not get the transaction, and it will not be sent later; only with the
+    reason STORE_UNAVAILABLE nobody knows, and the same bytes are to be posted again.
+    """
 
     code = "PROVIDER_UNAVAILABLE"
 
-    def __init__(self, message: str, details: Details | None = None) -> None:
-        super().__init__(
-            message, details, "Nothing was sent. Request a fresh quote and submit again."
-        )
+    def __init__(
+        self,
+        message: str,
+        details: Details | None = None,
+        suggestion: str = "Nothing was sent. Request a fresh quote and submit again.",
+    ) -> None:
+        super().__init__(message, details, suggestion)
 
 
 class NotFound(ApiError):

@@ -16,6 +16,7 @@ from quietswap.observe.events import (
     request_began,
     request_failed,
     request_refused,
+    request_unserved,
     route_unsafe,
     route_verified,
     source_answered,
@@ -32,7 +33,7 @@ from quietswap.observe.events import (
 from quietswap.observe.logs import log_as_json, log_nothing
 from quietswap.observe.metrics import begin, exposition, registry
 from quietswap.observe.traces import (
-    CannotTrace,
+    can_trace,
     in_request_span,
     in_span,
     is_tracing,
@@ -41,8 +42,8 @@ from quietswap.observe.traces import (
 )
 
 __all__ = [
-    "CannotTrace",
     "begin",
+    "can_trace",
     "exposition",
     "in_phase",
     "in_request_span",
@@ -65,6 +66,7 @@ __all__ = [
     "request_began",
     "request_failed",
     "request_refused",
+    "request_unserved",
     "route_unsafe",
     "route_verified",
     "source_answered",

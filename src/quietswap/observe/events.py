@@ -159,6 +159,11 @@ def request_refused(code: str) -> None:
         asked.code = code
 
 
+def request_unserved(request_id: str, route: str, reason: str) -> None:
+    """A request was answered 503: a store or the node is away."""
+    log.warning("request_unserved", request=request_id, route=route, reason=reason)
+
+
 def request_failed(request_id: str, route: str, error: BaseException) -> None:
     """A request died of something unforeseen; the caller only learns the request id."""
     log.error("request_failed", request=request_id, route=route, exc_info=error)
