@@ -12,9 +12,12 @@ from quietswap import observe
 from quietswap.adapters.clock import SystemClock
 from quietswap.api.app import EdgeOptions, build_app
 from quietswap.api.asgi import App, Receive, Scope, Send
+from quietswap.api.cors import Cors
 from quietswap.api.guard import Limits
 from quietswap.app.pages import operator_pages
 from quietswap.app.parts import Parts, open_parts
+from quietswap.app.stopping import until_stopped
+from quietswap.app.tracing import start_traces
 from quietswap.app.tracking import start_tracking
 from quietswap.ports.outside import Clock
 from quietswap.settings.load import load
@@ -59,27 +62,32 @@ class Application:
         """Serve one ASGI connection, or the lifespan."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
-        else:
-            assert self._edge is not None
-            await self._edge(scope, receive, send)
+            return
+        assert self._edge is not None
+        work = self._edge(scope, receive, send)
+        if observe.is_tracing() and scope["type"] == "http" and scope["path"].startswith("/api/"):
+            work = observe.in_request_span(scope["headers"], work)
+        await work
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         async with AsyncExitStack() as stack:
             try:
+                start_traces(self._settings, stack)
                 parts = await open_parts(self._settings, self._clock, stack)
-                start_tracking(parts, self._clock, stack)
+                stop_tracking = start_tracking(parts, self._clock, stack)
             except Exception as error:  # noqa: BLE001  said in words, then the process ends
                 print(f"quietswap cannot start: {error}", file=sys.stderr, flush=True)  # noqa: T201
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 return
             self._edge = _edge(parts, self._clock)
             await send({"type": "lifespan.startup.complete"})
-            await receive()
+            await until_stopped(receive, stop_tracking)
         await send({"type": "lifespan.shutdown.complete"})
 
 
 def _edge(parts: Parts, clock: Clock) -> App:
+    observe.begin(tuple(source.name for source in parts.outside.sources))
     server = parts.settings.server
     options = EdgeOptions(
         limits=Limits(
@@ -90,10 +98,11 @@ def _edge(parts: Parts, clock: Clock) -> App:
         max_body_bytes=server.max_body_bytes,
         trusted_proxies=frozenset(server.trusted_proxies),
     )
-    return build_app(
+    edge = build_app(
         parts.use,
         options,
         clock,
         pages=operator_pages(parts),
         answered=observe.request_answered,
     )
+    return Cors(edge, server.cors_origins) if server.cors_origins else edge

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from quietswap import observe
@@ -13,14 +14,16 @@ from quietswap.services.keep_house import KeepHouse
 from quietswap.services.track_orders import TrackOrders
 from quietswap.worker import Worker
 
-_STOP_S = 8.0
-"""Within the ten seconds the server gives a process to end."""
+_STOP_S = 3.0
+"""How long a turn under way may go on: cut short, the next process begins from the database."""
 _HOUSEKEEPING_S = 60.0
 _NEXT_BATCH_S = 0.1
 
 
-def start_tracking(parts: Parts, clock: Clock, stack: AsyncExitStack) -> None:
-    """Start the tracker and retention, and register how they end on `stack`."""
+def start_tracking(
+    parts: Parts, clock: Clock, stack: AsyncExitStack
+) -> Callable[[], Awaitable[None]]:
+    """Start the tracker and retention; return what ends them, which `stack` does at the latest."""
     tracking = parts.settings.tracking
     rules = TrackingRules(
         confirmations=tracking.confirmations,
@@ -42,6 +45,7 @@ def start_tracking(parts: Parts, clock: Clock, stack: AsyncExitStack) -> None:
         await asyncio.gather(keeping, return_exceptions=True)
 
     stack.push_async_callback(stop)
+    return stop
 
 
 async def _keep_house(parts: Parts, clock: Clock) -> None:

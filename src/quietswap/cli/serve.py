@@ -1,8 +1,11 @@
 """`quietswap serve`: the API on granian, TLS 1.3 or loopback only."""
 
 import ipaddress
+import json
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -17,6 +20,9 @@ _MOST_HEAD_BYTES = 128 * 1024
 """Beyond it the server itself refuses, without the envelope; an absurd amount in a query is still
 refused by name below it."""
 
+_METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""https://prometheus.github.io/client_python/multiprocess/"""
+
 
 @click.command()
 @settings_option
@@ -25,7 +31,8 @@ refused by name below it."""
 @click.option("--workers", type=click.IntRange(1, 64), help="API processes (default 1).")
 @click.option("--tls-cert", type=click.Path(exists=True, dir_okay=False), help="PEM certificate.")
 @click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="PEM key, PKCS#8.")
-@click.option("--check", is_flag=True, help="Validate the settings and say what would run.")
+@click.option("--check", is_flag=True, help="Validate the settings, ask nobody, and stop.")
+@click.option("--json", "as_json", is_flag=True, help="With --check: one JSON object.")
 def serve(
     settings_path: Path | None,
     host: str | None,
@@ -34,8 +41,11 @@ def serve(
     tls_cert: str | None,
     tls_key: str | None,
     check: bool,
+    as_json: bool,
 ) -> None:
     """Serve the API until SIGINT or SIGTERM."""
+    if as_json and not check:
+        raise click.UsageError("--json needs --check")
     settings = read_settings(settings_path)
     given = {
         "host": host, "port": port, "workers": workers, "tls_cert": tls_cert, "tls_key": tls_key,
@@ -44,11 +54,15 @@ def serve(
         settings.server, **{name: value for name, value in given.items() if value is not None}
     )
     settings = msgspec.structs.replace(settings, server=server)
+    click.get_current_context().with_resource(_metrics_of_all(server.workers))
     faults = refusals(settings)
+    if as_json:
+        click.echo(json.dumps({"ok": not faults, "faults": faults}))
     if faults:
         raise click.UsageError("quietswap cannot start:\n" + "\n".join(f"- {f}" for f in faults))
     if check:
-        click.echo(_summary(settings))
+        if not as_json:
+            click.echo(_summary(settings))
         return
     _run(settings, settings_path)
 
@@ -86,8 +100,10 @@ def refusals(settings: Settings) -> list[str]:
 def _unusable_choices(settings: Settings) -> list[str]:
     """Return what the service would find wrong only while it starts, in words."""
     from quietswap.adapters.clock import SystemClock
+    from quietswap.api.cors import BadOrigin, checked_origin
     from quietswap.app import choices
     from quietswap.app.parts import reach_outside
+    from quietswap.app.tracing import check_traces
 
     faults = []
     checks: tuple[Callable[[], object], ...] = (
@@ -97,13 +113,39 @@ def _unusable_choices(settings: Settings) -> list[str]:
         lambda: choices.wrap_terms(settings),
         lambda: [choices.routers(settings, name) for name in choices.chosen_sources(settings)],
         lambda: is_embedded(settings.storage.url),
+        lambda: check_traces(settings),
+        lambda: [checked_origin(origin) for origin in settings.server.cors_origins],
     )
     for check in checks:
         try:
             check()
+        except BadOrigin as error:
+            faults.append(f"server.cors_origins: {error}")
         except (BadSettings, BadDatabaseUrl) as error:
             faults.append(str(error))
     return list(dict.fromkeys(faults))
+
+
+@contextmanager
+def _metrics_of_all(workers: int) -> Iterator[None]:
+    """Give several processes a folder for their metrics, so that each can answer for all.
+
+    The name must be in the environment before prometheus_client is imported.
+    """
+    os.environ.pop(_METRICS_FOLDER, None)
+    if workers == 1:
+        yield
+        return
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="quietswap-metrics-")
+    except OSError as error:
+        raise click.UsageError(
+            f"server.workers: several processes count in a temporary folder, and there is none: "
+            f"{error.strerror}; set TMPDIR"
+        ) from error
+    with folder:
+        os.environ[_METRICS_FOLDER] = folder.name
+        yield
 
 
 def _is_loopback(host: str) -> bool:
@@ -127,6 +169,8 @@ def _run(settings: Settings, path: Path | None) -> None:
     from granian.constants import Interfaces, Loops
     from granian.http import HTTP1Settings
 
+    from quietswap.app.stopping import KILLED_AFTER_S
+
     if path is not None:
         os.environ["QUIETSWAP_SETTINGS"] = str(path.resolve())
     server: Server = settings.server
@@ -145,6 +189,6 @@ def _run(settings: Settings, path: Path | None) -> None:
         ssl_cert=Path(server.tls_cert) if server.tls_cert else None,
         ssl_key=Path(server.tls_key) if server.tls_key else None,
         http1_settings=HTTP1Settings(max_buffer_size=_MOST_HEAD_BYTES, header_read_timeout=10_000),
-        workers_kill_timeout=10,
+        workers_kill_timeout=KILLED_AFTER_S,
         respawn_failed_workers=True,
     ).serve()

@@ -8,6 +8,7 @@ never an address, a URL, a key or bytes; nothing of a trace is sent to anybody b
 import asyncio
 import threading
 from collections.abc import Awaitable, Iterable
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -23,32 +24,26 @@ _FLUSH_S = 2.0
 """How long the end of the process waits for the last spans to be taken."""
 
 
-class CannotTrace(Exception):
-    """The extra `otel` is not installed."""
-
-
-class _Off:
+class _State:
     tracer: "Tracer | None" = None
     provider: "TracerProvider | None" = None
 
 
-_state = _Off()
+_state = _State()
 
 
 def start_traces(endpoint: str, service: str) -> None:
-    """Send spans to `endpoint` (OTLP over HTTP, the whole URL) from now on. Raises CannotTrace.
+    """Send spans to `endpoint` (OTLP over HTTP, the whole URL) from now on, if `can_trace`.
 
     Sampling and headers are the standard's own environment variables: OTEL_TRACES_SAMPLER,
     OTEL_EXPORTER_OTLP_HEADERS (https://opentelemetry.io/docs/specs/otel/configuration/
     sdk-environment-variables/). A collector that is away costs the spans, and nothing else.
     """
-    try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import SERVICE_NAME, Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError as error:
-        raise CannotTrace("install quietswap[otel]") from error
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
     provider = TracerProvider(
         resource=Resource.create({SERVICE_NAME: service}), shutdown_on_exit=False
     )
@@ -66,6 +61,11 @@ async def stop_traces() -> None:
     flushing = threading.Thread(target=provider.shutdown, daemon=True)
     flushing.start()
     await asyncio.to_thread(flushing.join, _FLUSH_S)
+
+
+def can_trace() -> bool:
+    """Return whether the extra `otel` is installed."""
+    return find_spec("opentelemetry") is not None and find_spec("opentelemetry.sdk") is not None
 
 
 def is_tracing() -> bool:

@@ -38,6 +38,13 @@ class Server(Section, frozen=True):
     failed_auth_limit: Annotated[
         int, _says("Wrong keys per client address in one window.", ge=1)
     ] = 1000
+    cors_origins: Annotated[
+        tuple[str, ...],
+        _says(
+            "Web pages that may call the API from a browser, as https://host; their users can read "
+            "the API key. Empty: none."
+        ),
+    ] = ()
 
 
 class Storage(Section, frozen=True):
@@ -167,6 +174,15 @@ class Tracking(Section, frozen=True):
     explorer_url: Annotated[str, _says("Base URL of the block explorer.")] = "https://etherscan.io"
 
 
+class Observe(Section, frozen=True):
+    """What the service says of itself beyond /metrics and its log."""
+
+    otlp_endpoint: Annotated[
+        str | None,
+        _says("OTLP/HTTP URL traces are sent to, such as http://127.0.0.1:4318/v1/traces."),
+    ] = None
+
+
 class Settings(Section, frozen=True):
     """The whole file. Every setting has a default but `node.urls`, which `serve` insists on."""
 
@@ -178,7 +194,8 @@ class Settings(Section, frozen=True):
     prices: Prices = Prices()
     relay: Relays = Relays()
     tracking: Tracking = Tracking()
+    observe: Observe = Observe()
 
 
-SECRETS = frozenset({"api_key", "coingecko_key", "url", "urls", "redis_url"})
+SECRETS = frozenset({"api_key", "coingecko_key", "url", "urls", "redis_url", "otlp_endpoint"})
 """Settings that may carry a key: never printed."""

@@ -1,0 +1,27 @@
+"""Traces, for whoever named a collector."""
+
+from contextlib import AsyncExitStack
+from urllib.parse import urlsplit
+
+from quietswap import observe
+from quietswap.settings.load import BadSettings
+from quietswap.settings.schema import Settings
+
+
+def check_traces(settings: Settings) -> None:
+    """Raise BadSettings for an endpoint that traces cannot be sent to."""
+    endpoint = settings.observe.otlp_endpoint
+    if endpoint is None:
+        return
+    parts = urlsplit(endpoint)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise BadSettings("observe.otlp_endpoint: it is http(s)://host:port/v1/traces")
+    if not observe.can_trace():
+        raise BadSettings("observe.otlp_endpoint: traces need the extra: install quietswap[otel]")
+
+
+def start_traces(settings: Settings, stack: AsyncExitStack) -> None:
+    """Send traces from now on if there is an endpoint, and register their end on `stack`."""
+    if settings.observe.otlp_endpoint is not None:
+        observe.start_traces(settings.observe.otlp_endpoint, "quietswap")
+        stack.push_async_callback(observe.stop_traces)
