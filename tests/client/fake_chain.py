@@ -29,7 +29,7 @@ class FakeChain:
     nonce: int = 7
     mined: int = 0
     chain_id: int = 1
-    decimals: int = 6
+    decimals: int | None = 6
     balance: int = 10**24
     delivers: int | None = None
     sent: list[Any] = field(default_factory=list)
@@ -60,7 +60,9 @@ class FakeChain:
             return _word(self.allowances.get("0x" + words[88:], 0))
         if selector == SYMBOL:
             return "0x" + f"{32:064x}{4:064x}" + b"USDC".hex().ljust(64, "0")
-        return _word(self.decimals if selector == DECIMALS else self.balance)
+        if selector == DECIMALS:
+            return "0x" if self.decimals is None else _word(self.decimals)
+        return _word(self.balance)
 
     def eth_simulateV1(self, state: dict[str, Any], _block: str) -> list[Any]:  # noqa: N802
         """Read the balance, swap, read it again: `delivers` is what the swap brings."""

@@ -1,11 +1,13 @@
 """The command line. Each command lives in a module of its own, imported when it is used."""
 
 import importlib
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import click
 
 from quietswap import __version__
+
+_JSON = "quietswap.json"
 
 
 class LazyGroup(click.Group):
@@ -27,6 +29,18 @@ class LazyGroup(click.Group):
         "history": ("account:history", "List a wallet's orders."),
     }
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Remember whether the machine's answer is wanted, even if the rest cannot be parsed."""
+        ctx.meta[_JSON] = "--json" in args
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, and say in JSON too why it ended early."""
+        from quietswap.cli.outcomes import speaking_json
+
+        with speaking_json(wanted=ctx.meta[_JSON]):
+            return super().invoke(ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of a reader's interest."""
         return list(self.commands_at)
@@ -46,7 +60,11 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in self.commands_at.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 3 unreachable.",
+)
 @click.version_option(__version__)
 def command() -> None:
     """Private token swaps: verified quotes, MEV-protected submission, honest tracking.

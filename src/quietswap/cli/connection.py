@@ -1,11 +1,8 @@
-"""What every client command shares: where the service is, how results are printed, exit codes.
-
-Exit codes: 0 done, 1 refused or failed, 2 usage, 3 unreachable.
-"""
+"""What every client command shares: where the service is, and how results are printed."""
 
 import contextlib
 import functools
-import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quietswap.cli.outcomes import REFUSED, UNREACHABLE
+from quietswap.cli.secret_files import read_secret
+
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
-    from quietswap.client import ClientError, Polling, QuietswapClient
+    from quietswap.client import Polling, QuietswapClient
 
-REFUSED, UNREACHABLE = 1, 3
+__all__ = ["REFUSED", "UNREACHABLE"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Link:
     raw: bool
     screen: "Console"
     """For people: standard output, or standard error when `--json` has that for itself."""
+    reach: tuple[str, ...] = ()
+    """The options that say where the service is and hold no secret, as they were given."""
 
     def client(self, polling: "Polling | None" = None) -> "QuietswapClient":
         """Return a client of the service. Raises click.UsageError for a bad address."""
@@ -42,6 +45,16 @@ class Link:
             return QuietswapClient(self.url, self.api_key, rpc_url=self.rpc_url, polling=polling)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
+
+    def say(self, text: "Text") -> None:
+        """Print one message; in a pipe it stays one line, for whoever searches it."""
+        self.screen.print(text, soft_wrap=not self.screen.is_terminal)
+
+    def again(self, *words: str) -> "Text":
+        """Return a command to run later, with this one's own way to the service but no secret."""
+        from rich.text import Text
+
+        return Text("  " + shlex.join(["quietswap", *words, *self.reach]))
 
     def result(self, value: Any) -> None:
         """Print the machine's answer, one line of JSON, when it was asked for."""
@@ -55,21 +68,20 @@ def linked(function: Callable[..., None]) -> Callable[..., None]:
     """Add the connection's options and hand the command a `link`; turn errors into exit codes."""
 
     @click.option(
-        "--url", envvar="QUIETSWAP_URL", default="http://127.0.0.1:8080", show_default=True,
-        help="The service. [env QUIETSWAP_URL]",
+        "--url", envvar="QUIETSWAP_URL", show_envvar=True, default="http://127.0.0.1:8080",
+        show_default=True, help="The service.",
     )  # fmt: skip
     @click.option(
-        "--api-key", envvar="QUIETSWAP_API_KEY",
-        help="Better given by environment or file: a process list shows options."
-        " [env QUIETSWAP_API_KEY]",
+        "--api-key", envvar="QUIETSWAP_API_KEY", show_envvar=True,
+        help="Better given by environment or file: a process list shows options.",
     )  # fmt: skip
     @click.option(
         "--api-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
         help="File that holds the API key.",
     )  # fmt: skip
     @click.option(
-        "--rpc-url", envvar="QUIETSWAP_RPC_URL",
-        help="Your own Ethereum node, for approvals, nonces and receipts. [env QUIETSWAP_RPC_URL]",
+        "--rpc-url", envvar="QUIETSWAP_RPC_URL", show_envvar=True,
+        help="Your own Ethereum node, for approvals, nonces and receipts.",
     )  # fmt: skip
     @click.option("--json", "as_json", is_flag=True, help="One line of JSON on standard output.")
     @click.option("--raw", is_flag=True, help="Amounts in smallest units, in and out.")
@@ -79,15 +91,28 @@ def linked(function: Callable[..., None]) -> Callable[..., None]:
         as_json: bool, raw: bool, **rest: Any,
     ) -> None:  # fmt: skip
         key = _key(api_key, api_key_file)
-        link = Link(url, key, rpc_url or None, as_json, raw, console(stderr=as_json))
+        screen = console(stderr=as_json)
+        link = Link(url, key, rpc_url or None, as_json, raw, screen, _reach(url, api_key_file))
         with answering(link):
             function(link=link, **rest)
 
     return command
 
 
+slippage_option = click.option(
+    "--slippage-bps", type=click.IntRange(1, 5000), default=50, show_default=True,
+    help="How far below the quote you still accept, in basis points: 50 is 0.5 %.",
+)  # fmt: skip
+
+
+def _reach(url: str, api_key_file: Path | None) -> tuple[str, ...]:
+    source = click.get_current_context().get_parameter_source("url")
+    words = ("--url", url) if source is click.core.ParameterSource.COMMANDLINE else ()
+    return words + (("--api-key-file", str(api_key_file)) if api_key_file else ())
+
+
 def _key(api_key: str | None, file: Path | None) -> str:
-    key = file.read_text("utf-8").strip() if file else (api_key or "").strip()
+    key = (read_secret(file, "API key") if file else api_key or "").strip()
     if not key:
         raise click.UsageError(
             "an API key is needed: set QUIETSWAP_API_KEY or give --api-key-file FILE"
@@ -96,14 +121,10 @@ def _key(api_key: str | None, file: Path | None) -> str:
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Return a console that survives any terminal: no colour in a pipe, no encoding errors."""
-    from rich.console import Console
+    """Return the screen for people, as `quietswap.cli.screen` makes it."""
+    from quietswap.cli.screen import open_screen
 
-    stream = sys.stderr if stderr else sys.stdout
-    with contextlib.suppress(AttributeError):
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    width = None if stream.isatty() or os.environ.get("COLUMNS") else 80
-    return Console(stderr=stderr, highlight=False, width=width)
+    return open_screen(stderr=stderr)
 
 
 @contextlib.contextmanager
@@ -113,41 +134,12 @@ def answering(link: Link) -> Iterator[None]:
 
     try:
         yield
-    except click.UsageError:
-        raise
-    except click.ClickException as error:
-        link.result({"ok": False, "error": "REFUSED", "message": error.message})
-        raise
-    except (Unreachable, BadAnswer) as error:
-        _complain(link, error)
-        raise click.exceptions.Exit(UNREACHABLE) from error
     except ClientError as error:
-        _complain(link, error)
-        raise click.exceptions.Exit(REFUSED) from error
+        from quietswap.cli.complaints import complain
 
-
-def _complain(link: Link, error: "ClientError") -> None:
-    from rich.text import Text
-
-    from quietswap.client import ApiError, ValidationError
-
-    code = error.error if isinstance(error, ApiError) else type(error).__name__
-    link.screen.print(Text.assemble(("✗ ", "bold red"), str(error)))
-    suggestion = error.suggestion if isinstance(error, ApiError) else None
-    if suggestion:
-        link.screen.print(Text(f"  {suggestion}"))
-    if isinstance(error, ValidationError) and error.details:
-        for field in error.details.fields:
-            link.screen.print(Text(f"  {_difference(field)}"))
-    body: dict[str, Any] = {"ok": False, "error": code, "message": str(error)}
-    if isinstance(error, ApiError):
-        body |= {"message": error.message, "details": error.raw_details, "suggestion": suggestion}
-    link.result(body)
-
-
-def _difference(field: dict[str, Any]) -> str:
-    wanted, given = field.get("expected"), field.get("provided")
-    return f"{field.get('field', '?')}: expected {wanted}, provided {given}"
+        complain(link, error)
+        away = isinstance(error, Unreachable | BadAnswer)
+        raise click.exceptions.Exit(UNREACHABLE if away else REFUSED) from error
 
 
 def confirm(question: str, *, skip: bool) -> bool:

@@ -8,6 +8,7 @@ from typing import TypeVar
 import click
 
 from quietswap.adapters.clock import SystemClock
+from quietswap.cli.outcomes import NotReached
 from quietswap.cli.settings_option import read_settings
 from quietswap.ports.stores import StoreDown
 from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
@@ -29,5 +30,7 @@ def with_storage(path: Path | None, work: Callable[[Storage], Awaitable[T]]) -> 
 
     try:
         return asyncio.run(run())
-    except (StoreDown, SchemaTooNew, SchemaTooOld, BadDatabaseUrl) as error:
+    except StoreDown as error:
+        raise NotReached(f"{error}: is storage.url right, and the database up?") from error
+    except (SchemaTooNew, SchemaTooOld, BadDatabaseUrl) as error:
         raise click.ClickException(str(error)) from error

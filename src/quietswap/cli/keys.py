@@ -59,9 +59,13 @@ def list_keys(settings_path: Path | None, as_json: bool) -> None:
 @keys.command()
 @settings_option
 @click.argument("key_id")
-def revoke(settings_path: Path | None, key_id: str) -> None:
-    """Revoke a key at once; its orders stay."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def revoke(settings_path: Path | None, key_id: str, as_json: bool) -> None:
+    """Revoke the key KEY_ID, as `quietswap keys list` shows it, at once. Its orders stay."""
     now = SystemClock().now_ms()
     if not with_storage(settings_path, lambda storage: storage.keys.revoke(key_id, now)):
-        raise click.ClickException(f"there is no live key {key_id}")
+        raise click.ClickException(f"there is no live key {key_id}: see quietswap keys list")
+    if as_json:
+        click.echo(json.dumps({"id": key_id, "revokedAt": now}))
+        return
     click.echo(f"Key {key_id} is revoked.")

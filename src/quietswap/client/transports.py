@@ -17,7 +17,7 @@ from pyreqwest.exceptions import RequestError
 
 from quietswap.client.calls import Call, read_answer
 from quietswap.client.chain import NodeCall, read_result
-from quietswap.client.errors import BadAnswer, Unreachable
+from quietswap.client.errors import BadAnswer, NodeUnreachable, Unreachable
 from quietswap.client.flow import Effect, Moment, Pause, ReadClock
 from quietswap.client.wire import encode
 
@@ -84,7 +84,7 @@ class _Wire:
             return read_result(effect, body)
         except BadAnswer as error:
             if status == 429 or status >= 500:
-                raise Unreachable(f"the node refuses to answer: HTTP {status}") from error
+                raise NodeUnreachable(f"the node refuses to answer: HTTP {status}") from error
             raise
 
     def silence(self, effect: Call[Any] | NodeCall[Any], error: Exception) -> Unreachable:
@@ -92,7 +92,8 @@ class _Wire:
         who = "the node" if is_node else "the service"
         url = (self._at.rpc_url or "") if is_node else self._at.url
         how = "in time" if isinstance(error, TimeoutError) else "(connection failed)"
-        return Unreachable(f"{who} at {_host(url)} does not answer {how}")
+        kind = NodeUnreachable if is_node else Unreachable
+        return kind(f"{who} at {_host(url)} does not answer {how}")
 
 
 def _is_http(url: str) -> bool:
