@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo sandbox test check format setup-dev audit spec-coverage chaos clean
+.PHONY: help demo sandbox test check format docs setup-dev audit spec-coverage chaos bench-storage clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -29,6 +29,11 @@ format: .venv/.dev ## Format and fix what can be fixed
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
+docs: .venv/.docs node_modules/.installed ## Build the documentation as a site into site/
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env \
+		--doctree-dir build/doctrees docs site
+	@echo "open site/index.html"
+
 audit: .venv/.dev ## Look for known vulnerabilities of the pinned dependencies
 	@$(BIN)/pip-audit --require-hashes -r requirements/runtime.txt
 
@@ -38,10 +43,13 @@ spec-coverage: .venv/.dev ## Write docs/spec-coverage.md: which test shows which
 chaos: .venv/.dev node_modules/.installed ## Kill the service 200 times in bad weather (CHAOS_KILLS, CHAOS_SEED)
 	@CHAOS_KILLS=$${CHAOS_KILLS:-200} $(BIN)/pytest -q -s tests/chaos
 
+bench-storage: .venv/.dev ## Measure the storage at 10 million orders (BENCH_ORDERS=20000: a short form)
+	@$(BIN)/python -m benchmarks.storage $(if $(BENCH_ORDERS),--orders $(BENCH_ORDERS),--page docs/storage-figures.md)
+
 setup-dev: .venv/.dev node_modules/.installed ## Install everything a contributor needs
 
 clean: ## Remove what was installed and cached
-	rm -rf .venv node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv node_modules site build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -51,6 +59,10 @@ clean: ## Remove what was installed and cached
 .venv/.runtime: requirements/runtime.txt pyproject.toml | .venv/bin/python
 	@$(BIN)/pip install -q --require-hashes -r requirements/runtime.txt
 	@$(BIN)/pip install -q --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/.docs: requirements/docs.txt | .venv/bin/python
+	@$(BIN)/pip install -q --require-hashes -r requirements/docs.txt
 	@touch $@
 
 .venv/.dev: requirements/dev.txt .venv/.runtime

@@ -1,0 +1,168 @@
+"""The calls that are measured, as the service makes them, each with a check of its answer."""
+
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from benchmarks.storage.content import (
+    KEY,
+    LIVE,
+    WATCHED,
+    Shape,
+    diary,
+    inclusion,
+    order_id,
+    wallet,
+)
+from quietswap.domain.address import Address
+from quietswap.domain.order import Move, Order, OrderEvent, Sighting, Status
+from quietswap.services.keep_house import KeepHouse
+from quietswap.services.move_order import after, line_of
+from quietswap.storage.open import Storage
+
+PAGE = 50
+
+Call = Callable[[], Awaitable[object]]
+Calls = Callable[["Side", int], Sequence[Call]]
+"""Prepares that many calls on one database; only the calls themselves are timed."""
+
+
+@dataclass
+class Side:
+    """One filled database, and what was written to it since."""
+
+    shape: Shape
+    storage: Storage
+    written: int = 0
+    moving: deque[Order] = field(default_factory=deque)
+    dice: random.Random = field(default_factory=lambda: random.Random(6))
+
+    def next_order(self) -> Order:
+        """Return an order that is not stored yet."""
+        self.written += 1
+        return self.shape.posted(self.shape.orders + self.written - 1)
+
+    def any_order_id(self) -> str:
+        """Return the id of an order that the filling stored."""
+        return order_id(self.dice.randrange(self.shape.orders))
+
+    def small_wallet(self) -> Address:
+        """Return any wallet but the first."""
+        return wallet(self.dice.randrange(1, self.shape.wallets))
+
+
+def inserts(side: Side, count: int) -> Sequence[Call]:
+    """Store new orders."""
+    orders = [side.next_order() for _ in range(count)]
+    side.moving.extend(orders)
+    return [partial(side.storage.orders.add, order, diary(order)[0]) for order in orders]
+
+
+def updates(side: Side, count: int) -> Sequence[Call]:
+    """Write the next move of that many orders: accepted, seen, mined, and closed at last."""
+    calls = []
+    for _ in range(min(count, len(side.moving))):
+        order = side.moving.popleft()
+        moved, event = _next(order)
+        calls.append(partial(_update, side, moved, event))
+        if moved.watched:
+            side.moving.append(replace(moved, version=order.version + 1))
+    return calls
+
+
+async def _update(side: Side, order: Order, event: OrderEvent | None) -> None:
+    assert await side.storage.orders.update(order, event)
+
+
+def _next(order: Order) -> tuple[Order, OrderEvent | None]:
+    moves = {
+        Status.PENDING: Move(Sighting.RELAY_ACCEPTED, "the relay answered its hash"),
+        Status.SUBMITTED: Move(Sighting.NEW_HEAD, "block 23000001 came and the relay has it"),
+        Status.MINING: Move(Sighting.INCLUDED, "block 23000002", inclusion=inclusion(order)),
+    }
+    step = moves.get(order.status)
+    if step is None:
+        return replace(order, watched=False), None
+    now_ms = order.created_at_ms + 8_000 * (order.version + 1)
+    moved = after(order, step, now_ms)
+    return moved, line_of(order, moved.status, step, now_ms)
+
+
+def statuses(side: Side, count: int) -> Sequence[Call]:
+    """Read an order of any age by its id."""
+    return [partial(_get, side, side.any_order_id()) for _ in range(count)]
+
+
+async def _get(side: Side, wanted: str) -> None:
+    order = await side.storage.orders.get(KEY, wanted)
+    assert order is not None
+    assert order.order_id == wanted
+
+
+def pages(offset: int, status: Status | None = None) -> Calls:
+    """Read a page of the first wallet."""
+    return lambda side, count: [partial(_page, side, wallet(0), status, offset)] * count
+
+
+def small_pages(side: Side, count: int) -> Sequence[Call]:
+    """Read the first page of any other wallet."""
+    return [partial(_page, side, side.small_wallet(), None, 0) for _ in range(count)]
+
+
+async def _page(side: Side, whose: Address, status: Status | None, offset: int) -> None:
+    orders, total = await side.storage.orders.page(KEY, whose, status, PAGE, offset)
+    assert len(orders) == min(PAGE, total)
+    assert all(order.wallet == whose for order in orders)
+
+
+def watched(side: Side, count: int) -> Sequence[Call]:
+    """Read all watched orders, as a tracker does when it begins."""
+    return [partial(_watched, side)] * count
+
+
+async def _watched(side: Side) -> None:
+    assert len(await side.storage.orders.watched()) >= min(WATCHED, side.shape.orders)
+
+
+def arrivals(side: Side, count: int) -> Sequence[Call]:
+    """Ask what the API wrote, as a tracker does each time."""
+    return [partial(_arrivals, side)] * count
+
+
+async def _arrivals(side: Side) -> None:
+    assert await side.storage.orders.arrivals()
+
+
+def live_nonces(side: Side, count: int) -> Sequence[Call]:
+    """Ask for the nonces of a wallet with open orders, as a quote does."""
+    newest = side.shape.orders - 1
+    serials = [newest - side.dice.randrange(min(LIVE, newest)) for _ in range(count)]
+    return [partial(_live_nonces, side, serial) for serial in serials]
+
+
+async def _live_nonces(side: Side, serial: int) -> None:
+    assert serial in await side.storage.orders.live_nonces(side.shape.wallet(serial))
+
+
+class _HourLater:
+    """quietswap.ports.outside.Clock an hour after the newest order, when bytes and quotes fall."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._now_ms = shape.now_ms + 3_600_000
+
+    def now_ms(self) -> int:
+        return self._now_ms
+
+    def monotonic(self) -> float:
+        return self._now_ms / 1000
+
+    async def sleep(self, seconds: float) -> None:
+        raise NotImplementedError("housekeeping does not wait")
+
+
+def clearings(side: Side, count: int) -> Sequence[Call]:
+    """Clear a batch of bytes and of quotes."""
+    storage = side.storage
+    return [KeepHouse(storage.quotes, storage.orders, _HourLater(side.shape))] * count

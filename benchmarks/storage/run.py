@@ -1,0 +1,161 @@
+"""The benchmark of one database: fill a small and a large one, then measure both in turns."""
+
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from benchmarks.storage import calls
+from benchmarks.storage.calls import Calls, Side
+from benchmarks.storage.content import EXPIRED, LIVE, Shape
+from benchmarks.storage.figures import Figure, Timing, middle, timed
+from benchmarks.storage.fill import fill_postgres, fill_sqlite
+from quietswap.adapters.clock import SystemClock
+from quietswap.domain.order import Status
+from quietswap.services.keep_house import BATCH
+from quietswap.storage.open import is_embedded, open_storage
+from tests.databases import PostgresCluster
+
+SERVER = "shared_buffers = 2GB\nmax_wal_size = 8GB\n"
+"""All that differs from what `initdb` writes: each commit waits for the disk."""
+SMALL = 10_000
+OFFSET = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Rows in the large database, rounds, and calls of each kind in a round."""
+
+    orders: int
+    rounds: int
+    calls: int
+
+    @property
+    def large(self) -> Shape:
+        """A hundred orders a wallet on average."""
+        return Shape(self.orders, self.orders // 100)
+
+    @property
+    def small(self) -> Shape:
+        """The same in little."""
+        orders = min(SMALL, self.orders // 2)
+        return Shape(orders, orders // 100)
+
+    @property
+    def offset(self) -> int:
+        """The depth of deep pages; a short form has no wallet with 10 000 orders."""
+        return min(OFFSET, self.orders // 100)
+
+    @property
+    def deep(self) -> Shape:
+        """The smallest database that has deep pages: all orders are of one wallet."""
+        return Shape(self.offset * 23 // 20 + 2 * LIVE, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Calls of one kind, `at_once` at any time, `times` in a row in each round."""
+
+    name: str
+    calls: Calls
+    at_once: int = 1
+    times: int = 1
+    share: int = 1
+    """One of how many of the plan's calls is made: for slow ones."""
+    base: str = "small"
+    """Which database the large one is compared with."""
+
+
+def tasks(plan: Plan) -> list[Task]:
+    """Return what is measured in each round, in order."""
+    paged = f"history, {calls.PAGE} at offset"
+    deep = f"{paged} {plan.offset}"
+    confirmed = Status.CONFIRMED
+    both = [
+        task
+        for at_once in (1, 16)
+        for task in (
+            Task("insert", calls.inserts, at_once),
+            Task("status update", calls.updates, at_once, times=4),
+            Task("status by id", calls.statuses, at_once),
+            Task(f"{paged} 0, small wallets", calls.small_pages, at_once),
+        )
+    ]
+    return [
+        *both,
+        Task(f"{paged} 0, largest wallet", calls.pages(0)),
+        Task(f"{deep}, largest wallet", calls.pages(plan.offset), base="deep"),
+        Task(f"{deep}, its confirmed", calls.pages(plan.offset, confirmed), base="deep"),
+        Task("nonces of a wallet's open orders", calls.live_nonces),
+        Task("what the API wrote (tracker)", calls.arrivals),
+        Task("all watched orders (tracker)", calls.watched, share=20),
+    ]
+
+
+async def benchmark(database: str, plan: Plan, say: Callable[[str], None]) -> list[Figure]:
+    """Return the figures of `sqlite` or `postgresql`; everything is removed afterwards."""
+    async with AsyncExitStack() as stack:
+        new_url = await stack.enter_async_context(_databases(database))
+        sides = {}
+        for name in ("small", "deep", "large"):
+            shape: Shape = getattr(plan, name)
+            begun = time.perf_counter()
+            sides[name] = await _filled(await new_url(), shape)
+            stack.push_async_callback(sides[name].storage.close)
+            seconds = time.perf_counter() - begun
+            say(f"{database}: {shape.orders} orders filled in {seconds:.0f} s")
+        rows = tasks(plan)
+        found: dict[Task, dict[str, list[Timing]]] = defaultdict(lambda: defaultdict(list))
+        for number in range(plan.rounds):
+            say(f"{database}: round {number + 1} of {plan.rounds}")
+            for task in rows:
+                await _turns(task, sides, max(1, plan.calls // task.share), number, found[task])
+        clearing = Task(f"one clearing of {BATCH} bytes and {BATCH} quotes", calls.clearings)
+        for number in range(min(plan.rounds, EXPIRED // BATCH)):
+            await _turns(clearing, sides, 1, number, found[clearing])
+    return [
+        Figure(
+            database,
+            plan.orders,
+            task.name,
+            task.at_once,
+            middle(by[task.base]),
+            middle(by["large"]),
+        )
+        for task, by in found.items()
+    ]
+
+
+async def _turns(
+    task: Task, sides: dict[str, Side], count: int, number: int, found: dict[str, list[Timing]]
+) -> None:
+    """Measure both databases one after the other; who begins changes from round to round."""
+    names: Sequence[str] = (task.base, "large")
+    for _ in range(task.times):
+        for name in names if number % 2 else names[::-1]:
+            found[name].append(await timed(task.calls(sides[name], count), task.at_once))
+
+
+async def _filled(url: str, shape: Shape) -> Side:
+    await (fill_sqlite if is_embedded(url) else fill_postgres)(url, shape)
+    return Side(shape, await open_storage(url, clock=SystemClock()))
+
+
+@asynccontextmanager
+async def _databases(kind: str) -> AsyncIterator[Callable[[], Awaitable[str]]]:
+    if kind == "postgresql":
+        cluster = PostgresCluster(SERVER)
+        try:
+            yield cluster.empty
+        finally:
+            cluster.close()
+        return
+    with tempfile.TemporaryDirectory(prefix="quietswap-bench-") as folder:
+        names = iter("abc")
+
+        async def new_url() -> str:
+            return f"sqlite:///{folder}/{next(names)}.db"
+
+        yield new_url

@@ -1,0 +1,35 @@
+"""The benchmark of the storage runs to its end and reports every call, on both databases."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.storage.__main__ import LEAST, main
+from benchmarks.storage.run import Plan, tasks
+
+
+def test_a_short_form_reports_every_call(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, page = tmp_path / "figures.json", tmp_path / "page.md"
+    form = ["--orders", str(LEAST), "--rounds", "1", "--calls", "20"]
+    main([*form, "--json", str(kept), "--page", str(page)])
+    figures = json.loads(kept.read_bytes())["figures"]
+    for database, orders in (("postgresql", LEAST), ("sqlite", LEAST // 5)):
+        found = [figure for figure in figures if figure["database"] == database]
+        asked = [task.name for task in tasks(Plan(orders, 1, 20))]
+        assert [figure["call"] for figure in found[:-1]] == asked
+        assert found[-1]["call"] == "one clearing of 500 bytes and 500 quotes"
+        assert all(
+            0 < figure[side]["p50"] <= figure[side]["p99"]
+            for figure in found
+            for side in ("small", "large")
+        )
+    assert capsys.readouterr().out.strip() in page.read_text("utf-8")
+
+
+def test_too_few_orders_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--orders", "500"])
+    assert "--orders 500: at least 20000" in capsys.readouterr().err
