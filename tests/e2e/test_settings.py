@@ -49,6 +49,8 @@ def test_with_a_node_the_defaults_are_good() -> None:
         ("QUIETSWAP_QUOTES__TOKEN_ALLOW_LIST", "/nowhere.json", "not a readable token list"),
         ("QUIETSWAP_SERVER__WORKERS", "2", "storage.redis_url"),
         ("QUIETSWAP_SERVER__TLS_CERT", "/x", "must be set together"),
+        ("QUIETSWAP_SERVER__CORS_ORIGINS", "https://a.example,*", "server.cors_origins: *"),
+        ("QUIETSWAP_OBSERVE__OTLP_ENDPOINT", "collector:4318", "observe.otlp_endpoint"),
     ],
 )
 def test_a_bad_setting_is_refused_by_name(name: str, value: str, said: str) -> None:

@@ -13,6 +13,7 @@ from quietswap.storage.orders import DatabaseOrders
 from quietswap.storage.quotes import DatabaseQuotes
 from quietswap.storage.rates import MemoryRates
 from quietswap.storage.sqlite import SqliteDatabase
+from quietswap.storage.traced import traced
 
 if TYPE_CHECKING:
     from quietswap.storage.redis_rates import RedisRates
@@ -92,11 +93,12 @@ async def open_storage(
     except BaseException:
         await database.close()
         raise
+    stored = traced(database)
     return Storage(
         database=database,
-        keys=DatabaseKeys(database),
-        quotes=DatabaseQuotes(database),
-        orders=DatabaseOrders(database),
+        keys=DatabaseKeys(stored),
+        quotes=DatabaseQuotes(stored),
+        orders=DatabaseOrders(stored),
         rates=shared_rates or MemoryRates(clock),
         shared_rates=shared_rates,
         leadership=_leadership(url, database),
