@@ -145,3 +145,19 @@ async def test_a_hanging_redis_is_given_up_in_time(redis_server: RedisServer) ->
     assert time.monotonic() - begun < 2
     assert (await rates.hit("hanging", 100, 60)).allowed
     await rates.close()
+
+
+async def test_calls_that_wait_for_redis_are_bounded(redis_server: RedisServer) -> None:
+    rates = RedisRates.open(redis_server.url, patience_s=0.3, waiting=5)
+    redis_server.freeze()
+    try:
+        queued = [asyncio.ensure_future(rates.hit("queue", 5, 60)) for _ in range(5)]
+        await asyncio.sleep(0)
+        with pytest.raises(StoreDown, match="too many"):
+            await rates.hit("queue", 5, 60)
+        assert not any(one.done() for one in queued)
+        await asyncio.gather(*queued, return_exceptions=True)
+    finally:
+        redis_server.thaw()
+    assert (await rates.hit("after", 5, 60)).allowed
+    await rates.close()

@@ -31,16 +31,21 @@ return {count, ends}
 class RedisRates:
     """Implements quietswap.ports.stores.RateStore for any number of processes."""
 
-    def __init__(self, client: Redis, patience_s: float) -> None:
+    def __init__(self, client: Redis, patience_s: float, waiting: int) -> None:
         self._client = client
         self._patience_s = patience_s
+        self._limit = waiting
+        self._users = 0
         self._hit = client.register_script(_HIT)
 
     @classmethod
-    def open(cls, url: str, *, connections: int = 16, patience_s: float = 1.0) -> "RedisRates":
+    def open(
+        cls, url: str, *, connections: int = 16, patience_s: float = 1.0, waiting: int = 1000
+    ) -> "RedisRates":
         """Return a store on `redis://`, `rediss://`, `valkey://` or `unix://`; connects when used.
 
-        Each hit ends within `patience_s` seconds. Raises ValueError for a URL that cannot be read.
+        Each hit ends within `patience_s` seconds; beyond `waiting` at a time one fails at once.
+        Raises ValueError for a URL that cannot be read.
         """
         pool = BlockingConnectionPool.from_url(
             url.replace("valkey", "redis", 1) if url.startswith("valkey") else url,
@@ -52,15 +57,20 @@ class RedisRates:
             retry=Retry(NoBackoff(), 0),
             protocol=2,
         )
-        return cls(Redis.from_pool(pool), patience_s)
+        return cls(Redis.from_pool(pool), patience_s, waiting)
 
     async def hit(self, key: str, limit: int, window_s: int) -> RateWindow:
         """Count one request. Raises StoreDown when Redis does not answer in time."""
+        if self._users >= self._limit:
+            raise StoreDown("too many calls are waiting for Redis")
+        self._users += 1
         try:
             async with asyncio.timeout(self._patience_s):
                 count, ends = await self._hit(keys=[_PREFIX + key], args=[1000 * window_s])
         except (RedisError, OSError, TimeoutError) as error:
             raise StoreDown(f"Redis: {type(error).__name__}") from error
+        finally:
+            self._users -= 1
         return window_state(int(count), limit, int(ends))
 
     async def ping(self) -> None:

@@ -1,0 +1,175 @@
+"""PostgreSQL and Redis go away while the whole service runs on them: killed, or hanging."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from quietswap.adapters.clock import SystemClock
+from quietswap.app.asgi import Application
+from quietswap.sandbox.tokens import USDC, WETH
+from quietswap.settings.load import load
+from quietswap.storage.open import WAITING
+from tests.databases import PostgresCluster, RedisServer, running_stores
+from tests.e2e.conftest import Town, running_town
+from tests.spec.desk import Desk, Signed
+from tests.spec.wire import data, refused
+
+pytestmark = pytest.mark.xdist_group("outages")
+
+BOUND_S = 6
+"""A client that waits longer than this for any answer fails its test; the service gives up at 3."""
+
+
+@dataclass
+class Stores:
+    """The two servers, and how each of four outages begins and ends."""
+
+    postgres: PostgresCluster
+    redis: RedisServer
+
+    def away(self, outage: str) -> Callable[[], None]:
+        """Begin an outage and return what ends it."""
+        begin, end = {
+            "postgres hangs": (self.postgres.freeze, self.postgres.thaw),
+            "postgres is dead": (self.postgres.kill, self.postgres.start),
+            "redis hangs": (self.redis.freeze, self.redis.thaw),
+            "redis is dead": (self.redis.kill, self.redis.start),
+        }[outage]
+        begin()
+        return end
+
+
+@pytest.fixture(scope="module")
+def stores() -> Iterator[Stores]:
+    with running_stores() as (postgres, redis):
+        yield Stores(postgres, redis)
+
+
+@pytest.fixture(scope="module")
+def town(stores: Stores) -> Iterator[Town]:
+    url = asyncio.run(stores.postgres.empty())
+    options = ("--storage-url", url, "--redis-url", stores.redis.url)
+    with running_town("--block-time", "0.5", *options) as found:
+        yield found
+
+
+@pytest.fixture
+def desk(town: Town) -> Iterator[Desk]:
+    with Desk(town) as found:
+        yield found
+
+
+def ask_everything(client: httpx.Client, wallet: str, swap: Signed, wrap: Signed) -> None:
+    """Send one good request to each endpoint at once; each must be answered 503 by its own code."""
+    orders = "/api/v1/mev/orders"
+    ask = {"sellToken": WETH.address, "buyToken": USDC.address, "sellAmount": "7"}
+    wrap_ask = {"operation": "wrap", "amount": "1", "userAddress": wallet}
+    user = {"userAddress": wallet}
+    requests: list[tuple[str, Callable[[], httpx.Response]]] = [
+        ("SERVICE_UNAVAILABLE", lambda: client.get("/api/v1/quote", params=ask | user)),
+        ("SERVICE_UNAVAILABLE", lambda: client.get(f"{orders}/ord_unknown")),
+        ("SERVICE_UNAVAILABLE", lambda: client.get(f"{orders}/user/{wallet}")),
+        ("SERVICE_UNAVAILABLE", lambda: client.get("/api/v1/mev/wrap/info", params=user)),
+        ("SERVICE_UNAVAILABLE", lambda: client.post("/api/v1/mev/wrap/quote", json=wrap_ask)),
+        ("PROVIDER_UNAVAILABLE", lambda: client.post(orders, json=swap.body)),
+        ("PROVIDER_UNAVAILABLE", lambda: client.post("/api/v1/mev/wrap/order", json=wrap.body)),
+    ]
+    with ThreadPoolExecutor(len(requests)) as pool:
+        for told in pool.map(lambda one: refused(one[1](), 503, one[0]), requests):
+            if told["error"] == "PROVIDER_UNAVAILABLE":
+                assert told["details"]["reason"] == "STORE_UNAVAILABLE"
+
+
+OUTAGES = ["postgres hangs", "postgres is dead", "redis hangs", "redis is dead"]
+
+
+@pytest.mark.parametrize("outage", OUTAGES)
+def test_every_endpoint_says_503_and_goes_on_afterwards(
+    desk: Desk, stores: Stores, outage: str
+) -> None:
+    wallet, other = desk.wallet(), desk.wallet()
+    swap, wrap = desk.swap(wallet), desk.wrap(other)
+    client = desk.another()  # a key no process remembers
+    client.timeout = httpx.Timeout(BOUND_S)
+    end = stores.away(outage)
+    try:
+        ask_everything(client, wallet.address, swap, wrap)
+        ready = client.get("/readyz")
+        assert (ready.status_code, ready.json()["checks"]["node"]) == (503, "ok")
+        assert outage.partition(" ")[0] in ready.json()["checks"]["database"].lower()
+        assert client.get("/healthz").status_code == 200
+    finally:
+        end()
+    desk.until(lambda: client.get("/readyz").status_code == 200)
+    taken = data(desk.submit(swap))["order"]
+    assert data(desk.submit_wrap(wrap))["order"]["status"] == "submitted"
+    assert desk.follow(taken["orderId"])["status"] == "confirmed"
+
+
+@pytest.mark.parametrize("outage", ["postgres hangs", "postgres is dead"])
+def test_an_order_that_is_mined_meanwhile_is_confirmed_afterwards(
+    desk: Desk, stores: Stores, outage: str
+) -> None:
+    wallet = desk.wallet()
+    with desk.no_blocks():
+        order = desk.order(wallet)
+        end = stores.away(outage)
+        try:
+            desk.mine(4)
+            receipt = desk.rpc("eth_getTransactionReceipt", order["txHash"])
+            asked = desk.api.get(f"/api/v1/mev/orders/{order['orderId']}")
+            refused(asked, 503, "SERVICE_UNAVAILABLE")
+        finally:
+            end()
+    found = desk.follow(order["orderId"])
+    assert (found["status"], found["blockNumber"]) == ("confirmed", int(receipt["blockNumber"], 16))
+    assert desk.history(wallet)["total"] == 1
+
+
+@asynccontextmanager
+async def inside(town: Town) -> AsyncIterator[httpx.AsyncClient]:
+    """Run one more process of the service within this one, and a client of it."""
+    app = Application(load(Path(town.facts["settingsFile"]), {"HOME": "/"}), SystemClock())
+    orders: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    told: asyncio.Queue[Any] = asyncio.Queue()
+    lifespan = asyncio.create_task(app({"type": "lifespan"}, orders.get, told.put))
+    await orders.put({"type": "lifespan.startup"})
+    assert (await told.get())["type"] == "lifespan.startup.complete"
+    transport = httpx.ASGITransport(app=app)
+    try:
+        async with httpx.AsyncClient(transport=transport, base_url="http://inside") as client:
+            yield client
+    finally:
+        await orders.put({"type": "lifespan.shutdown"})
+        await lifespan
+
+
+async def test_beyond_the_queue_of_a_hanging_database_the_answer_comes_at_once(
+    town: Town, stores: Stores
+) -> None:
+    """The queue is bounded: who comes later than it is long is refused before anybody in it is."""
+    beyond = 200
+    done: list[int] = []
+
+    async def ask(client: httpx.AsyncClient, number: int) -> None:
+        headers = {"X-API-Key": f"qs_{number}"}
+        answer = await client.get("/api/v1/mev/orders/none", headers=headers)
+        refused(answer, 503, "SERVICE_UNAVAILABLE")
+        done.append(number)
+
+    async with inside(town) as client:
+        stores.postgres.freeze()
+        try:
+            await asyncio.gather(*(ask(client, number) for number in range(WAITING + beyond)))
+        finally:
+            stores.postgres.thaw()
+    assert len(done) == WAITING + beyond
+    at_once = done[:beyond]
+    assert min(at_once) >= WAITING - 10  # the tracker and retention of this process queue, too
