@@ -52,50 +52,52 @@ def _section(path: str, method: str, operation: dict[str, Any]) -> str:
         f"<p>{escape(operation['summary'])}.</p>",
     ]
     if "parameters" in operation:
-        rows = [
-            (p["name"], f"{p['in']}, {_kind(p['schema'])}", p["required"], p["description"])
+        listed = [
+            (p["name"], f"{p['in']}, {kind_of(p['schema'])}", p["required"], p["description"])
             for p in operation["parameters"]
         ]
-        parts.append("<h3>Parameters</h3>" + _table(rows))
+        parts.append("<h3>Parameters</h3>" + _table(listed))
     if "requestBody" in operation:
         content = operation["requestBody"]["content"]["application/json"]
-        parts.append("<h3>Body</h3>" + _table(_rows(content["schema"])))
+        parts.append("<h3>Body</h3>" + _table(rows(content["schema"])))
         parts.append(_example("Example", content["example"]))
     success = operation["responses"]["200"]["content"]["application/json"]
-    parts.append("<h3>Answer</h3>" + _table(_rows(success["schema"])))
+    parts.append("<h3>Answer</h3>" + _table(rows(success["schema"])))
     parts.append(_example("Example", success["example"]))
     parts.append("<h3>Errors</h3>" + "".join(_errors(operation["responses"])))
     return "".join(parts) + "</section>"
 
 
-def _rows(schema: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str, bool, str]]:
+def rows(schema: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str, bool, str]]:
+    """Yield name, kind, whether it is required and what it means, for each field of an object."""
     for name, member in schema["properties"].items():
         required = name in schema["required"]
-        yield prefix + name, _kind(member), required, member["description"]
+        yield prefix + name, kind_of(member), required, member["description"]
         inner = member.get("items", member)
         if "properties" in inner:
-            yield from _rows(inner, f"{prefix}{name}{'[]' if inner is not member else ''}.")
+            yield from rows(inner, f"{prefix}{name}{'[]' if inner is not member else ''}.")
 
 
-def _kind(schema: dict[str, Any]) -> str:
+def kind_of(schema: dict[str, Any]) -> str:
+    """Return what values a schema takes, in words."""
     if "const" in schema:
         return f"always {msgspec.json.encode(schema['const']).decode()}"
     if "enum" in schema:
         return "one of " + ", ".join(str(v) for v in schema["enum"] if v is not None)
-    kind = schema["type"]
+    kind = schema.get("type", "any JSON")
     if kind == "array":
-        return f"array of {_kind(schema['items'])}" if schema["items"] else "array"
+        return f"array of {kind_of(schema['items'])}" if schema["items"] else "array"
     text = " or ".join(kind) if isinstance(kind, list) else str(kind)
     if "minimum" in schema:
         text += f" {schema['minimum']} to {schema['maximum']}"
     return text + (f", default {schema['default']}" if "default" in schema else "")
 
 
-def _table(rows: Any) -> str:
+def _table(found: Any) -> str:
     lines = "".join(
         f"<tr><td><code>{escape(name)}</code>{'' if required else ' (optional)'}</td>"
         f"<td>{escape(kind)}</td><td>{_prose(words)}</td></tr>"
-        for name, kind, required, words in rows
+        for name, kind, required, words in found
     )
     return f"<table>{lines}</table>"
 

@@ -86,7 +86,7 @@ _HEADERS = {
     "X-RateLimit-Remaining": _counter("Requests left in this window."),
     "X-RateLimit-Reset": _counter("End of this window, Unix seconds."),
     "Retry-After": {
-        "description": "Seconds to wait.",
+        "description": "Seconds to wait. On 429 only.",
         "required": True,
         "schema": {"type": "integer"},
     },

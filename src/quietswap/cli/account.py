@@ -35,18 +35,28 @@ def balances(*, link: Link, wallet: str | None) -> None:
 
 @click.command()
 @wallet_option
-@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
-@click.option("--offset", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Orders to list."
+)
+@click.option(
+    "--offset", type=click.IntRange(min=0), default=0, show_default=True, help="Orders to skip."
+)
 @click.option("--status", type=click.Choice(_STATES), help="Only orders in this state.")
 @click.option("--order", "order_id", metavar="ID", help="One order instead of the list.")
 @click.option("--follow", is_flag=True, help="With --order: wait until it is decided.")
-@click.option("--poll", type=click.FloatRange(0.2, 60), default=5.0, metavar="SECONDS")
+@click.option(
+    "--poll", type=click.FloatRange(0.2, 60), default=5.0, show_default=True, metavar="SECONDS",
+    help="With --follow: time between two looks at the order.",
+)  # fmt: skip
 @linked
 def history(
     *, link: Link, wallet: str | None, limit: int, offset: int, status: str | None,
     order_id: str | None, follow: bool, poll: float,
 ) -> None:  # fmt: skip
-    """List a wallet's orders, newest first; or show one order, and follow it."""
+    """List a wallet's orders, newest first; or show one order, and follow it.
+
+    Lists what was submitted with this API key. With --follow, exit code 0 means confirmed.
+    """
     if order_id is not None:
         _one(link, order_id, poll, follow=follow)
         return

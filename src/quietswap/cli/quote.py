@@ -2,7 +2,7 @@
 
 import click
 
-from quietswap.cli.connection import Link, linked
+from quietswap.cli.connection import Link, linked, slippage_option
 from quietswap.cli.signing_options import own_wallet, wallet_option
 
 
@@ -10,7 +10,7 @@ from quietswap.cli.signing_options import own_wallet, wallet_option
 @click.argument("amount")
 @click.argument("sell")
 @click.argument("buy")
-@click.option("--slippage-bps", type=click.IntRange(1, 5000), default=50, show_default=True)
+@slippage_option
 @wallet_option
 @linked
 def quote(

@@ -16,6 +16,7 @@ settings_option: Callable[[F], F] = click.option(
     "settings_path",
     type=click.Path(path_type=Path, dir_okay=False),
     envvar="QUIETSWAP_SETTINGS",
+    show_envvar=True,
     help="TOML file; every setting can also be an environment variable QUIETSWAP_SECTION__NAME.",
 )
 

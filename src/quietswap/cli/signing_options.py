@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quietswap.cli.keystore import PASSWORD, Keystore
 from quietswap.cli.tokens import wallet_address
 
 if TYPE_CHECKING:
     from quietswap.client.signing import Signer
 
-_KEY, _PASSWORD = "QUIETSWAP_PRIVATE_KEY", "QUIETSWAP_KEYSTORE_PASSWORD"
-_SECRETS = (_KEY, _PASSWORD, "QUIETSWAP_API_KEY")
+_KEY = "QUIETSWAP_PRIVATE_KEY"
+_SECRETS = (_KEY, PASSWORD, "QUIETSWAP_API_KEY")
 _COMMAND_SECONDS = 300
 
 
@@ -32,6 +33,11 @@ class Hand:
     wallet: str
     signer: "Signer"
     how: str
+
+    def ready(self) -> None:
+        """Unlock what must be unlocked now, so that a slow password does not age a quote."""
+        if isinstance(self.signer, Keystore):
+            self.signer.unlock()
 
 
 def wallet_option(function: Callable[..., None]) -> Callable[..., None]:
@@ -47,11 +53,12 @@ def signing_options(function: Callable[..., None]) -> Callable[..., None]:
     @wallet_option
     @click.option(
         "--keystore", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        envvar="QUIETSWAP_KEYSTORE", help="Encrypted key (JSON). [env QUIETSWAP_KEYSTORE]",
+        envvar="QUIETSWAP_KEYSTORE", show_envvar=True,
+        help=f"Encrypted key (JSON). Without it {_KEY} signs.",
     )  # fmt: skip
     @click.option(
         "--password-file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="Password of the keystore, instead of a prompt.",
+        help=f"Password of the keystore, instead of {PASSWORD} or a prompt.",
     )  # fmt: skip
     @click.option(
         "--sign-with", metavar="COMMAND",
@@ -80,7 +87,7 @@ def _hand(
             raise click.UsageError("--sign-with needs --wallet ADDRESS")
         return Hand(wallet, Command(sign_with, wallet), "by your command")
     if keystore is not None:
-        store = Keystore(keystore, password_file)
+        store = Keystore(keystore, password_file, wallet)
         return Hand(store.address, store, "with the keystore")
     key = os.environ.get(_KEY)
     if not key:
@@ -108,7 +115,7 @@ def own_wallet(wallet: str | None) -> str:
         return wallet_address(wallet)
     keystore = os.environ.get("QUIETSWAP_KEYSTORE")
     if keystore:
-        return Keystore(Path(keystore), None).address
+        return Keystore(Path(keystore)).address
     if os.environ.get(_KEY):
         return _address(os.environ[_KEY].strip())
     raise click.UsageError("which wallet? Give --wallet ADDRESS")
@@ -131,45 +138,6 @@ def _address(private_key: str) -> str:
             None
         )
     return from_bytes(keccak256(public.format(compressed=False)[1:])[12:])
-
-
-class Keystore:
-    """Signs with an encrypted key file, unlocked when the first signature is needed."""
-
-    def __init__(self, file: Path, password_file: Path | None) -> None:
-        self._file = file
-        self._password_file = password_file
-        self._account: Any = None
-        try:
-            self._sealed = json.loads(file.read_text("utf-8"))
-            self.address = wallet_address("0x" + self._sealed["address"].removeprefix("0x").lower())
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise click.UsageError(f"{file} is not a keystore with an address") from error
-
-    def __call__(self, transaction: dict[str, Any]) -> bytes:
-        """Sign, asking for the password the first time."""
-        if self._account is None:
-            self._account = self._unlock()
-        return bytes(self._account.sign_transaction(transaction).raw_transaction)
-
-    def _unlock(self) -> Any:
-        from eth_account import Account
-
-        try:
-            account = Account.from_key(Account.decrypt(self._sealed, self._password()))
-        except (ValueError, KeyError, TypeError) as error:
-            raise click.ClickException(f"{self._file} does not open: {error}") from None
-        if account.address != self.address:
-            raise click.ClickException(f"{self._file} holds another key than it says")
-        return account
-
-    def _password(self) -> str:
-        if self._password_file is not None:
-            return self._password_file.read_text("utf-8").rstrip("\r\n")
-        stored = os.environ.get(_PASSWORD)
-        if stored is not None:
-            return stored
-        return str(click.prompt(f"Password of {self._file.name}", hide_input=True, err=True))
 
 
 class Command:

@@ -2,7 +2,7 @@
 
 import click
 
-from quietswap.cli.connection import Link, linked
+from quietswap.cli.connection import Link, linked, slippage_option
 from quietswap.cli.signing_options import Hand, signing_options
 
 
@@ -10,10 +10,10 @@ from quietswap.cli.signing_options import Hand, signing_options
 @click.argument("amount")
 @click.argument("sell")
 @click.argument("buy")
-@click.option("--slippage-bps", type=click.IntRange(1, 5000), default=50, show_default=True)
+@slippage_option
 @click.option(
     "--approve", type=click.Choice(["exact", "max", "never"]), default="exact", show_default=True,
-    help="What the router may move when its allowance is short.",
+    help="What the router may move when its allowance is short; needs --rpc-url.",
 )  # fmt: skip
 @click.option("--yes", is_flag=True, help="Do not ask before signing.")
 @click.option(
@@ -27,6 +27,8 @@ def swap(
     yes: bool, poll: float,
 ) -> None:  # fmt: skip
     """Swap AMOUNT of token SELL into token BUY, privately: quietswap swap 1 WETH USDC
+
+    Tokens are WETH, USDC, USDT, DAI, WBTC or addresses.
 
     Shows what every source promised and what the simulation said, asks, approves the router where
     needed, signs on this machine, submits and follows the order. Exit code 0 means confirmed.

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 def _options(function: Callable[..., None]) -> Callable[..., None]:
     function = click.option("--yes", is_flag=True, help="Do not ask before signing.")(function)
     return click.option(
-        "--nonce", type=click.IntRange(min=0), help="The wallet's next nonce, without --rpc-url."
+        "--nonce",
+        type=click.IntRange(min=0),
+        help="The wallet's next nonce, where no --rpc-url says it.",
     )(function)
 
 
@@ -25,7 +27,11 @@ def _options(function: Callable[..., None]) -> Callable[..., None]:
 @signing_options
 @linked
 def wrap(*, link: Link, hand: Hand, amount: str, nonce: int | None, yes: bool) -> None:
-    """Turn AMOUNT ETH into WETH."""
+    """Turn AMOUNT ETH into WETH, one to one: quietswap wrap 0.5
+
+    Asks, signs on this machine, submits privately and waits for the receipt. Exit code 0 means
+    confirmed, or submitted where no --rpc-url can say more.
+    """
     _convert("wrap", link, hand, amount, nonce=nonce, yes=yes)
 
 
@@ -35,7 +41,11 @@ def wrap(*, link: Link, hand: Hand, amount: str, nonce: int | None, yes: bool) -
 @signing_options
 @linked
 def unwrap(*, link: Link, hand: Hand, amount: str, nonce: int | None, yes: bool) -> None:
-    """Turn AMOUNT WETH into ETH."""
+    """Turn AMOUNT WETH into ETH, one to one: quietswap unwrap 0.5
+
+    Asks, signs on this machine, submits privately and waits for the receipt. Exit code 0 means
+    confirmed, or submitted where no --rpc-url can say more.
+    """
     _convert("unwrap", link, hand, amount, nonce=nonce, yes=yes)
 
 

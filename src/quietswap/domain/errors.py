@@ -103,7 +103,7 @@ class InvalidAddress(ApiError):
 
 
 class InvalidParameter(ApiError):
-    """A query parameter is outside its range; `maximum` is its upper bound where it has one."""
+    """A query parameter is outside its range; `max` is its upper bound where it has one."""
 
     code = "INVALID_PARAMETER"
 
