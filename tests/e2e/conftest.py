@@ -1,5 +1,6 @@
 """A whole sandbox as a process, and an ordinary HTTP client of its API."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from typing import Any
 
 import httpx
 import pytest
+
+from tests.databases import PostgresCluster, RedisServer
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
@@ -65,6 +68,16 @@ def town() -> Iterator[Town]:
     """One sandbox for all tests of a worker; a test heals the faults it switches on."""
     with running_town("--block-time", "0.5") as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def shared_stores() -> Iterator[dict[str, str]]:
+    """A PostgreSQL and a Redis, as settings of `tests.e2e.serving`: for several processes."""
+    postgres, redis = PostgresCluster(), RedisServer()
+    url = asyncio.run(postgres.migrated())
+    yield {"STORAGE__URL": url, "STORAGE__REDIS_URL": redis.url}
+    redis.close()
+    postgres.close()
 
 
 @pytest.fixture

@@ -49,11 +49,12 @@ class Served:
 def serving(town: Town, folder: Path, *options: str, **settings: str) -> Iterator[Served]:
     """Run `quietswap serve` on the sandbox for the length of a `with` block.
 
-    `settings` override the sandbox's file: `OBSERVE__OTLP_ENDPOINT="..."`. What is written with
-    `OTEL_` in front reaches the service as it is.
+    `settings` override the sandbox's file: `OBSERVE__OTLP_ENDPOINT="..."`. OTEL_ variables and
+    TMPDIR reach the service as they are.
     """
     clean = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
-    named = {n if n.startswith("OTEL_") else f"QUIETSWAP_{n}": t for n, t in settings.items()}
+    plain = {n: t for n, t in settings.items() if n == "TMPDIR" or n.startswith("OTEL_")}
+    named = {f"QUIETSWAP_{n}": t for n, t in settings.items() if n not in plain} | plain
     own = {
         "QUIETSWAP_SETTINGS": town.facts["settingsFile"],
         "QUIETSWAP_STORAGE__URL": f"sqlite:///{folder / 'own.sqlite3'}",
