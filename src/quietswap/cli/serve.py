@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 import msgspec
 
+from quietswap.cli.outcomes import USAGE
 from quietswap.cli.settings_option import read_settings, settings_option
 from quietswap.settings.load import BadSettings
 from quietswap.settings.schema import Server, Settings
-from quietswap.storage.open import BadDatabaseUrl, is_embedded
 
 _MOST_HEAD_BYTES = 128 * 1024
 """Beyond it the server itself refuses, without the envelope; an absurd amount in a query is still
@@ -58,11 +58,11 @@ def serve(
     faults = refusals(settings)
     if as_json:
         click.echo(json.dumps({"ok": not faults, "faults": faults}))
+        raise click.exceptions.Exit(USAGE if faults else 0)
     if faults:
         raise click.UsageError("quietswap cannot start:\n" + "\n".join(f"- {f}" for f in faults))
     if check:
-        if not as_json:
-            click.echo(_summary(settings))
+        click.echo(_summary(settings))
         return
     _run(settings, settings_path)
 
@@ -104,6 +104,7 @@ def _unusable_choices(settings: Settings) -> list[str]:
     from quietswap.app import choices
     from quietswap.app.parts import reach_outside
     from quietswap.app.tracing import check_traces
+    from quietswap.storage.open import BadDatabaseUrl, is_embedded
 
     faults = []
     checks: tuple[Callable[[], object], ...] = (
@@ -130,7 +131,8 @@ def _unusable_choices(settings: Settings) -> list[str]:
 def _metrics_of_all(workers: int) -> Iterator[None]:
     """Give several processes a folder for their metrics, so that each can answer for all.
 
-    The name must be in the environment before prometheus_client is imported.
+    The name must be in the environment before prometheus_client is imported, so nothing that
+    counts is imported at the top of this module.
     """
     os.environ.pop(_METRICS_FOLDER, None)
     if workers == 1:
