@@ -48,14 +48,20 @@ def test_a_token_of_unknown_decimals_without_a_node(
     assert service.asked[0].query["sellAmount"] == "2"
 
 
-@pytest.mark.parametrize("operation", ["wrap", "unwrap"])
-def test_wrap_and_unwrap(quietswap: Quietswap, node: FakeChain, operation: str) -> None:
+@pytest.mark.parametrize(("operation", "amount"), [("wrap", "2"), ("unwrap", "0.5")])
+def test_wrap_and_unwrap(
+    quietswap: Quietswap, node: FakeChain, operation: str, amount: str
+) -> None:
     node.mine(TX_HASH)
-    result = quietswap(operation, "2", "--yes")
+    result = quietswap(operation, amount, "--yes")
     assert result.exit_code == 0, result.output
     assert f"tx {TX_HASH}" in result.stdout
     assert "confirmed" in result.stdout
     assert "WETH       0.5" in result.stdout
+    assert "nonce      7" in result.stdout
+    too_much = quietswap(operation, "5.1", "--yes")
+    assert too_much.exit_code == 1
+    assert f"the {operation} needs 5.1" in too_much.stdout
 
 
 def test_an_open_order_may_hold_the_nonce(

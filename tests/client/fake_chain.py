@@ -32,6 +32,7 @@ class FakeChain:
     decimals: int | None = 6
     balance: int = 10**24
     delivers: int | None = None
+    forgets: bool = False
     sent: list[Any] = field(default_factory=list)
     receipts: dict[str, dict[str, Any]] = field(default_factory=dict)
     logs: list[dict[str, Any]] = field(default_factory=list)
@@ -106,6 +107,8 @@ class FakeChain:
         }
 
     def eth_getTransactionReceipt(self, tx_hash: str) -> dict[str, Any] | None:  # noqa: N802
+        if self.forgets:
+            raise NodeSays("missing trie node")
         if self.holds > 0:
             self.holds -= 1
             return None

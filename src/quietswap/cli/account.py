@@ -77,9 +77,11 @@ def history(
 
 
 def _one(link: Link, order_id: str, poll: float, *, follow: bool) -> None:
+    from rich.text import Text
+
     from quietswap.cli.follow import Progress
     from quietswap.cli.render_orders import record
-    from quietswap.client import Polling
+    from quietswap.client import Polling, StillOpen, Unreachable
 
     with link.client(Polling(interval_s=poll)) as client:
         progress = Progress(link.screen)
@@ -89,7 +91,14 @@ def _one(link: Link, order_id: str, poll: float, *, follow: bool) -> None:
                 found = client.follow(order_id, progress.state)
             else:
                 found = client.order_status(order_id)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, StillOpen, Unreachable) as error:
+            progress.stop()
+            if follow:
+                link.say(Text("The order goes on without us. To look again:", "yellow"))
+                link.say(link.again("history", "--order", order_id, "--follow"))
+            if not isinstance(error, KeyboardInterrupt):
+                raise
+            link.result({"ok": False, "error": "LEFT_OPEN", "orderId": order_id})
             raise click.exceptions.Exit(REFUSED) from None
         finally:
             progress.stop()

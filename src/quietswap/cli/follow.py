@@ -50,7 +50,8 @@ class Progress:
     def say(self, text: str, style: str = "") -> None:
         """Print one line of news."""
         stamp = f"{self.seconds:6.1f} s  "
-        self._screen.print(Text.assemble((stamp, "dim"), (text, style)))
+        # never folded: what is news here is copied, searched and read by line
+        self._screen.print(Text.assemble((stamp, "dim"), (text, style)), soft_wrap=True)
 
     def state(self, record: "OrderStatus") -> None:
         """Print the record's state if it is new."""

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quietswap.cli.connection import Link
+from quietswap.cli.fitting import Fitting
 from quietswap.cli.follow import STYLE
 from quietswap.cli.render_quote import facts, short
 from quietswap.cli.tokens import ETHER, Token, by_address
@@ -38,23 +39,27 @@ def page(found: "History", client: "QuietswapClient", link: Link) -> RenderableT
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
     for name in ("created", "state", "swap", "order, transaction"):
         table.add_column(name, no_wrap=name != "swap", overflow="fold")
+    blocks: list[RenderableType] = []
     for item in found.orders:
         sell = _token(item.summary.sell_token, client, link)
         buy = _token(item.summary.buy_token, client, link)
-        sold = sell.brief(item.summary.sell_amount, raw=link.raw)
-        bought = buy.brief(item.summary.buy_amount, raw=link.raw)
-        references = f"{item.order_id}\n{short(item.tx_hash or '–')}"
+        sold = f"{sell.brief(item.summary.sell_amount, raw=link.raw)} {sell.symbol}"
+        bought = f"→ {buy.brief(item.summary.buy_amount, raw=link.raw)} {buy.symbol}"
+        created, state = when(item.created_at), Text(item.status, STYLE.get(item.status, ""))
+        tx = short(item.tx_hash or "–")
         table.add_row(
-            when(item.created_at).replace(" ", "\n"),
-            Text(item.status, STYLE.get(item.status, "")),
-            Text(f"{sold} {sell.symbol}\n→ {bought} {buy.symbol}"),
-            Text(references),
+            created.replace(" ", "\n"),
+            state,
+            Text(f"{sold}\n{bought}"),
+            Text(f"{item.order_id}\n{tx}"),
         )
+        blocks += [Text.assemble(created, " ", state), Text(f"{sold}\n{bought}")]
+        blocks += [Text(f"{item.order_id}\n{tx}\n")]
     start = found.pagination.offset
     tail = f"{start + 1} to {start + len(found.orders)} of {found.total}"
     if found.has_more:
         tail += f"; more with --offset {found.pagination.next_offset}"
-    return Group(table, Text(tail, "dim"))
+    return Group(Fitting(table, Group(*blocks)), Text(tail, "dim"))
 
 
 def record(found: "OrderStatus", client: "QuietswapClient", link: Link) -> RenderableType:
@@ -66,15 +71,39 @@ def record(found: "OrderStatus", client: "QuietswapClient", link: Link) -> Rende
         ("state", Text(found.status, STYLE.get(found.status, ""))),
         ("sell", sell.show(terms.amount, raw=link.raw)),
         ("at least", buy.show(terms.min_return_amount, raw=link.raw)),
+        *_received(found, buy, client, link),
         ("created", when(found.created_at)),
     ]
     if found.tx_hash:
         rows.append(("tx", Text(found.tx_hash)))
     if found.confirmed_at:
-        rows.append(("confirmed", f"{when(found.confirmed_at)} in block {found.block_number:,}"))
+        rows.append(
+            ("confirmed", f"{when(found.confirmed_at)} in block {found.block_number or 0:,}")
+        )
     if found.gas_used is not None and found.effective_gas_price is not None:
         cost = ETHER.show(found.gas_used * found.effective_gas_price)
         rows.append(("gas", f"{found.gas_used:,} units, {cost}"))
+    elif found.error and found.error.gas_used and found.error.effective_gas_price:
+        cost = ETHER.show(found.error.gas_used * found.error.effective_gas_price)
+        rows.append(("gas", f"{found.error.gas_used:,} units, {cost}"))
     if found.error:
         rows.append(("why", Text(f"{found.error.code}: {found.error.message}", "yellow")))
     return facts(*rows)
+
+
+def _received(
+    found: "OrderStatus", buy: Token, client: "QuietswapClient", link: Link
+) -> list[tuple[str, RenderableType]]:
+    """Return what the chain says came, where the caller's own node knows the transaction."""
+    from quietswap.client import ClientError, chain
+
+    if link.rpc_url is None or found.status != "confirmed" or found.tx_hash is None:
+        return []
+    try:
+        receipt = client.node(chain.receipt(found.tx_hash))
+    except ClientError:
+        return []
+    if receipt is None or not receipt.sender:
+        return []
+    gained = chain.received(receipt, buy.address, receipt.sender)
+    return [("received", Text(buy.show(gained, raw=link.raw), "bold green"))]

@@ -4,22 +4,31 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from quietswap.cli.tokens import ETHER, Token
+from quietswap.cli.fitting import Fitting
+from quietswap.cli.tokens import ETHER, GWEI, Token
 
 if TYPE_CHECKING:
     from quietswap.client.resources import SourceReport, SwapQuote, TransactionParams
 
 _THREAT_STYLE = {"LOW": "green", "MEDIUM": "yellow", "HIGH": "red"}
-_GWEI = Token("", "gwei", 9)
+_HALF_A_CENT = Decimal("0.005")
+_HEAVY_IMPACT, _RUINOUS_IMPACT = 1, 5
+"""Percent: from here on the price impact is shown in yellow, in red."""
+_FIGURES = ("promised", "simulated", "net USD", "ms", "why not")
 _GOOD = ("won", "answered")
 
 
 def usd(value: Decimal, *, known: bool = True) -> str:
     """Return USD to the cent, or a dash where no price is known."""
-    return f"${value:,.2f}" if known else "–"
+    if not known:
+        return "–"
+    if 0 < value < _HALF_A_CENT:
+        return "<$0.01"
+    return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
 
 
 def short(text: str) -> str:
@@ -37,33 +46,34 @@ def facts(*rows: tuple[str, RenderableType]) -> Table:
     return grid
 
 
-def sources(quote: "SwapQuote", buy: Token, *, raw: bool = False) -> Table:
+def sources(quote: "SwapQuote", buy: Token, *, raw: bool = False) -> RenderableType:
     """Return what each source promised, what the simulation said, and why not."""
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
     table.add_column("", width=1)
     table.add_column("source", no_wrap=True)
-    table.add_column("promised", justify="right", no_wrap=True)
-    table.add_column("simulated", justify="right", no_wrap=True)
-    table.add_column("net USD", justify="right", no_wrap=True)
-    table.add_column("ms", justify="right", no_wrap=True)
-    table.add_column("why not", overflow="fold")
+    for name in _FIGURES[:-1]:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(_FIGURES[-1], overflow="fold")
     worth = {quote.source: quote.scoring.net_value_usd}
     worth |= {other.source: other.net_value_usd for other in quote.alternatives}
-    best = min((rank for rank, _ in enumerate(worth)), default=0)
-    order = {name: rank for rank, name in enumerate(worth)}
-    for report in sorted(quote.sources, key=lambda r: order.get(r.source, len(order))):
-        won = order.get(report.source) == best
-        net = worth.get(report.source)
-        table.add_row(
-            Text("▸" if won else "", "green"),
-            Text(report.source, "bold" if won else ""),
-            _amount(report.promised, buy, raw),
-            _amount(report.simulated, buy, raw),
-            usd(net, known=quote.scoring.price_available) if net is not None else "",
-            str(report.latency_ms),
+    ranks = {name: rank for rank, name in enumerate(worth)}
+    blocks: list[RenderableType] = []
+    for report in sorted(quote.sources, key=lambda r: ranks.get(r.source, len(ranks))):
+        won, net = report.source == quote.source, worth.get(report.source)
+        source = Text(report.source, "bold" if won else "")
+        known = quote.scoring.price_available
+        cells = [
+            Text(_amount(report.promised, buy, raw)),
+            Text(_amount(report.simulated, buy, raw)),
+            Text(usd(net, known=known) if net is not None else ""),
+            Text(str(report.latency_ms)),
             Text(_why(report), "yellow"),
-        )
-    return table
+        ]
+        table.add_row(Text("▸" if won else "", "green"), source, *cells)
+        rows = [(name, cell) for name, cell in zip(_FIGURES, cells, strict=True) if cell.plain]
+        head = Text.assemble("▸ " if won else "  ", source)
+        blocks += [head, Padding(facts(*rows), (0, 0, 0, 2))]
+    return Fitting(table, Group(*blocks))
 
 
 def _amount(amount: int | None, token: Token, raw: bool) -> str:
@@ -79,9 +89,8 @@ def _why(report: "SourceReport") -> str:
 
 def summary(quote: "SwapQuote", sell: Token, buy: Token, *, raw: bool = False) -> RenderableType:
     """Return what the quote is worth and what a public swap would risk."""
-    known = quote.scoring.price_available
-    percent = f"{quote.price_impact:.2f} %" if quote.price_impact_available else "unknown"
-    gas = f"gas {usd(quote.scoring.gas_cost_usd, known=known)} ({quote.estimated_gas:,})"
+    known, gas_usd = quote.scoring.price_available, quote.scoring.gas_cost_usd
+    gas = f"gas {usd(gas_usd, known=gas_usd > 0)} for {quote.estimated_gas:,} units"
     net = f"net {usd(quote.scoring.net_value_usd, known=known)}"
     checked = Text("verified by simulation", "green")
     if not quote.is_verified:
@@ -90,13 +99,21 @@ def summary(quote: "SwapQuote", sell: Token, buy: Token, *, raw: bool = False) -
         ("give", Text(sell.show(quote.sell_amount, raw=raw))),
         ("get", Text(f"{buy.show(quote.buy_amount, raw=raw)} via {quote.source}", "bold")),
         ("at least", Text(buy.show(quote.min_buy_amount, raw=raw))),
-        ("worth", Text(f"{net}, {gas}, price impact {percent}")),
+        ("worth", Text.assemble(f"{net}, {gas}, price impact ", _impact(quote))),
         ("checked", checked),
         ("MEV", _mev(quote)),
     ]
     notes = quote.verification.notes if quote.verification else ()
     rows += [("note", Text(note, "yellow")) for note in notes]
     return Group(sources(quote, buy, raw=raw), Text(), facts(*rows))
+
+
+def _impact(quote: "SwapQuote") -> Text:
+    if not quote.price_impact_available:
+        return Text("unknown", "yellow")
+    percent = quote.price_impact
+    style = "yellow" if percent >= _HEAVY_IMPACT else ""
+    return Text(f"{percent:.2f} %", "bold red" if percent >= _RUINOUS_IMPACT else style)
 
 
 def _mev(quote: "SwapQuote") -> Text:
@@ -106,27 +123,37 @@ def _mev(quote: "SwapQuote") -> Text:
     risk = f": sent publicly it could lose up to {loss}. "
     if not analysis.estimated_protection_usd:
         risk = ": not worth a sandwich. "
+        if not quote.scoring.price_available:
+            risk = ": what a sandwich would take is unknown without a price. "
     reverts = "reverts are not mined" if settings.revert_protection else "reverts are mined"
     via = f"Goes privately to {quote.mev_protection.provider}"
     return Text.assemble(threat, risk, f"{via} ({settings.endpoint_type}; {reverts}).")
 
 
-def to_sign(params: "TransactionParams", nonce: int | None, target: str) -> Table:
+def to_sign(params: "TransactionParams", target: str, nonce: Text) -> Table:
     """Return the transaction in words: `target` says whose contract is called."""
     cap = params.gas_limit * params.max_fee_per_gas
     more = max(len(params.data) // 2 - 5, 0)
     call = params.data[:10] + (f" and {more:,} bytes" if more else "")
-    chosen = params.nonce if params.nonce is not None else nonce
     return facts(
         ("to", Text(f"{params.to} ({target})")),
         ("value", Text(ETHER.show(params.value))),
         ("call", Text(call)),
-        ("nonce", Text("set when signing" if chosen is None else str(chosen))),
+        ("nonce", nonce),
         (
             "fee",
             Text(
                 f"at most {ETHER.show(cap)}: {params.gas_limit:,} gas"
-                f" at {_GWEI.show(params.max_fee_per_gas)}, tip {params.max_priority_fee_per_gas}"
+                f" at {GWEI.show(params.max_fee_per_gas)}, tip {params.max_priority_fee_per_gas}"
             ),
         ),
     )
+
+
+def nonce_to_sign(nonce: int | None, counted: int | None) -> Text:
+    """Return the nonce, and what is strange about it: `counted` is the caller's node's next one."""
+    if nonce is None or counted is None or nonce == counted:
+        return Text(str(nonce))
+    if nonce < counted:
+        return Text(f"{nonce}: used already, your node counts {counted}", "yellow")
+    return Text(f"{nonce}: waits for {nonce - counted} still open before it", "yellow")

@@ -1,29 +1,26 @@
 """One swap at a terminal: shows, asks, and tells what happened to the money."""
 
 from dataclasses import replace
-from typing import Any
 
 import click
 from rich.text import Text
 
 from quietswap.cli.connection import REFUSED, Link, confirm
 from quietswap.cli.follow import Progress
-from quietswap.cli.render_quote import facts, short, summary, to_sign
+from quietswap.cli.render_quote import facts, nonce_to_sign, short, summary, to_sign
+from quietswap.cli.render_swap import machine, report
 from quietswap.cli.signing_options import Hand
-from quietswap.cli.tokens import ETHER, Token
+from quietswap.cli.tokens import Token
 from quietswap.client import (
     Approved,
+    ClientError,
+    Declined,
     QuietswapClient,
-    StillOpen,
     SwapRequest,
-    SwapResult,
     chain,
 )
 from quietswap.client.resources import OrderStatus, Submission, SwapQuote
 from quietswap.client.swaps import Event
-from quietswap.domain.amounts import difference_bps
-
-_GWEI = Token("", "gwei", 9)
 
 
 class SwapRun:
@@ -54,58 +51,87 @@ class SwapRun:
         try:
             result = self._client.swap(self._request, self._hand.signer, self._told)
         except KeyboardInterrupt:
-            self._progress.stop()
             self._leave("Interrupted")
             self._link.result({"ok": False, "error": "LEFT_OPEN", "orderId": self._order_id})
             raise click.exceptions.Exit(REFUSED) from None
-        except StillOpen:
-            self._progress.stop()
-            self._leave("Not decided yet")
+        except ClientError:
+            if self._order_id is not None:
+                self._leave("Not decided yet")
             raise
         finally:
             self._progress.stop()
-        self._report(result)
+        self._link.result(machine(result))
+        self._link.screen.print()
+        self._link.screen.print(report(result, self._buy, raw=self._link.raw))
         if not result.succeeded:
             raise click.exceptions.Exit(REFUSED)
 
     def _accept(self, quote: SwapQuote) -> bool:
-        agreed = self._agreed
-        if agreed is not None and quote.min_buy_amount >= agreed.min_buy_amount:
+        """Show, and ask; a fresh quote is asked about again unless it keeps to what was agreed."""
+        agreed, screen = self._agreed, self._link.screen
+        news = None if agreed is None else self._news(quote, agreed)
+        if agreed is not None and news is None:
             return True
-        if agreed is not None:
-            self._link.screen.print(Text("\nThe market moved: this quote is worse.", "yellow"))
+        if news is not None:
+            screen.print(Text(f"\n{news}", "yellow"))
         self._show(quote)
-        if agreed is not None and self._yes:
-            return False
+        if news is not None and self._yes:
+            return agreed is not None and quote.buy_amount >= agreed.min_buy_amount
         if not confirm("Sign and submit?", skip=self._yes):
             return False
         self._agreed = quote
-        self._progress = Progress(self._link.screen)  # the clock starts when the person has agreed
+        self._hand.ready()
+        self._progress = Progress(screen)  # the clock starts when the person has agreed
         return True
+
+    def _news(self, quote: SwapQuote, agreed: SwapQuote) -> str | None:
+        """Return what is not as agreed in a fresh quote, or None."""
+        if quote.min_buy_amount < agreed.min_buy_amount:
+            return "The market moved: this quote is worse."
+        if quote.dex_route.target != agreed.dex_route.target:
+            return "Another source is best now: its router is another one."
+        if _cap(quote) > 2 * _cap(agreed):
+            return "The fee may now be more than twice as much."
+        return None
 
     def _show(self, quote: SwapQuote) -> None:
         screen, raw = self._link.screen, self._link.raw
         screen.print(summary(quote, self._sell, self._buy, raw=raw))
+        if self._link.rpc_url is not None:
+            self._check_funds(quote)
         screen.print(Text(f"\nTo sign for {self._hand.wallet}, {self._hand.how}", "bold"))
+        params = quote.mev_protection.transaction_params
+        nonce = Text(str(params.nonce))
         if self._link.rpc_url is None:
             note = "without --rpc-url the allowance is left to you"
             screen.print(facts(("approve", Text(note, "yellow"))))
-        elif self._request.approval != "never":
-            self._show_allowance(quote)
-        params = quote.mev_protection.transaction_params
-        screen.print(to_sign(params, None, f"router of {quote.source}"))
+        else:
+            counted = self._client.node(chain.nonce(self._request.wallet))
+            nonce = nonce_to_sign(params.nonce, counted)
+            if self._request.approval != "never" and self._show_allowance(quote):
+                nonce = Text(f"{params.nonce} for the approval, the next for the swap")
+        screen.print(to_sign(params, f"router of {quote.source}", nonce))
         screen.print()
 
-    def _show_allowance(self, quote: SwapQuote) -> None:
+    def _check_funds(self, quote: SwapQuote) -> None:
+        """Say so before anybody is asked. Raises Declined."""
+        held = self._client.node(chain.token_balance(quote.sell_token, self._request.wallet))
+        if held < quote.sell_amount:
+            has, needs = (self._sell.show(n, raw=self._link.raw) for n in (held, quote.sell_amount))
+            raise Declined(f"the wallet holds {has}, the swap needs {needs}")
+
+    def _show_allowance(self, quote: SwapQuote) -> bool:
+        """Show the approval that comes first, and return whether there is one."""
         router, raw = quote.dex_route.target, self._link.raw
-        current = self._client.node(chain.allowance(quote.sell_token, self._request.wallet, router))
-        if current >= quote.sell_amount:
-            return
+        call = chain.allowance(quote.sell_token, self._request.wallet, router)
+        if self._client.node(call) >= quote.sell_amount:
+            return False
         amount = self._sell.show(quote.sell_amount, raw=raw)
         if self._request.approval == "max":
             amount = f"any amount of {self._sell.symbol}"
         text = f"first, publicly: {short(router)} may move {amount}"
         self._link.screen.print(facts(("approve", Text(text, "yellow"))))
+        return True
 
     def _told(self, event: Event) -> None:
         if isinstance(event, Approved):
@@ -125,52 +151,19 @@ class SwapRun:
             self._progress.state(event)
 
     def _leave(self, why: str) -> None:
-        screen = self._link.screen
-        if self._order_id is None:
-            # the answer to a submission may have been on its way: do not claim that none exists
-            screen.print(Text(f"{why}: no order came back; quietswap history lists any.", "yellow"))
-            return
-        screen.print(Text(f"{why}: the order goes on without us. To look again:", "yellow"))
-        screen.print(Text(f"  quietswap history --order {self._order_id} --follow"), soft_wrap=True)
-
-    def _report(self, result: SwapResult) -> None:
-        self._link.result(_machine(result))
-        status, raw = result.status, self._link.raw
-        rows: list[tuple[str, Any]] = []
-        if result.received is not None:
-            bps = difference_bps(result.received, result.quote.buy_amount)
-            style = "bold green" if result.received >= result.quote.min_buy_amount else "bold red"
-            rows.append(("received", Text(self._buy.show(result.received, raw=raw), style)))
-            promised = self._buy.show(result.quote.buy_amount, raw=raw)
-            rows.append(("promised", f"{promised} ({bps / 100:+.2f} %)"))
-            rows.append(("minimum", self._buy.show(result.quote.min_buy_amount, raw=raw)))
-        elif result.succeeded:
-            rows.append(("received", "unknown without --rpc-url; at least the minimum"))
-            rows.append(("minimum", self._buy.show(result.quote.min_buy_amount, raw=raw)))
-        if status.error is not None:
-            rows.append((status.status, Text(f"{status.error.code}: {status.error.message}")))
-        if status.gas_used is not None and status.effective_gas_price is not None:
-            cost = ETHER.show(status.gas_used * status.effective_gas_price)
-            price = _GWEI.show(status.effective_gas_price)
-            rows.append(("gas", f"{status.gas_used:,} at {price} = {cost}"))
-        self._link.screen.print(facts(*rows))
+        self._progress.stop()
+        say = self._link.say
+        if self._order_id is not None:
+            say(Text(f"{why}: the order goes on without us. To look again:", "yellow"))
+            say(self._link.again("history", "--order", self._order_id, "--follow"))
+        elif self._agreed is None:
+            say(Text(f"{why}: nothing was signed.", "yellow"))
+        else:
+            # an answer may have been on its way: do not claim that none exists
+            say(Text(f"{why}: no order came back. To see whether one exists:", "yellow"))
+            say(self._link.again("history", "--wallet", self._hand.wallet))
 
 
-def _machine(result: SwapResult) -> dict[str, Any]:
-    return {
-        "ok": result.succeeded,
-        "order": result.status,
-        "received": None if result.received is None else str(result.received),
-        "promised": result.quote.buy_amount,
-        "minimum": result.quote.min_buy_amount,
-        "approvals": [
-            {
-                "token": each.token,
-                "router": each.router,
-                "amount": str(each.amount),
-                "txHash": each.receipt.transaction_hash,
-            }
-            for each in result.approvals
-        ],
-        "quote": result.quote,
-    }
+def _cap(quote: SwapQuote) -> int:
+    params = quote.mev_protection.transaction_params
+    return params.gas_limit * params.max_fee_per_gas

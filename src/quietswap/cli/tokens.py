@@ -52,6 +52,8 @@ KNOWN = {
     )
 }
 ETHER = Token("", "ETH", 18)
+GWEI = Token("", "gwei", 9)
+"""1 gwei is 10^9 wei: the unit of gas prices."""
 WETH = KNOWN["WETH"]
 _BY_ADDRESS = {token.address: token for token in KNOWN.values()}
 _MOST_DECIMALS = 77

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import click
+from rich.console import RenderableType
 from rich.text import Text
 
 from quietswap.cli.connection import REFUSED, Link, confirm
@@ -11,9 +12,17 @@ from quietswap.cli.follow import Progress
 from quietswap.cli.render_quote import facts, to_sign
 from quietswap.cli.signing_options import Hand
 from quietswap.cli.tokens import ETHER, WETH
-from quietswap.client import QuietswapClient, StillOpen, WrapRequest, WrapResult
+from quietswap.client import (
+    ClientError,
+    Declined,
+    QuietswapClient,
+    StillOpen,
+    Unreachable,
+    WrapRequest,
+    WrapResult,
+)
 from quietswap.client.resources import TERMINAL
-from quietswap.client.wrap_resources import WrapInfo, WrapOrder, WrapQuote
+from quietswap.client.wrap_resources import Balances, WrapOrder, WrapQuote
 from quietswap.client.wraps import Event
 
 
@@ -36,6 +45,7 @@ class WrapRun:
         self._yes = yes
         self._progress = Progress(link.screen)
         self._tx_hash: str | None = None
+        self._agreed = False
 
     def __call__(self) -> None:
         """Convert; exit code 1 unless it is mined (or submitted, where there is no node)."""
@@ -45,26 +55,39 @@ class WrapRun:
             self._leave("Interrupted")
             self._link.result({"ok": False, "error": "LEFT_OPEN", "txHash": self._tx_hash})
             raise click.exceptions.Exit(REFUSED) from None
-        except StillOpen:
-            self._leave("Not decided yet")
+        except ClientError as error:
+            undecided = isinstance(error, StillOpen | Unreachable)
+            if undecided and self._tx_hash is not None:
+                self._leave("Not decided yet")
             raise
         finally:
             self._progress.stop()
-        balances = self._client.wrap_info(self._hand.wallet)
-        self._report(result, balances)
+        self._report(result)
 
     def _accept(self, quote: WrapQuote) -> bool:
         screen, raw = self._link.screen, self._link.raw
         before, after = (ETHER, WETH) if quote.operation == "wrap" else (WETH, ETHER)
         give, get = before.show(quote.amount_wei, raw=raw), after.show(quote.amount_wei, raw=raw)
         screen.print(Text(f"{quote.operation} {give} into {get}", "bold"))
-        screen.print(Text(f"To sign for {self._hand.wallet}, {self._hand.how}"))
+        self._check_funds(quote)
+        screen.print(Text(f"\nTo sign for {self._hand.wallet}, {self._hand.how}", "bold"))
         self._warn_of_open_orders()
         params = quote.mev_protection.transaction_params
-        screen.print(to_sign(params, self._request.nonce, "WETH"))
-        agreed = confirm("Sign and submit?", skip=self._yes)
+        screen.print(to_sign(params, "WETH", Text(str(params.nonce))))
+        screen.print()
+        self._agreed = confirm("Sign and submit?", skip=self._yes)
+        if self._agreed:
+            self._hand.ready()
         self._progress = Progress(screen)  # the clock starts when the person has agreed
-        return agreed
+        return self._agreed
+
+    def _check_funds(self, quote: WrapQuote) -> None:
+        """Say so before anybody is asked; the fee is for the service to check. Raises Declined."""
+        found = self._client.wrap_info(self._hand.wallet).balances
+        token, held = (ETHER, found.eth) if quote.operation == "wrap" else (WETH, found.weth)
+        if held.wei < quote.amount_wei:
+            has, needs = (token.show(n, raw=self._link.raw) for n in (held.wei, quote.amount_wei))
+            raise Declined(f"the wallet holds {has}, the {quote.operation} needs {needs}")
 
     def _warn_of_open_orders(self) -> None:
         """Open orders are private: the node's count does not know the nonces they hold."""
@@ -85,30 +108,40 @@ class WrapRun:
 
     def _leave(self, why: str) -> None:
         self._progress.stop()
-        if self._tx_hash is None:
-            text = f"{why}: no answer to a submission came; quietswap balances shows what is."
-            self._link.screen.print(Text(text, "yellow"))
+        say = self._link.say
+        if self._tx_hash is not None:
+            say(Text(f"{why}: the transaction goes on without us: {self._tx_hash}", "yellow"))
+        elif self._agreed:
+            say(Text(f"{why}: no answer came, but it may have been submitted.", "yellow"))
+        else:
+            say(Text(f"{why}: nothing was signed.", "yellow"))
             return
-        text = f"{why}: the transaction goes on without us: {self._tx_hash}"
-        self._link.screen.print(Text(text, "yellow"), soft_wrap=True)
-        self._link.screen.print("  quietswap balances shows when it is done")
+        say(Text("The balances show when it is done:"))
+        say(self._link.again("balances", "--wallet", self._hand.wallet))
 
-    def _report(self, result: WrapResult, info: WrapInfo) -> None:
-        self._link.result(_machine(result, info))
-        raw, balances = self._link.raw, info.balances
-        rows: list[tuple[str, Any]] = []
+    def _report(self, result: WrapResult) -> None:
+        """Show the balances; that they cannot be had does not undo what was done."""
+        raw, rows = self._link.raw, list[tuple[str, RenderableType]]()
         if result.receipt is None:
             rows.append(("note", "submitted; without --rpc-url it is not followed"))
-        rows.append(("ETH", ETHER.number(balances.eth.wei, raw=raw)))
-        rows.append(("WETH", WETH.number(balances.weth.wei, raw=raw)))
+        balances = None
+        try:
+            balances = self._client.wrap_info(self._hand.wallet).balances
+        except ClientError as error:
+            rows.append(("note", Text(f"the balances cannot be shown: {error}", "yellow")))
+        else:
+            rows.append(("ETH", ETHER.number(balances.eth.wei, raw=raw)))
+            rows.append(("WETH", WETH.number(balances.weth.wei, raw=raw)))
+        self._link.result(_machine(result, balances))
+        self._link.screen.print()
         self._link.screen.print(facts(*rows))
 
 
-def _machine(result: WrapResult, info: WrapInfo) -> dict[str, Any]:
+def _machine(result: WrapResult, balances: Balances | None) -> dict[str, Any]:
     return {
         "ok": True,
         "order": result.order,
         "receipt": result.receipt,
-        "balances": info.balances,
+        "balances": balances,
         "quote": result.quote,
     }

@@ -47,6 +47,7 @@ class Receipt(Resource, frozen=True):
     gas_used: int
     effective_gas_price: int
     logs: tuple[Log, ...]
+    sender: str = ""
 
 
 def number(result: Any) -> int:
@@ -159,8 +160,9 @@ def _receipt(result: Any) -> Receipt | None:
             gas_used=number(result["gasUsed"]),
             effective_gas_price=number(result["effectiveGasPrice"]),
             logs=msgspec.convert(result["logs"], tuple[Log, ...]),
+            sender=str(result.get("from") or ""),
         )
-    except (KeyError, TypeError, msgspec.ValidationError) as error:
+    except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
         raise BadAnswer("the node answered an unreadable receipt") from error
 
 
