@@ -18,12 +18,13 @@ sandbox: .venv/.runtime node_modules/.installed ## Keep the sandbox running for 
 test: .venv/.dev node_modules/.installed ## Run all tests
 	@$(BIN)/pytest -q -n 2 --dist loadgroup
 
-check: .venv/.dev node_modules/.installed ## Format, lint, types, import direction, caps
+check: .venv/.dev node_modules/.installed ## Format, lint, types, import direction, caps, known vulnerabilities
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python tools/check_caps.py
+	@$(BIN)/python tools/audit.py
 
 format: .venv/.dev ## Format and fix what can be fixed
 	@$(BIN)/ruff format .
@@ -34,8 +35,8 @@ docs: .venv/.docs node_modules/.installed ## Build the documentation as a site i
 		--doctree-dir build/doctrees docs site
 	@echo "open site/index.html"
 
-audit: .venv/.dev ## Look for known vulnerabilities of the pinned dependencies
-	@$(BIN)/pip-audit --require-hashes -r requirements/runtime.txt
+audit: .venv/.dev node_modules/.installed ## Look for known vulnerabilities of the pinned dependencies
+	@$(BIN)/python tools/audit.py
 
 spec-coverage: .venv/.dev ## Write docs/spec-coverage.md: which test shows which line
 	@$(BIN)/python tools/spec_coverage.py
