@@ -1,7 +1,8 @@
 """The operator's pages: is it ready, and its metrics."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -35,9 +36,30 @@ async def _checks(parts: Parts) -> dict[str, str]:
     database, node = await asyncio.gather(
         _outcome(parts.storage.ping()), _outcome(outside.chain.head())
     )
-    sources = "ok" if any(source.is_up for source in outside.sources) else "every source is paused"
-    relay = "ok" if any(relay.is_up for relay in outside.relays.values()) else "no relay is up"
-    return {"database": database, "node": node, "sources": sources, "relay": relay}
+    return {
+        "database": database,
+        "node": node,
+        "sources": _any_up(outside.sources),
+        "relay": _any_up(list(outside.relays.values())),
+    }
+
+
+class _Circuit(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_up(self) -> bool: ...
+
+
+def _any_up(parts: Sequence[_Circuit]) -> str:
+    """Return `ok` unless all were silent lately. Nobody is asked for this: requests have shown it.
+
+    A pause ends by itself, so that a service without requests does not stay unready.
+    """
+    if any(part.is_up for part in parts):
+        return "ok"
+    return f"silent lately, and left alone for a while: {', '.join(part.name for part in parts)}"
 
 
 async def _outcome(check: Awaitable[object]) -> str:
