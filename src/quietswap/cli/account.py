@@ -28,6 +28,8 @@ def balances(*, link: Link, wallet: str | None) -> None:
     link.result(
         {"wallet": owner, "balances": {token.symbol: str(amount) for token, amount in amounts}}
     )
+    if link.as_json:
+        return
     link.screen.print(Text(owner, "bold"))
     rows = [(token.symbol, token.number(amount, raw=link.raw)) for token, amount in amounts]
     link.screen.print(facts(*rows))
@@ -95,7 +97,7 @@ def _one(link: Link, order_id: str, poll: float, *, follow: bool) -> None:
             progress.stop()
             if follow:
                 link.say(Text("The order goes on without us. To look again:", "yellow"))
-                link.say(link.again("history", "--order", order_id, "--follow"))
+                link.again("history", "--order", order_id, "--follow")
             if not isinstance(error, KeyboardInterrupt):
                 raise
             link.result({"ok": False, "error": "LEFT_OPEN", "orderId": order_id})

@@ -50,11 +50,12 @@ class Link:
         """Print one message; in a pipe it stays one line, for whoever searches it."""
         self.screen.print(text, soft_wrap=not self.screen.is_terminal)
 
-    def again(self, *words: str) -> "Text":
-        """Return a command to run later, with this one's own way to the service but no secret."""
+    def again(self, *words: str) -> None:
+        """Print a command to run later, with this one's own way to the service but no secret."""
         from rich.text import Text
 
-        return Text("  " + shlex.join(["quietswap", *words, *self.reach]))
+        command = shlex.join(["quietswap", *words, *self.reach])
+        self.screen.print(Text(f"  {command}"), soft_wrap=True)
 
     def result(self, value: Any) -> None:
         """Print the machine's answer, one line of JSON, when it was asked for."""

@@ -32,4 +32,5 @@ def quote(
         request = SwapRequest(selling.address, buying.address, units, owner, slippage_bps)
         found = client.quote(request)
     link.result(found)
-    link.screen.print(summary(found, selling, buying, raw=link.raw))
+    if not link.as_json:
+        link.screen.print(summary(found, selling, buying, raw=link.raw))

@@ -143,8 +143,8 @@ def to_sign(params: "TransactionParams", target: str, nonce: Text) -> Table:
         (
             "fee",
             Text(
-                f"at most {ETHER.show(cap)}: {params.gas_limit:,} gas"
-                f" at {GWEI.show(params.max_fee_per_gas)}, tip {params.max_priority_fee_per_gas}"
+                f"at most {ETHER.at_most(cap, 6)}: {params.gas_limit:,} gas at"
+                f" {GWEI.at_most(params.max_fee_per_gas, 3)}, tip {params.max_priority_fee_per_gas}"
             ),
         ),
     )

@@ -155,13 +155,13 @@ class SwapRun:
         say = self._link.say
         if self._order_id is not None:
             say(Text(f"{why}: the order goes on without us. To look again:", "yellow"))
-            say(self._link.again("history", "--order", self._order_id, "--follow"))
+            self._link.again("history", "--order", self._order_id, "--follow")
         elif self._agreed is None:
             say(Text(f"{why}: nothing was signed.", "yellow"))
         else:
             # an answer may have been on its way: do not claim that none exists
             say(Text(f"{why}: no order came back. To see whether one exists:", "yellow"))
-            say(self._link.again("history", "--wallet", self._hand.wallet))
+            self._link.again("history", "--wallet", self._hand.wallet)
 
 
 def _cap(quote: SwapQuote) -> int:

@@ -40,6 +40,11 @@ class Token:
         step = 10 ** (self.decimals - 6)
         return self.number(amount // step * step)
 
+    def at_most(self, amount: int, places: int) -> str:
+        """Return an amount with its unit, rounded up to some decimals."""
+        step = 10 ** max(self.decimals - places, 0)
+        return self.show(-(-amount // step) * step)
+
 
 KNOWN = {
     token.symbol: token

@@ -117,7 +117,7 @@ class WrapRun:
             say(Text(f"{why}: nothing was signed.", "yellow"))
             return
         say(Text("The balances show when it is done:"))
-        say(self._link.again("balances", "--wallet", self._hand.wallet))
+        self._link.again("balances", "--wallet", self._hand.wallet)
 
     def _report(self, result: WrapResult) -> None:
         """Show the balances; that they cannot be had does not undo what was done."""
