@@ -1,0 +1,120 @@
+"""`quietswap swap` when something is odd: what is said, asked again, or left to be looked up."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from quietswap.api import present
+from quietswap.cli import connection
+from quietswap.client import QuietswapClient
+from tests.cli.conftest import Quietswap
+from tests.cli.test_swap_command import SWAP, approved
+from tests.client.conftest import Time
+from tests.client.fake_chain import FakeChain
+from tests.client.fake_outside import FakeService, Outside, Reply, ok, swap_quote
+
+__all__ = ["approved"]
+
+
+def waiting(time: Time) -> dict[str, Any]:
+    """Return the client's defaults with a clock of the test's own."""
+    usual = dict(QuietswapClient.__init__.__kwdefaults__ or {})
+    return usual | {"sleep": time.sleep, "monotonic": time.monotonic}
+
+
+def test_a_poor_wallet_is_told_before_it_is_asked(quietswap: Quietswap, node: FakeChain) -> None:
+    node.balance = 10**17
+    result = quietswap(*SWAP)  # nobody is there to confirm, and nobody is asked
+    assert result.exit_code == 1
+    assert "the wallet holds 0.1 WETH, the swap needs 1 WETH" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("quoted", "counted", "says"),
+    [(7, 7, "nonce      7\n"), (7, 9, "7: used already"), (7, 5, "7: waits for 2 still open")],
+)
+def test_a_nonce_that_is_strange_is_shown(
+    quietswap: Quietswap, approved: FakeChain, quoted: int, counted: int, says: str
+) -> None:
+    approved.nonce = counted
+    lines = quietswap(*SWAP, "--yes").stdout.splitlines()
+    assert says in "\n".join(line.rstrip() for line in lines)
+
+
+def test_an_approval_takes_the_first_nonce(quietswap: Quietswap, node: FakeChain) -> None:
+    assert "7 for the approval, the next for the swap" in quietswap(*SWAP, "--yes").stdout
+
+
+@pytest.mark.parametrize(
+    ("fresh", "says"),
+    [
+        ({"target": "0x6A000F20005980200259B80c5102003040001068"}, "Another source is best now"),
+        ({"min_buy_amount": 2_984_900_000}, "The market moved"),
+    ],
+)
+def test_a_fresh_quote_that_differs_is_asked_about(
+    quietswap: Quietswap,
+    service: FakeService,
+    node: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+    fresh: dict[str, Any],
+    says: str,
+) -> None:
+    monkeypatch.setattr(connection, "_somebody_is_there", lambda: True)
+    quotes = [swap_quote(), swap_quote(**fresh)]
+    service.next("quote", *(ok(present.swap_quote(quote)) for quote in quotes))
+    result = quietswap(*SWAP, input="y\nn\n")
+    assert result.exit_code == 1
+    assert says in result.stdout
+    assert service.bodies("order") == []
+    service.next("quote", *(ok(present.swap_quote(quote)) for quote in quotes))
+    node.allowances.clear()
+    assert quietswap(*SWAP, "--yes").exit_code == 0  # as good as what was agreed
+
+
+def test_a_server_that_falls_silent_leaves_a_way_back(
+    quietswap: Quietswap,
+    service: FakeService,
+    outside: Outside,
+    approved: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    time = Time()
+    monkeypatch.setattr(QuietswapClient.__init__, "__kwdefaults__", waiting(time))
+    service.next("status", *[Reply(b"", 502)] * 60)
+    result = quietswap(*SWAP, "--yes", "--url", outside.url)
+    assert result.exit_code == 3
+    assert f"quietswap history --order ord_1 --follow --url {outside.url}" in result.stdout
+
+
+def test_the_report_stands_although_the_node_is_gone(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    approved.forgets = True
+    result = quietswap(*SWAP, "--yes")
+    assert result.exit_code == 0, result.output
+    assert "at least the minimum" in result.stdout
+
+
+def test_prices_that_are_unknown_are_no_zeros(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    unknown = swap_quote(net_value_usd=None, gas_cost_usd=None, protection_usd=Decimal(0))
+    service.next("quote", ok(present.swap_quote(unknown)))
+    text = quietswap("quote", "1", "WETH", "USDC").stdout
+    assert "$0.00" not in text
+    assert "net –, gas – for 210,000 units" in text
+    assert "unknown without a price" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_a_narrow_screen_cuts_no_figure(
+    quietswap: Quietswap, environment: dict[str, str | None], width: int
+) -> None:
+    environment["COLUMNS"] = str(width)
+    for words in (("quote", "1", "WETH", "USDC"), ("history",)):
+        text = quietswap(*words).stdout
+        assert "…\n" not in text
+        assert "3,000" in text
+        assert max(map(len, text.splitlines())) <= width
