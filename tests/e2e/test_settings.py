@@ -50,6 +50,14 @@ def test_with_a_node_the_defaults_are_good() -> None:
         ("QUIETSWAP_SERVER__WORKERS", "2", "storage.redis_url"),
         ("QUIETSWAP_SERVER__TLS_CERT", "/x", "must be set together"),
         ("QUIETSWAP_SERVER__CORS_ORIGINS", "https://a.example,*", "server.cors_origins: *"),
+        ("QUIETSWAP_NODE__URLS", "ftp://user:hush@node", "node.urls, number 1"),
+        ("QUIETSWAP_SOURCE__ZEROEX__URL", "user:hush@host", "source.zeroex.url"),
+        ("QUIETSWAP_PRICES__COINGECKO_URL", "hush", "prices.coingecko_url"),
+        ("QUIETSWAP_STORAGE__URL", "postgresql://user:hush/hush@host/db", "storage.url: its host"),
+        ("QUIETSWAP_STORAGE__URL", "postgresql://user:hu[sh@host/db", "storage.url: its host"),
+        ("QUIETSWAP_STORAGE__REDIS_URL", "redis://:hush/hush@host", "storage.redis_url: its host"),
+        ("QUIETSWAP_STORAGE__REDIS_URL", "http://:hush@host", "redis://, rediss://"),
+        ("QUIETSWAP_RELAY__FIRST__URL", "http://user:hush@relay.example", "relay.first.url"),
         ("QUIETSWAP_OBSERVE__OTLP_ENDPOINT", "collector:4318", "observe.otlp_endpoint"),
     ],
 )
@@ -58,6 +66,7 @@ def test_a_bad_setting_is_refused_by_name(name: str, value: str, said: str) -> N
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+    assert "hush" not in done.stderr + done.stdout
 
 
 def test_the_environment_overrides_the_file(tmp_path: Path) -> None:

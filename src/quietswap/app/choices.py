@@ -1,6 +1,7 @@
 """What the settings choose: aggregators, their pins and budgets, relays, token lists."""
 
 import json
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -46,6 +47,8 @@ _AGGREGATORS: dict[str, tuple[Any, _Maker]] = {
 }
 """In the order of preference; the two in the middle need a key."""
 _ASKED = 4
+_PRICE_URLS = ("defillama_url", "coingecko_url")
+_WEB = re.compile(r"https?://[^/?#]")
 _BUDGETS = {
     "kyberswap": Budget(1.5),
     "velora": Budget(1.0, 3000),
@@ -57,6 +60,16 @@ _BUDGETS = {
 """Quotes a second and a day within the vendors' published limits: KyberSwap allows 3 requests a
 second and a quote takes two; Velora's keyless limit is https://docs.velora.xyz; 0x and 1inch are
 the free plans; Sushi publishes none."""
+
+
+def check_urls(settings: Settings) -> None:
+    """Raise BadSettings for a URL nothing can be asked at; it names the setting, not the URL."""
+    urls = {f"node.urls, number {n}": url for n, url in enumerate(settings.node.urls, 1)}
+    urls |= {f"source.{name}.url": one.url or "" for name, one in settings.source.items()}
+    urls |= {f"prices.{name}": getattr(settings.prices, name) for name in _PRICE_URLS}
+    for name, url in urls.items():
+        if url and not _WEB.match(url):
+            raise BadSettings(f"{name}: it is not http://... or https://...")
 
 
 def chosen_sources(settings: Settings) -> list[str]:

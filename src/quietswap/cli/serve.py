@@ -104,7 +104,7 @@ def _unusable_choices(settings: Settings) -> list[str]:
     from quietswap.app import choices
     from quietswap.app.parts import reach_outside
     from quietswap.app.tracing import check_traces
-    from quietswap.storage.open import BadDatabaseUrl, is_embedded
+    from quietswap.storage.open import BadDatabaseUrl, check_redis_url, is_embedded
 
     faults = []
     checks: tuple[Callable[[], object], ...] = (
@@ -113,7 +113,9 @@ def _unusable_choices(settings: Settings) -> list[str]:
         lambda: choices.swap_terms(settings),
         lambda: choices.wrap_terms(settings),
         lambda: [choices.routers(settings, name) for name in choices.chosen_sources(settings)],
+        lambda: choices.check_urls(settings),
         lambda: is_embedded(settings.storage.url),
+        lambda: check_redis_url(settings.storage.redis_url or "redis://"),
         lambda: check_traces(settings),
         lambda: [checked_origin(origin) for origin in settings.server.cors_origins],
     )

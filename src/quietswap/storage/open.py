@@ -1,7 +1,9 @@
 """From a URL to a storage: the one place that knows both databases."""
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from quietswap.ports.outside import Clock
 from quietswap.ports.stores import RateStore
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
+_REDIS = ("redis://", "rediss://", "valkey://", "unix://")
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::\d{1,5})?")
 
 PATIENCE_S = 3.0
 """How long a call waits for the database before it gives up with StoreDown."""
@@ -64,11 +68,33 @@ def is_embedded(url: str) -> bool:
     if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
         return True
     if url.startswith(_POSTGRES):
+        _check_hosts(url, "storage.url")
         return False
     raise BadDatabaseUrl(
         "a database URL is sqlite:///path/to/file, sqlite:////absolute/path, sqlite:///:memory: "
         "or postgresql://user:password@host/name"
     )
+
+
+def check_redis_url(url: str) -> None:
+    """Raise BadDatabaseUrl unless `url` is one of a Redis or Valkey."""
+    if not url.startswith(_REDIS):
+        raise BadDatabaseUrl("storage.redis_url: it is redis://, rediss://, valkey:// or unix://")
+    if not url.startswith("unix://"):
+        _check_hosts(url, "storage.redis_url")
+
+
+def _check_hosts(url: str, name: str) -> None:
+    """Refuse what the drivers would, in words that do not repeat the password they stumble over."""
+    try:
+        hosts = urlsplit(url).netloc.rpartition("@")[2].split(",")
+    except ValueError:
+        hosts = [":"]
+    if not all(_HOST.fullmatch(host) for host in hosts):
+        raise BadDatabaseUrl(
+            f"{name}: its host and port cannot be read; write special characters of a password as "
+            "%2F and the like"
+        )
 
 
 async def open_storage(
