@@ -48,16 +48,21 @@ WITH total AS (
     SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) AS n FROM order_counts
     WHERE key_id = ? AND wallet = ? {and_status}
 ), page AS (
-    SELECT order_id FROM orders
+    SELECT {columns} FROM orders
     WHERE kind = 'swap' AND key_id = ? AND wallet = ? {and_status}
-    ORDER BY created_at_ms DESC, order_id DESC LIMIT ? OFFSET ?
+    AND (created_at_ms, order_id) <= (
+        SELECT created_at_ms, order_id FROM orders
+        WHERE kind = 'swap' AND key_id = ? AND wallet = ? {and_status}
+        ORDER BY created_at_ms DESC, order_id DESC LIMIT 1 OFFSET ?
+    )
+    ORDER BY created_at_ms DESC, order_id DESC LIMIT ?
 )
-SELECT total.n, {columns}
-FROM total LEFT JOIN page ON 1 = 1 LEFT JOIN orders o ON o.order_id = page.order_id
-ORDER BY o.created_at_ms DESC, o.order_id DESC
+SELECT total.n, page.* FROM total LEFT JOIN page ON 1 = 1
+ORDER BY page.created_at_ms DESC, page.order_id DESC
 """
-_PAGE_OF_ALL = _PAGE.format(and_status="", columns=_O_COLUMNS)
-_PAGE_OF_STATUS = _PAGE.format(and_status="AND status = ?", columns=_O_COLUMNS)
+PAGE_OF_ALL = _PAGE.format(and_status="", columns=", ".join(COLUMNS))
+PAGE_OF_STATUS = _PAGE.format(and_status="AND status = ?", columns=", ".join(COLUMNS))
+"""Arguments: key, wallet (and status) three times, offset, limit. Columns: total, then `COLUMNS`."""
 
 
 class DatabaseOrders:
@@ -135,17 +140,16 @@ class DatabaseOrders:
         """Return swap orders newest first (ties by order id, falling) without bytes, and the total.
 
         One statement, so both are of one snapshot. The total is a sum of at most six counters. The
-        offset is skipped inside `orders_history` (or `orders_history_by_status`), which holds all
-        that `page` reads: some thirty entries per block, no row is touched before the page itself.
-        So the cost depends on the offset alone, never on the size of the table or of the history.
+        offset is skipped inside `orders_history` (or `orders_history_by_status`), some thirty
+        entries per block, up to the page's first order; from there the same index leads to the rows
+        of the page, and no other row is touched. So the cost depends on the offset alone, never on
+        the size of the table or of the history.
         """
-        if status is None:
-            args: tuple[Value, ...] = (key_id, wallet)
-            sql = _PAGE_OF_ALL
-        else:
-            args = (key_id, wallet, status.value)
-            sql = _PAGE_OF_STATUS
-        rows = await self._database.fetch(sql, *args, *args, limit, offset)
+        of: tuple[Value, ...] = (key_id, wallet)
+        sql = PAGE_OF_ALL
+        if status is not None:
+            of, sql = (*of, status.value), PAGE_OF_STATUS
+        rows = await self._database.fetch(sql, *of, *of, *of, offset, limit)
         orders = [order_from((*row[1:], None)) for row in rows if row[1] is not None]
         return orders, rows[0][0]
 
