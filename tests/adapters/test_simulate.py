@@ -12,6 +12,7 @@ from quietswap.domain.token import Token
 from quietswap.ports.outside import Simulation
 from quietswap.sandbox import abi
 from quietswap.sandbox.tokens import DAI, FEE, SOLADY, USDC, USDT, VYPER, WBTC, SandboxToken
+from tests.adapters.rehearsal import rehearsed
 from tests.adapters.small_chain import (
     NOBODY,
     VENUE,
@@ -52,7 +53,7 @@ def listed(token: SandboxToken) -> Token:
 
 
 async def simulated(small: SmallChain, sell: Token, wallet: Address = NOBODY) -> Simulation:
-    [one] = await small.chain.simulate(asking(sell, wallet), [paying(sell, 2000)])
+    [one] = await rehearsed(small.chain, asking(sell, wallet), [paying(sell, 2000)])
     return one
 
 
@@ -123,7 +124,7 @@ async def test_a_fee_on_transfer_is_reported_as_it_is(small: SmallChain) -> None
     buy = listed(FEE)
     data = abi.call("swapFromStock(address,address,uint256)", ORDINARY.address, buy.address, AMOUNT)
     route = Route("a", "dex", VENUE, VENUE, 0, data, (), AMOUNT, AMOUNT, None, None)
-    [one] = await small.chain.simulate(asking(ORDINARY, buy=buy), [route])
+    [one] = await rehearsed(small.chain, asking(ORDINARY, buy=buy), [route])
     assert (one.succeeded, one.received) == (True, AMOUNT * 99 // 100)
 
 
@@ -140,7 +141,7 @@ async def test_what_was_simulated_is_what_is_mined(small: SmallChain, name: str)
     sell = odd(name)
     await ready(small, sell, 2 * AMOUNT)
     route = paying(sell, 1234)
-    [one] = await small.chain.simulate(asking(sell, WALLET), [route])
+    [one] = await rehearsed(small.chain, asking(sell, WALLET), [route])
     call = {"from": WALLET, "to": VENUE, "data": "0x" + route.data.hex(), "gas": hex(500_000)}
     tx_hash = await small.raw.call("eth_sendTransaction", call)
     await small.mine()
@@ -152,7 +153,7 @@ async def test_what_was_simulated_is_what_is_mined(small: SmallChain, name: str)
 
 async def test_candidates_do_not_see_each_other(small: SmallChain) -> None:
     once = calling("swapOnce(address,address,uint256)", ORDINARY.address, BOUGHT.address, AMOUNT)
-    results = await small.chain.simulate(asking(ORDINARY), [once, once, once])
+    results = await rehearsed(small.chain, asking(ORDINARY), [once, once, once])
     assert [one.received for one in results] == [1000, 1000, 1000]
 
 
@@ -171,7 +172,7 @@ async def test_every_candidate_has_a_verdict_of_its_own(small: SmallChain) -> No
         calling("nothingLikeThis()"),
         paying(ORDINARY, 0),
     ]
-    results = await small.chain.simulate(asking(ORDINARY), routes)
+    results = await rehearsed(small.chain, asking(ORDINARY), routes)
     assert [one.succeeded for one in results] == [True, False, False, False, False, False, True]
     assert (results[0].received, results[-1].received) == (AMOUNT // 2, 0)
     reasons = [one.reason or "" for one in results]
@@ -181,7 +182,7 @@ async def test_every_candidate_has_a_verdict_of_its_own(small: SmallChain) -> No
 
 
 async def test_nobody_asks_without_candidates(small: SmallChain) -> None:
-    assert await small.chain.simulate(asking(ORDINARY), []) == []
+    assert await rehearsed(small.chain, asking(ORDINARY), []) == []
 
 
 async def test_round_trips(small: SmallChain, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,10 +196,11 @@ async def test_round_trips(small: SmallChain, monkeypatch: pytest.MonkeyPatch) -
 
     await ready(small, ORDINARY)
     monkeypatch.setattr(JsonRpc, "batch", counting)
-    look, probe, words = ["eth_call"], ["eth_simulateV1"], ["eth_getStorageAt"] * 2
+    look = ["eth_getTransactionCount", "eth_getTransactionCount", "eth_call"]
+    probe, words = ["eth_simulateV1"], ["eth_getStorageAt"] * 2
     swaps = ["eth_simulateV1"] * 3
     routes = [paying(ORDINARY, 1)] * 3
-    await small.chain.simulate(asking(ORDINARY), routes)
-    await small.chain.simulate(asking(ORDINARY), routes)
-    await small.chain.simulate(asking(ORDINARY, WALLET), routes)
+    await rehearsed(small.chain, asking(ORDINARY), routes)
+    await rehearsed(small.chain, asking(ORDINARY), routes)
+    await rehearsed(small.chain, asking(ORDINARY, WALLET), routes)
     assert batches == [look, probe, words, swaps, look, words, swaps, look, swaps]

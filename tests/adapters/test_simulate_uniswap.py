@@ -26,6 +26,7 @@ from quietswap.sandbox.tokens import (
     SandboxToken,
 )
 from tests.adapters.manual_clock import ManualClock
+from tests.adapters.rehearsal import rehearsed
 from tests.adapters.small_chain import NOBODY
 
 FAR = 4_000_000_000
@@ -45,7 +46,7 @@ class Market:
         request = SwapRequest(
             as_token(first.sell), as_token(first.buy), first.amount, NOBODY, 50, 10**9, FAR
         )
-        return list(await self.node.simulate(request, [swap.route() for swap in swaps]))
+        return list(await rehearsed(self.node, request, [swap.route() for swap in swaps]))
 
     async def mine(self, swap: "Swap") -> tuple[int, int]:
         """Hold, approve and swap for real; return (received, gas used)."""

@@ -16,7 +16,7 @@ from quietswap.ports.outside import RelayOutcome
 from tests.deploy.files import DEPLOY, DOCS, documents
 
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
-PHASES = {"tokens", "wallet_prices", "sources", "verification", "storing", "total"}
+PHASES = {"tokens", "prices", "wallet", "sources", "verification", "storing", "total"}
 VALUES: dict[tuple[str, str], set[str]] = {
     ("quietswap_source_answers", "outcome"): {"answered", *Miss},
     ("quietswap_verifications", "verdict"): set(Outcome),

@@ -10,12 +10,13 @@ from quietswap.domain.address import Address
 from quietswap.domain.quote import Outcome
 from quietswap.domain.route import Miss, Route, SourceMiss, SwapRequest
 from quietswap.domain.token import WETH, Token
-from quietswap.ports.outside import ChainDown, Simulation
+from quietswap.ports.outside import ChainDown, Sender, Simulation
 from quietswap.services.ask_sources import Budget, Source
 from quietswap.services.survey_routes import Survey, SurveyRoutes
 from quietswap.services.verify_route import VerifyRoutes
 from tests.virtual_time import LoopClock, run
 
+SENDER = Sender(0, 0, 10**18)
 USDC = Token(Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), 6)
 WALLET = Address("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
 ROUTER = Address("0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359")
@@ -61,9 +62,12 @@ class Simulator:
     rounds: list[list[str]] = field(default_factory=list)
     down: bool = False
 
-    async def simulate(
-        self, request: SwapRequest, candidates: Sequence[Route]
-    ) -> Sequence[Simulation]:
+    sender: Sender = SENDER
+
+    async def rehearse(self, request: SwapRequest, spenders: Sequence[Address]) -> "Simulator":
+        return self
+
+    async def simulate(self, candidates: Sequence[Route]) -> Sequence[Simulation]:
         self.rounds.append([route.source for route in candidates])
         if self.down:
             raise ChainDown("away")

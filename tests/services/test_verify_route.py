@@ -10,10 +10,11 @@ from quietswap.domain.address import Address
 from quietswap.domain.quote import Outcome
 from quietswap.domain.route import Route, SwapRequest
 from quietswap.domain.token import WETH, Token
-from quietswap.ports.outside import Simulation
+from quietswap.ports.outside import Sender, Simulation
 from quietswap.services.verify_route import Verdict, VerifyRoutes
 from tests.domain.router_calldata import ENCODERS, Swap
 
+SENDER = Sender(0, 0, 10**18)
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
 WALLET = Address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
 ROUTER = Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5")
@@ -28,8 +29,12 @@ class Delivers:
 
     amount: int
     seen: Sequence[Route] = ()
+    sender: Sender = SENDER
 
-    async def simulate(self, _: SwapRequest, candidates: Sequence[Route]) -> Sequence[Simulation]:
+    async def rehearse(self, request: SwapRequest, spenders: Sequence[Address]) -> "Delivers":
+        return self
+
+    async def simulate(self, candidates: Sequence[Route]) -> Sequence[Simulation]:
         self.seen = candidates
         return [Simulation(True, self.amount, 150_000)] * len(candidates)
 
@@ -47,7 +52,7 @@ def a_route(enforced: int, source: str = "kyberswap") -> Route:
 def verified(chain: Delivers, *routes: Route) -> list[Verdict]:
     pinned = {source: [ROUTER] for source in ENCODERS}
     verify = VerifyRoutes(chain, pinned, required=True)  # type: ignore[arg-type]
-    return asyncio.run(verify(REQUEST, routes))
+    return asyncio.run(verify(REQUEST, verify.rehearse(REQUEST), routes))
 
 
 @pytest.mark.parametrize("source", ENCODERS)

@@ -7,10 +7,11 @@ from quietswap.adapters.chain_wire import BlockWire, HeaderWire, Malformed
 from quietswap.adapters.in_flight import InFlight
 from quietswap.adapters.jsonrpc import JsonRpc
 from quietswap.adapters.multicall import View
+from quietswap.adapters.pretend import Holdings
 from quietswap.adapters.rpc_wire import Call, Result, RpcError, value, value_or_none
 from quietswap.adapters.simulate import Simulator
 from quietswap.domain.address import Address
-from quietswap.domain.route import Route, SwapRequest
+from quietswap.domain.route import SwapRequest
 from quietswap.domain.token import Token
 from quietswap.domain.transaction import TransactionParams
 from quietswap.ports.outside import (
@@ -19,7 +20,8 @@ from quietswap.ports.outside import (
     Clock,
     Head,
     Receipt,
-    Simulation,
+    Rehearsal,
+    Sender,
     WalletFacts,
 )
 
@@ -95,11 +97,26 @@ class NodeChain:
         eth, held = _amounts((await self._rpc.batch([multicall.call(views)]))[0], 2)
         return eth, held
 
-    async def simulate(
-        self, request: SwapRequest, candidates: Sequence[Route]
-    ) -> Sequence[Simulation]:
-        """Run all candidates from the same state, balance and allowance overridden if needed."""
-        return await self._simulator.simulate(request, candidates)
+    async def rehearse(self, request: SwapRequest, spenders: Sequence[Address]) -> Rehearsal:
+        """Return the swap ready to be simulated; nonces and amounts are of one round trip."""
+        wallet, token = request.wallet, request.sell.address
+        views = [
+            multicall.eth_balance(wallet),
+            View(token, erc20.balance_of(wallet)),
+            *(View(token, erc20.allowance(wallet, spender)) for spender in spenders),
+        ]
+        latest, pending, answers = await self._rpc.batch(
+            [_count(wallet, "latest"), _count(wallet, "pending"), multicall.call(views)]
+        )
+        eth, held, *allowed = map(erc20.read_uint, multicall.answers(answers, len(views)))
+        if eth is None or held is None:
+            raise ChainDown("the sell token does not tell the wallet's balance")
+        allowances = {s: a or 0 for s, a in zip(spenders, allowed, strict=True)}
+        return await self._simulator.rehearse(
+            request,
+            Sender(_quantity(latest), _quantity(pending), eth),
+            Holdings(held, allowances),
+        )
 
     async def estimate_gas(self, wallet: Address, params: TransactionParams) -> int | None:
         """Return gas units; None when the node says the call would fail."""

@@ -62,7 +62,7 @@ class OtherShape(BadBody):
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """A whole answer; `headers` finds a name in any case. Any status: redirects are not followed."""
+    """A whole answer of any status, redirects too; `headers` finds a name in any case."""
 
     status: int
     body: bytes
@@ -194,8 +194,8 @@ async def _read(request: RequestBuilder, max_bytes: int) -> HttpReply:
     async with request.build_streamed() as response:
         headers = response.headers
         body = bytes(await response.body_reader.read(max_bytes + 1) or b"")
-        # One read mostly brings it all. Asking for the end costs a switch of threads, and the end is
-        # known where the length is: the library takes the header off what it decompresses.
+        # One read mostly brings it all. Asking for the end costs a switch of threads, and the end
+        # is known where the length is: the library takes the header off what it decompresses.
         while len(body) <= max_bytes and headers.get("content-length") != str(len(body)):
             more = await response.body_reader.read(max_bytes + 1 - len(body))
             if not more:

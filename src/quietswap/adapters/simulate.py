@@ -8,15 +8,15 @@ JSON-RPC batch: one round trip, and every candidate starts from the same untouch
 
 from collections.abc import Mapping, Sequence
 
-from quietswap.adapters import erc20, multicall
+from quietswap.adapters import erc20
 from quietswap.adapters.jsonrpc import JsonRpc
-from quietswap.adapters.multicall import View
 from quietswap.adapters.pretend import CannotSimulate, Holdings, Pretence, Pretender
 from quietswap.adapters.rpc_wire import Call, Result, RpcError
 from quietswap.adapters.simulation_wire import METHOD, hex_word, read_calls, simulation_call
+from quietswap.domain.address import Address
 from quietswap.domain.route import Route, SwapRequest
 from quietswap.domain.transaction import GAS_LIMIT_CAP
-from quietswap.ports.outside import ChainDown, Clock, Simulation
+from quietswap.ports.outside import ChainDown, Clock, Sender, Simulation
 
 NO_METHOD = f"node has no {METHOD}"
 
@@ -40,62 +40,86 @@ class Simulator:
         """Whether the nodes are not known to lack eth_simulateV1; they are asked again later."""
         return self._blind_until is None or self._clock.monotonic() >= self._blind_until
 
-    async def simulate(
-        self, request: SwapRequest, candidates: Sequence[Route]
-    ) -> Sequence[Simulation]:
-        """Return one verdict per candidate, in order. Raises ChainDown."""
-        if not candidates:
-            return []
+    async def rehearse(
+        self, request: SwapRequest, sender: Sender, holdings: Holdings
+    ) -> "SwapRehearsal":
+        """Return the swap with all that must be overridden for it. Never raises for the node."""
+        pretence: Pretence | str
         try:
             if not self.can_simulate:
                 raise CannotSimulate
-            holdings = await self._holdings(request, candidates)
             pretence = await self._pretender.prepare(request, holdings)
-            return await self._simulated(request, candidates, pretence)
         except CannotSimulate:
-            if self.can_simulate:
-                self._blind_until = self._clock.monotonic() + _NO_METHOD_LASTS_S
-            return [Simulation(None, reason=NO_METHOD)] * len(candidates)
+            pretence = self.went_blind()
+        except ChainDown as error:
+            pretence = str(error)
+        return SwapRehearsal(self, request, sender, pretence)
 
-    async def _holdings(self, request: SwapRequest, candidates: Sequence[Route]) -> Holdings:
-        spenders = list(dict.fromkeys(route.spender for route in candidates))
-        token, wallet = request.sell.address, request.wallet
-        asked = [erc20.balance_of(wallet), *(erc20.allowance(wallet, s) for s in spenders)]
-        answers = await multicall.look(self._rpc, [View(token, data) for data in asked])
-        balance, *allowances = (erc20.read_uint(answer) for answer in answers)
-        if balance is None:
-            raise ChainDown("the sell token does not tell the wallet's balance")
-        return Holdings(balance, {s: a or 0 for s, a in zip(spenders, allowances, strict=True)})
-
-    async def _simulated(
-        self, request: SwapRequest, candidates: Sequence[Route], pretence: Pretence
-    ) -> list[Simulation]:
-        obstacles = [pretence.obstacle(route.spender) for route in candidates]
-        calls = [
-            _swap_call(request, route, pretence)
-            for route, obstacle in zip(candidates, obstacles, strict=True)
-            if obstacle is None
-        ]
+    async def run(self, calls: Sequence[Call]) -> list[Result]:
+        """Return what the node answers to the simulations. Raises ChainDown and CannotSimulate."""
         results = await self._rpc.batch(calls)
         if any(isinstance(result, RpcError) and result.is_unsupported for result in results):
             raise CannotSimulate
-        answers = iter(results)
+        return results
+
+    def went_blind(self) -> str:
+        """Note for a while that no node knows eth_simulateV1, and return that in words."""
+        if self.can_simulate:
+            self._blind_until = self._clock.monotonic() + _NO_METHOD_LASTS_S
+        return NO_METHOD
+
+    def distrust(self, token: Address) -> None:
+        """Note that this token did not read back what was overridden."""
+        self._pretender.distrust(token)
+
+
+class SwapRehearsal:
+    """Implements quietswap.ports.outside.Rehearsal. `pretence` in words: why there is none."""
+
+    def __init__(
+        self, simulator: Simulator, request: SwapRequest, sender: Sender, pretence: Pretence | str
+    ) -> None:
+        self._simulator = simulator
+        self._request = request
+        self._sender = sender
+        self._pretence = pretence
+
+    @property
+    def sender(self) -> Sender:
+        """The wallet as it was found."""
+        return self._sender
+
+    async def simulate(self, candidates: Sequence[Route]) -> Sequence[Simulation]:
+        """Return one verdict per candidate, in order. Raises ChainDown."""
+        pretence = self._pretence
+        if not candidates:
+            return []
+        if isinstance(pretence, str):
+            return [Simulation(None, reason=pretence)] * len(candidates)
+        obstacles = [pretence.obstacle(route.spender) for route in candidates]
+        calls = [
+            _swap_call(self._request, route, pretence)
+            for route, obstacle in zip(candidates, obstacles, strict=True)
+            if obstacle is None
+        ]
+        try:
+            answers = iter(await self._simulator.run(calls))
+        except CannotSimulate:
+            return [Simulation(None, reason=self._simulator.went_blind())] * len(candidates)
         return [
             Simulation(None, reason=obstacle)
             if obstacle
-            else self._verdict(request, next(answers), pretence.words(route.spender))
+            else self._verdict(next(answers), pretence.words(route.spender))
             for route, obstacle in zip(candidates, obstacles, strict=True)
         ]
 
-    def _verdict(
-        self, request: SwapRequest, result: Result, overridden: Mapping[int, int]
-    ) -> Simulation:
+    def _verdict(self, result: Result, overridden: Mapping[int, int]) -> Simulation:
         if isinstance(result, RpcError):
             return Simulation(None, reason=f"not simulated: {result.message}"[:120])
         held, approved, before, swap, after = read_calls(result, 5)
-        if min(held.number or 0, approved.number or 0) < request.sell_amount:
+        if min(held.number or 0, approved.number or 0) < self._request.sell_amount:
             if overridden:
-                self._pretender.distrust(request.sell.address)
+                self._simulator.distrust(self._request.sell.address)
             return Simulation(None, reason="the sell token does not show what the swap needs")
         if not swap.succeeded:
             return Simulation(False, reason=swap.reason)

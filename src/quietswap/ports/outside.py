@@ -128,6 +128,15 @@ class WalletFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Sender:
+    """What a quote needs to know of the wallet: its next nonces, and its wei."""
+
+    nonce: int
+    pending_nonce: int
+    eth_balance: int
+
+
+@dataclass(frozen=True, slots=True)
 class Simulation:
     """One candidate's fate: `received` in smallest units of the buy token, `gas` as maxUsedGas.
 
@@ -190,10 +199,11 @@ class Chain(Protocol):
     async def balances(self, wallet: Address, token: Address) -> tuple[int, int]:
         """Return (wei, token smallest units) at one block in one round trip."""
 
-    async def simulate(
-        self, request: SwapRequest, candidates: Sequence[Route]
-    ) -> Sequence[Simulation]:
-        """Run all candidates in one eth_simulateV1, balance and allowance overridden."""
+    async def rehearse(self, request: SwapRequest, spenders: Sequence[Address]) -> "Rehearsal":
+        """Read what the wallet has, and what each of `spenders` may take of it.
+
+        One round trip for a wallet that is ready to swap, so it is done while routes are awaited.
+        """
 
     async def estimate_gas(self, wallet: Address, params: TransactionParams) -> int | None:
         """Return gas units; None when the node says the call would revert."""
@@ -212,6 +222,21 @@ class Chain(Protocol):
 
     async def nonces(self, wallets: Sequence[Address]) -> Mapping[Address, int]:
         """Return latest transaction counts in one batch."""
+
+
+class Rehearsal(Protocol):
+    """One wallet's swap, made ready on the node before any route of it is known."""
+
+    @property
+    def sender(self) -> Sender:
+        """Return the wallet as it was found."""
+
+    async def simulate(self, candidates: Sequence[Route]) -> Sequence[Simulation]:
+        """Run all candidates from the same state in one round trip. Raises ChainDown.
+
+        What the wallet lacks of balance or allowance is overridden. A candidate's spender must be
+        one of those the rehearsal was begun with.
+        """
 
 
 class Prices(Protocol):

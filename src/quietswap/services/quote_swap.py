@@ -25,7 +25,7 @@ from quietswap.domain.scoring import Candidate, Market, Score, UsdRates, rank, s
 from quietswap.domain.terms import issued_swap
 from quietswap.domain.token import Token, TokenPolicy
 from quietswap.domain.transaction import TransactionParams
-from quietswap.ports.outside import Chain, ChainDown, Clock, Head, Prices, Relay, WalletFacts
+from quietswap.ports.outside import Chain, ChainDown, Clock, Head, Prices, Relay, Sender
 from quietswap.ports.stores import ApiKey, OrderStore, QuoteStore, StoreDown
 from quietswap.services.choose_relay import protect
 from quietswap.services.survey_routes import Survey, SurveyRoutes
@@ -46,10 +46,9 @@ class SwapTerms:
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """Everything but the routes, read while the sources are thinking."""
+    """Everything but the routes and their sender, read while the sources are thinking."""
 
     head: Head
-    wallet: WalletFacts
     live_nonces: Sequence[int]
     rates: UsdRates
 
@@ -112,7 +111,7 @@ class QuoteSwap:
                 field="buyToken", provided=buy.address, reason="both tokens are the same"
             )
         request = self._request(ask, sell, buy, head)
-        setting = observe.in_phase("wallet_prices", self._setting(head, request))
+        setting = observe.in_phase("prices", self._setting(head, request))
         setting_task = asyncio.create_task(setting)
         try:
             survey = await self._survey(request)
@@ -144,14 +143,13 @@ class QuoteSwap:
         )
 
     async def _setting(self, head: Head, request: SwapRequest) -> _Setting:
-        wallet, live, eth, sell, buy = await asyncio.gather(
-            self._chain.wallet(request.wallet, request.sell.address, request.wallet),
+        live, eth, sell, buy = await asyncio.gather(
             self._orders.live_nonces(request.wallet),
             self._prices.eth_usd(),
             self._prices.token_usd(request.sell),
             self._prices.token_usd(request.buy),
         )
-        return _Setting(head, wallet, live, UsdRates(eth, sell, buy))
+        return _Setting(head, live, UsdRates(eth, sell, buy))
 
     def _compose(self, request: SwapRequest, survey: Survey, setting: _Setting) -> SwapQuote:
         market = Market(
@@ -183,7 +181,7 @@ class QuoteSwap:
             protection=protect(
                 self._relays, self._terms.endpoint_type, self._terms.share_mode, rebate
             ),
-            params=_params(best, setting),
+            params=_params(best, survey.sender, setting),
             verification=best.verification,
             issued_at_ms=self._clock.now_ms(),
             alternatives=tuple(_alternative(c, score(c, market)) for c in others),
@@ -220,9 +218,8 @@ def _impact(best: Candidate, market: Market) -> Decimal | None:
     )
 
 
-def _params(best: Candidate, setting: _Setting) -> TransactionParams:
+def _params(best: Candidate, sender: Sender, setting: _Setting) -> TransactionParams:
     limit = fees.gas_limit_for(best.gas)
-    wallet = setting.wallet
     return TransactionParams(
         to=best.route.target,
         data=best.route.data,
@@ -232,9 +229,9 @@ def _params(best: Candidate, setting: _Setting) -> TransactionParams:
             setting.head.next_base_fee,
             fees.SWAP_FEE_MULTIPLE,
             gas_limit=limit,
-            balance=wallet.eth_balance,
+            balance=sender.eth_balance,
         ),
-        nonce=fees.next_nonce(wallet.nonce, wallet.pending_nonce, setting.live_nonces),
+        nonce=fees.next_nonce(sender.nonce, sender.pending_nonce, setting.live_nonces),
     )
 
 

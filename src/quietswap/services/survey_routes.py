@@ -1,24 +1,25 @@
 """One survey of the market: ask all, verify, and keep asking while nothing usable has come."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 
 from quietswap import observe
 from quietswap.domain.quote import Outcome, SourceReport
 from quietswap.domain.route import SwapRequest
 from quietswap.domain.scoring import Candidate
-from quietswap.ports.outside import Clock
+from quietswap.ports.outside import Clock, Rehearsal, Sender
 from quietswap.services.ask_sources import Answer, Round, Source
 from quietswap.services.verify_route import Verdict, VerifyRoutes
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Every candidate that survived, and what happened at every source."""
+    """Every candidate that survived, what happened at every source, and who would send."""
 
     candidates: tuple[Candidate, ...]
     reports: tuple[SourceReport, ...]
+    sender: Sender
 
 
 class SurveyRoutes:
@@ -45,7 +46,7 @@ class SurveyRoutes:
         self._running: dict[tuple[object, ...], asyncio.Task[Survey]] = {}
 
     async def __call__(self, request: SwapRequest) -> Survey:
-        """Return the survey; never raises for what sources or the node do."""
+        """Return the survey. Raises ChainDown when the node does not tell what the wallet has."""
         key = (
             request.sell.address,
             request.buy.address,
@@ -61,19 +62,29 @@ class SurveyRoutes:
         return await asyncio.shield(task)  # one caller hanging up must not take the others down
 
     async def _survey(self, request: SwapRequest) -> Survey:
-        verdicts: list[Verdict] = []
-        with Round(self._sources, request, self._clock) as asked:
-            await observe.in_phase("sources", asked.wait(self._soft_s))
-            checking = self._verify(request, asked.fresh_routes())
-            verdicts += await observe.in_phase("verification", checking)
-            while not _usable(verdicts) and asked.pending and asked.elapsed_s < self._hard_s:
-                await asked.wait(self._hard_s, first=True)
-                verdicts += await self._verify(request, asked.fresh_routes())
-            answers = asked.answers()
+        wallet = observe.in_phase("wallet", self._verify.rehearse(request))
+        rehearsal = asyncio.create_task(wallet)  # the node reads while the sources think
+        try:
+            answers, verdicts = await self._asked(request, rehearsal)
+            sender = (await rehearsal).sender
+        finally:
+            rehearsal.cancel()
         by_source = {verdict.route.source: verdict for verdict in verdicts}
         reports = tuple(_report(answer, by_source.get(answer.source)) for answer in answers)
         candidates = tuple(v.candidate for v in _in_order(answers, by_source) if v.candidate)
-        return Survey(candidates, reports)
+        return Survey(candidates, reports, sender)
+
+    async def _asked(
+        self, request: SwapRequest, rehearsal: Awaitable[Rehearsal]
+    ) -> tuple[list[Answer], list[Verdict]]:
+        with Round(self._sources, request, self._clock) as asked:
+            await observe.in_phase("sources", asked.wait(self._soft_s))
+            checking = self._verify(request, rehearsal, asked.fresh_routes())
+            verdicts = await observe.in_phase("verification", checking)
+            while not _usable(verdicts) and asked.pending and asked.elapsed_s < self._hard_s:
+                await asked.wait(self._hard_s, first=True)
+                verdicts += await self._verify(request, rehearsal, asked.fresh_routes())
+            return asked.answers(), verdicts
 
 
 def _usable(verdicts: Sequence[Verdict]) -> bool:

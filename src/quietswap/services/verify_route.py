@@ -1,6 +1,7 @@
 """Check routes against the money rules, then against a simulation of all of them at once."""
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from quietswap import observe
@@ -11,7 +12,7 @@ from quietswap.domain.money_rules import check_route, with_enforced_minimum
 from quietswap.domain.quote import Outcome, Verification
 from quietswap.domain.route import Route, SwapRequest
 from quietswap.domain.scoring import Candidate
-from quietswap.ports.outside import Chain, ChainDown, Simulation
+from quietswap.ports.outside import Chain, ChainDown, Rehearsal, Simulation
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +41,27 @@ class VerifyRoutes:
     ) -> None:
         self._chain = chain
         self._pinned = pinned
+        self._spenders = list(dict.fromkeys(itertools.chain.from_iterable(pinned.values())))
         self._required = required
 
-    async def __call__(self, request: SwapRequest, routes: Sequence[Route]) -> list[Verdict]:
-        """Return one verdict per route. Never raises for the node: it marks as unverified.
+    async def rehearse(self, request: SwapRequest) -> Rehearsal:
+        """Return the swap ready to be simulated through any pinned router. Raises ChainDown."""
+        return await self._chain.rehearse(request, self._spenders)
+
+    async def __call__(
+        self, request: SwapRequest, rehearsal: Awaitable[Rehearsal], routes: Sequence[Route]
+    ) -> list[Verdict]:
+        """Return one verdict per route; the rehearsal is awaited only where there is one to try.
+
+        Raises ChainDown only where the rehearsal does: a node that fails later leaves routes
+        unverified.
 
         A verdict's route may have a lower minimum than the one given: that of its calldata.
         """
         routes = [with_enforced_minimum(route) for route in routes]
         verdicts = [self._safe(request, route) for route in routes]
         safe = [route for route, unsafe in zip(routes, verdicts, strict=True) if unsafe is None]
-        judged = iter(await self._simulated(request, safe) if safe else [])
+        judged = iter(await self._simulated(await rehearsal, safe) if safe else [])
         return [verdict or next(judged) for verdict in verdicts]
 
     def _safe(self, request: SwapRequest, route: Route) -> Verdict | None:
@@ -60,10 +71,10 @@ class VerifyRoutes:
         observe.route_unsafe(route.source, reason)
         return Verdict(route, None, Outcome.UNSAFE, reason=reason)
 
-    async def _simulated(self, request: SwapRequest, routes: Sequence[Route]) -> list[Verdict]:
+    async def _simulated(self, rehearsal: Rehearsal, routes: Sequence[Route]) -> list[Verdict]:
         simulations: Sequence[Simulation]
         try:
-            simulations = await observe.in_span("simulation", self._chain.simulate(request, routes))
+            simulations = await observe.in_span("simulation", rehearsal.simulate(routes))
         except ChainDown as error:
             simulations = [Simulation(None, reason=str(error))] * len(routes)
         unknown = [s.reason for s in simulations if s.succeeded is None]
