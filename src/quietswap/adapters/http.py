@@ -5,11 +5,11 @@ redirects are never followed, deep JSON is refused before it is decoded, and one
 bounds a drip as well as a silence. No error text carries a URL: it may hold a key.
 """
 
-import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NoReturn, TypeVar
 
@@ -28,9 +28,6 @@ _DEEPEST = 200
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[{]}")
-_GRACE_S = 0.1
-"""The library goes on with a cancelled exchange until its own timeout: without one it would hold
-the connection for as long as the upstream likes. It ends after ours, which says more."""
 _NOT_CONNECTED = "client error (Connect)"
 """The library's word for a failure before any byte of the request was written. Its class does not
 tell: a connection reset after the request was sent is a ConnectError, too."""
@@ -179,12 +176,15 @@ def _is_deep(body: bytes) -> bool:
     return max(accumulate(steps), default=0) > _DEEPEST
 
 
+@lru_cache(maxsize=64)  # a handful of settings
+def _span(seconds: float) -> timedelta:
+    return timedelta(seconds=seconds)
+
+
 async def _exchange(request: RequestBuilder, timeout_s: float, max_bytes: int) -> HttpReply:
     try:
-        request = request.timeout(timedelta(seconds=timeout_s + _GRACE_S))
-        async with asyncio.timeout(timeout_s):
-            return await _read(request, max_bytes)
-    except (TimeoutError, exceptions.RequestTimeoutError) as error:
+        return await _read(request.timeout(_span(timeout_s)), max_bytes)
+    except exceptions.RequestTimeoutError as error:
         raise _late(error) from None
     except exceptions.PyreqwestError as error:
         raise _trouble(error) from None
