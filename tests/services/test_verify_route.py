@@ -52,7 +52,11 @@ def a_route(enforced: int, source: str = "kyberswap") -> Route:
 def verified(chain: Delivers, *routes: Route) -> list[Verdict]:
     pinned = {source: [ROUTER] for source in ENCODERS}
     verify = VerifyRoutes(chain, pinned, required=True)  # type: ignore[arg-type]
-    return asyncio.run(verify(REQUEST, verify.rehearse(REQUEST), routes))
+
+    async def work() -> list[Verdict]:
+        return await verify(REQUEST, asyncio.create_task(verify.rehearse(REQUEST)), routes)
+
+    return asyncio.run(work())
 
 
 @pytest.mark.parametrize("source", ENCODERS)
