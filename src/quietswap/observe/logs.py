@@ -1,6 +1,7 @@
 """How lines are written, and which request they belong to."""
 
 import logging
+import re
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -40,6 +41,7 @@ def log_as_json() -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso"),
             structlog.processors.format_exc_info,
+            _without_secrets,
             structlog.processors.JSONRenderer(serializer=_as_json),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
@@ -58,6 +60,20 @@ def _with_request(_logger: WrappedLogger, _method: str, line: EventDict) -> Even
     asked = current.get()
     if asked is not None:
         line.setdefault("request", asked.request)
+    return line
+
+
+_SECRET = re.compile(
+    r"\bqs_\w+|[0-9a-fA-F]{64,}|(?<=://)[^/@\s]+(?=@)|(?:\\x[0-9a-f]{2}[^\\]{0,8}){8,}"
+)
+"""API keys, anything hexadecimal as long as a private key, a URL's password, bytes as Python writes
+them."""
+
+
+def _without_secrets(_logger: WrappedLogger, _method: str, line: EventDict) -> EventDict:
+    """Mask the text of an unforeseen exception: nobody knows what its author put into it."""
+    if "exception" in line:
+        line["exception"] = _SECRET.sub("***", line["exception"])
     return line
 
 

@@ -1,0 +1,85 @@
+"""How a line of the log is written, where no whole service is needed to see it."""
+
+import io
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import structlog
+
+from quietswap import observe
+from quietswap.observe import logs
+
+
+class Stderr:
+    """Standard error of a process, kept."""
+
+    def __init__(self) -> None:
+        self.buffer = io.BytesIO()
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.buffer.getvalue().splitlines()]
+
+
+@pytest.fixture
+def stderr(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stderr]:
+    """Log as the service does."""
+    kept = Stderr()
+    monkeypatch.setattr(sys, "stderr", kept)
+    monkeypatch.setattr(logs, "log", structlog.get_logger())
+    monkeypatch.setattr("quietswap.observe.events.log", logs.log)
+    library = logging.getLogger("opentelemetry")
+    handlers, propagate = library.handlers[:], library.propagate
+    observe.log_as_json()
+    yield kept
+    library.handlers[:], library.propagate = handlers, propagate
+    monkeypatch.setattr(logs, "_write", None)
+    structlog.reset_defaults()
+
+
+@pytest.mark.parametrize(
+    ("text", "core"),
+    [
+        ("qs_" + "ab" * 32, "abab"),
+        ("0x02f8b1" + "5c" * 60, "5c5c"),
+        ("4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318", "4c0883"),
+        ("postgresql://user:s3cret@host/name", "s3cret"),
+        ("https://s3cret@node.example", "s3cret"),
+        (repr(bytes(range(128, 160))), r"\x8a"),
+    ],
+)
+def test_the_text_of_an_unforeseen_exception_is_masked(
+    stderr: Stderr, text: str, core: str
+) -> None:
+    try:
+        raise ValueError(f"cannot use {text} here")
+    except ValueError as error:
+        observe.request_failed("id-1", "swap_order", error)
+    [line] = stderr.lines()
+    assert line["request"] == "id-1"
+    assert "ValueError: cannot use " in line["exception"]
+    assert "test_lines.py" in line["exception"]
+    assert core not in line["exception"]
+    assert "***" in line["exception"]
+
+
+def test_a_library_that_complains_is_named_and_not_quoted(stderr: Stderr) -> None:
+    logging.getLogger("opentelemetry.exporter").error("cannot reach http://u:s3cret@collector")
+    [line] = stderr.lines()
+    assert line["event"] == "library_complained"
+    assert line["library"] == "opentelemetry.exporter"
+    assert "s3cret" not in json.dumps(line)
+
+
+def test_a_page_that_was_read_is_counted_and_not_logged(stderr: Stderr) -> None:
+    labels = {"endpoint": "other", "status": "200", "code": "OK"}
+    before = observe.registry.get_sample_value("quietswap_requests_total", labels) or 0
+    observe.request_began("id-1")
+    observe.request_answered("other", 200, 0.001)
+    assert observe.registry.get_sample_value("quietswap_requests_total", labels) == before + 1
+    assert stderr.lines() == []
+    observe.request_answered("other", 503, 0.001)
+    assert [line["status"] for line in stderr.lines()] == [503]
