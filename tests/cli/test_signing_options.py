@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eth_account import Account
@@ -68,17 +69,66 @@ def test_keystore_without_a_prompt(
     assert was_signed(service)
 
 
-def test_a_wrong_password(quietswap: Quietswap, service: FakeService, keystore: Path) -> None:
-    result = quietswap(*SWAP, "--keystore", str(keystore), "--json", input="nope\n")
-    assert result.exit_code == 1
-    assert "does not open" in result.stderr
+@pytest.mark.parametrize(("typed", "code"), [("nope\n", 1), ("\n", 1), ("", 2)])
+def test_a_wrong_password(
+    quietswap: Quietswap, service: FakeService, keystore: Path, typed: str, code: int
+) -> None:
+    result = quietswap(*SWAP, "--keystore", str(keystore), "--json", input=typed)
+    assert result.exit_code == code
+    says = "does not open: the password is wrong" if typed else "nobody is here to type"
+    assert says in result.stderr
     assert json.loads(result.stdout)["ok"] is False
     assert service.bodies("order") == []
 
 
-def test_a_file_that_is_no_keystore(quietswap: Quietswap, tmp_path: Path) -> None:
-    (tmp_path / "x").write_text("{}", "utf-8")
-    assert quietswap(*SWAP, "--keystore", str(tmp_path / "x")).exit_code == 2
+@pytest.mark.parametrize("text", ["{}", "[1]", "not json", "\x00", '{"address": "0x1"}', "null"])
+def test_a_file_that_is_no_keystore(quietswap: Quietswap, tmp_path: Path, text: str) -> None:
+    (tmp_path / "x").write_text(text, "utf-8")
+    result = quietswap(*SWAP, "--keystore", str(tmp_path / "x"))
+    assert result.exit_code == 2
+    assert "is not a keystore" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"version": 9}, "is not a keystore that can be opened"),
+        ({"crypto": {"cipher": "none"}}, "is not a keystore that can be opened"),
+        ({"address": OTHER[2:].lower()}, "holds the key of another wallet"),
+    ],
+)
+def test_a_broken_keystore(
+    quietswap: Quietswap, service: FakeService, keystore: Path, change: dict[str, Any], says: str
+) -> None:
+    sealed = json.loads(keystore.read_text("utf-8")) | change
+    keystore.write_text(json.dumps(sealed), "utf-8")
+    result = quietswap("wrap", "1", "--yes", "--keystore", str(keystore), input="open sesame\n")
+    assert result.exit_code == 1
+    assert says in result.stderr
+    assert service.bodies("wrap order") == []
+
+
+def test_a_keystore_that_does_not_name_its_wallet(
+    quietswap: Quietswap, service: FakeService, keystore: Path
+) -> None:
+    sealed = json.loads(keystore.read_text("utf-8"))
+    del sealed["address"]
+    keystore.write_text(json.dumps(sealed), "utf-8")
+    words = (*SWAP, "--keystore", str(keystore))
+    assert "give --wallet" in quietswap(*words).stderr
+    right = quietswap(*words, "--wallet", WALLET, input="open sesame\n")
+    assert right.exit_code == 0, right.output
+    assert quietswap(*words, "--wallet", OTHER, input="open sesame\n").exit_code == 1
+
+
+def test_a_password_file_others_can_read(quietswap: Quietswap, keystore: Path) -> None:
+    password = keystore.with_name("password")
+    password.write_text("open sesame\n", "utf-8")
+    words = (*SWAP, "--keystore", str(keystore), "--password-file", str(password))
+    password.chmod(0o644)
+    assert f"chmod 600 {password}" in quietswap(*words).stderr
+    password.chmod(0o600)
+    assert "chmod" not in quietswap(*words).stderr
 
 
 SCRIPT = f"""
@@ -110,6 +160,7 @@ def test_a_command_signs(quietswap: Quietswap, service: FakeService, tmp_path: P
         ("echo no", "did not print raw hex"),
         ("true", "did not print raw hex"),
         ("/no/such/file", "did not run"),
+        ("echo 0x02c0", "no usable transaction"),
     ],
 )
 def test_a_command_that_does_not_sign(
@@ -117,8 +168,27 @@ def test_a_command_that_does_not_sign(
 ) -> None:
     result = quietswap(*SWAP, "--sign-with", command, "--wallet", WALLET)
     assert result.exit_code == 1
-    assert says in result.stderr
+    assert says in result.output
     assert service.bodies("order") == []
+
+
+def test_a_command_that_signs_something_else(
+    quietswap: Quietswap, service: FakeService, tmp_path: Path
+) -> None:
+    script = tmp_path / "signer.py"
+    thief = SCRIPT.replace("print(", f"tx['to'] = '{OTHER}'\nprint(")
+    script.write_text(thief, "utf-8")
+    words = ("--sign-with", f"{sys.executable} {script}", "--wallet", WALLET)
+    result = quietswap(*SWAP, *words)
+    assert result.exit_code == 1
+    assert "the signer changed the transaction (to): not sent" in result.stdout
+    assert service.bodies("order") == []
+
+
+def test_a_command_that_cannot_be_read(quietswap: Quietswap) -> None:
+    result = quietswap(*SWAP, "--sign-with", "sign 'it", "--wallet", WALLET)
+    assert result.exit_code == 2
+    assert "cannot be read" in result.stderr
 
 
 def test_a_command_needs_a_wallet(quietswap: Quietswap) -> None:

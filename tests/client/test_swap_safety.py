@@ -168,12 +168,12 @@ OTHER_ACCOUNT = Account.from_key("0x" + "11" * 32)
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"to": THIEF}, "changed to"),
-        ({"value": 1}, "changed value"),
-        ({"nonce": 8}, "changed nonce"),
-        ({"gas": 21_000, "data": "0x"}, "changed data, gas"),
-        ({"maxFeePerGas": 10**12}, "changed maxFeePerGas"),
-        ({"maxPriorityFeePerGas": 1}, "changed maxPriorityFeePerGas"),
+        ({"to": THIEF}, r"changed the transaction \(to\)"),
+        ({"value": 1}, r"changed the transaction \(value\)"),
+        ({"nonce": 8}, r"changed the transaction \(nonce\)"),
+        ({"gas": 21_000, "data": "0x"}, r"changed the transaction \(data, gas\)"),
+        ({"maxFeePerGas": 10**12}, r"changed the transaction \(maxFeePerGas\)"),
+        ({"maxPriorityFeePerGas": 1}, r"changed the transaction \(maxPriorityFeePerGas\)"),
         ({"chainId": 137}, "chainId must be 1"),
     ],
 )

@@ -118,7 +118,7 @@ def own_wallet(wallet: str | None) -> str:
         return Keystore(Path(keystore)).address
     if os.environ.get(_KEY):
         return _address(os.environ[_KEY].strip())
-    raise click.UsageError("which wallet? Give --wallet ADDRESS")
+    raise click.UsageError(f"which wallet? Give --wallet ADDRESS, or set {_KEY} or QUIETSWAP_KEYSTORE")
 
 
 def _address(private_key: str) -> str:
@@ -144,7 +144,10 @@ class Command:
     """Signs by running a command of the user's own, without a shell and without our secrets."""
 
     def __init__(self, command: str, wallet: str) -> None:
-        self._words = shlex.split(command)
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise click.UsageError(f"--sign-with cannot be read: {error}") from None
         self._wallet = wallet
         if not self._words:
             raise click.UsageError("--sign-with is empty")
@@ -170,10 +173,14 @@ class Command:
                 env=env, timeout=_COMMAND_SECONDS, check=False,
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise click.ClickException(f"the signing command did not run: {error}") from error
+            raise click.ClickException(
+                f"the signing command did not run: {error}; nothing was sent"
+            ) from error
         raw = done.stdout.strip()
         if done.returncode != 0:
-            raise click.ClickException(f"the signing command refused (exit {done.returncode})")
+            raise click.ClickException(
+                f"the signing command refused (exit {done.returncode}); nothing was sent"
+            )
         if not _is_hex(raw):
             raise click.ClickException("the signing command did not print raw hex")
         return raw

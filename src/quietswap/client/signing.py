@@ -64,12 +64,12 @@ def sign(transaction: Transaction, signer: Signer, wallet: str) -> str:
     except ValueError as error:
         raise WronglySigned(f"the signer returned no usable transaction: {error}") from error
     if signed.sender.lower() != wallet.lower():
-        raise WronglySigned(f"the signer signed for {signed.sender}, not for {wallet}")
+        raise WronglySigned(f"the signer signed for {signed.sender}, not for {wallet}: not sent")
     returned = _spelled(signed)
     wanted = {**transaction, "to": transaction["to"].lower(), "data": transaction["data"].lower()}
     changed = [name for name, value in returned.items() if value != wanted[name]]
     if changed:
-        raise WronglySigned(f"the signer changed {', '.join(changed)}: not submitted")
+        raise WronglySigned(f"the signer changed the transaction ({', '.join(changed)}): not sent")
     return text
 
 

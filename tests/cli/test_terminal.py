@@ -1,0 +1,141 @@
+"""The commands on a real terminal: prompts, the moving line, colours, Ctrl-C."""
+
+import json
+import os
+import pty
+import re
+import select
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from eth_account import Account
+
+from quietswap.domain.order import Status
+from tests.api.inside import ROUTER
+from tests.cli.conftest import KEY
+from tests.cli.town import ROOT, quietswap
+from tests.client.fake_chain import FakeChain
+from tests.client.fake_outside import ETHER, FakeService, Outside
+from tests.client.test_polling import at
+
+SWAP = ("swap", "1", "WETH", "USDC")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9]")
+
+_OWN_TERMINAL = """
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Makes the pseudo-terminal the one that Ctrl-C is typed on, then becomes the command."""
+
+
+class Terminal:
+    """One command on a pseudo-terminal of 80 columns."""
+
+    def __init__(self, words: list[str], env: dict[str, str]) -> None:
+        self.text = ""
+        self._seen = 0
+        self._master, slave = pty.openpty()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _OWN_TERMINAL, *words],
+            cwd=ROOT, env={**env, "COLUMNS": "80", "TERM": "xterm-256color"},
+            stdin=slave, stdout=slave, stderr=slave,
+        )  # fmt: skip
+        os.close(slave)
+
+    def expect(self, text: str, seconds: float = 30) -> None:
+        """Read until `text` was shown anew."""
+        until = time.monotonic() + seconds
+        while text not in self.text[self._seen :]:
+            assert self._read(until - time.monotonic()), f"{text!r} never came:\n{self.text}"
+        self._seen = self.text.index(text, self._seen) + len(text)
+
+    def _read(self, seconds: float) -> bool:
+        if not select.select([self._master], [], [], max(seconds, 0))[0]:
+            return False
+        try:
+            read = os.read(self._master, 65536)
+        except OSError:  # Linux's way to say that the other side is closed
+            return False
+        self.text += read.decode("utf-8", "replace")
+        return bool(read)
+
+    def type(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
+    def interrupt(self, shown: str) -> None:
+        """Type Ctrl-C until `shown` comes: Python may lose one just before it begins to read."""
+        while shown not in self.text:
+            self.type("\x03")
+            self._read(2)
+            assert self.text.count("^C") < 9, self.text
+
+    def end(self) -> int:
+        """Read to the end and return the exit code."""
+        while self._read(30):
+            pass
+        return self._process.wait(30)
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._master)
+
+
+@pytest.fixture
+def env(outside: Outside, node: FakeChain) -> dict[str, str]:
+    node.allowances[ROUTER.lower()] = ETHER
+    usual = {name: value for name, value in os.environ.items() if not name.startswith("QUIETSWAP_")}
+    usual.pop("NO_COLOR", None)
+    return usual | {
+        "QUIETSWAP_URL": outside.url,
+        "QUIETSWAP_API_KEY": "qs_right",
+        "QUIETSWAP_RPC_URL": outside.rpc_url,
+    }
+
+
+def test_a_swap_as_a_person_does_it(
+    env: dict[str, str], service: FakeService, tmp_path: Path
+) -> None:
+    keystore = tmp_path / "wallet.json"
+    sealed = Account.encrypt(KEY, "open sesame", kdf="pbkdf2", iterations=10)
+    keystore.write_text(json.dumps(sealed), "utf-8")
+    service.next("status", at(Status.MINING))
+    with Terminal(quietswap(*SWAP, "--poll", "60", "--keystore", str(keystore)), env) as screen:
+        screen.expect("Sign and submit? [y/N]: ")
+        assert service.bodies("order") == []
+        screen.type("y\n")
+        screen.expect("Password of wallet.json: ")
+        screen.type("wrong\n")
+        screen.expect("That is not its password")
+        screen.expect("Password of wallet.json: ")
+        screen.type("open sesame\n")
+        screen.expect("mining, ")  # the moving line
+        screen.interrupt("the order goes on without us")
+        assert screen.end() == 1
+    assert "sesame" not in screen.text
+    assert _COLOUR.search(screen.text)
+
+    hint = next(line for line in screen.text.splitlines() if "--follow" in line)
+    with Terminal(quietswap(*shlex.split(hint)[1:]), env) as again:
+        assert again.end() == 0
+        assert "confirmed" in again.text
+
+
+def test_ctrl_c_before_anything_is_signed(env: dict[str, str], service: FakeService) -> None:
+    alone = env | {"QUIETSWAP_PRIVATE_KEY": KEY, "NO_COLOR": "1"}
+    with Terminal(quietswap(*SWAP), alone) as screen:
+        screen.expect("Sign and submit? [y/N]: ")
+        screen.interrupt("Aborted!")
+        assert screen.end() == 1
+    assert service.bodies("order") == []
+    assert not _COLOUR.search(screen.text)
+    assert "Traceback" not in screen.text
