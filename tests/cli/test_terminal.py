@@ -48,12 +48,17 @@ class Terminal:
         )  # fmt: skip
         os.close(slave)
 
-    def expect(self, text: str, seconds: float = 30) -> None:
+    def expect(self, text: str) -> None:
         """Read until `text` was shown anew."""
+        assert self._came(text, 30), f"{text!r} never came:\n{self.text}"
+
+    def _came(self, text: str, seconds: float) -> bool:
         until = time.monotonic() + seconds
         while text not in self.text[self._seen :]:
-            assert self._read(until - time.monotonic()), f"{text!r} never came:\n{self.text}"
+            if not self._read(until - time.monotonic()):
+                return False
         self._seen = self.text.index(text, self._seen) + len(text)
+        return True
 
     def _read(self, seconds: float) -> bool:
         if not select.select([self._master], [], [], max(seconds, 0))[0]:
@@ -70,10 +75,11 @@ class Terminal:
 
     def interrupt(self, shown: str) -> None:
         """Type Ctrl-C until `shown` comes: Python may lose one just before it begins to read."""
-        while shown not in self.text:
+        for _ in range(5):
             self.type("\x03")
-            self._read(2)
-            assert self.text.count("^C") < 9, self.text
+            if self._came(shown, 3):
+                return
+        raise AssertionError(f"{shown!r} never came:\n{self.text}")
 
     def end(self) -> int:
         """Read to the end and return the exit code."""
