@@ -1,35 +1,90 @@
-"""Deep pages never touch the rows they skip: both databases answer them from an index alone."""
+"""A page of history costs what it skips and shows, on both databases, whatever else is stored.
+
+What it skips is passed inside an index; from there the index leads to the page's rows alone.
+"""
 
 import pytest
 
 from quietswap.domain.order import Status
 from quietswap.storage.open import Storage
-from tests.storage.examples import WALLET, an_event, an_order
+from quietswap.storage.orders import PAGE_OF_ALL, PAGE_OF_STATUS
+from tests.storage.examples import T0, WALLET, an_event, an_order
 
-_SKIP = """
-SELECT order_id FROM orders WHERE kind = 'swap' AND key_id = 'key-1' AND wallet = '{wallet}' {also}
-ORDER BY created_at_ms DESC, order_id DESC LIMIT 50 OFFSET 10000
-"""
-_CASES = [("", "orders_history"), ("AND status = 'pending'", "orders_history_by_status")]
+_CASES = [
+    (PAGE_OF_ALL, ("key-1", WALLET), "orders_history"),
+    (PAGE_OF_STATUS, ("key-1", WALLET, "pending"), "orders_history_by_status"),
+]
+_OFFSET, _LIMIT = 4_000, 50
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize(("also", "index"), _CASES)
-async def test_sqlite_skips_inside_the_index(storage: Storage, also: str, index: str) -> None:
-    sql = "EXPLAIN QUERY PLAN " + _SKIP.format(wallet=WALLET, also=also)
-    plan = [row[3] for row in await storage.database.fetch(sql)]
-    assert len(plan) == 1, "a second step would be a sort"
-    assert f"USING COVERING INDEX {index} " in plan[0]
+@pytest.mark.parametrize(("sql", "of", "index"), _CASES)
+async def test_sqlite_pages_by_the_index(
+    storage: Storage, sql: str, of: tuple[str, ...], index: str
+) -> None:
+    args = (*of, *of, *of, _OFFSET, _LIMIT)
+    rows = await storage.database.fetch(f"EXPLAIN QUERY PLAN {sql}", *args)
+    steps = [row[3] for row in rows if " orders " in row[3]]
+    assert len(steps) == 2
+    assert steps[0].startswith(f"SEARCH orders USING INDEX {index} ")
+    assert "created_at_ms<?" in steps[0]
+    assert steps[1].startswith(f"SEARCH orders USING COVERING INDEX {index} ")
+    # The one sort is that of the page itself.
+    assert [row[3] for row in rows if "TEMP" in row[3]] == ["USE TEMP B-TREE FOR ORDER BY"]
+    assert rows[-1][1] == 0
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
-@pytest.mark.parametrize(("also", "index"), _CASES)
-async def test_postgresql_skips_inside_the_index(storage: Storage, also: str, index: str) -> None:
+@pytest.mark.parametrize(("sql", "of", "index"), _CASES)
+async def test_postgresql_pages_by_the_index(
+    storage: Storage, sql: str, of: tuple[str, ...], index: str
+) -> None:
     await _many_orders(storage)
-    sql = "EXPLAIN " + _SKIP.format(wallet=WALLET, also=also)
-    plan = "\n".join(row[0] for row in await storage.database.fetch(sql))
-    assert f"Index Only Scan using {index} on orders" in plan
-    assert "Sort" not in plan
+    plan = await _plan(storage, sql, of)
+    skipping, showing = (
+        plan.index(f"Index Only Scan using {index} on orders"),
+        plan.index(f"Index Scan using {index} on orders"),
+    )
+    assert skipping < showing
+    assert "Heap Fetches: 0" in plan[skipping:showing]
+    assert "ROW(created_at_ms, order_id) <= ROW(" in plan[showing:]
+    assert "orders_pkey" not in plan
+    assert plan.count("Sort Key") == 1
+
+
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(("sql", "of", "index"), _CASES)
+async def test_vacuum_sweeps_what_few_orders_leave(
+    storage: Storage, sql: str, of: tuple[str, ...], index: str
+) -> None:
+    await _many_orders(storage)
+    await storage.database.change(
+        "UPDATE orders SET version = version + 1, attempts = 2 WHERE created_at_ms > ?", T0 + 29_900
+    )
+    assert "Heap Fetches: 0" not in await _plan(storage, sql, of)
+    await storage.database.change("VACUUM orders")
+    assert "Heap Fetches: 0" in await _plan(storage, sql, of)
+
+
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+async def test_vacuum_comes_after_a_number_of_changes_not_a_share(storage: Storage) -> None:
+    rows = await storage.database.fetch(
+        "SELECT reloptions FROM pg_class WHERE oid = CAST('orders' AS regclass)"
+    )
+    options = dict(option.split("=") for option in rows[0][0])
+    assert options == {
+        "autovacuum_vacuum_scale_factor": "0",
+        "autovacuum_vacuum_threshold": "20000",
+        "autovacuum_vacuum_insert_scale_factor": "0",
+        "autovacuum_vacuum_insert_threshold": "20000",
+        "vacuum_index_cleanup": "on",
+    }
+
+
+async def _plan(storage: Storage, sql: str, of: tuple[str, ...]) -> str:
+    args = (*of, *of, *of, _OFFSET, _LIMIT)
+    rows = await storage.database.fetch(f"EXPLAIN (ANALYZE) {sql}", *args)
+    return "\n".join(row[0] for row in rows)
 
 
 async def _many_orders(storage: Storage) -> None:
@@ -38,7 +93,7 @@ async def _many_orders(storage: Storage) -> None:
     await storage.orders.add(order, an_event(order))
     columns = await storage.database.fetch(
         "SELECT string_agg(CASE column_name WHEN 'order_id' THEN '''o'' || i' "
-        "WHEN 'tx_hash' THEN '''h'' || i' WHEN 'created_at_ms' THEN 'i' "
+        f"WHEN 'tx_hash' THEN '''h'' || i' WHEN 'created_at_ms' THEN 'i + {T0}' "
         "WHEN 'status' THEN 'CASE WHEN i % 3 = 0 THEN status ELSE ''failed'' END' "
         "WHEN 'wallet' THEN 'CASE WHEN i % 2 = 0 THEN wallet ELSE ''w'' || i END' "
         "ELSE column_name END, ', ' ORDER BY ordinal_position) "
