@@ -58,6 +58,7 @@ clean: ## Remove what was installed and cached
 	@$(PYTHON) -m venv .venv
 
 .venv/.runtime: requirements/runtime.txt pyproject.toml | .venv/bin/python
+	@echo "installing into .venv ..."
 	@$(BIN)/pip install -q --require-hashes -r requirements/runtime.txt
 	@$(BIN)/pip install -q --no-deps --no-build-isolation -e .
 	@touch $@
@@ -67,11 +68,13 @@ clean: ## Remove what was installed and cached
 	@touch $@
 
 .venv/.dev: requirements/dev.txt .venv/.runtime
+	@echo "installing the tools of development into .venv ..."
 	@$(BIN)/pip install -q --require-hashes -r requirements/dev.txt
 	@touch $@
 
 node_modules/.installed: package.json package-lock.json
 	@node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' 2>/dev/null \
 		|| { echo "quietswap's sandbox needs Node 20 or newer on the PATH."; exit 1; }
+	@echo "installing into node_modules ..."
 	@npm ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@

@@ -5,7 +5,7 @@ set -euo pipefail
 
 here=$(dirname "$0")
 python=${PYTHON:-python3}
-poll=${QUIETSWAP_POLL:-10}
+poll=${POLL_SECONDS:-10}
 weth=0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2
 usdc=0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48
 export WALLET_KEY=$QUIETSWAP_PRIVATE_KEY

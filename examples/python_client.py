@@ -14,7 +14,7 @@ def main() -> int:
     """Run both flows; 0 when both are confirmed."""
     env = os.environ
     account = Account.from_key(env["QUIETSWAP_PRIVATE_KEY"])
-    poll = float(env.get("QUIETSWAP_POLL", "10"))
+    poll = float(env.get("POLL_SECONDS", "10"))
     request = SwapRequest(WETH, USDC, 10**17, account.address)
     with QuietswapClient(
         env["QUIETSWAP_URL"],

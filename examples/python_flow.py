@@ -10,7 +10,7 @@ from eth_account import Account
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
-POLL = float(os.environ.get("QUIETSWAP_POLL", "10"))
+POLL = float(os.environ.get("POLL_SECONDS", "10"))
 TERMINAL = ("confirmed", "failed", "cancelled")
 
 account = Account.from_key(os.environ["QUIETSWAP_PRIVATE_KEY"])

@@ -59,7 +59,7 @@ export function setting(name: string, otherwise?: string): string {
   return value;
 }
 
-export const POLL_MS = 1000 * Number(setting("QUIETSWAP_POLL", "10"));
+export const POLL_MS = 1000 * Number(setting("POLL_SECONDS", "10"));
 
 /** Return `data` of the service's answer. Throws the error's code and message. */
 async function ask<T>(method: "GET" | "POST", path: string, body?: object): Promise<T> {

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from quietswap.cli import command
+from quietswap.cli.keystore import PASSWORD
 from quietswap.cli.outcomes import REFUSED, UNREACHABLE, USAGE
-from quietswap.cli.signing_options import _KEY, _PASSWORD
+from quietswap.cli.signing_options import _KEY
 
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
 _HEAD = f"""# Command line
@@ -38,7 +39,7 @@ An option wins over its variable.
 | variable | what |
 |---|---|
 | `{_KEY}` | the private key that signs; there is no option for it, on purpose |
-| `{_PASSWORD}` | the password of the keystore |
+| `{PASSWORD}` | the password of the keystore |
 """
 _TAIL = """| `QUIETSWAP_SECTION__NAME` | any [setting](configuration.md) of the service |
 | `NO_COLOR` | no colour, on a terminal too |

@@ -18,7 +18,7 @@ def environment(town: Town, wallet: int) -> dict[str, str]:
         "QUIETSWAP_API_KEY": town.api_key,
         "QUIETSWAP_RPC_URL": town.rpc_url,
         "QUIETSWAP_PRIVATE_KEY": town.wallets[wallet].private_key,
-        "QUIETSWAP_POLL": "0.5",
+        "POLL_SECONDS": "0.5",
         "PYTHON": sys.executable,
         "PYTHONUNBUFFERED": "1",
     }

@@ -37,6 +37,7 @@ def test_with_a_node_the_defaults_are_good() -> None:
     [
         ("QUIETSWAP_NODE__URL", "x", "there is no setting url"),
         ("QUIETSWAP_SERVR__PORT", "1", "there is no setting servr"),
+        ("QUIETSWAP_NODE_URLS", "x", "did you mean QUIETSWAP_NODE__URLS?"),
         ("QUIETSWAP_SERVER", "1", "a whole section"),
         ("QUIETSWAP_SERVER__PORT", "99999", "<= 65535"),
         ("QUIETSWAP_SERVER__PORT", "http", "int"),

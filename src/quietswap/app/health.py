@@ -73,10 +73,12 @@ async def _source(source: Source, clock: Clock) -> Finding:
 
 async def _nodes(outside: Outside) -> list[Finding]:
     findings = []
-    for state in await outside.rpc.survey():
+    survey = await outside.rpc.survey()
+    meanwhile = "; the next URL is used meanwhile" if len(survey) > 1 else ""
+    for state in survey:
         works = state.reason is None and not state.lags
         found = state.reason or f"block {state.height}{', lagging' if state.lags else ''}"
-        advice = "" if works else "check node.urls; the next URL is used meanwhile"
+        advice = "" if works else f"check node.urls{meanwhile}"
         findings.append(
             Finding("node", state.name, works, round(state.seconds * 1000), found, advice)
         )

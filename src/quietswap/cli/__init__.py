@@ -1,5 +1,6 @@
 """The command line. Each command lives in a module of its own, imported when it is used."""
 
+import difflib
 import importlib
 from typing import Any, ClassVar
 
@@ -53,6 +54,15 @@ class LazyGroup(click.Group):
         found = getattr(importlib.import_module(f"quietswap.cli.{module}"), name)
         assert isinstance(found, click.Command)
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the command a slip of the fingers meant."""
+        near = difflib.get_close_matches(args[0], self.commands_at, 1)
+        if args[0] not in self.commands_at and near:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands without importing any."""

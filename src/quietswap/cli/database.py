@@ -17,6 +17,12 @@ from quietswap.storage.open import BadDatabaseUrl, Storage, open_storage
 T = TypeVar("T")
 
 
+def place(path: Path | None) -> str:
+    """Return where the database is, without user and password."""
+    scheme, _, rest = read_settings(path).storage.url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
 def with_storage(path: Path | None, work: Callable[[Storage], Awaitable[T]]) -> T:
     """Return what `work` returns; an unreachable or unfit database ends the command in words."""
     settings = read_settings(path)

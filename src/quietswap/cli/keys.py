@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from quietswap.adapters.clock import SystemClock
-from quietswap.cli.database import with_storage
+from quietswap.cli.database import place, with_storage
 from quietswap.cli.settings_option import settings_option
 from quietswap.services.api_keys import hash_secret, new_key
 
@@ -53,7 +53,8 @@ def list_keys(settings_path: Path | None, as_json: bool) -> None:
         state = "revoked" if key.revoked_at_ms else "live"
         click.echo(f"{key.id}  {state:8} {key.name}")
     if not found:
-        click.echo("No keys yet. Create one with: quietswap keys create", err=True)
+        where = place(settings_path)
+        click.echo(f"No keys yet in {where}. Create one with: quietswap keys create", err=True)
 
 
 @keys.command()

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from quietswap.cli.database import with_storage
+from quietswap.cli.database import place, with_storage
 from quietswap.cli.settings_option import settings_option
 from quietswap.domain.order import Order, OrderEvent
 from quietswap.storage.open import Storage
@@ -30,7 +30,7 @@ def list_orders(settings_path: Path | None, as_json: bool) -> None:
     for order in found:
         click.echo(f"{order.order_id}  {order.status:10} {_time(order.created_at_ms)}")
     if not found:
-        click.echo("No order is being followed.", err=True)
+        click.echo(f"No order is being followed in {place(settings_path)}.", err=True)
 
 
 @orders.command()

@@ -118,7 +118,9 @@ def own_wallet(wallet: str | None) -> str:
         return Keystore(Path(keystore)).address
     if os.environ.get(_KEY):
         return _address(os.environ[_KEY].strip())
-    raise click.UsageError(f"which wallet? Give --wallet ADDRESS, or set {_KEY} or QUIETSWAP_KEYSTORE")
+    raise click.UsageError(
+        f"which wallet? Give --wallet ADDRESS, or set {_KEY} or QUIETSWAP_KEYSTORE"
+    )
 
 
 def _address(private_key: str) -> str:

@@ -5,9 +5,10 @@ by the environment variable `QUIETSWAP_NODE__URLS` (section and name joined by t
 upper case; lists separated by commas).
 """
 
+import difflib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,18 @@ def _field_type(kind: Any, part: str, name: str) -> Any:
     for field in msgspec.structs.fields(kind):
         if field.name == part:
             return field.type
-    raise BadSettings(f"{name}: there is no setting {part}")
+    near = difflib.get_close_matches(name, _variables(Settings, PREFIX), 1, 0.9)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    raise BadSettings(f"{name}: there is no setting {part}{meant}")
+
+
+def _variables(section: type[Section], prefix: str) -> Iterator[str]:
+    for field in msgspec.structs.fields(section):
+        name, kind = prefix + field.name.upper(), _section_of(field.type)
+        if _is_section(kind):
+            yield from _variables(kind, f"{name}__")
+        else:
+            yield name
 
 
 def _section_of(kind: Any) -> Any:

@@ -1,0 +1,51 @@
+"""Slips of a newcomer, and what the command says so that the next try is right."""
+
+from pathlib import Path
+
+import pytest
+
+from quietswap.cli.database import place
+from tests.cli.conftest import Quietswap
+
+
+def test_a_misspelt_command(quietswap: Quietswap) -> None:
+    result = quietswap("balnces")
+    assert result.exit_code == 2
+    assert "No such command 'balnces'. Did you mean 'balances'?" in result.stderr
+
+
+def test_a_word_that_is_like_no_command(quietswap: Quietswap) -> None:
+    result = quietswap("frobnicate")
+    assert result.exit_code == 2
+    assert "No such command 'frobnicate'." in result.stderr
+    assert "Did you mean" not in result.stderr
+
+
+@pytest.mark.parametrize("words", [("keys", "list"), ("orders", "list")])
+def test_an_empty_database_is_named(
+    quietswap: Quietswap,
+    environment: dict[str, str | None],
+    tmp_path: Path,
+    words: tuple[str, ...],
+) -> None:
+    """Who forgets the settings looks into a new database, and must be able to see that."""
+    url = f"sqlite:///{tmp_path}/new.sqlite3"
+    environment["QUIETSWAP_STORAGE__URL"] = url
+    result = quietswap(*words)
+    assert result.exit_code == 0
+    assert url in result.stderr
+
+
+def test_a_database_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "postgresql://someone:secret@db.example:5432/quietswap"
+    monkeypatch.setenv("QUIETSWAP_STORAGE__URL", url)
+    assert place(None) == "postgresql://db.example:5432/quietswap"
+
+
+def test_looking_without_a_wallet_names_all_three_ways(
+    quietswap: Quietswap, environment: dict[str, str | None]
+) -> None:
+    environment["QUIETSWAP_PRIVATE_KEY"] = None
+    said = quietswap("balances").stderr
+    for way in ("--wallet", "QUIETSWAP_PRIVATE_KEY", "QUIETSWAP_KEYSTORE"):
+        assert way in said
