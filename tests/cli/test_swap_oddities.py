@@ -118,3 +118,30 @@ def test_a_narrow_screen_cuts_no_figure(
         assert "…\n" not in text
         assert "3,000" in text
         assert max(map(len, text.splitlines())) <= width
+
+
+FOREIGN = "0x1111111254EEB25477B68fb85Ed929f73A960582"
+
+
+def test_a_foreign_router_is_neither_approved_nor_called_unless_named(
+    quietswap: Quietswap, service: FakeService, node: FakeChain
+) -> None:
+    foreign = ok(present.swap_quote(swap_quote(target=FOREIGN)))
+    service.next("quote", *[foreign] * 3)
+    result = quietswap(*SWAP, "--yes", "--approve", "max")
+    assert result.exit_code == 1
+    assert f"{FOREIGN} is not a router known here" in result.stdout
+    assert "--router" in result.stdout
+    assert (node.sent, service.bodies("order")) == ([], [])
+    assert quietswap(*SWAP, "--yes", "--router", FOREIGN.lower()).exit_code == 0
+    assert quietswap(*SWAP, "--yes", "--router", "0x12").exit_code == 2
+
+
+@pytest.mark.parametrize(("floor", "code"), [("2985", 0), ("2985.000001", 1)])
+def test_a_floor_of_the_traders_own(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain, floor: str, code: int
+) -> None:
+    result = quietswap(*SWAP, "--yes", "--at-least", floor)
+    assert result.exit_code == code
+    assert len(service.bodies("order")) == 1 - code
+    assert (f"it could deliver less than {float(floor):,} USDC" in result.stdout) is bool(code)

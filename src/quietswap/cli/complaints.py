@@ -26,7 +26,8 @@ _NEXT: dict[type[ClientError], str] = {
     Unreachable: "Is --url (QUIETSWAP_URL) right, and the service up? To try without one, run:"
     " quietswap sandbox",
     BadAnswer: "Is --url (QUIETSWAP_URL) a quietswap service, and --rpc-url an Ethereum node?",
-    UnsafeQuote: "Nothing was signed. If it happens again, do not use this service.",
+    UnsafeQuote: "Nothing was signed. Do not trust this service unless its operator can explain"
+    " it; a router you trust can be named with --router.",
     NodeRefused: "Your Ethereum node refused; nothing more was sent.",
 }
 

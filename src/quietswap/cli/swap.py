@@ -15,6 +15,15 @@ from quietswap.cli.signing_options import Hand, signing_options
     "--approve", type=click.Choice(["exact", "max", "never"]), default="exact", show_default=True,
     help="What the router may move when its allowance is short; needs --rpc-url.",
 )  # fmt: skip
+@click.option(
+    "--at-least", metavar="AMOUNT",
+    help="Sign nothing that could deliver less of BUY than this.",
+)  # fmt: skip
+@click.option(
+    "--router", "routers", multiple=True, metavar="ADDRESS",
+    help="A further contract that may be approved and called, beside the aggregators' own known"
+    " here; may be repeated.",
+)  # fmt: skip
 @click.option("--yes", is_flag=True, help="Do not ask before signing.")
 @click.option(
     "--poll", type=click.FloatRange(0.2, 60), default=5.0, show_default=True, metavar="SECONDS",
@@ -24,7 +33,7 @@ from quietswap.cli.signing_options import Hand, signing_options
 @linked
 def swap(
     *, link: Link, hand: Hand, amount: str, sell: str, buy: str, slippage_bps: int, approve: str,
-    yes: bool, poll: float,
+    at_least: str | None, routers: tuple[str, ...], yes: bool, poll: float,
 ) -> None:  # fmt: skip
     """Swap AMOUNT of token SELL into token BUY, privately: quietswap swap 1 WETH USDC
 
@@ -34,7 +43,7 @@ def swap(
     needed, signs on this machine, submits and follows the order. Exit code 0 means confirmed.
     """
     from quietswap.cli.swap_run import SwapRun
-    from quietswap.cli.tokens import find, parse_amount
+    from quietswap.cli.tokens import find, parse_amount, router_address
     from quietswap.client import Polling, SwapRequest
 
     with link.client(Polling(interval_s=poll)) as client:
@@ -47,5 +56,7 @@ def swap(
             hand.wallet,
             slippage_bps,
             approve if has_node else "never",  # type: ignore[arg-type]
+            None if at_least is None else parse_amount(at_least, buying, raw=link.raw),
+            routers=frozenset(map(router_address, routers)),
         )
         SwapRun(link, client, hand, request, (selling, buying), yes=yes)()

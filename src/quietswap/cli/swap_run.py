@@ -39,7 +39,8 @@ class SwapRun:
         self._link = link
         self._client = client
         self._hand = hand
-        self._request = replace(request, accept=self._accept)
+        self._request = replace(request, accept=self._accept, at_least=None)
+        self._floor = request.at_least or 0
         self._sell, self._buy = pair
         self._yes = yes
         self._agreed: SwapQuote | None = None
@@ -99,6 +100,9 @@ class SwapRun:
         screen.print(summary(quote, self._sell, self._buy, raw=raw))
         if self._link.rpc_url is not None:
             self._check_funds(quote)
+        if quote.min_buy_amount < self._floor:
+            floor = self._buy.show(self._floor, raw=raw)
+            raise Declined(f"it could deliver less than {floor}: nothing was signed")
         screen.print(Text(f"\nTo sign for {self._hand.wallet}, {self._hand.how}", "bold"))
         params = quote.mev_protection.transaction_params
         nonce = Text(str(params.nonce))

@@ -73,6 +73,14 @@ def wallet_address(text: str) -> str:
         raise click.UsageError(f"{text!r} is no wallet address: {error}") from error
 
 
+def router_address(text: str) -> str:
+    """Return a contract's address in EIP-55 spelling. Raises click.UsageError."""
+    try:
+        return _address(text)
+    except BadAddress as error:
+        raise click.UsageError(f"{text!r} is no router's address: {error}") from error
+
+
 def _address(text: str) -> str:
     """All lower case carries no checksum and is taken; any other spelling must be right."""
     digits = text[2:]

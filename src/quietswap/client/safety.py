@@ -112,7 +112,7 @@ def _broken_rule(quote: SwapQuote, request: SwapRequest) -> str | None:
     target, data = from_any_case(quote.dex_route.target), _octets(quote.dex_route.data)
     known = {from_any_case(each) for each in ROUTERS | request.routers}
     if target not in known:
-        return f"{target} is not a router known here"
+        return f"{target} is not a router known here, nor one you named"
     route = Route(
         source=quote.source,
         dex=quote.dex_route.dex,
