@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
+from pathlib import Path
 
 import asyncpg
 
@@ -48,9 +49,21 @@ _SQLITE_INDEXES = """
 SELECT 'DROP INDEX ' || name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL
 """
 
+_WARM = (
+    ("COUNT(failure_message)", "orders WHERE ctid >= '(0,0)'"),
+    ("order_id", "orders ORDER BY 1"),
+    ("tx_hash", "orders ORDER BY 1"),
+    ("1", "orders WHERE kind = 'swap' ORDER BY key_id, wallet, created_at_ms DESC, order_id DESC"),
+    ("1", "orders WHERE kind = 'swap' ORDER BY key_id, wallet, status, created_at_ms DESC"),
+    ("order_id, version", "order_events ORDER BY 1, 2"),
+    ("key_id, wallet, status", "order_counts ORDER BY 1, 2, 3"),
+)
+"""Read `orders` and the indexes an order touches from end to end: a range of rows is read into the
+server's own memory, unlike a whole table."""
+
 
 async def fill_postgres(url: str, shape: Shape) -> None:
-    """Migrate the database at `url` and fill it; vacuumed and analysed, as autovacuum would."""
+    """Migrate the database at `url` and fill it; vacuumed, analysed and in memory afterwards."""
     await migrate_storage(url)
     connection = await asyncpg.connect(url)
     try:
@@ -65,14 +78,20 @@ async def fill_postgres(url: str, shape: Shape) -> None:
         for table in _TABLES:
             await connection.execute(f"VACUUM (ANALYZE) {table}")
         await connection.execute("CHECKPOINT")
+        await connection.execute("SET enable_seqscan = off; SET enable_sort = off")
+        for what, where in _WARM:
+            await connection.execute(f"SELECT COUNT(*) FROM (SELECT {what} FROM {where} OFFSET 0)")
     finally:
         await connection.close()
 
 
 async def fill_sqlite(url: str, shape: Shape) -> None:
-    """Migrate the file at `url` and fill it."""
+    """Migrate the file at `url` and fill it; in the system's file cache afterwards."""
     await migrate_storage(url)
-    path = url.removeprefix("sqlite:///")
+    _fill_file(Path(url.removeprefix("sqlite:///")), shape)
+
+
+def _fill_file(path: Path, shape: Shape) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA cache_size = -1048576")
@@ -90,6 +109,9 @@ async def fill_sqlite(url: str, shape: Shape) -> None:
             connection.execute(create)
         connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with path.open("rb") as file:
+        while file.read(2**24):
+            pass
 
 
 def _batches(shape: Shape) -> Iterator[tuple[str, Rows]]:

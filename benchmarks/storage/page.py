@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.storage.content import BYTES, KEPT, LIVE, WATCHED
 from benchmarks.storage.figures import Figure, Timing
-from benchmarks.storage.run import SERVER, Plan
+from benchmarks.storage.run import Plan
 
 GOAL = 1.5
 """Most a median may grow from the small database to the large one."""
@@ -34,9 +34,10 @@ is the large database's median over the small one's, and the goal is at most {go
 - *At once* is how many callers one process serves at the same time, over 8 connections. SQLite's
   reads run one after the other, so a caller's time is that of its own read.
 - Machine: {machine}. Client and database share it, over a Unix socket.
-- PostgreSQL is as `initdb` leaves it (each commit waits for the disk) but for {server}; the rows
-  were vacuumed and analysed once after the filling, then autovacuum was on its own. SQLite is as
-  the service opens it: WAL, `synchronous = FULL`.
+- PostgreSQL is as `initdb` leaves it (each commit waits for the disk) but for
+  {server}: memory holds the orders and their indexes, and they are read once before it begins.
+  After the filling autovacuum is on its own.
+- SQLite is as the service opens it: WAL, `synchronous = FULL`; the file is in the system's cache.
 """
 
 
@@ -67,7 +68,7 @@ def page(plans: Mapping[str, Plan], figures: Sequence[Figure]) -> str:
         kept=_spaced(KEPT),
         bytes=f"{BYTES} bytes",
         machine=_machine(),
-        server=" and ".join(f"`{line}`" for line in SERVER.splitlines()),
+        server=" and ".join(f"`{line}`" for line in plan.server),
     )
     missed = [figure for figure in figures if figure.growth > GOAL]
     verdict = "\n".join(f"- {f.database}, {f.call}: {f.growth:.2f}" for f in missed) or "None."

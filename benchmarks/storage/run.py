@@ -18,8 +18,6 @@ from quietswap.services.keep_house import BATCH
 from quietswap.storage.open import is_embedded, open_storage
 from tests.databases import PostgresCluster
 
-SERVER = "shared_buffers = 2GB\nmax_wal_size = 8GB\n"
-"""All that differs from what `initdb` writes: each commit waits for the disk."""
 SMALL = 10_000
 OFFSET = 10_000
 
@@ -31,6 +29,12 @@ class Plan:
     orders: int
     rounds: int
     calls: int
+
+    @property
+    def server(self) -> tuple[str, ...]:
+        """Settings unlike those of `initdb`: memory holds the orders and their indexes."""
+        megabytes = max(128, self.orders * 12 // 10_000)
+        return f"shared_buffers = {megabytes}MB", "max_wal_size = 8GB"
 
     @property
     def large(self) -> Shape:
@@ -97,7 +101,7 @@ def tasks(plan: Plan) -> list[Task]:
 async def benchmark(database: str, plan: Plan, say: Callable[[str], None]) -> list[Figure]:
     """Return the figures of `sqlite` or `postgresql`; everything is removed afterwards."""
     async with AsyncExitStack() as stack:
-        new_url = await stack.enter_async_context(_databases(database))
+        new_url = await stack.enter_async_context(_databases(database, plan))
         sides = {}
         for name in ("small", "deep", "large"):
             shape: Shape = getattr(plan, name)
@@ -106,6 +110,8 @@ async def benchmark(database: str, plan: Plan, say: Callable[[str], None]) -> li
             stack.push_async_callback(sides[name].storage.close)
             seconds = time.perf_counter() - begun
             say(f"{database}: {shape.orders} orders filled in {seconds:.0f} s")
+        for name in ("small", "large"):
+            await _warmed(sides[name], plan)
         rows = tasks(plan)
         found: dict[Task, dict[str, list[Timing]]] = defaultdict(lambda: defaultdict(list))
         for number in range(plan.rounds):
@@ -138,15 +144,21 @@ async def _turns(
             found[name].append(await timed(task.calls(sides[name], count), task.at_once))
 
 
+async def _warmed(side: Side, plan: Plan) -> None:
+    """Let each connection see much of the data, as it has after some time of service."""
+    for make in (calls.small_pages, calls.statuses):
+        await timed(make(side, plan.orders // 500), at_once=8)
+
+
 async def _filled(url: str, shape: Shape) -> Side:
     await (fill_sqlite if is_embedded(url) else fill_postgres)(url, shape)
     return Side(shape, await open_storage(url, clock=SystemClock()))
 
 
 @asynccontextmanager
-async def _databases(kind: str) -> AsyncIterator[Callable[[], Awaitable[str]]]:
+async def _databases(kind: str, plan: Plan) -> AsyncIterator[Callable[[], Awaitable[str]]]:
     if kind == "postgresql":
-        cluster = PostgresCluster(SERVER)
+        cluster = PostgresCluster("".join(f"{line}\n" for line in plan.server))
         try:
             yield cluster.empty
         finally:
