@@ -20,6 +20,8 @@ _MOST_HEAD_BYTES = 128 * 1024
 """Beyond it the server itself refuses, without the envelope; an absurd amount in a query is still
 refused by name below it."""
 
+_HEAD_WITHIN_MS = 10_000
+"""How long a head may take to come, and a connection may wait for its next one."""
 _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """https://prometheus.github.io/client_python/multiprocess/"""
 
@@ -170,7 +172,7 @@ def _summary(settings: Settings) -> str:
 
 def _run(settings: Settings, path: Path | None) -> None:
     from granian import Granian
-    from granian.constants import Interfaces, Loops
+    from granian.constants import HTTPModes, Interfaces, Loops
     from granian.http import HTTP1Settings
 
     from quietswap.app.stopping import KILLED_AFTER_S
@@ -192,7 +194,10 @@ def _run(settings: Settings, path: Path | None) -> None:
         log_enabled=False,
         ssl_cert=Path(server.tls_cert) if server.tls_cert else None,
         ssl_key=Path(server.tls_key) if server.tls_key else None,
-        http1_settings=HTTP1Settings(max_buffer_size=_MOST_HEAD_BYTES, header_read_timeout=10_000),
+        http=HTTPModes.http1,  # the other modes wait for ever on a connection that says nothing
+        http1_settings=HTTP1Settings(
+            max_buffer_size=_MOST_HEAD_BYTES, header_read_timeout=_HEAD_WITHIN_MS
+        ),
         workers_kill_timeout=KILLED_AFTER_S,
         respawn_failed_workers=True,
     ).serve()
