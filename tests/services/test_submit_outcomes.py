@@ -89,6 +89,14 @@ async def test_a_refusal_has_its_code_and_the_order_is_kept(
     assert order.watched
 
 
+async def test_a_relay_that_counts_less_than_the_node_is_named(desk: Desk) -> None:
+    desk.relay.answers(RelayOutcome.NO_FUNDS)
+    error = await refused(desk, kind=InsufficientBalance)
+    assert int(str(error.details["available"])) >= int(str(error.details["required"]))
+    assert error.message.startswith("the relay says the wallet cannot pay")
+    assert "wait for them" in (error.suggestion or "")
+
+
 async def test_a_conflict_with_another_live_order_of_the_nonce_is_refused(desk: Desk) -> None:
     await desk.swap(KEY, swap_submission())
     other = swap_quote(quote_id="q2", params=replace(swap_quote().params, gas_limit=300_000))

@@ -67,7 +67,9 @@ def _figures(error: ClientError, *, raw: bool) -> Iterator[str]:
         has = error.details
         token = _token(has.asset or "ETH")
         needs = token.show(has.required, raw=raw)
-        yield f"It needs {needs} and holds {token.show(has.available, raw=raw)}."
+        held = token.show(has.available, raw=raw)
+        is_short = has.available < has.required
+        yield f"It needs {needs} and holds {held}." if is_short else f"{needs} at most, of {held}."
     if isinstance(error, InsufficientAllowance) and error.details:
         may = error.details
         token = _token(may.token)

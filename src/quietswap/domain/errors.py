@@ -158,9 +158,15 @@ class InsufficientBalance(ApiError):
     code = "INSUFFICIENT_BALANCE"
 
     def __init__(self, *, asset: str, required: int, available: int) -> None:
+        details = {"required": str(required), "available": str(available), "asset": asset}
+        if available < required:
+            super().__init__(f"the wallet holds too little {asset}", details)
+            return
+        # only somebody else can have said so: the figures here speak against it
         super().__init__(
-            f"the wallet holds too little {asset}",
-            {"required": str(required), "available": str(available), "asset": asset},
+            f"the relay says the wallet cannot pay for it, although enough {asset} is counted here",
+            details,
+            "Transactions on their way may need it too: wait for them, then request a fresh quote.",
         )
 
 
