@@ -62,7 +62,7 @@ ORDER BY page.created_at_ms DESC, page.order_id DESC
 """
 PAGE_OF_ALL = _PAGE.format(and_status="", columns=", ".join(COLUMNS))
 PAGE_OF_STATUS = _PAGE.format(and_status="AND status = ?", columns=", ".join(COLUMNS))
-"""Arguments: key, wallet (and status) three times, offset, limit. Columns: total, then `COLUMNS`."""
+"""Arguments: key, wallet (and status) three times, offset, limit. Columns: total and `COLUMNS`."""
 
 
 class DatabaseOrders:
