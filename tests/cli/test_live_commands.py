@@ -5,6 +5,7 @@ import signal
 import subprocess
 from typing import Any
 
+import httpx
 import pytest
 from eth_account import Account
 
@@ -118,3 +119,26 @@ def test_people_read_it_in_a_pipe(town: Town) -> None:
         assert word in done.stdout
     key = town.wallets[7].private_key
     assert not any(secret in done.stdout + done.stderr for secret in (key, key[2:], town.api_key))
+
+
+def test_a_service_stopped_in_the_middle_leaves_a_way_back(town: Town) -> None:
+    """Its node stays away: the service answers 503 until then, and the order is not lost."""
+    url = f"{town.control_url}/faults/node"
+    process = subprocess.Popen(
+        quietswap("swap", "0.2", "WETH", "USDC", *FAST),
+        cwd=ROOT, env=environment(town, 2), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "submitted" in line:
+            break
+    httpx.put(url, json={"fault": "down"}).raise_for_status()
+    try:
+        status = run(quietswap("balances"), environment(town, 2))
+        assert (status.returncode, "SERVICE_UNAVAILABLE" in status.stdout) == (1, True)
+    finally:
+        httpx.delete(url).raise_for_status()
+    rest = process.communicate(timeout=60)[0]
+    assert process.returncode == 0, rest
+    assert "received" in rest

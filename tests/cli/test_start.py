@@ -46,3 +46,11 @@ def test_help_lists_every_command() -> None:
     )
     for name in ("demo", "sandbox", "serve", "quote", "swap", "wrap", "unwrap", "history"):
         assert f"\n  {name} " in done.stdout
+
+
+@pytest.mark.parametrize("name", ["quote", "swap", "wrap", "balances", "history"])
+def test_help_of_a_client_command_imports_nothing_heavy(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, name, "--help"], capture_output=True, text=True, check=True
+    )
+    assert not set(HEAVY) & set(done.stderr.split())

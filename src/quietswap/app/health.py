@@ -7,7 +7,7 @@ from typing import Any
 from quietswap.adapters.http import HttpTrouble
 from quietswap.app.parts import Outside
 from quietswap.domain.address import Address
-from quietswap.domain.protection import EndpointType, ShareMode
+from quietswap.domain.protection import BACKUP_TIER, EndpointType, ShareMode
 from quietswap.domain.route import Miss, SourceMiss, SwapRequest
 from quietswap.domain.token import WETH, Token
 from quietswap.ports.outside import ChainDown, Clock, Relay
@@ -48,7 +48,7 @@ async def check_outside(outside: Outside, clock: Clock) -> list[Finding]:
     groups = await asyncio.gather(
         asyncio.gather(*(_source(source, clock) for source in outside.sources)),
         _nodes(outside),
-        asyncio.gather(*(_relay(relay, outside, clock) for relay in outside.relays.values())),
+        asyncio.gather(*(_relay(*each, outside, clock) for each in outside.relays.items())),
         _prices(outside, clock),
     )
     return [finding for group in groups for finding in group]
@@ -85,18 +85,20 @@ async def _nodes(outside: Outside) -> list[Finding]:
     return findings
 
 
-async def _relay(relay: Relay, outside: Outside, clock: Clock) -> Finding:
+async def _relay(tier: int, relay: Relay, outside: Outside, clock: Clock) -> Finding:
     url = relay.endpoint(EndpointType.FULLPRIVACY, ShareMode.NONE)
     started = clock.monotonic()
+    advice = f"check relay.{'backup' if tier == BACKUP_TIER else 'first'}.url"
     body = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
     try:
         reply = await outside.http.post(url, body, timeout_s=_TIMEOUT_S)
     except HttpTrouble as error:
-        return Finding("relay", relay.name, False, None, str(error), "check relay.first.url")
+        return Finding("relay", relay.name, False, None, str(error), advice)
     works = reply.status == 200
     zero = "accepts priority fee 0 by its documentation" if _takes_zero(relay) else _UNKNOWN
     found = zero if works else f"status {reply.status}"
-    return Finding("relay", relay.name, works, _since(started, clock), found)
+    advice = "" if works else advice
+    return Finding("relay", relay.name, works, _since(started, clock), found, advice)
 
 
 _UNKNOWN = "priority fee 0: unknown, ask its operator"

@@ -40,6 +40,7 @@ class Town(msgspec.Struct, frozen=True, rename="camel"):
     wallets: tuple[Wallet, ...]
     tokens: dict[str, str]
     venues: dict[str, str]
+    settings_file: str
 
 
 @dataclass(frozen=True, slots=True)

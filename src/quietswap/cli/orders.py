@@ -1,12 +1,14 @@
 """`quietswap orders`: the operator's view of stored orders and their diary."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
+from quietswap.adapters.clock import SystemClock
 from quietswap.cli.database import place, with_storage
 from quietswap.cli.settings_option import settings_option
 from quietswap.domain.order import Order, OrderEvent
@@ -22,15 +24,52 @@ def orders() -> None:
 @settings_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def list_orders(settings_path: Path | None, as_json: bool) -> None:
-    """List the orders the tracker still follows, oldest first."""
+    """List the orders the tracker still follows, oldest first.
+
+    A failed or cancelled order is followed too until its nonce is used: it could still be mined.
+    """
     found = with_storage(settings_path, lambda storage: storage.orders.watched())
     if as_json:
         click.echo(json.dumps([_row(order) for order in found]))
         return
-    for order in found:
-        click.echo(f"{order.order_id}  {order.status:10} {_time(order.created_at_ms)}")
-    if not found:
+    if found:
+        _print(found, SystemClock().now_ms())
+    else:
         click.echo(f"No order is being followed in {place(settings_path)}.", err=True)
+
+
+def _print(found: Sequence[Order], now_ms: int) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from quietswap.cli.connection import console
+    from quietswap.cli.follow import STYLE
+    from quietswap.cli.render_quote import short
+
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    for name in ("order", "state", "age", "wallet", "nonce", "why"):
+        is_number = name in ("age", "nonce")
+        table.add_column(
+            name, justify="right" if is_number else "left", no_wrap=name != "why", overflow="fold"
+        )
+    for order in found:
+        table.add_row(
+            order.order_id,
+            Text(order.status.value, STYLE.get(order.status.value, "")),
+            _age(now_ms - order.created_at_ms),
+            short(order.wallet),
+            str(order.nonce),
+            Text(order.failure.code.value if order.failure else "", "yellow"),
+        )
+    console().print(table)
+
+
+def _age(span_ms: int) -> str:
+    seconds = span_ms // 1000
+    for unit, size in (("h", 3600), ("m", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
 
 
 @orders.command()
@@ -48,7 +87,7 @@ def show(settings_path: Path | None, order: str, as_json: bool) -> None:
 
     looked = with_storage(settings_path, look)
     if looked is None:
-        raise click.ClickException(f"there is no order {order}")
+        raise click.ClickException(f"there is no order {order} in {place(settings_path)}")
     found, events = looked
     if as_json:
         click.echo(json.dumps({**_row(found), "events": [_event(event) for event in events]}))
