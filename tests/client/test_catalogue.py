@@ -1,5 +1,8 @@
 """Every error code of the service is an exception class of the client, with typed details."""
 
+import re
+
+import msgspec
 import pytest
 
 from quietswap.api.errors import outage
@@ -11,6 +14,7 @@ from quietswap.domain import refusals as more_of_theirs
 from tests.client.conftest import Do
 from tests.client.fake_outside import WALLET, FakeService, Reply, refused
 from tests.orders import USDC
+from tests.spec import tables
 
 EXAMPLES = [
     theirs.InvalidTokenAddress(field="sellToken", provided="0x1", reason="too short"),
@@ -53,6 +57,18 @@ def _codes(base: type[theirs.ApiError]) -> set[str]:
 def test_every_code_of_the_service_has_a_class() -> None:
     assert set(CATALOGUE) == _codes(theirs.ApiError)
     assert {example.code for example in EXAMPLES} == set(CATALOGUE)
+
+
+def test_every_error_row_of_the_interface_has_a_class() -> None:
+    assert {code for _, code, *_ in tables.ERRORS} <= set(CATALOGUE)
+
+
+@pytest.mark.parametrize(("row", "members"), tables.DETAILS)
+def test_the_interfaces_details_are_typed(row: str, members: str) -> None:
+    code = row.split(maxsplit=1)[0]
+    shape = CATALOGUE[code].shape
+    typed = {field.encode_name for field in msgspec.structs.fields(shape)}
+    assert set(re.findall(r"\w+", re.sub(r"\(.*?\)", "", members))) <= typed
 
 
 def test_the_catalogue_is_complete() -> None:
