@@ -7,7 +7,7 @@ import rlp
 from eth_account import Account
 from eth_utils import keccak
 
-from tests.client.fake_outside import NodeSays
+from tests.client.fake_outside import NodeSays, Swallowed
 
 ACCOUNT = Account.from_key("0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
 """The first well-known development key; its address is `tests.api.inside.WALLET`."""
@@ -19,7 +19,7 @@ BALANCE_OF, DECIMALS, SYMBOL = "70a08231", "313ce567", "95d89b41"
 @dataclass
 class FakeChain:
     """`allowances` by router (lower case); `resets_first` behaves as USDT; `holds` back receipts
-    of the next so many polls; `nonce_jump` is how far another transaction moves the nonce.
+    of the next so many polls; `swallows` takes a transaction and never answers.
     """
 
     allowances: dict[str, int] = field(default_factory=dict)
@@ -33,6 +33,8 @@ class FakeChain:
     balance: int = 10**24
     delivers: int | None = None
     forgets: bool = False
+    swallows: bool = False
+    known: set[str] = field(default_factory=set)
     sent: list[Any] = field(default_factory=list)
     receipts: dict[str, dict[str, Any]] = field(default_factory=dict)
     logs: list[dict[str, Any]] = field(default_factory=list)
@@ -85,6 +87,8 @@ class FakeChain:
             raise NodeSays("execution reverted")
 
     def eth_sendRawTransaction(self, raw: str) -> str:  # noqa: N802
+        if raw in self.known:
+            raise NodeSays("already known")
         fields = rlp.decode(bytes.fromhex(raw[4:]))
         self.sent.append(fields)
         router, amount = _approval("0x" + fields[7].hex())
@@ -93,6 +97,9 @@ class FakeChain:
         self.nonce += 1
         tx_hash = "0x" + keccak(hexstr=raw).hex()
         self.mine(tx_hash)
+        if self.swallows:
+            self.known.add(raw)
+            raise Swallowed
         return tx_hash
 
     def mine(self, tx_hash: str) -> None:

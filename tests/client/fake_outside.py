@@ -189,7 +189,10 @@ class Outside:
                 body = json.loads(raw) if raw else None
                 parts = urlsplit(self.path)
                 if parts.path == "/rpc/secret":
-                    return self._send(Reply(_rpc(node, body)))
+                    try:
+                        return self._send(Reply(_rpc(node, body)))
+                    except Swallowed:
+                        return self._send(Reply(None))
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 asked = Asked(self.command, parts.path, dict(parse_qsl(parts.query)), headers, body)
                 return self._send(service.reply(asked))
@@ -234,3 +237,7 @@ def _rpc(node: Callable[[str, list[Any]], Any], body: Any) -> Any:
 
 class NodeSays(Exception):
     """Raise it in a node to send a JSON-RPC error."""
+
+
+class Swallowed(Exception):
+    """Raise it in a node to close the connection without an answer."""

@@ -169,7 +169,10 @@ def test_nothing_answers() -> None:
         client.wrap_info(WALLET)
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:80", "ftp://x", "http://", "http://[", "http://h:x"])
+@pytest.mark.parametrize(
+    "url",
+    ["127.0.0.1:80", "ftp://x", "http://", "http://[", "http://h:x", "http://a b", "http://h/?q=1"],
+)
 def test_a_url_that_is_none(url: str) -> None:
     with pytest.raises(ValueError, match="url must be"):
         QuietswapClient(url, "qs_right")

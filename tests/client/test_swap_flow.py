@@ -93,6 +93,16 @@ def test_short_allowance_is_approved_exactly_and_quoted_again(
     assert (tip, cap, gas) == (10**9, 7 * 10**9, 60_000)
 
 
+def test_an_approval_whose_answer_was_lost_is_not_lost(
+    client: QuietswapClient, node: FakeChain
+) -> None:
+    node.swallows = True
+    result = client.swap(REQUEST, ACCOUNT)
+    assert result.succeeded
+    assert len(node.sent) == 1
+    assert [each.amount for each in result.approvals] == [ETHER]
+
+
 def test_approve_max(client: QuietswapClient, node: FakeChain) -> None:
     client.swap(replace(REQUEST, approval="max"), ACCOUNT)
     assert node.allowances == {ROUTER.lower(): 2**256 - 1}

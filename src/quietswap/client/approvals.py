@@ -3,12 +3,17 @@
 from dataclasses import dataclass
 
 from quietswap.client import chain
-from quietswap.client.errors import NodeRefused, UnsafeQuote
-from quietswap.client.flow import Flow, ask
+from quietswap.client.errors import ClientError, NodeRefused, UnsafeQuote
+from quietswap.client.flow import Flow, Pause, ask
 from quietswap.client.polling import Polling, mined
 from quietswap.client.safety import Approval
 from quietswap.client.signing import Signer, sign
+from quietswap.domain import signed_transaction
 from quietswap.domain.transaction import MAINNET
+
+_SENDINGS = 3
+_HELD = ("already known", "already imported", "nonce too low")
+"""Said of bytes that came the first time, though its answer did not; the receipt decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,5 +108,24 @@ def send_public(
         "chainId": MAINNET,
         "type": 2,
     }
-    tx_hash = yield from ask(chain.send(sign(transaction, signer, wallet)))
+    signed = sign(transaction, signer, wallet)
+    tx_hash = yield from _send(signed, polling)
     return (yield from mined(what, tx_hash, wallet, nonce, polling))
+
+
+def _send(signed: str, polling: Polling) -> Flow[str]:
+    """Send, again where no answer came: the same bytes can only be one transaction."""
+    for attempt in range(1, _SENDINGS + 1):
+        try:
+            yield from ask(chain.send(signed))
+        except NodeRefused as refused:
+            # what a node says of a repetition: https://github.com/ethereum/go-ethereum core/txpool
+            if attempt == 1 or not any(word in str(refused).lower() for word in _HELD):
+                raise
+        except ClientError as error:
+            if not error.is_transient or attempt == _SENDINGS:
+                raise
+            yield Pause(polling.backoff(attempt, error))
+            continue
+        break
+    return signed_transaction.decode(signed).hash

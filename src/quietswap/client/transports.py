@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from pyreqwest.client import Client, ClientBuilder, SyncClient, SyncClientBuilder
 from pyreqwest.exceptions import RequestError
+from pyreqwest.http import Url
 
 from quietswap.client.calls import Call, read_answer
 from quietswap.client.chain import NodeCall, read_result
@@ -37,6 +38,8 @@ class Endpoints:
         for name, url in (("url", self.url), ("rpc_url", self.rpc_url)):
             if url is not None and not _is_http(url):
                 raise ValueError(f"{name} must be an http:// or https:// address")
+        if urlsplit(self.url).query or urlsplit(self.url).fragment:
+            raise ValueError("url must be a base address, without ? and #")
         if not self.api_key.isascii() or not self.api_key.isprintable():
             raise ValueError("the API key holds characters that no key has")
 
@@ -99,6 +102,7 @@ class _Wire:
 def _is_http(url: str) -> bool:
     try:
         parts = urlsplit(url)
+        Url(url)  # the library's own reading: it knows more bad hosts
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
