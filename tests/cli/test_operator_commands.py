@@ -68,9 +68,9 @@ def test_an_order_that_was_never_sent_is_listed_and_explained(town: Town) -> Non
     wallet = town.wallets[WALLET].address
     followed = json.loads(operate(town, "orders", "list", "--json"))
     (order,) = (row for row in followed if row["wallet"] == wallet and row["status"] == "failed")
-    line = next(
-        each for each in operate(town, "orders", "list").splitlines() if order["orderId"] in each
-    )
+    table = operate(town, "orders", "list").splitlines()
+    assert max(map(len, table)) <= 80
+    line = next(each for each in table if order["orderId"] in each)
     assert line.split()[1] == "failed"
     assert line.split()[-1] == "NOT_SENT"
     shown = operate(town, "orders", "show", order["txHash"])

@@ -46,19 +46,17 @@ def _print(found: Sequence[Order], now_ms: int) -> None:
     from quietswap.cli.follow import STYLE
     from quietswap.cli.render_quote import short
 
-    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
-    for name in ("order", "state", "age", "wallet", "nonce", "why"):
-        is_number = name in ("age", "nonce")
-        table.add_column(
-            name, justify="right" if is_number else "left", no_wrap=name != "why", overflow="fold"
-        )
+    table = Table(
+        box=None, padding=(0, 1), pad_edge=False, collapse_padding=True, header_style="dim"
+    )
+    for name in ("order", "state", "age", "wallet", "why"):
+        table.add_column(name, justify="right" if name == "age" else "left", overflow="fold")
     for order in found:
         table.add_row(
             order.order_id,
             Text(order.status.value, STYLE.get(order.status.value, "")),
             _age(now_ms - order.created_at_ms),
             short(order.wallet),
-            str(order.nonce),
             Text(order.failure.code.value if order.failure else "", "yellow"),
         )
     console().print(table)
