@@ -1,22 +1,11 @@
 """The tracker's loop: one process leads and follows the orders, the others wait for the lead."""
 
 import asyncio
-from typing import Protocol
 
 from quietswap import observe
 from quietswap.ports.outside import ChainDown, Clock
-from quietswap.ports.stores import StoreDown
+from quietswap.ports.stores import Leadership, StoreDown
 from quietswap.services.track_orders import TrackOrders
-
-
-class Leadership(Protocol):
-    """A lead that is taken when it is free and kept by asking again."""
-
-    async def hold(self) -> bool:
-        """Take or keep the lead; return whether it is held. Never raises."""
-
-    async def release(self) -> None:
-        """Give the lead up."""
 
 
 class Worker:

@@ -150,7 +150,7 @@ class Inside:
 
     def __init__(self, clock: HandClock) -> None:
         self.clock = clock
-        self.rate = Window(clock)
+        self.rate, self.guesses = Window(clock), Window(clock)
         self.asked: list[Any] = []
         self.fails: Exception | None = None
         self.keys: dict[str, ApiKey] = {SECRET: KEY}
@@ -171,6 +171,7 @@ class Inside:
             submit_wrap=self._answering(self._submit_wrap),
             authenticate=self._authenticate,
             rate=self.rate,
+            guesses=self.guesses,
         )
 
     def _answering(self, answer: Callable[..., Any]) -> Callable[..., Any]:

@@ -137,7 +137,7 @@ async def test_guesses_count_for_the_client_behind_a_trusted_proxy(
     headers = WRONG | {"X-Forwarded-For": forwarded}
     async with guessing(inside, clock, peer, trusted_proxies=frozenset({trusted})) as client:
         await client.get(requests.ORDER, headers=headers)
-    assert [key for key, _ in inside.rate.counts] == [f"guess:{counted}"]
+    assert [key for key, _ in inside.guesses.counts] == [f"guess:{counted}"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+import pytest
+
 from quietswap.settings.schema import Settings
 from quietswap.storage.open import is_embedded
 from tests.deploy.files import (
@@ -16,7 +18,7 @@ from tests.deploy.files import (
 
 [COMPOSE] = documents("compose.yaml")
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-OURS = ("api", "migrate")
+OURS = ("api", "tracker", "migrate")
 GIVEN = {"QUIETSWAP_NODE__URLS": "https://node.example", "POSTGRES_PASSWORD": "secret"}
 
 
@@ -68,6 +70,15 @@ def test_the_schema_is_there_before_the_api_starts() -> None:
         assert SERVICES[service]["healthcheck"]["test"][0] == "CMD"
 
 
+def test_the_api_leaves_the_orders_to_one_tracker_of_its_own() -> None:
+    assert not settings("api").tracking.enabled
+    assert settings("tracker").tracking.enabled
+    assert SERVICES["tracker"]["depends_on"] == SERVICES["api"]["depends_on"]
+    assert SERVICES["tracker"]["restart"] == "unless-stopped"
+    one, other = settings("api"), settings("tracker")
+    assert (one.storage, one.node, one.relay) == (other.storage, other.node, other.relay)
+
+
 def test_hosts_in_the_settings_are_services() -> None:
     found = settings("api").storage
     for url in (found.url, found.redis_url):
@@ -98,5 +109,6 @@ def test_our_containers_may_do_nothing_they_need_not() -> None:
         assert found["security_opt"] == ["no-new-privileges:true"]
 
 
-def test_there_is_time_to_stop() -> None:
-    assert int(SERVICES["api"]["stop_grace_period"].removesuffix("s")) > 10
+@pytest.mark.parametrize("service", ["api", "tracker"])
+def test_there_is_time_to_stop(service: str) -> None:
+    assert int(SERVICES[service]["stop_grace_period"].removesuffix("s")) > 10

@@ -1,148 +1,202 @@
-"""Two API processes on one PostgreSQL and one Redis: every request goes to the other process."""
+"""Two processes on one PostgreSQL and one Redis: every request goes to the other process."""
 
 import asyncio
-import json
-import os
-import signal
-import socket
-import subprocess
-import sys
+import itertools
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.databases import PostgresCluster, RedisServer
+from tests.databases import running_stores
 from tests.e2e.conftest import Town
-from tests.e2e.test_delivery import Trader
+from tests.e2e.serving import Served, serving
+from tests.spec.desk import ETHER, Desk
+from tests.spec.wire import data, refused
 
 TAKEOVER_S = 5.0
+_numbers = itertools.count(1)
+
+
+class Alternating(httpx.BaseTransport):
+    """Sends each request to the next process that is up."""
+
+    def __init__(self) -> None:
+        self.processes: list[Served] = []
+        self.asked: list[Served] = []
+        self._turns = itertools.count()
+        self._inner = httpx.HTTPTransport()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        process = self.processes[next(self._turns) % len(self.processes)]
+        self.asked.append(process)
+        request.url = request.url.copy_with(port=httpx.URL(process.url).port)
+        return self._inner.handle_request(request)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class Across(Desk):
+    """A desk whose every request goes to the other process."""
+
+    def __init__(self, town: Town, url: str) -> None:
+        self.way = Alternating()
+        super().__init__(town, url)
+
+    def client(self, secret: str | None) -> httpx.Client:
+        client = super().client(secret)
+        client._transport.close()
+        client._transport = self.way
+        return client
 
 
 @dataclass
-class Process:
-    """One `quietswap serve` with its workers, in a process group of its own."""
+class Cluster:
+    """Where processes start, each in a folder of its own."""
 
-    server: subprocess.Popen[bytes]
-    api: httpx.Client
+    town: Town
+    folder: Path
+    settings: dict[str, str]
 
-    def kill(self) -> None:
-        """End it as a power cut would: no handler runs."""
-        os.killpg(self.server.pid, signal.SIGKILL)
-        self.server.wait()
-
-
-@dataclass
-class Pair:
-    """Two processes that share everything, and the key both know."""
-
-    one: Process
-    two: Process
-    key: str
-
-
-def environment(settings: str, database: str, redis: str) -> dict[str, str]:
-    clean = {name: value for name, value in os.environ.items() if "QUIETSWAP" not in name}
-    return clean | {
-        "QUIETSWAP_SETTINGS": settings,
-        "QUIETSWAP_STORAGE__URL": database,
-        "QUIETSWAP_STORAGE__REDIS_URL": redis,
-    }
-
-
-def serve(variables: dict[str, str]) -> Process:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "quietswap", "serve", "--port", str(port)]
-    server = subprocess.Popen(
-        command, env=variables, start_new_session=True, stderr=subprocess.DEVNULL
-    )
-    api = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
-    for _ in range(200):
-        assert server.poll() is None
-        try:
-            if api.get("/healthz").status_code == 200:
-                return Process(server, api)
-        except httpx.TransportError:
-            time.sleep(0.05)
-    raise AssertionError("the service does not answer")
+    @contextmanager
+    def process(self, **settings: str) -> Iterator[Served]:
+        folder = self.folder / str(next(_numbers))
+        folder.mkdir()
+        with serving(self.town, folder, **self.settings | settings) as served:
+            yield served
 
 
 @pytest.fixture(scope="module")
-def stores() -> Iterator[tuple[str, str]]:
-    postgres, redis = PostgresCluster(), RedisServer()
-    yield asyncio.run(postgres.migrated()), redis.url
-    redis.close()
-    postgres.close()
+def stores() -> Iterator[dict[str, str]]:
+    with running_stores() as (postgres, redis):
+        url = asyncio.run(postgres.migrated())
+        yield {"STORAGE__URL": url, "STORAGE__REDIS_URL": redis.url}
 
 
 @pytest.fixture
-def pair(town: Town, stores: tuple[str, str]) -> Iterator[Pair]:
-    variables = environment(town.facts["settingsFile"], *stores)
-    create = [sys.executable, "-m", "quietswap", "keys", "create", "--json"]
-    done = subprocess.run(create, env=variables, capture_output=True, text=True, check=True)
-    key = json.loads(done.stdout)["key"]
-    one = serve(variables)
-    time.sleep(1)  # the first takes the lead: a real process has only real time
-    two = serve(variables)
-    for process in (one, two):
-        process.api.headers["X-API-Key"] = key
-    yield Pair(one, two, key)
-    for process in (one, two):
-        process.api.close()
-        if process.server.poll() is None:
-            process.kill()
+def cluster(town: Town, tmp_path: Path, stores: dict[str, str]) -> Cluster:
+    return Cluster(town, tmp_path, dict(stores))
 
 
-def test_a_flow_across_both_survives_the_death_of_the_tracker(town: Town, pair: Pair) -> None:
-    trader = Trader(town, town.facts["apiKey"])
-    tokens = town.facts["tokens"]
-    sell, buy = tokens["WETH"], tokens["DAI"]
-    try:
-        router = trader.ready_quote(sell, buy, 10**17)["dexRoute"]["target"]
-        ask = {"sellToken": sell, "buyToken": buy, "sellAmount": str(10**17)}
-        ask["userAddress"] = trader.address
-        quote = pair.one.api.get("/api/v1/quote", params=ask).json()["data"]
-        if quote["dexRoute"]["target"] != router:
-            trader.approve(sell, quote["dexRoute"]["target"])
-            quote = pair.one.api.get("/api/v1/quote", params=ask).json()["data"]
-        body = trader.signed_order(quote)
-        taken = pair.two.api.post("/api/v1/mev/orders", json=body)
-        assert taken.status_code == 200, taken.text
-        again = pair.one.api.post("/api/v1/mev/orders", json=body)
-        assert again.json()["error"] == "SIGNATURE_REPLAY"
-        order_id = taken.json()["data"]["order"]["orderId"]
-        path = f"/api/v1/mev/orders/{order_id}"
-        assert pair.one.api.get(path).json()["data"]["orderId"] == order_id
-        pair.one.kill()
-        assert _confirmed(pair.two.api, path)["status"] == "confirmed"
-    finally:
-        trader.node.http.close()
+@pytest.fixture
+def desk(town: Town, stores: dict[str, str]) -> Iterator[Across]:
+    with Across(town, stores["STORAGE__URL"]) as found:
+        yield found
 
 
-def _confirmed(api: httpx.Client, path: str) -> dict[str, Any]:
-    """Return the record once terminal; the takeover and four blocks are all the time there is."""
-    deadline = time.monotonic() + TAKEOVER_S + 10
-    record: dict[str, Any] = {}
-    while time.monotonic() < deadline:
-        record = api.get(path).json()["data"]
-        if record["status"] in ("confirmed", "failed", "cancelled"):
-            break
-        time.sleep(0.2)
-    return record
+def role(process: Served) -> str:
+    """Return what a process says it has to do with following orders."""
+    found: str = process.town.api.get("/readyz").json()["tracker"]
+    return found
 
 
-def test_the_rate_limit_is_one_for_both(pair: Pair) -> None:
-    def hit(number: int) -> int:
-        process = pair.one if number % 2 else pair.two
-        return process.api.get("/api/v1/mev/orders/none").status_code
+def test_the_whole_flow_across_both_survives_the_death_of_the_tracker(
+    cluster: Cluster, desk: Across
+) -> None:
+    with cluster.process() as one:
+        desk.until(lambda: role(one) == "leading")
+        with cluster.process() as two:
+            desk.way.processes = [one, two]
+            assert role(two) == "standing by"
+            wallet = desk.wallet()
+            with desk.no_blocks():
+                swap = desk.swap(wallet)
+                taken = data(desk.submit(swap))["order"]
+                assert refused(desk.submit(swap), 409, "SIGNATURE_REPLAY")["details"] == {
+                    "orderId": taken["orderId"]
+                }
+                assert [desk.status(taken["orderId"])["status"] for _ in range(2)] == (
+                    ["submitted"] * 2
+                )
+                one.kill()
+                died = time.monotonic()
+                desk.way.processes = [two]
+                desk.mine(4)  # nobody may have been looking
+            found = desk.follow(taken["orderId"])
+            assert time.monotonic() - died < TAKEOVER_S
+            receipt = desk.rpc("eth_getTransactionReceipt", taken["txHash"])
+            assert found["status"] == "confirmed"
+            assert found["blockNumber"] == int(receipt["blockNumber"], 16)
+            assert role(two) == "leading"
+            with cluster.process() as three:
+                desk.way.processes = [two, three]
+                _wrap_and_look_back(desk, wallet, taken["orderId"])
+                assert role(three) == "standing by"
+                assert len(set(map(id, desk.way.asked))) == 3
 
-    with ThreadPoolExecutor(8) as threads:
-        statuses = list(threads.map(hit, range(330)))
-    assert statuses.count(429) == 30
-    assert statuses.count(404) == 300
+
+def _wrap_and_look_back(desk: Across, wallet: Any, order_id: str) -> None:
+    """The rest of the interface, each request answered by the other process than the last."""
+    for _ in range(2):
+        history = desk.history(wallet)
+        assert (history["total"], history["orders"][0]["orderId"]) == (1, order_id)
+        assert desk.status(order_id)["status"] == "confirmed"
+    info = {"userAddress": wallet.address}
+    before = data(desk.api.get("/api/v1/mev/wrap/info", params=info))["balances"]["weth"]
+    wrap = desk.wrap(wallet)
+    first = data(desk.submit_wrap(wrap))["order"]
+    again = data(desk.submit_wrap(wrap))["order"]
+    assert first == again
+    desk.until(lambda: desk.rpc("eth_getTransactionReceipt", first["txHash"]))
+    after = data(desk.api.get("/api/v1/mev/wrap/info", params=info))["balances"]["weth"]
+    assert int(after["wei"]) - int(before["wei"]) == 3 * ETHER // 2
+
+
+def test_the_rate_limit_is_one_for_both(cluster: Cluster, desk: Across) -> None:
+    with cluster.process() as one, cluster.process() as two:
+        desk.way.processes = [one, two]
+        with ThreadPoolExecutor(8) as threads:
+            answers = threads.map(
+                lambda _: desk.api.get("/api/v1/mev/orders/none").status_code, range(330)
+            )
+        assert Counter(answers) == {404: 300, 429: 30}
+
+
+def test_a_process_that_may_not_track_leaves_the_orders_to_the_one_that_may(
+    cluster: Cluster, desk: Across
+) -> None:
+    with cluster.process(TRACKING__ENABLED="false") as api:
+        desk.way.processes = [api]
+        assert role(api) == "off"
+        order = desk.order(desk.wallet())
+        desk.mine(4)
+        assert metrics(api) == {"quietswap_tracker_leads": 0, "quietswap_tracker_enabled": 0}
+        assert desk.status(order["orderId"])["status"] == "submitted"
+        with cluster.process() as tracker:
+            assert desk.follow(order["orderId"])["status"] == "confirmed"
+            assert role(tracker) == "leading"
+            assert metrics(tracker) == {
+                "quietswap_tracker_leads": 1,
+                "quietswap_tracker_enabled": 1,
+            }
+
+
+def metrics(process: Served) -> dict[str, int]:
+    """Return what the metrics of a process say of its role."""
+    lines = process.town.api.get("/metrics").text.splitlines()
+    pairs = (line.split(" ") for line in lines if line.startswith("quietswap_tracker_"))
+    return {name: int(float(value)) for name, value in pairs if not name.endswith("_blocks")}
+
+
+def test_without_redis_a_second_host_refuses_to_start_and_says_why(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    del cluster.settings["STORAGE__REDIS_URL"]
+    with cluster.process() as first:
+        with (
+            pytest.raises(AssertionError, match="quietswap cannot start") as refusal,
+            cluster.process(),
+        ):
+            pass
+        assert "storage.redis_url is not set" in str(refusal.value)
+        assert first.town.api.get("/readyz").status_code == 200
+        first.kill()
+        with cluster.process() as successor:
+            assert successor.town.api.get("/readyz").status_code == 200

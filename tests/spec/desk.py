@@ -57,10 +57,10 @@ class Signed:
 class Desk:
     """`api` speaks with the desk's key, `rpc` with the node."""
 
-    def __init__(self, town: Town) -> None:
+    def __init__(self, town: Town, database_url: str | None = None) -> None:
         self.town = town
         settings = tomllib.loads(Path(town.facts["settingsFile"]).read_text("utf-8"))
-        self.database_url: str = settings["storage"]["url"]
+        self.database_url: str = database_url or settings["storage"]["url"]
         self._clients: list[httpx.Client] = []
         self.secret = issue_key(self.database_url)
         self.api = self.client(self.secret)

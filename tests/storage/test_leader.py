@@ -7,7 +7,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from quietswap.storage.leader import FileLead, Leadership
+from quietswap.ports.stores import Leadership
+from quietswap.storage.leader import FileLead
 from quietswap.storage.open import open_storage
 from quietswap.storage.postgres_leader import AdvisoryLead
 from tests.databases import PostgresCluster

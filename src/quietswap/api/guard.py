@@ -46,7 +46,9 @@ class Guard:
         """
         if guessing:
             limits = self._limits
-            window = await self._use.rate.hit(f"guess:{client}", limits.failures, limits.window_s)
+            window = await self._use.guesses.hit(
+                f"guess:{client}", limits.failures, limits.window_s
+            )
             if not window.allowed:
                 return self.exceeded(window)
         return Unauthorized()

@@ -83,7 +83,7 @@ class Authenticate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class UseCases:
-    """Everything the edge calls; `rate` counts keys and failed authentications alike."""
+    """Everything the edge calls; `rate` counts the requests of keys, `guesses` wrong keys."""
 
     quote_swap: QuoteSwap
     submit_swap: SubmitSwap
@@ -94,3 +94,4 @@ class UseCases:
     submit_wrap: SubmitWrap
     authenticate: Authenticate
     rate: RateStore
+    guesses: RateStore

@@ -20,7 +20,8 @@ def operator_pages(parts: Parts) -> Mapping[str, Page]:
     async def ready() -> Reply:
         checks = await _checks(parts)
         status = 200 if all(check == "ok" for check in checks.values()) else 503
-        return Reply(status, msgspec.json.encode({"ok": status == 200, "checks": checks}))
+        told = {"ok": status == 200, "checks": checks, "tracker": _role(parts)}
+        return Reply(status, msgspec.json.encode(told))
 
     async def metrics() -> Reply:
         # rendering takes milliseconds, so it leaves the loop to the requests
@@ -30,12 +31,17 @@ def operator_pages(parts: Parts) -> Mapping[str, Page]:
     return {"/readyz": ready, "/metrics": metrics}
 
 
+def _role(parts: Parts) -> str:
+    """Return what this process has to do with following orders."""
+    if not parts.settings.tracking.enabled:
+        return "off"
+    return "leading" if parts.storage.leadership.is_held else "standing by"
+
+
 async def _checks(parts: Parts) -> dict[str, str]:
     """Return `ok` or the reason for each part the service cannot do without."""
     outside = parts.outside
-    database, node = await asyncio.gather(
-        _outcome(parts.storage.ping()), _outcome(outside.chain.head())
-    )
+    database, node = await asyncio.gather(_outcome(parts.ping()), _outcome(outside.chain.head()))
     return {
         "database": database,
         "node": node,

@@ -1,9 +1,10 @@
 """The running parts of one process, wired and taken down in order."""
 
+import asyncio
 import secrets
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quietswap.adapters.chain import NodeChain
 from quietswap.adapters.http import HttpClient
@@ -23,6 +24,7 @@ from quietswap.services.order_history import OrderHistory
 from quietswap.services.order_status import OrderStatus
 from quietswap.services.quote_swap import QuoteSwap
 from quietswap.services.quote_wrap import QuoteWrap
+from quietswap.services.serve_alone import ServeAlone, SoleRates
 from quietswap.services.submit_swap import SubmitSwap
 from quietswap.services.submit_wrap import SubmitWrap
 from quietswap.services.survey_routes import SurveyRoutes
@@ -32,6 +34,8 @@ from quietswap.settings.schema import Settings
 from quietswap.storage.open import Storage, is_embedded, open_storage
 
 _REMOTE_KEY_CACHE_MS = 1000
+_ALONE_WITHIN_S = 3.0
+"""`serve` waited for an old process before; one that fails later than 5.5 s is started for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +73,29 @@ def reach_outside(settings: Settings, clock: Clock) -> Outside:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """One process's service: what the edge calls and what the tracker needs."""
+    """One process's service: what the edge calls and what the tracker needs.
+
+    `alone` is None where rate windows are shared, and any number of processes may serve.
+    """
 
     settings: Settings
     outside: Outside
     storage: Storage
+    alone: ServeAlone | None
     delivery: Delivery
     use: UseCases
+
+    async def ping(self) -> None:
+        """Return when the stores answer and this process may count. Raises StoreDown."""
+        await self.storage.ping()
+        if self.alone:
+            self.alone.check()
 
 
 async def open_parts(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Parts:
     """Open the database, wire everything, and register how it is taken down on `stack`.
 
-    Raises BadSettings, StoreDown, and what quietswap.storage.open.open_storage raises.
+    Raises BadSettings, StoreDown, NotAlone, and what quietswap.storage.open.open_storage raises.
     """
     outside = reach_outside(settings, clock)
     stack.push_async_callback(outside.http.close)
@@ -90,10 +104,27 @@ async def open_parts(settings: Settings, clock: Clock, stack: AsyncExitStack) ->
         settings.storage.url, clock=clock, rates_url=settings.storage.redis_url
     )
     stack.push_async_callback(storage.close)
+    alone = None if storage.shared_rates else await _serve_alone(storage, clock, stack)
     delivery = Delivery(storage.orders, outside.chain, dict(outside.relays), clock)
     stack.push_async_callback(delivery.drain)
     use = _use_cases(settings, outside, storage, delivery, clock)
-    return Parts(settings, outside, storage, delivery, use)
+    if alone:
+        rate, guesses = SoleRates(storage.rates, alone), SoleRates(storage.guesses, alone)
+        use = replace(use, rate=rate, guesses=guesses)
+    return Parts(settings, outside, storage, alone, delivery, use)
+
+
+async def _serve_alone(storage: Storage, clock: Clock, stack: AsyncExitStack) -> ServeAlone:
+    alone = ServeAlone(storage.alone, clock)
+    await alone.begin(_ALONE_WITHIN_S)
+    keeping = asyncio.create_task(alone.keep())
+
+    async def stop() -> None:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+
+    stack.push_async_callback(stop)
+    return alone
 
 
 def _use_cases(
@@ -140,6 +171,7 @@ def _use_cases(
         ),
         authenticate=Authenticate(storage.keys, clock, cache_ms=cache_ms),
         rate=storage.rates,
+        guesses=storage.guesses,
     )
 
 

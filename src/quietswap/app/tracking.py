@@ -23,8 +23,14 @@ _NEXT_BATCH_S = 0.1
 def start_tracking(
     parts: Parts, clock: Clock, stack: AsyncExitStack
 ) -> Callable[[], Awaitable[None]]:
-    """Start the tracker and retention; return what ends them, which `stack` does at the latest."""
+    """Start the tracker and retention; return what ends them, which `stack` does at the latest.
+
+    Nothing starts where `tracking.enabled` is off: another process follows the orders.
+    """
     tracking = parts.settings.tracking
+    observe.tracker_standing_by(is_enabled=tracking.enabled)
+    if not tracking.enabled:
+        return _nothing
     rules = TrackingRules(
         confirmations=tracking.confirmations,
         resend_every=tracking.resend_every_blocks,
@@ -46,6 +52,10 @@ def start_tracking(
 
     stack.push_async_callback(stop)
     return stop
+
+
+async def _nothing() -> None:
+    pass
 
 
 async def _keep_house(parts: Parts, clock: Clock) -> None:

@@ -4,9 +4,10 @@ import ipaddress
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -15,6 +16,9 @@ from quietswap.cli.outcomes import USAGE
 from quietswap.cli.settings_option import read_settings, settings_option
 from quietswap.settings.load import BadSettings
 from quietswap.settings.schema import Server, Settings
+
+if TYPE_CHECKING:
+    from quietswap.storage.open import Storage
 
 _MOST_HEAD_BYTES = 128 * 1024
 """Beyond it the server itself refuses, without the envelope; an absurd amount in a query is still
@@ -66,7 +70,24 @@ def serve(
     if check:
         click.echo(_summary(settings))
         return
+    if not settings.storage.redis_url:
+        _wait_until_alone(settings_path)
     _run(settings, settings_path)
+
+
+def _wait_until_alone(path: Path | None) -> None:
+    """Let an old process end; another one that keeps serving ends this command in words."""
+    from quietswap.adapters.clock import SystemClock
+    from quietswap.cli.database import with_storage
+    from quietswap.services.serve_alone import PREDECESSOR_S, NotAlone, ServeAlone
+
+    def begin(storage: "Storage") -> Awaitable[None]:
+        return ServeAlone(storage.alone, SystemClock()).begin(PREDECESSOR_S)
+
+    try:
+        with_storage(path, begin)
+    except NotAlone as error:
+        raise click.ClickException(f"quietswap cannot start: {error}") from error
 
 
 def refusals(settings: Settings) -> list[str]:

@@ -107,11 +107,19 @@ def tracker_failed(error: BaseException) -> None:
 
 def tracker_started(orders: int) -> None:
     """This process follows the orders from now on."""
+    metrics.leads.set(1)
     log.info("tracker_started", orders=orders)
+
+
+def tracker_standing_by(*, is_enabled: bool) -> None:
+    """This process began: it may follow orders, or leaves that to others."""
+    metrics.may_lead.set(int(is_enabled))
+    metrics.leads.set(0)
 
 
 def tracker_stopped() -> None:
     """Another process leads, or will: what this one knew of the orders counts no more."""
+    metrics.leads.set(0)
     metrics.lag.set(0)
     orders_watched({})
     log.info("tracker_stopped")

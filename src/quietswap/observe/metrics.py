@@ -41,6 +41,11 @@ def _gauge(name: str, text: str, *labels: str) -> Gauge:
     )
 
 
+def _number(name: str, text: str) -> Gauge:
+    """How many of several processes it is true of."""
+    return Gauge(f"quietswap_{name}", text, registry=registry, multiprocess_mode="livesum")
+
+
 requests = cache(
     _counter(
         "requests", "Answers by endpoint, status and error code", "endpoint", "status", "code"
@@ -84,6 +89,8 @@ resent = cache(
         "orders_resent", "Times the tracker sent the same bytes again, by answer", "outcome"
     ).labels
 )
+leads = _number("tracker_leads", "1 while this process follows the orders")
+may_lead = _number("tracker_enabled", "1 if this process may follow orders")
 lag = _gauge("tracker_lag_blocks", "Blocks the tracker is behind")
 reorgs = _counter("reorgs", "Reorganisations seen")
 node_errors = cache(_counter("node_errors", "Failed node calls by kind", "node", "kind").labels)

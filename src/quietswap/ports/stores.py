@@ -109,6 +109,30 @@ class OrderStore(Protocol):
         """Return the diary, oldest first."""
 
 
+class ByteStore(Protocol):
+    """The signed bytes of orders."""
+
+    async def drop_raw(self, finalised_before_ms: int, limit: int) -> int:
+        """Delete the bytes of up to `limit` orders final before then; return how many went."""
+
+
+class Leadership(Protocol):
+    """A lead that is taken when it is free and kept by asking again."""
+
+    @property
+    def is_held(self) -> bool:
+        """Return whether the lead was held when last looked at; free to call."""
+
+    async def hold(self) -> bool:
+        """Take the lead if it is free, make sure of it if it is held; return whether it is held.
+
+        Never raises: without an answer nobody leads. Call it every second or so.
+        """
+
+    async def release(self) -> None:
+        """Give the lead up, so that another process has it at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class RateWindow:
     """The state after one hit: `reset_ms` is when the window ends, in Unix ms."""

@@ -1,9 +1,7 @@
 """Retention: expired quotes go, and signed bytes go once their order is final."""
 
-from typing import Protocol
-
 from quietswap.ports.outside import Clock
-from quietswap.ports.stores import QuoteStore
+from quietswap.ports.stores import ByteStore, QuoteStore
 
 BATCH = 500
 _QUOTES_KEPT_MS = 24 * 3600 * 1000
@@ -11,17 +9,10 @@ _QUOTES_KEPT_MS = 24 * 3600 * 1000
 _BYTES_KEPT_MS = 3600 * 1000
 
 
-class Bytes(Protocol):
-    """What keeps signed bytes."""
-
-    async def drop_raw(self, finalised_before_ms: int, limit: int) -> int:
-        """Delete the bytes of up to `limit` orders final before then; return how many went."""
-
-
 class KeepHouse:
     """Small batches, so that no request waits for a long deletion."""
 
-    def __init__(self, quotes: QuoteStore, orders: Bytes, clock: Clock) -> None:
+    def __init__(self, quotes: QuoteStore, orders: ByteStore, clock: Clock) -> None:
         self._quotes = quotes
         self._orders = orders
         self._clock = clock

@@ -159,6 +159,9 @@ class Relays(Section, frozen=True):
 class Tracking(Section, frozen=True):
     """How orders are followed."""
 
+    enabled: Annotated[
+        bool, _says("Whether this process may follow orders; false leaves that to others.")
+    ] = True
     poll_s: Annotated[float, _says("Seconds between looks at the chain's head.", gt=0)] = 3.0
     confirmations: Annotated[int, _says("Blocks that make an inclusion count.", ge=1)] = 2
     resend_every_blocks: Annotated[

@@ -1,37 +1,19 @@
-"""Who follows the orders: at most one process at a time."""
+"""Who follows the orders of a SQLite file, and who serves from it: one process at a time."""
 
 import fcntl
 import os
 from pathlib import Path
-from typing import Protocol
-
-
-class Leadership(Protocol):
-    """A lead that is taken when it is free and kept by asking again."""
-
-    @property
-    def is_held(self) -> bool:
-        """Return whether the lead was held when last looked at; free to call."""
-
-    async def hold(self) -> bool:
-        """Take the lead if it is free, make sure of it if it is held; return whether it is held.
-
-        Never raises: without an answer nobody leads. Call it every second or so.
-        """
-
-    async def release(self) -> None:
-        """Give the lead up, so that another process has it at once."""
 
 
 class FileLead:
-    """The lead over one SQLite file: a lock on `<file>.tracker`, freed by the system on death.
+    """The lead over one SQLite file: a lock on `<file>.<purpose>`, freed by the system on death.
 
     flock belongs to the open file and not to the process (https://man7.org/linux/man-pages/man2/
     flock.2.html), so two of these exclude each other within one process, too.
     """
 
-    def __init__(self, database_file: Path) -> None:
-        self._path = database_file.with_name(database_file.name + ".tracker")
+    def __init__(self, database_file: Path, purpose: str = "tracker") -> None:
+        self._path = database_file.with_name(f"{database_file.name}.{purpose}")
         self._file: int | None = None
 
     @property

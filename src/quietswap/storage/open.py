@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from quietswap.ports.outside import Clock
-from quietswap.ports.stores import RateStore
+from quietswap.ports.stores import Leadership, RateStore
 from quietswap.storage import migrate
 from quietswap.storage.database import Database
 from quietswap.storage.keys import DatabaseKeys
-from quietswap.storage.leader import FileLead, Leadership
+from quietswap.storage.leader import FileLead
 from quietswap.storage.orders import DatabaseOrders
 from quietswap.storage.quotes import DatabaseQuotes
 from quietswap.storage.rates import MemoryRates
@@ -29,6 +29,8 @@ PATIENCE_S = 3.0
 """How long a call waits for the database before it gives up with StoreDown."""
 CONNECTIONS = 8
 """PostgreSQL connections of one process, besides the one that holds the tracker's lead."""
+_STRANGERS = 50_000
+"""Client addresses whose wrong keys are counted in memory, some 200 bytes each."""
 WAITING = 1000
 """Calls that may be under way or queued: beyond, they fail at once instead of filling memory."""
 
@@ -39,15 +41,22 @@ class BadDatabaseUrl(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """All stores on one database. `leadership` is for the tracker."""
+    """All stores on one database.
+
+    `rates` count keys; `guesses` count client addresses, apart, so that a flood of those cannot
+    push a key's window out of memory. `leadership` is for the tracker, `alone` for a process that
+    counts in memory.
+    """
 
     database: Database
     keys: DatabaseKeys
     quotes: DatabaseQuotes
     orders: DatabaseOrders
     rates: RateStore
+    guesses: RateStore
     shared_rates: "RedisRates | None"
     leadership: Leadership
+    alone: Leadership
 
     async def ping(self) -> None:
         """Return when the database, and Redis where there is one, answer. Raises StoreDown."""
@@ -56,8 +65,9 @@ class Storage:
             await self.shared_rates.ping()
 
     async def close(self) -> None:
-        """Give up the lead, finish what was accepted and let go of everything."""
+        """Give up the locks, finish what was accepted and let go of everything."""
         await self.leadership.release()
+        await self.alone.release()
         if self.shared_rates:
             await self.shared_rates.close()
         await self.database.close()
@@ -120,14 +130,17 @@ async def open_storage(
         await database.close()
         raise
     stored = traced(database)
+    leadership, alone = _locks(url, database)
     return Storage(
         database=database,
         keys=DatabaseKeys(stored),
         quotes=DatabaseQuotes(stored),
         orders=DatabaseOrders(stored),
         rates=shared_rates or MemoryRates(clock),
+        guesses=shared_rates or MemoryRates(clock, _STRANGERS),
         shared_rates=shared_rates,
-        leadership=_leadership(url, database),
+        leadership=leadership,
+        alone=alone,
     )
 
 
@@ -166,9 +179,10 @@ def _shared_rates(url: str) -> "RedisRates":
     return RedisRates.open(url)
 
 
-def _leadership(url: str, database: Database) -> Leadership:
+def _locks(url: str, database: Database) -> tuple[Leadership, Leadership]:
+    """Return the tracker's lock and the one of who serves alone; neither is asked for yet."""
     if isinstance(database, SqliteDatabase):
-        return FileLead(database.path)
-    from quietswap.storage.postgres_leader import AdvisoryLead
+        return FileLead(database.path), FileLead(database.path, "server")
+    from quietswap.storage.postgres_leader import SERVER, AdvisoryLead
 
-    return AdvisoryLead(url)
+    return AdvisoryLead(url), AdvisoryLead(url, SERVER)

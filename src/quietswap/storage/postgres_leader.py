@@ -1,4 +1,4 @@
-"""The lead by a PostgreSQL advisory lock, held by a connection of its own.
+"""The lead by a PostgreSQL advisory lock, each held by a connection of its own.
 
 The server frees the lock when the connection ends: at once when the process dies, after the
 keepalive times below when its host is lost. https://www.postgresql.org/docs/current/
@@ -12,8 +12,10 @@ import asyncpg  # type: ignore[import-untyped]
 
 from quietswap.storage.postgres import AWAY, session_settings
 
-_LOCK = 0x7175_6965_7474
-"""Number of the lock, per database: `quiett` in ASCII."""
+TRACKER = 0x7175_6965_7474
+"""Number of the lock of who follows the orders, per database: `quiett` in ASCII."""
+SERVER = 0x7175_6965_7475
+"""Number of the lock of who serves alone: the next one."""
 
 _LOST_HOST = {
     "tcp_keepalives_idle": "2",
@@ -25,10 +27,11 @@ _LOST_HOST = {
 
 
 class AdvisoryLead:
-    """Implements quietswap.storage.leader.Leadership. `patience_s` bounds every question."""
+    """Implements quietswap.ports.stores.Leadership. `patience_s` bounds every question."""
 
-    def __init__(self, url: str, patience_s: float = 2.0) -> None:
+    def __init__(self, url: str, lock: int = TRACKER, patience_s: float = 2.0) -> None:
         self._url = url
+        self._lock = lock
         self._patience_s = patience_s
         self._connection: Any = None
         self._is_held = False
@@ -73,7 +76,7 @@ class AdvisoryLead:
             # The lock lasts as long as the session: an answer from it is the proof.
             await self._connection.fetchval("SELECT 1")
             return True
-        return bool(await self._connection.fetchval("SELECT pg_try_advisory_lock($1)", _LOCK))
+        return bool(await self._connection.fetchval("SELECT pg_try_advisory_lock($1)", self._lock))
 
     def _drop(self) -> None:
         self._is_held = False
