@@ -32,15 +32,16 @@ _MEANING = {
 class Progress:
     """Prints each new state once, with the seconds since the start; `say` adds other news."""
 
-    def __init__(self, screen: Console) -> None:
+    def __init__(self, screen: Console, doing: str = "waiting") -> None:
         self._screen = screen
+        self._doing = doing
         self._started = time.monotonic()
         self._state = ""
         self._live: Live | None = None
 
     def line(self) -> Text:
         """Return the moving line."""
-        return Text(f"{self._state or 'waiting'}, {self.seconds:.0f} s", "dim")
+        return Text(f"{self._state or self._doing}, {self.seconds:.0f} s", "dim")
 
     @property
     def seconds(self) -> float:

@@ -39,6 +39,11 @@ class Hand:
         if isinstance(self.signer, Keystore):
             self.signer.unlock()
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether signing needs the terminal for nothing of its own."""
+        return not isinstance(self.signer, Command)
+
 
 def wallet_option(function: Callable[..., None]) -> Callable[..., None]:
     """Add `--wallet`, for commands that only look."""

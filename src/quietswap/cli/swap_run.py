@@ -46,6 +46,7 @@ class SwapRun:
         self._agreed: SwapQuote | None = None
         self._progress = Progress(link.screen)
         self._order_id: str | None = None
+        self._approves = False
 
     def __call__(self) -> None:
         """Swap; exit code 1 unless the order is confirmed."""
@@ -73,6 +74,7 @@ class SwapRun:
         news = None if agreed is None else self._news(quote, agreed)
         if agreed is not None and news is None:
             return True
+        self._progress.stop()
         if news is not None:
             screen.print(Text(f"\n{news}", "yellow"))
         self._show(quote)
@@ -82,7 +84,10 @@ class SwapRun:
             return False
         self._agreed = quote
         self._hand.ready()
-        self._progress = Progress(screen)  # the clock starts when the person has agreed
+        # the clock starts when the person has agreed
+        self._progress = Progress(screen, "approving" if self._approves else "submitting")
+        if self._hand.is_quiet:
+            self._progress.start()
         return True
 
     def _news(self, quote: SwapQuote, agreed: SwapQuote) -> str | None:
@@ -112,7 +117,8 @@ class SwapRun:
         else:
             counted = self._client.node(chain.nonce(self._request.wallet))
             nonce = nonce_to_sign(params.nonce, counted)
-            if self._request.approval != "never" and self._show_allowance(quote):
+            self._approves = self._request.approval != "never" and self._show_allowance(quote)
+            if self._approves:
                 nonce = Text(f"{params.nonce} for the approval, the next for the swap")
         screen.print(to_sign(params, f"router of {quote.source}", nonce))
         screen.print()

@@ -78,7 +78,9 @@ class WrapRun:
         self._agreed = confirm("Sign and submit?", skip=self._yes)
         if self._agreed:
             self._hand.ready()
-        self._progress = Progress(screen)  # the clock starts when the person has agreed
+            self._progress = Progress(screen, "submitting")  # the clock starts at the agreement
+            if self._hand.is_quiet:
+                self._progress.start()
         return self._agreed
 
     def _check_funds(self, quote: WrapQuote) -> None:
