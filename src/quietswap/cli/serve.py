@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from quietswap.cli.listening import wait_until_free
 from quietswap.cli.outcomes import USAGE
 from quietswap.cli.settings_option import read_settings, settings_option
 from quietswap.settings.load import BadSettings
@@ -201,6 +202,7 @@ def _run(settings: Settings, path: Path | None) -> None:
     if path is not None:
         os.environ["QUIETSWAP_SETTINGS"] = str(path.resolve())
     server: Server = settings.server
+    wait_until_free(server.host, server.port)
     scheme = "https" if server.tls_cert else "http"
     click.echo(f"quietswap serves {scheme}://{server.host}:{server.port}", err=True)
     Granian(
