@@ -145,3 +145,20 @@ def test_a_key_file_others_can_read(
     assert (f"chmod 600 {file}" in result.stderr) is warns
     file.write_bytes(b"\xff\xfe")
     assert "it is not text" in quietswap("balances", "--api-key-file", str(file)).stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "warns"),
+    [
+        ("http://quietswap.invalid", True),
+        ("https://quietswap.invalid", False),
+        ("http://quietswap:1", False),
+        ("http://127.0.0.1:1", False),
+        ("http://[::1]:1", False),
+        ("http://[", False),
+    ],
+)
+def test_a_key_in_clear_on_the_way_to_strangers(
+    quietswap: Quietswap, url: str, warns: bool
+) -> None:
+    assert ("shows your API key" in quietswap("balances", "--url", url).stderr) is warns

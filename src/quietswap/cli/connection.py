@@ -2,12 +2,14 @@
 
 import contextlib
 import functools
+import ipaddress
 import shlex
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -92,6 +94,7 @@ def linked(function: Callable[..., None]) -> Callable[..., None]:
         as_json: bool, raw: bool, **rest: Any,
     ) -> None:  # fmt: skip
         key = _key(api_key, api_key_file)
+        _warn_of_plain_http(url)
         screen = console(stderr=as_json)
         link = Link(url, key, rpc_url or None, as_json, raw, screen, _reach(url, api_key_file))
         with answering(link):
@@ -104,6 +107,22 @@ slippage_option = click.option(
     "--slippage-bps", type=click.IntRange(1, 5000), default=50, show_default=True,
     help="How far below the quote you still accept, in basis points: 50 is 0.5 %.",
 )  # fmt: skip
+
+
+def _warn_of_plain_http(url: str) -> None:
+    """The API key travels with every request: say so where strangers could read it."""
+    with contextlib.suppress(ValueError):  # an address that is none is refused later, by name
+        parts = urlsplit(url)
+        if parts.scheme == "http" and parts.hostname and _is_far(parts.hostname):
+            text = f"careful: http:// shows your API key to every network up to {parts.hostname}"
+            click.echo(text, err=True)
+
+
+def _is_far(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        return "." in host  # others are localhost, or names of the own network
 
 
 def _reach(url: str, api_key_file: Path | None) -> tuple[str, ...]:
