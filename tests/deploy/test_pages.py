@@ -28,7 +28,14 @@ def heading_ids(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+LINKING = [
+    *DOCS.rglob("*.md"),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    ROOT / "examples" / "README.md",
+]
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_links_lead_somewhere(page: Path) -> None:
     for link in WRITTEN.findall(page.read_text("utf-8")):
         if "://" in link:
