@@ -86,6 +86,7 @@ def test_a_server_that_falls_silent_leaves_a_way_back(
     result = quietswap(*SWAP, "--yes", "--url", outside.url)
     assert result.exit_code == 3
     assert f"quietswap history --order ord_1 --follow --url {outside.url}" in result.stdout
+    assert result.stdout.count("HTTP 502 from a gateway before the service; trying again") == 1
 
 
 def test_the_report_stands_although_the_node_is_gone(

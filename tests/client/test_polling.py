@@ -46,6 +46,15 @@ def test_errors_back_off_and_a_success_starts_over(
     assert time.pauses == [1, 2, 4, 8, 10, 1]
 
 
+def test_trouble_that_is_waited_out_is_told(client: QuietswapClient, service: FakeService) -> None:
+    told: list[tuple[str, float]] = []
+    client.polling = Polling(on_trouble=lambda error, seconds: told.append((str(error), seconds)))
+    service.next("status", AWAY, AWAY)
+    client.follow("ord_1")
+    assert [seconds for _, seconds in told] == [1, 2]
+    assert "the database does not answer" in told[0][0]
+
+
 def test_backoff_has_a_ceiling_and_obeys_retry_after(
     client: QuietswapClient, service: FakeService, time: Time
 ) -> None:

@@ -85,8 +85,8 @@ def _one(link: Link, order_id: str, poll: float, *, follow: bool) -> None:
     from quietswap.cli.render_orders import record
     from quietswap.client import Polling, StillOpen, Unreachable
 
-    with link.client(Polling(interval_s=poll)) as client:
-        progress = Progress(link.screen)
+    progress = Progress(link.screen)
+    with link.client(Polling(interval_s=poll, on_trouble=progress.trouble)) as client:
         try:
             if follow:
                 progress.start()

@@ -9,6 +9,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from quietswap.client import ClientError
     from quietswap.client.resources import OrderStatus
 
 STYLE = {
@@ -36,7 +37,7 @@ class Progress:
         self._screen = screen
         self._doing = doing
         self._started = time.monotonic()
-        self._state = ""
+        self._state = self._trouble = ""
         self._live: Live | None = None
 
     def line(self) -> Text:
@@ -60,9 +61,16 @@ class Progress:
 
     def name(self, state: str) -> None:
         """Print a state by name if it is new."""
+        self._trouble = ""
         if state != self._state:
             self._state = state
             self.say(f"{state:<10} {_MEANING.get(state, '')}".rstrip(), STYLE.get(state, ""))
+
+    def trouble(self, error: "ClientError", seconds: float) -> None:
+        """Print a failure that is waited out, once until it is another one or a state follows."""
+        if str(error) != self._trouble:
+            self._trouble = str(error)
+            self.say(f"{error}; trying again", "yellow")
 
     def start(self) -> None:
         """Turn a spinner until `stop`, where there is a terminal."""

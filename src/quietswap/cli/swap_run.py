@@ -38,6 +38,7 @@ class SwapRun:
     ) -> None:
         self._link = link
         self._client = client
+        client.polling = replace(client.polling, on_trouble=self._troubled)
         self._hand = hand
         self._request = replace(request, accept=self._accept, at_least=None)
         self._floor = request.at_least or 0
@@ -159,6 +160,9 @@ class SwapRun:
         elif isinstance(event, OrderStatus):
             self._order_id = event.order_id
             self._progress.state(event)
+
+    def _troubled(self, error: ClientError, seconds: float) -> None:
+        self._progress.trouble(error, seconds)
 
     def _leave(self, why: str) -> None:
         self._progress.stop()

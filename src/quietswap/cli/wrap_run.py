@@ -40,6 +40,7 @@ class WrapRun:
     ) -> None:
         self._link = link
         self._client = client
+        client.polling = replace(client.polling, on_trouble=self._troubled)
         self._hand = hand
         self._request = replace(request, accept=self._accept)
         self._yes = yes
@@ -107,6 +108,9 @@ class WrapRun:
             self._progress.start()
         elif not isinstance(event, WrapQuote):
             self._progress.name("confirmed")
+
+    def _troubled(self, error: ClientError, seconds: float) -> None:
+        self._progress.trouble(error, seconds)
 
     def _leave(self, why: str) -> None:
         self._progress.stop()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from quietswap.client import chain
 from quietswap.client.errors import ClientError, NodeRefused, UnsafeQuote
-from quietswap.client.flow import Flow, Pause, ask
+from quietswap.client.flow import Flow, ask
 from quietswap.client.polling import Polling, mined
 from quietswap.client.safety import Approval
 from quietswap.client.signing import Signer, sign
@@ -125,7 +125,7 @@ def _send(signed: str, polling: Polling) -> Flow[str]:
         except ClientError as error:
             if not error.is_transient or attempt == _SENDINGS:
                 raise
-            yield Pause(polling.backoff(attempt, error))
+            yield polling.wait(attempt, error)
             continue
         break
     return signed_transaction.decode(signed).hash

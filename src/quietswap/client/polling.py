@@ -24,7 +24,8 @@ class Polling:
 
     `interval_s` None takes the service's own `pollingInterval`; `patience_s` ends the wait;
     errors back off from `first_backoff_s`, doubling, to `longest_backoff_s`; `node_interval_s` is
-    for receipts, which are asked of the caller's own node.
+    for receipts, which are asked of the caller's own node. `on_trouble` is told each failure that
+    is waited out, and for how many seconds.
     """
 
     interval_s: float | None = None
@@ -32,6 +33,14 @@ class Polling:
     first_backoff_s: float = 1.0
     longest_backoff_s: float = 30.0
     node_interval_s: float = 2.0
+    on_trouble: Callable[[ClientError, float], None] | None = None
+
+    def wait(self, failures: int, error: ClientError) -> Pause:
+        """Return the pause after the nth failure in a row, having told of it."""
+        seconds = self.backoff(failures, error)
+        if self.on_trouble is not None:
+            self.on_trouble(error, seconds)
+        return Pause(seconds)
 
     def backoff(self, failures: int, error: ClientError) -> float:
         """Return how long to wait after the nth failure in a row, and at least `retryAfter`."""
@@ -48,7 +57,7 @@ def persist(call: calls.Call[calls.T], polling: Polling, *, attempts: int = 3) -
         except ClientError as error:
             if not error.is_transient:
                 raise
-            yield Pause(polling.backoff(failures, error))
+            yield polling.wait(failures, error)
     return (yield from ask(call))
 
 
@@ -75,7 +84,7 @@ def follow(
             if not error.is_transient:
                 raise
             failures += 1
-            trouble, wait = error, polling.backoff(failures, error)
+            trouble, wait = error, polling.wait(failures, error).seconds
         else:
             failures, state = 0, record.status
             watch(record)
@@ -106,7 +115,7 @@ def mined(
             failures += 1
             if not error.is_transient:
                 raise
-            wait = polling.backoff(failures, error)
+            wait = polling.wait(failures, error).seconds
         else:
             failures = 0
             passed_by += next_nonce > nonce

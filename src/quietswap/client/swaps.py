@@ -173,7 +173,7 @@ def submit(
         except ClientError as error:
             if not error.is_transient or attempt == _SUBMISSIONS:
                 raise
-            yield Pause(polling.backoff(attempt, error))
+            yield polling.wait(attempt, error)
         else:
             watch(answer)
             return answer.order.order_id, answer.tracking.polling_interval
