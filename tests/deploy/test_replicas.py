@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import httpx
 import pytest
@@ -77,6 +78,21 @@ def test_an_empty_database_is_refused_in_words(settings: dict[str, str]) -> None
     done = run(settings, "serve", "--port", str(free_port()))
     assert done.returncode != 0
     assert "run quietswap migrate" in done.stderr
+
+
+def test_a_file_that_was_outgrown_is_taken_along(settings: dict[str, str], tmp_path: Path) -> None:
+    old = f"sqlite:///{tmp_path / 'old.sqlite3'}"
+    key = run(settings | {"QUIETSWAP_STORAGE__URL": old}, "keys", "create").stdout.strip()
+    done = run(settings, "migrate", "--from", old)
+    assert done.returncode == 0, done.stderr
+    assert "copied 1 rows of api_keys" in done.stdout
+    with replica(settings) as client:
+        answer = client.get("/api/v1/mev/orders/none", headers={"X-API-Key": key})
+        assert answer.json()["error"] == "ORDER_NOT_FOUND"
+    again = run(settings, "migrate", "--from", old)
+    assert again.returncode == 1
+    assert "the new database is not empty" in again.stderr
+    assert "Traceback" not in again.stderr
 
 
 def test_replicas_share_keys_and_rates_once_the_schema_is_there(settings: dict[str, str]) -> None:
