@@ -159,6 +159,25 @@ def test_the_rate_limit_is_one_for_both(cluster: Cluster, desk: Across) -> None:
         assert Counter(answers) == {404: 300, 429: 30}
 
 
+def test_posts_of_the_same_bytes_to_both_at_once_are_one_order(
+    cluster: Cluster, desk: Across
+) -> None:
+    with cluster.process() as one, cluster.process() as two:
+        desk.way.processes = [one, two]
+        wallet = desk.wallet()
+        swap = desk.swap(wallet)
+        with ThreadPoolExecutor(20) as threads:
+            answers = list(threads.map(lambda _: desk.submit(swap), range(20)))
+        assert Counter(answer.status_code for answer in answers) == {200: 1, 409: 19}
+        [taken] = [data(answer)["order"] for answer in answers if answer.status_code == 200]
+        assert {a.json()["details"]["orderId"] for a in answers if a.status_code == 409} == {
+            taken["orderId"]
+        }
+        assert desk.history(wallet)["total"] == 1
+        held = desk.town.control.get("/relay").json()["relay"]["transactions"]
+        assert [row["submissions"] for row in held if row["hash"] == taken["txHash"]] == [1]
+
+
 def test_a_process_that_may_not_track_leaves_the_orders_to_the_one_that_may(
     cluster: Cluster, desk: Across
 ) -> None:
