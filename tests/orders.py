@@ -5,6 +5,7 @@ from typing import Any
 
 from quietswap.domain.address import Address
 from quietswap.domain.order import Inclusion, Order, OrderKind, Status
+from quietswap.domain.order_record import HistoryLine, OrderRecord
 from quietswap.domain.protection import EndpointType, Protection, ShareMode
 from quietswap.domain.quote import IssuedQuote, QuoteKind
 from quietswap.domain.token import WETH
@@ -64,6 +65,47 @@ def inclusion(*, succeeded: bool = True, **changes: Any) -> Inclusion:
         succeeded=succeeded,
     )
     return replace(plain, **changes)
+
+
+def recorded(order: Order) -> OrderRecord:
+    """Return what a reader is told of an order."""
+    block, failure = order.inclusion, order.failure
+    return OrderRecord(
+        order_id=order.order_id,
+        status=order.status.value,
+        tx_hash=order.tx_hash,
+        created_at_ms=order.created_at_ms,
+        submitted_at_ms=order.submitted_at_ms,
+        sell_token=order.sell_token,
+        buy_token=order.buy_token,
+        sell_amount=str(order.sell_amount),
+        min_buy_amount=str(order.min_buy_amount),
+        block_number=block.block_number if block else None,
+        gas_used=block.gas_used if block else None,
+        effective_gas_price=str(block.effective_gas_price) if block else None,
+        block_time_ms=block.block_time_ms if block else None,
+        succeeded=int(block.succeeded) if block else None,
+        failure_code=failure.code.value if failure else None,
+        failure_message=failure.message if failure else None,
+    )
+
+
+def listed(order: Order) -> HistoryLine:
+    """Return the line of an order in a page."""
+    block, failure = order.inclusion, order.failure
+    return HistoryLine(
+        order_id=order.order_id,
+        status=order.status.value,
+        tx_hash=order.tx_hash,
+        created_at_ms=order.created_at_ms,
+        sell_token=order.sell_token,
+        buy_token=order.buy_token,
+        sell_amount=str(order.sell_amount),
+        buy_amount=str(order.buy_amount),
+        block_number=block.block_number if block else None,
+        block_time_ms=block.block_time_ms if block else None,
+        failure_code=failure.code.value if failure else None,
+    )
 
 
 def swap_quote(**changes: Any) -> IssuedQuote:

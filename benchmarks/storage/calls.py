@@ -96,7 +96,7 @@ def statuses(side: Side, count: int) -> Sequence[Call]:
 
 
 async def _get(side: Side, wanted: str) -> None:
-    order = await side.storage.orders.get(KEY, wanted)
+    order = await side.storage.orders.record(KEY, wanted)
     assert order is not None
     assert order.order_id == wanted
 
@@ -114,7 +114,6 @@ def small_pages(side: Side, count: int) -> Sequence[Call]:
 async def _page(side: Side, whose: Address, status: Status | None, offset: int) -> None:
     orders, total = await side.storage.orders.page(KEY, whose, status, PAGE, offset)
     assert len(orders) == min(PAGE, total)
-    assert all(order.wallet == whose for order in orders)
 
 
 def watched(side: Side, count: int) -> Sequence[Call]:

@@ -33,7 +33,7 @@ from quietswap.domain.route import Route
 from quietswap.domain.token import WETH
 from quietswap.domain.transaction import TransactionParams
 from quietswap.ports.stores import ApiKey, RateWindow
-from tests.orders import NOW_MS, USDC, order
+from tests.orders import NOW_MS, USDC, listed, order, recorded
 
 WALLET = Address("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
 ROUTER = Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5")
@@ -156,7 +156,7 @@ class Inside:
         self.keys: dict[str, ApiKey] = {SECRET: KEY}
         self.quote = swap_quote()
         self.order: Order = order(submitted_at_ms=NOW_MS + 400, status=Status.SUBMITTED)
-        self.page = HistoryPage((self.order,), 1)
+        self.page = HistoryPage((listed(self.order),), 1)
         self.info = WrapInfo("Wrapped Ether", "WETH", 15 * 10**17, 25 * 10**16)
 
     def use_cases(self) -> UseCases:
@@ -164,7 +164,7 @@ class Inside:
         return UseCases(
             quote_swap=self._answering(self._quote_swap),
             submit_swap=self._answering(self._submit_swap),
-            order_status=self._answering(lambda *_: self.order),
+            order_status=self._answering(lambda *_: recorded(self.order)),
             order_history=self._answering(lambda *_: self.page),
             wrap_info=self._answering(lambda *_: self.info),
             quote_wrap=self._answering(lambda _, ask: wrap_quote(ask)),

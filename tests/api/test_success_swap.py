@@ -9,7 +9,7 @@ from quietswap.domain.requests import HistoryPage, QuoteAsk
 from quietswap.domain.token import WETH
 from tests.api import requests
 from tests.api.inside import KEY, ROUTER, WALLET, Inside, swap_quote
-from tests.orders import NOW_MS, USDC, inclusion, order
+from tests.orders import NOW_MS, USDC, inclusion, listed, order
 
 NOW = "2027-01-15T08:00:00.000Z"
 
@@ -235,6 +235,6 @@ async def test_an_order_that_was_never_sent_has_no_transaction(
     inside.order = order(status=Status.FAILED, failure=failure)
     data = (await requests.ask(client, requests.ORDER)).json()["data"]
     assert not {"txHash", "submittedAt"} & data.keys()
-    inside.page = HistoryPage((inside.order,), 1)
+    inside.page = HistoryPage((listed(inside.order),), 1)
     (row,) = (await requests.ask(client, requests.HISTORY)).json()["data"]["orders"]
     assert row["txHash"] is None

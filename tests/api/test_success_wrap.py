@@ -12,7 +12,7 @@ from quietswap.domain.requests import HistoryPage, WrapAsk, WrapInfo
 from quietswap.domain.token import WETH
 from tests.api import requests
 from tests.api.inside import KEY, WALLET, Inside
-from tests.orders import NOW_MS, USDC, inclusion, order
+from tests.orders import NOW_MS, USDC, inclusion, listed, order
 
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 NOW = "2027-01-15T08:00:00.000Z"
@@ -20,7 +20,7 @@ NOW = "2027-01-15T08:00:00.000Z"
 
 async def test_history_tells_nulls_and_pages(client: httpx.AsyncClient, inside: Inside) -> None:
     done = order(order_id="ord_2", status=Status.CONFIRMED, inclusion=inclusion())
-    inside.page = HistoryPage((inside.order, done), 7)
+    inside.page = HistoryPage((listed(inside.order), listed(done)), 7)
     answer = await requests.ask(client, requests.HISTORY, limit=2, offset=3, status="mining")
     data = answer.json()["data"]
     summary = {
@@ -45,7 +45,7 @@ async def test_history_tells_nulls_and_pages(client: httpx.AsyncClient, inside: 
 async def test_history_has_more_until_the_last_order_was_told(
     client: httpx.AsyncClient, inside: Inside, offset: int, total: int, more: bool
 ) -> None:
-    inside.page = HistoryPage((inside.order,), total)
+    inside.page = HistoryPage((listed(inside.order),), total)
     data = (await requests.ask(client, requests.HISTORY, offset=offset)).json()["data"]
     assert data["hasMore"] is more
 

@@ -14,6 +14,7 @@ from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_outside import ETHER, TX_HASH, WALLET, FakeService, ok, placed, refused
 from tests.client.test_polling import at
+from tests.orders import listed
 
 UNKNOWN = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984"
 
@@ -67,7 +68,7 @@ def test_wrap_and_unwrap(
 def test_an_open_order_may_hold_the_nonce(
     quietswap: Quietswap, service: FakeService, node: FakeChain
 ) -> None:
-    page = HistoryPage((placed(Status.MINING),), 1)
+    page = HistoryPage((listed(placed(Status.MINING)),), 1)
     service.next("history", ok(present_orders.history(page, 50, 0)))
     node.mine(TX_HASH)
     assert "order ord_1 is open" in quietswap("wrap", "2", "--yes").stdout

@@ -24,7 +24,7 @@ from tests.client.fake_outside import (
 )
 from tests.client.test_polling import at
 from tests.client.test_swap_flow import transfer
-from tests.orders import USDC
+from tests.orders import USDC, recorded
 
 SWAP = ("swap", "1", "WETH", "USDC", "--poll", "0.2")
 
@@ -147,7 +147,7 @@ def test_a_worse_quote_after_the_approval_is_not_signed(
 def test_a_failed_order(quietswap: Quietswap, service: FakeService, approved: FakeChain) -> None:
     failure = Failure(FailureCode.REVERTED, "the swap reverted")
     failed = placed(Status.FAILED, failure=failure)
-    service.next("status", ok(present_orders.order_status(failed)))
+    service.next("status", ok(present_orders.order_status(recorded(failed))))
     result = quietswap(*SWAP, "--yes")
     assert result.exit_code == 1
     assert "REVERTED: the swap reverted" in result.stdout

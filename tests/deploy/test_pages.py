@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from quietswap.adapters.simulation_wire import METHOD
-from quietswap.app import parts
-from quietswap.services import keep_house
+from quietswap.services import api_keys, keep_house
 from quietswap.storage import open as opening
 from quietswap.storage.postgres_leader import _LOST_HOST
 from tests.deploy.files import DOCS, ROOT, parse_command
@@ -97,7 +96,7 @@ def test_the_numbers_of_the_scaling_page_are_those_of_the_code() -> None:
     assert f"after at most {opening.PATIENCE_S:g} seconds" in text
     lost_s = int(_LOST_HOST["tcp_user_timeout"]) // 1000
     assert f"within {lost_s} seconds when its host disappears" in text
-    assert parts._REMOTE_KEY_CACHE_MS == 1000
+    assert api_keys.LASTS_MS == 1000
     assert "API keys, remembered for one second" in text
     assert keep_house._QUOTES_KEPT_MS == 24 * 3600 * 1000
     assert "Quotes are deleted a day after they were issued" in text

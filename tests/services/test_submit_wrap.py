@@ -78,7 +78,7 @@ async def test_an_accepted_wrap_is_submitted_and_followed(desk: Desk) -> None:
     assert taken.tracking_url == f"https://relay.test/tx/{HASH}"
     order = await stored(desk)
     assert (order.kind, order.watched, order.buy_token) == (OrderKind.WRAP, True, WETH)
-    assert await desk.storage.orders.get(KEY.id, order.order_id) is None
+    assert await desk.storage.orders.record(KEY.id, order.order_id) is None
 
 
 async def test_an_unwrap_sells_weth(desk: Desk) -> None:

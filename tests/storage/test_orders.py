@@ -16,6 +16,7 @@ from quietswap.domain.order import (
 )
 from quietswap.ports.stores import DuplicateTransaction
 from quietswap.storage.open import Storage
+from tests.orders import listed, recorded
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, an_event, an_order
 
 
@@ -24,16 +25,11 @@ async def _stored(storage: Storage, order: Order) -> Order:
     return order
 
 
-def _bare(order: Order) -> Order:
-    """The order as a page shows it."""
-    return replace(order, raw=None)
-
-
 async def test_an_order_comes_back_exactly(storage: Storage) -> None:
     order = await _stored(storage, an_order(nonce=2**64 - 2))
     assert await storage.orders.find(order.order_id) == order
     assert await storage.orders.by_hash(order.tx_hash) == order
-    assert await storage.orders.get("key-1", order.order_id) == order
+    assert await storage.orders.record("key-1", order.order_id) == recorded(order)
 
 
 async def test_an_order_that_was_decided_comes_back_exactly(storage: Storage) -> None:
@@ -53,6 +49,9 @@ async def test_an_order_that_was_decided_comes_back_exactly(storage: Storage) ->
     )
     assert await storage.orders.update(decided, None)
     assert await storage.orders.find(order.order_id) == replace(decided, version=1)
+    assert await storage.orders.record("key-1", order.order_id) == recorded(decided)
+    page, _ = await storage.orders.page("key-1", WALLET, None, 1, 0)
+    assert page == [listed(decided)]
 
 
 async def test_what_an_order_is_cannot_be_rewritten(storage: Storage) -> None:
@@ -70,13 +69,13 @@ async def test_unknown_orders_are_none(storage: Storage) -> None:
 
 async def test_an_order_is_seen_by_its_key_alone(storage: Storage) -> None:
     order = await _stored(storage, an_order())
-    assert await storage.orders.get("key-2", order.order_id) is None
+    assert await storage.orders.record("key-2", order.order_id) is None
     assert await storage.orders.page("key-2", WALLET, None, 10, 0) == ([], 0)
 
 
 async def test_a_wrap_is_no_swap_order(storage: Storage) -> None:
     wrap = await _stored(storage, an_order(kind=OrderKind.WRAP))
-    assert await storage.orders.get("key-1", wrap.order_id) is None
+    assert await storage.orders.record("key-1", wrap.order_id) is None
     assert await storage.orders.page("key-1", WALLET, None, 10, 0) == ([], 0)
     assert await storage.orders.find(wrap.order_id) == wrap
     assert await storage.orders.live_nonces(WALLET) == [wrap.nonce]
@@ -92,7 +91,7 @@ async def test_the_same_transaction_is_one_order_under_50_parallel_adds(storage:
     losses = [result for result in results if result is not None]
     assert all(isinstance(loss, DuplicateTransaction) for loss in losses)
     assert {loss.order for loss in losses if isinstance(loss, DuplicateTransaction)} == {winner}
-    assert await storage.orders.page("key-1", WALLET, None, 10, 0) == ([_bare(winner)], 1)
+    assert await storage.orders.page("key-1", WALLET, None, 10, 0) == ([listed(winner)], 1)
     assert [len(await storage.orders.events(order.order_id)) for order in rivals].count(1) == 1
 
 
@@ -156,7 +155,7 @@ async def test_pages_are_newest_first_and_ties_fall_by_id(storage: Storage) -> N
     for order in orders:
         await _stored(storage, order)
     await _stored(storage, an_order(wallet=OTHER_WALLET))
-    expected = [_bare(o) for o in reversed(orders)]
+    expected = [listed(o) for o in reversed(orders)]
     seen: list[Order] = []
     for offset in range(0, 24, 6):
         page, total = await storage.orders.page("key-1", WALLET, None, 6, offset)
@@ -171,7 +170,7 @@ async def test_a_page_of_one_status(storage: Storage, status: Status) -> None:
     for order in orders:
         await _stored(storage, order)
     page, total = await storage.orders.page("key-1", WALLET, status, 10, 0)
-    assert page == [_bare(o) for o in reversed(orders) if o.status is status]
+    assert page == [listed(o) for o in reversed(orders) if o.status is status]
     assert total == 2
     assert await storage.orders.page("key-1", WALLET, status, 10, 2) == ([], 2)
 

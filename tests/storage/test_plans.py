@@ -29,9 +29,7 @@ async def test_sqlite_pages_by_the_index(
     assert steps[0].startswith(f"SEARCH orders USING INDEX {index} ")
     assert "created_at_ms<?" in steps[0]
     assert steps[1].startswith(f"SEARCH orders USING COVERING INDEX {index} ")
-    # The one sort is that of the page itself.
-    assert [row[3] for row in rows if "TEMP" in row[3]] == ["USE TEMP B-TREE FOR ORDER BY"]
-    assert rows[-1][1] == 0
+    assert not any("TEMP" in row[3] for row in rows), "the index already has the order"
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
@@ -49,7 +47,7 @@ async def test_postgresql_pages_by_the_index(
     assert "Heap Fetches: 0" in plan[skipping:showing]
     assert "ROW(created_at_ms, order_id) <= ROW(" in plan[showing:]
     assert "orders_pkey" not in plan
-    assert plan.count("Sort Key") == 1
+    assert "Sort Key" not in plan, "the index already has the order"
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 from quietswap.api.present import iso
 from quietswap.domain.amounts import format_ether
-from quietswap.domain.order import FailureCode, Inclusion, Order, Status
+from quietswap.domain.order import FailureCode, Order, Status
+from quietswap.domain.order_record import HistoryLine, OrderRecord
 from quietswap.domain.requests import HistoryPage, Submitted, WrapSubmitted
 
 Json = dict[str, Any]
@@ -25,15 +26,6 @@ def _sent_at(order: Order) -> str:
     """Return when the relay took it; until that is known, when the service accepted the order."""
     sent = order.submitted_at_ms
     return iso(order.created_at_ms if sent is None else sent)
-
-
-def _never_sent(order: Order) -> bool:
-    """Whether the relay certainly did not get it: then there is no transaction to look for."""
-    return order.failure is not None and order.failure.code is FailureCode.NOT_SENT
-
-
-def _confirmed(order: Order) -> Inclusion | None:
-    return order.inclusion if order.status is Status.CONFIRMED else None
 
 
 def submitted(taken: Submitted) -> Json:
@@ -59,45 +51,43 @@ def submitted(taken: Submitted) -> Json:
     }
 
 
-def order_status(order: Order) -> Json:
+def order_status(order: OrderRecord) -> Json:
     """Return `data` of GET /api/v1/mev/orders/:orderId; what is not known yet is absent."""
     record: Json = {
         "orderId": order.order_id,
-        "status": order.status.value,
+        "status": order.status,
         "createdAt": iso(order.created_at_ms),
         "orderParams": {
             "fromToken": order.sell_token,
             "toToken": order.buy_token,
-            "amount": str(order.sell_amount),
-            "minReturnAmount": str(order.min_buy_amount),
+            "amount": order.sell_amount,
+            "minReturnAmount": order.min_buy_amount,
         },
     }
-    if not _never_sent(order):
+    if order.failure_code != FailureCode.NOT_SENT:
         record["txHash"] = order.tx_hash
-        record["submittedAt"] = _sent_at(order)
-    block = _confirmed(order)
-    if block is not None:
-        record.update(_cost(block))
-        record["confirmedAt"] = iso(block.block_time_ms)
-    elif order.failure is not None:
+        sent = order.submitted_at_ms
+        record["submittedAt"] = record["createdAt"] if sent is None else iso(sent)
+    if order.status == Status.CONFIRMED and order.block_time_ms is not None:
+        record.update(_cost(order))
+        record["confirmedAt"] = iso(order.block_time_ms)
+    elif order.failure_code is not None:
         record["error"] = _failure(order)
     return record
 
 
-def _cost(block: Inclusion) -> Json:
+def _cost(order: OrderRecord) -> Json:
     return {
-        "blockNumber": block.block_number,
-        "gasUsed": str(block.gas_used),
-        "effectiveGasPrice": str(block.effective_gas_price),
+        "blockNumber": order.block_number,
+        "gasUsed": str(order.gas_used),
+        "effectiveGasPrice": order.effective_gas_price,
     }
 
 
-def _failure(order: Order) -> Json:
-    failure = order.failure
-    assert failure is not None
-    error: Json = {"code": failure.code.value, "message": failure.message}
-    if order.inclusion is not None and not order.inclusion.succeeded:
-        error.update(_cost(order.inclusion))
+def _failure(order: OrderRecord) -> Json:
+    error: Json = {"code": order.failure_code, "message": order.failure_message}
+    if order.succeeded == 0:
+        error.update(_cost(order))
     return error
 
 
@@ -112,20 +102,20 @@ def history(page: HistoryPage, limit: int, offset: int) -> Json:
     }
 
 
-def _item(order: Order) -> Json:
-    block = _confirmed(order)
+def _item(order: HistoryLine) -> Json:
+    mined_at = order.block_time_ms if order.status == Status.CONFIRMED else None
     return {
         "orderId": order.order_id,
-        "status": order.status.value,
-        "txHash": None if _never_sent(order) else order.tx_hash,
-        "blockNumber": block.block_number if block else None,
+        "status": order.status,
+        "txHash": None if order.failure_code == FailureCode.NOT_SENT else order.tx_hash,
+        "blockNumber": None if mined_at is None else order.block_number,
         "createdAt": iso(order.created_at_ms),
-        "confirmedAt": iso(block.block_time_ms) if block else None,
+        "confirmedAt": None if mined_at is None else iso(mined_at),
         "summary": {
             "sellToken": order.sell_token,
             "buyToken": order.buy_token,
-            "sellAmount": str(order.sell_amount),
-            "buyAmount": str(order.buy_amount),
+            "sellAmount": order.sell_amount,
+            "buyAmount": order.buy_amount,
         },
     }
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from quietswap.domain.address import Address
-from quietswap.domain.order import Order, Status
+from quietswap.domain.order import Status
+from quietswap.domain.order_record import OrderRecord
 from quietswap.domain.quote import SwapQuote, WrapQuote
 from quietswap.domain.requests import (
     HistoryPage,
@@ -40,7 +41,7 @@ class SubmitSwap(Protocol):
 class OrderStatus(Protocol):
     """GET /api/v1/mev/orders/:orderId."""
 
-    async def __call__(self, key: ApiKey, order_id: str, /) -> Order:
+    async def __call__(self, key: ApiKey, order_id: str, /) -> OrderRecord:
         """Return this key's order. Raises OrderNotFound."""
 
 

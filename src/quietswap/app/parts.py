@@ -31,9 +31,8 @@ from quietswap.services.survey_routes import SurveyRoutes
 from quietswap.services.verify_route import VerifyRoutes
 from quietswap.services.wrap_info import ReadWrapInfo
 from quietswap.settings.schema import Settings
-from quietswap.storage.open import Storage, is_embedded, open_storage
+from quietswap.storage.open import Storage, open_storage
 
-_REMOTE_KEY_CACHE_MS = 1000
 _ALONE_WITHIN_S = 3.0
 """`serve` waited for an old process before; one that fails later than 5.5 s is started for ever."""
 
@@ -134,7 +133,6 @@ def _use_cases(
         expiry_ms=settings.tracking.order_expiry_s * 1000,
         watch_ms=settings.tracking.watch_s * 1000,
     )
-    cache_ms = 0 if is_embedded(settings.storage.url) else _REMOTE_KEY_CACHE_MS
     return UseCases(
         quote_swap=_quote_swap(settings, outside, storage, clock),
         submit_swap=SubmitSwap(
@@ -169,7 +167,7 @@ def _use_cases(
             limits=limits,
             explorer_url=settings.tracking.explorer_url,
         ),
-        authenticate=Authenticate(storage.keys, clock, cache_ms=cache_ms),
+        authenticate=Authenticate(storage.keys, clock),
         rate=storage.rates,
         guesses=storage.guesses,
     )

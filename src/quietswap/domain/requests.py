@@ -10,6 +10,7 @@ from typing import Any
 
 from quietswap.domain.address import Address
 from quietswap.domain.order import Order
+from quietswap.domain.order_record import HistoryLine
 from quietswap.domain.quote import Operation
 
 
@@ -52,7 +53,7 @@ class Submitted:
 class HistoryPage:
     """One page, newest first, and the number of all orders that match."""
 
-    orders: Sequence[Order]
+    orders: Sequence[HistoryLine]
     total: int
 
 

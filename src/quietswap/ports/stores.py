@@ -6,6 +6,7 @@ from typing import Protocol
 
 from quietswap.domain.address import Address
 from quietswap.domain.order import Order, OrderEvent, Status
+from quietswap.domain.order_record import HistoryLine, OrderRecord
 from quietswap.domain.quote import IssuedQuote, QuoteKind
 
 
@@ -79,7 +80,7 @@ class OrderStore(Protocol):
     async def update(self, order: Order, event: OrderEvent | None) -> bool:
         """Write `order` if the stored version is `order.version`, and grow it; else False."""
 
-    async def get(self, key_id: str, order_id: str) -> Order | None:
+    async def record(self, key_id: str, order_id: str) -> OrderRecord | None:
         """Return a swap order of this key only."""
 
     async def find(self, order_id: str) -> Order | None:
@@ -90,7 +91,7 @@ class OrderStore(Protocol):
 
     async def page(
         self, key_id: str, wallet: Address, status: Status | None, limit: int, offset: int
-    ) -> tuple[Sequence[Order], int]:
+    ) -> tuple[Sequence[HistoryLine], int]:
         """Return swap orders newest first (ties by order id) and the total, at one snapshot."""
 
     async def watched(self) -> Sequence[Order]:

@@ -6,6 +6,8 @@ import secrets
 from quietswap.ports.outside import Clock
 from quietswap.ports.stores import ApiKey, KeyStore
 
+LASTS_MS = 1000
+"""How long a key is believed without asking the store again."""
 _CACHE_SIZE = 4096
 
 
@@ -23,16 +25,11 @@ def hash_secret(secret: str) -> bytes:
 
 
 class Authenticate:
-    """Find the live key of a secret; a revoked key stops working within `cache_ms`.
+    """Find the live key of a secret; a revoked key stops working within a second."""
 
-    With 0 every request asks the store, which is right for an embedded database; across a
-    network a second of memory saves a round trip a request.
-    """
-
-    def __init__(self, keys: KeyStore, clock: Clock, *, cache_ms: int = 0) -> None:
+    def __init__(self, keys: KeyStore, clock: Clock) -> None:
         self._keys = keys
         self._clock = clock
-        self._cache_ms = cache_ms
         self._seen: dict[bytes, tuple[int, ApiKey]] = {}
 
     async def __call__(self, secret: str) -> ApiKey | None:
@@ -40,14 +37,13 @@ class Authenticate:
         digest = hash_secret(secret)
         now = self._clock.now_ms()
         cached = self._seen.get(digest)
-        if cached is not None and now - cached[0] < self._cache_ms:
+        if cached is not None and now - cached[0] < LASTS_MS:
             return cached[1]
         self._seen.pop(digest, None)
         key = await self._keys.find(digest)
         if key is None or key.revoked_at_ms is not None:
             return None
-        if self._cache_ms:
-            self._remember(digest, now, key)
+        self._remember(digest, now, key)
         return key
 
     def _remember(self, digest: bytes, now: int, key: ApiKey) -> None:

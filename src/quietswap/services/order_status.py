@@ -1,7 +1,7 @@
 """GET /api/v1/mev/orders/:orderId, from the database alone: polling never costs node calls."""
 
 from quietswap.domain.errors import OrderNotFound
-from quietswap.domain.order import Order
+from quietswap.domain.order_record import OrderRecord
 from quietswap.ports.stores import ApiKey, OrderStore
 
 
@@ -11,9 +11,9 @@ class OrderStatus:
     def __init__(self, orders: OrderStore) -> None:
         self._orders = orders
 
-    async def __call__(self, key: ApiKey, order_id: str) -> Order:
+    async def __call__(self, key: ApiKey, order_id: str) -> OrderRecord:
         """Return this key's order. Raises OrderNotFound."""
-        order = await self._orders.get(key.id, order_id)
+        order = await self._orders.record(key.id, order_id)
         if order is None:
             raise OrderNotFound
         return order

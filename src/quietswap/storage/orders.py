@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from quietswap.domain.address import Address
 from quietswap.domain.order import Order, OrderEvent, OrderKind, Status
+from quietswap.domain.order_record import HistoryLine, OrderRecord
 from quietswap.ports.stores import DuplicateTransaction
 from quietswap.storage.database import Database, Row, Transaction, Value
 from quietswap.storage.order_rows import (
@@ -36,6 +37,10 @@ WHERE order_id = ? AND version = ? RETURNING order_id
 _SELECT = f"""
 SELECT {_O_COLUMNS}, b.raw FROM orders o LEFT JOIN order_bytes b ON b.order_id = o.order_id
 """  # noqa: S608
+_RECORD = f"""
+SELECT {", ".join(OrderRecord._fields)} FROM orders
+WHERE order_id = ? AND key_id = ? AND kind = 'swap'
+"""  # noqa: S608
 _INSERT_EVENT = f"""
 INSERT INTO order_events (version, {EVENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)
 """  # noqa: S608
@@ -44,25 +49,28 @@ INSERT INTO order_counts (key_id, wallet, status, n) VALUES {rows}
 ON CONFLICT (key_id, wallet, status) DO UPDATE SET n = order_counts.n + excluded.n
 """
 _PAGE = """
-WITH total AS (
-    SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) AS n FROM order_counts
+SELECT {columns}, (
+    SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM order_counts
     WHERE key_id = ? AND wallet = ? {and_status}
-), page AS (
-    SELECT {columns} FROM orders
+) FROM orders
+WHERE kind = 'swap' AND key_id = ? AND wallet = ? {and_status}
+AND (created_at_ms, order_id) <= (
+    SELECT created_at_ms, order_id FROM orders
     WHERE kind = 'swap' AND key_id = ? AND wallet = ? {and_status}
-    AND (created_at_ms, order_id) <= (
-        SELECT created_at_ms, order_id FROM orders
-        WHERE kind = 'swap' AND key_id = ? AND wallet = ? {and_status}
-        ORDER BY created_at_ms DESC, order_id DESC LIMIT 1 OFFSET ?
-    )
-    ORDER BY created_at_ms DESC, order_id DESC LIMIT ?
+    ORDER BY created_at_ms DESC, order_id DESC LIMIT 1 OFFSET ?
 )
-SELECT total.n, page.* FROM total LEFT JOIN page ON 1 = 1
-ORDER BY page.created_at_ms DESC, page.order_id DESC
+ORDER BY created_at_ms DESC, order_id DESC LIMIT ?
 """
-PAGE_OF_ALL = _PAGE.format(and_status="", columns=", ".join(COLUMNS))
-PAGE_OF_STATUS = _PAGE.format(and_status="AND status = ?", columns=", ".join(COLUMNS))
-"""Arguments: key, wallet (and status) three times, offset, limit. Columns: total and `COLUMNS`."""
+_TOTAL = """
+SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM order_counts
+WHERE key_id = ? AND wallet = ? {and_status}
+"""
+_LINE = ", ".join(HistoryLine._fields)
+PAGE_OF_ALL = _PAGE.format(and_status="", columns=_LINE)
+PAGE_OF_STATUS = _PAGE.format(and_status="AND status = ?", columns=_LINE)
+"""Arguments: key, wallet (and status) three times, offset, limit. Columns: a line, the total."""
+TOTAL_OF_ALL = _TOTAL.format(and_status="")
+TOTAL_OF_STATUS = _TOTAL.format(and_status="AND status = ?")
 
 
 class DatabaseOrders:
@@ -116,15 +124,10 @@ class DatabaseOrders:
 
         return await self._database.transact(body)
 
-    async def get(self, key_id: str, order_id: str) -> Order | None:
+    async def record(self, key_id: str, order_id: str) -> OrderRecord | None:
         """Return a swap order of this key only."""
-        return _first(
-            await self._database.fetch(
-                _SELECT + "WHERE o.order_id = ? AND o.key_id = ? AND o.kind = 'swap'",
-                order_id,
-                key_id,
-            )
-        )
+        rows = await self._database.fetch(_RECORD, order_id, key_id)
+        return OrderRecord._make(rows[0]) if rows else None
 
     async def find(self, order_id: str) -> Order | None:
         """Return any order (operator's view)."""
@@ -136,22 +139,23 @@ class DatabaseOrders:
 
     async def page(
         self, key_id: str, wallet: Address, status: Status | None, limit: int, offset: int
-    ) -> tuple[Sequence[Order], int]:
-        """Return swap orders newest first (ties by order id, falling) without bytes, and the total.
+    ) -> tuple[Sequence[HistoryLine], int]:
+        """Return swap orders newest first (ties by order id, falling), and the total.
 
-        One statement, so both are of one snapshot. The total is a sum of at most six counters. The
-        offset is skipped inside `orders_history` (or `orders_history_by_status`), some thirty
-        entries per block, up to the page's first order; from there the same index leads to the rows
-        of the page, and no other row is touched. So the cost depends on the offset alone, never on
-        the size of the table or of the history.
+        One statement, so both are of one snapshot; an empty page has its total from a second. The
+        total is a sum of at most six counters. The offset is skipped inside `orders_history` (or
+        `orders_history_by_status`), some thirty entries per block, up to the page's first order;
+        from there the same index leads to the rows of the page, and no other row is touched. So
+        the cost depends on the offset alone, never on the size of the table or of the history.
         """
         of: tuple[Value, ...] = (key_id, wallet)
-        sql = PAGE_OF_ALL
+        sql, total = PAGE_OF_ALL, TOTAL_OF_ALL
         if status is not None:
-            of, sql = (*of, status.value), PAGE_OF_STATUS
+            of, sql, total = (*of, status.value), PAGE_OF_STATUS, TOTAL_OF_STATUS
         rows = await self._database.fetch(sql, *of, *of, *of, offset, limit)
-        orders = [order_from((*row[1:], None)) for row in rows if row[1] is not None]
-        return orders, rows[0][0]
+        if not rows:
+            return [], (await self._database.fetch(total, *of))[0][0]
+        return [HistoryLine._make(row[:-1]) for row in rows], rows[0][-1]
 
     async def watched(self) -> Sequence[Order]:
         """Return every order the tracker still follows, oldest first."""
