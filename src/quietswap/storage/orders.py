@@ -153,8 +153,8 @@ class DatabaseOrders:
         if status is not None:
             of, sql, total = (*of, status.value), PAGE_OF_STATUS, TOTAL_OF_STATUS
         rows = await self._database.fetch(sql, *of, *of, *of, offset, limit)
-        if not rows:
-            return [], (await self._database.fetch(total, *of))[0][0]
+        if not rows:  # there were at most `offset` orders, whatever has come since
+            return [], min(offset, (await self._database.fetch(total, *of))[0][0])
         return [HistoryLine._make(row[:-1]) for row in rows], rows[0][-1]
 
     async def watched(self) -> Sequence[Order]:
