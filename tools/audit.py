@@ -48,14 +48,14 @@ def pip_audit(requirements: Sequence[str], *options: str) -> dict[str, Any]:
         file.write_text("\n".join(requirements), "utf-8")
         command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--no-deps"]
         command += ["--progress-spinner", "off", "--format", "json", "-r", str(file)]
-        subprocess.run([*command, "--dry-run"], check=True, capture_output=True)
         done = subprocess.run(
             [*command, "--timeout", "10", *options], capture_output=True, text=True, check=False
         )
-    try:
-        report: dict[str, Any] = json.loads(done.stdout)
-    except ValueError:
-        raise NotAnswered(_last(done.stderr)) from None
+        try:
+            report: dict[str, Any] = json.loads(done.stdout)
+        except ValueError:  # silence, unless it cannot even read what it is given
+            subprocess.run([*command, "--dry-run"], check=True, capture_output=True)
+            raise NotAnswered(_last(done.stderr)) from None
     return report
 
 
