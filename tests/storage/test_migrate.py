@@ -72,7 +72,7 @@ async def test_data_of_the_first_release_survives(empty_url: str, clock: HandClo
     """Orders stored under schema 1 are served, moved and relieved of their bytes."""
     live = an_order()
     over = an_order(status=Status.CONFIRMED, watched=False)
-    silent = an_order(status=Status.FAILED, watched=False)
+    silent = an_order(status=Status.FAILED, watched=False, created_at_ms=T0)
     database = await open_database(empty_url)
     await migrate.migrate(database, migrate.known()[:1])
     for order in (live, over, silent):
