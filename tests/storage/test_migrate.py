@@ -6,13 +6,16 @@ from dataclasses import replace
 import pytest
 
 from quietswap.domain.order import Status
+from quietswap.ports.stores import ApiKey
 from quietswap.storage import migrate
 from quietswap.storage.database import Database, numbered
+from quietswap.storage.keys import DatabaseKeys
 from quietswap.storage.open import migrate_storage, open_database, open_storage
 from quietswap.storage.order_rows import COLUMNS, EVENT_COLUMNS, event_values
 from quietswap.storage.order_rows import fixed_values as fixed
 from quietswap.storage.order_rows import moving_values as moving
-from tests.storage.examples import T0, HandClock, an_event, an_order
+from quietswap.storage.quotes import DatabaseQuotes
+from tests.storage.examples import T0, HandClock, a_quote, an_event, an_order
 
 _ALL = [f"{step.version:04}_{step.name}" for step in migrate.known()]
 
@@ -94,10 +97,15 @@ async def test_data_of_the_first_release_survives(empty_url: str, clock: HandClo
         f"INSERT INTO order_events (version, {EVENT_COLUMNS}) VALUES (0, ?, ?, ?, ?, ?, ?)",
         *event_values(an_event(over, at_ms=T0 + 77)),
     )
+    key, quote = ApiKey("key-1", "a wallet", T0, None), a_quote()
+    await DatabaseKeys(database).add(key, b"hash")
+    await DatabaseQuotes(database).save(quote)
     await database.close()
 
     assert await migrate_storage(empty_url) == _ALL[1:]
     storage = await open_storage(empty_url, clock=clock)
+    assert await storage.keys.find(b"hash") == key
+    assert await storage.quotes.by_id("key-1", quote.quote_id) == quote
     assert await storage.orders.find(live.order_id) == live
     _, total = await storage.orders.page("key-1", live.wallet, None, 10, 0)
     assert total == 3
