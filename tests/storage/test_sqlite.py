@@ -29,12 +29,16 @@ async def _insert(database: SqliteDatabase, value: int) -> None:
     await database.change("INSERT INTO t VALUES (?)", value)
 
 
-async def test_commits_wait_for_the_disk(database: SqliteDatabase) -> None:
+async def test_commits_wait_for_the_disk_unless_they_need_not(database: SqliteDatabase) -> None:
     async def pragmas(transaction: Transaction) -> tuple[int, str]:
         full = await transaction.fetch("PRAGMA synchronous")
         mode = await transaction.fetch("PRAGMA journal_mode")
         return full[0][0], mode[0][0]
 
+    assert await database.transact(pragmas) == (2, "wal")
+    assert await database.transact(pragmas, durable=False) == (1, "wal")
+    together = [database.transact(pragmas, durable=n == 5) for n in range(10)]
+    assert (2, "wal") in await asyncio.gather(*together), "one that waits makes its group wait"
     assert await database.transact(pragmas) == (2, "wal")
 
 

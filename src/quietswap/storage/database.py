@@ -39,13 +39,17 @@ class Database(Protocol):
     async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
         """Read a result that may be long, without holding up the event loop."""
 
-    async def change(self, sql: str, *args: Value) -> Sequence[Row]:
-        """Write by one statement and return what it says after RETURNING, once committed."""
+    async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
+        """Write by one statement and return what it says after RETURNING, once committed.
 
-    async def transact(self, body: Body[T], *, bounded: bool = True) -> T:
+        `durable` as in `transact`.
+        """
+
+    async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
         """Run `body` in one transaction and return its result, once committed.
 
-        Unbounded it may last as long as it likes: migrations do.
+        Unbounded it may last as long as it likes: migrations do. What need not be `durable` a power
+        cut may take back, though nothing else can: an embedded database then waits for no disk.
 
         Any exception of the body rolls back and comes out unchanged. StoreDown at the very end can
         leave it open whether the database had committed: only a look afterwards tells.

@@ -54,12 +54,7 @@ SELECT {columns}, (
     WHERE key_id = ? AND wallet = ? {and_status}
 ) FROM orders
 WHERE kind = 'swap' AND key_id = ? AND wallet = ? {and_status}
-AND (created_at_ms, order_id) <= (
-    SELECT created_at_ms, order_id FROM orders
-    WHERE kind = 'swap' AND key_id = ? AND wallet = ? {and_status}
-    ORDER BY created_at_ms DESC, order_id DESC LIMIT 1 OFFSET ?
-)
-ORDER BY created_at_ms DESC, order_id DESC LIMIT ?
+ORDER BY created_at_ms DESC, order_id DESC LIMIT ? OFFSET ?
 """
 _TOTAL = """
 SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM order_counts
@@ -68,7 +63,7 @@ WHERE key_id = ? AND wallet = ? {and_status}
 _LINE = ", ".join(HistoryLine._fields)
 PAGE_OF_ALL = _PAGE.format(and_status="", columns=_LINE)
 PAGE_OF_STATUS = _PAGE.format(and_status="AND status = ?", columns=_LINE)
-"""Arguments: key, wallet (and status) three times, offset, limit. Columns: a line, the total."""
+"""Arguments: key, wallet (and status) twice, limit, offset. Columns: a line, the total."""
 TOTAL_OF_ALL = _TOTAL.format(and_status="")
 TOTAL_OF_STATUS = _TOTAL.format(and_status="AND status = ?")
 
@@ -122,7 +117,8 @@ class DatabaseOrders:
                 await _count(transaction, order, {was: -1, order.status: 1})
             return True
 
-        return await self._database.transact(body)
+        # Without the relay's word the order is pending, and the tracker asks again by sending.
+        return await self._database.transact(body, durable=order.status is not Status.SUBMITTED)
 
     async def record(self, key_id: str, order_id: str) -> OrderRecord | None:
         """Return a swap order of this key only."""
@@ -143,16 +139,16 @@ class DatabaseOrders:
         """Return swap orders newest first (ties by order id, falling), and the total.
 
         One statement, so both are of one snapshot; an empty page has its total from a second. The
-        total is a sum of at most six counters. The offset is skipped inside `orders_history` (or
-        `orders_history_by_status`), some thirty entries per block, up to the page's first order;
-        from there the same index leads to the rows of the page, and no other row is touched. So
-        the cost depends on the offset alone, never on the size of the table or of the history.
+        total is a sum of at most six counters. `orders_history` (or `orders_history_by_status`)
+        holds all that a line shows, some twenty lines per block: it is read from the wallet's
+        newest order on, and no row is touched. So the cost depends on offset and limit alone, never
+        on the size of the table or of the history, nor on how far apart the rows lie.
         """
         of: tuple[Value, ...] = (key_id, wallet)
         sql, total = PAGE_OF_ALL, TOTAL_OF_ALL
         if status is not None:
             of, sql, total = (*of, status.value), PAGE_OF_STATUS, TOTAL_OF_STATUS
-        rows = await self._database.fetch(sql, *of, *of, *of, offset, limit)
+        rows = await self._database.fetch(sql, *of, *of, limit, offset)
         if not rows:  # there were at most `offset` orders, whatever has come since
             return [], min(offset, (await self._database.fetch(total, *of))[0][0])
         return [HistoryLine._make(row[:-1]) for row in rows], rows[0][-1]

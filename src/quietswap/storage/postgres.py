@@ -89,9 +89,11 @@ class PostgresDatabase:
             return rows
 
     scan = fetch
-    change = fetch
 
-    async def transact(self, body: Body[T], *, bounded: bool = True) -> T:
+    async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
+        return await self.fetch(sql, *args)  # when to wait for the disk is for the server to say
+
+    async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
         async with self._connection(bounded) as connection, connection.transaction():
             if not bounded:
                 await connection.execute(_NO_LIMITS)

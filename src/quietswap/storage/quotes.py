@@ -33,7 +33,8 @@ class DatabaseQuotes:
         self._database = database
 
     async def save(self, quote: IssuedQuote) -> None:
-        await self._database.change(_INSERT, *quote_values(quote))
+        # Lost in a power cut a quote is asked for again: nothing was sent on its strength.
+        await self._database.change(_INSERT, *quote_values(quote), durable=False)
 
     async def by_fingerprint(
         self, key_id: str, wallet: Address, kind: QuoteKind, fingerprint: str

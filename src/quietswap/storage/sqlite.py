@@ -53,9 +53,6 @@ class SqliteDatabase:
             # The lock of another process is given up before the caller is, so that both agree.
             connection = _connect(file, int(500 * patience_s))
             connection.execute("PRAGMA journal_mode = WAL")
-            # An order must survive a power cut once it is stored, since it is sent right after:
-            # FULL makes every commit wait for the disk, the groups make that cheap.
-            connection.execute("PRAGMA synchronous = FULL")
         except (OSError, sqlite3.Error) as error:
             raise StoreDown(f"the SQLite file cannot be opened: {error}") from error
         writer = Writer(connection, asyncio.get_running_loop(), waiting)
@@ -78,14 +75,14 @@ class SqliteDatabase:
         except sqlite3.Error as error:
             raise translated(error) from error
 
-    async def change(self, sql: str, *args: Value) -> Sequence[Row]:
+    async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
         async def one_statement(transaction: Transaction) -> Sequence[Row]:
             return await transaction.fetch(sql, *args)
 
-        return await self.transact(one_statement)
+        return await self.transact(one_statement, durable=durable)
 
-    async def transact(self, body: Body[T], *, bounded: bool = True) -> T:
-        outcome = self._writer.submit(body)
+    async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
+        outcome = self._writer.submit(body, durable=durable)
         try:
             async with asyncio.timeout(self._patience_s if bounded else None):
                 return await outcome

@@ -34,6 +34,7 @@ def translated(error: sqlite3.Error) -> Exception:
 @dataclass(slots=True)
 class _Job:
     body: Body[Any]
+    durable: bool
     future: "asyncio.Future[Any]"
     result: Any = None
     error: Exception | None = None
@@ -77,15 +78,16 @@ class Writer(threading.Thread):
         self._waiting = waiting
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._stopped = False
+        self._waits: bool | None = None
 
-    def submit(self, body: Body[T]) -> "asyncio.Future[T]":
+    def submit(self, body: Body[T], *, durable: bool = True) -> "asyncio.Future[T]":
         """Queue `body`; the future resolves after its commit. Raises StoreDown when full."""
         if self._stopped:
             raise StoreDown("the database is closed")
         if self._queue.qsize() >= self._waiting:
             raise StoreDown("too many writes are waiting for the disk")
         future: asyncio.Future[T] = self._loop.create_future()
-        self._queue.put(_Job(body, future))
+        self._queue.put(_Job(body, durable, future))
         return future
 
     def stop(self) -> None:
@@ -118,6 +120,7 @@ class Writer(threading.Thread):
 
     def _commit(self, group: list[_Job]) -> None:
         try:
+            self._wait_for_disk(any(job.durable for job in group))
             self._connection.execute("BEGIN IMMEDIATE")
             for job in group:
                 self._run(job)
@@ -128,6 +131,17 @@ class Writer(threading.Thread):
             # Also for those that ended in an error of their own: what they saw is undone.
             for job in group:
                 job.error = StoreDown(f"SQLite did not commit: {error}")
+
+    def _wait_for_disk(self, wanted: bool) -> None:
+        """Let the next commits wait for the disk, or not.
+
+        An order must survive a power cut once it is stored, since it is sent right after: FULL
+        makes a commit wait, the groups make that cheap. NORMAL leaves a whole database, too, but
+        perhaps without its last commits (https://www.sqlite.org/pragma.html#pragma_synchronous).
+        """
+        if wanted is not self._waits:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if wanted else 'NORMAL'}")
+            self._waits = wanted
 
     def _run(self, job: _Job) -> None:
         # Whoever gave up (even while BEGIN waited for a lock) was told that nothing is known: then

@@ -19,11 +19,12 @@ class TracedDatabase:
     async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
         return await observe.in_span("database", self._database.scan(sql, *args), call="scan")
 
-    async def change(self, sql: str, *args: Value) -> Sequence[Row]:
-        return await observe.in_span("database", self._database.change(sql, *args), call="change")
+    async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
+        work = self._database.change(sql, *args, durable=durable)
+        return await observe.in_span("database", work, call="change")
 
-    async def transact(self, body: Body[T], *, bounded: bool = True) -> T:
-        work = self._database.transact(body, bounded=bounded)
+    async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
+        work = self._database.transact(body, bounded=bounded, durable=durable)
         return await observe.in_span("database", work, call="transact")
 
     async def has_table(self, name: str) -> bool:
