@@ -1,7 +1,4 @@
-"""A page of history costs what it skips and shows, on both databases, whatever else is stored.
-
-What it skips is passed inside an index; from there the index leads to the page's rows alone.
-"""
+"""A page of history is read from an index alone, on both databases, whatever else is stored."""
 
 import pytest
 
@@ -22,13 +19,10 @@ _OFFSET, _LIMIT = 4_000, 50
 async def test_sqlite_pages_by_the_index(
     storage: Storage, sql: str, of: tuple[str, ...], index: str
 ) -> None:
-    args = (*of, *of, *of, _OFFSET, _LIMIT)
+    args = (*of, *of, _LIMIT, _OFFSET)
     rows = await storage.database.fetch(f"EXPLAIN QUERY PLAN {sql}", *args)
-    steps = [row[3] for row in rows if " orders " in row[3]]
-    assert len(steps) == 2
-    assert steps[0].startswith(f"SEARCH orders USING INDEX {index} ")
-    assert "created_at_ms<?" in steps[0]
-    assert steps[1].startswith(f"SEARCH orders USING COVERING INDEX {index} ")
+    (step,) = [row[3] for row in rows if " orders " in row[3]]
+    assert step.startswith(f"SEARCH orders USING COVERING INDEX {index} ")
     assert not any("TEMP" in row[3] for row in rows), "the index already has the order"
 
 
@@ -39,14 +33,8 @@ async def test_postgresql_pages_by_the_index(
 ) -> None:
     await _many_orders(storage)
     plan = await _plan(storage, sql, of)
-    skipping, showing = (
-        plan.index(f"Index Only Scan using {index} on orders"),
-        plan.index(f"Index Scan using {index} on orders"),
-    )
-    assert skipping < showing
-    assert "Heap Fetches: 0" in plan[skipping:showing]
-    assert "ROW(created_at_ms, order_id) <= ROW(" in plan[showing:]
-    assert "orders_pkey" not in plan
+    assert f"Index Only Scan using {index} on orders" in plan
+    assert "Heap Fetches: 0" in plan
     assert "Sort Key" not in plan, "the index already has the order"
 
 
@@ -80,7 +68,7 @@ async def test_vacuum_comes_after_a_number_of_changes_not_a_share(storage: Stora
 
 
 async def _plan(storage: Storage, sql: str, of: tuple[str, ...]) -> str:
-    args = (*of, *of, *of, _OFFSET, _LIMIT)
+    args = (*of, *of, _LIMIT, _OFFSET)
     rows = await storage.database.fetch(f"EXPLAIN (ANALYZE) {sql}", *args)
     return "\n".join(row[0] for row in rows)
 
