@@ -47,8 +47,9 @@ def main(words: list[str]) -> None:
     }
     figures: list[Figure] = []
     for name, plan in plans.items():
-        figures += asyncio.run(benchmark(name, plan, say))
-    print(tables(figures))
+        found = asyncio.run(benchmark(name, plan, say))
+        print(tables(found))
+        figures += found
     if options.json:
         kept = {"plans": {n: asdict(p) for n, p in plans.items()}, "figures": figures}
         options.json.write_bytes(msgspec.json.format(msgspec.json.encode(kept)))

@@ -32,7 +32,8 @@ PENDING, LIVE, WATCHED, KEPT = 20, 200, 1_000, 4_000
 still watched, those that still have their bytes. A table of any size has as many."""
 EXPIRED = KEPT - WATCHED
 """Quotes that may go, as many as there are bytes that may."""
-
+QUOTES = 20_000
+"""Quotes live a day, so their number does not grow with the orders either."""
 DAY_MS = 86_400_000
 
 _HEAD = 23_000_000
@@ -95,9 +96,9 @@ class Shape:
         )
 
     def quotes(self) -> Iterator[IssuedQuote]:
-        """Return a quote for each order of the last day, after some that are a day old."""
-        for serial in range(min(self.orders, 86_400)):
-            age_ms = DAY_MS if serial < EXPIRED else 1000 * serial % DAY_MS // 2
+        """Return the quotes, oldest first."""
+        for serial in range(QUOTES):
+            age_ms = DAY_MS if serial < EXPIRED else 2_000 * (QUOTES - serial)
             yield _quote(serial, self.now_ms - age_ms)
 
     def _order(self, serial: int, age: int) -> Order:

@@ -55,10 +55,9 @@ _WARM = (
     ("tx_hash", "orders ORDER BY 1"),
     ("1", "orders WHERE kind = 'swap' ORDER BY key_id, wallet, created_at_ms DESC, order_id DESC"),
     ("1", "orders WHERE kind = 'swap' ORDER BY key_id, wallet, status, created_at_ms DESC"),
-    ("order_id, version", "order_events ORDER BY 1, 2"),
     ("key_id, wallet, status", "order_counts ORDER BY 1, 2, 3"),
 )
-"""Read `orders` and the indexes an order touches from end to end: a range of rows is read into the
+"""Read `orders`, its indexes and the counters from end to end: a range of rows is read into the
 server's own memory, unlike a whole table."""
 
 

@@ -33,7 +33,7 @@ class Plan:
     @property
     def server(self) -> tuple[str, ...]:
         """Settings unlike those of `initdb`: memory holds the orders and their indexes."""
-        megabytes = max(128, self.orders * 12 // 10_000)
+        megabytes = max(128, self.orders * 14 // 10_000)
         return f"shared_buffers = {megabytes}MB", "max_wal_size = 8GB"
 
     @property
