@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo sandbox test check format docs setup-dev audit spec-coverage chaos bench-storage clean
+.PHONY: help demo sandbox test check format docs setup-dev audit spec-coverage chaos bench bench-storage clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -43,6 +43,9 @@ spec-coverage: .venv/.dev ## Write docs/spec-coverage.md: which test shows which
 
 chaos: .venv/.dev node_modules/.installed ## Kill the service 200 times in bad weather (CHAOS_KILLS, CHAOS_SEED)
 	@CHAOS_KILLS=$${CHAOS_KILLS:-200} $(BIN)/pytest -q -s tests/chaos
+
+bench: .venv/.dev node_modules/.installed ## Measure the speed, each figure beside a limit (Linux, ten minutes)
+	@$(BIN)/python -m benchmarks.speed --page docs/performance.md
 
 bench-storage: .venv/.dev ## Measure the storage at 10 million orders (BENCH_ORDERS=20000: a short form)
 	@$(BIN)/python -m benchmarks.storage $(if $(BENCH_ORDERS),--orders $(BENCH_ORDERS),--page docs/storage-figures.md)

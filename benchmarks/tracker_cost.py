@@ -22,11 +22,11 @@ BLOCKS = 24
 TRANSACTIONS, MATCHES = 300, 5
 
 
-async def fill(scene: Scene, count: int) -> list[Order]:
+async def fill(scene: Scene, count: int, start: int = 0) -> list[Order]:
     """Store `count` orders that a relay holds and no block has included yet."""
     orders: list[Order] = []
-    for start in range(0, count, 1_000):
-        batch = range(start, min(start + 1_000, count))
+    for first in range(start, start + count, 1_000):
+        batch = range(first, min(first + 1_000, start + count))
         orders += await asyncio.gather(*(an_order(scene, serial) for serial in batch))
     return orders
 
@@ -51,7 +51,8 @@ async def cost(count: int) -> tuple[float, float, float, float]:
         start_s = time.perf_counter() - started
         cpu, calls = [], []
         for _ in range(BLOCKS):
-            own = [Tx.of(orders.pop()) for _ in range(min(MATCHES, len(orders)))]
+            own = [Tx.of(orders.pop()) for _ in range(MATCHES)]
+            orders += await fill(scene, MATCHES, start=10**8 + scene.chain.blocks[-1].number * 10)
             strangers = [
                 Tx(f"0x{n:064x}", from_bytes(n.to_bytes(20)), 0)
                 for n in range(10**9, 10**9 + TRANSACTIONS - len(own))

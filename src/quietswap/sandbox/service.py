@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,12 +84,21 @@ def settings_text(
     return "\n".join(lines) + "\n"
 
 
+QUIETSWAP = (sys.executable, "-m", "quietswap")
+
+
 class Service:
     """One `quietswap serve` on a settings file; it never outlives the sandbox."""
 
-    def __init__(self, settings: Path, port: int) -> None:
+    def __init__(
+        self,
+        settings: Path,
+        port: int,
+        program: Sequence[str] = (sys.executable, "-m", "quietswap"),
+    ) -> None:
         self.settings = settings
         self.port = port
+        self._program = program
         self.url = f"http://{_LOOPBACK}:{port}"
         self._process: asyncio.subprocess.Process | None = None
 
@@ -106,7 +115,7 @@ class Service:
 
     async def _command(self, *words: str) -> bytes:
         process = await asyncio.create_subprocess_exec(
-            *_QUIETSWAP, *words, "--settings", str(self.settings),
+            *self._program, *words, "--settings", str(self.settings),
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=_environment(),
         )  # fmt: skip
         out, err = await process.communicate()
@@ -119,7 +128,7 @@ class Service:
         log = self.settings.with_name("service.log").open("wb")
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *_QUIETSWAP, "serve", "--settings", str(self.settings), "--port", str(self.port),
+                *self._program, "serve", "--settings", str(self.settings), "--port", str(self.port),
                 stdout=log, stderr=log, stdin=asyncio.subprocess.DEVNULL,
                 preexec_fn=die_with_parent(), env=_environment(),
             )  # fmt: skip
@@ -154,9 +163,6 @@ class Service:
                 return
             await asyncio.sleep(0.02)
         raise ServiceFailed(f"the service did not answer within {_READY_SECONDS} s")
-
-
-_QUIETSWAP = (sys.executable, "-m", "quietswap")
 
 
 def _environment() -> dict[str, str]:

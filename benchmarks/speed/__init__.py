@@ -1,0 +1,1 @@
+"""How fast the service is, beside a limit measured in the same run."""

@@ -1,0 +1,82 @@
+"""`make bench`: how fast the service is, each figure beside a limit measured in the same run.
+
+Run `python -m benchmarks.speed --rounds 1 --requests 2000 status` for a short form.
+"""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.speed import orders, processes, quotes, submission
+from benchmarks.speed.page import page, table
+from benchmarks.speed.row import Row
+from benchmarks.speed.stage import Stage, running_stage
+from quietswap import observe
+
+_ON_STAGE: dict[str, Callable[[Stage, int], Awaitable[list[Row]]]] = {
+    "latency": quotes.latency,
+    "throughput": quotes.throughput,
+    "hanging": quotes.hanging,
+    "reading": orders.reading,
+    "submission": submission.submission,
+}
+_ALONE: dict[str, Callable[[int], Awaitable[list[Row]]]] = {
+    "decoding": processes.decoding,
+    "tracker": processes.tracker,
+    "starting": processes.starting,
+}
+PARTS = (*_ON_STAGE, "memory", *_ALONE)
+
+
+def arguments(words: list[str]) -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--requests", type=int, default=1_000_000, help="of the memory's row")
+    parser.add_argument("--json", type=Path, help="keep the figures in this file")
+    parser.add_argument("--page", type=Path, help="write the page of the documentation")
+    options = parser.parse_args(words)
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"there is no part {', '.join(sorted(unknown))}")
+    return options
+
+
+async def measured(parts: list[str], rounds: int, requests: int) -> list[Row]:
+    """Return the rows of the parts, each part on a stage of its own."""
+    rows: list[Row] = []
+    for part in PARTS:
+        if parts and part not in parts:
+            continue
+        print(f"{part} ...", file=sys.stderr, flush=True)
+        if part in _ALONE:
+            rows += await _ALONE[part](rounds)
+            continue
+        async with running_stage() as stage:
+            if part == "memory":
+                rows += await processes.memory(stage, requests)
+            else:
+                rows += await _ON_STAGE[part](stage, rounds)
+    return rows
+
+
+def main(words: list[str]) -> None:
+    """Measure, print the table, and write what was asked for."""
+    options = arguments(words)
+    observe.log_nothing()
+    rows = asyncio.run(measured(options.parts, options.rounds, options.requests))
+    print(table(rows))
+    if options.json:
+        kept = [asdict(row) | {"met": row.is_met} for row in rows]
+        options.json.write_bytes(msgspec.json.format(msgspec.json.encode(kept)))
+    if options.page:
+        options.page.write_text(page(rows, options.rounds), "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,121 @@
+"""The rows about orders: status, history, submission."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from statistics import median
+
+from benchmarks.speed.load import Result, get, load
+from benchmarks.speed.row import Goal, Row, shown
+from benchmarks.speed.stage import ROOT, Stage
+from benchmarks.speed.upstreams import wallet
+from quietswap.adapters.clock import SystemClock
+from quietswap.domain.order import OrderEvent, Status
+from quietswap.sandbox.service import free_port
+from quietswap.storage.open import open_storage
+from tests.orders import inclusion, order
+
+CLIENTS = 64
+OWNERS, EACH = 20, 200
+_BEGAN_MS = 1_790_000_000_000
+_APART_MS = 7_919
+
+
+def order_id(owner: int, number: int) -> str:
+    """Return the id of an order of the benchmark."""
+    return f"ord_{owner:016x}{number:016x}"
+
+
+async def fill(database: Path, key_id: str) -> None:
+    """Store confirmed orders of a few wallets."""
+    storage = await open_storage(f"sqlite:///{database}", clock=SystemClock(), rates_url=None)
+    for owner in range(OWNERS):
+        for number in range(EACH):
+            at_ms = _BEGAN_MS + (number * OWNERS + owner) * _APART_MS
+            one = order(
+                order_id=order_id(owner, number), key_id=key_id, wallet=wallet(owner),
+                tx_hash=f"0x{owner * EACH + number:064x}", raw=None, watched=False,
+                status=Status.CONFIRMED, created_at_ms=at_ms, submitted_at_ms=at_ms + 40,
+                inclusion=inclusion(block_time_ms=at_ms + 12_000),
+            )  # fmt: skip
+            line = OrderEvent(one.order_id, at_ms, "benchmark", None, one.status, "filled")
+            await storage.orders.add(one, line)
+    await storage.close()
+
+
+async def reading(stage: Stage, rounds: int) -> list[Row]:
+    """Status by id and a page of fifty, each beside the same bytes from memory."""
+    ours = await stage.service("reading", fill=fill)
+    port = ours.service.port
+    status = [
+        get(f"/api/v1/mev/orders/{order_id(o, n)}", ours.key)
+        for o in range(OWNERS)
+        for n in range(EACH)
+    ]
+    history = [
+        get(f"/api/v1/mev/orders/user/{wallet(o)}?limit=50&offset={offset}", ours.key)
+        for offset in (0, 50, 100)
+        for o in range(OWNERS)
+    ]
+    rows = []
+    for what, requests, count, rate, share in (
+        ("status by id", status, 20_000, 12_000, 0.55),
+        ("history page of 50", history, 6_000, 3_000, 0.4),
+    ):
+        first = await load(port, CLIENTS, 500, requests)
+        body = _written(stage.folder / "body.json", first.last)
+        async with _hello(body) as hello:
+            pairs = [
+                (
+                    await load(port, CLIENTS, count, requests),
+                    await load(hello, CLIENTS, count, requests),
+                )
+                for _ in range(rounds)
+            ]
+        rows += _rows(f"{what}, {CLIENTS} clients", pairs, rate, share)
+    return rows
+
+
+def _rows(what: str, pairs: list[tuple[Result, Result]], rate: float, share: float) -> list[Row]:
+    ours = median(a.per_second for a, _ in pairs)
+    hello = median(b.per_second for _, b in pairs)
+    p99 = median(a.p99 for a, _ in pairs)
+    part = median(a.per_second / b.per_second for a, b in pairs)
+    return [
+        Row(what, ours, f"p99 {shown(p99, 'ms')}", Goal(rate, "/s", least=True)),
+        Row(
+            f"{what}: share",
+            part,
+            f"same bytes from memory {shown(hello, '/s')}",
+            Goal(share, "%", least=True),
+        ),
+    ]
+
+
+def _written(file: Path, text: str) -> Path:
+    file.write_text(text, "utf-8")
+    return file
+
+
+@asynccontextmanager
+async def _hello(file: Path) -> AsyncIterator[int]:
+    """Serve the file from memory; yields the port."""
+    port = free_port()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "benchmarks.speed.hello", str(port), str(file), cwd=ROOT
+    )
+    for _ in range(200):
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.05)
+        else:
+            writer.close()
+            break
+    try:
+        yield port
+    finally:
+        process.terminate()
+        await process.wait()

@@ -1,0 +1,41 @@
+"""The figures as text: the table, and the page of the documentation."""
+
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.speed.row import Row, shown
+
+_PROSE = Path(__file__).with_name("performance.md")
+"""What the page says around the table; a person writes it."""
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return one line for each row."""
+    head = "| what | figure | goal | met | beside it |\n|---|---:|---:|---|---|\n"
+    return head + "".join(
+        f"| {row.what} | {shown(row.figure, row.goal.unit)} | {row.goal} "
+        f"| {'yes' if row.is_met else '**no**'} | {row.beside} |\n"
+        for row in rows
+    )
+
+
+def page(rows: Sequence[Row], rounds: int) -> str:
+    """Return the page for a run."""
+    machine = f"{os.cpu_count()} cores ({_processor()}), Python {platform.python_version()}"
+    return (
+        _PROSE.read_text("utf-8")
+        .replace("{table}", table(rows).rstrip())
+        .replace("{machine}", machine)
+        .replace("{rounds}", str(rounds))
+    )
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "unknown")

@@ -1,0 +1,134 @@
+"""The rows about one process: decoding, the tracker, memory, start."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from statistics import median
+
+from coincurve import PublicKey
+from eth_account import Account
+
+from benchmarks.speed import orders
+from benchmarks.speed.load import get, load
+from benchmarks.speed.row import Goal, Row, shown
+from benchmarks.speed.stage import ROOT, Stage
+from benchmarks.tracker_cost import SIZES, cost
+from quietswap.domain.signed_transaction import decode
+from quietswap.sandbox import places
+from quietswap.sandbox.anvil import start_anvil
+
+_QUIETSWAP = (sys.executable, "-m", "quietswap")
+_CALLDATA = bytes.fromhex("e21fd0e9") + bytes(640)
+"""As much as a swap of few hops has."""
+
+
+async def decoding(rounds: int) -> list[Row]:
+    """Decode, check and recover one signed transaction, beside the recovery alone."""
+    account = Account.from_key(bytes([7]) * 32)
+    fields = {
+        "to": places.KYBERSWAP, "data": _CALLDATA, "value": 0, "gas": 300_000, "nonce": 7,
+        "maxFeePerGas": 10**10, "maxPriorityFeePerGas": 0, "chainId": 1, "type": 2,
+    }  # fmt: skip
+    signed = account.sign_transaction(fields)
+    raw = signed.raw_transaction.to_0x_hex()
+    signature = signed.r.to_bytes(32) + signed.s.to_bytes(32) + bytes([signed.v])
+    digest = bytes(signed.hash)
+
+    def recover() -> None:
+        PublicKey.from_signature_and_message(signature, digest, hasher=None)
+
+    pairs = [(_micro(lambda: decode(raw)), _micro(recover)) for _ in range(10 * rounds)]
+    share = median(a / b for a, b in pairs)
+    ours, alone = (median(pair[n] for pair in pairs) for n in (0, 1))
+    beside = f"{shown(ours, 'µs')}; coincurve's recovery alone {shown(alone, 'µs')}"
+    return [Row("decode, check and recover one transaction", share, beside, Goal(2, "×"))]
+
+
+def _micro(work: Callable[[], object], times: int = 300) -> float:
+    began = time.perf_counter()
+    for _ in range(times):
+        work()
+    return (time.perf_counter() - began) / times * 1e6
+
+
+async def tracker(rounds: int) -> list[Row]:
+    """CPU of one block, by the number of live orders."""
+    runs = [[(await cost(size))[0] for size in SIZES] for _ in range(min(rounds, 3))]
+    medians = [median(run[n] for run in runs) for n in range(len(SIZES))]
+    few, many, most = medians
+    told = f"{shown(few, 'ms')} at 10, {shown(many, 'ms')} at 1 000, {shown(most, 'ms')} at 100 000"
+    what = "tracker's CPU a block, live orders"
+    return [
+        Row(f"{what}: 100 000 over 1 000", most / many, told, Goal(1.5, "×")),
+        Row(f"{what}: 1 000 over 10", many / few, told, Goal(1.5, "×")),
+    ]
+
+
+async def memory(stage: Stage, count: int) -> list[Row]:
+    """Resident memory of server and worker at rest, and after many requests."""
+    ours = await stage.service("memory", fill=orders.fill)
+    requests = [
+        get(f"/api/v1/mev/orders/{orders.order_id(o, n)}", ours.key)
+        for o in range(orders.OWNERS)
+        for n in range(orders.EACH)
+    ]
+    at_rest = ours.memory_mb()
+    await load(ours.service.port, 64, count // 10, requests)
+    early = ours.memory_mb()
+    await load(ours.service.port, 64, count - count // 10, requests)
+    after = ours.memory_mb()
+    told = f"at rest {shown(at_rest, 'MB')}, after {count // 10:,} requests {shown(early, 'MB')}"
+    what = f"memory after {count:,} requests"
+    return [
+        Row(what.replace(",", " "), after, told.replace(",0", " 0"), Goal(120, "MB")),
+        Row(
+            "memory: growth over the last nine tenths of them",
+            after / early,
+            f"{shown(after - early, 'MB')} more",
+            Goal(1.05, "×"),
+        ),
+    ]
+
+
+async def starting(rounds: int) -> list[Row]:
+    """How long a person waits for the first word."""
+    pairs = [(_run(*_QUIETSWAP, "--help"), _run(sys.executable, "-c", "pass")) for _ in range(7)]
+    help_ms, bare_ms = (median(pair[n] for pair in pairs) for n in (0, 1))
+    boots = [(_sandbox_s(), await _anvil_s()) for _ in range(rounds)]
+    sandbox_s, anvil_s = (median(boot[n] for boot in boots) for n in (0, 1))
+    return [
+        Row("quietswap --help", help_ms, f"python -c pass {shown(bare_ms, 'ms')}", Goal(150, "ms")),
+        Row(
+            "quietswap sandbox until ready", sandbox_s, f"anvil alone {shown(anvil_s, 's')}",
+            Goal(3, "s"),
+        ),
+    ]  # fmt: skip
+
+
+def _run(*words: str) -> float:
+    began = time.perf_counter()
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+    return (time.perf_counter() - began) * 1000
+
+
+def _sandbox_s() -> float:
+    began = time.perf_counter()
+    with subprocess.Popen(
+        (*_QUIETSWAP, "sandbox", "--json", "--port", "0"), stdout=subprocess.PIPE, cwd=ROOT
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        seconds = time.perf_counter() - began
+        process.send_signal(signal.SIGTERM)
+        process.stdout.read()
+    return seconds
+
+
+async def _anvil_s() -> float:
+    began = time.perf_counter()
+    anvil = await start_anvil(int(time.time()))
+    seconds = time.perf_counter() - began
+    await anvil.stop()
+    return seconds

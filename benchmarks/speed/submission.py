@@ -1,0 +1,153 @@
+"""The rows about a signed transaction: submission, and its decoding alone."""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import msgspec
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
+
+from benchmarks.speed.load import load, post
+from benchmarks.speed.row import Goal, Row, shown
+from benchmarks.speed.stage import (
+    BUY,
+    SELL,
+    SELL_AMOUNT,
+    SLIPPAGE_BPS,
+    Served,
+    Stage,
+    ready_to_swap,
+)
+from benchmarks.speed.upstreams import RELAY
+from quietswap.adapters.chain import NodeChain
+from quietswap.adapters.clock import SystemClock
+from quietswap.adapters.http import HttpClient
+from quietswap.adapters.jsonrpc import JsonRpc
+from quietswap.adapters.relays.mev_blocker import MevBlocker
+from quietswap.domain.order import Order, OrderEvent
+from quietswap.domain.protection import EndpointType, ShareMode
+from quietswap.domain.signed_transaction import decode
+from quietswap.storage.open import open_storage
+from tests.e2e.test_delivery import order_params
+from tests.orders import order
+
+_KEYS = 0xB0B0_0000
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """What a wallet posts: the raw transaction and the whole request."""
+
+    raw: str
+    request: bytes
+
+
+async def submission(stage: Stage, rounds: int) -> list[Row]:
+    """One client posts orders, beside the sum of what cannot be avoided, each part alone."""
+    ours = await stage.service("submission")
+    accounts = [Account.from_key((_KEYS + n).to_bytes(32)) for n in range(80 * (rounds + 1))]
+    await ready_to_swap(stage.sandbox, [account.address for account in accounts])
+    posts, alone = [], []
+    for start in range(0, len(accounts), 80):
+        signed = [await _signed(stage, ours, a) for a in accounts[start : start + 80]]
+        result = await load(ours.service.port, 1, len(signed), [s.request for s in signed])
+        parts = await _parts(stage, signed, start)
+        if start:  # the first round warms everything up
+            posts.append(result.p50)
+            alone.append(parts)
+    share = median(p / sum(a) for p, a in zip(posts, alone, strict=True))
+    names = ("decode and recover", "one RPC batch", "one commit", "one relay call")
+    told = ", ".join(
+        f"{name} {shown(median(a[n] for a in alone), 'ms')}" for n, name in enumerate(names)
+    )
+    what = "order submission, relay and node answering at once"
+    beside = f"{shown(median(posts), 'ms')}; alone: {told}"
+    return [Row(f"{what}: over its parts", share, beside, Goal(1.5, "×"))]
+
+
+async def _signed(stage: Stage, ours: Served, account: LocalAccount) -> Signed:
+    quote = await _quote(ours, account.address)
+    params = quote["mevProtection"]["transactionParams"]
+    transaction = {
+        "to": params["to"], "data": params["data"], "value": 0, "gas": int(params["gasLimit"]),
+        "maxFeePerGas": int(params["maxFeePerGas"]), "maxPriorityFeePerGas": 0,
+        "nonce": params["nonce"], "chainId": 1, "type": 2,
+    }  # fmt: skip
+    raw = account.sign_transaction(transaction).raw_transaction.to_0x_hex()
+    body = {
+        "orderParams": order_params(quote, account.address, SLIPPAGE_BPS),
+        "signedTransaction": raw,
+        "providerMetadata": quote["mevProtection"]["providerMetadata"],
+    }
+    return Signed(raw, post("/api/v1/mev/orders", ours.key, msgspec.json.encode(body)))
+
+
+async def _quote(ours: Served, owner: str) -> dict[str, Any]:
+    http = HttpClient()
+    reply = await http.get(
+        f"{ours.service.url}/api/v1/quote",
+        params={
+            "sellToken": SELL.address,
+            "buyToken": BUY.address,
+            "sellAmount": str(SELL_AMOUNT),
+            "userAddress": owner,
+            "slippageBps": str(SLIPPAGE_BPS),
+        },
+        headers={"x-api-key": ours.key},
+        timeout_s=10,
+    )
+    await http.close()
+    quote: dict[str, Any] = reply.json()["data"]
+    return quote
+
+
+async def _parts(stage: Stage, signed: Sequence[Signed], start: int) -> list[float]:
+    """Return the median milliseconds of each part alone, over these transactions."""
+    http, clock = HttpClient(), SystemClock()
+    decoded = [decode(one.raw) for one in signed]
+    chain = NodeChain(JsonRpc(http, [stage.sandbox.chain.url], clock), clock)
+    relay = MevBlocker(
+        http, clock, referrer="bench", name="MEV Blocker",
+        base_url=f"{stage.upstreams_url}/{RELAY}", tracking_base=None, timeout_s=5,
+    )  # fmt: skip
+    file = stage.folder / f"commit-{start}.sqlite3"
+    storage = await open_storage(f"sqlite:///{file}", clock=clock, rates_url=None)
+    raws = iter([bytes.fromhex(one.raw[2:]) for one in signed])
+    orders = iter(
+        [order(order_id=f"ord_{n}", tx_hash=one.hash, raw=one.raw) for n, one in enumerate(decoded)]
+    )
+    senders = iter([one.sender for one in decoded])
+    texts = iter([one.raw for one in signed])
+
+    async def decoding() -> None:
+        decode(next(texts))
+
+    async def asking() -> None:
+        await chain.wallet(next(senders), SELL.address, decoded[0].params.to)
+
+    async def committing() -> None:
+        one: Order = next(orders)
+        line = OrderEvent(one.order_id, one.created_at_ms, "posted", None, one.status, "")
+        await storage.orders.add(one, line)
+
+    async def relaying() -> None:
+        await relay.submit(next(raws), EndpointType.NOREVERTS, ShareMode.SHARE_SAFE)
+
+    times = [
+        await _median_ms(part, len(signed)) for part in (decoding, asking, committing, relaying)
+    ]
+    await storage.close()
+    await http.close()
+    return times
+
+
+async def _median_ms(part: Callable[[], Awaitable[None]], count: int) -> float:
+    times = []
+    for _ in range(count):
+        began = time.perf_counter()
+        await part()
+        times.append((time.perf_counter() - began) * 1000)
+    return median(times)

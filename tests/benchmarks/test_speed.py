@@ -1,0 +1,42 @@
+"""`make bench` runs from end to end. What it measures is never asserted: a machine may be busy."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def speed(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks.speed", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+
+
+def test_a_short_run_prints_its_rows_and_keeps_its_figures(tmp_path: Path) -> None:
+    kept, page = tmp_path / "kept.json", tmp_path / "page.md"
+    run = speed(
+        *("--rounds", "1", "--json", str(kept), "--page", str(page)), "submission", "decoding"
+    )
+    assert run.returncode == 0, run.stderr
+    rows = json.loads(kept.read_text("utf-8"))
+    assert [row["goal"]["unit"] for row in rows] == ["×", "×"]
+    assert all(row["figure"] > 0 for row in rows)
+    for row in rows:
+        assert row["what"] in run.stdout
+        assert row["beside"] in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize("words", [["everything"], ["--rounds", "many"]])
+def test_wrong_words_are_named(words: list[str]) -> None:
+    run = speed(*words)
+    assert run.returncode == 2
+    assert words[-1] in run.stderr
