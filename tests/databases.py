@@ -73,6 +73,27 @@ class PostgresCluster:
         finally:
             await connection.close()
 
+    def psql(self, *statements: str) -> None:
+        """Run statements as the owner, who may always log in from here."""
+
+        async def run() -> None:
+            for sql in statements:
+                await self._run(sql)
+
+        asyncio.run(run())
+
+    def guest(self, password: str, *allowed: str) -> None:
+        """Let the role `guest` log in only by this password, and to the databases of `allowed`."""
+        self.psql(
+            "DROP ROLE IF EXISTS guest",
+            f"CREATE ROLE guest LOGIN PASSWORD '{password}' IN ROLE pg_read_all_data",
+        )
+        lines = [f"local {name} guest scram-sha-256\n" for name in allowed]
+        file = self._folder / "data" / "pg_hba.conf"
+        usual = [line for line in file.read_text().splitlines(True) if " guest " not in line]
+        file.write_text("".join([*lines, "local all guest reject\n", *usual]))
+        self.psql("SELECT pg_reload_conf()")
+
     def kill(self) -> None:
         """End the server at once, as a crash would: no goodbye, recovery at the next start."""
         process = self._server.get_postmaster_info().process

@@ -117,3 +117,39 @@ def test_a_database_or_a_redis_that_is_away_is_named(town: Town, tmp_path: Path)
         becomes_ready(served.town.api)
     redis.close()
     postgres.close()
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresCluster]:
+    cluster = PostgresCluster()
+    yield cluster
+    cluster.close()
+
+
+def test_a_database_that_refuses_logins_is_away(
+    town: Town, tmp_path: Path, postgres: PostgresCluster
+) -> None:
+    url = asyncio.run(postgres.migrated())
+    name = url.partition("?")[0].rpartition("/")[2]
+    ends = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    closed = f"ALTER DATABASE {name} ALLOW_CONNECTIONS false"
+    outages = {
+        "takes no connections": (f"ALTER DATABASE {name} ALLOW_CONNECTIONS true",),
+        "no such database": (
+            f"ALTER DATABASE elsewhere RENAME TO {name}",
+            f"ALTER DATABASE {name} ALLOW_CONNECTIONS true",
+        ),
+    }
+    with serving(town, tmp_path, STORAGE__URL=url) as served:
+        for words, mended in outages.items():
+            postgres.psql(closed, ends)
+            if len(mended) > 1:
+                postgres.psql(f"ALTER DATABASE {name} RENAME TO elsewhere")
+            try:
+                status, checks = ready(served.town.api)
+                asked = served.town.api.get("/api/v1/mev/orders/none")
+            finally:
+                postgres.psql(*mended)
+            assert (status, words in checks["database"]) == (503, True), checks
+            assert (asked.status_code, asked.json()["error"]) == (503, "SERVICE_UNAVAILABLE")
+            becomes_ready(served.town.api)

@@ -26,8 +26,23 @@ AWAY = (
     asyncpg.ReadOnlySQLTransactionError,  # a standby that is not the primary (yet)
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.LockNotAvailableError,
+    asyncpg.PostgresSystemError,  # its disk cannot be read or written
+    asyncpg.InternalServerError,  # its files are damaged
+    asyncpg.InsufficientPrivilegeError,  # rights of our role were taken
+    asyncpg.InvalidSchemaNameError,  # the schema our tables go to is gone
 )
 """What says that the database is away or too busy, not that we asked something wrong."""
+
+_IN_WORDS = {
+    "28P01": "user or password is wrong",
+    "28000": "this user may not log in from here",
+    "3D000": "there is no such database",
+    "55000": "the database takes no connections",
+    "42501": "the user lacks rights",
+    "25006": "it is read-only",
+}
+"""By SQLSTATE: what an operator can mend. https://www.postgresql.org/docs/current/
+errcodes-appendix.html. The server's own text is not passed on: it may quote what it was given."""
 
 
 _NO_LIMITS = """
@@ -124,7 +139,7 @@ class PostgresDatabase:
                 # After one connection broke, the idle ones are suspect: each is replaced when next
                 # used, so that a failover costs one failed call and not one per connection.
                 await self._pool.expire_connections()
-            raise StoreDown(f"PostgreSQL: {type(error).__name__}") from error
+            raise StoreDown(_told(error)) from error
         except asyncpg.InterfaceError as error:
             if not self._pool.is_closing():
                 raise
@@ -132,9 +147,20 @@ class PostgresDatabase:
         finally:
             self._users -= 1
 
+    async def _login(self) -> Any:
+        """Return a connection. Whatever speaks against a login is an outage: we asked nothing."""
+        try:
+            return await self._pool.acquire()
+        except AWAY:
+            raise
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
+            if self._pool.is_closing():
+                raise
+            raise StoreDown(_told(error)) from error
+
     @asynccontextmanager
     async def _pooled(self) -> AsyncIterator[Any]:
-        connection = await self._pool.acquire()
+        connection = await self._login()
         clean = False
         try:
             yield connection
@@ -150,6 +176,11 @@ class PostgresDatabase:
             if not clean and not _is_gone(connection):
                 connection.terminate()
             await self._pool.release(connection)
+
+
+def _told(error: Exception) -> str:
+    words = _IN_WORDS.get(getattr(error, "sqlstate", None) or "")
+    return f"PostgreSQL: {type(error).__name__}" + (f" ({words})" if words else "")
 
 
 def _is_gone(connection: Any) -> bool:
