@@ -24,7 +24,7 @@ from quietswap.domain.requests import HistoryPage, Submitted, WrapAsk, WrapInfo,
 from quietswap.domain.token import WETH
 from tests.api import inside
 from tests.api.inside import ROUTER, WALLET, wrap_quote
-from tests.orders import NOW_MS, USDC, order
+from tests.orders import NOW_MS, USDC, listed, order, recorded
 
 TX_HASH = "0x" + "ab" * 32
 ETHER = 10**18
@@ -151,9 +151,9 @@ class FakeService:
         if name == "order":
             return _submitted()
         if name == "status":
-            return ok(present_orders.order_status(placed(Status.CONFIRMED)))
+            return ok(present_orders.order_status(recorded(placed(Status.CONFIRMED))))
         if name == "history":
-            page = HistoryPage((placed(Status.CONFIRMED), placed(Status.FAILED)), 7)
+            page = HistoryPage((listed(placed(Status.CONFIRMED)), listed(placed(Status.FAILED))), 7)
             return ok(present_orders.history(page, 2, 0))
         if name == "wrap info":
             return ok(present.wrap_info(WrapInfo("Wrapped Ether", "WETH", 5 * ETHER, ETHER // 2)))

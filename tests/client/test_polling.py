@@ -10,12 +10,13 @@ from quietswap.domain import errors, refusals
 from quietswap.domain.order import Status
 from tests.client.conftest import Time
 from tests.client.fake_outside import FakeService, Reply, ok, placed, refused
+from tests.orders import recorded
 
 AWAY = refused(refusals.ServiceUnavailable("the database does not answer"))
 
 
 def at(status: Status) -> Reply:
-    return ok(present_orders.order_status(placed(status)))
+    return ok(present_orders.order_status(recorded(placed(status))))
 
 
 def test_polls_every_ten_seconds_until_terminal(

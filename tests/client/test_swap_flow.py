@@ -19,7 +19,7 @@ from quietswap.client import (
     SwapRequest,
     TransactionFailed,
     Unreachable,
-    UnsafeQuote,
+    WrongChain,
 )
 from quietswap.client.outages import ProviderUnavailable, SignatureReplay
 from quietswap.client.signing import to_sign
@@ -40,7 +40,7 @@ from tests.client.fake_outside import (
     refused,
     swap_quote,
 )
-from tests.orders import USDC
+from tests.orders import USDC, recorded
 
 REQUEST = SwapRequest(WETH, USDC, ETHER, WALLET)
 OTHER_ROUTER = "0x6A000F20005980200259B80c5102003040001068"
@@ -142,7 +142,7 @@ def test_an_approval_that_reverts(
 
 def test_a_node_of_another_chain(client: QuietswapClient, node: FakeChain) -> None:
     node.chain_id = 137
-    with pytest.raises(UnsafeQuote, match="another chain"):
+    with pytest.raises(WrongChain, match="your RPC URL"):
         client.swap(REQUEST, ACCOUNT)
     assert node.sent == []
 
@@ -210,7 +210,7 @@ def test_silence_three_times(
 def test_a_failed_order_is_a_result(
     client: QuietswapClient, service: FakeService, approved: FakeChain
 ) -> None:
-    service.next("status", ok(present_orders.order_status(placed(Status.FAILED))))
+    service.next("status", ok(present_orders.order_status(recorded(placed(Status.FAILED)))))
     result = client.swap(REQUEST, ACCOUNT)
     assert (result.succeeded, result.status.status, result.received) == (False, "failed", None)
 
