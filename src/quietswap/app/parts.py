@@ -15,6 +15,7 @@ from quietswap.adapters.prices_coingecko import CoinGecko
 from quietswap.adapters.prices_defillama import DefiLlama
 from quietswap.api.use_cases import UseCases
 from quietswap.app import choices
+from quietswap.app.ids import order_id
 from quietswap.domain.submission import OrderLimits
 from quietswap.ports.outside import Clock, Relay
 from quietswap.services.api_keys import Authenticate
@@ -142,7 +143,7 @@ def _use_cases(
             relays=outside.relays,
             delivery=delivery,
             clock=clock,
-            new_id=lambda: f"ord_{secrets.token_hex(16)}",
+            new_id=lambda: order_id("ord", clock),
             limits=limits,
         ),
         order_status=OrderStatus(storage.orders),
@@ -163,7 +164,7 @@ def _use_cases(
             relays=outside.relays,
             delivery=delivery,
             clock=clock,
-            new_id=lambda: f"wrp_{secrets.token_hex(16)}",
+            new_id=lambda: order_id("wrp", clock),
             limits=limits,
             explorer_url=settings.tracking.explorer_url,
         ),
