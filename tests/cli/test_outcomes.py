@@ -113,6 +113,63 @@ def test_the_wallets_own_node_is_away(
     assert "Is --rpc-url (QUIETSWAP_RPC_URL) right" in result.stdout
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply({"ok": True, "data": {}}),
+        Reply({"result": None}),
+        Reply({"result": "0x"}),
+        Reply({"result": "0x1"}, 404),
+        Reply({"error": "NOT_FOUND"}, 404),
+        Reply(b"<html>"),
+    ],
+)
+@pytest.mark.parametrize("words", [("balances",), ("wrap", "1", "--yes")])
+def test_something_else_at_the_nodes_address(
+    quietswap: Quietswap,
+    environment: dict[str, str | None],
+    service: FakeService,
+    reply: Reply,
+    words: tuple[str, ...],
+) -> None:
+    environment["QUIETSWAP_RPC_URL"] = f"{environment['QUIETSWAP_URL']}/elsewhere"
+    service.next("status", reply)
+    result = quietswap(*words)
+    assert result.exit_code == 3
+    assert "something else than an Ethereum node answered there" in result.stdout
+
+
+def test_a_token_balance_that_did_not_come_is_not_zero(
+    quietswap: Quietswap, node: FakeChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node, "eth_call", lambda *_: "0x")
+    result = quietswap("balances", "--json")
+    assert result.exit_code == 3
+    assert "no token contract" in json.loads(result.stdout)["message"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("balances",),
+        ("wrap", "1", "--yes"),
+        ("swap", "1", "WETH", "USDC", "--yes"),
+        ("quote", "1", "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984", "USDC"),
+    ],
+)
+def test_a_node_of_another_chain_is_not_the_services_fault(
+    quietswap: Quietswap, node: FakeChain, service: FakeService, words: tuple[str, ...]
+) -> None:
+    node.chain_id = 11155111
+    result = quietswap(*words, "--json")
+    assert result.exit_code == 1
+    answer = json.loads(result.stdout)
+    assert answer["error"] == "WrongChain"
+    assert "your RPC URL leads to a node of chain 11155111" in answer["message"]
+    assert "trust" not in result.stderr
+    assert service.bodies("order") == service.bodies("wrap order") == []
+
+
 def test_a_token_that_is_none(quietswap: Quietswap, node: FakeChain) -> None:
     node.decimals = None
     result = quietswap("quote", "1.5", "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984", "USDC")

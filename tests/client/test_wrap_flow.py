@@ -14,6 +14,7 @@ from quietswap.client import (
     StillOpen,
     TransactionFailed,
     UnsafeQuote,
+    WrongChain,
 )
 from quietswap.client.wraps import to_wei
 from quietswap.domain import refusals
@@ -61,7 +62,7 @@ def test_unwrap(client: QuietswapClient, service: FakeService, node: FakeChain) 
 
 def test_a_node_of_another_chain_knows_no_nonce(client: QuietswapClient, node: FakeChain) -> None:
     node.chain_id = 10
-    with pytest.raises(UnsafeQuote, match="another chain"):
+    with pytest.raises(WrongChain, match="your RPC URL"):
         client.wrap("2", ACCOUNT)
 
 

@@ -18,9 +18,12 @@ def balances(*, link: Link, wallet: str | None) -> None:
     from quietswap.cli.render_quote import facts
     from quietswap.cli.tokens import ETHER, KNOWN, WETH
     from quietswap.client import chain
+    from quietswap.client.approvals import require_mainnet
 
     owner = own_wallet(wallet)
     with link.client() as client:
+        if link.rpc_url:
+            client.run(require_mainnet())
         found = client.wrap_info(owner).balances
         amounts = [(ETHER, int(found.eth.wei)), (WETH, int(found.weth.wei))]
         others = [t for t in KNOWN.values() if t is not WETH] if link.rpc_url else []

@@ -13,10 +13,12 @@ from quietswap.client import (
     InsufficientAllowance,
     InsufficientBalance,
     NodeRefused,
+    NodeUnreachable,
+    Unreachable,
     UnsafeQuote,
     ValidationError,
+    WrongChain,
 )
-from quietswap.client.errors import NodeUnreachable, Unreachable
 
 if TYPE_CHECKING:
     from quietswap.cli.connection import Link
@@ -26,6 +28,7 @@ _NEXT: dict[type[ClientError], str] = {
     Unreachable: "Is --url (QUIETSWAP_URL) right, and the service up? To try without one, run:"
     " quietswap sandbox",
     BadAnswer: "Is --url (QUIETSWAP_URL) a quietswap service, and --rpc-url an Ethereum node?",
+    WrongChain: "Is --rpc-url (QUIETSWAP_RPC_URL) the right one? Nothing more was sent.",
     UnsafeQuote: "Nothing was signed. Do not trust this service unless its operator can explain"
     " it; a router you trust can be named with --router.",
     NodeRefused: "Your Ethereum node refused; nothing more was sent.",

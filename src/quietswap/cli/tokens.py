@@ -116,7 +116,9 @@ def by_address(address: str, client: "QuietswapClient", *, has_node: bool, raw: 
             f"the decimals of {address} are unknown: give --rpc-url, or --raw and smallest units"
         )
     from quietswap.client import chain
+    from quietswap.client.approvals import require_mainnet
 
+    client.run(require_mainnet())
     decimals = client.node(chain.decimals(address))
     if decimals is None or decimals > _MOST_DECIMALS:
         raise click.UsageError(f"{address} is not an ERC-20 token: it tells no decimals")

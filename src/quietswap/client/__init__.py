@@ -22,11 +22,13 @@ from quietswap.client.errors import (
     ClientError,
     Declined,
     NodeRefused,
+    NodeUnreachable,
     Replaced,
     StillOpen,
     TransactionFailed,
     Unreachable,
     UnsafeQuote,
+    WrongChain,
     WronglySigned,
 )
 from quietswap.client.outages import (
@@ -94,6 +96,7 @@ __all__ = [
     "MissingParameter",
     "NativeEthNotSupported",
     "NodeRefused",
+    "NodeUnreachable",
     "NonceTooLow",
     "NotFound",
     "OrderNotFound",
@@ -119,5 +122,6 @@ __all__ = [
     "ValidationError",
     "WrapRequest",
     "WrapResult",
+    "WrongChain",
     "WronglySigned",
 ]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from quietswap.client import chain
-from quietswap.client.errors import ClientError, NodeRefused, UnsafeQuote
+from quietswap.client.errors import ClientError, NodeRefused, WrongChain
 from quietswap.client.flow import Flow, ask
 from quietswap.client.polling import Polling, mined
 from quietswap.client.safety import Approval
@@ -60,9 +60,10 @@ def ensure_allowance(
 
 
 def require_mainnet() -> Flow[None]:
-    """Refuse a node of another chain, whose nonces mean nothing here. Raises UnsafeQuote."""
-    if (yield from ask(chain.chain_id())) != MAINNET:
-        raise UnsafeQuote("the node at the RPC URL is on another chain than mainnet")
+    """Refuse a node of another chain, whose nonces mean nothing here. Raises WrongChain."""
+    found = yield from ask(chain.chain_id())
+    if found != MAINNET:
+        raise WrongChain(found)
 
 
 def _would_pass(token: str, router: str, amount: int, wallet: str) -> Flow[bool]:

@@ -2,6 +2,7 @@
 receipts. JSON-RPC (https://ethereum.github.io/execution-apis) without I/O.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -19,6 +20,9 @@ TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
 _ALLOWANCE, _APPROVE, _BALANCE_OF = "0xdd62ed3e", "0x095ea7b3", "0x70a08231"
 _DECIMALS, _SYMBOL = "0x313ce567", "0x95d89b41"
+_QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
+_WORD_CHARS = 2 + 64
+_ELSE = "something else than an Ethereum node answered there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +56,9 @@ class Receipt(Resource, frozen=True):
 
 def number(result: Any) -> int:
     """Return a hex quantity as an int. Raises BadAnswer."""
-    try:
-        return int(result, 16)
-    except (TypeError, ValueError) as error:
-        raise BadAnswer("the node answered something else than a number") from error
+    if not isinstance(result, str) or not _QUANTITY.fullmatch(result):
+        raise BadAnswer(f"{_ELSE}: no number came")
+    return int(result, 16)
 
 
 def _word(value: int | str) -> str:
@@ -65,7 +68,18 @@ def _word(value: int | str) -> str:
 
 def first_word(result: Any) -> int:
     """Return the first word of returned data as a number; 0 where there is none."""
-    return number(result[:66]) if isinstance(result, str) and len(result) > 2 else 0
+    return number(result[:_WORD_CHARS]) if isinstance(result, str) and len(result) > 2 else 0
+
+
+def _word_of(result: Any) -> int:
+    """Return what a view answered. Raises BadAnswer: nothing at all is not a zero."""
+    if not isinstance(result, str) or len(result) < _WORD_CHARS:
+        raise BadAnswer("no token contract, or something else than an Ethereum node, answered")
+    return number(result[:_WORD_CHARS])
+
+
+def _decimals_of(result: Any) -> int | None:
+    return None if result == "0x" else _word_of(result)
 
 
 def _view(to: str, data: str, read: Callable[[Any], T]) -> NodeCall[T]:
@@ -99,17 +113,17 @@ def eth_balance(wallet: str) -> NodeCall[int]:
 
 def token_balance(token: str, wallet: str) -> NodeCall[int]:
     """Ask for a token balance, in smallest units."""
-    return _view(token, balance_data(wallet), first_word)
+    return _view(token, balance_data(wallet), _word_of)
 
 
 def allowance(token: str, owner: str, spender: str) -> NodeCall[int]:
     """Ask what `spender` may move of `owner`, in smallest units."""
-    return _view(token, _ALLOWANCE + _word(owner) + _word(spender), first_word)
+    return _view(token, _ALLOWANCE + _word(owner) + _word(spender), _word_of)
 
 
 def decimals(token: str) -> NodeCall[int | None]:
     """Ask for an ERC-20's decimals; None where nothing answers."""
-    return _view(token, _DECIMALS, lambda r: first_word(r) if r and len(r) > 2 else None)
+    return _view(token, _DECIMALS, _decimals_of)
 
 
 def symbol(token: str) -> NodeCall[str]:
@@ -118,7 +132,7 @@ def symbol(token: str) -> NodeCall[str]:
 
 
 def _text(result: Any) -> str:
-    raw = bytes.fromhex(result[2:]) if isinstance(result, str) else b""
+    raw = bytes.fromhex(result.removeprefix("0x"))
     if len(raw) >= 64 and raw[:32] == (32).to_bytes(32):
         raw = raw[64 : 64 + int.from_bytes(raw[32:64])]
     return "".join(c for c in raw.rstrip(b"\0").decode("ascii", "ignore") if c.isprintable())
@@ -178,18 +192,23 @@ def received(receipt: Receipt, token: str, wallet: str) -> int:
     return gained
 
 
-def read_result(call: NodeCall[T], body: bytes) -> T:
-    """Return the result of a JSON-RPC answer. Raises NodeRefused or BadAnswer."""
+def read_result(call: NodeCall[T], status: int, body: bytes) -> T:
+    """Return the result of a JSON-RPC answer. Raises NodeRefused or BadAnswer.
+
+    An error is taken under any HTTP status, as nodes differ there; a result only under 200.
+    """
     try:
         answer = msgspec.json.decode(body, type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise BadAnswer(f"{call.method}: the node answered something else than JSON") from error
+        raise BadAnswer(f"{call.method}: {_ELSE}, not in JSON-RPC") from error
     fault = answer.get("error")
     if isinstance(fault, dict):
         code = fault.get("code")
         message = str(fault.get("message", ""))
         raise NodeRefused(call.method, code if isinstance(code, int) else 0, message)
+    if status != 200 or "result" not in answer:
+        raise BadAnswer(f"{call.method}: {_ELSE} (HTTP {status}, no JSON-RPC result)")
     try:
-        return call.read(answer.get("result"))
+        return call.read(answer["result"])
     except (TypeError, ValueError, KeyError, AttributeError, msgspec.ValidationError) as error:
         raise BadAnswer(f"{call.method}: the node's answer cannot be read") from error

@@ -5,6 +5,7 @@ ClientError
 ├── BadAnswer          an answer that is not this interface
 ├── ApiError           the service refused; one subclass per error code (see refusals)
 ├── NodeRefused        the Ethereum node refused a call
+├── WrongChain         the caller's own Ethereum node is on another chain than mainnet
 ├── UnsafeQuote        the service asked to sign something that was not asked for
 ├── WronglySigned      the signer returned another transaction or another wallet's signature
 ├── Declined           the caller's own condition stopped the flow before anything was signed
@@ -50,6 +51,14 @@ class NodeRefused(ClientError):
         super().__init__(f"{method}: {message}")
         self.method = method
         self.code = code
+
+
+class WrongChain(ClientError):
+    """The node at the caller's RPC URL is on another chain; `chain_id` says which."""
+
+    def __init__(self, chain_id: int) -> None:
+        super().__init__(f"your RPC URL leads to a node of chain {chain_id}, not of mainnet (1)")
+        self.chain_id = chain_id
 
 
 class UnsafeQuote(ClientError):

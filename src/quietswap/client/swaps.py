@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quietswap.client import calls, chain
-from quietswap.client.approvals import Approved, ensure_allowance
+from quietswap.client.approvals import Approved, ensure_allowance, require_mainnet
 from quietswap.client.errors import ClientError, Declined
 from quietswap.client.flow import Flow, Pause, ask, now
 from quietswap.client.outages import SignatureReplay
@@ -184,6 +184,8 @@ def swap(
     request: SwapRequest, signer: Signer, polling: Polling, watch: Watch, *, has_node: bool
 ) -> Flow[SwapResult]:
     """Run the whole flow. A reverted or cancelled order is a result, not an exception."""
+    if has_node:
+        yield from require_mainnet()
     quote, approvals = yield from approved_quote(request, signer, polling, watch)
     yield from rehearse(quote, request, has_node=has_node)
     params = quote.mev_protection.transaction_params

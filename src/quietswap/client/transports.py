@@ -84,7 +84,7 @@ class _Wire:
         if isinstance(effect, Call):
             return read_answer(effect, status, body)
         try:
-            return read_result(effect, body)
+            return read_result(effect, status, body)
         except BadAnswer as error:
             if status == 429 or status >= 500:
                 raise NodeUnreachable(f"the node refuses to answer: HTTP {status}") from error
