@@ -86,7 +86,7 @@ class PostgresCluster:
         """Let the role `guest` log in only by this password, and to the databases of `allowed`."""
         self.psql(
             "DROP ROLE IF EXISTS guest",
-            f"CREATE ROLE guest LOGIN PASSWORD '{password}' IN ROLE pg_read_all_data",
+            f"CREATE ROLE guest LOGIN PASSWORD '{password}'",
         )
         lines = [f"local {name} guest scram-sha-256\n" for name in allowed]
         file = self._folder / "data" / "pg_hba.conf"

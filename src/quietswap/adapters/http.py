@@ -12,10 +12,12 @@ from datetime import timedelta
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NoReturn, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 from pyreqwest import exceptions
 from pyreqwest.client import Client, ClientBuilder
+from pyreqwest.http import Url
 from pyreqwest.request import RequestBuilder
 
 T = TypeVar("T")
@@ -162,6 +164,16 @@ class HttpClient:
                 .build()
             )
         return self._client
+
+
+def can_be_asked(url: str) -> bool:
+    """Return whether a request can be made of this http(s) URL; nobody is asked."""
+    try:
+        Url(url)
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
 def _is_deep(body: bytes) -> bool:

@@ -1,14 +1,13 @@
 """What the settings choose: aggregators, their pins and budgets, relays, token lists."""
 
 import json
-import re
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
 from quietswap.adapters.aggregators import kyberswap, oneinch, openocean, sushi, velora, zeroex
-from quietswap.adapters.http import HttpClient
+from quietswap.adapters.http import HttpClient, can_be_asked
 from quietswap.adapters.relays.mev_blocker import MevBlocker
 from quietswap.adapters.relays.private_rpc import PrivateRpc
 from quietswap.domain import address as addresses
@@ -47,8 +46,6 @@ _AGGREGATORS: dict[str, tuple[Any, _Maker]] = {
 }
 """In the order of preference; the two in the middle need a key."""
 _ASKED = 4
-_PRICE_URLS = ("defillama_url", "coingecko_url")
-_WEB = re.compile(r"https?://[^/?#]")
 _BUDGETS = {
     "kyberswap": Budget(1.5),
     "velora": Budget(1.0, 3000),
@@ -63,13 +60,28 @@ the free plans; Sushi publishes none."""
 
 
 def check_urls(settings: Settings) -> None:
-    """Raise BadSettings for a URL nothing can be asked at; it names the setting, not the URL."""
-    urls = {f"node.urls, number {n}": url for n, url in enumerate(settings.node.urls, 1)}
-    urls |= {f"source.{name}.url": one.url or "" for name, one in settings.source.items()}
-    urls |= {f"prices.{name}": getattr(settings.prices, name) for name in _PRICE_URLS}
-    for name, url in urls.items():
-        if url and not _WEB.match(url):
-            raise BadSettings(f"{name}: it is not http://... or https://...")
+    """Raise BadSettings with a line for each URL nothing can be asked at, without the URL."""
+    urls: dict[str, str | None] = {
+        f"node.urls, number {n}": url for n, url in enumerate(settings.node.urls, 1)
+    }
+    urls |= {f"source.{name}.url": one.url or None for name, one in settings.source.items()}
+    urls |= {
+        f"prices.{name}": getattr(settings.prices, name)
+        for name in ("defillama_url", "coingecko_url")
+    }
+    for place, relay in (("first", settings.relay.first), ("backup", settings.relay.backup)):
+        if relay is not None:
+            urls[f"relay.{place}.url"] = relay.url
+            urls[f"relay.{place}.tracking_url"] = relay.tracking_url or None
+    urls["tracking.explorer_url"] = settings.tracking.explorer_url
+    urls["observe.otlp_endpoint"] = settings.observe.otlp_endpoint
+    faults = [
+        f"{name}: it is not http://... or https://... with a host, and a port up to 65535"
+        for name, url in urls.items()
+        if url is not None and not can_be_asked(url)
+    ]
+    if faults:
+        raise BadSettings("\n".join(faults))
 
 
 def chosen_sources(settings: Settings) -> list[str]:
@@ -80,6 +92,8 @@ def chosen_sources(settings: Settings) -> list[str]:
             f"quotes.sources: there is no source {', '.join(sorted(unknown))}; "
             f"there are {', '.join(_AGGREGATORS)}"
         )
+    if len(set(settings.quotes.sources)) < len(settings.quotes.sources):
+        raise BadSettings("quotes.sources: a source is named twice")
     if settings.quotes.sources:
         keyless = [name for name in settings.quotes.sources if not _is_ready(settings, name)]
         if keyless:
@@ -190,6 +204,8 @@ def _relay(
 def swap_terms(settings: Settings) -> SwapTerms:
     """Return what swap quotes ask of the relay. Raises BadSettings."""
     relay, quotes = settings.relay, settings.quotes
+    if quotes.soft_deadline_s > quotes.hard_deadline_s:
+        raise BadSettings("quotes.soft_deadline_s: it is later than quotes.hard_deadline_s")
     return SwapTerms(
         endpoint_type=_endpoint(relay.swap_endpoint, "relay.swap_endpoint"),
         share_mode=_share(relay.swap_share, "relay.swap_share"),

@@ -52,6 +52,7 @@ class Outside:
 
 def reach_outside(settings: Settings, clock: Clock) -> Outside:
     """Return the adapters; nothing is called yet. Raises BadSettings."""
+    choices.check_urls(settings)
     http = HttpClient(user_agent=settings.quotes.client_name)
     node = settings.node
     rpc = JsonRpc(

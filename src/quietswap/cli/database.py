@@ -38,5 +38,7 @@ def with_storage(path: Path | None, work: Callable[[Storage], Awaitable[T]]) -> 
         return asyncio.run(run())
     except StoreDown as error:
         raise NotReached(f"{error}: is storage.url right, and the database up?") from error
-    except (SchemaTooNew, SchemaTooOld, BadDatabaseUrl) as error:
+    except BadDatabaseUrl as error:
+        raise click.UsageError(str(error)) from error
+    except (SchemaTooNew, SchemaTooOld) as error:
         raise click.ClickException(str(error)) from error

@@ -33,11 +33,14 @@ def migrate(settings_path: Path | None, source: str | None, as_json: bool) -> No
             copied = asyncio.run(copy_storage(source, url))
     except StoreDown as error:
         raise NotReached(f"{error}: is storage.url right, and the database up?") from error
-    except (SchemaTooNew, BadDatabaseUrl, CannotCopy) as error:
+    except BadDatabaseUrl as error:
+        raise click.UsageError(str(error)) from error
+    except (SchemaTooNew, CannotCopy) as error:
         raise click.ClickException(str(error)) from error
     if as_json:
         click.echo(json.dumps({"applied": list(applied), "copied": copied}))
         return
     for table, rows in copied.items():
         click.echo(f"copied {rows} rows of {table}")
-    click.echo(f"applied {len(applied)}: {', '.join(applied)}" if applied else "nothing to do")
+    if applied or not copied:
+        click.echo(f"applied {len(applied)}: {', '.join(applied)}" if applied else "nothing to do")

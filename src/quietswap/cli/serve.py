@@ -137,9 +137,8 @@ def _unusable_choices(settings: Settings) -> list[str]:
         lambda: choices.swap_terms(settings),
         lambda: choices.wrap_terms(settings),
         lambda: [choices.routers(settings, name) for name in choices.chosen_sources(settings)],
-        lambda: choices.check_urls(settings),
         lambda: is_embedded(settings.storage.url),
-        lambda: check_redis_url(settings.storage.redis_url or "redis://"),
+        lambda: check_redis_url(settings.storage.redis_url),
         lambda: check_traces(settings),
         lambda: [checked_origin(origin) for origin in settings.server.cors_origins],
     )
@@ -149,7 +148,7 @@ def _unusable_choices(settings: Settings) -> list[str]:
         except BadOrigin as error:
             faults.append(f"server.cors_origins: {error}")
         except (BadSettings, BadDatabaseUrl) as error:
-            faults.append(str(error))
+            faults.extend(str(error).splitlines())
     return list(dict.fromkeys(faults))
 
 

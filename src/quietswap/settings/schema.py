@@ -10,8 +10,13 @@ def _says(text: str, **bounds: Any) -> Meta:
     return Meta(description=text, **bounds)
 
 
-Rate = Annotated[float, Meta(gt=0)]
-Count = Annotated[int, Meta(ge=1)]
+_MINUTES = 300
+_HOUR, _DAY, _YEAR = 3600, 86_400, 31_536_000
+_MANY = 1_000_000_000
+"""Bounds beyond which a number is a slip: seconds, and how many of anything."""
+
+Rate = Annotated[float, Meta(gt=0, le=_MANY)]
+Count = Annotated[int, Meta(ge=1, le=_MANY)]
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -32,11 +37,13 @@ class Server(Section, frozen=True):
     trusted_proxies: Annotated[
         tuple[str, ...], _says("Addresses whose X-Forwarded-For names the client.")
     ] = ()
-    max_body_bytes: Annotated[int, _says("Largest request body in bytes.", ge=1024)] = 1 << 20
-    rate_limit: Annotated[int, _says("Requests per key in one window.", ge=1)] = 300
-    rate_window_s: Annotated[int, _says("Length of the window in seconds.", ge=1)] = 60
+    max_body_bytes: Annotated[int, _says("Largest request body in bytes.", ge=1024, le=1 << 30)] = (
+        1 << 20
+    )
+    rate_limit: Annotated[int, _says("Requests per key in one window.", ge=1, le=_MANY)] = 300
+    rate_window_s: Annotated[int, _says("Length of the window in seconds.", ge=1, le=_DAY)] = 60
     failed_auth_limit: Annotated[
-        int, _says("Wrong keys per client address in one window.", ge=1)
+        int, _says("Wrong keys per client address in one window.", ge=1, le=_MANY)
     ] = 1000
     cors_origins: Annotated[
         tuple[str, ...],
@@ -65,9 +72,11 @@ class Node(Section, frozen=True):
         tuple[str, ...],
         _says("JSON-RPC URLs, best first; the next is used when one fails or lags."),
     ] = ()
-    timeout_s: Annotated[float, _says("Seconds one node may take for one call.", gt=0)] = 3.0
+    timeout_s: Annotated[
+        float, _says("Seconds one node may take for one call.", gt=0, le=_MINUTES)
+    ] = 3.0
     max_lag_blocks: Annotated[
-        int, _says("A node this many blocks behind another is not used.", ge=1)
+        int, _says("A node this many blocks behind another is not used.", ge=1, le=_MANY)
     ] = 3
 
 
@@ -79,7 +88,7 @@ class Source(Section, frozen=True):
     routers: Annotated[
         tuple[str, ...] | None, _says("Router addresses that may be called and approved.")
     ] = None
-    timeout_s: Annotated[float, _says("Seconds one request may take.", gt=0)] = 3.0
+    timeout_s: Annotated[float, _says("Seconds one request may take.", gt=0, le=_MINUTES)] = 3.0
     per_second: Annotated[Rate | None, _says("Quotes a second within the vendor's limit.")] = None
     per_day: Annotated[Count | None, _says("Quotes a day within the vendor's limit.")] = None
 
@@ -96,14 +105,16 @@ class Quotes(Section, frozen=True):
     ] = ()
     client_name: Annotated[str, _says("How the service names itself to vendors.")] = "quietswap"
     soft_deadline_s: Annotated[
-        float, _says("Seconds after which one usable route is enough.", gt=0)
+        float, _says("Seconds after which one usable route is enough.", gt=0, le=_MINUTES)
     ] = 0.6
-    hard_deadline_s: Annotated[float, _says("Seconds after which waiting ends.", gt=0)] = 3.0
+    hard_deadline_s: Annotated[
+        float, _says("Seconds after which waiting ends.", gt=0, le=_MINUTES)
+    ] = 3.0
     require_verification: Annotated[
         bool, _says("Refuse routes no simulation could check instead of marking them.")
     ] = False
-    validity_s: Annotated[int, _says("Seconds a swap quote is valid.", ge=1)] = 30
-    wrap_validity_s: Annotated[int, _says("Seconds a wrap quote is valid.", ge=1)] = 300
+    validity_s: Annotated[int, _says("Seconds a swap quote is valid.", ge=1, le=_DAY)] = 30
+    wrap_validity_s: Annotated[int, _says("Seconds a wrap quote is valid.", ge=1, le=_DAY)] = 300
     token_allow_list: Annotated[
         str | None, _says("Token-list file; only these tokens may be swapped.")
     ] = None
@@ -125,7 +136,7 @@ class Prices(Section, frozen=True):
         "https://api.coingecko.com"
     )
     coingecko_key: Annotated[str | None, _says("CoinGecko API key.")] = None
-    cache_s: Annotated[float, _says("Seconds a price is remembered.", gt=0)] = 20.0
+    cache_s: Annotated[float, _says("Seconds a price is remembered.", gt=0, le=_DAY)] = 20.0
 
 
 class Relay(Section, frozen=True):
@@ -139,7 +150,7 @@ class Relay(Section, frozen=True):
     tracking_url: Annotated[
         str | None, _says("Public base URL of a transaction's status; its hash is appended.")
     ] = None
-    timeout_s: Annotated[float, _says("Seconds one submission may take.", gt=0)] = 5.0
+    timeout_s: Annotated[float, _says("Seconds one submission may take.", gt=0, le=_MINUTES)] = 5.0
 
 
 class Relays(Section, frozen=True):
@@ -162,17 +173,20 @@ class Tracking(Section, frozen=True):
     enabled: Annotated[
         bool, _says("Whether this process may follow orders; false leaves that to others.")
     ] = True
-    poll_s: Annotated[float, _says("Seconds between looks at the chain's head.", gt=0)] = 3.0
-    confirmations: Annotated[int, _says("Blocks that make an inclusion count.", ge=1)] = 2
+    poll_s: Annotated[
+        float, _says("Seconds between looks at the chain's head.", gt=0, le=_HOUR)
+    ] = 3.0
+    confirmations: Annotated[int, _says("Blocks that make an inclusion count.", ge=1, le=_MANY)] = 2
     resend_every_blocks: Annotated[
-        int, _says("Blocks between sending the same bytes again while not included.", ge=1)
+        int,
+        _says("Blocks between sending the same bytes again while not included.", ge=1, le=_MANY),
     ] = 5
     backstop_every_blocks: Annotated[
-        int, _says("Blocks between looks at every live order's receipt and nonce.", ge=1)
+        int, _says("Blocks between looks at every live order's receipt and nonce.", ge=1, le=_MANY)
     ] = 8
-    order_expiry_s: Annotated[int, _says("Seconds until an order expires.", ge=1)] = 1800
+    order_expiry_s: Annotated[int, _says("Seconds until an order expires.", ge=1, le=_YEAR)] = 1800
     watch_s: Annotated[
-        int, _says("Seconds a late inclusion of an expired order is looked for.", ge=1)
+        int, _says("Seconds a late inclusion of an expired order is looked for.", ge=1, le=_YEAR)
     ] = 86_400
     explorer_url: Annotated[str, _says("Base URL of the block explorer.")] = "https://etherscan.io"
 

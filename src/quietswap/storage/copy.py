@@ -6,6 +6,7 @@ All or nothing: one transaction holds every row, and the file is left as it was.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from quietswap.ports.stores import StoreDown
 from quietswap.storage import migrate
 from quietswap.storage.database import Database, Row, Transaction
 from quietswap.storage.leader import FileLead
@@ -27,10 +28,14 @@ async def copy_storage(source_url: str, target_url: str) -> dict[str, int]:
     Both are brought to this release's schema first. Raises CannotCopy, BadDatabaseUrl, StoreDown
     and SchemaTooNew.
     """
-    if not is_embedded(source_url) or is_embedded(target_url):
+    if not is_embedded(source_url, "--from") or is_embedded(target_url):
         raise BadDatabaseUrl("copying goes from sqlite:///file to a storage.url of postgresql://")
     path = _existing(source_url.removeprefix("sqlite:///"))
-    source, locks = await open_database(source_url), [FileLead(path), FileLead(path, "server")]
+    try:
+        source = await open_database(source_url)
+    except StoreDown as error:
+        raise CannotCopy(f"--from: {error}") from error
+    locks = [FileLead(path), FileLead(path, "server")]
     try:
         if not all([await lock.hold() for lock in locks]):
             raise CannotCopy(f"a process still serves from {path}: stop it first")

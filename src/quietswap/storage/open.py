@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from quietswap.ports.outside import Clock
 from quietswap.ports.stores import Leadership, RateStore
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
 _REDIS = ("redis://", "rediss://", "valkey://", "unix://")
+_WORDS = {
+    "sslmode": {"disable", "allow", "prefer", "require", "verify-ca", "verify-full"},
+    "target_session_attrs": {
+        "any", "primary", "standby", "prefer-standby", "read-write", "read-only",
+    },
+}  # fmt: skip
+"""https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS"""
+_LAST_PORT = 65_535
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::\d{1,5})?")
 
 PATIENCE_S = 3.0
@@ -73,25 +81,45 @@ class Storage:
         await self.database.close()
 
 
-def is_embedded(url: str) -> bool:
-    """Return whether `url` is a SQLite file. Raises BadDatabaseUrl for one that is neither."""
+def is_embedded(url: str, name: str = "storage.url") -> bool:
+    """Return whether `url` is a SQLite file. Raises BadDatabaseUrl for one that is neither.
+
+    `name` is how whoever gave the URL knows it.
+    """
     if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
+        if "?" in url or "\0" in url:
+            raise BadDatabaseUrl(f"{name}: a SQLite URL is a path and takes no ?options")
         return True
     if url.startswith(_POSTGRES):
-        _check_hosts(url, "storage.url")
+        _check_hosts(url, name)
+        _check_words(url, name)
         return False
     raise BadDatabaseUrl(
-        "a database URL is sqlite:///path/to/file, sqlite:////absolute/path, sqlite:///:memory: "
-        "or postgresql://user:password@host/name"
+        f"{name}: a database URL is sqlite:///path/to/file, sqlite:////absolute/path, "
+        "sqlite:///:memory: or postgresql://user:password@host/name"
     )
 
 
-def check_redis_url(url: str) -> None:
-    """Raise BadDatabaseUrl unless `url` is one of a Redis or Valkey."""
+def check_redis_url(url: str | None) -> None:
+    """Raise BadDatabaseUrl unless `url` is one of a Redis or Valkey, or None."""
+    if url is None:
+        return
     if not url.startswith(_REDIS):
         raise BadDatabaseUrl("storage.redis_url: it is redis://, rediss://, valkey:// or unix://")
     if not url.startswith("unix://"):
         _check_hosts(url, "storage.redis_url")
+    from quietswap.storage.redis_rates import RedisRates
+
+    path = urlsplit(url).path.strip("/")
+    try:
+        if path.isdecimal() or not path or url.startswith("unix://"):
+            RedisRates.open(url).check()
+            return
+    except (ValueError, TypeError, AttributeError):
+        pass  # its words may quote the password
+    raise BadDatabaseUrl(
+        "storage.redis_url: the database is a number, as in /0, and each ?option one of redis-py's"
+    )
 
 
 def _check_hosts(url: str, name: str) -> None:
@@ -100,11 +128,24 @@ def _check_hosts(url: str, name: str) -> None:
         hosts = urlsplit(url).netloc.rpartition("@")[2].split(",")
     except ValueError:
         hosts = [":"]
-    if not all(_HOST.fullmatch(host) for host in hosts):
+    if not all(_HOST.fullmatch(host) and _port(host) <= _LAST_PORT for host in hosts):
         raise BadDatabaseUrl(
             f"{name}: its host and port cannot be read; write special characters of a password as "
             "%2F and the like"
         )
+
+
+def _port(host: str) -> int:
+    _, colon, port = host.rpartition("]")[2].partition(":")
+    return int(port) if colon else 0
+
+
+def _check_words(url: str, name: str) -> None:
+    if "\0" in unquote(url):
+        raise BadDatabaseUrl(f"{name}: %00 cannot stand in it")
+    for word, values in parse_qs(urlsplit(url).query).items():
+        if word in _WORDS and not _WORDS[word].issuperset(values):
+            raise BadDatabaseUrl(f"{name}: {word} is one of {', '.join(sorted(_WORDS[word]))}")
 
 
 async def open_storage(
@@ -170,7 +211,7 @@ async def open_database(
             url, connections=connections, patience_s=patience_s, waiting=WAITING
         )
     except ValueError as error:
-        raise BadDatabaseUrl(f"the PostgreSQL URL cannot be read: {error}") from error
+        raise BadDatabaseUrl("storage.url: the PostgreSQL URL cannot be read") from error
 
 
 def _shared_rates(url: str) -> "RedisRates":

@@ -180,6 +180,8 @@ class PostgresDatabase:
 
 def _told(error: Exception) -> str:
     words = _IN_WORDS.get(getattr(error, "sqlstate", None) or "")
+    if isinstance(error, ValueError):
+        words = "the URL cannot be used"
     return f"PostgreSQL: {type(error).__name__}" + (f" ({words})" if words else "")
 
 

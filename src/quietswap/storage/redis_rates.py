@@ -59,6 +59,10 @@ class RedisRates:
         )
         return cls(Redis.from_pool(pool), patience_s, waiting)
 
+    def check(self) -> None:
+        """Raise TypeError, ValueError or AttributeError for options no connection takes."""
+        self._client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
+
     async def hit(self, key: str, limit: int, window_s: int) -> RateWindow:
         """Count one request. Raises StoreDown when Redis does not answer in time."""
         if self._users >= self._limit:

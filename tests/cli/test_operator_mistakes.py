@@ -1,0 +1,97 @@
+"""An operator's first day: a database that cannot be used ends each command in one clear line."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.town import quietswap, run
+from tests.databases import PostgresCluster
+
+COMMANDS = [("migrate",), ("keys", "list"), ("orders", "list")]
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresCluster]:
+    cluster = PostgresCluster()
+    yield cluster
+    cluster.close()
+
+
+def operate(url: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    clean = {name: value for name, value in os.environ.items() if "QUIETSWAP" not in name}
+    done = run(quietswap(*words), clean | {"QUIETSWAP_STORAGE__URL": url})
+    assert "Traceback" not in done.stderr
+    assert "hush" not in done.stdout + done.stderr
+    return done
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_login_that_is_refused_is_unreachable(
+    postgres: PostgresCluster, words: tuple[str, ...]
+) -> None:
+    name = asyncio.run(postgres.migrated()).partition("?")[0].rpartition("/")[2]
+    postgres.guest("right", "all")
+    socket = postgres.url().partition("?")[2]
+    cases = {
+        f"postgresql://guest:hush@/{name}?{socket}": "user or password is wrong",
+        f"postgresql://guest:right@/{name}?{socket}": "the user lacks rights",
+        f"postgresql://postgres@/nowhere?{socket}": "there is no such database",
+    }
+    for url, said in cases.items():
+        done = operate(url, *words)
+        assert (done.returncode, done.stdout) == (3, "")
+        assert said in done.stderr
+        assert "storage.url" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    postgres.guest("right", "template1")
+    done = operate(f"postgresql://guest:right@/{name}?{socket}", *words)
+    assert done.returncode == 3
+    assert "may not log in" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://u:hush@h/d?sslmode=bogus", "sslmode is one of"),
+        ("postgresql://u:hush@h/d?target_session_attrs=zzz", "target_session_attrs is one of"),
+        ("postgresql://u:hush@h:99999/d", "its host and port"),
+        ("postgresql://u:hush@h%00/d", "%00"),
+    ],
+)
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_url_that_cannot_be_used_is_a_bad_setting(
+    words: tuple[str, ...], url: str, said: str
+) -> None:
+    done = operate(url, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"storage.url: {said}" in done.stderr
+
+
+def test_a_sqlite_url_with_options_makes_no_file(tmp_path: Path) -> None:
+    done = operate(f"sqlite:///{tmp_path}/x.db?mode=ro", "keys", "list")
+    assert done.returncode == 2
+    assert "storage.url" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bad_file_to_copy_from_is_named(postgres: PostgresCluster, tmp_path: Path) -> None:
+    file = tmp_path / "hostname"
+    file.write_text("no database at all, but long enough to be read as the header of a file")
+    url = asyncio.run(postgres.empty())
+    done = operate(url, "migrate", "--from", f"sqlite:///{file}")
+    assert done.returncode == 1
+    assert "--from: the SQLite file cannot be opened" in done.stderr
+    assert "storage.url" not in done.stderr
+
+
+def test_what_was_copied_is_not_called_nothing(postgres: PostgresCluster, tmp_path: Path) -> None:
+    source, url = f"sqlite:///{tmp_path}/own.db", asyncio.run(postgres.migrated())
+    assert operate(source, "keys", "create").returncode == 0
+    done = operate(url, "migrate", "--from", source)
+    assert done.returncode == 0
+    assert "copied 1 rows of api_keys" in done.stdout
+    assert "nothing" not in done.stdout
