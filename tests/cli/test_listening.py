@@ -1,6 +1,7 @@
 """A service does not share its port with another one in silence."""
 
 import contextlib
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -34,6 +35,15 @@ def test_a_second_service_on_the_port_is_refused(
     assert result.exit_code == 1
     assert f"server.port {port} cannot be listened on: Address already in use" in result.stderr
     assert "quietswap serves" not in result.stderr
+
+
+def test_a_sandbox_beside_a_service_on_the_port_is_refused_at_once(quietswap: Quietswap) -> None:
+    with shared() as other:
+        port = other.getsockname()[1]
+        result = quietswap("sandbox", "--port", str(port), "--json")
+    assert result.exit_code == 1
+    assert f"port {port} cannot be listened on: Address already in use" in result.stderr
+    assert json.loads(result.stdout)["ok"] is False
 
 
 def test_the_last_requests_of_a_killed_service_are_waited_for(

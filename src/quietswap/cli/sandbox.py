@@ -56,6 +56,7 @@ def sandbox(
     relay, a block builder and a searcher, all on free loopback ports. Needs no node, no key, no
     network.
     """
+    from quietswap.cli.listening import wait_until_free
     from quietswap.sandbox.anvil import AnvilFailed
     from quietswap.sandbox.faults import BadFault, parse_option
     from quietswap.sandbox.npm import MissingPackage
@@ -68,6 +69,8 @@ def sandbox(
         chosen = [parse_option(option) for option in faults]
     except BadFault as error:
         raise click.UsageError(str(error)) from error
+    if port:
+        wait_until_free("127.0.0.1", port, 0.0)
     stores = Stores(storage_url, redis_url) if storage_url else None
     town = Town(port=port, block_time=block_time, faults=chosen, stores=stores)
     try:
