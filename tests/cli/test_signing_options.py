@@ -159,6 +159,7 @@ def test_a_command_signs(quietswap: Quietswap, service: FakeService, tmp_path: P
         ("false", "refused (exit 1)"),
         ("echo no", "did not print raw hex"),
         ("true", "did not print raw hex"),
+        (r"printf \\377\\376", "did not print raw hex"),
         ("/no/such/file", "did not run"),
         ("echo 0x02c0", "no usable transaction"),
     ],

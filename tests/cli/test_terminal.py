@@ -19,7 +19,7 @@ from tests.api.inside import ROUTER
 from tests.cli.conftest import KEY
 from tests.cli.town import ROOT, quietswap
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_outside import ETHER, FakeService, Outside
+from tests.client.fake_outside import ETHER, WALLET, FakeService, Outside
 from tests.client.test_polling import at
 
 SWAP = ("swap", "1", "WETH", "USDC")
@@ -134,6 +134,22 @@ def test_a_swap_as_a_person_does_it(
     with Terminal(quietswap(*shlex.split(hint)[1:]), env) as again:
         assert again.end() == 0
         assert "confirmed" in again.text
+
+
+@pytest.mark.parametrize("words", [SWAP, ("wrap", "1")], ids=lambda words: words[0])
+def test_ctrl_c_while_the_signer_thinks(
+    env: dict[str, str], service: FakeService, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text("import sys\nprint('thinking', file=sys.stderr)\nsys.stdin.close()\n"
+                      "import signal\nsignal.pause()\n", "utf-8")  # fmt: skip
+    sign = ("--sign-with", f"{sys.executable} {script}", "--wallet", WALLET)
+    with Terminal(quietswap(*words, *sign, "--yes", "--json"), env) as screen:
+        screen.expect("thinking")
+        screen.interrupt('"error":"ABORTED","message":"stopped; nothing was signed"')
+        assert screen.end() == 1
+    assert "may have been" not in screen.text
+    assert service.bodies("order") == service.bodies("wrap order") == []
 
 
 def test_ctrl_c_before_anything_is_signed(env: dict[str, str], service: FakeService) -> None:

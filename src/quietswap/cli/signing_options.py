@@ -45,6 +45,22 @@ class Hand:
         return not isinstance(self.signer, Command)
 
 
+class Watched:
+    """Signs by a hand, and remembers the contracts that signed transactions call."""
+
+    def __init__(self, hand: Hand) -> None:
+        self._hand = hand
+        self.called: list[str] = []
+
+    def __call__(self, transaction: dict[str, Any]) -> str:
+        """Return the signed transaction as hex. Raises what the hand raises, and WronglySigned."""
+        from quietswap.client.signing import sign
+
+        raw = sign(transaction, self._hand.signer, self._hand.wallet)
+        self.called.append(transaction["to"])
+        return raw
+
+
 def wallet_option(function: Callable[..., None]) -> Callable[..., None]:
     """Add `--wallet`, for commands that only look."""
     return click.option(
@@ -176,20 +192,22 @@ class Command:
         env = {name: value for name, value in os.environ.items() if name not in _SECRETS}
         try:
             done = subprocess.run(  # noqa: S603  the user's own command is the point
-                self._words, input=json.dumps(spelled), stdout=subprocess.PIPE, text=True,
+                self._words, input=json.dumps(spelled).encode(), stdout=subprocess.PIPE,
                 env=env, timeout=_COMMAND_SECONDS, check=False,
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
             raise click.ClickException(
                 f"the signing command did not run: {error}; nothing was sent"
             ) from error
-        raw = done.stdout.strip()
+        raw = done.stdout.decode("ascii", "replace").strip()
         if done.returncode != 0:
             raise click.ClickException(
                 f"the signing command refused (exit {done.returncode}); nothing was sent"
             )
         if not _is_hex(raw):
-            raise click.ClickException("the signing command did not print raw hex")
+            raise click.ClickException(
+                "the signing command did not print raw hex; nothing was sent"
+            )
         return raw
 
 

@@ -9,7 +9,7 @@ from quietswap.cli.connection import REFUSED, Link, confirm
 from quietswap.cli.follow import Progress
 from quietswap.cli.render_quote import facts, nonce_to_sign, short, summary, to_sign
 from quietswap.cli.render_swap import machine, report
-from quietswap.cli.signing_options import Hand
+from quietswap.cli.signing_options import Hand, Watched
 from quietswap.cli.tokens import Token
 from quietswap.client import (
     Approved,
@@ -40,6 +40,7 @@ class SwapRun:
         self._client = client
         client.polling = replace(client.polling, on_trouble=self._troubled)
         self._hand = hand
+        self._signer = Watched(hand)
         self._request = replace(request, accept=self._accept, at_least=None)
         self._floor = request.at_least or 0
         self._sell, self._buy = pair
@@ -52,10 +53,9 @@ class SwapRun:
     def __call__(self) -> None:
         """Swap; exit code 1 unless the order is confirmed."""
         try:
-            result = self._client.swap(self._request, self._hand.signer, self._told)
+            result = self._client.swap(self._request, self._signer, self._told)
         except KeyboardInterrupt:
-            self._leave("Interrupted")
-            self._link.result({"ok": False, "error": "LEFT_OPEN", "orderId": self._order_id})
+            self._interrupted()
             raise click.exceptions.Exit(REFUSED) from None
         except ClientError:
             if self._order_id is not None:
@@ -164,14 +164,30 @@ class SwapRun:
     def _troubled(self, error: ClientError, seconds: float) -> None:
         self._progress.trouble(error, seconds)
 
+    def _interrupted(self) -> None:
+        """Say what is known to exist: an order, an approval, or nothing."""
+        approved = bool(self._signer.called)
+        if self._order_id is not None or self._swap_is_signed:
+            self._leave("Interrupted")
+            self._link.result({"ok": False, "error": "LEFT_OPEN", "orderId": self._order_id})
+            return
+        self._progress.stop()
+        what = "the swap was not signed, but an approval was" if approved else "nothing was signed"
+        self._link.say(Text(f"Interrupted: {what}.", "yellow"))
+        self._link.result({"ok": False, "error": "ABORTED", "message": f"stopped; {what}"})
+
+    @property
+    def _swap_is_signed(self) -> bool:
+        """An approval calls the token, only the swap another contract."""
+        token = self._request.sell_token.lower()
+        return any(called.lower() != token for called in self._signer.called)
+
     def _leave(self, why: str) -> None:
         self._progress.stop()
         say = self._link.say
         if self._order_id is not None:
             say(Text(f"{why}: the order goes on without us. To look again:", "yellow"))
             self._link.again("history", "--order", self._order_id, "--follow")
-        elif self._agreed is None:
-            say(Text(f"{why}: nothing was signed.", "yellow"))
         else:
             # an answer may have been on its way: do not claim that none exists
             say(Text(f"{why}: no order came back. To see whether one exists:", "yellow"))

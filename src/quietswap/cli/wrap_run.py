@@ -10,7 +10,7 @@ from rich.text import Text
 from quietswap.cli.connection import REFUSED, Link, confirm
 from quietswap.cli.follow import Progress
 from quietswap.cli.render_quote import facts, to_sign
-from quietswap.cli.signing_options import Hand
+from quietswap.cli.signing_options import Hand, Watched
 from quietswap.cli.tokens import ETHER, WETH
 from quietswap.client import (
     ClientError,
@@ -42,19 +42,18 @@ class WrapRun:
         self._client = client
         client.polling = replace(client.polling, on_trouble=self._troubled)
         self._hand = hand
+        self._signer = Watched(hand)
         self._request = replace(request, accept=self._accept)
         self._yes = yes
         self._progress = Progress(link.screen)
         self._tx_hash: str | None = None
-        self._agreed = False
 
     def __call__(self) -> None:
         """Convert; exit code 1 unless it is mined (or submitted, where there is no node)."""
         try:
-            result = self._client.convert(self._request, self._hand.signer, self._told)
+            result = self._client.convert(self._request, self._signer, self._told)
         except KeyboardInterrupt:
-            self._leave("Interrupted")
-            self._link.result({"ok": False, "error": "LEFT_OPEN", "txHash": self._tx_hash})
+            self._interrupted()
             raise click.exceptions.Exit(REFUSED) from None
         except ClientError as error:
             undecided = isinstance(error, StillOpen | Unreachable)
@@ -76,13 +75,13 @@ class WrapRun:
         params = quote.mev_protection.transaction_params
         screen.print(to_sign(params, "WETH", Text(str(params.nonce))))
         screen.print()
-        self._agreed = confirm("Sign and submit?", skip=self._yes)
-        if self._agreed:
+        agreed = confirm("Sign and submit?", skip=self._yes)
+        if agreed:
             self._hand.ready()
             self._progress = Progress(screen, "submitting")  # the clock starts at the agreement
             if self._hand.is_quiet:
                 self._progress.start()
-        return self._agreed
+        return agreed
 
     def _check_funds(self, quote: WrapQuote) -> None:
         """Say so before anybody is asked; the fee is for the service to check. Raises Declined."""
@@ -112,16 +111,23 @@ class WrapRun:
     def _troubled(self, error: ClientError, seconds: float) -> None:
         self._progress.trouble(error, seconds)
 
+    def _interrupted(self) -> None:
+        if self._signer.called:
+            self._leave("Interrupted")
+            self._link.result({"ok": False, "error": "LEFT_OPEN", "txHash": self._tx_hash})
+            return
+        self._progress.stop()
+        self._link.say(Text("Interrupted: nothing was signed.", "yellow"))
+        body = {"ok": False, "error": "ABORTED", "message": "stopped; nothing was signed"}
+        self._link.result(body)
+
     def _leave(self, why: str) -> None:
         self._progress.stop()
         say = self._link.say
         if self._tx_hash is not None:
             say(Text(f"{why}: the transaction goes on without us: {self._tx_hash}", "yellow"))
-        elif self._agreed:
-            say(Text(f"{why}: no answer came, but it may have been submitted.", "yellow"))
         else:
-            say(Text(f"{why}: nothing was signed.", "yellow"))
-            return
+            say(Text(f"{why}: no answer came, but it may have been submitted.", "yellow"))
         say(Text("The balances show when it is done:"))
         self._link.again("balances", "--wallet", self._hand.wallet)
 
