@@ -115,7 +115,7 @@ def _edge(parts: Parts, clock: Clock) -> App:
         parts.use,
         options,
         clock,
-        pages=operator_pages(parts),
+        pages=operator_pages(parts, clock),
         answered=observe.request_answered,
     )
     return Cors(edge, server.cors_origins) if server.cors_origins else edge

@@ -144,15 +144,26 @@ def token_list(path: str, name: str) -> frozenset[Address]:
 
 def make_aggregator(settings: Settings, name: str, http: HttpClient) -> Aggregator:
     """Return the adapter of a source under its settings."""
-    module, maker = _AGGREGATORS[name]
+    _, maker = _AGGREGATORS[name]
     chosen = _source(settings, name)
     return maker(
         http,
-        base_url=chosen.url or module.DEFAULT_URL,
+        base_url=source_url(settings, name),
         client_name=settings.quotes.client_name,
         timeout_s=chosen.timeout_s,
         api_key=chosen.api_key,
     )
+
+
+def source_url(settings: Settings, name: str) -> str:
+    """Return the base URL a source is asked at."""
+    return _source(settings, name).url or str(_AGGREGATORS[name][0].DEFAULT_URL)
+
+
+def relay_urls(settings: Settings) -> Mapping[int, str]:
+    """Return the base URLs of the relays by tier."""
+    first, backup = settings.relay.first, settings.relay.backup
+    return {FIRST_TIER: first.url} | ({BACKUP_TIER: backup.url} if backup else {})
 
 
 def make_source(settings: Settings, name: str, http: HttpClient, clock: Clock) -> Source:

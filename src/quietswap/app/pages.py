@@ -1,7 +1,7 @@
 """The operator's pages: is it ready, and its metrics."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -9,16 +9,19 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from quietswap import observe
 from quietswap.api.reply import Page, Reply
+from quietswap.app import choices
 from quietswap.app.parts import Parts
-from quietswap.ports.outside import ChainDown
+from quietswap.app.reach import Address, Reach, address_of
+from quietswap.ports.outside import ChainDown, Clock
 from quietswap.ports.stores import StoreDown
 
 
-def operator_pages(parts: Parts) -> Mapping[str, Page]:
+def operator_pages(parts: Parts, clock: Clock) -> Mapping[str, Page]:
     """Return /readyz and /metrics by path."""
+    reach = _reach(parts, clock)
 
     async def ready() -> Reply:
-        checks = await _checks(parts)
+        checks = await _checks(parts, reach)
         status = 200 if all(check == "ok" for check in checks.values()) else 503
         told = {"ok": status == 200, "checks": checks, "tracker": _role(parts)}
         return Reply(status, msgspec.json.encode(told))
@@ -38,16 +41,28 @@ def _role(parts: Parts) -> str:
     return "leading" if parts.storage.leadership.is_held else "standing by"
 
 
-async def _checks(parts: Parts) -> dict[str, str]:
+async def _checks(parts: Parts, reach: Reach) -> dict[str, str]:
     """Return `ok` or the reason for each part the service cannot do without."""
-    outside = parts.outside
-    database, node = await asyncio.gather(_outcome(parts.ping()), _outcome(outside.chain.head()))
+    settings, outside = parts.settings, parts.outside
+    database, node, away = await asyncio.gather(
+        _outcome(parts.ping()), _outcome(outside.chain.head()), reach.away()
+    )
+    sources = [(one, choices.source_url(settings, one.name)) for one in outside.sources]
+    urls = choices.relay_urls(settings)
+    relays = [(one, urls[tier]) for tier, one in outside.relays.items()]
     return {
         "database": database,
         "node": node,
-        "sources": _any_up(outside.sources),
-        "relay": _any_up(list(outside.relays.values())),
+        "sources": _any_up(sources, away),
+        "relay": _any_up(relays, away),
     }
+
+
+def _reach(parts: Parts, clock: Clock) -> Reach:
+    names = [source.name for source in parts.outside.sources]
+    urls = [choices.source_url(parts.settings, name) for name in names]
+    urls += choices.relay_urls(parts.settings).values()
+    return Reach(map(address_of, urls), clock)
 
 
 class _Circuit(Protocol):
@@ -58,14 +73,17 @@ class _Circuit(Protocol):
     def is_up(self) -> bool: ...
 
 
-def _any_up(parts: Sequence[_Circuit]) -> str:
-    """Return `ok` unless all were silent lately. Nobody is asked for this: requests have shown it.
+def _any_up(parts: Sequence[tuple[_Circuit, str]], away: Collection[Address]) -> str:
+    """Return `ok` unless none can be connected to and has answered requests lately.
 
     A pause ends by itself, so that a service without requests does not stay unready.
     """
-    if any(part.is_up for part in parts):
+    lost = [one.name for one, url in parts if address_of(url) in away]
+    paused = [one.name for one, _ in parts if not one.is_up and one.name not in lost]
+    if len(lost) + len(paused) < len(parts):
         return "ok"
-    return f"silent lately, and left alone for a while: {', '.join(part.name for part in parts)}"
+    said = {"no connection": lost, "silent lately, and left alone for a while": paused}
+    return "; ".join(f"{why}: {', '.join(names)}" for why, names in said.items() if names)
 
 
 async def _outcome(check: Awaitable[object]) -> str:
