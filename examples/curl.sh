@@ -3,6 +3,11 @@
 # done by Python: PYTHON needs eth-account.
 set -euo pipefail
 
+: "${QUIETSWAP_URL:?must be set: see examples/README.md}"
+: "${QUIETSWAP_API_KEY:?must be set: see examples/README.md}"
+: "${QUIETSWAP_RPC_URL:?must be set: see examples/README.md}"
+: "${QUIETSWAP_PRIVATE_KEY:?must be set: see examples/README.md}"
+
 here=$(dirname "$0")
 python=${PYTHON:-python3}
 poll=${POLL_SECONDS:-10}

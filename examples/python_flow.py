@@ -1,11 +1,14 @@
-"""Wrap 0.2 ETH, then swap 0.1 WETH for USDC, with plain httpx and eth-account."""
+"""Wrap 0.2 ETH, then swap 0.1 WETH for USDC, with the standard library and eth-account."""
 
+import json
 import os
 import sys
 import time
 from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
 
-import httpx
 from eth_account import Account
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
@@ -15,17 +18,27 @@ TERMINAL = ("confirmed", "failed", "cancelled")
 
 account = Account.from_key(os.environ["QUIETSWAP_PRIVATE_KEY"])
 wallet = account.address
-service = httpx.Client(
-    base_url=os.environ["QUIETSWAP_URL"],
-    headers={"X-API-Key": os.environ["QUIETSWAP_API_KEY"]},
-    timeout=30,
-)
-node = httpx.Client(base_url=os.environ["QUIETSWAP_RPC_URL"], timeout=30)
+URL, NODE = os.environ["QUIETSWAP_URL"], os.environ["QUIETSWAP_RPC_URL"]
+KEY = {"X-API-Key": os.environ["QUIETSWAP_API_KEY"]}
 
 
-def ask(method: str, path: str, **kwargs: Any) -> Any:
+def fetch(url: str, headers: dict[str, str], body: Any = None) -> Any:
+    """Return the JSON that a GET, or a POST where there is a body, is answered with."""
+    data = None if body is None else json.dumps(body).encode()
+    sent = {"Content-Type": "application/json", **headers}
+    request = Request(url, data, sent)  # noqa: S310  the addresses are the caller's own
+    try:
+        with urlopen(request, timeout=30) as answer:  # noqa: S310
+            return json.load(answer)
+    except HTTPError as refusal:
+        return json.load(refusal)
+    except URLError as error:
+        sys.exit(f"no answer: {error.reason}")
+
+
+def ask(path: str, body: Any = None) -> Any:
     """Return `data` of the service's answer, or end with its error."""
-    body = service.request(method, f"/api/v1{path}", **kwargs).json()
+    body = fetch(f"{URL}/api/v1{path}", KEY, body)
     if not body["ok"]:
         sys.exit(f"{body['error']}: {body['message']} {body.get('details', '')}")
     return body["data"]
@@ -34,7 +47,7 @@ def ask(method: str, path: str, **kwargs: Any) -> Any:
 def rpc(method: str, *params: Any) -> Any:
     """Return the result of a call to the node."""
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    body = node.post("", json=call).json()
+    body = fetch(NODE, {}, call)
     if "error" in body:
         sys.exit(f"{method}: {body['error']['message']}")
     return body["result"]
@@ -75,7 +88,7 @@ def mined(tx_hash: str) -> None:
 def wrap(amount: str) -> None:
     """Turn ETH into WETH."""
     wish = {"operation": "wrap", "amount": amount, "userAddress": wallet}
-    quote = ask("POST", "/mev/wrap/quote", json=wish)["quote"]
+    quote = ask("/mev/wrap/quote", wish)["quote"]
     protection = quote["mevProtection"]
     body = {
         "quoteId": quote["quoteId"],
@@ -83,7 +96,7 @@ def wrap(amount: str) -> None:
         "signedTransaction": signed({**protection["transactionParams"], "nonce": next_nonce()}),
         "providerMetadata": protection["providerMetadata"],
     }
-    order = ask("POST", "/mev/wrap/order", json=body)["order"]
+    order = ask("/mev/wrap/order", body)["order"]
     mined(order["txHash"])
     print("wrap confirmed", order["txHash"])
 
@@ -97,7 +110,7 @@ def quoted(amount: int) -> Any:
         "userAddress": wallet,
         "slippageBps": 50,
     }
-    return ask("GET", "/quote", params=query)
+    return ask(f"/quote?{urlencode(query)}")
 
 
 def approve(router: str, amount: int) -> bool:
@@ -155,7 +168,7 @@ def order_params(quote: Any, slippage_bps: int) -> dict[str, Any]:
 def followed(order_id: str) -> Any:
     """Poll the order until it is decided."""
     deadline = time.monotonic() + 300
-    while (record := ask("GET", f"/mev/orders/{order_id}"))["status"] not in TERMINAL:
+    while (record := ask(f"/mev/orders/{order_id}"))["status"] not in TERMINAL:
         if time.monotonic() > deadline:
             sys.exit(f"{order_id} is still {record['status']}")
         time.sleep(POLL)
@@ -173,7 +186,7 @@ def swap(amount: int) -> None:
         "signedTransaction": signed(protection["transactionParams"]),
         "providerMetadata": protection["providerMetadata"],
     }
-    order = ask("POST", "/mev/orders", json=body)["order"]
+    order = ask("/mev/orders", body)["order"]
     record = followed(order["orderId"])
     print("swap", record["status"], record["txHash"])
     if record["status"] != "confirmed":

@@ -22,6 +22,8 @@ transaction = {
     "chainId": params["chainId"],
     "type": params["type"],
 }
+if not os.environ.get("WALLET_KEY"):
+    sys.exit("set WALLET_KEY to the private key that signs")
 account = Account.from_key(os.environ["WALLET_KEY"])
 if params.get("from", account.address) != account.address:
     sys.exit("this is not the wallet of WALLET_KEY")

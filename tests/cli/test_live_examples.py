@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -24,6 +25,10 @@ EXAMPLES = [
         marks=pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed"),
     ),
 ]
+
+PAGE = (ROOT / "docs" / "client.md").read_text("utf-8")
+TRANSACTION = PAGE.partition("```json\n")[2].partition("```")[0]
+"""What the page says that a signing command is given."""
 
 
 @pytest.mark.parametrize("words", EXAMPLES, ids=lambda words: words[1].split("/")[1])
@@ -56,6 +61,30 @@ def test_a_refused_key_ends_with_a_failure(town: Town, words: list[str]) -> None
     done = run(words, env)
     assert done.returncode != 0
     assert "UNAUTHORIZED" in done.stdout + done.stderr
+
+
+def test_the_examples_need_no_more_than_the_readme_says() -> None:
+    for file in (ROOT / "examples").glob("*.py"):
+        found = re.findall(r"^(?:from|import) (\w+)", file.read_text("utf-8"), re.MULTILINE)
+        own = {"quietswap"} if file.name == "python_client.py" else set()
+        assert set(found) <= sys.stdlib_module_names | {"eth_account"} | own
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["bash", "examples/curl.sh"], "QUIETSWAP_URL: must be set"),
+        ([sys.executable, "examples/sign.py"], "set WALLET_KEY"),
+    ],
+)
+def test_a_variable_that_is_missing_is_named(words: list[str], says: str) -> None:
+    done = subprocess.run(
+        words, cwd=ROOT, env={"PATH": os.environ["PATH"]}, input=TRANSACTION, text=True,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_the_readme_names_every_example() -> None:

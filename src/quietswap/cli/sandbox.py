@@ -120,6 +120,7 @@ def _welcome(facts: dict[str, Any], block_time: float) -> str:
         f"    export QUIETSWAP_RPC_URL={facts['rpcUrl']}",
         f"    export QUIETSWAP_PRIVATE_KEY={wallet['privateKey']}",
         f"    export QUIETSWAP_SETTINGS={facts['settingsFile']}",
+        f"    export CONTROL={facts['controlUrl']}",
         "    quietswap swap 1 WETH USDC",
         "",
         "Ctrl-C stops everything.",
