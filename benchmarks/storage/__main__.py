@@ -48,7 +48,7 @@ def main(words: list[str]) -> None:
     figures: list[Figure] = []
     for name, plan in plans.items():
         found = asyncio.run(benchmark(name, plan, say))
-        print(tables(found))
+        print(tables(found), flush=True)
         figures += found
     if options.json:
         kept = {"plans": {n: asdict(p) for n, p in plans.items()}, "figures": figures}

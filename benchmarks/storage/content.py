@@ -129,8 +129,8 @@ def wallet(place: int) -> Address:
 
 
 def order_id(serial: int) -> str:
-    """Return an order's id, as evenly strewn as the service's own."""
-    return "ord_" + _digest(serial)[:16].hex()
+    """Return an order's id, like one of quietswap.app.ids."""
+    return f"ord_{START_MS + serial * 1000:012x}{_digest(serial)[:10].hex()}"
 
 
 def inclusion(order: Order, *, succeeded: bool = True) -> Inclusion:
