@@ -14,6 +14,8 @@ from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 
 VENUES = ("kyberswap", "velora", "sushi", "openocean")
+RELOAD = "SELECT pg_reload_conf()"
+WRAP = {"operation": "wrap", "amount": "0.1", "userAddress": f"0x{'1' * 40}"}
 OK = {"database": "ok", "node": "ok", "sources": "ok", "relay": "ok"}
 
 
@@ -27,6 +29,17 @@ def ready(api: httpx.Client) -> tuple[int, dict[str, str]]:
     assert body["ok"] is (answer.status_code == 200)
     assert answer.headers["content-type"] == "application/json"
     return answer.status_code, body["checks"]
+
+
+def unready(api: httpx.Client, said: str) -> None:
+    """Return once /readyz says so of the database; requests must fare alike."""
+    until = time.monotonic() + 5
+    while said not in ready(api)[1]["database"]:
+        assert time.monotonic() < until, ready(api)
+    status, checks = ready(api)
+    assert (status, checks) == (503, OK | {"database": checks["database"]})
+    quote = api.post("/api/v1/mev/wrap/quote", json=WRAP)
+    assert (quote.status_code, quote.json()["error"]) == (503, "SERVICE_UNAVAILABLE")
 
 
 def becomes_ready(api: httpx.Client) -> None:
@@ -121,6 +134,18 @@ def test_a_database_or_a_redis_that_is_away_is_named(town: Town, tmp_path: Path)
         status, checks = ready(served.town.api)
         assert (status, checks["database"][:6]) == (503, "Redis:")
         redis.start()
+        becomes_ready(served.town.api)
+        redis.command("CONFIG", "SET", "maxmemory", "1")  # it answers PING, and takes no write
+        unready(served.town.api, "Redis:")
+        redis.command("CONFIG", "SET", "maxmemory", "0")
+        becomes_ready(served.town.api)
+        redis.command("REPLICAOF", "127.0.0.1", "1")
+        unready(served.town.api, "Redis:")
+        redis.command("REPLICAOF", "NO", "ONE")
+        becomes_ready(served.town.api)
+        postgres.psql("ALTER SYSTEM SET default_transaction_read_only = on", RELOAD)
+        unready(served.town.api, "it is read-only")
+        postgres.psql("ALTER SYSTEM RESET default_transaction_read_only", RELOAD)
         becomes_ready(served.town.api)
         postgres.kill()
         status, checks = ready(served.town.api)

@@ -33,6 +33,8 @@ _WORDS = {
 _LAST_PORT = 65_535
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::\d{1,5})?")
 
+_WRITES_NOTHING = "UPDATE orders SET version = version WHERE 1 = 0"
+"""Refused by a standby, a read-only database and a role without rights, as real writes are."""
 PATIENCE_S = 3.0
 """How long a call waits for the database before it gives up with StoreDown."""
 CONNECTIONS = 8
@@ -67,8 +69,8 @@ class Storage:
     alone: Leadership
 
     async def ping(self) -> None:
-        """Return when the database, and Redis where there is one, answer. Raises StoreDown."""
-        await self.database.fetch("SELECT 1")
+        """Return when the database, and Redis where there is one, take writes. Raises StoreDown."""
+        await self.database.change(_WRITES_NOTHING, durable=False)
         if self.shared_rates:
             await self.shared_rates.ping()
 
