@@ -69,9 +69,16 @@ def test_an_open_order_may_hold_the_nonce(
     quietswap: Quietswap, service: FakeService, node: FakeChain
 ) -> None:
     page = HistoryPage((listed(placed(Status.MINING)),), 1)
-    service.next("history", ok(present_orders.history(page, 50, 0)))
+    is_open = ok(present_orders.history(page, 50, 0))
+    service.next("history", is_open, is_open)
     node.mine(TX_HASH)
-    assert "order ord_1 is open" in quietswap("wrap", "2", "--yes").stdout
+    refused = quietswap("wrap", "2", "--yes", "--json")
+    assert (refused.exit_code, json.loads(refused.stdout)["error"]) == (1, "Declined")
+    assert "order ord_1 is open" in refused.stderr
+    assert service.bodies("wrap order") == []
+    replaces = quietswap("wrap", "2", "--yes", "--replace")
+    assert replaces.exit_code == 0
+    assert "order ord_1 is open" in replaces.stdout
     assert "is open" not in quietswap("wrap", "2", "--yes").stdout
 
 

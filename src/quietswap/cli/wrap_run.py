@@ -37,6 +37,7 @@ class WrapRun:
         request: WrapRequest,
         *,
         yes: bool,
+        may_replace: bool,
     ) -> None:
         self._link = link
         self._client = client
@@ -44,7 +45,7 @@ class WrapRun:
         self._hand = hand
         self._signer = Watched(hand)
         self._request = replace(request, accept=self._accept)
-        self._yes = yes
+        self._yes, self._may_replace = yes, may_replace
         self._progress = Progress(link.screen)
         self._tx_hash: str | None = None
 
@@ -92,12 +93,19 @@ class WrapRun:
             raise Declined(f"the wallet holds {has}, the {quote.operation} needs {needs}")
 
     def _warn_of_open_orders(self) -> None:
-        """Open orders are private: the node's count does not know the nonces they hold."""
+        """Open orders are private: the node's count does not know the nonces they hold.
+
+        Raises Declined where nobody would read the warning.
+        """
         page = self._client.order_history(self._hand.wallet)
         is_open = [item.order_id for item in page.orders if item.status not in TERMINAL]
-        if is_open and self._request.nonce is None:
-            text = f"order {is_open[0]} is open: this may take its nonce and cancel it"
-            self._link.screen.print(facts(("careful", Text(text, "yellow"))))
+        if not is_open or self._request.nonce is not None:
+            return
+        if self._yes and not self._may_replace:
+            text = f"order {is_open[0]} is open, and this may take its nonce and cancel it"
+            raise Declined(f"{text}: wait until it is decided, or give --replace")
+        text = f"order {is_open[0]} is open: this may take its nonce and cancel it"
+        self._link.screen.print(facts(("careful", Text(text, "yellow"))))
 
     def _told(self, event: Event) -> None:
         if isinstance(event, WrapOrder):
