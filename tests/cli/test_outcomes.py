@@ -1,6 +1,9 @@
 """How commands end: exit codes, one line of JSON whatever happens, and what to do next."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +11,7 @@ import pytest
 from quietswap.domain import errors, refusals
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_outside import FakeService, Reply, refused
+from tests.client.fake_outside import WALLET, FakeService, Outside, Reply, refused
 from tests.orders import USDC
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
@@ -97,10 +100,30 @@ def test_the_figures_behind_a_refusal(
     assert says in result.stdout
 
 
+def test_json_says_when_to_try_again(quietswap: Quietswap, service: FakeService) -> None:
+    service.next("quote", refused(refusals.RateLimitExceeded(retry_after=7, limit=300, window=60)))
+    answer = json.loads(quietswap("quote", "1", "WETH", "USDC", "--json").stdout)
+    assert (answer["retryAfter"], answer["limit"], answer["window"]) == (7, 300, 60)
+
+
+def test_output_that_cannot_be_written(outside: Outside) -> None:
+    words = ("quote", "1", "WETH", "USDC", "--url", outside.url, "--wallet", WALLET)
+    env = {"QUIETSWAP_API_KEY": "qs_right", "PATH": os.environ["PATH"]}
+    for more in ((), ("--json",)):
+        with Path("/dev/full").open("w", encoding="utf-8") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "quietswap", *words, *more], env=env, stdout=full,
+                stderr=subprocess.PIPE, text=True, check=False,
+            )  # fmt: skip
+        assert done.returncode == 1
+        assert done.stderr == "Error: the output cannot be written: No space left on device\n"
+
+
 def test_a_web_page_instead_of_the_service(quietswap: Quietswap, service: FakeService) -> None:
     service.next("wrap info", Reply(b"<html>"))
     result = quietswap("balances")
     assert result.exit_code == 3
+    assert "something else than a quietswap service answered there" in result.stdout
     assert "Is --url (QUIETSWAP_URL) a quietswap service" in result.stdout
 
 

@@ -37,9 +37,9 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, and say in JSON too why it ended early."""
-        from quietswap.cli.outcomes import speaking_json
+        from quietswap.cli.outcomes import speaking_json, writing
 
-        with speaking_json(wanted=ctx.meta[_JSON]):
+        with writing(), speaking_json(wanted=ctx.meta[_JSON]):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -46,8 +46,10 @@ def complain(link: "Link", error: ClientError) -> None:
         "message": str(error),
     }
     if isinstance(error, ApiError):
-        more = {"details": error.raw_details, "suggestion": error.suggestion}
-        body |= {"message": error.message, **more}
+        rate = {"retryAfter": error.retry_after, "limit": error.limit, "window": error.window}
+        body |= {"message": error.message, "details": error.raw_details}
+        body |= {"suggestion": error.suggestion}
+        body |= {name: value for name, value in rate.items() if value is not None}
     link.result(body)
 
 

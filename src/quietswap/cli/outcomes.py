@@ -4,12 +4,16 @@ Exit codes: 0 done, 1 refused or failed, 2 usage, 3 unreachable.
 """
 
 import contextlib
+import errno
 import json
+import os
+import sys
 from collections.abc import Iterator
 
 import click
 
 REFUSED, USAGE, UNREACHABLE = 1, 2, 3
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class NotReached(click.ClickException):
@@ -36,6 +40,20 @@ def speaking_json(*, wanted: bool) -> Iterator[None]:
     except (click.Abort, KeyboardInterrupt):
         _tell("ABORTED", "stopped; no order was submitted", wanted=wanted)
         raise
+
+
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """End in order where standard output takes no more. Raises click.ClickException."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        # what is still buffered would be written, and fail, once more when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.ClickException(f"the output cannot be written: {error.strerror}") from None
 
 
 def _code(error: click.ClickException) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _THREAT_STYLE = {"LOW": "green", "MEDIUM": "yellow", "HIGH": "red"}
 _HALF_A_CENT = Decimal("0.005")
 _HEAVY_IMPACT, _RUINOUS_IMPACT = 1, 5
-"""Percent: from here on the price impact is shown in yellow, in red."""
+"""Percent: from here on the price impact is shown in yellow, warned of in red."""
 _FIGURES = ("promised", "simulated", "net USD", "ms", "why not")
 _GOOD = ("won", "answered")
 
@@ -103,6 +103,9 @@ def summary(quote: "SwapQuote", sell: Token, buy: Token, *, raw: bool = False) -
         ("checked", checked),
         ("MEV", _mev(quote)),
     ]
+    if quote.price_impact_available and quote.price_impact >= _RUINOUS_IMPACT:
+        text = f"the swap itself moves the price by {quote.price_impact:.1f} %, against you:"
+        rows.append(("careful", Text(f"{text} a smaller amount loses less", "bold red")))
     notes = quote.verification.notes if quote.verification else ()
     rows += [("note", Text(note, "yellow")) for note in notes]
     return Group(sources(quote, buy, raw=raw), Text(), facts(*rows))

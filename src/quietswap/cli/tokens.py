@@ -62,6 +62,8 @@ GWEI = Token("", "gwei", 9)
 WETH = KNOWN["WETH"]
 _BY_ADDRESS = {token.address: token for token in KNOWN.values()}
 _MOST_DECIMALS = 77
+_NATIVE = "0x" + 40 * "e"
+"""How many interfaces write native ETH, as if it were a token."""
 _AMOUNT = re.compile(r"([0-9]{1,78})(?:\.([0-9]{1,77}))?")
 
 
@@ -94,7 +96,7 @@ def find(text: str, client: "QuietswapClient", *, has_node: bool, raw: bool) -> 
     """
     if text.upper() in KNOWN:
         return KNOWN[text.upper()]
-    if text.upper() == "ETH":
+    if text.lower() in ("eth", _NATIVE):
         raise click.UsageError("native ETH cannot be swapped: wrap it first, then use WETH")
     try:
         address = _address(text)

@@ -15,6 +15,7 @@ from quietswap.client.wrap_resources import WrapInfo, WrapOperation, WrapOrder, 
 T = TypeVar("T")
 _API = "/api/v1"
 _GATEWAY = (502, 503, 504)
+_ELSE = "something else than a quietswap service answered there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,9 @@ def read_answer(call: Call[T], status: int, body: bytes) -> T:
         raise _refused(status, body)
     try:
         envelope = decode(body, _Envelope)
+    except msgspec.DecodeError as error:
+        raise BadAnswer(f"{call.method} {call.path}: {_ELSE} (HTTP 200)") from error
+    try:
         data = bytes(envelope.data)
         if call.inside is not None:
             data = bytes(decode(data, dict[str, msgspec.Raw])[call.inside])
@@ -138,4 +142,4 @@ def _refused(status: int, body: bytes) -> Exception:
     except msgspec.DecodeError:
         if status in _GATEWAY:
             return Unreachable(f"HTTP {status} from a gateway before the service")
-        return BadAnswer(f"HTTP {status} without an error envelope: not a quietswap service?")
+        return BadAnswer(f"{_ELSE} (HTTP {status} without an error envelope)")
