@@ -1,5 +1,6 @@
 """Keys, budgets and the headers that tell of them."""
 
+from ipaddress import ip_network
 from typing import Any
 
 import httpx
@@ -127,6 +128,10 @@ async def test_a_missing_key_is_no_guess(inside: Inside, clock: HandClock) -> No
         ("203.0.113.7", "10.0.0.1", "198.51.100.9", "203.0.113.7"),
         ("10.0.0.1", "10.0.0.1", "192.0.2.1, 198.51.100.9", "198.51.100.9"),
         ("10.0.0.1", "10.0.0.1", "nonsense", "unknown"),
+        ("10.9.8.7", "10.0.0.0/8", "198.51.100.9", "198.51.100.9"),
+        ("11.9.8.7", "10.0.0.0/8", "198.51.100.9", "11.9.8.7"),
+        ("::ffff:10.9.8.7", "10.0.0.0/8", "198.51.100.9", "198.51.100.9"),
+        ("2001:db8::1", "2001:db8::/32", "198.51.100.9", "198.51.100.9"),
         ("2001:db8:1:2:3::4", "10.0.0.1", "", "2001:db8:1:2::/64"),
         ("testclient", "10.0.0.1", "", "unknown"),
     ],
@@ -135,7 +140,7 @@ async def test_guesses_count_for_the_client_behind_a_trusted_proxy(
     inside: Inside, clock: HandClock, peer: str, trusted: str, forwarded: str, counted: str
 ) -> None:
     headers = WRONG | {"X-Forwarded-For": forwarded}
-    async with guessing(inside, clock, peer, trusted_proxies=frozenset({trusted})) as client:
+    async with guessing(inside, clock, peer, trusted_proxies=(ip_network(trusted),)) as client:
         await client.get(requests.ORDER, headers=headers)
     assert [key for key, _ in inside.guesses.counts] == [f"guess:{counted}"]
 

@@ -69,6 +69,8 @@ def test_with_a_node_the_defaults_are_good() -> None:
         ("QUIETSWAP_RELAY__FIRST__URL", "https://u:hush@[bad", "relay.first.url"),
         ("QUIETSWAP_RELAY__FIRST__TRACKING_URL", "hush", "relay.first.tracking_url"),
         ("QUIETSWAP_TRACKING__EXPLORER_URL", "ftp://hush", "tracking.explorer_url"),
+        ("QUIETSWAP_SERVER__TRUSTED_PROXIES", "10.0.0.0/8,proxy.example", "'proxy.example'"),
+        ("QUIETSWAP_SERVER__TRUSTED_PROXIES", "10.0.0.1/8", "server.trusted_proxies"),
         ("QUIETSWAP_QUOTES__SOURCES", "velora,velora", "named twice"),
         ("QUIETSWAP_QUOTES__SOFT_DEADLINE_S", "3.5", "later than quotes.hard_deadline_s"),
         ("QUIETSWAP_STORAGE__REDIS_URL", "redis://127.0.0.1:99999", "its host and port"),

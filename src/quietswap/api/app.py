@@ -16,7 +16,7 @@ from quietswap.api.body import parse_body
 from quietswap.api.endpoints import Call
 from quietswap.api.exchange import Exchange, refusal_headers
 from quietswap.api.guard import Guard, Limits
-from quietswap.api.intake import check_media_type, client_address, read_body
+from quietswap.api.intake import Network, check_media_type, client_address, read_body
 from quietswap.api.operations import Operation, find
 from quietswap.api.pages import public_pages
 from quietswap.api.reply import Page, Reply
@@ -35,13 +35,13 @@ Answered = Callable[[str, int, float], None]
 
 @dataclass(frozen=True, slots=True)
 class EdgeOptions:
-    """The operator's choices. `trusted_proxies` are addresses whose X-Forwarded-For counts."""
+    """The operator's choices. The X-Forwarded-For of `trusted_proxies` counts."""
 
     limits: Limits = field(default_factory=Limits)
     max_body_bytes: int = 1 << 20
     """A transaction has at most 128 KiB of calldata, 256 KiB as hex, and an order has it twice."""
     body_patience_s: float = 15.0
-    trusted_proxies: frozenset[str] = frozenset()
+    trusted_proxies: tuple[Network, ...] = ()
     docs: bool = True
 
 

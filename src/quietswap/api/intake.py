@@ -11,25 +11,34 @@ from quietswap.api.query import shown
 from quietswap.domain.refusals import PayloadTooLarge, UnsupportedMediaType
 
 Headers = dict[bytes, bytes]
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-def client_address(scope: Scope, headers: Headers, trusted: Collection[str]) -> str:
+def client_address(scope: Scope, headers: Headers, trusted: Collection[Network]) -> str:
     """Return who failed authentications are counted for.
 
     Behind a proxy in `trusted` it is the last entry of X-Forwarded-For, the one that proxy wrote.
     An IPv6 client counts by its /64, the smallest block a subscriber gets.
     """
     peer: tuple[str, int] | None = scope.get("client")
-    address = peer[0] if peer else ""
-    if address in trusted:
-        address = headers.get(b"x-forwarded-for", b"").decode("latin-1").rpartition(",")[2].strip()
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
+    parsed = _address(peer[0] if peer else "")
+    if parsed is not None and any(parsed in network for network in trusted):
+        said = headers.get(b"x-forwarded-for", b"").decode("latin-1")
+        parsed = _address(said.rpartition(",")[2].strip())
+    if parsed is None:
         return "unknown"
     if parsed.version == 4:
         return str(parsed)
     return str(ipaddress.ip_network((int(parsed), 64), strict=False))
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        parsed = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    # a socket that listens on :: names its IPv4 peers so
+    return (parsed.ipv4_mapped or parsed) if parsed.version == 6 else parsed
 
 
 def check_media_type(headers: Headers) -> None:

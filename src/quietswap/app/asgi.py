@@ -15,6 +15,7 @@ from quietswap.api.app import EdgeOptions, build_app
 from quietswap.api.asgi import App, Receive, Scope, Send
 from quietswap.api.cors import Cors
 from quietswap.api.guard import Limits
+from quietswap.app import choices
 from quietswap.app.pages import operator_pages
 from quietswap.app.parts import Parts, open_parts
 from quietswap.app.stopping import until_stopped
@@ -109,7 +110,7 @@ def _edge(parts: Parts, clock: Clock) -> App:
             window_s=server.rate_window_s,
         ),
         max_body_bytes=server.max_body_bytes,
-        trusted_proxies=frozenset(server.trusted_proxies),
+        trusted_proxies=choices.trusted_networks(parts.settings),
     )
     edge = build_app(
         parts.use,

@@ -1,5 +1,6 @@
 """What the settings choose: aggregators, their pins and budgets, relays, token lists."""
 
+import ipaddress
 import json
 from collections.abc import Mapping
 from decimal import Decimal
@@ -10,6 +11,7 @@ from quietswap.adapters.aggregators import kyberswap, oneinch, openocean, sushi,
 from quietswap.adapters.http import HttpClient, can_be_asked
 from quietswap.adapters.relays.mev_blocker import MevBlocker
 from quietswap.adapters.relays.private_rpc import PrivateRpc
+from quietswap.api.intake import Network
 from quietswap.domain import address as addresses
 from quietswap.domain.address import Address
 from quietswap.domain.protection import BACKUP_TIER, FIRST_TIER, EndpointType, ShareMode
@@ -82,6 +84,16 @@ def check_urls(settings: Settings) -> None:
     ]
     if faults:
         raise BadSettings("\n".join(faults))
+
+
+def trusted_networks(settings: Settings) -> tuple[Network, ...]:
+    """Return the networks of the trusted proxies. Raises BadSettings."""
+    try:
+        return tuple(ipaddress.ip_network(text) for text in settings.server.trusted_proxies)
+    except ValueError as error:
+        raise BadSettings(
+            f"server.trusted_proxies: {error}; it is an address, or a network such as 10.0.0.0/8"
+        ) from error
 
 
 def chosen_sources(settings: Settings) -> list[str]:

@@ -134,6 +134,7 @@ def _unusable_choices(settings: Settings) -> list[str]:
     checks: tuple[Callable[[], object], ...] = (
         lambda: reach_outside(settings, SystemClock()),
         lambda: choices.token_policy(settings),
+        lambda: choices.trusted_networks(settings),
         lambda: choices.swap_terms(settings),
         lambda: choices.wrap_terms(settings),
         lambda: [choices.routers(settings, name) for name in choices.chosen_sources(settings)],

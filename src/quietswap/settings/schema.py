@@ -35,7 +35,8 @@ class Server(Section, frozen=True):
         bool, _says("Your word that a proxy ends TLS, so plain HTTP beyond loopback is meant.")
     ] = False
     trusted_proxies: Annotated[
-        tuple[str, ...], _says("Addresses whose X-Forwarded-For names the client.")
+        tuple[str, ...],
+        _says("Addresses and networks (10.0.0.0/8) whose X-Forwarded-For names the client."),
     ] = ()
     max_body_bytes: Annotated[int, _says("Largest request body in bytes.", ge=1024, le=1 << 30)] = (
         1 << 20
