@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import socket
 import ssl
+import sys
 
 import pytest
 import trustme
@@ -219,3 +220,25 @@ async def test_closing_twice_and_using_it_again(http: HttpClient, upstream: Upst
     await http.close()
     await http.close()
     assert (await http.get(upstream.url, timeout_s=5)).json() == 2
+
+
+async def test_a_short_process_ends_in_peace(upstream: Upstream) -> None:
+    """The library's thread must not meet the end of the interpreter: that aborts the process."""
+    script = (
+        "import asyncio, sys\n"
+        "from quietswap.adapters.http import HttpClient\n"
+        "async def main():\n"
+        "    http = HttpClient()\n"
+        "    await asyncio.gather(*(http.get(sys.argv[1], timeout_s=5) for _ in range(8)))\n"
+        "    await http.close()\n"
+        "asyncio.run(main())\n"
+    )
+    upstream.will(*[js({"a": "x" * 8000})] * 96)
+
+    async def ended() -> int | None:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", script, upstream.url, stderr=asyncio.subprocess.DEVNULL
+        )
+        return await process.wait()
+
+    assert [await ended() for _ in range(12)] == [0] * 12

@@ -5,7 +5,9 @@ redirects are never followed, deep JSON is refused before it is decoded, and one
 bounds a drip as well as a silence. No error text carries a URL: it may hold a key.
 """
 
+import atexit
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -30,6 +32,7 @@ _DEEPEST = 200
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[{]}")
+_LAST_WORDS_S = 0.05
 _NOT_CONNECTED = "client error (Connect)"
 """The library's word for a failure before any byte of the request was written. Its class does not
 tell: a connection reset after the request was sent is a ConnectError, too."""
@@ -148,6 +151,7 @@ class HttpClient:
     def _opened(self) -> Client:
         """Return the client, made when first used: inside the loop that will use it."""
         if self._client is None:
+            _leave_slowly()
             self._client = (
                 ClientBuilder()
                 .user_agent(self._user_agent)
@@ -174,6 +178,16 @@ def can_be_asked(url: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
+@lru_cache(maxsize=1)
+def _leave_slowly() -> None:
+    """Let the library's thread finish before the interpreter ends: else it may abort the process.
+
+    https://docs.python.org/3.11/c-api/init.html#non-python-created-threads: a thread that holds the
+    interpreter's lock while it ends is not forgiven. Nothing tells when the thread is idle.
+    """
+    atexit.register(time.sleep, _LAST_WORDS_S)
 
 
 def _is_deep(body: bytes) -> bool:
