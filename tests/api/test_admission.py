@@ -105,6 +105,9 @@ async def test_guessing_keys_is_braked_by_address(inside: Inside, clock: HandClo
         body = refused(answer, 429, "RATE_LIMIT_EXCEEDED")
         assert (body["limit"], body["window"]) == (3, 60)
         assert answer.headers["retry-after"] == str(body["retryAfter"])
+        left = [answer.headers[f"x-ratelimit-{name}"] for name in ("limit", "remaining", "reset")]
+        assert left[:2] == ["3", "0"]
+        assert int(left[2]) == clock.now_ms() // 1000 + body["retryAfter"]
     async with guessing(inside, clock, "203.0.113.8") as neighbour:
         refused(await neighbour.get(requests.ORDER, headers=WRONG), 401, "UNAUTHORIZED")
 

@@ -21,7 +21,7 @@ from quietswap.api.operations import Operation, find
 from quietswap.api.pages import public_pages
 from quietswap.api.reply import Page, Reply
 from quietswap.api.use_cases import UseCases
-from quietswap.domain.errors import ApiError
+from quietswap.domain.errors import ApiError, Unauthorized
 from quietswap.domain.refusals import InternalServerError
 from quietswap.ports.outside import ChainDown, Clock
 from quietswap.ports.stores import StoreDown
@@ -109,7 +109,11 @@ class Edge:
         if key is None:
             trusted = self._options.trusted_proxies
             client = client_address(exchange.scope, exchange.headers, trusted)
-            raise await self._guard.stranger(client, guessing=bool(secret))
+            window = await self._guard.guessed(client) if secret else None
+            if window is not None and not window.allowed:
+                exchange.window = window
+                raise self._guard.exceeded(window)
+            raise Unauthorized
         observe.key_recognised(key.id)
         exchange.window = await self._guard.count(key)
         if not exchange.window.allowed:

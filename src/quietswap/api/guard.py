@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from quietswap.api.use_cases import UseCases
-from quietswap.domain.errors import ApiError, Unauthorized
 from quietswap.domain.refusals import RateLimitExceeded
 from quietswap.ports.outside import Clock
 from quietswap.ports.stores import ApiKey, RateWindow
@@ -38,20 +37,14 @@ class Guard:
             return None
         return await self._use.authenticate(secret)
 
-    async def stranger(self, client: str, *, guessing: bool) -> ApiError:
-        """Return the refusal of a request without a right key, counting wrong ones.
+    async def guessed(self, client: str) -> RateWindow:
+        """Count one wrong key of a client address; a spent window is a refusal by `exceeded`.
 
         A missing key costs nothing and a right one always passes, so that nobody behind a shared
         address is locked out by a neighbour's guesses.
         """
-        if guessing:
-            limits = self._limits
-            window = await self._use.guesses.hit(
-                f"guess:{client}", limits.failures, limits.window_s
-            )
-            if not window.allowed:
-                return self.exceeded(window)
-        return Unauthorized()
+        limits = self._limits
+        return await self._use.guesses.hit(f"guess:{client}", limits.failures, limits.window_s)
 
     async def count(self, key: ApiKey) -> RateWindow:
         """Count one request of a key; the caller decides what a spent window means."""
