@@ -197,9 +197,16 @@ def test_a_wrongly_signed_approval_is_not_sent(client: QuietswapClient, node: Fa
         client.swap(REQUEST, OTHER_ACCOUNT)
     with pytest.raises(WronglySigned, match="no usable transaction"):
         client.swap(REQUEST, lambda _: "0x1234")
+    with pytest.raises(WronglySigned, match="returned NoneType, not bytes or hex"):
+        client.swap(REQUEST, lambda _: None)  # type: ignore[arg-type,return-value]
     with pytest.raises(WronglySigned, match="no usable transaction"):
         client.wrap("1", lambda _: b"", wallet=WALLET)
     assert node.sent == []
+
+
+def test_an_approval_that_is_none_is_named() -> None:
+    with pytest.raises(ValueError, match="approval must be exact, max or never, not 'foo'"):
+        replace(REQUEST, approval="foo")  # type: ignore[arg-type]
 
 
 def test_the_callers_conditions(client: QuietswapClient, service: FakeService) -> None:

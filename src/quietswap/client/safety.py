@@ -6,7 +6,7 @@ anything, a rehearsal on the caller's own node.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -58,6 +58,10 @@ class SwapRequest:
     at_least: int | None = None
     accept: Callable[[SwapQuote], bool] | None = None
     routers: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.approval not in get_args(Approval):
+            raise ValueError(f"approval must be exact, max or never, not {self.approval!r}")
 
     def call(self) -> calls.Call[SwapQuote]:
         """Return the call for a quote."""

@@ -57,7 +57,9 @@ def sign(transaction: Transaction, signer: Signer, wallet: str) -> str:
         raw = signer(dict(transaction))
     else:
         raw = signer.sign_transaction(dict(transaction)).raw_transaction
-    text = raw if isinstance(raw, str) else "0x" + bytes(raw).hex()
+    if not isinstance(raw, str | bytes | bytearray):
+        raise WronglySigned(f"the signer returned {type(raw).__name__}, not bytes or hex: not sent")
+    text = raw if isinstance(raw, str) else raw.hex()
     text = text if text.startswith("0x") else "0x" + text
     try:
         signed = signed_transaction.decode(text)
