@@ -110,7 +110,7 @@ class Stage:
         )
         text = settings_text(told, folder, port, block_time=12)
         text = text.replace("per_second = 1000.0", "per_second = 1e9")
-        text = text.replace("per_day = 100000000", "per_day = 1000000000000")
+        text = text.replace("per_day = 100000000", "per_day = 1000000000")
         text = text.replace("[server]\n", "[server]\nrate_limit = 1000000000\n")
         settings = folder / "quietswap.toml"
         settings.write_text(f"{text}[quotes]\nsources = {list(SOURCES)}\n", "utf-8")
