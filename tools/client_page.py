@@ -122,7 +122,8 @@ def _exceptions() -> Iterator[str]:
         kept = re.findall(r"^ +self\.(\w+)(?:: .*)? = ", inspect.getsource(kind), re.MULTILINE)
         yield _row(kind, kept)
     yield "\n`ApiError` has one class per [code](api.md#errors), and `details` of the fields"
-    yield "below; it is `None` when none came that fits. A code of the future comes as a plain `ApiError`.\n"
+    yield "below; it is `None` when none came that fits. A code of the future comes as a"
+    yield "plain `ApiError`.\n"
     yield "| exception | code | `details` | when |\n|---|---|---|---|"
     for code, kind in client.CATALOGUE.items():
         shape = [] if kind.shape is NoDetails else list(_fields(kind.shape))
