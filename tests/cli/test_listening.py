@@ -34,7 +34,7 @@ def test_a_second_service_on_the_port_is_refused(
         result = quietswap("serve", "--port", str(port))
     assert result.exit_code == 1
     assert f"server.port {port} cannot be listened on: Address already in use" in result.stderr
-    assert "quietswap serves" not in result.stderr
+    assert "quietswap starts" not in result.stderr
 
 
 def test_a_sandbox_beside_a_service_on_the_port_is_refused_at_once(quietswap: Quietswap) -> None:

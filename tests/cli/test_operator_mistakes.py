@@ -21,9 +21,9 @@ def postgres() -> Iterator[PostgresCluster]:
     cluster.close()
 
 
-def operate(url: str, *words: str) -> "subprocess.CompletedProcess[str]":
+def operate(url: str, *words: str, **own: str) -> "subprocess.CompletedProcess[str]":
     clean = {name: value for name, value in os.environ.items() if "QUIETSWAP" not in name}
-    done = run(quietswap(*words), clean | {"QUIETSWAP_STORAGE__URL": url})
+    done = run(quietswap(*words), clean | own | {"QUIETSWAP_STORAGE__URL": url})
     assert "Traceback" not in done.stderr
     assert "hush" not in done.stdout + done.stderr
     return done
@@ -95,3 +95,13 @@ def test_what_was_copied_is_not_called_nothing(postgres: PostgresCluster, tmp_pa
     assert done.returncode == 0
     assert "copied 1 rows of api_keys" in done.stdout
     assert "nothing" not in done.stdout
+
+
+@pytest.mark.parametrize("rates", ["", "redis://127.0.0.1:1"])
+def test_serving_without_its_database_is_said_once(rates: str) -> None:
+    own = {"QUIETSWAP_NODE__URLS": "http://127.0.0.1:9"}
+    own |= {"QUIETSWAP_STORAGE__REDIS_URL": rates} if rates else {}
+    done = operate("postgresql://u:hush@127.0.0.1:1/d", "serve", **own)
+    said = "PostgreSQL: ConnectionRefusedError: is storage.url right, and the database up?"
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.splitlines() == [f"Error: {said}"]

@@ -170,7 +170,7 @@ def test_the_campaign_was_one(campaign: Campaign) -> None:
 
 def test_every_line_is_json_with_a_level_and_a_time(campaign: Campaign) -> None:
     first, *lines = campaign.served.log.read_text("utf-8").splitlines()
-    assert first.startswith("quietswap serves http://")
+    assert first.startswith("quietswap starts on http://")
     for line in lines:
         entry = json.loads(line)
         assert {"event", "level", "timestamp"} <= entry.keys()

@@ -71,18 +71,22 @@ def serve(
     if check:
         click.echo(_summary(settings))
         return
-    if not settings.storage.redis_url:
-        _wait_until_alone(settings_path)
+    _begin_on_storage(settings_path, shared=bool(settings.storage.redis_url))
     _run(settings, settings_path)
 
 
-def _wait_until_alone(path: Path | None) -> None:
-    """Let an old process end; another one that keeps serving ends this command in words."""
+def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
+    """End this command in words where the database cannot be used, or another process serves on it.
+
+    An old process that is about to end is waited for; where rates are `shared` nobody has to.
+    """
     from quietswap.adapters.clock import SystemClock
     from quietswap.cli.database import with_storage
     from quietswap.services.serve_alone import PREDECESSOR_S, NotAlone, ServeAlone
 
-    def begin(storage: "Storage") -> Awaitable[None]:
+    def begin(storage: "Storage") -> Awaitable[object]:
+        if shared:
+            return storage.database.has_table("orders")
         return ServeAlone(storage.alone, SystemClock()).begin(PREDECESSOR_S)
 
     try:
@@ -204,7 +208,7 @@ def _run(settings: Settings, path: Path | None) -> None:
     server: Server = settings.server
     wait_until_free(server.host, server.port)
     scheme = "https" if server.tls_cert else "http"
-    click.echo(f"quietswap serves {scheme}://{server.host}:{server.port}", err=True)
+    click.echo(f"quietswap starts on {scheme}://{server.host}:{server.port}", err=True)
     Granian(
         "quietswap.app.asgi:create_app",
         factory=True,
