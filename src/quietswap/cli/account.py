@@ -22,9 +22,9 @@ def balances(*, link: Link, wallet: str | None) -> None:
 
     owner = own_wallet(wallet)
     with link.client() as client:
+        found = client.wrap_info(owner).balances
         if link.rpc_url:
             client.run(require_mainnet())
-        found = client.wrap_info(owner).balances
         amounts = [(ETHER, int(found.eth.wei)), (WETH, int(found.weth.wei))]
         others = [t for t in KNOWN.values() if t is not WETH] if link.rpc_url else []
         amounts += [(t, client.node(chain.token_balance(t.address, owner))) for t in others]
