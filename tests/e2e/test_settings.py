@@ -89,6 +89,19 @@ def test_a_bad_setting_is_refused_by_name(name: str, value: str, said: str) -> N
     assert "hush" not in done.stderr + done.stdout
 
 
+def test_each_faulty_setting_has_a_line_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "quietswap.toml"
+    file.write_text("[tracking]\npoll_s = 0\n[server]\nprot = 1\n")
+    bad = {"QUIETSWAP_QUOTES__VALIDITY_S": "0", "QUIETSWAP_NODE__URL": "x"}
+    done = check("--settings", str(file), **NODE, **bad)
+    assert done.returncode == 2
+    lines = [line for line in done.stderr.splitlines() if line.startswith("- ")]
+    named = ("NODE__URL", "QUOTES__VALIDITY_S", "tracking.poll_s", "prot")
+    assert len(lines) == len(named)
+    for name in named:
+        assert any(name in line for line in lines)
+
+
 def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
     file = tmp_path / "quietswap.toml"
     file.write_text('[server]\nport = 1234\n[source.velora]\nurl = "http://a"\n')

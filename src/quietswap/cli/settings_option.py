@@ -26,4 +26,11 @@ def read_settings(path: Path | None) -> Settings:
     try:
         return load(path)
     except BadSettings as error:
-        raise click.UsageError(f"the settings cannot be used: {error}") from error
+        raise click.UsageError(_in_lines(error)) from error
+
+
+def _in_lines(error: BadSettings) -> str:
+    first, *more = str(error).splitlines()
+    if not more:
+        return f"the settings cannot be used: {first}"
+    return "the settings cannot be used:\n" + "\n".join(f"- {line}" for line in (first, *more))

@@ -43,13 +43,28 @@ def load(path: Path | None, environment: Mapping[str, str] | None = None) -> Set
             raise BadSettings(f"{path}: {error.strerror or 'cannot be read'}") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise BadSettings(f"{path}: not a TOML file: {error}") from error
+    faults: list[str] = []
     for name, value in sorted((environment or os.environ).items()):
         if name.startswith(PREFIX) and name not in _CLIENT_ENVIRONMENT:
-            _override(tree, name, value)
-    try:
-        return msgspec.convert(tree, Settings)
-    except msgspec.ValidationError as error:
-        raise BadSettings(_explained(str(error))) from error
+            try:
+                _override(tree, name, value)
+            except BadSettings as error:
+                faults.append(str(error))
+    faults += _faults(tree)
+    if faults:
+        raise BadSettings("\n".join(faults))
+    return msgspec.convert(tree, Settings)
+
+
+def _faults(tree: dict[str, Any]) -> list[str]:
+    """Return what is wrong in each section: one fault of a section hides its others."""
+    faults = []
+    for name, section in tree.items():
+        try:
+            msgspec.convert({name: section}, Settings)
+        except msgspec.ValidationError as error:
+            faults.append(_explained(str(error)))
+    return faults
 
 
 def _override(tree: dict[str, Any], name: str, text: str) -> None:
