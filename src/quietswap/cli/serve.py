@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _MOST_HEAD_BYTES = 128 * 1024
 """Beyond it the server itself refuses, without the envelope; an absurd amount in a query is still
-refused by name below it."""
+refused by name below it. The server looks before it reads again, so one read more may pass: a head
+is surely refused above twice as much."""
 
 _HEAD_WITHIN_MS = 10_000
 """How long a head may take to come, and a connection may wait for its next one."""
