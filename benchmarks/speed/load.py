@@ -42,7 +42,7 @@ class Result:
     @property
     def p99(self) -> float:
         """The latency in milliseconds that one in a hundred exceeds."""
-        return quantiles(self.ms, n=100)[98]
+        return quantiles(self.ms, n=100, method="inclusive")[98]
 
 
 def get(path: str, key: str) -> bytes:
