@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -134,6 +135,7 @@ async def hanging(stage: Stage, rounds: int) -> list[Row]:
         results.append(await ask(ours, 1, 60))
         await asyncio.sleep(16)  # the circuit is half open again: the next quote waits once more
     await stage.world()
-    p99, p50 = median(r.p99 for r in results), median(r.p50 for r in results)
-    beside = f"p50 {shown(p50, 'ms')}: after five silences the source is left alone for a while"
-    return [Row("quote while one source hangs, p99", p99, beside, Goal(650, "ms"))]
+    together = replace(results[0], ms=[ms for result in results for ms in result.ms])
+    told = f"p50 {shown(together.p50, 'ms')}, slowest {shown(max(together.ms), 'ms')}"
+    beside = f"{told}: after five silences the source is left alone for a while"
+    return [Row("quote while one source hangs, p99", together.p99, beside, Goal(650, "ms"))]
