@@ -49,7 +49,11 @@ async def settings(
         "QUIETSWAP_SERVER__HOST": "127.0.0.1",
     }
     assert set(found) - {"QUIETSWAP_SERVER__HOST"} < set(of_compose("api"))
-    return usual | of_compose("api") | found
+    outside = {  # readiness looks whether a relay and a source can be reached
+        "QUIETSWAP_RELAY__FIRST__URL": town.facts["relayUrl"],
+        "QUIETSWAP_SOURCE__KYBERSWAP__URL": town.facts["venues"]["kyberswap"],
+    }
+    return usual | of_compose("api") | found | outside
 
 
 def run(settings: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
