@@ -92,20 +92,8 @@ def recorded(order: Order) -> OrderRecord:
 
 def listed(order: Order) -> HistoryLine:
     """Return the line of an order in a page."""
-    block, failure = order.inclusion, order.failure
-    return HistoryLine(
-        order_id=order.order_id,
-        status=order.status.value,
-        tx_hash=order.tx_hash,
-        created_at_ms=order.created_at_ms,
-        sell_token=order.sell_token,
-        buy_token=order.buy_token,
-        sell_amount=str(order.sell_amount),
-        buy_amount=str(order.buy_amount),
-        block_number=block.block_number if block else None,
-        block_time_ms=block.block_time_ms if block else None,
-        failure_code=failure.code.value if failure else None,
-    )
+    shown = recorded(order)._asdict() | {"buy_amount": str(order.buy_amount)}
+    return HistoryLine(**{name: shown[name] for name in HistoryLine._fields})
 
 
 def swap_quote(**changes: Any) -> IssuedQuote:

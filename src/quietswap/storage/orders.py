@@ -48,18 +48,15 @@ _COUNT = """
 INSERT INTO order_counts (key_id, wallet, status, n) VALUES {rows}
 ON CONFLICT (key_id, wallet, status) DO UPDATE SET n = order_counts.n + excluded.n
 """
-_PAGE = """
-SELECT {columns}, (
-    SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM order_counts
-    WHERE key_id = ? AND wallet = ? {and_status}
-) FROM orders
-WHERE kind = 'swap' AND key_id = ? AND wallet = ? {and_status}
-ORDER BY created_at_ms DESC, order_id DESC LIMIT ? OFFSET ?
-"""
 _TOTAL = """
 SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM order_counts
 WHERE key_id = ? AND wallet = ? {and_status}
 """
+_PAGE = f"""
+SELECT {{columns}}, ({_TOTAL}) FROM orders
+WHERE kind = 'swap' AND key_id = ? AND wallet = ? {{and_status}}
+ORDER BY created_at_ms DESC, order_id DESC LIMIT ? OFFSET ?
+"""  # noqa: S608
 _LINE = ", ".join(HistoryLine._fields)
 PAGE_OF_ALL = _PAGE.format(and_status="", columns=_LINE)
 PAGE_OF_STATUS = _PAGE.format(and_status="AND status = ?", columns=_LINE)
