@@ -1,6 +1,7 @@
 # `make demo` and `make test` need Python >= 3.11, Node >= 20 and a package registry, nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
+PEERS := benchmarks/speed/peers/node_modules
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help demo sandbox test check format docs setup-dev audit spec-coverage chaos bench bench-storage clean
@@ -44,7 +45,7 @@ spec-coverage: .venv/.dev ## Write docs/spec-coverage.md: which test shows which
 chaos: .venv/.dev node_modules/.installed ## Kill the service 200 times in bad weather (CHAOS_KILLS, CHAOS_SEED)
 	@CHAOS_KILLS=$${CHAOS_KILLS:-200} $(BIN)/pytest -q -s tests/chaos
 
-bench: .venv/.dev node_modules/.installed ## Measure the speed, each figure beside a limit (Linux, six minutes)
+bench: .venv/.dev node_modules/.installed $(PEERS)/.installed ## Measure the speed, beside limits and a peer (Linux, eight minutes)
 	@$(BIN)/python -m benchmarks.speed --page docs/performance.md
 
 bench-storage: .venv/.dev ## Measure the storage at 10 million orders (BENCH_ORDERS=20000: a short form)
@@ -53,7 +54,7 @@ bench-storage: .venv/.dev ## Measure the storage at 10 million orders (BENCH_ORD
 setup-dev: .venv/.dev node_modules/.installed ## Install everything a contributor needs
 
 clean: ## Remove what was installed and cached
-	rm -rf .venv node_modules site build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv node_modules $(PEERS) site build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -80,4 +81,9 @@ node_modules/.installed: package.json package-lock.json
 		|| { echo "quietswap's sandbox needs Node 20 or newer on the PATH."; exit 1; }
 	@echo "installing into node_modules ..."
 	@npm ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+$(PEERS)/.installed: benchmarks/speed/peers/package.json benchmarks/speed/peers/package-lock.json | node_modules/.installed
+	@echo "installing what the service is measured beside into $(PEERS) ..."
+	@cd $(dir $(PEERS)) && npm ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@

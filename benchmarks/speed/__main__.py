@@ -1,4 +1,4 @@
-"""`make bench`: how fast the service is, each figure beside a limit measured in the same run.
+"""`make bench`: how fast the service is, beside limits and a peer measured in the same run.
 
 Run `python -m benchmarks.speed --rounds 1 --requests 2000 status` for a short form.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.speed import orders, processes, quotes, submission
+from benchmarks.speed import orders, peer, processes, quotes, submission
 from benchmarks.speed.page import page, table
 from benchmarks.speed.row import Row
 from benchmarks.speed.stage import Stage, running_stage
@@ -31,6 +31,7 @@ _ALONE: dict[str, Callable[[int], Awaitable[list[Row]]]] = {
     "starting": processes.starting,
 }
 PARTS = (*_ON_STAGE, "memory", *_ALONE)
+_BESIDE_A_PEER = {"latency", "throughput"}
 
 
 def arguments(words: list[str]) -> argparse.Namespace:
@@ -44,6 +45,9 @@ def arguments(words: list[str]) -> argparse.Namespace:
     options = parser.parse_args(words)
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"there is no part {', '.join(sorted(unknown))}")
+    wanted = _BESIDE_A_PEER.intersection(options.parts or PARTS)
+    if wanted and (missing := peer.missing()):
+        parser.exit(2, f"{missing}\n")
     return options
 
 

@@ -4,12 +4,13 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
 from benchmarks.speed.fanout import Calls, calls_of_a_quote, fan_out
 from benchmarks.speed.load import Result, get, load
+from benchmarks.speed.peer import LACKS, NAME, Peer, over, running_peer
 from benchmarks.speed.row import Goal, Row, shown
 from benchmarks.speed.stage import (
     BUY,
@@ -48,66 +49,97 @@ async def latency(stage: Stage, rounds: int) -> list[Row]:
     ours = await stage.service("latency")
     careless = await stage.service("unverified", program=_UNVERIFIED)
     calls = await calls_of_a_quote(stage)
+    peer = await running_peer(stage)
     for served in (ours, careless):
         await ask(served, 4, 100)
+    for estimate in (False, True):
+        await peer.ask(4, 100, estimate=estimate)
     await stage.world(delay_ms=DELAY_MS)
-    results: dict[str, list[Result]] = {"slowest": [], "ours": [], "careless": [], "bare": []}
+    names = ("slowest", "ours", "careless", "bare", "peer", "estimating")
+    results: dict[str, list[Result]] = {name: [] for name in names}
     for _ in range(rounds):
         results["slowest"].append((await fan_out(calls.slowest, 1, 40, None))[0])
         results["ours"].append(await ask(ours, 1, 40))
         results["careless"].append(await ask(careless, 1, 40))
         results["bare"].append((await fan_out(calls, 1, 40, None))[0])
+        results["peer"].append((await peer.ask(1, 40))[0])
+        results["estimating"].append((await peer.ask(1, 40, estimate=True))[0])
     await stage.world()
     slowest = median(result.p50 for result in results["slowest"])
     p50 = {name: median(r.p50 for r in rs) - slowest for name, rs in results.items()}
     p99 = {name: median(r.p99 for r in rs) - slowest for name, rs in results.items()}
-    beside = "verification off {}, bare fan-out {}"
-    what = "quote, 1 client, 100 ms upstreams: beyond the slowest"
+    return [*_beyond("p50", p50, Goal(8, "ms")), *_beyond("p99", p99, Goal(20, "ms"))]
+
+
+def _beyond(which: str, ms: dict[str, float], goal: Goal) -> list[Row]:
+    what = f"quote, 1 client, 100 ms upstreams: beyond the slowest, {which}"
+    told = {name: shown(figure, "ms") for name, figure in ms.items()}
+    limits = f"verification off {told['careless']}, bare fan-out {told['bare']}"
+    times = over(ms["ours"], ms["peer"])
+    verified = shown(over(ms["ours"], ms["estimating"]), "×")
+    theirs = (
+        f"{NAME} {told['peer']}: {LACKS}; with its gas estimate of each transaction "
+        f"{told['estimating']}, which makes it {verified}"
+    )
     return [
-        Row(f"{what}, p50", p50["ours"], _beside(beside, p50), Goal(8, "ms")),
-        Row(f"{what}, p99", p99["ours"], _beside(beside, p99), Goal(20, "ms")),
+        Row(what, ms["ours"], limits, goal),
+        Row(f"{what}: over {NAME}'s", times, theirs, Goal(1, "×")),
     ]
 
 
-def _beside(text: str, figures: dict[str, float]) -> str:
-    return text.format(shown(figures["careless"], "ms"), shown(figures["bare"], "ms"))
-
-
 async def throughput(stage: Stage, rounds: int) -> list[Row]:
-    """32 clients, upstreams that answer at once; service and fan-out have a core of their own."""
+    """32 clients, upstreams that answer at once; service, fan-out and peer take turns on a core."""
     ours = await stage.service("throughput")
     calls = await calls_of_a_quote(stage)
+    peer = await running_peer(stage)
     await ask(ours, CLIENTS, 400)
-    async with _apart(stage, ours):
-        pairs = [await _pair(ours, calls) for _ in range(rounds)]
-    rate = median(r.per_second for r, _, _, _ in pairs)
-    bare = median(b.per_second for _, b, _, _ in pairs)
-    share = median(r.per_second / b.per_second for r, b, _, _ in pairs)
-    cpu, bare_cpu = (median(p[n] for p in pairs) for n in (2, 3))
-    told = f"{shown(cpu, 'ms')} of CPU a quote, bare {shown(bare_cpu, 'ms')}"
+    await peer.ask(CLIENTS, 400)
+    async with _apart([*ours.pids, peer.pid]):
+        turns = [await _turn(ours, calls, peer) for _ in range(rounds)]
+    rate, bare, theirs = (median(turn[n].rate for turn in turns) for n in range(3))
+    share, times = (median(turn[0].rate / turn[n].rate for turn in turns) for n in (1, 2))
+    cpu, bare_cpu, their_cpu = (
+        shown(median(turn[n].cpu_ms for turn in turns), "ms") for n in range(3)
+    )
+    told = f"{cpu} of CPU a quote, bare {bare_cpu}, {NAME} {their_cpu}"
     what = f"quotes a second on one core, {CLIENTS} clients, 0 ms upstreams"
     return [
         Row(what, rate, told, Goal(400, "/s", least=True)),
         Row(f"{what}: share", share, f"bare fan-out {shown(bare, '/s')}", Goal(0.7, "%", True)),
+        Row(
+            f"{what}: over {NAME}'s",
+            times,
+            f"{NAME} {shown(theirs, '/s')}: {LACKS}",
+            Goal(1, "×", least=True),
+        ),
     ]
 
 
-async def _pair(ours: Served, calls: Calls) -> tuple[Result, Result, float, float]:
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Answers a second, and milliseconds of CPU for one."""
+
+    rate: float
+    cpu_ms: float
+
+
+async def _turn(ours: Served, calls: Calls, peer: Peer) -> tuple[_Run, _Run, _Run]:
     count = 1_280
     before = ours.cpu_s()
     result = await ask(ours, CLIENTS, count)
-    cpu_ms = (ours.cpu_s() - before) / count * 1000
-    bare, cpu_s = await fan_out(calls, CLIENTS, count, 0)
-    return result, bare, cpu_ms, cpu_s / count * 1000
+    cpu_s = ours.cpu_s() - before
+    runs = (result, cpu_s), await fan_out(calls, CLIENTS, count, 0), await peer.ask(CLIENTS, count)
+    first, second, third = (_Run(one.per_second, cpu / count * 1000) for one, cpu in runs)
+    return first, second, third
 
 
 @asynccontextmanager
-async def _apart(stage: Stage, ours: Served) -> AsyncIterator[None]:
-    """Give the service core 0, and the rest of the world (node, upstreams, load) core 1."""
+async def _apart(alone: Sequence[int]) -> AsyncIterator[None]:
+    """Give these processes core 0, and the rest of the world (node, upstreams, load) core 1."""
     world = [os.getpid(), *_children(os.getpid())]
     for pid in world:
         pin(pid, 1)
-    for pid in ours.pids:
+    for pid in alone:
         pin(pid, 0)
     try:
         yield
