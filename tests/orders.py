@@ -5,7 +5,7 @@ from typing import Any
 
 from quietswap.domain.address import Address
 from quietswap.domain.order import Inclusion, Order, OrderKind, Status
-from quietswap.domain.order_record import HistoryLine, OrderRecord
+from quietswap.domain.order_record import HistoryLine, HistoryPage, OrderRecord
 from quietswap.domain.protection import EndpointType, Protection, ShareMode
 from quietswap.domain.quote import IssuedQuote, QuoteKind
 from quietswap.domain.token import WETH
@@ -94,6 +94,11 @@ def listed(order: Order) -> HistoryLine:
     """Return the line of an order in a page."""
     shown = recorded(order)._asdict() | {"buy_amount": str(order.buy_amount)}
     return HistoryLine(**{name: shown[name] for name in HistoryLine._fields})
+
+
+def told(page: HistoryPage) -> tuple[list[HistoryLine], int]:
+    """Return what a page says, to compare it by."""
+    return list(page.orders), page.total
 
 
 def swap_quote(**changes: Any) -> IssuedQuote:

@@ -112,8 +112,8 @@ def small_pages(side: Side, count: int) -> Sequence[Call]:
 
 
 async def _page(side: Side, whose: Address, status: Status | None, offset: int) -> None:
-    orders, total = await side.storage.orders.page(KEY, whose, status, PAGE, offset)
-    assert len(orders) == min(PAGE, total)
+    page = await side.storage.orders.page(KEY, whose, status, PAGE, offset)
+    assert len(page.orders) == min(PAGE, page.total)
 
 
 def watched(side: Side, count: int) -> Sequence[Call]:

@@ -8,6 +8,7 @@ from typing import Any
 from quietswap.api.use_cases import UseCases
 from quietswap.domain.address import Address
 from quietswap.domain.order import Order, Status
+from quietswap.domain.order_record import HistoryPage
 from quietswap.domain.protection import EndpointType, Protection, ShareMode
 from quietswap.domain.quote import (
     Alternative,
@@ -20,7 +21,6 @@ from quietswap.domain.quote import (
     WrapQuote,
 )
 from quietswap.domain.requests import (
-    HistoryPage,
     QuoteAsk,
     Submitted,
     SwapSubmission,

@@ -5,7 +5,8 @@ from decimal import Decimal
 import httpx
 
 from quietswap.domain.order import Failure, FailureCode, Status
-from quietswap.domain.requests import HistoryPage, QuoteAsk
+from quietswap.domain.order_record import HistoryPage
+from quietswap.domain.requests import QuoteAsk
 from quietswap.domain.token import WETH
 from tests.api import requests
 from tests.api.inside import KEY, ROUTER, WALLET, Inside, swap_quote

@@ -7,8 +7,9 @@ import httpx
 import pytest
 
 from quietswap.domain.order import Status
+from quietswap.domain.order_record import HistoryPage
 from quietswap.domain.quote import Operation
-from quietswap.domain.requests import HistoryPage, WrapAsk, WrapInfo
+from quietswap.domain.requests import WrapAsk, WrapInfo
 from quietswap.domain.token import WETH
 from tests.api import requests
 from tests.api.inside import KEY, WALLET, Inside

@@ -9,7 +9,7 @@ from quietswap.api import present_orders
 from quietswap.cli import command
 from quietswap.domain import errors
 from quietswap.domain.order import Status
-from quietswap.domain.requests import HistoryPage
+from quietswap.domain.order_record import HistoryPage
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_outside import ETHER, TX_HASH, WALLET, FakeService, ok, placed, refused

@@ -19,8 +19,9 @@ from quietswap.domain import wrap
 from quietswap.domain.address import Address
 from quietswap.domain.errors import ApiError
 from quietswap.domain.order import Inclusion, Order, Status
+from quietswap.domain.order_record import HistoryPage
 from quietswap.domain.quote import Operation, SwapQuote
-from quietswap.domain.requests import HistoryPage, Submitted, WrapAsk, WrapInfo, WrapSubmitted
+from quietswap.domain.requests import Submitted, WrapAsk, WrapInfo, WrapSubmitted
 from quietswap.domain.token import WETH
 from tests.api import inside
 from tests.api.inside import ROUTER, WALLET, wrap_quote

@@ -1,8 +1,10 @@
 """How a line of the log is written, where no whole service is needed to see it."""
 
+import asyncio
 import io
 import json
 import logging
+import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +14,7 @@ import structlog
 
 from quietswap import observe
 from quietswap.observe import logs
+from quietswap.observe.lines import SOON_S
 
 
 class Stderr:
@@ -36,7 +39,7 @@ def stderr(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stderr]:
     observe.log_as_json()
     yield kept
     library.handlers[:], library.propagate = handlers, propagate
-    monkeypatch.setattr(logs, "_write", None)
+    monkeypatch.setattr(logs, "_lines", None)
     structlog.reset_defaults()
 
 
@@ -74,7 +77,7 @@ def test_a_library_that_complains_is_named_and_not_quoted(stderr: Stderr) -> Non
     assert "s3cret" not in json.dumps(line)
 
 
-def test_a_page_that_was_read_is_counted_and_not_logged(stderr: Stderr) -> None:
+async def test_a_page_that_was_read_is_counted_and_not_logged(stderr: Stderr) -> None:
     labels = {"endpoint": "other", "status": "200", "code": "OK"}
     before = observe.registry.get_sample_value("quietswap_requests_total", labels) or 0
     observe.request_began("id-1")
@@ -82,4 +85,41 @@ def test_a_page_that_was_read_is_counted_and_not_logged(stderr: Stderr) -> None:
     assert observe.registry.get_sample_value("quietswap_requests_total", labels) == before + 1
     assert stderr.lines() == []
     observe.request_answered("other", 503, 0.001)
+    await asyncio.sleep(2 * SOON_S)
     assert [line["status"] for line in stderr.lines()] == [503]
+
+
+async def test_lines_of_requests_come_together_and_in_order(stderr: Stderr) -> None:
+    for number in range(3):
+        observe.request_began(f"id-{number}")
+        observe.request_answered("order_status", 200, 0.001)
+    assert stderr.lines() == []
+    await asyncio.sleep(2 * SOON_S)
+    assert [line["request"] for line in stderr.lines()] == ["id-0", "id-1", "id-2"]
+    observe.request_began("id-3")
+    observe.request_answered("order_status", 200, 0.001)
+    observe.tracker_waiting("the node is away")
+    said = [line["event"] for line in stderr.lines()]
+    assert said == ["request_answered"] * 4 + ["tracker_waiting"], (
+        "whatever comes next takes it along"
+    )
+
+
+_LAST_WORDS = """
+import asyncio
+from quietswap import observe
+
+async def main():
+    observe.log_as_json()
+    observe.request_began("the-last")
+    observe.request_answered("order_status", 200, 0.001)
+
+asyncio.run(main())
+"""
+
+
+def test_the_end_of_the_process_loses_no_line() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", _LAST_WORDS], capture_output=True, text=True, check=True
+    )
+    assert json.loads(ended.stderr)["request"] == "the-last"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from quietswap.domain.order import Order, OrderEvent, Status
-from quietswap.domain.requests import HistoryPage
+from quietswap.domain.order_record import HistoryPage
 from quietswap.ports.stores import ApiKey
 from quietswap.services.order_history import OrderHistory
 from quietswap.storage.open import Storage, open_storage

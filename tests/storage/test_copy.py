@@ -13,6 +13,7 @@ from quietswap.storage.copy import TABLES, CannotCopy, copy_storage
 from quietswap.storage.leader import FileLead
 from quietswap.storage.open import BadDatabaseUrl, open_database, open_storage
 from tests.databases import PostgresCluster
+from tests.orders import told
 from tests.storage.examples import T0, WALLET, HandClock, a_quote, an_event, an_order
 
 KEY = ApiKey("key-1", "a wallet", T0, None)
@@ -50,7 +51,7 @@ async def test_everything_is_there_and_goes_on(
         await storage.orders.add(order, an_event(order))
     moved = replace(orders[0], status=Status.SUBMITTED)
     assert await storage.orders.update(moved, an_event(moved, "accepted"))
-    before = [await storage.orders.page("key-1", WALLET, s, 200, 0) for s in (None, *Status)]
+    before = [told(await storage.orders.page("key-1", WALLET, s, 200, 0)) for s in (None, *Status)]
     open_before = await storage.orders.watched()
     diary = await storage.orders.events(moved.order_id)
     await storage.close()
@@ -63,7 +64,7 @@ async def test_everything_is_there_and_goes_on(
     storage = await open_storage(new, clock=clock)
     assert await storage.keys.find(b"hash") == KEY
     assert await storage.quotes.by_id("key-1", quote.quote_id) == quote
-    after = [await storage.orders.page("key-1", WALLET, s, 200, 0) for s in (None, *Status)]
+    after = [told(await storage.orders.page("key-1", WALLET, s, 200, 0)) for s in (None, *Status)]
     assert after == before
     assert await storage.orders.watched() == open_before
     assert await storage.orders.events(moved.order_id) == diary
@@ -71,7 +72,7 @@ async def test_everything_is_there_and_goes_on(
     with pytest.raises(DuplicateTransaction):
         await storage.orders.add(again, an_event(again))
     assert await storage.orders.update(replace(orders[1], status=Status.SUBMITTED), None)
-    _, submitted = await storage.orders.page("key-1", WALLET, Status.SUBMITTED, 1, 0)
+    submitted = (await storage.orders.page("key-1", WALLET, Status.SUBMITTED, 1, 0)).total
     assert submitted == 2
     await storage.close()
 

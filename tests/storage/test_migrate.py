@@ -107,7 +107,7 @@ async def test_data_of_the_first_release_survives(empty_url: str, clock: HandClo
     assert await storage.keys.find(b"hash") == key
     assert await storage.quotes.by_id("key-1", quote.quote_id) == quote
     assert await storage.orders.find(live.order_id) == live
-    _, total = await storage.orders.page("key-1", live.wallet, None, 10, 0)
+    total = (await storage.orders.page("key-1", live.wallet, None, 10, 0)).total
     assert total == 3
     assert await storage.orders.drop_raw(T0 + 77, limit=10) == 1
     assert await storage.orders.find(silent.order_id) == replace(silent, raw=None)

@@ -16,7 +16,7 @@ from quietswap.domain.order import (
 )
 from quietswap.ports.stores import DuplicateTransaction
 from quietswap.storage.open import Storage
-from tests.orders import listed, recorded
+from tests.orders import listed, recorded, told
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, an_event, an_order
 
 
@@ -50,8 +50,8 @@ async def test_an_order_that_was_decided_comes_back_exactly(storage: Storage) ->
     assert await storage.orders.update(decided, None)
     assert await storage.orders.find(order.order_id) == replace(decided, version=1)
     assert await storage.orders.record("key-1", order.order_id) == recorded(decided)
-    page, _ = await storage.orders.page("key-1", WALLET, None, 1, 0)
-    assert page == [listed(decided)]
+    page = (await storage.orders.page("key-1", WALLET, None, 1, 0)).orders
+    assert page == (listed(decided),)
 
 
 async def test_what_an_order_is_cannot_be_rewritten(storage: Storage) -> None:
@@ -70,13 +70,13 @@ async def test_unknown_orders_are_none(storage: Storage) -> None:
 async def test_an_order_is_seen_by_its_key_alone(storage: Storage) -> None:
     order = await _stored(storage, an_order())
     assert await storage.orders.record("key-2", order.order_id) is None
-    assert await storage.orders.page("key-2", WALLET, None, 10, 0) == ([], 0)
+    assert told(await storage.orders.page("key-2", WALLET, None, 10, 0)) == ([], 0)
 
 
 async def test_a_wrap_is_no_swap_order(storage: Storage) -> None:
     wrap = await _stored(storage, an_order(kind=OrderKind.WRAP))
     assert await storage.orders.record("key-1", wrap.order_id) is None
-    assert await storage.orders.page("key-1", WALLET, None, 10, 0) == ([], 0)
+    assert told(await storage.orders.page("key-1", WALLET, None, 10, 0)) == ([], 0)
     assert await storage.orders.find(wrap.order_id) == wrap
     assert await storage.orders.live_nonces(WALLET) == [wrap.nonce]
 
@@ -91,7 +91,7 @@ async def test_the_same_transaction_is_one_order_under_50_parallel_adds(storage:
     losses = [result for result in results if result is not None]
     assert all(isinstance(loss, DuplicateTransaction) for loss in losses)
     assert {loss.order for loss in losses if isinstance(loss, DuplicateTransaction)} == {winner}
-    assert await storage.orders.page("key-1", WALLET, None, 10, 0) == ([listed(winner)], 1)
+    assert told(await storage.orders.page("key-1", WALLET, None, 10, 0)) == ([listed(winner)], 1)
     assert [len(await storage.orders.events(order.order_id)) for order in rivals].count(1) == 1
 
 
@@ -105,7 +105,7 @@ async def test_a_duplicate_leaves_the_other_adds_of_its_moment_alone(storage: St
     )
     assert results[:-1] == [None] * 20
     assert isinstance(results[-1], DuplicateTransaction)
-    assert (await storage.orders.page("key-1", WALLET, None, 1, 0))[1] == 21
+    assert (await storage.orders.page("key-1", WALLET, None, 1, 0)).total == 21
 
 
 async def test_one_of_many_parallel_updates_of_a_version_wins(storage: Storage) -> None:
@@ -117,8 +117,8 @@ async def test_one_of_many_parallel_updates_of_a_version_wins(storage: Storage) 
     assert results.count(True) == 1
     stored = await storage.orders.find(order.order_id)
     assert stored == replace(moved, attempts=results.index(True), version=1)
-    assert (await storage.orders.page("key-1", WALLET, Status.PENDING, 5, 0))[1] == 0
-    assert (await storage.orders.page("key-1", WALLET, Status.SUBMITTED, 5, 0))[1] == 1
+    assert (await storage.orders.page("key-1", WALLET, Status.PENDING, 5, 0)).total == 0
+    assert (await storage.orders.page("key-1", WALLET, Status.SUBMITTED, 5, 0)).total == 1
 
 
 async def test_crossing_updates_do_not_deadlock(storage: Storage) -> None:
@@ -128,7 +128,7 @@ async def test_crossing_updates_do_not_deadlock(storage: Storage) -> None:
     moves += [replace(order, status=Status.PENDING) for order in back]
     assert all(await asyncio.gather(*(storage.orders.update(order, None) for order in moves)))
     for status in (Status.PENDING, Status.SUBMITTED):
-        assert (await storage.orders.page("key-1", WALLET, status, 5, 0))[1] == 20
+        assert (await storage.orders.page("key-1", WALLET, status, 5, 0)).total == 20
 
 
 async def test_the_diary_is_told_in_order(storage: Storage) -> None:
@@ -158,7 +158,7 @@ async def test_pages_are_newest_first_and_ties_fall_by_id(storage: Storage) -> N
     expected = [listed(o) for o in reversed(orders)]
     seen: list[Order] = []
     for offset in range(0, 24, 6):
-        page, total = await storage.orders.page("key-1", WALLET, None, 6, offset)
+        page, total = told(await storage.orders.page("key-1", WALLET, None, 6, offset))
         assert total == 20
         seen += page
     assert seen == expected
@@ -169,17 +169,17 @@ async def test_a_page_of_one_status(storage: Storage, status: Status) -> None:
     orders = [an_order(status=each) for each in Status for _ in range(2)]
     for order in orders:
         await _stored(storage, order)
-    page, total = await storage.orders.page("key-1", WALLET, status, 10, 0)
+    page, total = told(await storage.orders.page("key-1", WALLET, status, 10, 0))
     assert page == [listed(o) for o in reversed(orders) if o.status is status]
     assert total == 2
-    assert await storage.orders.page("key-1", WALLET, status, 10, 2) == ([], 2)
+    assert told(await storage.orders.page("key-1", WALLET, status, 10, 2)) == ([], 2)
 
 
 async def test_pages_hold_still_under_a_reader_who_minds_the_total(storage: Storage) -> None:
     """New orders push a page down by as much as the total grows: no row twice, none lost."""
     old = [await _stored(storage, an_order()) for _ in range(40)]
     seen: list[str] = []
-    _, first_total = await storage.orders.page("key-1", WALLET, None, 1, 0)
+    first_total = (await storage.orders.page("key-1", WALLET, None, 1, 0)).total
 
     async def insert() -> None:
         for _ in range(40):
@@ -188,7 +188,9 @@ async def test_pages_hold_still_under_a_reader_who_minds_the_total(storage: Stor
     async def read() -> None:
         grown = 0
         while len(seen) < len(old):
-            page, total = await storage.orders.page("key-1", WALLET, None, 5, len(seen) + grown)
+            page, total = told(
+                await storage.orders.page("key-1", WALLET, None, 5, len(seen) + grown)
+            )
             skip = total - first_total - grown
             grown += skip
             seen.extend(order.order_id for order in page[skip:])
@@ -207,7 +209,7 @@ async def test_every_page_agrees_with_its_total(storage: Storage) -> None:
 
     async def read() -> None:
         while True:
-            page, total = await storage.orders.page("key-1", WALLET, None, 200, 0)
+            page, total = told(await storage.orders.page("key-1", WALLET, None, 200, 0))
             assert len(page) == total
             if total == 60:
                 return
@@ -282,5 +284,5 @@ async def test_counters_stay_true_through_parallel_moves(storage: Storage) -> No
     stored = [await storage.orders.find(order.order_id) for order in orders]
     assert sum(order.version for order in stored if order) == wins
     for status in Status:
-        page, total = await storage.orders.page("key-1", WALLET, status, 10, 0)
+        page, total = told(await storage.orders.page("key-1", WALLET, status, 10, 0))
         assert total == len(page) == [o.status for o in stored if o].count(status)

@@ -58,7 +58,7 @@ async def test_killed_and_back(storage: Storage, fragile: PostgresCluster) -> No
     await storage.ping()
     assert await storage.orders.find(order.order_id) == order
     await storage.orders.add(later, an_event(later))
-    assert (await storage.orders.page("key-1", WALLET, None, 1, 0))[1] == 2
+    assert (await storage.orders.page("key-1", WALLET, None, 1, 0)).total == 2
 
 
 async def test_killed_in_the_middle_of_work(storage: Storage, fragile: PostgresCluster) -> None:
@@ -83,7 +83,7 @@ async def test_killed_in_the_middle_of_work(storage: Storage, fragile: PostgresC
     assert acknowledged
     for order in acknowledged:
         assert await storage.orders.find(order.order_id) == order
-    _, total = await storage.orders.page("key-1", WALLET, None, 1, 0)
+    total = (await storage.orders.page("key-1", WALLET, None, 1, 0)).total
     rows = await storage.database.fetch("SELECT COUNT(*) FROM orders")
     assert total == rows[0][0] >= len(acknowledged)
 

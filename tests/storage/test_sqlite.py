@@ -208,7 +208,7 @@ async def test_memory_behaves_as_a_file_and_leaves_nothing(clock: HandClock) -> 
     await storage.orders.add(order, an_event(order))
     with pytest.raises(DuplicateTransaction):
         await storage.orders.add(order, an_event(order))
-    assert (await storage.orders.page("key-1", WALLET, None, 1, 0))[1] == 1
+    assert (await storage.orders.page("key-1", WALLET, None, 1, 0)).total == 1
     assert await storage.leadership.hold()
     assert isinstance(storage.database, SqliteDatabase)
     folder = storage.database.path.parent
@@ -267,6 +267,6 @@ async def test_what_a_killed_process_had_acknowledged_is_there(
     for line in acknowledged:
         if line.endswith(b"\n"):
             assert await storage.orders.find(line.decode().strip()) is not None
-    _, total = await storage.orders.page("key-1", WALLET, None, 1, 0)
+    total = (await storage.orders.page("key-1", WALLET, None, 1, 0)).total
     assert (await storage.database.fetch("SELECT COUNT(*) FROM orders"))[0][0] == total >= 100
     await storage.close()

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from quietswap.api import meaning, present, present_orders
+import msgspec
+
+from quietswap.api import meaning, present, present_orders, written
 from quietswap.api.query import parse_query
 from quietswap.api.use_cases import UseCases
 from quietswap.ports.stores import ApiKey
@@ -36,7 +38,7 @@ async def swap_order(use: UseCases, call: Call) -> Json:
 async def order_status(use: UseCases, call: Call) -> Json:
     """GET /api/v1/mev/orders/:orderId."""
     order = await use.order_status(call.key, meaning.order_id(call.tail))
-    return _success(present_orders.order_status(order))
+    return _success(written.order_status(order))
 
 
 async def order_history(use: UseCases, call: Call) -> Json:
@@ -46,7 +48,7 @@ async def order_history(use: UseCases, call: Call) -> Json:
     offset = meaning.whole(query, "offset", 0, 0, meaning.MAX_OFFSET)
     status = meaning.status_filter(query)
     page = await use.order_history(call.key, wallet, status, limit, offset)
-    return _success(present_orders.history(page, limit, offset))
+    return _success(written.history(page, limit, offset))
 
 
 async def wrap_info(use: UseCases, call: Call) -> Json:
@@ -67,5 +69,5 @@ async def wrap_order(use: UseCases, call: Call) -> Json:
     return _success({"order": present_orders.wrap_submitted(taken)})
 
 
-def _success(data: Json) -> Json:
+def _success(data: Json | msgspec.Raw) -> Json:
     return {"ok": True, "data": data}

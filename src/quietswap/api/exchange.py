@@ -1,7 +1,7 @@
 """One request on its way through, and the headers its answer carries."""
 
+import random
 import re
-import secrets
 
 from quietswap.api.asgi import Receive, Scope
 from quietswap.api.operations import Operation
@@ -11,6 +11,7 @@ from quietswap.domain.refusals import MethodNotAllowed, NotFound, RateLimitExcee
 from quietswap.ports.stores import RateWindow
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_random = random.Random()  # noqa: S311  seeded by the system; an id is no secret, it only is unique
 _CHALLENGE = (b"www-authenticate", b'ApiKey header="X-API-Key"')
 _FIXED = (
     (b"cache-control", b"no-store"),
@@ -36,7 +37,7 @@ class Exchange:
         self.path: str = scope["path"]
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
         sent = self.headers.get(b"x-request-id", b"")
-        self.request_id = sent.decode() if _REQUEST_ID.fullmatch(sent) else secrets.token_hex(8)
+        self.request_id = sent.decode() if _REQUEST_ID.fullmatch(sent) else _new_id()
         self.operation: Operation | None = None
         self.tail = ""
         self.window: RateWindow | None = None
@@ -72,6 +73,11 @@ class Exchange:
         if self.window is not None:
             headers += _rate_headers(self.window)
         return headers
+
+
+def _new_id() -> str:
+    """Return 64 random bits. Asking the system for each would hand the interpreter over twice."""
+    return f"{_random.getrandbits(64):016x}"
 
 
 def _rate_headers(window: RateWindow) -> HeaderList:

@@ -9,8 +9,8 @@ from typing import Any
 from quietswap.api.present import iso
 from quietswap.domain.amounts import format_ether
 from quietswap.domain.order import FailureCode, Order, Status
-from quietswap.domain.order_record import HistoryLine, OrderRecord
-from quietswap.domain.requests import HistoryPage, Submitted, WrapSubmitted
+from quietswap.domain.order_record import HistoryLine, HistoryPage, OrderRecord
+from quietswap.domain.requests import Submitted, WrapSubmitted
 
 Json = dict[str, Any]
 

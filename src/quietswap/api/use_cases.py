@@ -9,10 +9,9 @@ from typing import Protocol
 
 from quietswap.domain.address import Address
 from quietswap.domain.order import Status
-from quietswap.domain.order_record import OrderRecord
+from quietswap.domain.order_record import HistoryPage, OrderRecord
 from quietswap.domain.quote import SwapQuote, WrapQuote
 from quietswap.domain.requests import (
-    HistoryPage,
     QuoteAsk,
     Submitted,
     SwapSubmission,

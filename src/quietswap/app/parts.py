@@ -102,7 +102,10 @@ async def open_parts(settings: Settings, clock: Clock, stack: AsyncExitStack) ->
     stack.push_async_callback(outside.http.close)
     stack.push_async_callback(outside.rpc.close)
     storage = await open_storage(
-        settings.storage.url, clock=clock, rates_url=settings.storage.redis_url
+        settings.storage.url,
+        clock=clock,
+        rates_url=settings.storage.redis_url,
+        alone=settings.storage.redis_url is None,  # made sure of before the first request
     )
     stack.push_async_callback(storage.close)
     alone = None if storage.shared_rates else await _serve_alone(storage, clock, stack)

@@ -5,6 +5,7 @@ on the way out; times are Unix ms. A block's fields stand where one included the
 fifty of these: only what it shows is read, which halves its cost.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -43,3 +44,15 @@ class HistoryLine(NamedTuple):
     block_number: int | None
     block_time_ms: int | None
     failure_code: str | None
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class HistoryPage:
+    """One page, newest first, and the number of all orders that match.
+
+    A page is itself, not equal to one that says the same: so what was made of it is found again
+    without a look at its lines.
+    """
+
+    orders: tuple[HistoryLine, ...]
+    total: int

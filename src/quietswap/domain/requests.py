@@ -4,13 +4,11 @@ Everything here was already checked for shape and meaning (addresses, amounts, r
 integers in smallest units (wei for ETH), times are Unix milliseconds unless a name says otherwise.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from quietswap.domain.address import Address
 from quietswap.domain.order import Order
-from quietswap.domain.order_record import HistoryLine
 from quietswap.domain.quote import Operation
 
 
@@ -47,14 +45,6 @@ class Submitted:
     tracking_url: str
     provider_order_id: str
     estimated_execution: str
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryPage:
-    """One page, newest first, and the number of all orders that match."""
-
-    orders: Sequence[HistoryLine]
-    total: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from quietswap.domain.address import Address
 from quietswap.domain.order import Order, OrderEvent, Status
-from quietswap.domain.order_record import HistoryLine, OrderRecord
+from quietswap.domain.order_record import HistoryPage, OrderRecord
 from quietswap.domain.quote import IssuedQuote, QuoteKind
 
 
@@ -91,7 +91,7 @@ class OrderStore(Protocol):
 
     async def page(
         self, key_id: str, wallet: Address, status: Status | None, limit: int, offset: int
-    ) -> tuple[Sequence[HistoryLine], int]:
+    ) -> HistoryPage:
         """Return swap orders newest first (ties by order id) and the total, at one snapshot."""
 
     async def watched(self) -> Sequence[Order]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from quietswap.domain.address import Address
 from quietswap.domain.order import Status
-from quietswap.domain.requests import HistoryPage
+from quietswap.domain.order_record import HistoryPage
 from quietswap.ports.outside import Clock
 from quietswap.ports.stores import ApiKey, OrderStore
 
@@ -64,8 +64,7 @@ class OrderHistory:
     async def _page(
         self, key: ApiKey, wallet: Address, status: Status | None, limit: int, offset: int
     ) -> HistoryPage:
-        orders, total = await self._orders.page(key.id, wallet, status, limit, offset)
-        return HistoryPage(orders=tuple(orders), total=total)
+        return await self._orders.page(key.id, wallet, status, limit, offset)
 
     def _begin(self, key: ApiKey, wallet: Address, total: int) -> None:
         self._readings[key.id, wallet] = _Reading(total, self._clock.monotonic())

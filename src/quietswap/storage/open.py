@@ -9,6 +9,7 @@ from quietswap.ports.outside import Clock
 from quietswap.ports.stores import Leadership, RateStore
 from quietswap.storage import migrate
 from quietswap.storage.database import Database
+from quietswap.storage.kept_orders import KeptOrders
 from quietswap.storage.keys import DatabaseKeys
 from quietswap.storage.leader import FileLead
 from quietswap.storage.orders import DatabaseOrders
@@ -157,8 +158,12 @@ async def open_storage(
     rates_url: str | None = None,
     connections: int = CONNECTIONS,
     patience_s: float = PATIENCE_S,
+    alone: bool = False,
 ) -> Storage:
     """Open all stores on `url`; rate windows in memory, or in the Redis or Valkey at `rates_url`.
+
+    Say `alone` only where no other process writes orders while this storage is open: then what was
+    read of them is kept in memory.
 
     A SQLite schema is migrated on the way, a PostgreSQL one is by `migrate_storage` alone. Raises
     BadDatabaseUrl, StoreDown, and SchemaTooOld or SchemaTooNew of quietswap.storage.migrate.
@@ -173,17 +178,17 @@ async def open_storage(
         await database.close()
         raise
     stored = traced(database)
-    leadership, alone = _locks(url, database)
+    leadership, only = _locks(url, database)
     return Storage(
         database=database,
         keys=DatabaseKeys(stored),
         quotes=DatabaseQuotes(stored),
-        orders=DatabaseOrders(stored),
+        orders=KeptOrders(stored) if alone else DatabaseOrders(stored),
         rates=shared_rates or MemoryRates(clock),
         guesses=shared_rates or MemoryRates(clock, _STRANGERS),
         shared_rates=shared_rates,
         leadership=leadership,
-        alone=alone,
+        alone=only,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from quietswap.domain.address import Address
 from quietswap.domain.order import Order, OrderEvent, OrderKind, Status
-from quietswap.domain.order_record import HistoryLine, OrderRecord
+from quietswap.domain.order_record import HistoryLine, HistoryPage, OrderRecord
 from quietswap.ports.stores import DuplicateTransaction
 from quietswap.storage.database import Database, Row, Transaction, Value
 from quietswap.storage.order_rows import (
@@ -132,7 +132,7 @@ class DatabaseOrders:
 
     async def page(
         self, key_id: str, wallet: Address, status: Status | None, limit: int, offset: int
-    ) -> tuple[Sequence[HistoryLine], int]:
+    ) -> HistoryPage:
         """Return swap orders newest first (ties by order id, falling), and the total.
 
         One statement, so both are of one snapshot; an empty page has its total from a second. The
@@ -147,8 +147,8 @@ class DatabaseOrders:
             of, sql, total = (*of, status.value), PAGE_OF_STATUS, TOTAL_OF_STATUS
         rows = await self._database.fetch(sql, *of, *of, limit, offset)
         if not rows:  # there were at most `offset` orders, whatever has come since
-            return [], min(offset, (await self._database.fetch(total, *of))[0][0])
-        return [HistoryLine._make(row[:-1]) for row in rows], rows[0][-1]
+            return HistoryPage((), min(offset, (await self._database.fetch(total, *of))[0][0]))
+        return HistoryPage(tuple(HistoryLine._make(row[:-1]) for row in rows), rows[0][-1])
 
     async def watched(self) -> Sequence[Order]:
         """Return every order the tracker still follows, oldest first."""

@@ -1,0 +1,230 @@
+"""What is kept of orders in memory is never older than what was written."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from quietswap.domain.order import Order, Status
+from quietswap.ports.stores import DuplicateTransaction, StoreDown
+from quietswap.storage.database import Body, Database, Row, T, Value
+from quietswap.storage.kept_orders import KeptOrders
+from quietswap.storage.open import open_database, open_storage
+from quietswap.storage.orders import DatabaseOrders
+from tests.orders import recorded, told
+from tests.storage.examples import OTHER_WALLET, WALLET, HandClock, an_event, an_order
+
+
+class Watched:
+    """A database that counts what is read of it, and holds reads or the ends of writes back."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.dialect = database.dialect
+        self.reads = 0
+        self.open = asyncio.Event()
+        self.open.set()
+        self.loses_answers = False
+        self.come_true = asyncio.Event()
+        self.late: list[asyncio.Task[object]] = []
+
+    async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
+        self.reads += 1
+        rows = await self._database.fetch(sql, *args)
+        await self.open.wait()
+        return rows
+
+    async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
+        return await self._database.scan(sql, *args)
+
+    async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
+        return await self._database.change(sql, *args, durable=durable)
+
+    async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
+        work = self._database.transact(body, bounded=bounded, durable=durable)
+        if not self.loses_answers:
+            return await work
+        self.late.append(asyncio.create_task(self._later(work)))
+        raise StoreDown("nobody knows what became of it")
+
+    async def _later(self, work: object) -> None:
+        await self.come_true.wait()
+        await work  # type: ignore[misc]
+
+    async def has_table(self, name: str) -> bool:
+        return await self._database.has_table(name)
+
+    async def close(self) -> None:
+        await self._database.close()
+
+
+@pytest.fixture
+async def watched(url: str, clock: HandClock) -> AsyncIterator[Watched]:
+    await (await open_storage(url, clock=clock)).close()  # a SQLite file gets its schema here
+    database = Watched(await open_database(url))
+    yield database
+    await database.close()
+
+
+async def _stored(orders: DatabaseOrders, order: Order) -> Order:
+    await orders.add(order, an_event(order))
+    return order
+
+
+async def _moved(orders: DatabaseOrders, order: Order, status: Status) -> Order:
+    moved = replace(order, status=status)
+    assert await orders.update(moved, an_event(moved, "moved"))
+    return replace(moved, version=order.version + 1)
+
+
+async def test_what_was_read_is_not_asked_for_again(watched: Watched) -> None:
+    orders = KeptOrders(watched)
+    order = await _stored(orders, an_order())
+    for _ in range(3):
+        assert await orders.record("key-1", order.order_id) == recorded(order)
+        assert (await orders.page("key-1", WALLET, None, 10, 0)).total == 1
+    assert watched.reads == 2
+
+
+async def test_an_order_that_moved_is_read_again(watched: Watched) -> None:
+    orders = KeptOrders(watched)
+    order = await _stored(orders, an_order())
+    await orders.record("key-1", order.order_id)
+    await orders.page("key-1", WALLET, None, 10, 0)
+    moved = await _moved(orders, order, Status.SUBMITTED)
+    assert await orders.record("key-1", order.order_id) == recorded(moved)
+    [line] = (await orders.page("key-1", WALLET, None, 10, 0)).orders
+    assert line.status == "submitted"
+
+
+async def test_a_write_that_did_nothing_leaves_what_follows_kept(watched: Watched) -> None:
+    orders = KeptOrders(watched)
+    order = await _stored(orders, an_order())
+    assert not await orders.update(replace(order, version=7), None)
+    with pytest.raises(DuplicateTransaction):
+        await _stored(orders, replace(order, order_id="another"))
+    for _ in range(2):
+        assert await orders.record("key-1", order.order_id) == recorded(order)
+        assert await orders.record("key-1", "another") is None
+        assert (await orders.page("key-1", WALLET, None, 10, 0)).total == 1
+    assert watched.reads == 4, "what does not exist is asked for each time"
+
+
+async def test_another_keys_order_is_not_shown(watched: Watched) -> None:
+    orders = KeptOrders(watched)
+    order = await _stored(orders, an_order())
+    assert await orders.record("key-1", order.order_id)
+    assert await orders.record("key-2", order.order_id) is None
+    assert (await orders.page("key-1", WALLET, None, 10, 0)).total == 1
+    assert (await orders.page("key-2", WALLET, None, 10, 0)).total == 0
+    assert (await orders.page("key-1", OTHER_WALLET, None, 10, 0)).total == 0
+
+
+async def test_a_read_that_a_write_overtook_is_not_kept(watched: Watched) -> None:
+    orders = KeptOrders(watched)
+    order = await _stored(orders, an_order())
+    watched.open.clear()
+    status = asyncio.create_task(orders.record("key-1", order.order_id))
+    page = asyncio.create_task(orders.page("key-1", WALLET, None, 10, 0))
+    await asyncio.sleep(0.1)  # the rows are read, their delivery waits
+    assert watched.reads == 2
+    moved = await _moved(orders, order, Status.SUBMITTED)
+    watched.open.set()
+    assert await status == recorded(order)
+    assert (await page).orders[0].status == "pending"
+    assert await orders.record("key-1", order.order_id) == recorded(moved)
+    assert (await orders.page("key-1", WALLET, None, 10, 0)).orders[0].status == "submitted"
+
+
+async def test_a_write_of_unknown_end_may_come_true_at_any_time(watched: Watched) -> None:
+    orders = KeptOrders(watched)
+    order = await _stored(orders, an_order())
+    watched.loses_answers = True
+    with pytest.raises(StoreDown):
+        await _moved(orders, order, Status.SUBMITTED)
+    newcomer = an_order()
+    with pytest.raises(StoreDown):
+        await _stored(orders, newcomer)
+    watched.loses_answers = False
+    for total in (1, 2):  # before and after
+        record = await orders.record("key-1", order.order_id)
+        assert record is not None
+        assert record.status == ("pending" if total == 1 else "submitted")
+        assert bool(await orders.record("key-1", newcomer.order_id)) is (total == 2)
+        assert (await orders.page("key-1", WALLET, None, 9, 0)).total == total
+        watched.come_true.set()
+        await asyncio.gather(*watched.late)
+    assert (await orders.page("key-1", WALLET, Status.SUBMITTED, 9, 0)).total == 1
+
+
+async def test_a_write_nobody_waited_for_may_come_true_too(watched: Watched) -> None:
+    orders = KeptOrders(watched)
+    order = await _stored(orders, an_order())
+    writing = asyncio.create_task(_moved(orders, order, Status.SUBMITTED))
+    await asyncio.sleep(0)
+    writing.cancel()
+    with suppress(asyncio.CancelledError):
+        await writing
+    plain = DatabaseOrders(watched)
+    for _ in range(20):
+        assert await orders.record("key-1", order.order_id) == await plain.record(
+            "key-1", order.order_id
+        )
+        await asyncio.sleep(0.002)
+
+
+async def test_only_so_much_is_kept(watched: Watched) -> None:
+    orders = KeptOrders(watched, records=2, lines=8)
+    stored = [await _stored(orders, an_order()) for _ in range(3)]
+    for order in (*stored, stored[2], stored[1], stored[0]):
+        assert await orders.record("key-1", order.order_id) == recorded(order)
+    assert watched.reads == 4, "the first had to make room"
+    watched.reads = 0
+    for wallet in (WALLET, OTHER_WALLET):  # 4 lines, then 1
+        await orders.page("key-1", wallet, None, 9, 0)
+    await orders.page("key-1", WALLET, None, 2, 0)  # 3 more: eight are kept
+    await orders.page("key-1", OTHER_WALLET, None, 9, 0)
+    await orders.page("key-1", WALLET, None, 2, 0)
+    assert watched.reads == 4, "an empty page takes two"
+    await orders.page("key-1", OTHER_WALLET, None, 9, 1)  # the ninth
+    await orders.page("key-1", OTHER_WALLET, None, 9, 0)
+    assert watched.reads == 6
+    await orders.page("key-1", WALLET, None, 2, 0)  # it was not asked about for longest
+    assert watched.reads == 7
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_many_at_once_never_read_what_is_over(watched: Watched, seed: int) -> None:
+    """Each reader knows what had been written when it began: it must see that or later."""
+    dice, orders = random.Random(seed), KeptOrders(watched, records=5, lines=20)
+    stages = (Status.SUBMITTED, Status.MINING, Status.CONFIRMED)
+    live = [await _stored(orders, an_order()) for _ in range(8)]
+    reached = {order.order_id: 0 for order in live}
+
+    async def write() -> None:
+        for stage, status in enumerate(stages, 1):
+            for order in dice.sample(list(enumerate(live)), len(live)):
+                place, known = order
+                live[place] = await _moved(orders, known, status)
+                reached[known.order_id] = stage
+
+    async def read() -> None:
+        names = ["pending", *(status.value for status in stages)]
+        while min(reached.values()) < len(stages):
+            order_id, before = dice.choice(live).order_id, dict(reached)
+            record = await orders.record("key-1", order_id)
+            assert record is not None
+            assert names.index(record.status) >= before[order_id]
+            page = await orders.page("key-1", WALLET, None, 8, 0)
+            for line in page.orders:
+                assert names.index(line.status) >= before[line.order_id]
+            await asyncio.sleep(0)
+
+    await asyncio.gather(write(), *(read() for _ in range(4)))
+    plain = DatabaseOrders(watched)
+    assert told(await orders.page("key-1", WALLET, None, 8, 0)) == told(
+        await plain.page("key-1", WALLET, None, 8, 0)
+    )
