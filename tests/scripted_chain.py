@@ -62,6 +62,7 @@ class ScriptedChain:
         self.failing: set[str] = set()
         self.finalized = FIRST_NUMBER
         self.facts = WalletFacts(
+            head=FIRST_NUMBER,
             nonce=7,
             pending_nonce=7,
             eth_balance=10**19,

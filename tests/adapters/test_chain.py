@@ -89,7 +89,8 @@ async def test_a_wallet_in_one_round_trip(small: SmallChain) -> None:
     await small.send(USDT.address, "approve(address,uint256)", NOBODY, 1)
     eth = int(await small.raw.call("eth_getBalance", WALLET, "latest"), 16)
     facts = await small.chain.wallet(WALLET, USDT.address, VENUE)
-    assert facts == WalletFacts(1, 2, eth, 123, 456)
+    head = (await small.chain.head()).number
+    assert facts == WalletFacts(head, 1, 2, eth, 123, 456)
     assert await small.chain.balances(WALLET, USDT.address) == (eth, 123)
 
 

@@ -198,8 +198,8 @@ def resend_at(watch: Watch, rules: TrackingRules) -> int:
 
 
 def claimed(order: Order, head: int) -> Order:
-    """Return the order as written before its bytes are sent once more at block number `head`."""
-    return replace(order, attempts=order.attempts + 1, sent_head=head)
+    """Return the order as a store's `claim` leaves it: its bytes go out again at block `head`."""
+    return replace(order, attempts=order.attempts + 1, sent_head=head, version=order.version + 1)
 
 
 def certainly_past(now_ms: int, chain_time_s: int, rules: TrackingRules) -> int:

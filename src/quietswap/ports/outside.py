@@ -117,8 +117,9 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class WalletFacts:
-    """One wallet at one block, amounts in wei or smallest units; `code` is empty for most."""
+    """One wallet at block number `head`, in wei or smallest units; `code` is empty for most."""
 
+    head: int
     nonce: int
     pending_nonce: int
     eth_balance: int
@@ -194,7 +195,7 @@ class Chain(Protocol):
         """Return decimals and symbol, cached; None when no ERC-20 lives there."""
 
     async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletFacts:
-        """Return nonce, ETH, token balance and allowance in one round trip."""
+        """Return head, nonce, ETH, token balance and allowance in one round trip."""
 
     async def balances(self, wallet: Address, token: Address) -> tuple[int, int]:
         """Return (wei, token smallest units) at one block in one round trip."""

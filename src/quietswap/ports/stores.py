@@ -1,6 +1,6 @@
 """Storage: keys, issued quotes, orders and rate windows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -79,6 +79,12 @@ class OrderStore(Protocol):
 
     async def update(self, order: Order, event: OrderEvent | None) -> bool:
         """Write `order` if the stored version is `order.version`, and grow it; else False."""
+
+    async def claim(self, orders: Sequence[Order], head: int) -> Mapping[str, bytes]:
+        """Write that these are sent once more at block number `head`; return their bytes by id.
+
+        An order whose stored version is not the given one is left alone, and missing.
+        """
 
     async def record(self, key_id: str, order_id: str) -> OrderRecord | None:
         """Return a swap order of this key only."""

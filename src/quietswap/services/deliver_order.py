@@ -29,11 +29,10 @@ class Delivered:
     outcome: RelayOutcome | None
 
 
-async def send(relay: Relay, order: Order) -> RelayAnswer:
+def send(relay: Relay, order: Order, raw: bytes) -> Awaitable[RelayAnswer]:
     """Send the order's bytes to the endpoint of our own table that it was issued for."""
-    assert order.raw is not None
     kind, share = EndpointType(order.endpoint_type), ShareMode(order.share_mode)
-    return await relay.submit(order.raw, kind, share)
+    return relay.submit(raw, kind, share)
 
 
 _Commit = Callable[[], Awaitable[tuple[Order, bool]]]
@@ -84,7 +83,8 @@ class Delivery:
         order, is_ours = await commit()
         if not is_ours:
             return Delivered(order, None)
-        answer = await send(self._relays[order.tier], order)
+        assert order.raw is not None
+        answer = await send(self._relays[order.tier], order, order.raw)
         try:
             return await self._record(order, answer)
         except StoreDown:

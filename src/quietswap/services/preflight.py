@@ -1,6 +1,5 @@
 """What the chain says about a signed transaction before it is sent, in one round trip."""
 
-import asyncio
 from dataclasses import dataclass
 
 from quietswap.domain.address import Address
@@ -46,9 +45,7 @@ async def preflight(chain: Chain, signed: SignedTransaction, spend: Spend) -> Re
     ProviderUnavailable when the node is away, because then nothing is sent.
     """
     try:
-        facts, head = await asyncio.gather(
-            chain.wallet(signed.sender, spend.token, spend.spender or spend.token), chain.head()
-        )
+        facts = await chain.wallet(signed.sender, spend.token, spend.spender or spend.token)
     except ChainDown as error:
         raise ProviderUnavailable(
             "the Ethereum node does not answer, so the transaction could not be checked",
@@ -57,7 +54,7 @@ async def preflight(chain: Chain, signed: SignedTransaction, spend: Spend) -> Re
     _check_sender(facts)
     _check_nonce(signed, facts)
     _check_money(signed, facts, spend)
-    return Ready(head.number, facts.eth_balance)
+    return Ready(facts.head, facts.eth_balance)
 
 
 def _check_sender(facts: WalletFacts) -> None:

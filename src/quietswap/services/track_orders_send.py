@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
 
 from quietswap import observe
 from quietswap.domain.canon import BlockRef
@@ -12,6 +13,8 @@ from quietswap.services.deliver_order import send
 from quietswap.services.relay_verdict import move_after
 from quietswap.services.track_orders_board import Board
 from quietswap.services.track_orders_look import Looks
+
+T = TypeVar("T")
 
 MOST_RESENT, MOST_EXPIRED = 64, 256
 """Orders sent again, and expired, per block: the rest waits for the next one."""
@@ -37,52 +40,52 @@ class Sender:
         due = watches.resend_pending.take(tip.number, MOST_RESENT)
         due += watches.resend_held.take(tip.number, MOST_RESENT - len(due))
         try:
-            await _each(due, lambda order_id: self._resend(order_id, tip))
+            await _each(await self._claim(due, tip), self._send)
         finally:
             for watch in filter(None, map(watches.get, due)):
                 watches.file(watch, not_before=tip.number + 1)
 
-    async def _resend(self, order_id: str, tip: BlockRef) -> None:
-        order = await self._claimed(order_id, tip)
-        if order is None:
-            return
-        answer = await send(self._relays[order.tier], order)
-        observe.order_resent(order_id, order.attempts, answer.outcome.value)
-        await self._conclude(order, answer)
-
-    async def _claimed(self, order_id: str, tip: BlockRef) -> Order | None:
-        """Return the order, written as sent once more, if it is to be sent at all.
+    async def _claim(self, due: Sequence[str], tip: BlockRef) -> Sequence[tuple[Watch, bytes]]:
+        """Return what is to be sent and its bytes, written as sent once more.
 
         Writing comes first: whoever then concludes that nothing was sent finds the row changed.
+        What somebody else has changed since it was read is read again, and waits for a block.
         """
-        order = await self._board.refresh(order_id)
-        if order is None or order.raw is None or not self._may_be_sent(order, tip):
-            return None
-        relay = self._relays.get(order.tier)
-        if relay is None or not relay.is_up:
-            return None
-        if not await self._board.orders.update(claimed(order, tip.number), None):
-            return None
-        watch = self._board.watches.get(order_id)
-        if watch is not None:
+        watches = self._board.watches
+        wanted = [w for w in map(watches.get, due) if w is not None and self._may_be_sent(w, tip)]
+        raws = await self._board.orders.claim([watch.order for watch in wanted], tip.number)
+        claims = []
+        for watch in wanted:
+            raw = raws.get(watch.order.order_id)
+            if raw is None:
+                await self._board.refresh(watch.order.order_id)
+                continue
             watch.must_go_out = False
-        return await self._board.refresh(order_id)
+            watch.order = claimed(watch.order, tip.number)
+            claims.append((watch, raw))
+        return claims
 
-    def _may_be_sent(self, order: Order, tip: BlockRef) -> bool:
-        watch = self._board.watches.get(order.order_id)
-        if order.status.is_terminal or watch is None:
+    async def _send(self, claim: tuple[Watch, bytes]) -> None:
+        watch, raw = claim
+        order = watch.order
+        answer = await send(self._relays[order.tier], order, raw)
+        observe.order_resent(order.order_id, order.attempts, answer.outcome.value)
+        await self._conclude(watch, order, answer)
+
+    def _may_be_sent(self, watch: Watch, tip: BlockRef) -> bool:
+        relay = self._relays.get(watch.order.tier)
+        if watch.order.status.is_terminal or relay is None or not relay.is_up:
             return False
-        return self._past(tip) < order.expires_at_ms or tip.number < watch.spared_until
+        return self._past(tip) < watch.order.expires_at_ms or tip.number < watch.spared_until
 
     def _past(self, tip: BlockRef) -> int:
         return certainly_past(self._board.clock.now_ms(), tip.time, self._board.rules)
 
-    async def _conclude(self, order: Order, answer: RelayAnswer) -> None:
+    async def _conclude(self, watch: Watch, order: Order, answer: RelayAnswer) -> None:
         """A pending order moves by the answer; one the relay had accepted moves by the chain only.
 
         Not to have reached the relay this time says nothing of the time before.
         """
-        watch = self._board.watches.put(order)
         if answer.outcome is RelayOutcome.NONCE_USED:
             self._board.watches.doubted[order.order_id] = watch
         if order.status is not Status.PENDING:
@@ -120,14 +123,18 @@ def _may_expire(watch: Watch, head: int) -> bool:
     )
 
 
-async def _each(keys: Sequence[str], work: Callable[[str], Awaitable[None]]) -> None:
-    """Do the work for each key, a few at a time; raise the first trouble when all have ended."""
-    room = asyncio.Semaphore(PARALLEL)
+async def _each(items: Sequence[T], work: Callable[[T], Awaitable[None]]) -> None:
+    """Do the work for each item, a few at a time; raise the first trouble when all have ended."""
+    waiting = iter(items)
+    troubles: list[Exception] = []
 
-    async def one(key: str) -> None:
-        async with room:
-            await work(key)
+    async def take() -> None:
+        for item in waiting:
+            try:
+                await work(item)
+            except Exception as error:  # noqa: BLE001  raised below
+                troubles.append(error)
 
-    for result in await asyncio.gather(*map(one, keys), return_exceptions=True):
-        if isinstance(result, BaseException):
-            raise result
+    await asyncio.gather(*(take() for _ in range(min(PARALLEL, len(items)))))
+    if troubles:
+        raise troubles[0]

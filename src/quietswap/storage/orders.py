@@ -5,7 +5,7 @@ that changes the order. Rows of it are always locked in the order of their statu
 own row, so that two transactions cannot wait for each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from quietswap.domain.address import Address
 from quietswap.domain.order import Order, OrderEvent, OrderKind, Status
@@ -34,6 +34,12 @@ _UPDATE = f"""
 UPDATE orders SET {", ".join(f"{column} = ?" for column in MOVING)}, version = version + 1
 WHERE order_id = ? AND version = ? RETURNING order_id
 """  # noqa: S608
+_CLAIM = """
+UPDATE orders SET sent_head = ?, attempts = attempts + 1, version = version + 1
+WHERE order_id IN ({ids}) AND (order_id, version) IN (VALUES {versions})
+RETURNING order_id, (SELECT raw FROM order_bytes b WHERE b.order_id = orders.order_id)
+"""
+"""SQLite finds the rows by the first condition, the second says which of them."""
 _SELECT = f"""
 SELECT {_O_COLUMNS}, b.raw FROM orders o LEFT JOIN order_bytes b ON b.order_id = o.order_id
 """  # noqa: S608
@@ -116,6 +122,24 @@ class DatabaseOrders:
 
         # Without the relay's word the order is pending, and the tracker asks again by sending.
         return await self._database.transact(body, durable=order.status is not Status.SUBMITTED)
+
+    async def claim(self, orders: Sequence[Order], head: int) -> Mapping[str, bytes]:
+        """Write that these are sent once more at block number `head`; return their bytes by id.
+
+        An order whose stored version is not the given one is left alone, and missing. A power cut
+        may take the note back: whoever could have misread the row ended with it.
+        """
+        if not orders:
+            return {}
+        sql = _CLAIM.format(
+            ids=", ".join("?" for _ in orders),
+            versions=", ".join("(?, CAST(? AS BIGINT))" for _ in orders),
+        )
+        ids = [order.order_id for order in orders]
+        rows = await self._database.change(
+            sql, head, *ids, *(v for o in orders for v in (o.order_id, o.version)), durable=False
+        )
+        return {row[0]: bytes(row[1]) for row in rows if row[1] is not None}
 
     async def record(self, key_id: str, order_id: str) -> OrderRecord | None:
         """Return a swap order of this key only."""
