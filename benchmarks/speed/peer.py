@@ -12,7 +12,7 @@ from benchmarks.speed.stage import BUY, SELL, SELL_AMOUNT, SLIPPAGE_BPS, WALLETS
 from benchmarks.speed.upstreams import wallet
 
 NAME = "Balmy"
-LACKS = "three of the four sources, nothing simulated, stored or served"
+LACKS = "asks three of the four sources, stores and serves nothing"
 """What the peer leaves out of a quote."""
 _FOLDER = Path(__file__).with_name("peers")
 INSTALLED = _FOLDER / "node_modules" / ".installed"
