@@ -64,7 +64,6 @@ class ScriptedChain:
         self.facts = WalletFacts(
             head=FIRST_NUMBER,
             nonce=7,
-            pending_nonce=7,
             eth_balance=10**19,
             token_balance=10**19,
             allowance=10**19,

@@ -1,5 +1,6 @@
 """The rows about a signed transaction: submission, and its decoding alone."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ async def submission(stage: Stage, rounds: int) -> list[Row]:
     for start in range(0, len(accounts), 80):
         signed = [await _signed(stage, ours, a) for a in accounts[start : start + 80]]
         result = await load(ours.service.port, 1, len(signed), [s.request for s in signed])
-        parts = await _parts(stage, signed, start)
+        parts = await _parts(stage, signed, start, result.p50 / 1000)
         if start:  # the first round warms everything up
             posts.append(result.p50)
             alone.append(parts)
@@ -104,7 +105,7 @@ async def _quote(ours: Served, owner: str) -> dict[str, Any]:
     return quote
 
 
-async def _parts(stage: Stage, signed: Sequence[Signed], start: int) -> list[float]:
+async def _parts(stage: Stage, signed: Sequence[Signed], start: int, pace_s: float) -> list[float]:
     """Return the median milliseconds of each part alone, over these transactions."""
     http, clock = HttpClient(), SystemClock()
     decoded = [decode(one.raw) for one in signed]
@@ -136,16 +137,24 @@ async def _parts(stage: Stage, signed: Sequence[Signed], start: int) -> list[flo
     async def relaying() -> None:
         await relay.submit(next(raws), EndpointType.NOREVERTS, ShareMode.SHARE_SAFE)
 
-    times = await _medians_ms((decoding, asking, committing, relaying), len(signed))
+    parts = decoding, asking, committing, relaying
+    times = await _medians_ms(parts, len(signed), pace_s)
     await storage.close()
     await http.close()
     return times
 
 
-async def _medians_ms(parts: Sequence[Callable[[], Awaitable[None]]], count: int) -> list[float]:
-    """Time the parts in turn, as an order takes them: in rows of its like each one is quicker."""
+async def _medians_ms(
+    parts: Sequence[Callable[[], Awaitable[None]]], count: int, pace_s: float
+) -> list[float]:
+    """Time the parts in turn, every `pace_s` seconds, as orders take them.
+
+    In a row of its like each is quicker: nothing has to be fetched or woken.
+    """
     times: list[list[float]] = [[] for _ in parts]
-    for _ in range(count):
+    start = time.perf_counter()
+    for turn in range(count):
+        await asyncio.sleep(max(start + turn * pace_s - time.perf_counter(), 0))
         for part, taken in zip(parts, times, strict=True):
             began = time.perf_counter()
             await part()

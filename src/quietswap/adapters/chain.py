@@ -78,24 +78,22 @@ class NodeChain:
         return token
 
     async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletFacts:
-        """Return head, nonces and, all at one block, ETH, token balance and allowance."""
+        """Return head, nonce and, all at one block, ETH, token balance and allowance."""
         views = [
             multicall.eth_balance(wallet),
             View(token, erc20.balance_of(wallet)),
             View(token, erc20.allowance(wallet, spender)),
         ]
-        *numbers, code, answers = await self._rpc.batch(
+        number, nonce, code, answers = await self._rpc.batch(
             [
                 Call("eth_blockNumber"),
                 _count(wallet, "latest"),
-                _count(wallet, "pending"),
                 Call("eth_getCode", (wallet, "latest")),
                 multicall.call(views),
             ]
         )
-        head, latest, pending = map(_quantity, numbers)
         eth, held, allowed = _amounts(answers, 3)
-        return WalletFacts(head, latest, pending, eth, held, allowed, _octets(code))
+        return WalletFacts(_quantity(number), _quantity(nonce), eth, held, allowed, _octets(code))
 
     async def balances(self, wallet: Address, token: Address) -> tuple[int, int]:
         """Return (wei, token smallest units) at one block."""

@@ -121,7 +121,6 @@ class WalletFacts:
 
     head: int
     nonce: int
-    pending_nonce: int
     eth_balance: int
     token_balance: int
     allowance: int
