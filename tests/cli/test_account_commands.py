@@ -12,7 +12,7 @@ from quietswap.domain.order import Status
 from quietswap.domain.order_record import HistoryPage
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_outside import ETHER, TX_HASH, WALLET, FakeService, ok, placed, refused
+from tests.client.fake_outside import ETHER, WALLET, FakeService, ok, placed, refused
 from tests.client.test_polling import at
 from tests.orders import listed
 
@@ -51,12 +51,11 @@ def test_a_token_of_unknown_decimals_without_a_node(
 
 @pytest.mark.parametrize(("operation", "amount"), [("wrap", "2"), ("unwrap", "0.5")])
 def test_wrap_and_unwrap(
-    quietswap: Quietswap, node: FakeChain, operation: str, amount: str
+    quietswap: Quietswap, service: FakeService, operation: str, amount: str
 ) -> None:
-    node.mine(TX_HASH)
     result = quietswap(operation, amount, "--yes")
     assert result.exit_code == 0, result.output
-    assert f"tx {TX_HASH}" in result.stdout
+    assert f"tx {service.tx_hash}" in result.stdout
     assert "confirmed" in result.stdout
     assert "WETH       0.5" in result.stdout
     assert "nonce      7" in result.stdout
@@ -65,13 +64,10 @@ def test_wrap_and_unwrap(
     assert f"the {operation} needs 5.1" in too_much.stdout
 
 
-def test_an_open_order_may_hold_the_nonce(
-    quietswap: Quietswap, service: FakeService, node: FakeChain
-) -> None:
+def test_an_open_order_may_hold_the_nonce(quietswap: Quietswap, service: FakeService) -> None:
     page = HistoryPage((listed(placed(Status.MINING)),), 1)
     is_open = ok(present_orders.history(page, 50, 0))
     service.next("history", is_open, is_open)
-    node.mine(TX_HASH)
     refused = quietswap("wrap", "2", "--yes", "--json")
     assert (refused.exit_code, json.loads(refused.stdout)["error"]) == (1, "Declined")
     assert "order ord_1 is open" in refused.stderr
@@ -82,8 +78,7 @@ def test_an_open_order_may_hold_the_nonce(
     assert "is open" not in quietswap("wrap", "2", "--yes").stdout
 
 
-def test_wrap_in_json(quietswap: Quietswap, node: FakeChain) -> None:
-    node.mine(TX_HASH)
+def test_wrap_in_json(quietswap: Quietswap) -> None:
     answer = json.loads(quietswap("wrap", "2", "--yes", "--json").stdout)
     assert (answer["ok"], answer["order"]["from"]) == (True, WALLET)
     assert answer["receipt"]["succeeded"] is True
@@ -91,7 +86,6 @@ def test_wrap_in_json(quietswap: Quietswap, node: FakeChain) -> None:
 
 def test_a_wrap_that_reverts(quietswap: Quietswap, node: FakeChain) -> None:
     node.reverts = True
-    node.mine(TX_HASH)
     result = quietswap("wrap", "2", "--yes")
     assert result.exit_code == 1
     assert "reverted" in result.stdout

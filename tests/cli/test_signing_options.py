@@ -11,7 +11,7 @@ from eth_account import Account
 from tests.api.inside import ROUTER
 from tests.cli.conftest import KEY, Quietswap
 from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_outside import ETHER, TX_HASH, WALLET, FakeService
+from tests.client.fake_outside import ETHER, WALLET, FakeService
 
 SWAP = ("swap", "1", "WETH", "USDC", "--poll", "0.2", "--yes")
 OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -20,7 +20,6 @@ OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 @pytest.fixture(autouse=True)
 def _approved(node: FakeChain) -> None:
     node.allowances[ROUTER.lower()] = ETHER
-    node.mine(TX_HASH)
 
 
 @pytest.fixture

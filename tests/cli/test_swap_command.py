@@ -14,7 +14,6 @@ from tests.cli.conftest import KEY, Quietswap
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_outside import (
     ETHER,
-    TX_HASH,
     WALLET,
     FakeService,
     ok,
@@ -33,7 +32,6 @@ SWAP = ("swap", "1", "WETH", "USDC", "--poll", "0.2")
 def approved(node: FakeChain) -> FakeChain:
     node.allowances[ROUTER.lower()] = ETHER
     node.logs = [transfer(USDC, ROUTER, WALLET, 2_994_000_000)]
-    node.mine(TX_HASH)
     return node
 
 
@@ -53,7 +51,7 @@ def test_shows_compares_signs_and_follows(
         "MEDIUM: sent publicly it could lose up to $15.00",
         f"{ROUTER} (router of kyberswap)",
         "at most 0.000525 ETH: 262,500 gas at 2 gwei, tip 0",
-        f"tx {TX_HASH}",
+        f"tx {service.tx_hash}",
         "received   2,994 USDC",
         "promised   3,000 USDC (-0.20 %)",
         "minimum    2,985 USDC",

@@ -1,5 +1,6 @@
 """`quietswap swap` when something is odd: what is said, asked again, or left to be looked up."""
 
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.cli.test_swap_command import SWAP, approved
 from tests.client.conftest import Time
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_outside import FakeService, Outside, Reply, ok, swap_quote
+from tests.client.test_other_transaction import LIE
 
 __all__ = ["approved"]
 
@@ -119,6 +121,22 @@ def test_a_narrow_screen_cuts_no_figure(
         assert "…\n" not in text
         assert "3,000" in text
         assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize("endpoint", ["order", "status", "wrap order"])
+def test_another_transaction_than_the_one_signed(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain, endpoint: str
+) -> None:
+    service.lies[endpoint] = LIE
+    words = ("wrap", "2", "--yes") if endpoint == "wrap order" else (*SWAP, "--yes")
+    result = quietswap(*words, "--json")
+    assert result.exit_code == 1
+    answer = json.loads(result.stdout)
+    assert (answer["ok"], answer["error"]) == (False, "OtherTransaction")
+    assert f"speaks of transaction {LIE}, not of {service.tx_hash}" in answer["message"]
+    assert "may still be mined. Do not trust this service" in " ".join(result.stderr.split())
+    assert "goes on without us" not in result.stderr
+    assert "confirmed" not in result.stderr
 
 
 FOREIGN = "0x1111111254EEB25477B68fb85Ed929f73A960582"

@@ -8,7 +8,7 @@ import pytest
 
 from quietswap.client import AsyncQuietswapClient, QuietswapClient
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_outside import TX_HASH, FakeService, Outside
+from tests.client.fake_outside import FakeService, Outside
 
 Do = Callable[..., Any]
 
@@ -35,16 +35,14 @@ def time() -> Time:
 
 
 @pytest.fixture
-def service() -> FakeService:
-    return FakeService()
+def node() -> FakeChain:
+    return FakeChain()
 
 
 @pytest.fixture
-def node() -> FakeChain:
-    """A chain that has already mined what the service submits."""
-    chain = FakeChain()
-    chain.mine(TX_HASH)
-    return chain
+def service(node: FakeChain) -> FakeService:
+    """A service whose transactions are mined at once."""
+    return FakeService(mines=node.mine)
 
 
 @pytest.fixture

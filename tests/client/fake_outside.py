@@ -13,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from eth_utils import keccak
+
 from quietswap.api import present, present_orders
 from quietswap.api.errors import envelope, status_of
 from quietswap.domain import wrap
@@ -28,6 +30,7 @@ from tests.api.inside import ROUTER, WALLET, wrap_quote
 from tests.orders import NOW_MS, USDC, listed, order, recorded
 
 TX_HASH = "0x" + "ab" * 32
+"""Stands in answers for the hash of the bytes that were posted last."""
 ETHER = 10**18
 
 
@@ -125,11 +128,18 @@ def _submitted() -> Reply:
 
 @dataclass
 class FakeService:
-    """`script` holds answers that come before the default ones, by the last part of the path."""
+    """`script` holds answers that come before the default ones, by the last part of the path.
+
+    `mines` is told the hash of each transaction that is posted; `tx_hash` is the last one. `lies`
+    holds other hashes, for the answers of an endpoint.
+    """
 
     asked: list[Asked] = field(default_factory=list)
     script: dict[str, deque[Reply]] = field(default_factory=dict)
     quote: Callable[[], dict[str, Any]] = lambda: present.swap_quote(swap_quote())
+    mines: Callable[[str], None] = lambda _: None
+    tx_hash: str = TX_HASH
+    lies: dict[str, str] = field(default_factory=dict)
 
     def next(self, name: str, *replies: Reply) -> None:
         """Answer the next requests to endpoint `name` with these."""
@@ -142,9 +152,15 @@ class FakeService:
     def reply(self, asked: Asked) -> Reply:
         self.asked.append(asked)
         name = _name(asked)
-        if self.script.get(name):
-            return self.script[name].popleft()
-        return self._usual(name, asked)
+        if name.endswith("order"):
+            self.tx_hash = "0x" + keccak(hexstr=asked.body["signedTransaction"]).hex()
+            self.mines(self.tx_hash)
+        scripted = self.script.get(name)
+        reply = scripted.popleft() if scripted else self._usual(name, asked)
+        if isinstance(reply.body, bytes):
+            return reply
+        body = json.dumps(reply.body).replace(TX_HASH, self.lies.get(name, self.tx_hash))
+        return replace(reply, body=json.loads(body))
 
     def _usual(self, name: str, asked: Asked) -> Reply:
         if name == "quote":

@@ -12,7 +12,7 @@ from quietswap.domain import errors
 from quietswap.domain.quote import Operation
 from tests.api.inside import ROUTER
 from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_outside import ETHER, TX_HASH, FakeService, Outside, refused, wrap_answer
+from tests.client.fake_outside import ETHER, FakeService, Outside, refused, wrap_answer
 from tests.client.fake_outside import ok as answered
 
 PAGE = Path(__file__).parents[2] / "docs" / "client.md"
@@ -38,7 +38,7 @@ def test_the_page_runs(
             service.next("status", refused(errors.OrderNotFound()))
         exec(compile(block, str(PAGE), "exec"), names)
     said = capsys.readouterr().out
-    for words in ("confirmed 0 of 3000000000", TX_HASH, "5 0.5", "ORDER_NOT_FOUND"):
+    for words in ("confirmed 0 of 3000000000", service.tx_hash, "5 0.5", "ORDER_NOT_FOUND"):
         assert words in said
 
 

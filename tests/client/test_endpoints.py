@@ -16,7 +16,7 @@ from quietswap.client import (
     Unreachable,
 )
 from tests.client.conftest import Do
-from tests.client.fake_outside import ETHER, TX_HASH, WALLET, FakeService, Reply
+from tests.client.fake_outside import ETHER, WALLET, FakeService, Reply
 from tests.orders import NOW_MS, USDC
 
 REQUEST = SwapRequest(WETH, USDC, ETHER, WALLET, slippage_bps=70)
@@ -125,7 +125,7 @@ def test_submit_wrap_order(do: Do, service: FakeService) -> None:
             "amount": "2",
         }
     ]
-    assert (order.tx_hash, order.sender, order.status) == (TX_HASH, WALLET, "submitted")
+    assert (order.tx_hash, order.sender, order.status) == (service.tx_hash, WALLET, "submitted")
 
 
 @pytest.mark.parametrize("body", [b"<html>", b'{"ok":true,"data":{}}', b'{"ok":true}', b"[]"])

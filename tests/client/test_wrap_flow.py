@@ -23,7 +23,6 @@ from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_outside import (
     ETHER,
-    TX_HASH,
     WALLET,
     FakeService,
     Reply,
@@ -43,7 +42,6 @@ def test_wrap_sets_the_nonce_and_nothing_else(
     client: QuietswapClient, service: FakeService, node: FakeChain
 ) -> None:
     node.nonce = 41
-    node.mine(TX_HASH)
     result = client.wrap("2", ACCOUNT)
     signed = signed_fields(service)
     assert (signed["nonce"], signed["value"], signed["maxPriorityFeePerGas"]) == (41, 2 * ETHER, 0)
@@ -53,8 +51,7 @@ def test_wrap_sets_the_nonce_and_nothing_else(
     assert result.receipt.succeeded
 
 
-def test_unwrap(client: QuietswapClient, service: FakeService, node: FakeChain) -> None:
-    node.mine(TX_HASH)
+def test_unwrap(client: QuietswapClient, service: FakeService) -> None:
     client.unwrap("0.5", ACCOUNT)
     signed = signed_fields(service)
     assert (signed["value"], signed["data"].hex()) == (0, f"2e1a7d4d{ETHER // 2:064x}")
@@ -83,7 +80,6 @@ def test_a_signing_function_must_say_its_wallet(client: QuietswapClient) -> None
 
 
 def test_waits_until_it_is_mined(client: QuietswapClient, node: FakeChain, time: Time) -> None:
-    node.mine(TX_HASH)
     node.holds = 3
     client.wrap("2", ACCOUNT)
     assert time.pauses == [2, 2, 2]
@@ -91,29 +87,31 @@ def test_waits_until_it_is_mined(client: QuietswapClient, node: FakeChain, time:
 
 def test_a_wrap_that_reverts(client: QuietswapClient, node: FakeChain) -> None:
     node.reverts = True
-    node.mine(TX_HASH)
     with pytest.raises(TransactionFailed, match="the unwrap was mined but reverted"):
         client.unwrap("0.5", ACCOUNT)
 
 
-def test_another_transaction_took_the_nonce(client: QuietswapClient, node: FakeChain) -> None:
-    node.receipts.clear()
+def test_another_transaction_took_the_nonce(
+    client: QuietswapClient, service: FakeService, node: FakeChain
+) -> None:
+    service.mines = lambda _: None
     node.eth_getTransactionCount = lambda _, block: "0x7" if block == "pending" else "0x8"  # type: ignore[method-assign]
     with pytest.raises(Replaced):
         client.wrap("2", ACCOUNT)
 
 
-def test_a_wrap_that_nobody_mines(client: QuietswapClient, node: FakeChain, time: Time) -> None:
-    node.receipts.clear()
+def test_a_wrap_that_nobody_mines(
+    client: QuietswapClient, service: FakeService, time: Time
+) -> None:
+    service.mines = lambda _: None
     with pytest.raises(StillOpen, match="not mined after 300 s"):
         client.wrap("2", ACCOUNT)
     assert sum(time.pauses) == 300
 
 
 def test_no_answer_to_the_order_is_asked_again(
-    client: QuietswapClient, service: FakeService, node: FakeChain
+    client: QuietswapClient, service: FakeService
 ) -> None:
-    node.mine(TX_HASH)
     away = refused(refusals.ServiceUnavailable("away"))
     service.next("wrap order", Reply(None), away)
     client.wrap("2", ACCOUNT)

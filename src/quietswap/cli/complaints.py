@@ -14,6 +14,7 @@ from quietswap.client import (
     InsufficientBalance,
     NodeRefused,
     NodeUnreachable,
+    OtherTransaction,
     Unreachable,
     UnsafeQuote,
     ValidationError,
@@ -31,6 +32,8 @@ _NEXT: dict[type[ClientError], str] = {
     WrongChain: "Is --rpc-url (QUIETSWAP_RPC_URL) the right one? Nothing more was sent.",
     UnsafeQuote: "Nothing was signed. Do not trust this service unless its operator can explain"
     " it; a router you trust can be named with --router.",
+    OtherTransaction: "The signed transaction may still be mined. Do not trust this service unless"
+    " its operator can explain it.",
     NodeRefused: "Your Ethereum node refused; nothing more was sent.",
 }
 

@@ -15,6 +15,7 @@ from quietswap.client import (
     Approved,
     ClientError,
     Declined,
+    OtherTransaction,
     QuietswapClient,
     SwapRequest,
     chain,
@@ -57,8 +58,9 @@ class SwapRun:
         except KeyboardInterrupt:
             self._interrupted()
             raise click.exceptions.Exit(REFUSED) from None
-        except ClientError:
-            if self._order_id is not None:
+        except ClientError as error:
+            # an order of another transaction is none to wait for
+            if self._order_id is not None and not isinstance(error, OtherTransaction):
                 self._leave("Not decided yet")
             raise
         finally:

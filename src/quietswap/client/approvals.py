@@ -7,8 +7,7 @@ from quietswap.client.errors import ClientError, NodeRefused, WrongChain
 from quietswap.client.flow import Flow, ask
 from quietswap.client.polling import Polling, mined
 from quietswap.client.safety import Approval
-from quietswap.client.signing import Signer, sign
-from quietswap.domain import signed_transaction
+from quietswap.client.signing import Signer, hash_of, sign
 from quietswap.domain.transaction import MAINNET
 
 _SENDINGS = 3
@@ -129,4 +128,4 @@ def _send(signed: str, polling: Polling) -> Flow[str]:
             yield polling.wait(attempt, error)
             continue
         break
-    return signed_transaction.decode(signed).hash
+    return hash_of(signed)

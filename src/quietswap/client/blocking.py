@@ -6,7 +6,7 @@ from typing import Self, TypeVar
 
 from quietswap.client import calls, polling, swaps, wraps
 from quietswap.client.chain import NodeCall
-from quietswap.client.flow import Flow, ask, now, run
+from quietswap.client.flow import Flow, ask, run
 from quietswap.client.polling import Polling
 from quietswap.client.resources import History, OrderState, OrderStatus, Submission, SwapQuote
 from quietswap.client.safety import SwapRequest
@@ -70,9 +70,8 @@ class QuietswapClient:
         return self.run(ask(request.call()))
 
     def submit_order(self, quote: SwapQuote, request: SwapRequest, signed: str) -> Submission:
-        """Submit a signed swap; `signed` is 0x-prefixed hex."""
-        unix_ms = self.run(now()).unix_ms
-        return self.run(ask(swaps.order_call(quote, request, signed, unix_ms)))
+        """Submit a signed swap; `signed` is 0x-prefixed hex. Raises OtherTransaction."""
+        return self.run(swaps.place(quote, request, signed))
 
     def order_status(self, order_id: str) -> OrderStatus:
         """Return where an order stands."""
@@ -93,8 +92,8 @@ class QuietswapClient:
         return self.run(ask(calls.wrap_quote(operation, amount, wallet)))
 
     def submit_wrap_order(self, quote: WrapQuote, signed: str) -> WrapOrder:
-        """Submit a signed wrap or unwrap; `signed` is 0x-prefixed hex."""
-        return self.run(ask(wraps.order_call(quote, signed)))
+        """Submit a signed wrap or unwrap; `signed` is 0x-prefixed hex. Raises OtherTransaction."""
+        return self.run(wraps.place(quote, signed))
 
     def follow(
         self, order_id: str, watch: Callable[[OrderStatus], None] = _unwatched
@@ -108,7 +107,8 @@ class QuietswapClient:
         """Quote, approve where needed, sign, submit and follow.
 
         `watch` is told each quote, approval, submission and status record. Raises UnsafeQuote and
-        Declined before anything is signed; a failed or cancelled order is a result.
+        Declined before anything is signed, OtherTransaction when the service then names another
+        one; a failed or cancelled order is a result.
         """
         return self.run(swaps.swap(request, signer, self.polling, watch, has_node=self._has_node))
 
@@ -124,7 +124,8 @@ class QuietswapClient:
         """Turn `amount` ETH into WETH and wait until it is mined.
 
         `wallet` is needed for a signing function, `nonce` where there is no `rpc_url`. Raises
-        UnsafeQuote before anything is signed; TransactionFailed, Replaced or StillOpen afterwards.
+        UnsafeQuote before anything is signed; OtherTransaction, TransactionFailed, Replaced or
+        StillOpen afterwards.
         """
         request = WrapRequest("wrap", amount, wallet_of(signer, wallet), nonce)
         return self.convert(request, signer, watch)

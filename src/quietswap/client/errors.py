@@ -8,6 +8,7 @@ ClientError
 ├── WrongChain         the caller's own Ethereum node is on another chain than mainnet
 ├── UnsafeQuote        the service asked to sign something that was not asked for
 ├── WronglySigned      the signer returned another transaction or another wallet's signature
+├── OtherTransaction   the service speaks of another transaction than the one that was signed
 ├── Declined           the caller's own condition stopped the flow before anything was signed
 ├── TransactionFailed  a transaction of the flow was mined and reverted
 ├── Replaced           another transaction of the wallet used the nonce
@@ -67,6 +68,21 @@ class UnsafeQuote(ClientError):
 
 class WronglySigned(ClientError):
     """What the signer returned is not the transaction it was given; nothing was submitted."""
+
+
+class OtherTransaction(ClientError):
+    """The service names `named_hash`, but what was signed and submitted is `signed_hash`.
+
+    The signed transaction may have been sent all the same, and may still be mined.
+    """
+
+    def __init__(self, signed_hash: str, named_hash: str) -> None:
+        super().__init__(
+            f"the service speaks of transaction {named_hash}, not of {signed_hash}, which was"
+            " signed: look the signed one up at your own node or an explorer"
+        )
+        self.signed_hash = signed_hash
+        self.named_hash = named_hash
 
 
 class Declined(ClientError):

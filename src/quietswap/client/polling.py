@@ -13,6 +13,7 @@ from quietswap.client.errors import (
 )
 from quietswap.client.flow import Flow, Pause, ask, now
 from quietswap.client.resources import OrderStatus
+from quietswap.client.signing import require_same
 
 SUGGESTED_S = 10.0
 """What the interface recommends between two polls; an order's answer may say otherwise."""
@@ -66,11 +67,13 @@ def follow(
     polling: Polling,
     watch: Callable[[OrderStatus], None],
     suggested_s: float = SUGGESTED_S,
+    signed_hash: str | None = None,
 ) -> Flow[OrderStatus]:
     """Poll until the order is terminal, telling `watch` each record.
 
     Raises StillOpen when patience ends, any ApiError that waiting cannot mend, and the last
-    transient error when it was an error that patience ended with.
+    transient error when it was an error that patience ended with; OtherTransaction when a record
+    names another hash than `signed_hash`, where one is given.
     """
     interval = polling.interval_s if polling.interval_s is not None else suggested_s
     started = (yield from now()).seconds
@@ -87,6 +90,8 @@ def follow(
             trouble, wait = error, polling.wait(failures, error).seconds
         else:
             failures, state = 0, record.status
+            if signed_hash is not None:
+                require_same(signed_hash, record.tx_hash)
             watch(record)
             if record.is_terminal:
                 return record

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from quietswap.client.errors import WronglySigned
+from quietswap.client.errors import OtherTransaction, WronglySigned
 from quietswap.client.resources import TransactionParams
 from quietswap.domain import signed_transaction
+from quietswap.domain.crypto import keccak256
 
 Transaction = dict[str, Any]
 """The spelling eth_account knows: to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas, nonce,
@@ -73,6 +74,23 @@ def sign(transaction: Transaction, signer: Signer, wallet: str) -> str:
     if changed:
         raise WronglySigned(f"the signer changed the transaction ({', '.join(changed)}): not sent")
     return text
+
+
+def hash_of(signed: str) -> str:
+    """Return the transaction hash of signed bytes (0x-prefixed hex): nobody need be asked for it.
+
+    It is the Keccak-256 of the bytes (https://eips.ethereum.org/EIPS/eip-2718).
+    """
+    return "0x" + keccak256(bytes.fromhex(signed.removeprefix("0x"))).hex()
+
+
+def require_same(signed_hash: str, named_hash: str | None) -> None:
+    """Compare what a service names with what was signed; None names nothing.
+
+    Raises OtherTransaction.
+    """
+    if named_hash is not None and named_hash.lower() != signed_hash.lower():
+        raise OtherTransaction(signed_hash, named_hash)
 
 
 def _spelled(signed: signed_transaction.SignedTransaction) -> Transaction:

@@ -12,7 +12,7 @@ from quietswap.client.outages import SignatureReplay
 from quietswap.client.polling import SUGGESTED_S, Polling, follow
 from quietswap.client.resources import OrderStatus, Submission, SwapQuote
 from quietswap.client.safety import SwapRequest, check_quote, rehearse
-from quietswap.client.signing import Signer, sign, to_sign
+from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
 from quietswap.domain.transaction import MAINNET
 
 ORDER_LIFE_S = 30 * 60
@@ -95,6 +95,14 @@ def order_call(
     )
 
 
+def place(quote: SwapQuote, request: SwapRequest, signed: str) -> Flow[Submission]:
+    """Submit a signed quote once. Raises OtherTransaction."""
+    call = order_call(quote, request, signed, (yield from now()).unix_ms)
+    answer = yield from ask(call)
+    require_same(hash_of(signed), answer.order.tx_hash)
+    return answer
+
+
 def fresh_quote(request: SwapRequest, watch: Watch) -> Flow[SwapQuote]:
     """Ask for a quote that is safe, acceptable and still fresh. Raises UnsafeQuote or Declined.
 
@@ -160,7 +168,7 @@ def submit(
     """Submit the signed quote; return the order's id and the seconds between polls.
 
     When no answer comes, the same bytes are posted again: they can only ever be one order, and
-    SIGNATURE_REPLAY then says which.
+    SIGNATURE_REPLAY then says which. Raises OtherTransaction.
     """
     call = order_call(quote, request, signed, (yield from now()).unix_ms)
     for attempt in range(1, _SUBMISSIONS + 1):
@@ -175,6 +183,7 @@ def submit(
                 raise
             yield polling.wait(attempt, error)
         else:
+            require_same(hash_of(signed), answer.order.tx_hash)
             watch(answer)
             return answer.order.order_id, answer.tracking.polling_interval
     raise AssertionError("the last attempt returns or raises")
@@ -191,22 +200,23 @@ def swap(
     params = quote.mev_protection.transaction_params
     signed = sign(to_sign(params), signer, request.wallet)
     order_id, interval = yield from submit(quote, request, signed, polling, watch)
-    status = yield from follow(order_id, polling, watch, interval)
-    received = (yield from received_by(status, request, polling)) if has_node else None
+    tx_hash = hash_of(signed)
+    status = yield from follow(order_id, polling, watch, interval, tx_hash)
+    received = None
+    if has_node and status.status == "confirmed":
+        received = yield from received_by(tx_hash, request, polling)
     return SwapResult(quote, approvals, status, received)
 
 
-def received_by(status: OrderStatus, request: SwapRequest, polling: Polling) -> Flow[int | None]:
-    """Return what the wallet gained of the buy token; None unless confirmed and found.
+def received_by(tx_hash: str, request: SwapRequest, polling: Polling) -> Flow[int | None]:
+    """Return what the wallet gained of the buy token by a transaction; None unless it is found.
 
     The caller's node may be some blocks behind the service's: it is asked a few times. That it
     fails is no reason to lose the order's result.
     """
-    if status.status != "confirmed" or status.tx_hash is None:
-        return None
     for _ in range(_RECEIPT_LOOKS):
         try:
-            receipt = yield from ask(chain.receipt(status.tx_hash))
+            receipt = yield from ask(chain.receipt(tx_hash))
         except ClientError:
             return None
         if receipt is not None:

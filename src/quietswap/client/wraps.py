@@ -10,7 +10,7 @@ from quietswap.client.errors import Declined, UnsafeQuote
 from quietswap.client.flow import Flow, ask
 from quietswap.client.polling import Polling, mined, persist
 from quietswap.client.safety import check_params
-from quietswap.client.signing import Signer, sign, to_sign
+from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
 from quietswap.client.wrap_resources import WrapOperation, WrapOrder, WrapQuote
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
@@ -79,10 +79,20 @@ def order_call(quote: WrapQuote, signed: str) -> calls.Call[WrapOrder]:
     )
 
 
+def place(quote: WrapQuote, signed: str) -> Flow[WrapOrder]:
+    """Submit a signed quote once. Raises OtherTransaction."""
+    order = yield from ask(order_call(quote, signed))
+    require_same(hash_of(signed), order.tx_hash)
+    return order
+
+
 def convert(
     request: WrapRequest, signer: Signer, polling: Polling, watch: Watch, *, has_node: bool
 ) -> Flow[WrapResult]:
-    """Run the whole flow. Raises TransactionFailed, Replaced or StillOpen while waiting."""
+    """Run the whole flow.
+
+    Raises OtherTransaction, and TransactionFailed, Replaced or StillOpen while waiting.
+    """
     quote = yield from ask(calls.wrap_quote(request.operation, request.amount, request.wallet))
     check_quote(quote, request)
     nonce = request.nonce
@@ -96,11 +106,11 @@ def convert(
     params = quote.mev_protection.transaction_params
     signed = sign(to_sign(params), signer, request.wallet)
     order = yield from persist(order_call(quote, signed), polling)
+    tx_hash = hash_of(signed)
+    require_same(tx_hash, order.tx_hash)
     watch(order)
     if not has_node:
         return WrapResult(quote, order, None)
-    receipt = yield from mined(
-        f"the {request.operation}", order.tx_hash, request.wallet, nonce, polling
-    )
+    receipt = yield from mined(f"the {request.operation}", tx_hash, request.wallet, nonce, polling)
     watch(receipt)
     return WrapResult(quote, order, receipt)
