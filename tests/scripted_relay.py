@@ -13,6 +13,7 @@ class ScriptedRelay:
     name = "Test Relay"
     is_up = True
     pays_rebates = True
+    probe_url = "https://relay.test"
 
     def __init__(self, *outcomes: RelayOutcome) -> None:
         self.outcomes: Sequence[RelayOutcome] = outcomes or (RelayOutcome.ACCEPTED,)

@@ -128,9 +128,8 @@ def campaign(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
 def secretive(town: Town, database: str, redis: str) -> dict[str, str]:
     """Return settings that hold a secret wherever one can stand."""
     node = town.facts["rpcUrl"].rstrip("/").partition("://")[2]
-    relays = tomllib.loads(Path(town.facts["settingsFile"]).read_text("utf-8"))["relay"]
-    relay = relays["first"]["url"].rstrip("/").partition("://")[2]
-    backup = relays["backup"]["url"].rstrip("/")
+    relay = relays(town)["first"]["url"].rstrip("/").partition("://")[2]
+    backup = relays(town)["backup"]["url"].rstrip("/")
     user = f"{HUSH['node-user']}:{HUSH['node-password']}"
     return {
         "NODE__URLS": f"http://{user}@{node}/{HUSH['node-path']}?key={HUSH['node-query']}",
@@ -149,6 +148,13 @@ def secretive(town: Town, database: str, redis: str) -> dict[str, str]:
     }
 
 
+def relays(town: Town) -> dict[str, dict[str, str]]:
+    """Return the relays of the sandbox's own settings."""
+    settings = tomllib.loads(Path(town.facts["settingsFile"]).read_text("utf-8"))
+    found: dict[str, dict[str, str]] = settings["relay"]
+    return found
+
+
 def test_no_line_holds_a_secret_or_a_piece_of_a_transaction(campaign: Campaign) -> None:
     text = campaign.served.log.read_text("utf-8")
     wallets = {
@@ -159,6 +165,15 @@ def test_no_line_holds_a_secret_or_a_piece_of_a_transaction(campaign: Campaign) 
     )
     assert len(campaign.raws) > len(SENT)
     assert leaks(text, secrets, campaign.raws) == []
+
+
+def test_no_answer_holds_a_secret_of_the_settings(campaign: Campaign) -> None:
+    texts = [answer.text for answer in campaign.answers]
+    assert leaks("\n".join(texts), HUSH, []) == []
+    relay = relays(campaign.town)["first"]["url"].rstrip("/")
+    shown = f'"endpoint":"{relay}/noreverts?shareSafe=1&referrer=quietswap"'
+    assert any(shown in text for text in texts)
+    assert any(f'"trackingUrl":"{relay}/tx/0x' in text for text in texts)
 
 
 def test_the_campaign_was_one(campaign: Campaign) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from quietswap.adapters.http import HttpTrouble
 from quietswap.app.parts import Outside
 from quietswap.domain.address import Address
-from quietswap.domain.protection import BACKUP_TIER, EndpointType, ShareMode
+from quietswap.domain.protection import BACKUP_TIER
 from quietswap.domain.route import Miss, SourceMiss, SwapRequest
 from quietswap.domain.token import WETH, Token
 from quietswap.ports.outside import ChainDown, Clock, Relay
@@ -86,12 +86,11 @@ async def _nodes(outside: Outside) -> list[Finding]:
 
 
 async def _relay(tier: int, relay: Relay, outside: Outside, clock: Clock) -> Finding:
-    url = relay.endpoint(EndpointType.FULLPRIVACY, ShareMode.NONE)
     started = clock.monotonic()
     advice = f"check relay.{'backup' if tier == BACKUP_TIER else 'first'}.url"
     body = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
     try:
-        reply = await outside.http.post(url, body, timeout_s=_TIMEOUT_S)
+        reply = await outside.http.post(relay.probe_url, body, timeout_s=_TIMEOUT_S)
     except HttpTrouble as error:
         return Finding("relay", relay.name, False, None, str(error), advice)
     works = reply.status == 200

@@ -87,8 +87,12 @@ class Relay(Protocol):
     def pays_rebates(self) -> bool:
         """Return whether a backrun's bid is shared with the user."""
 
+    @property
+    def probe_url(self) -> str:
+        """Return the URL to call to see whether it answers; it may hold a secret: never shown."""
+
     def endpoint(self, kind: EndpointType, share: ShareMode) -> str:
-        """Return the URL issued in quotes and called for submissions."""
+        """Return the URL issued in quotes: where it is sent, without what is secret of it."""
 
     def tracking_url(self, tx_hash: str) -> str:
         """Return the public page or API that shows the transaction's state."""

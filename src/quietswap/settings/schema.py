@@ -147,7 +147,13 @@ class Relay(Section, frozen=True):
         "mev_blocker"
     )
     name: Annotated[str, _says("Display name in quotes and orders.")] = "MEV Blocker"
-    url: Annotated[str, _says("Base URL.")] = "https://rpc.mevblocker.io"
+    url: Annotated[
+        str,
+        _says(
+            "Base URL. Quotes show it to clients: with mev_blocker all of it but `user:password@`,"
+            " with private_rpc only scheme, host and port."
+        ),
+    ] = "https://rpc.mevblocker.io"
     tracking_url: Annotated[
         str | None, _says("Public base URL of a transaction's status; its hash is appended.")
     ] = None

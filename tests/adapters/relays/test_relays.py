@@ -103,6 +103,42 @@ async def test_the_backup_is_called_by_its_key_and_shown_without(
     assert await private.hint(HASH) is None
 
 
+async def test_a_password_is_sent_and_never_shown(
+    http: HttpClient, web: FakeWeb, clock: ManualClock
+) -> None:
+    url = web.url.replace("//", "//user:p%40ss@")
+    first = MevBlocker(http, clock, referrer="r", base_url=url)
+    backup = PrivateRpc(
+        http, clock, name="B", base_url=f"{url}/key", tracking_base="https://t.test"
+    )
+    for relay in (first, backup):
+        assert await submit(relay) is RelayOutcome.ACCEPTED
+        await relay.cancel(HASH)
+        await relay.hint(HASH)
+        assert relay.probe_url.startswith(url)
+    assert {r.headers["authorization"] for r in web.requests} == {"Basic dXNlcjpwQHNz"}
+    assert first.endpoint(FAST, SAFE) == f"{web.url}/fast?shareSafe=1&referrer=r"
+    assert first.tracking_url(HASH) == f"{web.url}/tx/{HASH}"
+    assert backup.endpoint(FAST, SAFE) == web.url
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://relay.test", "https://relay.test"),
+        ("https://relay.test:8443/path", "https://relay.test:8443/path"),
+        ("https://key@relay.test", "https://relay.test"),
+        ("https://user:p@ss@relay.test", "https://relay.test"),
+        ("https://:p@[2001:db8::1]:8443", "https://[2001:db8::1]:8443"),
+    ],
+)
+def test_what_is_shown_of_a_url(http: HttpClient, clock: ManualClock, url: str, shown: str) -> None:
+    relay = MevBlocker(http, clock, referrer="r", base_url=url)
+    assert relay.endpoint(EndpointType.FULLPRIVACY, SAFE) == f"{shown}/fullprivacy?referrer=r"
+    private = PrivateRpc(http, clock, name="B", base_url=url, tracking_base="https://t.test")
+    assert private.endpoint(FAST, SAFE) == shown.removesuffix("/path")
+
+
 async def test_a_cancellation_is_asked_for_and_believed_of_nobody(
     blocker: MevBlocker, private: PrivateRpc, web: FakeWeb
 ) -> None:

@@ -3,10 +3,12 @@
 `POST /fast | /noreverts | /fullprivacy` takes `eth_sendRawTransaction` without a key, a priority
 fee of zero included; `eth_cancelTransaction([hash])` is best effort; `GET /tx/<hash>` tells a state
 that is a hint and never a verdict: its FAILED has been followed by an inclusion.
+
+Quotes show its URL, without the `user:password@` by which it may be called.
 """
 
 from quietswap.adapters.http import HttpClient
-from quietswap.adapters.relays.raw_sender import RawSender, checked_url
+from quietswap.adapters.relays.raw_sender import RawSender, checked_url, without_userinfo
 from quietswap.domain.protection import EndpointType, ShareMode, endpoint_url
 from quietswap.ports.outside import Clock, RelayAnswer
 
@@ -34,7 +36,8 @@ class MevBlocker:
     ) -> None:
         self._name = name
         self._base = checked_url(base_url)
-        self._tracking = (tracking_base or f"{self._base}/tx").rstrip("/")
+        self._shown = without_userinfo(self._base)
+        self._tracking = (tracking_base or f"{self._shown}/tx").rstrip("/")
         self._referrer = referrer
         self._sender = RawSender(name, http, clock, timeout_s=timeout_s)
 
@@ -53,14 +56,21 @@ class MevBlocker:
     def drops_reverts(self, kind: EndpointType) -> bool:
         return kind is not EndpointType.FAST
 
+    @property
+    def probe_url(self) -> str:
+        return self._called(EndpointType.FULLPRIVACY, ShareMode.NONE)
+
     def endpoint(self, kind: EndpointType, share: ShareMode) -> str:
+        return endpoint_url(self._shown, kind, share, self._referrer)
+
+    def _called(self, kind: EndpointType, share: ShareMode) -> str:
         return endpoint_url(self._base, kind, share, self._referrer)
 
     def tracking_url(self, tx_hash: str) -> str:
         return f"{self._tracking}/{tx_hash}"
 
     async def submit(self, raw: bytes, kind: EndpointType, share: ShareMode) -> RelayAnswer:
-        return await self._sender.submit(self.endpoint(kind, share), raw)
+        return await self._sender.submit(self._called(kind, share), raw)
 
     async def cancel(self, tx_hash: str) -> None:
         await self._sender.cancel(f"{self._base}/{EndpointType.FAST}", tx_hash)

@@ -8,7 +8,7 @@ one endpoint: what it shares and whether it drops reverts is the operator's agre
 from urllib.parse import urlsplit
 
 from quietswap.adapters.http import HttpClient
-from quietswap.adapters.relays.raw_sender import RawSender, checked_url
+from quietswap.adapters.relays.raw_sender import RawSender, checked_url, without_userinfo
 from quietswap.domain.protection import EndpointType, ShareMode
 from quietswap.ports.outside import Clock, RelayAnswer
 
@@ -48,10 +48,13 @@ class PrivateRpc:
             False  # nothing is known of it: a promise the operator cannot keep is worse than none
         )
 
+    @property
+    def probe_url(self) -> str:
+        return self._url
+
     def endpoint(self, kind: EndpointType, share: ShareMode) -> str:
-        parts = urlsplit(self._url)
-        port = f":{parts.port}" if parts.port else ""
-        return f"{parts.scheme}://{parts.hostname}{port}"
+        parts = urlsplit(without_userinfo(self._url))
+        return f"{parts.scheme}://{parts.netloc}"
 
     def tracking_url(self, tx_hash: str) -> str:
         return f"{self._tracking}/{tx_hash}"

@@ -4,7 +4,7 @@ No text that leaves this module holds the bytes, the URL or the relay's own word
 """
 
 import ipaddress
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
@@ -31,6 +31,12 @@ def checked_url(url: str) -> str:
     if parts.scheme == "http" and _is_loopback(parts.hostname or ""):
         return url.rstrip("/")
     raise ValueError("a relay's URL must be https://... (http:// only on this machine)")
+
+
+def without_userinfo(url: str) -> str:
+    """Return a URL without `user:password@`: what quotes may show of one that is called."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def _is_loopback(host: str) -> bool:
