@@ -70,6 +70,17 @@ def test_a_quote_in_flight_gets_its_answer(hanging: Town, tmp_path: Path) -> Non
         assert events.index("tracker_stopped") < events.index("request_answered")
 
 
+def test_every_answered_request_has_its_line(town: Town, tmp_path: Path) -> None:
+    """Lines of requests may wait a moment for others: not for a process that has ended."""
+    names = [f"last-{number}" for number in range(40)]
+    with serving(town, tmp_path) as served:
+        for name in names:
+            served.town.api.get(f"{ORDERS}/none", headers={"X-Request-Id": name})
+        served.stop()
+        said = [line.get("request") for line in served.lines()]
+        assert [name for name in said if name in names] == names
+
+
 def test_an_order_in_flight_is_answered_and_followed_after_the_restart(
     town: Town, tmp_path: Path
 ) -> None:

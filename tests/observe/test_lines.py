@@ -105,6 +105,15 @@ async def test_lines_of_requests_come_together_and_in_order(stderr: Stderr) -> N
     )
 
 
+async def test_a_process_that_is_about_to_end_lets_no_line_wait(stderr: Stderr) -> None:
+    observe.request_began("id-1")
+    observe.request_answered("order_status", 200, 0.001)
+    observe.hurry()
+    assert len(stderr.lines()) == 1
+    observe.request_answered("order_status", 200, 0.001)
+    assert len(stderr.lines()) == 2
+
+
 _LAST_WORDS = """
 import asyncio
 from quietswap import observe

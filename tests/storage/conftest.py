@@ -9,6 +9,7 @@ from quietswap.storage.database import Database
 from quietswap.storage.open import Storage, open_database, open_storage
 from tests.databases import PostgresCluster, RedisServer
 from tests.storage.examples import HandClock
+from tests.storage.watched import Watched
 
 
 @pytest.fixture(scope="session")
@@ -56,5 +57,13 @@ async def storage(url: str, clock: HandClock) -> AsyncIterator[Storage]:
 @pytest.fixture
 async def empty_database(empty_url: str) -> AsyncIterator[Database]:
     database = await open_database(empty_url)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def watched(url: str, clock: HandClock) -> AsyncIterator[Watched]:
+    await (await open_storage(url, clock=clock)).close()  # a SQLite file gets its schema here
+    database = Watched(await open_database(url))
     yield database
     await database.close()

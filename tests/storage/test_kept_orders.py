@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -10,63 +9,11 @@ import pytest
 
 from quietswap.domain.order import Order, Status
 from quietswap.ports.stores import DuplicateTransaction, StoreDown
-from quietswap.storage.database import Body, Database, Row, T, Value
-from quietswap.storage.kept_orders import KeptOrders
-from quietswap.storage.open import open_database, open_storage
+from quietswap.storage.kept_orders import DOUBT_S
 from quietswap.storage.orders import DatabaseOrders
 from tests.orders import recorded, told
 from tests.storage.examples import OTHER_WALLET, WALLET, HandClock, an_event, an_order
-
-
-class Watched:
-    """A database that counts what is read of it, and holds reads or the ends of writes back."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.dialect = database.dialect
-        self.reads = 0
-        self.open = asyncio.Event()
-        self.open.set()
-        self.loses_answers = False
-        self.come_true = asyncio.Event()
-        self.late: list[asyncio.Task[object]] = []
-
-    async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
-        self.reads += 1
-        rows = await self._database.fetch(sql, *args)
-        await self.open.wait()
-        return rows
-
-    async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
-        return await self._database.scan(sql, *args)
-
-    async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
-        return await self._database.change(sql, *args, durable=durable)
-
-    async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
-        work = self._database.transact(body, bounded=bounded, durable=durable)
-        if not self.loses_answers:
-            return await work
-        self.late.append(asyncio.create_task(self._later(work)))
-        raise StoreDown("nobody knows what became of it")
-
-    async def _later(self, work: object) -> None:
-        await self.come_true.wait()
-        await work  # type: ignore[misc]
-
-    async def has_table(self, name: str) -> bool:
-        return await self._database.has_table(name)
-
-    async def close(self) -> None:
-        await self._database.close()
-
-
-@pytest.fixture
-async def watched(url: str, clock: HandClock) -> AsyncIterator[Watched]:
-    await (await open_storage(url, clock=clock)).close()  # a SQLite file gets its schema here
-    database = Watched(await open_database(url))
-    yield database
-    await database.close()
+from tests.storage.watched import Watched, kept
 
 
 async def _stored(orders: DatabaseOrders, order: Order) -> Order:
@@ -81,7 +28,7 @@ async def _moved(orders: DatabaseOrders, order: Order, status: Status) -> Order:
 
 
 async def test_what_was_read_is_not_asked_for_again(watched: Watched) -> None:
-    orders = KeptOrders(watched)
+    orders = kept(watched)
     order = await _stored(orders, an_order())
     for _ in range(3):
         assert await orders.record("key-1", order.order_id) == recorded(order)
@@ -90,7 +37,7 @@ async def test_what_was_read_is_not_asked_for_again(watched: Watched) -> None:
 
 
 async def test_an_order_that_moved_is_read_again(watched: Watched) -> None:
-    orders = KeptOrders(watched)
+    orders = kept(watched)
     order = await _stored(orders, an_order())
     await orders.record("key-1", order.order_id)
     await orders.page("key-1", WALLET, None, 10, 0)
@@ -101,7 +48,7 @@ async def test_an_order_that_moved_is_read_again(watched: Watched) -> None:
 
 
 async def test_a_write_that_did_nothing_leaves_what_follows_kept(watched: Watched) -> None:
-    orders = KeptOrders(watched)
+    orders = kept(watched)
     order = await _stored(orders, an_order())
     assert not await orders.update(replace(order, version=7), None)
     with pytest.raises(DuplicateTransaction):
@@ -114,7 +61,7 @@ async def test_a_write_that_did_nothing_leaves_what_follows_kept(watched: Watche
 
 
 async def test_another_keys_order_is_not_shown(watched: Watched) -> None:
-    orders = KeptOrders(watched)
+    orders = kept(watched)
     order = await _stored(orders, an_order())
     assert await orders.record("key-1", order.order_id)
     assert await orders.record("key-2", order.order_id) is None
@@ -124,7 +71,7 @@ async def test_another_keys_order_is_not_shown(watched: Watched) -> None:
 
 
 async def test_a_read_that_a_write_overtook_is_not_kept(watched: Watched) -> None:
-    orders = KeptOrders(watched)
+    orders = kept(watched)
     order = await _stored(orders, an_order())
     watched.open.clear()
     status = asyncio.create_task(orders.record("key-1", order.order_id))
@@ -139,8 +86,9 @@ async def test_a_read_that_a_write_overtook_is_not_kept(watched: Watched) -> Non
     assert (await orders.page("key-1", WALLET, None, 10, 0)).orders[0].status == "submitted"
 
 
-async def test_a_write_of_unknown_end_may_come_true_at_any_time(watched: Watched) -> None:
-    orders = KeptOrders(watched)
+async def test_after_a_write_of_unknown_end_nothing_is_kept(watched: Watched) -> None:
+    clock = HandClock()
+    orders = kept(watched, clock)
     order = await _stored(orders, an_order())
     watched.loses_answers = True
     with pytest.raises(StoreDown):
@@ -157,11 +105,15 @@ async def test_a_write_of_unknown_end_may_come_true_at_any_time(watched: Watched
         assert (await orders.page("key-1", WALLET, None, 9, 0)).total == total
         watched.come_true.set()
         await asyncio.gather(*watched.late)
-    assert (await orders.page("key-1", WALLET, Status.SUBMITTED, 9, 0)).total == 1
+    reads = watched.reads
+    clock.ms += round(DOUBT_S * 1000)
+    for _ in range(3):
+        await orders.record("key-1", order.order_id)
+    assert watched.reads == reads + 1, "a minute later things are as before"
 
 
 async def test_a_write_nobody_waited_for_may_come_true_too(watched: Watched) -> None:
-    orders = KeptOrders(watched)
+    orders = kept(watched)
     order = await _stored(orders, an_order())
     writing = asyncio.create_task(_moved(orders, order, Status.SUBMITTED))
     await asyncio.sleep(0)
@@ -177,7 +129,7 @@ async def test_a_write_nobody_waited_for_may_come_true_too(watched: Watched) -> 
 
 
 async def test_only_so_much_is_kept(watched: Watched) -> None:
-    orders = KeptOrders(watched, records=2, lines=8)
+    orders = kept(watched, records=2, lines=8)
     stored = [await _stored(orders, an_order()) for _ in range(3)]
     for order in (*stored, stored[2], stored[1], stored[0]):
         assert await orders.record("key-1", order.order_id) == recorded(order)
@@ -199,7 +151,7 @@ async def test_only_so_much_is_kept(watched: Watched) -> None:
 @pytest.mark.parametrize("seed", range(4))
 async def test_many_at_once_never_read_what_is_over(watched: Watched, seed: int) -> None:
     """Each reader knows what had been written when it began: it must see that or later."""
-    dice, orders = random.Random(seed), KeptOrders(watched, records=5, lines=20)
+    dice, orders = random.Random(seed), kept(watched, records=5, lines=20)
     stages = (Status.SUBMITTED, Status.MINING, Status.CONFIRMED)
     live = [await _stored(orders, an_order()) for _ in range(8)]
     reached = {order.order_id: 0 for order in live}

@@ -14,7 +14,6 @@ from quietswap.domain.order import (
     OrderKind,
     Status,
 )
-from quietswap.domain.tracking import claimed
 from quietswap.ports.stores import DuplicateTransaction
 from quietswap.storage.open import Storage
 from tests.orders import listed, recorded, told
@@ -217,31 +216,6 @@ async def test_every_page_agrees_with_its_total(storage: Storage) -> None:
             await asyncio.sleep(0)
 
     await asyncio.gather(insert(), read())
-
-
-async def test_a_claim_writes_what_is_sent_again_and_brings_the_bytes(storage: Storage) -> None:
-    first, second, moved = [await _stored(storage, an_order()) for _ in range(3)]
-    assert await storage.orders.update(replace(moved, status=Status.SUBMITTED), None)
-    bare = await _stored(storage, an_order(raw=None))
-    gone = an_order()
-    claims = await storage.orders.claim([first, second, moved, bare, gone], 77)
-    assert claims == {first.order_id: first.raw, second.order_id: second.raw}
-    stored = await storage.orders.find(first.order_id)
-    assert stored == replace(claimed(first, 77), raw=first.raw)
-    untouched = await storage.orders.find(moved.order_id)
-    assert untouched is not None
-    assert (untouched.version, untouched.sent_head) == (1, moved.sent_head)
-    assert await storage.orders.claim([], 77) == {}
-
-
-async def test_of_claims_at_once_one_wins(storage: Storage) -> None:
-    orders = [await _stored(storage, an_order()) for _ in range(20)]
-    claims = await asyncio.gather(*(storage.orders.claim(orders, n) for n in range(5)))
-    assert sorted(order_id for claim in claims for order_id in claim) == [
-        order.order_id for order in orders
-    ]
-    found = [await storage.orders.find(order.order_id) for order in orders]
-    assert {order.attempts for order in found if order} == {1}
 
 
 async def test_live_nonces_are_those_of_open_orders(storage: Storage) -> None:

@@ -11,7 +11,6 @@ from quietswap.domain.refusals import MethodNotAllowed, NotFound, RateLimitExcee
 from quietswap.ports.stores import RateWindow
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-_random = random.Random()  # noqa: S311  seeded by the system; an id is no secret, it only is unique
 _CHALLENGE = (b"www-authenticate", b'ApiKey header="X-API-Key"')
 _FIXED = (
     (b"cache-control", b"no-store"),
@@ -76,8 +75,11 @@ class Exchange:
 
 
 def _new_id() -> str:
-    """Return 64 random bits. Asking the system for each would hand the interpreter over twice."""
-    return f"{_random.getrandbits(64):016x}"
+    """Return 64 random bits: unique, not secret. Asking the system would let the interpreter go.
+
+    The module's own generator is seeded by the system, and anew in each process that is forked.
+    """
+    return f"{random.getrandbits(64):016x}"
 
 
 def _rate_headers(window: RateWindow) -> HeaderList:

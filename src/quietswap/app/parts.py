@@ -105,7 +105,7 @@ async def open_parts(settings: Settings, clock: Clock, stack: AsyncExitStack) ->
         settings.storage.url,
         clock=clock,
         rates_url=settings.storage.redis_url,
-        alone=settings.storage.redis_url is None,  # made sure of before the first request
+        alone=settings.storage.redis_url is None,
     )
     stack.push_async_callback(storage.close)
     alone = None if storage.shared_rates else await _serve_alone(storage, clock, stack)

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from types import FrameType
 
+from quietswap import observe
 from quietswap.api.asgi import Receive
 
 REQUESTS_S = 6.0
@@ -47,6 +48,7 @@ async def until_stopped(receive: Receive, stop_tracking: Callable[[], Awaitable[
     told = asyncio.ensure_future(receive())
     heard = asyncio.create_task(signalled().wait())
     await asyncio.wait({told, heard}, return_when=asyncio.FIRST_COMPLETED)
+    observe.hurry()
     handing_over = asyncio.ensure_future(stop_tracking())
     await asyncio.wait({told}, timeout=REQUESTS_S)
     await handing_over

@@ -31,7 +31,7 @@ from quietswap.observe.events import (
     tracker_waiting,
     verification_unavailable,
 )
-from quietswap.observe.logs import log_as_json, log_nothing
+from quietswap.observe.logs import hurry, log_as_json, log_nothing
 from quietswap.observe.metrics import begin, exposition, registry
 from quietswap.observe.traces import (
     can_trace,
@@ -46,6 +46,7 @@ __all__ = [
     "begin",
     "can_trace",
     "exposition",
+    "hurry",
     "in_phase",
     "in_request_span",
     "in_span",

@@ -16,16 +16,18 @@ for each request by itself cost a quarter of the time of a short answer."""
 class Lines(structlog.BytesLogger):
     """A structlog logger whose lines come out in the order they were given in.
 
-    Only a process that is killed loses those of the last `SOON_S` seconds.
+    Only a process that is killed loses those of the last `SOON_S` seconds. One that is about to end
+    says so by `hurry`: a forked process ends without the interpreter's farewell.
     """
 
-    __slots__ = ("_due", "_taking", "_waiting")
+    __slots__ = ("_due", "_hurries", "_taking", "_waiting")
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__(file)
         self._waiting: deque[bytes] = deque()
         self._taking = threading.Lock()
         self._due: asyncio.TimerHandle | None = None
+        self._hurries = False
         atexit.register(self.flush)
 
     def msg(self, message: bytes) -> None:
@@ -39,8 +41,15 @@ class Lines(structlog.BytesLogger):
     def soon(self, message: bytes) -> None:
         """Write the line with others within `SOON_S` seconds; call it on the event loop."""
         self._waiting.append(message)
-        if self._due is None:
+        if self._hurries:
+            self.flush()
+        elif self._due is None:
             self._due = asyncio.get_running_loop().call_later(SOON_S, self._come_due)
+
+    def hurry(self) -> None:
+        """Write what waits, and from now on every line at once."""
+        self._hurries = True
+        self.flush()
 
     def _come_due(self) -> None:
         self._due = None

@@ -97,6 +97,12 @@ def log_request(**line: object) -> None:
         _lines.soon(_encoder.encode(said))
 
 
+def hurry() -> None:
+    """Let no line wait any more: the process is about to end."""
+    if _lines is not None:
+        _lines.hurry()
+
+
 class _Foreign(logging.Handler):
     """Says that a library complained, and not how: its texts may hold addresses with keys."""
 

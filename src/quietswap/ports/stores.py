@@ -130,6 +130,10 @@ class Leadership(Protocol):
     def is_held(self) -> bool:
         """Return whether the lead was held when last looked at; free to call."""
 
+    @property
+    def term(self) -> int | None:
+        """Return how often the lead was taken, while it is held; None while it is not."""
+
     async def hold(self) -> bool:
         """Take the lead if it is free, make sure of it if it is held; return whether it is held.
 

@@ -1,7 +1,7 @@
 """What the tracker sends: the same bytes again, and the request to forget expired ones."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from quietswap import observe
@@ -40,7 +40,8 @@ class Sender:
         due = watches.resend_pending.take(tip.number, MOST_RESENT)
         due += watches.resend_held.take(tip.number, MOST_RESENT - len(due))
         try:
-            await _each(await self._claim(due, tip), self._send)
+            for piece in _pieces(due):
+                await _each(await self._claim(piece, tip), self._send)
         finally:
             for watch in filter(None, map(watches.get, due)):
                 watches.file(watch, not_before=tip.number + 1)
@@ -49,7 +50,8 @@ class Sender:
         """Return what is to be sent and its bytes, written as sent once more.
 
         Writing comes first: whoever then concludes that nothing was sent finds the row changed.
-        What somebody else has changed since it was read is read again, and waits for a block.
+        What somebody else has changed since it was read is read again, and waits for a block. All
+        that is claimed is sent at once: nothing that ends meanwhile is still waiting to go out.
         """
         watches = self._board.watches
         wanted = [w for w in map(watches.get, due) if w is not None and self._may_be_sent(w, tip)]
@@ -121,6 +123,10 @@ def _may_expire(watch: Watch, head: int) -> bool:
     return (
         watch.is_open and not watch.is_placed and watch.doubt is None and head >= watch.spared_until
     )
+
+
+def _pieces(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (keys[start : start + PARALLEL] for start in range(0, len(keys), PARALLEL))
 
 
 async def _each(items: Sequence[T], work: Callable[[T], Awaitable[None]]) -> None:

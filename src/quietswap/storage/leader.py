@@ -15,16 +15,22 @@ class FileLead:
     def __init__(self, database_file: Path, purpose: str = "tracker") -> None:
         self._path = database_file.with_name(f"{database_file.name}.{purpose}")
         self._file: int | None = None
+        self._terms = 0
 
     @property
     def is_held(self) -> bool:
         return self._file is not None
+
+    @property
+    def term(self) -> int | None:
+        return None if self._file is None else self._terms
 
     async def hold(self) -> bool:
         if self._file is not None and not self._is_in_place(self._file):
             await self.release()
         if self._file is None:
             self._file = self._lock()
+            self._terms += self._file is not None
         return self._file is not None
 
     async def release(self) -> None:

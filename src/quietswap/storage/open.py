@@ -76,12 +76,12 @@ class Storage:
             await self.shared_rates.ping()
 
     async def close(self) -> None:
-        """Give up the locks, finish what was accepted and let go of everything."""
-        await self.leadership.release()
-        await self.alone.release()
+        """Finish what was accepted, then give up the locks: whoever takes them finds it written."""
         if self.shared_rates:
             await self.shared_rates.close()
         await self.database.close()
+        await self.leadership.release()
+        await self.alone.release()
 
 
 def is_embedded(url: str, name: str = "storage.url") -> bool:
@@ -162,8 +162,8 @@ async def open_storage(
 ) -> Storage:
     """Open all stores on `url`; rate windows in memory, or in the Redis or Valkey at `rates_url`.
 
-    Say `alone` only where no other process writes orders while this storage is open: then what was
-    read of them is kept in memory.
+    Where a process serves `alone`, what was read of orders is kept in memory while it holds both
+    locks: then nobody else writes them.
 
     A SQLite schema is migrated on the way, a PostgreSQL one is by `migrate_storage` alone. Raises
     BadDatabaseUrl, StoreDown, and SchemaTooOld or SchemaTooNew of quietswap.storage.migrate.
@@ -179,11 +179,16 @@ async def open_storage(
         raise
     stored = traced(database)
     leadership, only = _locks(url, database)
+
+    def term() -> tuple[int, int] | None:
+        following, serving = leadership.term, only.term
+        return None if following is None or serving is None else (following, serving)
+
     return Storage(
         database=database,
         keys=DatabaseKeys(stored),
         quotes=DatabaseQuotes(stored),
-        orders=KeptOrders(stored) if alone else DatabaseOrders(stored),
+        orders=KeptOrders(stored, clock, term) if alone else DatabaseOrders(stored),
         rates=shared_rates or MemoryRates(clock),
         guesses=shared_rates or MemoryRates(clock, _STRANGERS),
         shared_rates=shared_rates,

@@ -35,11 +35,16 @@ class AdvisoryLead:
         self._patience_s = patience_s
         self._connection: Any = None
         self._is_held = False
+        self._terms = 0
         self._one_at_a_time = asyncio.Lock()
 
     @property
     def is_held(self) -> bool:
         return self._is_held and not self._connection.is_closed()
+
+    @property
+    def term(self) -> int | None:
+        return self._terms if self.is_held else None
 
     async def hold(self) -> bool:
         async with self._one_at_a_time:
@@ -76,7 +81,9 @@ class AdvisoryLead:
             # The lock lasts as long as the session: an answer from it is the proof.
             await self._connection.fetchval("SELECT 1")
             return True
-        return bool(await self._connection.fetchval("SELECT pg_try_advisory_lock($1)", self._lock))
+        taken = await self._connection.fetchval("SELECT pg_try_advisory_lock($1)", self._lock)
+        self._terms += bool(taken)
+        return bool(taken)
 
     def _drop(self) -> None:
         self._is_held = False

@@ -1,0 +1,80 @@
+"""Sending many orders again: what is claimed goes out at once, what has ended does not."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from quietswap.domain.order import Failure, FailureCode, Move, Order, Sighting, Status
+from quietswap.ports.outside import RelayOutcome
+from quietswap.services.move_order import move
+from quietswap.services.track_orders_send import MOST_RESENT, PARALLEL
+from tests.services.tracking import Scene, open_scene
+
+DUE = 40
+
+
+@pytest.fixture
+async def scene() -> AsyncIterator[Scene]:
+    async with open_scene() as opened:
+        yield opened
+
+
+async def _held_up(scene: Scene, count: int) -> tuple[list[Order], "asyncio.Task[None]"]:
+    """Return due orders and a turn that waits for the relay's answers to the first of them."""
+    ends = scene.clock.now_ms() + 22_000
+    orders = [
+        await scene.order(Status.PENDING, attempts=1, expires_at_ms=ends) for _ in range(count)
+    ]
+    scene.relay.gate = asyncio.Event()
+    scene.relay.answers(RelayOutcome.SILENT)
+    scene.chain.mine()
+    turn = asyncio.create_task(scene.tracker.turn())
+    await asyncio.sleep(0.2)  # a database tells nobody that it has nothing more to do
+    assert len(scene.relay.sent) == PARALLEL
+    return orders, turn
+
+
+async def _refused(scene: Scene, orders: list[Order]) -> None:
+    step = Move(Sighting.REFUSED, "its relay refused it", Failure(FailureCode.REFUSED, "no"))
+    for order in orders:
+        await move(scene.storage.orders, order, step, scene.clock.now_ms())
+
+
+async def _expired(scene: Scene, _: list[Order]) -> None:
+    scene.clock.advance(30)
+
+
+@pytest.mark.parametrize("end", [_refused, _expired])
+async def test_what_ends_while_others_are_sent_is_not_sent(
+    scene: Scene, end: Callable[[Scene, list[Order]], Awaitable[None]]
+) -> None:
+    orders, turn = await _held_up(scene, DUE)
+    first = set(scene.relay.sent)
+    waiting = [order for order in orders if order.raw not in first]
+    assert len(waiting) == DUE - PARALLEL
+    await end(scene, waiting)
+    assert scene.relay.gate is not None
+    scene.relay.gate.set()
+    await turn
+    assert set(scene.relay.sent) == first
+
+
+async def test_what_was_not_sent_yet_when_the_process_ended_goes_out_next(scene: Scene) -> None:
+    orders, turn = await _held_up(scene, MOST_RESENT)
+    turn.cancel()
+    await asyncio.gather(turn, return_exceptions=True)
+    scene.relay.gate = None
+    await scene.tracker.start()
+    await scene.mine()
+    assert {order.raw for order in orders} <= set(scene.relay.sent)
+
+
+async def test_a_block_sends_only_so_many_again(scene: Scene) -> None:
+    for _ in range(MOST_RESENT + 6):
+        await scene.order(Status.PENDING, attempts=1)
+    scene.relay.answers(RelayOutcome.SILENT)
+    await scene.mine()
+    assert len(scene.relay.sent) == MOST_RESENT
+    await scene.mine()
+    assert len(set(scene.relay.sent)) == MOST_RESENT + 6

@@ -1,0 +1,114 @@
+"""How long orders are kept in memory, and by whom."""
+
+import asyncio
+from dataclasses import replace
+
+from quietswap.domain.order import Order, Status
+from quietswap.storage.kept_orders import LASTS_S, KeptOrders
+from quietswap.storage.open import open_storage
+from quietswap.storage.orders import DatabaseOrders
+from tests.orders import recorded
+from tests.storage.examples import WALLET, HandClock, an_event, an_order, eventually
+from tests.storage.watched import Terms, Watched, kept
+
+
+async def _stored(orders: DatabaseOrders, order: Order) -> Order:
+    await orders.add(order, an_event(order))
+    return order
+
+
+async def _moved(orders: DatabaseOrders, order: Order, status: Status) -> Order:
+    moved = replace(order, status=status)
+    assert await orders.update(moved, an_event(moved, "moved"))
+    return replace(moved, version=order.version + 1)
+
+
+async def test_nothing_is_kept_for_longer_than_half_a_minute(watched: Watched) -> None:
+    clock = HandClock()
+    orders = kept(watched, clock)
+    order = await _stored(orders, an_order())
+    for wait_s, reads in ((0, 2), (LASTS_S - 1, 2), (1, 4), (0, 4)):
+        clock.ms += round(wait_s * 1000)
+        await orders.record("key-1", order.order_id)
+        await orders.page("key-1", WALLET, None, 9, 0)
+        assert watched.reads == reads
+
+
+async def test_what_was_kept_goes_with_the_term(watched: Watched) -> None:
+    terms = Terms()
+    orders = KeptOrders(watched, HandClock(), terms)
+    order = await _stored(orders, an_order())
+    others = DatabaseOrders(watched)
+    await orders.record("key-1", order.order_id)
+    await orders.page("key-1", WALLET, None, 9, 0)
+    terms.now = None  # the other process serves
+    await _moved(others, order, Status.SUBMITTED)
+    terms.now = 2
+    record = await orders.record("key-1", order.order_id)
+    assert record is not None
+    assert record.status == "submitted"
+    assert (await orders.page("key-1", WALLET, None, 9, 0)).orders[0].status == "submitted"
+    terms.now = None
+    watched.reads = 0
+    for _ in range(3):
+        await orders.record("key-1", order.order_id)
+    assert watched.reads == 3, "while another one may write, each answer is read"
+
+
+async def test_a_read_that_spans_two_terms_is_not_kept(watched: Watched) -> None:
+    terms = Terms()
+    orders = KeptOrders(watched, HandClock(), terms)
+    order = await _stored(orders, an_order())
+    watched.open.clear()
+    reading = asyncio.create_task(orders.record("key-1", order.order_id))
+    await asyncio.sleep(0.1)
+    await _moved(DatabaseOrders(watched), order, Status.SUBMITTED)
+    terms.now = 2
+    watched.open.set()
+    assert await reading == recorded(order)
+    record = await orders.record("key-1", order.order_id)
+    assert record is not None
+    assert record.status == "submitted"
+
+
+async def test_orders_are_kept_while_both_locks_are_held(url: str, clock: HandClock) -> None:
+    storage = await open_storage(url, clock=clock, alone=True)
+    order = await _stored(storage.orders, an_order())
+
+    async def sees_others() -> bool:
+        """Return whether a row that was changed behind its back is read anew."""
+        await storage.orders.record("key-1", order.order_id)
+        sql = "UPDATE orders SET buy_token = ? WHERE order_id = ?"
+        token = f"0x{clock.ms:040x}"
+        await storage.database.change(sql, token, order.order_id)
+        clock.ms += 1
+        record = await storage.orders.record("key-1", order.order_id)
+        return record is not None and record.buy_token == token
+
+    assert await sees_others()
+    assert await storage.alone.hold()
+    assert await sees_others(), "another process may follow the orders"
+    assert await storage.leadership.hold()
+    assert not await sees_others()
+    await storage.leadership.release()
+    assert await sees_others()
+    assert await storage.leadership.hold()
+    assert not await sees_others()
+    await storage.close()
+
+
+async def test_the_locks_are_given_up_behind_the_last_write(url: str, clock: HandClock) -> None:
+    first = await open_storage(url, clock=clock, alone=True)
+    assert await first.alone.hold()
+    second = await open_storage(url, clock=clock)
+    orders = [an_order() for _ in range(50)]
+    writing = asyncio.gather(
+        *(_stored(first.orders, order) for order in orders), return_exceptions=True
+    )
+    await asyncio.sleep(0)
+    closing = asyncio.create_task(first.close())
+    await eventually(second.alone.hold)
+    found = (await second.orders.page("key-1", WALLET, None, 200, 0)).total
+    await asyncio.gather(closing, writing)
+    assert (await second.orders.page("key-1", WALLET, None, 200, 0)).total == found
+    await second.close()

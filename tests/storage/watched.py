@@ -1,0 +1,67 @@
+"""A database that is watched, and the orders kept of it."""
+
+import asyncio
+from collections.abc import Sequence
+
+from quietswap.ports.stores import StoreDown
+from quietswap.storage.database import Body, Database, Row, T, Value
+from quietswap.storage.kept_orders import KeptOrders
+from tests.storage.examples import HandClock
+
+
+class Watched:
+    """A database that counts what is read of it, and holds reads or the ends of writes back."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.dialect = database.dialect
+        self.reads = 0
+        self.open = asyncio.Event()
+        self.open.set()
+        self.loses_answers = False
+        self.come_true = asyncio.Event()
+        self.late: list[asyncio.Task[object]] = []
+
+    async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
+        self.reads += 1
+        rows = await self._database.fetch(sql, *args)
+        await self.open.wait()
+        return rows
+
+    async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
+        return await self._database.scan(sql, *args)
+
+    async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
+        return await self._database.change(sql, *args, durable=durable)
+
+    async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
+        work = self._database.transact(body, bounded=bounded, durable=durable)
+        if not self.loses_answers:
+            return await work
+        self.late.append(asyncio.create_task(self._later(work)))
+        raise StoreDown("nobody knows what became of it")
+
+    async def _later(self, work: object) -> None:
+        await self.come_true.wait()
+        await work  # type: ignore[misc]
+
+    async def has_table(self, name: str) -> bool:
+        return await self._database.has_table(name)
+
+    async def close(self) -> None:
+        await self._database.close()
+
+
+class Terms:
+    """Whether this process alone writes, as a test says."""
+
+    def __init__(self) -> None:
+        self.now: int | None = 1
+
+    def __call__(self) -> int | None:
+        return self.now
+
+
+def kept(watched: Watched, clock: HandClock | None = None, **most: int) -> KeptOrders:
+    """Return orders of a process that writes alone."""
+    return KeptOrders(watched, clock or HandClock(), Terms(), **most)
