@@ -11,7 +11,7 @@ from coincurve import PublicKey
 from eth_account import Account
 
 from benchmarks.speed import orders
-from benchmarks.speed.load import get, load
+from benchmarks.speed.load import load
 from benchmarks.speed.row import Goal, Row, shown
 from benchmarks.speed.stage import ROOT, Stage
 from benchmarks.tracker_cost import SIZES, cost
@@ -69,11 +69,10 @@ async def tracker(rounds: int) -> list[Row]:
 async def memory(stage: Stage, count: int) -> list[Row]:
     """Resident memory of server and worker at rest, and after many requests."""
     ours = await stage.service("memory", fill=orders.fill)
-    requests = [
-        get(f"/api/v1/mev/orders/{orders.order_id(o, n)}", ours.key)
-        for o in range(orders.OWNERS)
-        for n in range(orders.EACH)
-    ]
+    # What is kept of orders and pages comes to its full size: 8 000 orders, 160 pages.
+    requests = orders.statuses(ours.key)
+    for place, page in enumerate(orders.pages(ours.key, range(0, 400, 50))):
+        requests.insert(place * 51, page)
     at_rest = ours.memory_mb()
     await load(ours.service.port, 64, count // 10, requests)
     early = ours.memory_mb()

@@ -14,7 +14,7 @@ import structlog
 
 from quietswap import observe
 from quietswap.observe import logs
-from quietswap.observe.lines import SOON_S
+from quietswap.observe.lines import SOON_S, Lines
 
 
 class Stderr:
@@ -112,6 +112,19 @@ async def test_a_process_that_is_about_to_end_lets_no_line_wait(stderr: Stderr) 
     assert len(stderr.lines()) == 1
     observe.request_answered("order_status", 200, 0.001)
     assert len(stderr.lines()) == 2
+
+
+async def test_several_processes_do_not_tear_each_others_lines(stderr: Stderr) -> None:
+    """What the system does not tear apart is 4 KiB a write; no line is ever split over two."""
+    writes: list[bytes] = []
+    stderr.buffer.write = lambda block: writes.append(bytes(block)) or len(block)  # type: ignore
+    lines = Lines(stderr.buffer)  # type: ignore[arg-type]
+    for size in (1_000, 2_000, 1_500, 9_000, 10, 20, 4_000):
+        lines.soon(b"x" * size)
+    lines.flush()
+    assert [len(block) for block in writes] == [3_002, 1_501, 9_001, 4_033]
+    assert b"".join(writes).count(b"\n") == 7
+    assert all(block.endswith(b"\n") for block in writes)
 
 
 _LAST_WORDS = """

@@ -1,12 +1,13 @@
 """Sending many orders again: what is claimed goes out at once, what has ended does not."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
 import pytest
 
 from quietswap.domain.order import Failure, FailureCode, Move, Order, Sighting, Status
 from quietswap.ports.outside import RelayOutcome
+from quietswap.ports.stores import StoreDown
 from quietswap.services.move_order import move
 from quietswap.services.track_orders_send import MOST_RESENT, PARALLEL
 from tests.services.tracking import Scene, open_scene
@@ -78,3 +79,26 @@ async def test_a_block_sends_only_so_many_again(scene: Scene) -> None:
     assert len(scene.relay.sent) == MOST_RESENT
     await scene.mine()
     assert len(set(scene.relay.sent)) == MOST_RESENT + 6
+
+
+async def test_what_is_claimed_goes_out_whatever_becomes_of_the_rest(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved, due = [await scene.order(Status.PENDING, attempts=1) for _ in range(2)]
+    scene.relay.answers(RelayOutcome.SILENT)
+    orders = scene.storage.orders
+    claim = orders.claim
+
+    async def late(wanted: Sequence[Order], head: int) -> Mapping[str, bytes]:
+        assert await orders.update(moved, None)  # by somebody else, in between
+        monkeypatch.setattr(orders, "find", away)
+        return await claim(wanted, head)
+
+    async def away(_order_id: str) -> None:
+        raise StoreDown("the database is away")
+
+    monkeypatch.setattr(orders, "claim", late)
+    scene.chain.mine()
+    with pytest.raises(StoreDown):
+        await scene.tracker.turn()
+    assert (scene.sends(due), scene.sends(moved)) == (1, 0)

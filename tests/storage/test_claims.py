@@ -23,9 +23,10 @@ async def test_a_claim_writes_what_is_sent_again_and_brings_the_bytes(storage: S
     assert claims == {first.order_id: first.raw, second.order_id: second.raw}
     stored = await storage.orders.find(first.order_id)
     assert stored == replace(claimed(first, 77), raw=first.raw)
-    untouched = await storage.orders.find(moved.order_id)
-    assert untouched is not None
-    assert (untouched.version, untouched.sent_head) == (1, moved.sent_head)
+    for other, version in ((moved, 1), (bare, 0)):
+        untouched = await storage.orders.find(other.order_id)
+        assert untouched is not None
+        assert (untouched.version, untouched.sent_head) == (version, other.sent_head)
     assert await storage.orders.claim([], 77) == {}
 
 

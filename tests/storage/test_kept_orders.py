@@ -28,7 +28,7 @@ async def _moved(orders: DatabaseOrders, order: Order, status: Status) -> Order:
 
 
 async def test_what_was_read_is_not_asked_for_again(watched: Watched) -> None:
-    orders = kept(watched)
+    orders = await kept(watched)
     order = await _stored(orders, an_order())
     for _ in range(3):
         assert await orders.record("key-1", order.order_id) == recorded(order)
@@ -37,7 +37,7 @@ async def test_what_was_read_is_not_asked_for_again(watched: Watched) -> None:
 
 
 async def test_an_order_that_moved_is_read_again(watched: Watched) -> None:
-    orders = kept(watched)
+    orders = await kept(watched)
     order = await _stored(orders, an_order())
     await orders.record("key-1", order.order_id)
     await orders.page("key-1", WALLET, None, 10, 0)
@@ -48,7 +48,7 @@ async def test_an_order_that_moved_is_read_again(watched: Watched) -> None:
 
 
 async def test_a_write_that_did_nothing_leaves_what_follows_kept(watched: Watched) -> None:
-    orders = kept(watched)
+    orders = await kept(watched)
     order = await _stored(orders, an_order())
     assert not await orders.update(replace(order, version=7), None)
     with pytest.raises(DuplicateTransaction):
@@ -61,7 +61,7 @@ async def test_a_write_that_did_nothing_leaves_what_follows_kept(watched: Watche
 
 
 async def test_another_keys_order_is_not_shown(watched: Watched) -> None:
-    orders = kept(watched)
+    orders = await kept(watched)
     order = await _stored(orders, an_order())
     assert await orders.record("key-1", order.order_id)
     assert await orders.record("key-2", order.order_id) is None
@@ -71,7 +71,7 @@ async def test_another_keys_order_is_not_shown(watched: Watched) -> None:
 
 
 async def test_a_read_that_a_write_overtook_is_not_kept(watched: Watched) -> None:
-    orders = kept(watched)
+    orders = await kept(watched)
     order = await _stored(orders, an_order())
     watched.open.clear()
     status = asyncio.create_task(orders.record("key-1", order.order_id))
@@ -88,7 +88,7 @@ async def test_a_read_that_a_write_overtook_is_not_kept(watched: Watched) -> Non
 
 async def test_after_a_write_of_unknown_end_nothing_is_kept(watched: Watched) -> None:
     clock = HandClock()
-    orders = kept(watched, clock)
+    orders = await kept(watched, clock)
     order = await _stored(orders, an_order())
     watched.loses_answers = True
     with pytest.raises(StoreDown):
@@ -113,7 +113,7 @@ async def test_after_a_write_of_unknown_end_nothing_is_kept(watched: Watched) ->
 
 
 async def test_a_write_nobody_waited_for_may_come_true_too(watched: Watched) -> None:
-    orders = kept(watched)
+    orders = await kept(watched)
     order = await _stored(orders, an_order())
     writing = asyncio.create_task(_moved(orders, order, Status.SUBMITTED))
     await asyncio.sleep(0)
@@ -129,7 +129,7 @@ async def test_a_write_nobody_waited_for_may_come_true_too(watched: Watched) -> 
 
 
 async def test_only_so_much_is_kept(watched: Watched) -> None:
-    orders = kept(watched, records=2, lines=8)
+    orders = await kept(watched, records=2, lines=8)
     stored = [await _stored(orders, an_order()) for _ in range(3)]
     for order in (*stored, stored[2], stored[1], stored[0]):
         assert await orders.record("key-1", order.order_id) == recorded(order)
@@ -151,7 +151,7 @@ async def test_only_so_much_is_kept(watched: Watched) -> None:
 @pytest.mark.parametrize("seed", range(4))
 async def test_many_at_once_never_read_what_is_over(watched: Watched, seed: int) -> None:
     """Each reader knows what had been written when it began: it must see that or later."""
-    dice, orders = random.Random(seed), kept(watched, records=5, lines=20)
+    dice, orders = random.Random(seed), await kept(watched, records=5, lines=20)
     stages = (Status.SUBMITTED, Status.MINING, Status.CONFIRMED)
     live = [await _stored(orders, an_order()) for _ in range(8)]
     reached = {order.order_id: 0 for order in live}

@@ -4,12 +4,12 @@ import asyncio
 from dataclasses import replace
 
 from quietswap.domain.order import Order, Status
-from quietswap.storage.kept_orders import LASTS_S, KeptOrders
+from quietswap.storage.kept_orders import LASTS_S, SETTLES_S
 from quietswap.storage.open import open_storage
 from quietswap.storage.orders import DatabaseOrders
 from tests.orders import recorded
 from tests.storage.examples import WALLET, HandClock, an_event, an_order, eventually
-from tests.storage.watched import Terms, Watched, kept
+from tests.storage.watched import Terms, Watched, kept, settled
 
 
 async def _stored(orders: DatabaseOrders, order: Order) -> Order:
@@ -25,7 +25,7 @@ async def _moved(orders: DatabaseOrders, order: Order, status: Status) -> Order:
 
 async def test_nothing_is_kept_for_longer_than_half_a_minute(watched: Watched) -> None:
     clock = HandClock()
-    orders = kept(watched, clock)
+    orders = await kept(watched, clock)
     order = await _stored(orders, an_order())
     for wait_s, reads in ((0, 2), (LASTS_S - 1, 2), (1, 4), (0, 4)):
         clock.ms += round(wait_s * 1000)
@@ -35,29 +35,38 @@ async def test_nothing_is_kept_for_longer_than_half_a_minute(watched: Watched) -
 
 
 async def test_what_was_kept_goes_with_the_term(watched: Watched) -> None:
-    terms = Terms()
-    orders = KeptOrders(watched, HandClock(), terms)
+    terms, clock = Terms(), HandClock()
+    orders = await settled(watched, clock, terms)
     order = await _stored(orders, an_order())
     others = DatabaseOrders(watched)
-    await orders.record("key-1", order.order_id)
-    await orders.page("key-1", WALLET, None, 9, 0)
+
+    async def status() -> set[str]:
+        record = await orders.record("key-1", order.order_id)
+        assert record is not None
+        page = await orders.page("key-1", WALLET, None, 9, 0)
+        return {record.status, page.orders[0].status}
+
+    assert await status() == {"pending"}
     terms.now = None  # the other process serves
-    await _moved(others, order, Status.SUBMITTED)
+    order = await _moved(others, order, Status.SUBMITTED)
     terms.now = 2
-    record = await orders.record("key-1", order.order_id)
-    assert record is not None
-    assert record.status == "submitted"
-    assert (await orders.page("key-1", WALLET, None, 9, 0)).orders[0].status == "submitted"
-    terms.now = None
+    assert await status() == {"submitted"}
+    await _moved(others, order, Status.MINING)  # it had begun this before
+    assert await status() == {"mining"}, "a term begins with a while in which nothing is kept"
     watched.reads = 0
+    clock.ms += round(SETTLES_S * 1000)
     for _ in range(3):
-        await orders.record("key-1", order.order_id)
-    assert watched.reads == 3, "while another one may write, each answer is read"
+        await status()
+    assert watched.reads == 2
+    terms.now = None
+    for _ in range(3):
+        await status()
+    assert watched.reads == 8, "while another one may write, each answer is read"
 
 
 async def test_a_read_that_spans_two_terms_is_not_kept(watched: Watched) -> None:
-    terms = Terms()
-    orders = KeptOrders(watched, HandClock(), terms)
+    terms, clock = Terms(), HandClock()
+    orders = await settled(watched, clock, terms)
     order = await _stored(orders, an_order())
     watched.open.clear()
     reading = asyncio.create_task(orders.record("key-1", order.order_id))
@@ -66,6 +75,7 @@ async def test_a_read_that_spans_two_terms_is_not_kept(watched: Watched) -> None
     terms.now = 2
     watched.open.set()
     assert await reading == recorded(order)
+    clock.ms += round(SETTLES_S * 1000)
     record = await orders.record("key-1", order.order_id)
     assert record is not None
     assert record.status == "submitted"
@@ -89,10 +99,14 @@ async def test_orders_are_kept_while_both_locks_are_held(url: str, clock: HandCl
     assert await storage.alone.hold()
     assert await sees_others(), "another process may follow the orders"
     assert await storage.leadership.hold()
+    assert await sees_others(), "what another one had begun may still come"
+    clock.ms += round(SETTLES_S * 1000)
     assert not await sees_others()
     await storage.leadership.release()
     assert await sees_others()
     assert await storage.leadership.hold()
+    assert await sees_others(), "what another one had begun may still come"
+    clock.ms += round(SETTLES_S * 1000)
     assert not await sees_others()
     await storage.close()
 

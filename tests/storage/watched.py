@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from quietswap.ports.stores import StoreDown
 from quietswap.storage.database import Body, Database, Row, T, Value
-from quietswap.storage.kept_orders import KeptOrders
+from quietswap.storage.kept_orders import SETTLES_S, KeptOrders
 from tests.storage.examples import HandClock
 
 
@@ -62,6 +62,15 @@ class Terms:
         return self.now
 
 
-def kept(watched: Watched, clock: HandClock | None = None, **most: int) -> KeptOrders:
+async def settled(watched: Watched, clock: HandClock, terms: Terms, **most: int) -> KeptOrders:
+    """Return orders of a process that has been writing alone for a while."""
+    orders = KeptOrders(watched, clock, terms, **most)
+    await orders.record("nobody's", "nothing")
+    clock.ms += round(SETTLES_S * 1000)
+    watched.reads = 0
+    return orders
+
+
+async def kept(watched: Watched, clock: HandClock | None = None, **most: int) -> KeptOrders:
     """Return orders of a process that writes alone."""
-    return KeptOrders(watched, clock or HandClock(), Terms(), **most)
+    return await settled(watched, clock or HandClock(), Terms(), **most)

@@ -12,6 +12,10 @@ SOON_S = 0.02
 """How long a line may wait for others. Each write lets another thread have the interpreter: a line
 for each request by itself cost a quarter of the time of a short answer."""
 
+_WHOLE = 4096
+"""Bytes that several processes may write to one pipe without tearing each other's apart: PIPE_BUF
+of https://man7.org/linux/man-pages/man7/pipe.7.html."""
+
 
 class Lines(structlog.BytesLogger):
     """A structlog logger whose lines come out in the order they were given in.
@@ -58,6 +62,12 @@ class Lines(structlog.BytesLogger):
     def flush(self) -> None:
         """Write what waits."""
         with self._taking:
-            lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            if lines:
-                super().msg(b"\n".join(lines))
+            block = b""
+            for _ in range(len(self._waiting)):
+                line = self._waiting.popleft()
+                if block and len(block) + len(line) + 2 > _WHOLE:
+                    super().msg(block)
+                    block = b""
+                block = block + b"\n" + line if block else line
+            if block:
+                super().msg(block)

@@ -121,7 +121,8 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class WalletFacts:
-    """One wallet at block number `head`, in wei or smallest units; `code` is empty for most."""
+    """One wallet in wei or smallest units, at block number `head` or the next; `code` is empty for
+    most."""
 
     head: int
     nonce: int

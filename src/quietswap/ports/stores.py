@@ -83,7 +83,7 @@ class OrderStore(Protocol):
     async def claim(self, orders: Sequence[Order], head: int) -> Mapping[str, bytes]:
         """Write that these are sent once more at block number `head`; return their bytes by id.
 
-        An order whose stored version is not the given one is left alone, and missing.
+        One whose stored version is not the given one, or without bytes, is left alone, and missing.
         """
 
     async def record(self, key_id: str, order_id: str) -> OrderRecord | None:

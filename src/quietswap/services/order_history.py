@@ -58,7 +58,8 @@ class OrderHistory:
         if arrived > 0:
             page = await self._page(key, wallet, None, limit, offset + arrived)
             # what arrived between the two looks stands in front once more
-            page = HistoryPage(page.orders[page.total - began.total - arrived :], began.total)
+            first = max(page.total - began.total - arrived, 0)
+            page = HistoryPage(page.orders[first:], began.total)
         return page
 
     async def _page(

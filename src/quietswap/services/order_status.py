@@ -1,4 +1,4 @@
-"""GET /api/v1/mev/orders/:orderId, from the database alone: polling never costs node calls."""
+"""GET /api/v1/mev/orders/:orderId, from the store alone: polling never costs node calls."""
 
 from quietswap.domain.errors import OrderNotFound
 from quietswap.domain.order_record import OrderRecord

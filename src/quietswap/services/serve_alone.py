@@ -3,6 +3,7 @@
 Each would count its own window, and a key would have as many budgets as there are processes.
 """
 
+import asyncio
 from typing import Never
 
 from quietswap.ports.outside import Clock
@@ -39,9 +40,12 @@ class ServeAlone:
             await self._clock.sleep(_ASK_EVERY_S)
 
     async def keep(self) -> Never:
-        """Ask for the lock again and again: it is lost with its connection or its file."""
+        """Ask for the lock again and again: it is lost with its connection or its file.
+
+        Whoever cancels this does not cut a question off, which would give the lock away.
+        """
         while True:
-            await self._lock.hold()
+            await asyncio.shield(self._lock.hold())
             await self._clock.sleep(_KEEP_EVERY_S)
 
     def check(self) -> None:

@@ -41,31 +41,28 @@ class Sender:
         due += watches.resend_held.take(tip.number, MOST_RESENT - len(due))
         try:
             for piece in _pieces(due):
-                await _each(await self._claim(piece, tip), self._send)
+                await self._send_again(piece, tip)
         finally:
             for watch in filter(None, map(watches.get, due)):
                 watches.file(watch, not_before=tip.number + 1)
 
-    async def _claim(self, due: Sequence[str], tip: BlockRef) -> Sequence[tuple[Watch, bytes]]:
-        """Return what is to be sent and its bytes, written as sent once more.
+    async def _send_again(self, due: Sequence[str], tip: BlockRef) -> None:
+        """Write these as sent once more, and send them at once.
 
         Writing comes first: whoever then concludes that nothing was sent finds the row changed.
-        What somebody else has changed since it was read is read again, and waits for a block. All
-        that is claimed is sent at once: nothing that ends meanwhile is still waiting to go out.
+        What somebody else has changed since it was read is read again, and waits for a block.
         """
         watches = self._board.watches
         wanted = [w for w in map(watches.get, due) if w is not None and self._may_be_sent(w, tip)]
         raws = await self._board.orders.claim([watch.order for watch in wanted], tip.number)
-        claims = []
-        for watch in wanted:
-            raw = raws.get(watch.order.order_id)
-            if raw is None:
-                await self._board.refresh(watch.order.order_id)
-                continue
+        claims = [(w, raws[w.order.order_id]) for w in wanted if w.order.order_id in raws]
+        for watch, _ in claims:
             watch.must_go_out = False
             watch.order = claimed(watch.order, tip.number)
-            claims.append((watch, raw))
-        return claims
+        await _each(claims, self._send)
+        for watch in wanted:
+            if watch.order.order_id not in raws:
+                await self._board.refresh(watch.order.order_id)
 
     async def _send(self, claim: tuple[Watch, bytes]) -> None:
         watch, raw = claim

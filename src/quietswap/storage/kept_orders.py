@@ -23,6 +23,8 @@ LASTS_S = 30.0
 """How long anything is kept: the bound of every mistake about who writes."""
 DOUBT_S = 60.0
 """How long nothing is kept after a write whose end is unknown."""
+SETTLES_S = 12.0
+"""How long nothing is kept when a term begins: what its last holder had begun ends meanwhile."""
 
 Owner = tuple[str, Address]
 """A key and a wallet: whose history it is."""
@@ -95,6 +97,7 @@ class KeptOrders(DatabaseOrders):
         term, now = self._term(), self._clock.monotonic()
         if term != self._kept_in:
             self._kept_in = term
+            self._not_before = max(self._not_before, now + SETTLES_S)
             self._forget()
         return None if term is None or now < self._not_before else now
 

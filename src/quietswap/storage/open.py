@@ -77,11 +77,13 @@ class Storage:
 
     async def close(self) -> None:
         """Finish what was accepted, then give up the locks: whoever takes them finds it written."""
-        if self.shared_rates:
-            await self.shared_rates.close()
-        await self.database.close()
-        await self.leadership.release()
-        await self.alone.release()
+        try:
+            if self.shared_rates:
+                await self.shared_rates.close()
+            await self.database.close()
+        finally:
+            await self.leadership.release()
+            await self.alone.release()
 
 
 def is_embedded(url: str, name: str = "storage.url") -> bool:

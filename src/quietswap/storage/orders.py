@@ -37,6 +37,7 @@ WHERE order_id = ? AND version = ? RETURNING order_id
 _CLAIM = """
 UPDATE orders SET sent_head = ?, attempts = attempts + 1, version = version + 1
 WHERE order_id IN ({ids}) AND (order_id, version) IN (VALUES {versions})
+AND EXISTS (SELECT 1 FROM order_bytes b WHERE b.order_id = orders.order_id)
 RETURNING order_id, (SELECT raw FROM order_bytes b WHERE b.order_id = orders.order_id)
 """
 """SQLite finds the rows by the first condition, the second says which of them."""
@@ -126,8 +127,8 @@ class DatabaseOrders:
     async def claim(self, orders: Sequence[Order], head: int) -> Mapping[str, bytes]:
         """Write that these are sent once more at block number `head`; return their bytes by id.
 
-        An order whose stored version is not the given one is left alone, and missing. A power cut
-        may take the note back: whoever could have misread the row ended with it.
+        One whose stored version is not the given one, or without bytes, is left alone, and missing.
+        A power cut may take the note back: whoever could have misread the row ended with it.
         """
         if not orders:
             return {}
@@ -139,7 +140,7 @@ class DatabaseOrders:
         rows = await self._database.change(
             sql, head, *ids, *(v for o in orders for v in (o.order_id, o.version)), durable=False
         )
-        return {row[0]: bytes(row[1]) for row in rows if row[1] is not None}
+        return {row[0]: bytes(row[1]) for row in rows}
 
     async def record(self, key_id: str, order_id: str) -> OrderRecord | None:
         """Return a swap order of this key only."""
