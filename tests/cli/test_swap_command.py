@@ -145,6 +145,7 @@ def test_a_worse_quote_after_the_approval_is_not_signed(
 def test_a_failed_order(quietswap: Quietswap, service: FakeService, approved: FakeChain) -> None:
     failure = Failure(FailureCode.REVERTED, "the swap reverted")
     failed = placed(Status.FAILED, failure=failure)
+    approved.reverts = True
     service.next("status", ok(present_orders.order_status(recorded(failed))))
     result = quietswap(*SWAP, "--yes")
     assert result.exit_code == 1

@@ -9,12 +9,14 @@ import pytest
 from quietswap.api import present
 from quietswap.cli import connection
 from quietswap.client import QuietswapClient
+from quietswap.domain.order import Status
 from tests.cli.conftest import Quietswap
 from tests.cli.test_swap_command import SWAP, approved
 from tests.client.conftest import Time
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_outside import FakeService, Outside, Reply, ok, swap_quote
 from tests.client.test_other_transaction import LIE
+from tests.client.test_polling import at
 
 __all__ = ["approved"]
 
@@ -137,6 +139,36 @@ def test_another_transaction_than_the_one_signed(
     assert "may still be mined. Do not trust this service" in " ".join(result.stderr.split())
     assert "goes on without us" not in result.stderr
     assert "confirmed" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("status", "reverts", "says"),
+    [
+        (Status.FAILED, False, "mined and succeeded: the chain is right, the swap took place, do"),
+        (Status.CANCELLED, False, "the swap took place, do not swap again"),
+        (Status.CONFIRMED, True, "mined and reverted: the chain is right, nothing was swapped"),
+    ],
+)
+def test_an_end_that_the_callers_node_contradicts(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    status: Status,
+    reverts: bool,
+    says: str,
+) -> None:
+    approved.reverts = reverts
+    service.next("status", at(status))
+    result = quietswap(*SWAP, "--yes", "--json")
+    assert result.exit_code == 1
+    answer = json.loads(result.stdout)
+    assert (answer["ok"], answer["error"]) == (False, "Contradicted")
+    assert f"order ord_1 is {status}, but your own node says" in answer["message"]
+    assert service.tx_hash in answer["message"]
+    assert says in answer["message"]
+    said = " ".join(result.stderr.split())
+    assert "What your own node says counts. Do not trust this service" in said
+    assert "goes on without us" not in said
 
 
 FOREIGN = "0x1111111254EEB25477B68fb85Ed929f73A960582"

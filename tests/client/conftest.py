@@ -65,20 +65,34 @@ def client(outside: Outside, time: Time) -> Iterator[QuietswapClient]:
 
 
 @pytest.fixture(params=["blocking", "asynchronous"])
-def do(request: pytest.FixtureRequest, outside: Outside, time: Time) -> Do:
-    """Call a method by name on a fresh client of either manner, without a node."""
+def manner(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
+
+@pytest.fixture
+def do(manner: str, outside: Outside, time: Time) -> Do:
+    """Call a method by name on a fresh client of either manner, without a node."""
+    return _doing(manner, outside, time, None)
+
+
+@pytest.fixture
+def do_with_node(manner: str, outside: Outside, time: Time) -> Do:
+    """The same, with a node of the caller's own."""
+    return _doing(manner, outside, time, outside.rpc_url)
+
+
+def _doing(manner: str, outside: Outside, time: Time, rpc_url: str | None) -> Do:
     def blocking(method: str, *args: Any, **kwargs: Any) -> Any:
-        with QuietswapClient(outside.url, "qs_right", sleep=time.sleep) as client:
+        with QuietswapClient(outside.url, "qs_right", rpc_url=rpc_url, sleep=time.sleep) as client:
             return getattr(client, method)(*args, **kwargs)
 
     def asynchronous(method: str, *args: Any, **kwargs: Any) -> Any:
         async def work() -> Any:
             async with AsyncQuietswapClient(
-                outside.url, "qs_right", sleep=time.sleep_async
+                outside.url, "qs_right", rpc_url=rpc_url, sleep=time.sleep_async
             ) as client:
                 return await getattr(client, method)(*args, **kwargs)
 
         return asyncio.run(work())
 
-    return blocking if request.param == "blocking" else asynchronous
+    return blocking if manner == "blocking" else asynchronous

@@ -208,6 +208,7 @@ def test_silence_three_times(
 def test_a_failed_order_is_a_result(
     client: QuietswapClient, service: FakeService, approved: FakeChain
 ) -> None:
+    approved.reverts = True
     service.next("status", ok(present_orders.order_status(recorded(placed(Status.FAILED)))))
     result = client.swap(REQUEST, ACCOUNT)
     assert (result.succeeded, result.status.status, result.received) == (False, "failed", None)

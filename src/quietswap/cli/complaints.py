@@ -10,6 +10,7 @@ from quietswap.client import (
     ApiError,
     BadAnswer,
     ClientError,
+    Contradicted,
     InsufficientAllowance,
     InsufficientBalance,
     NodeRefused,
@@ -34,6 +35,8 @@ _NEXT: dict[type[ClientError], str] = {
     " it; a router you trust can be named with --router.",
     OtherTransaction: "The signed transaction may still be mined. Do not trust this service unless"
     " its operator can explain it.",
+    Contradicted: "What your own node says counts. Do not trust this service unless its operator"
+    " can explain it.",
     NodeRefused: "Your Ethereum node refused; nothing more was sent.",
 }
 

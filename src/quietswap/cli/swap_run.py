@@ -14,6 +14,7 @@ from quietswap.cli.tokens import Token
 from quietswap.client import (
     Approved,
     ClientError,
+    Contradicted,
     Declined,
     OtherTransaction,
     QuietswapClient,
@@ -59,8 +60,9 @@ class SwapRun:
             self._interrupted()
             raise click.exceptions.Exit(REFUSED) from None
         except ClientError as error:
-            # an order of another transaction is none to wait for
-            if self._order_id is not None and not isinstance(error, OtherTransaction):
+            # an order of another transaction is none to wait for, nor is one the chain has decided
+            is_over = isinstance(error, OtherTransaction | Contradicted)
+            if self._order_id is not None and not is_over:
                 self._leave("Not decided yet")
             raise
         finally:

@@ -110,8 +110,9 @@ class AsyncQuietswapClient:
         """Quote, approve where needed, sign, submit and follow.
 
         `watch` is told each quote, approval, submission and status record. Raises UnsafeQuote and
-        Declined before anything is signed, OtherTransaction when the service then names another
-        one; a failed or cancelled order is a result.
+        Declined before anything is signed; OtherTransaction when the service then names another
+        one, Contradicted when the caller's own node shows another end. A failed or
+        cancelled order is a result.
         """
         return await self.run(
             swaps.swap(request, signer, self.polling, watch, has_node=self._has_node)

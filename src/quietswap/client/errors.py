@@ -9,6 +9,7 @@ ClientError
 ├── UnsafeQuote        the service asked to sign something that was not asked for
 ├── WronglySigned      the signer returned another transaction or another wallet's signature
 ├── OtherTransaction   the service speaks of another transaction than the one that was signed
+├── Contradicted       the service and the caller's own Ethereum node disagree on how a swap ended
 ├── Declined           the caller's own condition stopped the flow before anything was signed
 ├── TransactionFailed  a transaction of the flow was mined and reverted
 ├── Replaced           another transaction of the wallet used the nonce
@@ -83,6 +84,26 @@ class OtherTransaction(ClientError):
         )
         self.signed_hash = signed_hash
         self.named_hash = named_hash
+
+
+class Contradicted(ClientError):
+    """The service says that the order is `status`; the caller's own node has a receipt against it.
+
+    `confirmed`: `tx_hash` was mined and reverted. `failed`, `cancelled`: it was mined and
+    succeeded, and swapping again would spend twice.
+    """
+
+    def __init__(self, order_id: str, status: str, tx_hash: str) -> None:
+        shown, so = "succeeded", "the swap took place, do not swap again"
+        if status == "confirmed":
+            shown, so = "reverted", "nothing was swapped"
+        super().__init__(
+            f"the service says that order {order_id} is {status}, but your own node says that its"
+            f" transaction {tx_hash} was mined and {shown}: the chain is right, {so}"
+        )
+        self.order_id = order_id
+        self.status = status
+        self.tx_hash = tx_hash
 
 
 class Declined(ClientError):

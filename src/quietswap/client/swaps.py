@@ -6,7 +6,7 @@ from typing import Any
 
 from quietswap.client import calls, chain
 from quietswap.client.approvals import Approved, ensure_allowance, require_mainnet
-from quietswap.client.errors import ClientError, Declined
+from quietswap.client.errors import ClientError, Contradicted, Declined
 from quietswap.client.flow import Flow, Pause, ask, now
 from quietswap.client.outages import SignatureReplay
 from quietswap.client.polling import SUGGESTED_S, Polling, follow
@@ -34,7 +34,7 @@ class SwapResult:
     """How a swap ended.
 
     `received` is what the wallet gained of the buy token according to the chain, in smallest
-    units; None when the swap did not happen or no node was at hand to ask.
+    units; None when the swap did not happen, or no node was at hand that knows the transaction.
     """
 
     quote: SwapQuote
@@ -44,7 +44,7 @@ class SwapResult:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the chain confirmed the swap."""
+        """Whether the order is confirmed, which no receipt of the caller's own node contradicts."""
         return self.status.status == "confirmed"
 
 
@@ -192,7 +192,10 @@ def submit(
 def swap(
     request: SwapRequest, signer: Signer, polling: Polling, watch: Watch, *, has_node: bool
 ) -> Flow[SwapResult]:
-    """Run the whole flow. A reverted or cancelled order is a result, not an exception."""
+    """Run the whole flow. A reverted or cancelled order is a result, not an exception.
+
+    Raises Contradicted when the caller's own node knows better how the order ended.
+    """
     if has_node:
         yield from require_mainnet()
     quote, approvals = yield from approved_quote(request, signer, polling, watch)
@@ -203,23 +206,29 @@ def swap(
     tx_hash = hash_of(signed)
     status = yield from follow(order_id, polling, watch, interval, tx_hash)
     received = None
-    if has_node and status.status == "confirmed":
-        received = yield from received_by(tx_hash, request, polling)
+    if has_node:
+        is_confirmed = status.status == "confirmed"
+        receipt = yield from _own_receipt(tx_hash, polling, _RECEIPT_LOOKS if is_confirmed else 1)
+        if receipt is not None and receipt.succeeded != is_confirmed:
+            raise Contradicted(order_id, status.status, tx_hash)
+        if receipt is not None and is_confirmed:
+            received = chain.received(receipt, request.buy_token, request.wallet)
     return SwapResult(quote, approvals, status, received)
 
 
-def received_by(tx_hash: str, request: SwapRequest, polling: Polling) -> Flow[int | None]:
-    """Return what the wallet gained of the buy token by a transaction; None unless it is found.
+def _own_receipt(tx_hash: str, polling: Polling, looks: int) -> Flow[chain.Receipt | None]:
+    """Return what the caller's own node knows of a transaction; None where it knows nothing.
 
-    The caller's node may be some blocks behind the service's: it is asked a few times. That it
-    fails is no reason to lose the order's result.
+    The node may be some blocks behind the service's: after the first look it is asked again. That
+    it fails is no reason to lose the order's result.
     """
-    for _ in range(_RECEIPT_LOOKS):
+    for look in range(looks):
+        if look:
+            yield Pause(polling.node_interval_s)
         try:
             receipt = yield from ask(chain.receipt(tx_hash))
         except ClientError:
             return None
         if receipt is not None:
-            return chain.received(receipt, request.buy_token, request.wallet)
-        yield Pause(polling.node_interval_s)
+            return receipt
     return None
