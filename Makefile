@@ -45,7 +45,7 @@ spec-coverage: .venv/.dev ## Write docs/spec-coverage.md: which test shows which
 chaos: .venv/.dev node_modules/.installed ## Kill the service 200 times in bad weather (CHAOS_KILLS, CHAOS_SEED)
 	@CHAOS_KILLS=$${CHAOS_KILLS:-200} $(BIN)/pytest -q -s tests/chaos
 
-bench: .venv/.dev node_modules/.installed $(PEERS)/.installed ## Measure the speed, beside limits and a peer (Linux, eight minutes)
+bench: .venv/.dev node_modules/.installed $(PEERS)/.installed ## Measure the speed, beside limits and a peer (Linux, ten minutes)
 	@$(BIN)/python -m benchmarks.speed --page docs/performance.md
 
 bench-storage: .venv/.dev ## Measure the storage at 10 million orders (BENCH_ORDERS=20000: a short form)

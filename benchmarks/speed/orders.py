@@ -19,7 +19,7 @@ from quietswap.storage.open import open_storage
 from tests.orders import inclusion, order
 
 CLIENTS = 64
-OWNERS, EACH = 20, 400
+OWNERS, EACH = 20, 200
 """As many orders as are kept in memory, nearly."""
 _COUNT = 20_000
 _BEGAN_MS = 1_790_000_000_000
@@ -64,12 +64,18 @@ def pages(key: str, offsets: Iterable[int]) -> list[bytes]:
     ]
 
 
+async def settle(port: int, requests: list[bytes]) -> None:
+    """Wait until what is read is kept: a process that begins first reads everything anew."""
+    await load(port, 1, 1, requests)
+    await asyncio.sleep(SETTLES_S + 1)
+
+
 async def reading(stage: Stage, rounds: int) -> list[Row]:
     """Status by id and a page of fifty, each beside the same bytes from memory."""
     ours = await stage.service("reading", fill=fill)
     port = ours.service.port
-    await asyncio.sleep(SETTLES_S + 2)  # before that nothing is kept
     status = statuses(ours.key)
+    await settle(port, status)
     history, new_pages = pages(ours.key, (0, 50, 100)), pages(ours.key, range(1, 150))
     rows = []
     for what, requests, new, rate, share in (

@@ -69,11 +69,12 @@ async def tracker(rounds: int) -> list[Row]:
 async def memory(stage: Stage, count: int) -> list[Row]:
     """Resident memory of server and worker at rest, and after many requests."""
     ours = await stage.service("memory", fill=orders.fill)
-    # What is kept of orders and pages comes to its full size: 8 000 orders, 160 pages.
+    # What is kept of orders and pages comes to its full size: 4 000 orders, 80 pages.
     requests = orders.statuses(ours.key)
-    for place, page in enumerate(orders.pages(ours.key, range(0, 400, 50))):
+    for place, page in enumerate(orders.pages(ours.key, (0, 50, 100, 150))):
         requests.insert(place * 51, page)
     at_rest = ours.memory_mb()
+    await orders.settle(ours.service.port, requests)
     await load(ours.service.port, 64, count // 10, requests)
     early = ours.memory_mb()
     await load(ours.service.port, 64, count - count // 10, requests)

@@ -17,7 +17,7 @@ from quietswap.ports.stores import DuplicateTransaction
 from quietswap.storage.database import Database
 from quietswap.storage.orders import DatabaseOrders
 
-RECORDS, LINES = 8_192, 8_192
+RECORDS, LINES = 4_096, 4_096
 """Orders kept, and lines of history pages (a page counts as one more): some 1.5 KB each."""
 LASTS_S = 30.0
 """How long anything is kept: the bound of every mistake about who writes."""
