@@ -3,6 +3,9 @@
 The server itself first waits for every connection to end, and only then tells the application. A
 client that sends a byte a minute would so keep the lead of the tracker from the next process, until
 this one is killed. So the application listens for the signal, too.
+
+The server's command imports this module before it forks its workers: nothing that counts
+(`quietswap.observe`) may be imported here.
 """
 
 import asyncio
@@ -11,7 +14,6 @@ import threading
 from collections.abc import Awaitable, Callable
 from types import FrameType
 
-from quietswap import observe
 from quietswap.api.asgi import Receive
 
 REQUESTS_S = 6.0
@@ -48,7 +50,6 @@ async def until_stopped(receive: Receive, stop_tracking: Callable[[], Awaitable[
     told = asyncio.ensure_future(receive())
     heard = asyncio.create_task(signalled().wait())
     await asyncio.wait({told, heard}, return_when=asyncio.FIRST_COMPLETED)
-    observe.hurry()
     handing_over = asyncio.ensure_future(stop_tracking())
     await asyncio.wait({told}, timeout=REQUESTS_S)
     await handing_over
