@@ -11,6 +11,7 @@ from quietswap.domain.amounts import UINT256_MAX
 from quietswap.domain.order import Order, OrderEvent, OrderKind, Status
 from quietswap.domain.quote import IssuedQuote, QuoteKind
 from quietswap.domain.transaction import TransactionParams
+from quietswap.ports.stores import OrderStore
 
 T0 = 1_800_000_000_000
 """Unix milliseconds at which every test begins."""
@@ -66,6 +67,19 @@ def an_order(**changes: Any) -> Order:
 def an_event(order: Order, sighting: str = "created", at_ms: int = T0) -> OrderEvent:
     """Return a diary line that leads to the order's present status."""
     return OrderEvent(order.order_id, at_ms, sighting, None, order.status.value, "as tested")
+
+
+async def store(orders: OrderStore, order: Order) -> Order:
+    """Store a new order and return it."""
+    await orders.add(order, an_event(order))
+    return order
+
+
+async def move_to(orders: OrderStore, order: Order, status: Status) -> Order:
+    """Move a stored order and return it as it is stored now."""
+    moved = replace(order, status=status)
+    assert await orders.update(moved, an_event(moved, "moved"))
+    return replace(moved, version=order.version + 1)
 
 
 def a_quote(**changes: Any) -> IssuedQuote:

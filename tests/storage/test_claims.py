@@ -3,21 +3,16 @@
 import asyncio
 from dataclasses import replace
 
-from quietswap.domain.order import Order, Status
+from quietswap.domain.order import Status
 from quietswap.domain.tracking import claimed
 from quietswap.storage.open import Storage
-from tests.storage.examples import an_event, an_order
-
-
-async def _stored(storage: Storage, order: Order) -> Order:
-    await storage.orders.add(order, an_event(order))
-    return order
+from tests.storage.examples import an_order, store
 
 
 async def test_a_claim_writes_what_is_sent_again_and_brings_the_bytes(storage: Storage) -> None:
-    first, second, moved = [await _stored(storage, an_order()) for _ in range(3)]
+    first, second, moved = [await store(storage.orders, an_order()) for _ in range(3)]
     assert await storage.orders.update(replace(moved, status=Status.SUBMITTED), None)
-    bare = await _stored(storage, an_order(raw=None))
+    bare = await store(storage.orders, an_order(raw=None))
     gone = an_order()
     claims = await storage.orders.claim([first, second, moved, bare, gone], 77)
     assert claims == {first.order_id: first.raw, second.order_id: second.raw}
@@ -31,7 +26,7 @@ async def test_a_claim_writes_what_is_sent_again_and_brings_the_bytes(storage: S
 
 
 async def test_of_claims_at_once_one_wins(storage: Storage) -> None:
-    orders = [await _stored(storage, an_order()) for _ in range(20)]
+    orders = [await store(storage.orders, an_order()) for _ in range(20)]
     claims = await asyncio.gather(*(storage.orders.claim(orders, n) for n in range(5)))
     assert sorted(order_id for claim in claims for order_id in claim) == [
         order.order_id for order in orders

@@ -7,29 +7,25 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.order import Order, Status
+from quietswap.domain.order import Status
 from quietswap.ports.stores import DuplicateTransaction, StoreDown
 from quietswap.storage.kept_orders import DOUBT_S
 from quietswap.storage.orders import DatabaseOrders
 from tests.orders import recorded, told
-from tests.storage.examples import OTHER_WALLET, WALLET, HandClock, an_event, an_order
+from tests.storage.examples import (
+    OTHER_WALLET,
+    WALLET,
+    HandClock,
+    an_order,
+    move_to,
+    store,
+)
 from tests.storage.watched import Watched, kept
-
-
-async def _stored(orders: DatabaseOrders, order: Order) -> Order:
-    await orders.add(order, an_event(order))
-    return order
-
-
-async def _moved(orders: DatabaseOrders, order: Order, status: Status) -> Order:
-    moved = replace(order, status=status)
-    assert await orders.update(moved, an_event(moved, "moved"))
-    return replace(moved, version=order.version + 1)
 
 
 async def test_what_was_read_is_not_asked_for_again(watched: Watched) -> None:
     orders = await kept(watched)
-    order = await _stored(orders, an_order())
+    order = await store(orders, an_order())
     for _ in range(3):
         assert await orders.record("key-1", order.order_id) == recorded(order)
         assert (await orders.page("key-1", WALLET, None, 10, 0)).total == 1
@@ -38,10 +34,10 @@ async def test_what_was_read_is_not_asked_for_again(watched: Watched) -> None:
 
 async def test_an_order_that_moved_is_read_again(watched: Watched) -> None:
     orders = await kept(watched)
-    order = await _stored(orders, an_order())
+    order = await store(orders, an_order())
     await orders.record("key-1", order.order_id)
     await orders.page("key-1", WALLET, None, 10, 0)
-    moved = await _moved(orders, order, Status.SUBMITTED)
+    moved = await move_to(orders, order, Status.SUBMITTED)
     assert await orders.record("key-1", order.order_id) == recorded(moved)
     [line] = (await orders.page("key-1", WALLET, None, 10, 0)).orders
     assert line.status == "submitted"
@@ -49,10 +45,10 @@ async def test_an_order_that_moved_is_read_again(watched: Watched) -> None:
 
 async def test_a_write_that_did_nothing_leaves_what_follows_kept(watched: Watched) -> None:
     orders = await kept(watched)
-    order = await _stored(orders, an_order())
+    order = await store(orders, an_order())
     assert not await orders.update(replace(order, version=7), None)
     with pytest.raises(DuplicateTransaction):
-        await _stored(orders, replace(order, order_id="another"))
+        await store(orders, replace(order, order_id="another"))
     for _ in range(2):
         assert await orders.record("key-1", order.order_id) == recorded(order)
         assert await orders.record("key-1", "another") is None
@@ -62,7 +58,7 @@ async def test_a_write_that_did_nothing_leaves_what_follows_kept(watched: Watche
 
 async def test_another_keys_order_is_not_shown(watched: Watched) -> None:
     orders = await kept(watched)
-    order = await _stored(orders, an_order())
+    order = await store(orders, an_order())
     assert await orders.record("key-1", order.order_id)
     assert await orders.record("key-2", order.order_id) is None
     assert (await orders.page("key-1", WALLET, None, 10, 0)).total == 1
@@ -72,13 +68,13 @@ async def test_another_keys_order_is_not_shown(watched: Watched) -> None:
 
 async def test_a_read_that_a_write_overtook_is_not_kept(watched: Watched) -> None:
     orders = await kept(watched)
-    order = await _stored(orders, an_order())
+    order = await store(orders, an_order())
     watched.open.clear()
     status = asyncio.create_task(orders.record("key-1", order.order_id))
     page = asyncio.create_task(orders.page("key-1", WALLET, None, 10, 0))
     await asyncio.sleep(0.1)  # the rows are read, their delivery waits
     assert watched.reads == 2
-    moved = await _moved(orders, order, Status.SUBMITTED)
+    moved = await move_to(orders, order, Status.SUBMITTED)
     watched.open.set()
     assert await status == recorded(order)
     assert (await page).orders[0].status == "pending"
@@ -89,13 +85,13 @@ async def test_a_read_that_a_write_overtook_is_not_kept(watched: Watched) -> Non
 async def test_after_a_write_of_unknown_end_nothing_is_kept(watched: Watched) -> None:
     clock = HandClock()
     orders = await kept(watched, clock)
-    order = await _stored(orders, an_order())
+    order = await store(orders, an_order())
     watched.loses_answers = True
     with pytest.raises(StoreDown):
-        await _moved(orders, order, Status.SUBMITTED)
+        await move_to(orders, order, Status.SUBMITTED)
     newcomer = an_order()
     with pytest.raises(StoreDown):
-        await _stored(orders, newcomer)
+        await store(orders, newcomer)
     watched.loses_answers = False
     for total in (1, 2):  # before and after
         record = await orders.record("key-1", order.order_id)
@@ -114,8 +110,8 @@ async def test_after_a_write_of_unknown_end_nothing_is_kept(watched: Watched) ->
 
 async def test_a_write_nobody_waited_for_may_come_true_too(watched: Watched) -> None:
     orders = await kept(watched)
-    order = await _stored(orders, an_order())
-    writing = asyncio.create_task(_moved(orders, order, Status.SUBMITTED))
+    order = await store(orders, an_order())
+    writing = asyncio.create_task(move_to(orders, order, Status.SUBMITTED))
     await asyncio.sleep(0)
     writing.cancel()
     with suppress(asyncio.CancelledError):
@@ -130,7 +126,7 @@ async def test_a_write_nobody_waited_for_may_come_true_too(watched: Watched) -> 
 
 async def test_only_so_much_is_kept(watched: Watched) -> None:
     orders = await kept(watched, records=2, lines=8)
-    stored = [await _stored(orders, an_order()) for _ in range(3)]
+    stored = [await store(orders, an_order()) for _ in range(3)]
     for order in (*stored, stored[2], stored[1], stored[0]):
         assert await orders.record("key-1", order.order_id) == recorded(order)
     assert watched.reads == 4, "the first had to make room"
@@ -153,14 +149,14 @@ async def test_many_at_once_never_read_what_is_over(watched: Watched, seed: int)
     """Each reader knows what had been written when it began: it must see that or later."""
     dice, orders = random.Random(seed), await kept(watched, records=5, lines=20)
     stages = (Status.SUBMITTED, Status.MINING, Status.CONFIRMED)
-    live = [await _stored(orders, an_order()) for _ in range(8)]
+    live = [await store(orders, an_order()) for _ in range(8)]
     reached = {order.order_id: 0 for order in live}
 
     async def write() -> None:
         for stage, status in enumerate(stages, 1):
             for order in dice.sample(list(enumerate(live)), len(live)):
                 place, known = order
-                live[place] = await _moved(orders, known, status)
+                live[place] = await move_to(orders, known, status)
                 reached[known.order_id] = stage
 
     async def read() -> None:

@@ -1,32 +1,27 @@
 """How long orders are kept in memory, and by whom."""
 
 import asyncio
-from dataclasses import replace
 
-from quietswap.domain.order import Order, Status
+from quietswap.domain.order import Status
 from quietswap.storage.kept_orders import LASTS_S, SETTLES_S
 from quietswap.storage.open import open_storage
 from quietswap.storage.orders import DatabaseOrders
 from tests.orders import recorded
-from tests.storage.examples import WALLET, HandClock, an_event, an_order, eventually
+from tests.storage.examples import (
+    WALLET,
+    HandClock,
+    an_order,
+    eventually,
+    move_to,
+    store,
+)
 from tests.storage.watched import Terms, Watched, kept, settled
-
-
-async def _stored(orders: DatabaseOrders, order: Order) -> Order:
-    await orders.add(order, an_event(order))
-    return order
-
-
-async def _moved(orders: DatabaseOrders, order: Order, status: Status) -> Order:
-    moved = replace(order, status=status)
-    assert await orders.update(moved, an_event(moved, "moved"))
-    return replace(moved, version=order.version + 1)
 
 
 async def test_nothing_is_kept_for_longer_than_half_a_minute(watched: Watched) -> None:
     clock = HandClock()
     orders = await kept(watched, clock)
-    order = await _stored(orders, an_order())
+    order = await store(orders, an_order())
     for wait_s, reads in ((0, 2), (LASTS_S - 1, 2), (1, 4), (0, 4)):
         clock.ms += round(wait_s * 1000)
         await orders.record("key-1", order.order_id)
@@ -37,7 +32,7 @@ async def test_nothing_is_kept_for_longer_than_half_a_minute(watched: Watched) -
 async def test_what_was_kept_goes_with_the_term(watched: Watched) -> None:
     terms, clock = Terms(), HandClock()
     orders = await settled(watched, clock, terms)
-    order = await _stored(orders, an_order())
+    order = await store(orders, an_order())
     others = DatabaseOrders(watched)
 
     async def status() -> set[str]:
@@ -48,10 +43,10 @@ async def test_what_was_kept_goes_with_the_term(watched: Watched) -> None:
 
     assert await status() == {"pending"}
     terms.now = None  # the other process serves
-    order = await _moved(others, order, Status.SUBMITTED)
+    order = await move_to(others, order, Status.SUBMITTED)
     terms.now = 2
     assert await status() == {"submitted"}
-    await _moved(others, order, Status.MINING)  # it had begun this before
+    await move_to(others, order, Status.MINING)  # it had begun this before
     assert await status() == {"mining"}, "a term begins with a while in which nothing is kept"
     watched.reads = 0
     clock.ms += round(SETTLES_S * 1000)
@@ -67,11 +62,11 @@ async def test_what_was_kept_goes_with_the_term(watched: Watched) -> None:
 async def test_a_read_that_spans_two_terms_is_not_kept(watched: Watched) -> None:
     terms, clock = Terms(), HandClock()
     orders = await settled(watched, clock, terms)
-    order = await _stored(orders, an_order())
+    order = await store(orders, an_order())
     watched.open.clear()
     reading = asyncio.create_task(orders.record("key-1", order.order_id))
     await asyncio.sleep(0.1)
-    await _moved(DatabaseOrders(watched), order, Status.SUBMITTED)
+    await move_to(DatabaseOrders(watched), order, Status.SUBMITTED)
     terms.now = 2
     watched.open.set()
     assert await reading == recorded(order)
@@ -83,7 +78,7 @@ async def test_a_read_that_spans_two_terms_is_not_kept(watched: Watched) -> None
 
 async def test_orders_are_kept_while_both_locks_are_held(url: str, clock: HandClock) -> None:
     storage = await open_storage(url, clock=clock, alone=True)
-    order = await _stored(storage.orders, an_order())
+    order = await store(storage.orders, an_order())
 
     async def sees_others() -> bool:
         """Return whether a row that was changed behind its back is read anew."""
@@ -117,7 +112,7 @@ async def test_the_locks_are_given_up_behind_the_last_write(url: str, clock: Han
     second = await open_storage(url, clock=clock)
     orders = [an_order() for _ in range(50)]
     writing = asyncio.gather(
-        *(_stored(first.orders, order) for order in orders), return_exceptions=True
+        *(store(first.orders, order) for order in orders), return_exceptions=True
     )
     await asyncio.sleep(0)
     closing = asyncio.create_task(first.close())

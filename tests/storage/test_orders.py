@@ -17,23 +17,18 @@ from quietswap.domain.order import (
 from quietswap.ports.stores import DuplicateTransaction
 from quietswap.storage.open import Storage
 from tests.orders import listed, recorded, told
-from tests.storage.examples import OTHER_WALLET, T0, WALLET, an_event, an_order
-
-
-async def _stored(storage: Storage, order: Order) -> Order:
-    await storage.orders.add(order, an_event(order))
-    return order
+from tests.storage.examples import OTHER_WALLET, T0, WALLET, an_event, an_order, store
 
 
 async def test_an_order_comes_back_exactly(storage: Storage) -> None:
-    order = await _stored(storage, an_order(nonce=2**64 - 2))
+    order = await store(storage.orders, an_order(nonce=2**64 - 2))
     assert await storage.orders.find(order.order_id) == order
     assert await storage.orders.by_hash(order.tx_hash) == order
     assert await storage.orders.record("key-1", order.order_id) == recorded(order)
 
 
 async def test_an_order_that_was_decided_comes_back_exactly(storage: Storage) -> None:
-    order = await _stored(storage, an_order())
+    order = await store(storage.orders, an_order())
     decided = replace(
         order,
         status=Status.FAILED,
@@ -55,7 +50,7 @@ async def test_an_order_that_was_decided_comes_back_exactly(storage: Storage) ->
 
 
 async def test_what_an_order_is_cannot_be_rewritten(storage: Storage) -> None:
-    order = await _stored(storage, an_order())
+    order = await store(storage.orders, an_order())
     assert await storage.orders.update(replace(order, raw=None, sell_amount=1, attempts=1), None)
     assert await storage.orders.find(order.order_id) == replace(order, attempts=1, version=1)
 
@@ -68,13 +63,13 @@ async def test_unknown_orders_are_none(storage: Storage) -> None:
 
 
 async def test_an_order_is_seen_by_its_key_alone(storage: Storage) -> None:
-    order = await _stored(storage, an_order())
+    order = await store(storage.orders, an_order())
     assert await storage.orders.record("key-2", order.order_id) is None
     assert told(await storage.orders.page("key-2", WALLET, None, 10, 0)) == ([], 0)
 
 
 async def test_a_wrap_is_no_swap_order(storage: Storage) -> None:
-    wrap = await _stored(storage, an_order(kind=OrderKind.WRAP))
+    wrap = await store(storage.orders, an_order(kind=OrderKind.WRAP))
     assert await storage.orders.record("key-1", wrap.order_id) is None
     assert told(await storage.orders.page("key-1", WALLET, None, 10, 0)) == ([], 0)
     assert await storage.orders.find(wrap.order_id) == wrap
@@ -96,7 +91,7 @@ async def test_the_same_transaction_is_one_order_under_50_parallel_adds(storage:
 
 
 async def test_a_duplicate_leaves_the_other_adds_of_its_moment_alone(storage: Storage) -> None:
-    first = await _stored(storage, an_order())
+    first = await store(storage.orders, an_order())
     others = [an_order() for _ in range(20)]
     again = an_order(tx_hash=first.tx_hash)
     results = await asyncio.gather(
@@ -109,7 +104,7 @@ async def test_a_duplicate_leaves_the_other_adds_of_its_moment_alone(storage: St
 
 
 async def test_one_of_many_parallel_updates_of_a_version_wins(storage: Storage) -> None:
-    order = await _stored(storage, an_order())
+    order = await store(storage.orders, an_order())
     moved = replace(order, status=Status.SUBMITTED)
     results = await asyncio.gather(
         *(storage.orders.update(replace(moved, attempts=n), None) for n in range(20))
@@ -122,8 +117,8 @@ async def test_one_of_many_parallel_updates_of_a_version_wins(storage: Storage) 
 
 
 async def test_crossing_updates_do_not_deadlock(storage: Storage) -> None:
-    there = [await _stored(storage, an_order()) for _ in range(20)]
-    back = [await _stored(storage, an_order(status=Status.SUBMITTED)) for _ in range(20)]
+    there = [await store(storage.orders, an_order()) for _ in range(20)]
+    back = [await store(storage.orders, an_order(status=Status.SUBMITTED)) for _ in range(20)]
     moves = [replace(order, status=Status.SUBMITTED) for order in there]
     moves += [replace(order, status=Status.PENDING) for order in back]
     assert all(await asyncio.gather(*(storage.orders.update(order, None) for order in moves)))
@@ -132,7 +127,7 @@ async def test_crossing_updates_do_not_deadlock(storage: Storage) -> None:
 
 
 async def test_the_diary_is_told_in_order(storage: Storage) -> None:
-    order = await _stored(storage, an_order())
+    order = await store(storage.orders, an_order())
     events = [an_event(order)]
     for status in (Status.SUBMITTED, Status.MINING, Status.CONFIRMED):
         order = replace(order, status=status)
@@ -144,7 +139,7 @@ async def test_the_diary_is_told_in_order(storage: Storage) -> None:
 
 
 async def test_a_lost_update_leaves_no_event(storage: Storage) -> None:
-    order = await _stored(storage, an_order())
+    order = await store(storage.orders, an_order())
     assert await storage.orders.update(order, an_event(order, "first"))
     assert not await storage.orders.update(order, an_event(order, "late"))
     assert [e.sighting for e in await storage.orders.events(order.order_id)] == ["created", "first"]
@@ -153,8 +148,8 @@ async def test_a_lost_update_leaves_no_event(storage: Storage) -> None:
 async def test_pages_are_newest_first_and_ties_fall_by_id(storage: Storage) -> None:
     orders = [an_order(created_at_ms=T0 + n // 3) for n in range(20)]
     for order in orders:
-        await _stored(storage, order)
-    await _stored(storage, an_order(wallet=OTHER_WALLET))
+        await store(storage.orders, order)
+    await store(storage.orders, an_order(wallet=OTHER_WALLET))
     expected = [listed(o) for o in reversed(orders)]
     seen: list[Order] = []
     for offset in range(0, 24, 6):
@@ -168,7 +163,7 @@ async def test_pages_are_newest_first_and_ties_fall_by_id(storage: Storage) -> N
 async def test_a_page_of_one_status(storage: Storage, status: Status) -> None:
     orders = [an_order(status=each) for each in Status for _ in range(2)]
     for order in orders:
-        await _stored(storage, order)
+        await store(storage.orders, order)
     page, total = told(await storage.orders.page("key-1", WALLET, status, 10, 0))
     assert page == [listed(o) for o in reversed(orders) if o.status is status]
     assert total == 2
@@ -177,13 +172,13 @@ async def test_a_page_of_one_status(storage: Storage, status: Status) -> None:
 
 async def test_pages_hold_still_under_a_reader_who_minds_the_total(storage: Storage) -> None:
     """New orders push a page down by as much as the total grows: no row twice, none lost."""
-    old = [await _stored(storage, an_order()) for _ in range(40)]
+    old = [await store(storage.orders, an_order()) for _ in range(40)]
     seen: list[str] = []
     first_total = (await storage.orders.page("key-1", WALLET, None, 1, 0)).total
 
     async def insert() -> None:
         for _ in range(40):
-            await _stored(storage, an_order())
+            await store(storage.orders, an_order())
 
     async def read() -> None:
         grown = 0
@@ -205,7 +200,7 @@ async def test_every_page_agrees_with_its_total(storage: Storage) -> None:
 
     async def insert() -> None:
         for _ in range(60):
-            await _stored(storage, an_order())
+            await store(storage.orders, an_order())
 
     async def read() -> None:
         while True:
@@ -220,23 +215,23 @@ async def test_every_page_agrees_with_its_total(storage: Storage) -> None:
 
 async def test_live_nonces_are_those_of_open_orders(storage: Storage) -> None:
     for nonce, status in ((10, Status.MINING), (9, Status.SUBMITTED), (2**63, Status.PENDING)):
-        await _stored(storage, an_order(nonce=nonce, status=status))
-    await _stored(storage, an_order(nonce=1, status=Status.CONFIRMED))
-    await _stored(storage, an_order(nonce=2, wallet=OTHER_WALLET))
-    await _stored(storage, an_order(nonce=11, key_id="key-2"))
+        await store(storage.orders, an_order(nonce=nonce, status=status))
+    await store(storage.orders, an_order(nonce=1, status=Status.CONFIRMED))
+    await store(storage.orders, an_order(nonce=2, wallet=OTHER_WALLET))
+    await store(storage.orders, an_order(nonce=11, key_id="key-2"))
     assert await storage.orders.live_nonces(WALLET) == [9, 10, 11, 2**63]
 
 
 async def test_watched_orders_come_with_their_bytes(storage: Storage) -> None:
-    kept = await _stored(storage, an_order())
-    decided = await _stored(storage, an_order(status=Status.CANCELLED, kind=OrderKind.WRAP))
-    over = await _stored(storage, an_order())
+    kept = await store(storage.orders, an_order())
+    decided = await store(storage.orders, an_order(status=Status.CANCELLED, kind=OrderKind.WRAP))
+    over = await store(storage.orders, an_order())
     await storage.orders.update(replace(over, status=Status.CONFIRMED, watched=False), None)
     assert await storage.orders.watched() == [kept, decided]
 
 
 async def test_bytes_are_dropped_some_time_after_the_end(storage: Storage) -> None:
-    orders = [await _stored(storage, an_order()) for _ in range(5)]
+    orders = [await store(storage.orders, an_order()) for _ in range(5)]
     for n, order in enumerate(orders[:4]):
         final = replace(order, status=Status.CONFIRMED, watched=False)
         assert await storage.orders.update(final, an_event(final, at_ms=T0 + n))
@@ -250,7 +245,7 @@ async def test_bytes_are_dropped_some_time_after_the_end(storage: Storage) -> No
 
 
 async def test_the_hour_of_the_end_is_the_first_one(storage: Storage) -> None:
-    order = await _stored(storage, an_order())
+    order = await store(storage.orders, an_order())
     final = replace(order, status=Status.CONFIRMED, watched=False)
     assert await storage.orders.update(final, an_event(final, at_ms=T0 + 1))
     again = replace(final, version=1)
@@ -259,7 +254,7 @@ async def test_the_hour_of_the_end_is_the_first_one(storage: Storage) -> None:
 
 
 async def test_an_order_that_is_watched_again_keeps_its_bytes(storage: Storage) -> None:
-    order = await _stored(storage, an_order())
+    order = await store(storage.orders, an_order())
     assert await storage.orders.update(replace(order, watched=False), an_event(order))
     assert await storage.orders.update(replace(order, version=1), an_event(order))
     assert await storage.orders.drop_raw(T0 + 1, limit=10) == 0
@@ -268,7 +263,7 @@ async def test_an_order_that_is_watched_again_keeps_its_bytes(storage: Storage) 
 
 async def test_counters_stay_true_through_parallel_moves(storage: Storage) -> None:
     """Forty writers move the same few orders about; lost races count nothing."""
-    orders = [await _stored(storage, an_order()) for _ in range(5)]
+    orders = [await store(storage.orders, an_order()) for _ in range(5)]
     chance = random.Random(20)
 
     async def writer() -> int:

@@ -40,32 +40,27 @@ class OrderHistory:
     ) -> HistoryPage:
         """Return one page and the total behind the same filter, from one snapshot."""
         if status is not None:
-            return await self._page(key, wallet, status, limit, offset)
+            return await self._orders.page(key.id, wallet, status, limit, offset)
         if offset == 0:
-            page = await self._page(key, wallet, None, limit, 0)
+            page = await self._orders.page(key.id, wallet, None, limit, 0)
             self._begin(key, wallet, page.total)
             return page
         began = self._readings.get((key.id, wallet))
         if began is None or self._clock.monotonic() - began.began > _LASTS_S:
-            return await self._page(key, wallet, None, limit, offset)
+            return await self._orders.page(key.id, wallet, None, limit, offset)
         return await self._since(key, wallet, began, limit, offset)
 
     async def _since(
         self, key: ApiKey, wallet: Address, began: _Reading, limit: int, offset: int
     ) -> HistoryPage:
-        page = await self._page(key, wallet, None, limit, offset)
+        page = await self._orders.page(key.id, wallet, None, limit, offset)
         arrived = page.total - began.total
         if arrived > 0:
-            page = await self._page(key, wallet, None, limit, offset + arrived)
+            page = await self._orders.page(key.id, wallet, None, limit, offset + arrived)
             # what arrived between the two looks stands in front once more
             first = max(page.total - began.total - arrived, 0)
             page = HistoryPage(page.orders[first:], began.total)
         return page
-
-    async def _page(
-        self, key: ApiKey, wallet: Address, status: Status | None, limit: int, offset: int
-    ) -> HistoryPage:
-        return await self._orders.page(key.id, wallet, status, limit, offset)
 
     def _begin(self, key: ApiKey, wallet: Address, total: int) -> None:
         self._readings[key.id, wallet] = _Reading(total, self._clock.monotonic())

@@ -136,7 +136,7 @@ class KeptOrders(DatabaseOrders):
 
     def _may_keep(self, subject: str | Owner, changes: int) -> bool:
         """Return whether no write of it is under way, and none has ended since the read began."""
-        self._now()
+        self._now()  # notices a term that ended meanwhile
         return subject not in self._writing and changes == self._changes
 
     def _keep_page(self, owner: Owner, place: _Place, page: HistoryPage, now: float) -> None:
