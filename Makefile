@@ -1,10 +1,16 @@
 # `make demo` and `make test` need Python >= 3.11, Node >= 20 and a package registry, nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
+SAY := tools/with_progress.sh
 PEERS := benchmarks/speed/peers/node_modules
+GENERATED := tests/generated_clients/typescript/node_modules
+CLIENT := clients/typescript/node_modules
+WEB := web/node_modules
+BROWSER := tests/browser/node_modules
+TESTED := .venv/.dev node_modules/.installed $(addsuffix /.installed,$(GENERATED) $(CLIENT) $(WEB) $(BROWSER))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo sandbox test check format docs setup-dev audit spec-coverage chaos bench bench-storage clean
+.PHONY: help demo sandbox test test-busy test-long check format docs dist release setup-dev audit spec-coverage chaos hostile bench bench-storage web web-pictures clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -12,12 +18,19 @@ help: ## List the targets
 
 demo: .venv/.runtime node_modules/.installed ## Run the whole job on a miniature mainnet
 	@$(BIN)/quietswap demo
+	@echo "next: make sandbox keeps it running with its wallet page, http://127.0.0.1:8080/, and prints what to paste into another terminal"
 
 sandbox: .venv/.runtime node_modules/.installed ## Keep the sandbox running for development
 	@$(BIN)/quietswap sandbox
 
-test: .venv/.dev node_modules/.installed ## Run all tests
+test: $(TESTED) ## Run all tests
 	@$(BIN)/pytest -q -n 2 --dist loadgroup
+
+test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (three times as long)
+	@tools/with_busy_cores.sh $(BIN)/pytest -q -n 2 --dist loadgroup
+
+test-long: $(TESTED) ## Run all tests, generated examples in their full number
+	@TEST_LONG=1 $(BIN)/pytest -q -n 2 --dist loadgroup
 
 check: .venv/.dev node_modules/.installed ## Format, lint, types, import direction, caps, known vulnerabilities
 	@$(BIN)/ruff format --check .
@@ -36,6 +49,15 @@ docs: .venv/.docs node_modules/.installed ## Build the documentation as a site i
 		--doctree-dir build/doctrees docs site
 	@echo "open site/index.html"
 
+dist: .venv/.dev ## Build sdist and wheel into dist/ and use the wheel in an empty environment (two minutes)
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build
+	@PYTHON=$(PYTHON) tools/check_wheel.sh dist/quietswap-*.whl
+
+release: .venv/.dev ## Make a release here: changelog, version, commit, tag, dist/ (VERSION=1.2.3)
+	@$(BIN)/python tools/release.py "$(VERSION)"
+	@$(MAKE) dist
+
 audit: .venv/.dev node_modules/.installed ## Look for known vulnerabilities of the pinned dependencies
 	@$(BIN)/python tools/audit.py
 
@@ -45,45 +67,65 @@ spec-coverage: .venv/.dev ## Write docs/spec-coverage.md: which test shows which
 chaos: .venv/.dev node_modules/.installed ## Kill the service 200 times in bad weather (CHAOS_KILLS, CHAOS_SEED)
 	@CHAOS_KILLS=$${CHAOS_KILLS:-200} $(BIN)/pytest -q -s tests/chaos
 
+hostile: .venv/.dev node_modules/.installed ## Run hostile calldata on the chain (HOSTILE_CASES, HOSTILE_SEED)
+	@HOSTILE_CASES=$${HOSTILE_CASES:-6000} $(BIN)/pytest -q -s tests/hostile
+
 bench: .venv/.dev node_modules/.installed $(PEERS)/.installed ## Measure the speed, beside limits and a peer (Linux, ten minutes)
 	@$(BIN)/python -m benchmarks.speed --page docs/performance.md
 
 bench-storage: .venv/.dev ## Measure the storage at 10 million orders (BENCH_ORDERS=20000: a short form)
 	@$(BIN)/python -m benchmarks.storage $(if $(BENCH_ORDERS),--orders $(BENCH_ORDERS),--page docs/storage-figures.md)
 
-setup-dev: .venv/.dev node_modules/.installed ## Install everything a contributor needs
+setup-dev: $(TESTED) ## Install everything a contributor needs
+
+web: $(WEB)/.installed ## Build the web page into src/quietswap/web/assets
+	@node web/build.mjs
+
+web-pictures: .venv/.dev node_modules/.installed $(BROWSER)/.installed ## Take pictures of each step of the web page into build/web-pictures
+	@$(BIN)/python -m tests.browser.pictures build/web-pictures
 
 clean: ## Remove what was installed and cached
-	rm -rf .venv node_modules $(PEERS) site build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv node_modules $(PEERS) $(GENERATED) $(CLIENT) $(WEB) $(BROWSER) clients/typescript/dist site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 		|| { echo "quietswap needs Python 3.11 or newer as '$(PYTHON)' (set PYTHON=...)."; exit 1; }
-	@$(PYTHON) -m venv .venv
+	@$(SAY) "making a virtual environment in .venv" $(PYTHON) -m venv .venv
 
 .venv/.runtime: requirements/runtime.txt pyproject.toml | .venv/bin/python
-	@echo "installing into .venv ..."
-	@$(BIN)/pip install -q --require-hashes -r requirements/runtime.txt
-	@$(BIN)/pip install -q --no-deps --no-build-isolation -e .
+	@$(SAY) "installing Python packages into .venv (first run only, about a minute)" \
+		$(BIN)/pip install -q --require-hashes -r requirements/runtime.txt
+	@$(SAY) "installing quietswap into .venv" \
+		$(BIN)/pip install -q --no-deps --no-build-isolation -e .
 	@touch $@
 
 .venv/.docs: requirements/docs.txt | .venv/bin/python
-	@$(BIN)/pip install -q --require-hashes -r requirements/docs.txt
+	@$(SAY) "installing the tools of the documentation into .venv" \
+		$(BIN)/pip install -q --require-hashes -r requirements/docs.txt
 	@touch $@
 
 .venv/.dev: requirements/dev.txt .venv/.runtime
-	@echo "installing the tools of development into .venv ..."
-	@$(BIN)/pip install -q --require-hashes -r requirements/dev.txt
+	@$(SAY) "installing the tools of development into .venv (first run only, about a minute)" \
+		$(BIN)/pip install -q --require-hashes -r requirements/dev.txt
 	@touch $@
 
 node_modules/.installed: package.json package-lock.json
 	@node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' 2>/dev/null \
 		|| { echo "quietswap's sandbox needs Node 20 or newer on the PATH."; exit 1; }
-	@echo "installing into node_modules ..."
-	@npm ci --silent --ignore-scripts --no-audit --no-fund
+	@$(SAY) "installing the sandbox's chain into node_modules (first run only, about 20 s)" \
+		npm ci --loglevel=error --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-$(PEERS)/.installed: benchmarks/speed/peers/package.json benchmarks/speed/peers/package-lock.json | node_modules/.installed
-	@echo "installing what the service is measured beside into $(PEERS) ..."
-	@cd $(dir $(PEERS)) && npm ci --silent --ignore-scripts --no-audit --no-fund
+# Not `npm --prefix`: with it npm does not read the machine's own npmrc.
+$(PEERS)/.installed $(GENERATED)/.installed $(CLIENT)/.installed: %/node_modules/.installed: \
+		%/package.json %/package-lock.json | node_modules/.installed
+	@$(SAY) "installing Node packages into $*/node_modules (first run only)" \
+		sh -c 'cd $* && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund'
 	@touch $@
+
+# The tests of the web pages are skipped without these: a run of the tests never fails for a download.
+$(WEB)/.installed $(BROWSER)/.installed: %/node_modules/.installed: \
+		%/package.json %/package-lock.json | node_modules/.installed
+	@$(SAY) "installing Node packages into $*/node_modules (first run only)" \
+		sh -c 'cd $* && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund' \
+		&& touch $@ || echo "$*/node_modules is not installed: tests that need it are skipped"

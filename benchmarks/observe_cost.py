@@ -39,7 +39,7 @@ async def nothing() -> None:
 def main() -> None:
     """Measure with the log going nowhere: what a disk or a pipe takes is not ours."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
-    observe.log_as_json()
+    observe.write_logs()
     measured("a count", lambda: metrics.source_answers("velora", "answered").inc())
     measured("a duration", lambda: metrics.request_seconds("order_status").observe(0.1))
     measured("a source's answer", lambda: observe.source_answered("velora", "answered", 0.1))

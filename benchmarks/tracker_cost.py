@@ -9,11 +9,14 @@ import logging
 import statistics
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import structlog
 
-from quietswap.domain.address import from_bytes
-from quietswap.domain.order import Order, Status
+from quietswap.domain.address import Address, from_bytes
+from quietswap.domain.order.order import Order, OrderStatus
+from quietswap.ports.chain import Receipt
 from tests.scripted_chain import Tx
 from tests.services.tracking import Scene, open_scene
 
@@ -35,21 +38,56 @@ async def an_order(scene: Scene, serial: int) -> Order:
     """Store one order of a wallet of its own, sent at some block of the last resend cycle."""
     head = scene.chain.blocks[-1].number
     return await scene.order(
-        Status.MINING,
+        OrderStatus.MINING,
         raw=bytes(1_000),
         sent_head=head - serial % 5,
         wallet=from_bytes((serial + 10**6).to_bytes(20)),
     )
 
 
-async def cost(count: int) -> tuple[float, float, float, float]:
-    """Return (median CPU ms, worst CPU ms, most node calls, seconds to start) per block."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Cost of one block: median and worst CPU in ms, and most node calls.
+
+    `worked` is the mean number of orders that a block sent again or looked up at the node.
+    """
+
+    cpu_ms: float
+    worst_ms: float
+    calls: int
+    worked: float
+    start_s: float
+
+
+def counting(scene: Scene) -> Callable[[], int]:
+    """Return a function that returns how many orders were sent or looked up until now."""
+    looked_up = 0
+    receipts = scene.chain.receipts
+
+    async def counted(hashes: Sequence[str]) -> Mapping[str, Receipt | None]:
+        nonlocal looked_up
+        looked_up += len(hashes)
+        return await receipts(hashes)
+
+    async def unused(wallets: Sequence[Address]) -> Mapping[Address, int]:
+        scene.chain.calls["nonces"] += 1
+        return dict.fromkeys(wallets, 0)  # the scripted answer reads every block of the chain
+
+    scene.chain.receipts = counted  # type: ignore[method-assign]
+    scene.chain.nonces = unused  # type: ignore[method-assign]
+    return lambda: looked_up + len(scene.relay.sent)
+
+
+async def cost(count: int) -> Cost:
+    """Return what a block costs with this number of live orders."""
     async with open_scene(started=False) as scene:
+        work = counting(scene)
         orders = await fill(scene, count)
         started = time.perf_counter()
         await scene.tracker.start()
         start_s = time.perf_counter() - started
         cpu, calls = [], []
+        worked = work()
         for _ in range(BLOCKS):
             own = [Tx.of(orders.pop()) for _ in range(MATCHES)]
             orders += await fill(scene, MATCHES, start=10**8 + scene.chain.blocks[-1].number * 10)
@@ -60,19 +98,26 @@ async def cost(count: int) -> tuple[float, float, float, float]:
             scene.chain.mine(*own, *strangers)
             scene.chain.calls.clear()
             before = time.process_time()
-            await scene.tracker.turn()
+            await scene.tracker.run_once()
             cpu.append((time.process_time() - before) * 1000)
             calls.append(scene.chain.calls.total())
-        return statistics.median(cpu), max(cpu), max(calls), start_s
+        worked = (work() - worked) / BLOCKS
+        return Cost(statistics.median(cpu), max(cpu), max(calls), worked, start_s)
+
+
+def each_us(few: Cost, many: Cost) -> float:
+    """Return the microseconds of CPU for each further order that needed work."""
+    return (many.cpu_ms - few.cpu_ms) * 1000 / (many.worked - few.worked)
 
 
 def main() -> None:
     """Print one row per number of live orders."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    print("live orders | node calls per block | CPU ms per block (median, worst) | start s")
+    print("live orders | node calls | orders worked | CPU ms per block (median, worst) | start s")
     for count in map(int, sys.argv[1:] or SIZES):
-        median, worst, calls, start_s = asyncio.run(cost(count))
-        print(f"{count:11} | {calls:20} | {median:8.1f} {worst:8.1f} | {start_s:.2f}")
+        one = asyncio.run(cost(count))
+        told = f"{count:11} | {one.calls:10} | {one.worked:13.1f}"
+        print(f"{told} | {one.cpu_ms:8.1f} {one.worst_ms:8.1f} | {one.start_s:.2f}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import sys
 
 from eth_account import Account
 
-from quietswap.client import WETH, ClientError, Polling, QuietswapClient, SwapRequest
+from quietswap.client import WETH, ClientError, PollingPolicy, QuietswapClient, SwapRequest
 
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 
@@ -20,7 +20,7 @@ def main() -> int:
         env["QUIETSWAP_URL"],
         env["QUIETSWAP_API_KEY"],
         rpc_url=env["QUIETSWAP_RPC_URL"],
-        polling=Polling(interval_s=poll, node_interval_s=poll),
+        polling=PollingPolicy(interval_s=poll, node_interval_s=poll),
     ) as client:
         try:
             wrapped = client.wrap("0.2", account)

@@ -1,5 +1,8 @@
 """Hold answers against the OpenAPI document, with no member beyond what it describes."""
 
+import csv
+import io
+import json
 import re
 from functools import cache
 from typing import Any
@@ -7,8 +10,8 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator, FormatChecker
 
-from quietswap.api.error_schemas import error_schema
-from quietswap.api.openapi import document
+from quietswap.api.openapi.document import document
+from quietswap.api.openapi.schemas import error_name
 
 DOCUMENT = document()
 _PATHS = {path: re.compile(re.sub(r"{\w+}", "[^/]+", path)) for path in DOCUMENT["paths"]}
@@ -39,7 +42,37 @@ def _validator(path: str, method: str, status: str) -> Draft202012Validator:
 
 @cache
 def _plain(code: str) -> Draft202012Validator:
-    return Draft202012Validator(closed(error_schema(code)))
+    schema = _COMPONENTS["components"]["schemas"][error_name(code)]
+    return Draft202012Validator(schema | _COMPONENTS)
+
+
+def messages(text: str) -> list[dict[str, Any]]:
+    """Return the `data` of each event of a stream, after its lines are checked."""
+    found = []
+    for block in filter(None, text.split("\n\n")):
+        fields = dict(line.split(": ", 1) for line in block.split("\n") if line[0] != ":")
+        assert fields.keys() <= {"id", "event", "data", "retry"}
+        if "data" in fields:
+            message = json.loads(fields["data"])
+            assert (fields["id"], fields["event"]) == (str(message["sequence"]), message["type"])
+            found.append(message)
+    return found
+
+
+def check_stream(text: str) -> None:
+    """Fail unless each event of a stream is one that the document describes."""
+    schema = _COMPONENTS["components"]["schemas"]["OrderEventMessage"] | _COMPONENTS
+    for message in messages(text):
+        Draft202012Validator(schema, format_checker=FormatChecker()).validate(message)
+
+
+def _check_csv(answer: httpx.Response, template: str | None, method: str) -> None:
+    """Fail unless the answer has the documented columns, and each row has all of them."""
+    assert template is not None
+    documented = DOCUMENT["paths"][template][method]["responses"]["200"]["content"]["text/csv"]
+    head, *rows = csv.reader(io.StringIO(answer.text, newline=""))
+    assert head == documented["example"].split(",")
+    assert all(len(row) == len(head) for row in rows)
 
 
 def check(answer: httpx.Response) -> None:
@@ -48,6 +81,12 @@ def check(answer: httpx.Response) -> None:
     if method == "head" or not path.startswith("/api/"):
         return
     template = next((t for t, shape in _PATHS.items() if shape.fullmatch(path)), None)
+    if answer.headers["content-type"].startswith("text/event-stream"):
+        check_stream(answer.text)
+        return
+    if answer.headers["content-type"].startswith("text/csv"):
+        _check_csv(answer, template, method)
+        return
     body = answer.json()
     if template is None or method not in DOCUMENT["paths"][template]:
         _plain(body["error"]).validate(body)

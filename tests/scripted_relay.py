@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 
-from quietswap.domain.protection import EndpointType, ShareMode
-from quietswap.ports.outside import RelayAnswer, RelayOutcome
+from quietswap.domain.order.refund import ReportedRefund
+from quietswap.domain.order.relay_response import RelayOutcome, RelayResponse
+from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
 
 
 class ScriptedRelay:
-    """Implements quietswap.ports.outside.Relay. `gate` holds every answer back while it is set."""
+    """Implements quietswap.ports.relay.Relay. `gate` holds every answer back while it is set."""
 
     name = "Test Relay"
     is_up = True
@@ -23,6 +24,8 @@ class ScriptedRelay:
         self.gate: asyncio.Event | None = None
         self.reached = asyncio.Event()
         self.says: str | None = None
+        self.refunds: dict[str, ReportedRefund] = {}
+        self.asked: list[str] = []
 
     def answers(self, *outcomes: RelayOutcome) -> None:
         """Answer these in turn, the last one for ever."""
@@ -37,7 +40,7 @@ class ScriptedRelay:
     def tracking_url(self, tx_hash: str) -> str:
         return f"https://relay.test/tx/{tx_hash}"
 
-    async def submit(self, raw: bytes, kind: EndpointType, share: ShareMode) -> RelayAnswer:
+    async def submit(self, raw: bytes, kind: EndpointType, share: ShareMode) -> RelayResponse:
         self.sent.append(raw)
         self.endpoints.append((kind, share))
         outcome, *rest = self.outcomes
@@ -45,10 +48,14 @@ class ScriptedRelay:
         self.reached.set()
         if self.gate is not None:
             await self.gate.wait()
-        return RelayAnswer(outcome)
+        return RelayResponse(outcome)
 
     async def cancel(self, tx_hash: str) -> None:
         self.cancelled.append(tx_hash)
 
-    async def hint(self, tx_hash: str) -> str | None:
+    async def refund(self, tx_hash: str) -> ReportedRefund | None:
+        self.asked.append(tx_hash)
+        return self.refunds.get(tx_hash)
+
+    async def status_hint(self, tx_hash: str) -> str | None:
         return self.says

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.domain.order import Status
-from quietswap.ports.stores import StoreDown
-from quietswap.worker import Worker
+from quietswap.domain.order.order import OrderStatus
+from quietswap.ports.stores import StoreUnavailable
+from quietswap.services.tracking.worker import TrackerWorker
 from tests.adapters.manual_clock import ManualClock
 from tests.scripted_chain import Tx
 from tests.services.tracking import Scene, open_scene
+from tests.waiting import WITHIN_S
 
 
 class Lead:
@@ -22,7 +23,7 @@ class Lead:
         self.is_mine = True
         self.released = False
 
-    async def hold(self) -> bool:
+    async def acquire_or_renew(self) -> bool:
         return self.is_mine
 
     async def release(self) -> None:
@@ -57,36 +58,36 @@ def lead() -> Lead:
 
 
 @pytest.fixture
-def worker(scene: Scene, lead: Lead) -> Worker:
-    return Worker(scene.tracker, lead, scene.clock, poll_s=3)
+def worker(scene: Scene, lead: Lead) -> TrackerWorker:
+    return TrackerWorker(scene.tracker, lead, scene.clock, poll_s=3)
 
 
-async def test_only_the_leader_follows(scene: Scene, lead: Lead, worker: Worker) -> None:
+async def test_only_the_leader_follows(scene: Scene, lead: Lead, worker: TrackerWorker) -> None:
     lead.is_mine = False
     order = await scene.order()
     scene.chain.mine()
     await worker.step()
-    assert (await scene.status(order), scene.chain.calls) == (Status.SUBMITTED, {})
+    assert (await scene.status(order), scene.chain.calls) == (OrderStatus.SUBMITTED, {})
     lead.is_mine = True
     await worker.step()
-    assert await scene.status(order) is Status.MINING
+    assert await scene.status(order) is OrderStatus.MINING
 
 
 async def test_a_lead_lost_and_won_again_begins_from_the_database(
-    scene: Scene, lead: Lead, worker: Worker
+    scene: Scene, lead: Lead, worker: TrackerWorker
 ) -> None:
     await worker.step()
     lead.is_mine = False
     await worker.step()
-    order = await scene.order(Status.MINING)
+    order = await scene.order(OrderStatus.MINING)
     scene.chain.mine(Tx.of(order))
     scene.chain.mine(blocks=3)
     lead.is_mine = True
     await worker.step()
-    assert await scene.status(order) is Status.CONFIRMED
+    assert await scene.status(order) is OrderStatus.CONFIRMED
 
 
-async def test_a_node_that_is_away_is_waited_for(scene: Scene, worker: Worker) -> None:
+async def test_a_node_that_is_away_is_waited_for(scene: Scene, worker: TrackerWorker) -> None:
     order = await scene.order()
     scene.chain.failing = {"all"}
     with capture_logs() as lines:
@@ -96,15 +97,15 @@ async def test_a_node_that_is_away_is_waited_for(scene: Scene, worker: Worker) -
     scene.chain.failing = set()
     scene.chain.mine()
     await worker.step()
-    assert await scene.status(order) is Status.MINING
+    assert await scene.status(order) is OrderStatus.MINING
 
 
 @pytest.mark.parametrize("method", ["watched", "arrivals", "find", "update"])
 async def test_a_store_that_is_away_is_waited_for(
-    scene: Scene, worker: Worker, method: str
+    scene: Scene, worker: TrackerWorker, method: str
 ) -> None:
     async def down(*_: Any) -> None:
-        raise StoreDown("gone")
+        raise StoreUnavailable("gone")
 
     order = await scene.order()
     await worker.step()
@@ -115,11 +116,13 @@ async def test_a_store_that_is_away_is_waited_for(
         await worker.step()
         await worker.step()
     await worker.step()
-    assert await scene.status(order) is Status.MINING
-    assert await scene.status(second) is Status.MINING
+    assert await scene.status(order) is OrderStatus.MINING
+    assert await scene.status(second) is OrderStatus.MINING
 
 
-async def test_something_unforeseen_is_logged_and_begun_anew(scene: Scene, worker: Worker) -> None:
+async def test_something_unforeseen_is_logged_and_begun_anew(
+    scene: Scene, worker: TrackerWorker
+) -> None:
     async def broken(*_: Any) -> None:
         raise RuntimeError("unforeseen")
 
@@ -130,12 +133,12 @@ async def test_something_unforeseen_is_logged_and_begun_anew(scene: Scene, worke
     assert [line["event"] for line in lines] == ["tracker_failed"]
     scene.chain.mine()
     await worker.step()
-    assert await scene.status(order) is Status.MINING
+    assert await scene.status(order) is OrderStatus.MINING
 
 
 async def test_it_polls_until_it_is_stopped_and_gives_the_lead_up(scene: Scene, lead: Lead) -> None:
     clock = PacedClock(5)
-    worker = Worker(scene.tracker, lead, clock, poll_s=3)
+    worker = TrackerWorker(scene.tracker, lead, clock, poll_s=3)
     clock.then = worker.stop
     await worker.run()
     assert clock.slept == [3] * 5
@@ -149,6 +152,6 @@ async def test_stopping_does_not_wait_for_the_next_look(scene: Scene, lead: Lead
             asyncio.get_running_loop().call_soon(worker.stop)
             await asyncio.Event().wait()
 
-    worker = Worker(scene.tracker, lead, Sleepless(), poll_s=3)
-    await asyncio.wait_for(worker.run(), 5)
+    worker = TrackerWorker(scene.tracker, lead, Sleepless(), poll_s=3)
+    await asyncio.wait_for(worker.run(), WITHIN_S)
     assert lead.released

@@ -34,7 +34,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class LoopClock:
-    """quietswap.ports.outside.Clock on the running loop's time."""
+    """quietswap.ports.clock.Clock on the running loop's time."""
 
     def now_ms(self) -> int:
         return round(asyncio.get_running_loop().time() * 1000)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from quietswap.api.docs_page import kind_of, rows
-from quietswap.api.errors import STATUS
-from quietswap.api.openapi import document
+from quietswap.api.openapi.docs_page import answer_of, kind_of, rows
+from quietswap.api.openapi.document import document
+from quietswap.api.openapi.schemas import error_name, expanded
+from quietswap.contract.errors import ERRORS
 
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
 _HEAD = """# API reference
@@ -39,6 +40,7 @@ Schema = dict[str, Any]
 def page() -> str:
     """Return the whole page."""
     api = document()
+    api = expanded(api, api["components"]["schemas"])
     tags = [tag["name"] for tag in api["tags"]]
     calls = [(p, m.upper(), o) for p, found in api["paths"].items() for m, o in found.items()]
     calls.sort(key=lambda call: tags.index(call[2]["tags"][0]))
@@ -51,8 +53,8 @@ def page() -> str:
         about=api["info"]["description"],
         headers="".join(headers),
         endpoints="".join(endpoints),
-        not_found=STATUS["NOT_FOUND"],
-        not_allowed=STATUS["METHOD_NOT_ALLOWED"],
+        not_found=ERRORS["NOT_FOUND"].status,
+        not_allowed=ERRORS["METHOD_NOT_ALLOWED"].status,
     )
     sections = [part for tag in tags for part in _section(tag, calls)]
     return head + "".join(sections) + "".join(_errors(calls, api["components"]["schemas"]))
@@ -75,8 +77,8 @@ def _call(operation: Schema) -> Iterator[str]:
     if "requestBody" in operation:
         content = operation["requestBody"]["content"]["application/json"]
         yield "\n**Body**\n\n" + _fields(rows(content["schema"])) + _example(content["example"])
-    answer = operation["responses"]["200"]["content"]["application/json"]
-    yield "\n**Answer**\n\n" + _fields(rows(answer["schema"])) + _example(answer["example"])
+    title, schema, shown = answer_of(operation)
+    yield f"\n**{title}**\n\n" + _fields(rows(schema)) + _example(shown)
     yield "\n**Errors**\n\n| status | code | when |\n|---|---|---|\n"
     for status, code, example in _refusals(operation):
         yield _row(status, _link(code), example["summary"])
@@ -98,7 +100,7 @@ def _errors(calls: list[tuple[str, str, Schema]], schemas: dict[str, Schema]) ->
             where.setdefault(status, []).append(f"{method} {path}")
     for code, (example, where) in found.items():
         yield f"\n### `{code}`\n\n{_statuses(where)} {example['summary']}\n"
-        details = schemas[f"Error_{code}"]["properties"].get("details", {})
+        details = schemas[error_name(code)]["properties"].get("details", {})
         if "properties" in details:
             yield f"\n{_fields(rows(details))}"
         yield _example(example["value"])

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from quietswap.cli import command
-from quietswap.cli.keystore import PASSWORD
-from quietswap.cli.outcomes import REFUSED, UNREACHABLE, USAGE
-from quietswap.cli.signing_options import _KEY
+from quietswap.cli.options.keystore import PASSWORD
+from quietswap.cli.options.signing import _KEY
+from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED, UNREACHABLE, USAGE
 
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
 _HEAD = f"""# Command line
@@ -23,14 +23,27 @@ With `--json` a command prints one line of JSON on standard output and nothing e
 for people goes to standard error. No command needs colour or a terminal. `swap`, `wrap` and
 `unwrap` ask before they sign, unless `--yes` is given.
 
+## Completion
+
+Bash, zsh and fish complete commands and options by the Tab key. Put one line into the start file of
+your shell; `quietswap` must be on the path there:
+
+```text
+eval "$(_QUIETSWAP_COMPLETE=bash_source quietswap)"             # ~/.bashrc
+eval "$(_QUIETSWAP_COMPLETE=zsh_source quietswap)"              # ~/.zshrc
+_QUIETSWAP_COMPLETE=fish_source quietswap | source              # ~/.config/fish/config.fish
+```
+
 ## Exit codes
 
 | code | meaning |
 |---|---|
 | 0 | done |
-| {REFUSED} | refused or failed |
+| {REFUSED} | refused or failed; nothing was swapped or wrapped |
 | {USAGE} | wrong usage or settings; nothing was done |
 | {UNREACHABLE} | service, node or database did not answer, or something else answered there |
+| {UNDECIDED} | what was signed may still be mined, or was against the service's word: look first |
+| {SHORT} | mined, but less than the minimum was received |
 
 ## Environment variables
 
@@ -113,14 +126,36 @@ def _sections(commands: Commands) -> Iterator[str]:
         yield f"\n{said}Exits with {_codes(one)}.\n"
 
 
-def _codes(one: click.Command) -> str:
+_AFTER_SIGNING = {
+    "swap": (UNDECIDED, SHORT),
+    "cancel": (UNDECIDED,),
+    "wrap": (UNDECIDED,),
+    "unwrap": (UNDECIDED,),
+    "history": (UNDECIDED,),
+}
+"""What can only be the end of a command that hands over signed bytes, or follows an order."""
+
+
+def codes(one: click.Command) -> list[int]:
     """Return the exit codes of a command: only what reaches for something can miss it."""
     late = one.name == "serve"  # it imports what reaches only once its metrics have their folder
     reaching = (
         late
-        or {"linked", "with_storage", "NotReached"} & vars(inspect.getmodule(one.callback)).keys()
+        or {"with_context", "with_storage", "DependencyUnreachable"}
+        & vars(inspect.getmodule(one.callback)).keys()
     )
-    return f"0, {REFUSED}, {USAGE} or {UNREACHABLE}" if reaching else f"0, {REFUSED} or {USAGE}"
+    return [
+        0,
+        REFUSED,
+        USAGE,
+        *([UNREACHABLE] if reaching else []),
+        *_AFTER_SIGNING.get(one.name or "", ()),
+    ]
+
+
+def _codes(one: click.Command) -> str:
+    *first, last = codes(one)
+    return f"{', '.join(map(str, first))} or {last}"
 
 
 def _names(one: click.Command) -> set[str | None]:

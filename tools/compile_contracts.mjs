@@ -27,7 +27,8 @@ const input = {
   },
 }
 const output = JSON.parse(solc.compile(JSON.stringify(input)))
-const problems = output.errors ?? []
+// 2394 warns of transient storage as such; AllowanceHolder's is meant to last as long as it does
+const problems = (output.errors ?? []).filter(({ errorCode }) => errorCode !== '2394')
 for (const { formattedMessage } of problems) console.error(formattedMessage)
 if (problems.length) process.exit(1)
 
@@ -36,7 +37,7 @@ for (const contracts of Object.values(output.contracts)) {
   for (const [name, { abi, evm }] of Object.entries(contracts)) {
     // no contract here has a constructor: the runtime code is set at its address as it is
     const runtime = `0x${evm.deployedBytecode.object}`
-    if (runtime !== '0x' && abi.some(({ type }) => type === 'function')) artifacts[name] = { abi, runtime }
+    if (runtime !== '0x' && abi.some(({ type }) => type === 'function' || type === 'fallback')) artifacts[name] = { abi, runtime }
   }
 }
 const sorted = Object.fromEntries(Object.entries(artifacts).sort(([a], [b]) => (a < b ? -1 : 1)))

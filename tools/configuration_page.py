@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 
-from quietswap.settings.schema import Section, Settings, Source
+from quietswap.settings.load import choices
+from quietswap.settings.schema import Settings, SourceConfig
+from quietswap.settings.section import Section
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
 _HEAD = """# Configuration
@@ -42,7 +44,7 @@ def _section(kind: type[Section], prefix: str) -> Iterator[str]:
         nested = _nested(field.type)
         name = prefix + field.name
         if nested is not None:
-            inner.append((nested, f"{name}.NAME." if nested is Source else f"{name}."))
+            inner.append((nested, f"{name}.NAME." if nested is SourceConfig else f"{name}."))
         else:
             rows.append(_row(name, field))
     if prefix:
@@ -56,8 +58,8 @@ def _section(kind: type[Section], prefix: str) -> Iterator[str]:
 
 
 def _nested(kind: Any) -> type[Section] | None:
-    if kind == dict[str, Source]:
-        return Source
+    if kind == dict[str, SourceConfig]:
+        return SourceConfig
     for part in (kind, *getattr(getattr(kind, "__origin__", kind), "__args__", ())):
         bare = getattr(part, "__origin__", part)
         if isinstance(bare, type) and issubclass(bare, Section):
@@ -68,7 +70,7 @@ def _nested(kind: Any) -> type[Section] | None:
 def _row(name: str, field: Any) -> str:
     variable = "QUIETSWAP_" + name.upper().replace(".", "__")
     meaning = " ".join(meta.description for meta in field.type.__metadata__ if meta.description)
-    bounds = _bounds(field.type.__metadata__)
+    bounds = _bounds(field.type.__metadata__) + _values(field.type)
     return f"| `{name}` | `{variable}` | {_default(field.default)} | {meaning}{bounds} |\n"
 
 
@@ -81,6 +83,11 @@ def _bounds(metas: Any) -> str:
         if getattr(meta, key) is not None
     ]
     return f" ({', '.join(said)})" if said else ""
+
+
+def _values(kind: Any) -> str:
+    values = choices(kind)
+    return f" One of {', '.join(f'`{value}`' for value in values)}." if values else ""
 
 
 def _default(value: Any) -> str:

@@ -12,7 +12,16 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.speed import orders, peer, processes, quotes, submission
+from benchmarks.speed import (
+    orders,
+    peer,
+    processes,
+    quotes,
+    streams,
+    submission,
+    wallet_reads,
+    wallet_sends,
+)
 from benchmarks.speed.page import page, table
 from benchmarks.speed.row import Row
 from benchmarks.speed.stage import Stage, running_stage
@@ -24,6 +33,9 @@ _ON_STAGE: dict[str, Callable[[Stage, int], Awaitable[list[Row]]]] = {
     "hanging": quotes.hanging,
     "reading": orders.reading,
     "submission": submission.submission,
+    "streams": streams.streams,
+    "wallet_reads": wallet_reads.wallet_reads,
+    "wallet_sends": wallet_sends.wallet_sends,
 }
 _ALONE: dict[str, Callable[[int], Awaitable[list[Row]]]] = {
     "decoding": processes.decoding,

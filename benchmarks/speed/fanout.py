@@ -15,11 +15,11 @@ import msgspec
 
 from benchmarks.speed.load import Result
 from benchmarks.speed.stage import ROOT, SOURCES, Stage, recording_request, source_settings
-from quietswap.adapters.chain import NodeChain
 from quietswap.adapters.clock import SystemClock
+from quietswap.adapters.ethereum.node_chain import NodeChain
 from quietswap.adapters.http import HttpClient, HttpReply
-from quietswap.adapters.jsonrpc import MAX_BYTES, JsonRpc
-from quietswap.app.choices import make_aggregator
+from quietswap.adapters.rpc.client import MAX_BYTES, NodeRpcClient
+from quietswap.app.factories import make_aggregator
 
 _TIMEOUT_S = 10.0
 
@@ -80,10 +80,10 @@ async def calls_of_a_quote(stage: Stage) -> Calls:
     for name in SOURCES:
         routes.append(await make_aggregator(settings, name, http).route(request))
         rows.append(http.taken())
-    rpc = JsonRpc(http, [stage.sandbox.chain.url], clock)
+    rpc = NodeRpcClient(http, [stage.sandbox.chain.url], clock, timeout_s=3, max_lag_blocks=3)
     await rpc.call("eth_chainId")  # asked once in the life of a process
     http.taken()
-    rehearsal = await NodeChain(rpc, clock).rehearse(request, [r.spender for r in routes])
+    rehearsal = await NodeChain(rpc, clock).prepare_simulation(request, [r.spender for r in routes])
     rows.append(http.taken())
     await rehearsal.simulate(routes)
     last = http.taken()

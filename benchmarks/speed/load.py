@@ -47,14 +47,14 @@ class Result:
 
 def get(path: str, key: str) -> bytes:
     """Return a GET with an API key."""
-    return f"GET {path} HTTP/1.1\r\nhost: bench\r\nx-api-key: {key}\r\n\r\n".encode()
+    return f"GET {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\n\r\n".encode()
 
 
 def post(path: str, key: str, body: bytes, headers: Mapping[str, str] | None = None) -> bytes:
     """Return a POST of JSON with an API key."""
     lines = {"content-type": "application/json", "x-api-key": key, **(headers or {})}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-    start = f"POST {path} HTTP/1.1\r\nhost: bench\r\ncontent-length: {len(body)}\r\n{head}\r\n"
+    start = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n{head}\r\n"
     return start.encode() + body
 
 

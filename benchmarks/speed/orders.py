@@ -12,10 +12,10 @@ from benchmarks.speed.row import Goal, Row, shown
 from benchmarks.speed.stage import ROOT, Stage
 from benchmarks.speed.upstreams import wallet
 from quietswap.adapters.clock import SystemClock
-from quietswap.domain.order import OrderEvent, Status
-from quietswap.sandbox.service import free_port
-from quietswap.storage.kept_orders import SETTLES_S
-from quietswap.storage.open import open_storage
+from quietswap.domain.order.order import OrderEvent, OrderStatus
+from quietswap.sandbox.ports import free_port
+from quietswap.storage.factory import open_storage
+from quietswap.storage.stores.cached_orders import SETTLES_S
 from tests.orders import inclusion, order
 
 CLIENTS = 64
@@ -31,16 +31,16 @@ def order_id(owner: int, number: int) -> str:
     return f"ord_{owner:016x}{number:016x}"
 
 
-async def fill(database: Path, key_id: str) -> None:
+async def fill(database: Path, client_id: str) -> None:
     """Store confirmed orders of a few wallets."""
     storage = await open_storage(f"sqlite:///{database}", clock=SystemClock(), rates_url=None)
     for owner in range(OWNERS):
         for number in range(EACH):
             at_ms = _BEGAN_MS + (number * OWNERS + owner) * _APART_MS
             one = order(
-                order_id=order_id(owner, number), key_id=key_id, wallet=wallet(owner),
+                order_id=order_id(owner, number), client_id=client_id, wallet=wallet(owner),
                 tx_hash=f"0x{owner * EACH + number:064x}", raw=None, watched=False,
-                status=Status.CONFIRMED, created_at_ms=at_ms, submitted_at_ms=at_ms + 40,
+                status=OrderStatus.CONFIRMED, created_at_ms=at_ms, submitted_at_ms=at_ms + 40,
                 inclusion=inclusion(block_time_ms=at_ms + 12_000),
             )  # fmt: skip
             line = OrderEvent(one.order_id, at_ms, "benchmark", None, one.status, "filled")

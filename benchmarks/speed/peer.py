@@ -92,7 +92,7 @@ async def running_peer(stage: Stage) -> Peer:
     place = {
         "upstreams": stage.upstreams_url,
         "node": stage.sandbox.chain.url,
-        "prices": stage.sandbox.defillama_url,
+        "prices": stage.sandbox.urls["defillama"],
         "sell": SELL.address,
         "buy": BUY.address,
         "amount": str(SELL_AMOUNT),

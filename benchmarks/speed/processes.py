@@ -14,10 +14,10 @@ from benchmarks.speed import orders
 from benchmarks.speed.load import load
 from benchmarks.speed.row import Goal, Row, shown
 from benchmarks.speed.stage import ROOT, Stage
-from benchmarks.tracker_cost import SIZES, cost
-from quietswap.domain.signed_transaction import decode
-from quietswap.sandbox import places
-from quietswap.sandbox.anvil import start_anvil
+from benchmarks.tracker_cost import SIZES, cost, each_us
+from quietswap.domain.transaction.signed import decode
+from quietswap.sandbox.chain.anvil import start_anvil
+from quietswap.sandbox.contracts import addresses
 
 _QUIETSWAP = (sys.executable, "-m", "quietswap")
 _CALLDATA = bytes.fromhex("e21fd0e9") + bytes(640)
@@ -28,7 +28,7 @@ async def decoding(rounds: int) -> list[Row]:
     """Decode, check and recover one signed transaction, beside the recovery alone."""
     account = Account.from_key(bytes([7]) * 32)
     fields = {
-        "to": places.KYBERSWAP, "data": _CALLDATA, "value": 0, "gas": 300_000, "nonce": 7,
+        "to": addresses.KYBERSWAP, "data": _CALLDATA, "value": 0, "gas": 300_000, "nonce": 7,
         "maxFeePerGas": 10**10, "maxPriorityFeePerGas": 0, "chainId": 1, "type": 2,
     }  # fmt: skip
     signed = account.sign_transaction(fields)
@@ -55,14 +55,22 @@ def _micro(work: Callable[[], object], times: int = 300) -> float:
 
 async def tracker(rounds: int) -> list[Row]:
     """CPU of one block, by the number of live orders."""
-    runs = [[(await cost(size))[0] for size in SIZES] for _ in range(min(rounds, 3))]
-    medians = [median(run[n] for run in runs) for n in range(len(SIZES))]
+    runs = [[await cost(size) for size in SIZES] for _ in range(min(rounds, 3))]
+    medians = [median(run[n].cpu_ms for run in runs) for n in range(len(SIZES))]
+    each = median(each_us(run[0], run[1]) for run in runs)
+    worked = " and ".join(f"{runs[0][n].worked:.0f}" for n in (0, 1))
     few, many, most = medians
     told = f"{shown(few, 'ms')} at 10, {shown(many, 'ms')} at 1 000, {shown(most, 'ms')} at 100 000"
     what = "tracker's CPU a block, live orders"
     return [
         Row(f"{what}: 100 000 over 1 000", most / many, told, Goal(1.5, "×")),
         Row(f"{what}: 1 000 over 10", many / few, told, Goal(1.5, "×")),
+        Row(
+            "tracker's CPU for each order that needs work, 10 to 1 000 live orders",
+            each,
+            f"{worked} orders a block are sent again or looked up",
+            Goal(20, "µs"),
+        ),
     ]
 
 
@@ -116,7 +124,7 @@ def _run(*words: str) -> float:
 def _sandbox_s() -> float:
     began = time.perf_counter()
     with subprocess.Popen(
-        (*_QUIETSWAP, "sandbox", "--json", "--port", "0"), stdout=subprocess.PIPE, cwd=ROOT
+        (*_QUIETSWAP, "sandbox", "--json", "--free-ports"), stdout=subprocess.PIPE, cwd=ROOT
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()

@@ -22,14 +22,16 @@ import msgspec
 from benchmarks.speed.upstreams import RECORDED_WALLET, RELAY, Recorded, wallet, write
 from quietswap.adapters.clock import SystemClock
 from quietswap.adapters.http import HttpClient, HttpReply
-from quietswap.app.choices import make_aggregator
-from quietswap.domain.route import SwapRequest
+from quietswap.app.factories import make_aggregator
+from quietswap.domain.quote.route import RouteRequest
 from quietswap.domain.token import Token
-from quietswap.sandbox import places
-from quietswap.sandbox.deploy import set_storage
-from quietswap.sandbox.service import QUIETSWAP, Service, Upstreams, free_port, settings_text
-from quietswap.sandbox.stage import Options, Sandbox, running_sandbox
-from quietswap.sandbox.tokens import TOKENS
+from quietswap.sandbox.contracts import addresses
+from quietswap.sandbox.contracts.storage_words import set_storage
+from quietswap.sandbox.contracts.tokens import TOKENS
+from quietswap.sandbox.faults.registry import PRICES, RELAYS
+from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.sandbox.ports import free_port
+from quietswap.sandbox.service_process import QUIETSWAP, ServiceProcess, settings_text
 from quietswap.settings.schema import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +75,7 @@ class Recorder(HttpClient):
 class Stage:
     """Where everything is."""
 
-    sandbox: Sandbox
+    sandbox: SandboxNetwork
     folder: Path
     upstreams_url: str
     stack: AsyncExitStack
@@ -100,26 +102,22 @@ class Stage:
         folder.mkdir()
         port = free_port()
         base = self.upstreams_url
-        told = Upstreams(
-            rpc_url=self.sandbox.chain.url,
-            relay_url=f"{base}/{RELAY}",
-            backup_relay_url=f"{base}/{RELAY}",
-            venues={source: f"{base}/{source}" for source in SOURCES},
-            defillama_url=self.sandbox.defillama_url,
-            coingecko_url=self.sandbox.coingecko_url,
-        )
-        text = settings_text(told, folder, port, block_time=12)
+        urls = {name: self.sandbox.urls[name] for name in PRICES}
+        urls |= {source: f"{base}/{source}" for source in SOURCES}
+        urls |= {"node": self.sandbox.chain.url} | dict.fromkeys(RELAYS, f"{base}/{RELAY}")
+        text = settings_text(urls, folder, port, block_time=12)
         text = text.replace("per_second = 1000.0", "per_second = 1e9")
         text = text.replace("per_day = 100000000", "per_day = 1000000000")
         text = text.replace("[server]\n", "[server]\nrate_limit = 1000000000\n")
         settings = folder / "quietswap.toml"
-        settings.write_text(f"{text}[quotes]\nsources = {list(SOURCES)}\n", "utf-8")
-        service = Service(settings, port, program)
+        text += f"[quotes]\nsources = {list(SOURCES)}\n[wallet_rpc]\nrate_limit = 1000000000\n"
+        settings.write_text(text, "utf-8")
+        service = ServiceProcess(settings, port, program)
         self.stack.push_async_callback(service.stop)
-        key = await service.create_key(name)
+        _, key = await service.create_key(name)
         if fill:
             database = folder / "quietswap.sqlite3"
-            await fill(database, _key_id(database))
+            await fill(database, _client_id(database))
         await service.start()
         return Served(service, key)
 
@@ -128,7 +126,7 @@ class Stage:
 class Served:
     """A running service and a key to it."""
 
-    service: Service
+    service: ServiceProcess
     key: str
 
     @property
@@ -157,9 +155,9 @@ def _memory_mb(pid: int) -> float:
     return int(rollup.partition("\nPss:")[2].split()[0]) * 1024 / 1e6
 
 
-def _key_id(database: Path) -> str:
+def _client_id(database: Path) -> str:
     with closing(sqlite3.connect(database)) as connection:
-        found: str = connection.execute("SELECT id FROM api_keys").fetchone()[0]
+        found: str = connection.execute("SELECT client_id FROM api_keys").fetchone()[0]
     return found
 
 
@@ -174,7 +172,7 @@ async def running_stage() -> AsyncIterator[Stage]:
     """Run chain and upstreams for the length of a `with` block, and every service started in it."""
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="quietswap-bench-")))
-        sandbox = await stack.enter_async_context(running_sandbox(Options(block_time=12)))
+        sandbox = await stack.enter_async_context(running_network(NetworkOptions(block_time=12)))
         await ready_to_swap(sandbox, [wallet(number) for number in range(WALLETS)])
         rows = await _record(sandbox.venues)
         write(folder / "recording.json", rows)
@@ -182,13 +180,13 @@ async def running_stage() -> AsyncIterator[Stage]:
         yield Stage(sandbox, folder, url, stack)
 
 
-async def ready_to_swap(sandbox: Sandbox, owners: Sequence[str]) -> None:
+async def ready_to_swap(sandbox: SandboxNetwork, owners: Sequence[str]) -> None:
     """Give wallets ETH, what they sell, and their approvals."""
     calls = []
     for owner in owners:
         calls.append(set_storage(SELL.address, SELL.balance_key(owner), 10**21))
         for source in SOURCES:
-            key = SELL.allowance_key(owner, places.ROUTERS[source])
+            key = SELL.allowance_key(owner, addresses.ROUTERS[source])
             calls.append(set_storage(SELL.address, key, 10**24))
         calls.append(("anvil_setBalance", (owner, hex(10**19))))
     for start in range(0, len(calls), 500):
@@ -201,9 +199,9 @@ def source_settings(urls: Mapping[str, str]) -> Settings:
     return msgspec.convert({"source": {n: {"url": urls[n]} for n in SOURCES}}, Settings)
 
 
-def recording_request() -> SwapRequest:
+def recording_request() -> RouteRequest:
     """Return the swap every answer of the recording is about."""
-    return SwapRequest(
+    return RouteRequest(
         sell=Token(SELL.address, SELL.decimals, SELL.symbol),
         buy=Token(BUY.address, BUY.decimals, BUY.symbol),
         sell_amount=SELL_AMOUNT,

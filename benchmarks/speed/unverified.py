@@ -4,8 +4,8 @@ The node is never asked to simulate, so every route is ranked by its promise.
 """
 
 from quietswap.__main__ import main
-from quietswap.adapters.simulate import Simulator
+from quietswap.adapters.ethereum.simulation.simulator import SwapSimulator
 
 if __name__ == "__main__":
-    Simulator.can_simulate = property(lambda _: False)  # type: ignore[assignment,method-assign]
+    SwapSimulator.can_simulate = property(lambda _: False)  # type: ignore[assignment,method-assign]
     main()

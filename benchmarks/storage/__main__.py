@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.storage.blocks import Blocks
 from benchmarks.storage.figures import Figure
 from benchmarks.storage.page import page, tables
 from benchmarks.storage.run import Plan, benchmark
@@ -46,15 +47,18 @@ def main(words: list[str]) -> None:
         if options.only in (None, name)
     }
     figures: list[Figure] = []
+    blocks: list[Blocks] = []
     for name, plan in plans.items():
-        found = asyncio.run(benchmark(name, plan, say))
-        print(tables(found), flush=True)
+        found, counted = asyncio.run(benchmark(name, plan, say))
+        print(tables(found, counted), flush=True)
         figures += found
+        blocks += counted
     if options.json:
-        kept = {"plans": {n: asdict(p) for n, p in plans.items()}, "figures": figures}
+        sizes_of = {n: asdict(p) for n, p in plans.items()}
+        kept = {"plans": sizes_of, "figures": figures, "blocks": blocks}
         options.json.write_bytes(msgspec.json.format(msgspec.json.encode(kept)))
     if options.page:
-        options.page.write_text(page(plans, figures), "utf-8")
+        options.page.write_text(page(plans, figures, blocks), "utf-8")
 
 
 def say(text: str) -> None:

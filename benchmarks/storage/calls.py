@@ -16,11 +16,13 @@ from benchmarks.storage.content import (
     order_id,
     wallet,
 )
+from quietswap.app.order_ids import PREFIXES
 from quietswap.domain.address import Address
-from quietswap.domain.order import Move, Order, OrderEvent, Sighting, Status
-from quietswap.services.keep_house import KeepHouse
-from quietswap.services.move_order import after, line_of
-from quietswap.storage.open import Storage
+from quietswap.domain.order.order import Order, OrderEvent, OrderEventType, OrderStatus, Transition
+from quietswap.services.lifecycle.apply_transition import event_for, with_transition
+from quietswap.services.retention import RetentionJob
+from quietswap.storage.factory import Storage
+from quietswap.storage.stores.order_retention import OrderRetention
 
 PAGE = 50
 
@@ -78,16 +80,33 @@ async def _update(side: Side, order: Order, event: OrderEvent | None) -> None:
 
 def _next(order: Order) -> tuple[Order, OrderEvent | None]:
     moves = {
-        Status.PENDING: Move(Sighting.RELAY_ACCEPTED, "the relay answered its hash"),
-        Status.SUBMITTED: Move(Sighting.NEW_HEAD, "block 23000001 came and the relay has it"),
-        Status.MINING: Move(Sighting.INCLUDED, "block 23000002", inclusion=inclusion(order)),
+        OrderStatus.PENDING: Transition(
+            OrderEventType.RELAY_ACCEPTED, "the relay answered its hash"
+        ),
+        OrderStatus.SUBMITTED: Transition(
+            OrderEventType.NEW_HEAD, "block 23000001 came and the relay has it"
+        ),
+        OrderStatus.MINING: Transition(
+            OrderEventType.INCLUDED, "block 23000002", inclusion=inclusion(order)
+        ),
     }
     step = moves.get(order.status)
     if step is None:
         return replace(order, watched=False), None
     now_ms = order.created_at_ms + 8_000 * (order.version + 1)
-    moved = after(order, step, now_ms)
-    return moved, line_of(order, moved.status, step, now_ms)
+    moved = with_transition(order, step, now_ms)
+    return moved, event_for(order, moved.status, step, now_ms)
+
+
+KNOWN = 300
+"""Orders that are read again and again, spread evenly over the table."""
+
+
+def known_statuses(side: Side, count: int) -> Sequence[Call]:
+    """Read orders by id whose blocks are in memory: what is left is the work of the statement."""
+    apart = max(side.shape.orders // KNOWN, 1)
+    serials = [side.dice.randrange(min(KNOWN, side.shape.orders)) * apart for _ in range(count)]
+    return [partial(_get, side, order_id(serial)) for serial in serials]
 
 
 def statuses(side: Side, count: int) -> Sequence[Call]:
@@ -101,7 +120,7 @@ async def _get(side: Side, wanted: str) -> None:
     assert order.order_id == wanted
 
 
-def pages(offset: int, status: Status | None = None) -> Calls:
+def pages(offset: int, status: OrderStatus | None = None) -> Calls:
     """Read a page of the first wallet."""
     return lambda side, count: [partial(_page, side, wallet(0), status, offset)] * count
 
@@ -111,7 +130,7 @@ def small_pages(side: Side, count: int) -> Sequence[Call]:
     return [partial(_page, side, side.small_wallet(), None, 0) for _ in range(count)]
 
 
-async def _page(side: Side, whose: Address, status: Status | None, offset: int) -> None:
+async def _page(side: Side, whose: Address, status: OrderStatus | None, offset: int) -> None:
     page = await side.storage.orders.page(KEY, whose, status, PAGE, offset)
     assert len(page.orders) == min(PAGE, page.total)
 
@@ -146,7 +165,7 @@ async def _live_nonces(side: Side, serial: int) -> None:
 
 
 class _HourLater:
-    """quietswap.ports.outside.Clock an hour after the newest order, when bytes and quotes fall."""
+    """quietswap.ports.clock.Clock an hour after the newest order, when bytes and quotes fall."""
 
     def __init__(self, shape: Shape) -> None:
         self._now_ms = shape.now_ms + 3_600_000
@@ -164,4 +183,13 @@ class _HourLater:
 def clearings(side: Side, count: int) -> Sequence[Call]:
     """Clear a batch of bytes and of quotes."""
     storage = side.storage
-    return [KeepHouse(storage.quotes, storage.orders, _HourLater(side.shape))] * count
+    history = OrderRetention(storage.database, PREFIXES)
+    clearing = RetentionJob(
+        storage.quotes,
+        storage.orders,
+        _HourLater(side.shape),
+        history,
+        events=storage.events,
+        events_kept_ms=86_400_000,
+    )
+    return [clearing] * count

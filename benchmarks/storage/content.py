@@ -9,18 +9,18 @@ from functools import cache
 from hashlib import blake2b
 
 from quietswap.domain.address import Address, from_bytes
-from quietswap.domain.order import (
+from quietswap.domain.order.order import (
     Failure,
     FailureCode,
     Inclusion,
     Order,
     OrderEvent,
+    OrderEventType,
     OrderKind,
-    Sighting,
-    Status,
+    OrderStatus,
 )
-from quietswap.domain.quote import IssuedQuote, QuoteKind
-from quietswap.domain.transaction import TransactionParams
+from quietswap.domain.quote.issued_quote import IssuedQuote, SwapOrderTerms, Trade
+from quietswap.domain.transaction.unsigned import UnsignedTransaction
 
 KEY = "key_0123456789abcdef"
 START_MS = 1_790_000_000_000
@@ -73,9 +73,9 @@ class Shape:
         created_ms = START_MS + serial * 1000
         return Order(
             order_id=order_id(serial),
-            key_id=KEY,
+            client_id=KEY,
             kind=OrderKind.SWAP,
-            status=Status.PENDING,
+            status=OrderStatus.PENDING,
             wallet=self.wallet(serial),
             nonce=serial,
             tx_hash="0x" + digest[16:].hex(),
@@ -105,7 +105,7 @@ class Shape:
         order = self.posted(serial)
         if age < PENDING:
             return order
-        status = Status.MINING if age < LIVE else _verdict(serial)
+        status = OrderStatus.MINING if age < LIVE else _verdict(serial)
         decided = status.is_terminal
         return replace(
             order,
@@ -113,9 +113,9 @@ class Shape:
             submitted_at_ms=order.created_at_ms + 300,
             submitted_head=order.sent_head,
             inclusion=None
-            if status in (Status.MINING, Status.CANCELLED)
-            else inclusion(order, succeeded=status is Status.CONFIRMED),
-            failure={Status.FAILED: _REVERTED, Status.CANCELLED: _EXPIRED}.get(status),
+            if status in (OrderStatus.MINING, OrderStatus.CANCELLED)
+            else inclusion(order, succeeded=status is OrderStatus.CONFIRMED),
+            failure={OrderStatus.FAILED: _REVERTED, OrderStatus.CANCELLED: _EXPIRED}.get(status),
             watched=age < WATCHED,
             raw=order.raw if age < KEPT else None,
             version=2 if not decided else 3 if age < WATCHED else 4,
@@ -129,7 +129,7 @@ def wallet(place: int) -> Address:
 
 
 def order_id(serial: int) -> str:
-    """Return an order's id, like one of quietswap.app.ids."""
+    """Return an order's id, like one of quietswap.app.order_ids."""
     return f"ord_{START_MS + serial * 1000:012x}{_digest(serial)[:10].hex()}"
 
 
@@ -147,18 +147,26 @@ def inclusion(order: Order, *, succeeded: bool = True) -> Inclusion:
 
 
 _VERDICTS = {
-    Status.CONFIRMED: Sighting.INCLUDED,
-    Status.FAILED: Sighting.REVERTED,
-    Status.CANCELLED: Sighting.EXPIRED,
+    OrderStatus.CONFIRMED: OrderEventType.INCLUDED,
+    OrderStatus.FAILED: OrderEventType.REVERTED,
+    OrderStatus.CANCELLED: OrderEventType.EXPIRED,
 }
 
 
 def diary(order: Order) -> list[OrderEvent]:
     """Return the lines that led to the order's status, one for each version from 0 on."""
-    lines = [("posted", Status.PENDING, "bytes committed")]
-    if order.status is not Status.PENDING:
-        lines.append((Sighting.RELAY_ACCEPTED, Status.SUBMITTED, "the relay answered its hash"))
-        lines.append((Sighting.NEW_HEAD, Status.MINING, "block 23000001 came and the relay has it"))
+    lines = [("posted", OrderStatus.PENDING, "bytes committed")]
+    if order.status is not OrderStatus.PENDING:
+        lines.append(
+            (OrderEventType.RELAY_ACCEPTED, OrderStatus.SUBMITTED, "the relay answered its hash")
+        )
+        lines.append(
+            (
+                OrderEventType.NEW_HEAD,
+                OrderStatus.MINING,
+                "block 23000001 came and the relay has it",
+            )
+        )
     if verdict := _VERDICTS.get(order.status):
         lines.append((verdict, order.status, "block 23000002, 3 confirmations"))
     events: list[OrderEvent] = []
@@ -173,9 +181,8 @@ def _quote(serial: int, issued_at_ms: int) -> IssuedQuote:
     digest = _digest(serial)
     return IssuedQuote(
         quote_id="swq_" + digest[:12].hex(),
-        kind=QuoteKind.SWAP,
-        key_id=KEY,
-        params=TransactionParams(
+        client_id=KEY,
+        params=UnsignedTransaction(
             to=_TARGET,
             data=digest * 10,
             value=0,
@@ -190,7 +197,7 @@ def _quote(serial: int, issued_at_ms: int) -> IssuedQuote:
         issued_at_ms=issued_at_ms,
         valid_until_ms=issued_at_ms + 30_000,
         metadata={"provider": "mev_relay"},
-        terms={"orderParams.amount": str(10**18 + serial)},
+        terms=SwapOrderTerms(Trade(_TARGET, _TARGET, 10**18 + serial, 1, 1), slippage_bps=50),
     )
 
 
@@ -198,7 +205,13 @@ def _digest(serial: int) -> bytes:
     return blake2b(serial.to_bytes(8), digest_size=48).digest()
 
 
-def _verdict(serial: int) -> Status:
+def _verdict(serial: int) -> OrderStatus:
     """Nine of ten are confirmed; the rest was reverted or expired in equal parts."""
     dice = _digest(serial)[0]
-    return Status.CONFIRMED if dice < 230 else Status.FAILED if dice < 243 else Status.CANCELLED
+    return (
+        OrderStatus.CONFIRMED
+        if dice < 230
+        else OrderStatus.FAILED
+        if dice < 243
+        else OrderStatus.CANCELLED
+    )

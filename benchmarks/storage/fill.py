@@ -13,16 +13,16 @@ from pathlib import Path
 import asyncpg
 
 from benchmarks.storage.content import Shape, diary
-from quietswap.domain.order import Order
-from quietswap.storage.open import migrate_storage
-from quietswap.storage.order_rows import (
+from quietswap.domain.order.order import Order
+from quietswap.storage.factory import migrate_storage
+from quietswap.storage.stores.order_rows import (
     COLUMNS,
     EVENT_COLUMNS,
     event_values,
     fixed_values,
     moving_values,
 )
-from quietswap.storage.quotes import STORED, quote_values
+from quietswap.storage.stores.quotes import STORED, quote_values
 
 Rows = Iterable[Sequence[object]]
 _AT_ONCE = 50_000
@@ -31,7 +31,7 @@ _TABLES = {
     "orders": COLUMNS,
     "order_events": ("version", *EVENT_COLUMNS.split(", ")),
     "order_bytes": ("order_id", "raw", "final_at_ms"),
-    "order_counts": ("key_id", "wallet", "status", "n"),
+    "order_counts": ("client_id", "wallet", "status", "n"),
     "quotes": STORED,
 }
 
@@ -53,9 +53,12 @@ _WARM = (
     ("COUNT(failure_message)", "orders WHERE ctid >= '(0,0)'"),
     ("order_id", "orders ORDER BY 1"),
     ("tx_hash", "orders ORDER BY 1"),
-    ("1", "orders WHERE kind = 'swap' ORDER BY key_id, wallet, created_at_ms DESC, order_id DESC"),
-    ("1", "orders WHERE kind = 'swap' ORDER BY key_id, wallet, status, created_at_ms DESC"),
-    ("key_id, wallet, status", "order_counts ORDER BY 1, 2, 3"),
+    (
+        "1",
+        "orders WHERE kind = 'swap' ORDER BY client_id, wallet, created_at_ms DESC, order_id DESC",
+    ),
+    ("1", "orders WHERE kind = 'swap' ORDER BY client_id, wallet, status, created_at_ms DESC"),
+    ("client_id, wallet, status", "order_counts ORDER BY 1, 2, 3"),
 )
 """Read `orders`, its indexes and the counters from end to end: a range of rows is read into the
 server's own memory, unlike a whole table."""
@@ -118,7 +121,7 @@ def _batches(shape: Shape) -> Iterator[tuple[str, Rows]]:
     counts: Counter[tuple[str, ...]] = Counter()
     stored = shape.stored()
     while orders := list(islice(stored, _AT_ONCE)):
-        counts.update((order.key_id, order.wallet, order.status.value) for order in orders)
+        counts.update((order.client_id, order.wallet, order.status.value) for order in orders)
         yield "orders", map(_order_row, orders)
         yield "order_events", (row for order in orders for row in _event_rows(order))
         yield "order_bytes", [_bytes_row(order) for order in orders if order.raw]

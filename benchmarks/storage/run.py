@@ -8,14 +8,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from benchmarks.storage import calls
+from benchmarks.storage.blocks import Blocks, inserted_blocks
 from benchmarks.storage.calls import Calls, Side
 from benchmarks.storage.content import EXPIRED, LIVE, Shape
 from benchmarks.storage.figures import Figure, Timing, middle, timed
 from benchmarks.storage.fill import fill_postgres, fill_sqlite
 from quietswap.adapters.clock import SystemClock
-from quietswap.domain.order import Status
-from quietswap.services.keep_house import BATCH
-from quietswap.storage.open import is_embedded, open_storage
+from quietswap.domain.order.order import OrderStatus
+from quietswap.services.retention import BATCH
+from quietswap.storage.factory import is_embedded, open_storage
 from tests.databases import PostgresCluster
 
 SMALL = 10_000
@@ -76,7 +77,7 @@ def tasks(plan: Plan) -> list[Task]:
     """Return what is measured in each round, in order."""
     paged = f"history, {calls.PAGE} at offset"
     deep = f"{paged} {plan.offset}"
-    confirmed = Status.CONFIRMED
+    confirmed = OrderStatus.CONFIRMED
     both = [
         task
         for at_once in (1, 16)
@@ -89,6 +90,7 @@ def tasks(plan: Plan) -> list[Task]:
     ]
     return [
         *both,
+        Task(f"status by id, {calls.KNOWN} orders again and again", calls.known_statuses),
         Task(f"{paged} 0, largest wallet", calls.pages(0)),
         Task(f"{deep}, largest wallet", calls.pages(plan.offset), base="deep"),
         Task(f"{deep}, its confirmed", calls.pages(plan.offset, confirmed), base="deep"),
@@ -98,8 +100,13 @@ def tasks(plan: Plan) -> list[Task]:
     ]
 
 
-async def benchmark(database: str, plan: Plan, say: Callable[[str], None]) -> list[Figure]:
-    """Return the figures of `sqlite` or `postgresql`; everything is removed afterwards."""
+async def benchmark(
+    database: str, plan: Plan, say: Callable[[str], None]
+) -> tuple[list[Figure], list[Blocks]]:
+    """Return the figures of `sqlite` or `postgresql`; everything is removed afterwards.
+
+    Only of SQLite, the blocks that an insert writes are counted, too.
+    """
     async with AsyncExitStack() as stack:
         new_url = await stack.enter_async_context(_databases(database, plan))
         sides = {}
@@ -121,7 +128,9 @@ async def benchmark(database: str, plan: Plan, say: Callable[[str], None]) -> li
         clearing = Task(f"one clearing of {BATCH} bytes and {BATCH} quotes", calls.clearings)
         for number in range(min(plan.rounds, EXPIRED // BATCH)):
             await _turns(clearing, sides, 1, number, found[clearing])
-    return [
+        both = sides["small"], sides["large"]
+        blocks = [await inserted_blocks(*both, n) for n in (1, 16)] if database == "sqlite" else []
+    figures = [
         Figure(
             database,
             plan.orders,
@@ -132,6 +141,7 @@ async def benchmark(database: str, plan: Plan, say: Callable[[str], None]) -> li
         )
         for task, by in found.items()
     ]
+    return figures, blocks
 
 
 async def _turns(

@@ -10,19 +10,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from quietswap.adapters.chain import NodeChain
+from quietswap.adapters.ethereum.node_chain import NodeChain
 from quietswap.adapters.http import HttpClient
-from quietswap.adapters.jsonrpc import JsonRpc
+from quietswap.adapters.rpc.client import NodeRpcClient
 from quietswap.domain import address as addresses
 from quietswap.domain.address import Address
 from quietswap.domain.crypto import keccak256
 from quietswap.domain.token import Token
-from quietswap.sandbox import abi, places
-from quietswap.sandbox.artifacts import own_runtime
-from quietswap.sandbox.npm import find_anvil
-from quietswap.sandbox.rpc import Rpc
-from quietswap.sandbox.tokens import ALL_TOKENS, SUPPLY_KEY
+from quietswap.sandbox.contracts import abi
+from quietswap.sandbox.contracts import addresses as contract_addresses
+from quietswap.sandbox.contracts.artifacts import own_runtime
+from quietswap.sandbox.contracts.npm import find_anvil
+from quietswap.sandbox.contracts.tokens import ALL_TOKENS, SUPPLY_KEY
+from quietswap.sandbox.wire.rpc_client import SandboxRpcClient
 from tests.adapters.manual_clock import ManualClock
+from tests.defaults import NODE
 
 WALLET = addresses.from_any_case("0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266")
 """The first of anvil's own accounts; it can send."""
@@ -32,7 +34,7 @@ VENUE = addresses.from_bytes(keccak256(b"Venue")[12:])
 
 @cache
 def odd_runtimes() -> dict[str, str]:
-    """Return the runtime code of every contract in contracts/Odd.sol, compiled now."""
+    """Return the runtime code of every contract in contracts/, compiled now."""
     script = Path(__file__).parent / "compile.mjs"
     done = subprocess.run(["node", str(script)], capture_output=True, check=True, timeout=60)
     runtimes: dict[str, str] = json.loads(done.stdout)
@@ -49,9 +51,9 @@ class SmallChain:
     """The node, its raw client for the test's own moves, and the adapters under test."""
 
     url: str
-    raw: Rpc
+    raw: SandboxRpcClient
     http: HttpClient
-    rpc: JsonRpc
+    rpc: NodeRpcClient
     chain: NodeChain
     clock: ManualClock
 
@@ -87,11 +89,12 @@ class SmallChain:
 async def small_chain() -> AsyncIterator[SmallChain]:
     """Run a chain until the block ends; it mines only when told to."""
     async with _anvil() as url:
-        raw, http, clock = Rpc(url), HttpClient(), ManualClock()
-        rpc = JsonRpc(http, [url], clock)
+        raw, http, clock = SandboxRpcClient(url), HttpClient(), ManualClock()
+        rpc = NodeRpcClient(http, [url], clock, **NODE)
         try:
             await raw.batch(_codes())
-            small = SmallChain(url, raw, http, rpc, NodeChain(rpc, clock), clock)
+            node = NodeChain(rpc, clock, measures_itself=lambda _: False)
+            small = SmallChain(url, raw, http, rpc, node, clock)
             await small.mine()
             yield small
         finally:
@@ -121,8 +124,8 @@ async def _anvil() -> AsyncIterator[str]:
 
 def _codes() -> list[tuple[str, tuple[str, ...]]]:
     codes: dict[str, str] = {odd(name).address: code for name, code in odd_runtimes().items()}
-    codes[places.MULTICALL] = own_runtime("Multicall3")
-    codes |= {feed: own_runtime("Feed") for feed in places.FEEDS.values()}
+    codes[contract_addresses.MULTICALL] = own_runtime("Multicall3")
+    codes |= {feed: own_runtime("Feed") for feed in contract_addresses.FEEDS.values()}
     codes |= {t.address: own_runtime(t.contract) for t in ALL_TOKENS.values() if t.contract}
     supply = (ALL_TOKENS["FEE"].address, SUPPLY_KEY, f"0x{10**30:064x}")  # its fee is burnt
     calls: list[tuple[str, tuple[str, ...]]] = [("anvil_setStorageAt", supply)]

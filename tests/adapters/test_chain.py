@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from quietswap.domain.token import Token
-from quietswap.domain.transaction import TransactionParams
-from quietswap.ports.outside import WalletFacts
-from quietswap.sandbox.abi import selector
-from quietswap.sandbox.places import FEEDS
-from quietswap.sandbox.tokens import DAI, SOLADY, USDC, USDT, WBTC
+from quietswap.domain.transaction.unsigned import UnsignedTransaction
+from quietswap.ports.chain import WalletSnapshot
+from quietswap.sandbox.contracts.abi import selector
+from quietswap.sandbox.contracts.addresses import FEEDS
+from quietswap.sandbox.contracts.tokens import DAI, SOLADY, USDC, USDT, WBTC
 from tests.adapters.small_chain import NOBODY, VENUE, WALLET, SmallChain, odd, small_chain
 
 ONE_ETHER = 10**18
@@ -90,13 +90,13 @@ async def test_a_wallet_in_one_round_trip(small: SmallChain) -> None:
     eth = int(await small.raw.call("eth_getBalance", WALLET, "latest"), 16)
     facts = await small.chain.wallet(WALLET, USDT.address, VENUE)
     head = (await small.chain.head()).number
-    assert facts == WalletFacts(head, 1, eth, 123, 456)
+    assert facts == WalletSnapshot(head, 1, eth, 123, 456)
     assert await small.chain.balances(WALLET, USDT.address) == (eth, 123)
 
 
 async def test_gas_estimates(small: SmallChain) -> None:
-    def calling(data: str, value: int = 0) -> TransactionParams:
-        return TransactionParams(VENUE, bytes.fromhex(data), value, 100_000, 10**9, None)
+    def calling(data: str, value: int = 0) -> UnsignedTransaction:
+        return UnsignedTransaction(VENUE, bytes.fromhex(data), value, 100_000, 10**9, None)
 
     take_ether = selector("takeEther()").hex()
     refuse = selector("refuse()").hex()

@@ -6,14 +6,16 @@ import msgspec
 import pytest
 
 from quietswap.adapters.http import HttpClient
-from quietswap.adapters.jsonrpc import JsonRpc
-from quietswap.adapters.rpc_wire import Call, RpcError, value, value_or_none
-from quietswap.ports.outside import ChainDown
+from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.wire import RpcCall, RpcErrorObject, value, value_or_none
+from quietswap.ports.chain import NodeUnavailable
 from tests.adapters.fake_node import FakeNode, Refusal, fake_node
 from tests.adapters.fake_web import Answer
 from tests.adapters.manual_clock import ManualClock
+from tests.defaults import NODE
+from tests.waiting import WITHIN_S
 
-GAS, NONCE = Call("eth_gasPrice"), Call("eth_getTransactionCount", ("0x0", "latest"))
+GAS, NONCE = RpcCall("eth_gasPrice"), RpcCall("eth_getTransactionCount", ("0x0", "latest"))
 
 
 class Bench:
@@ -22,12 +24,13 @@ class Bench:
     def __init__(self, http: HttpClient, *nodes: FakeNode, timeout_s: float = 2.0) -> None:
         self.clock = ManualClock()
         self.failures: list[tuple[str, str]] = []
-        self.rpc = JsonRpc(
+        self.rpc = NodeRpcClient(
             http,
             [node.url for node in nodes],
             self.clock,
             timeout_s=timeout_s,
             on_failure=lambda node, _kind, reason: self.failures.append((node, reason)),
+            max_lag_blocks=NODE["max_lag_blocks"],
         )
 
     async def gas(self) -> str:
@@ -80,9 +83,9 @@ async def test_an_error_stands_for_its_call_alone(http: HttpClient, one: FakeNod
 
     one.answers["eth_gasPrice"] = revert
     failed, fine = await Bench(http, one).rpc.batch([GAS, NONCE])
-    assert failed == RpcError(3, "execution reverted: no", "0x08c379a0")
+    assert failed == RpcErrorObject(3, "execution reverted: no", "0x08c379a0")
     assert value(fine, str) == "0x5"
-    with pytest.raises(ChainDown, match="error 3"):
+    with pytest.raises(NodeUnavailable, match="error 3"):
         value(failed, str)
 
 
@@ -121,13 +124,14 @@ MANGLED: dict[str, Mangle] = {
     "cut off": lambda r: Answer(msgspec.json.encode(r), cut=True),
     "silence": lambda r: Answer(b"", hang=True),
 }
+PATIENCE_S = {"silence": 3.0}
 
 
 @pytest.mark.parametrize("name", MANGLED)
 async def test_half_an_answer_is_no_information(name: str, http: HttpClient, one: FakeNode) -> None:
-    bench = Bench(http, one, timeout_s=0.3)
+    bench = Bench(http, one, timeout_s=PATIENCE_S.get(name, WITHIN_S))
     one.mangle = MANGLED[name]
-    with pytest.raises(ChainDown):
+    with pytest.raises(NodeUnavailable):
         await bench.rpc.batch([GAS, NONCE])
     assert len(bench.failures) == 1
 
@@ -136,7 +140,7 @@ async def test_half_an_answer_is_no_information(name: str, http: HttpClient, one
 async def test_the_next_node_is_used_when_one_fails(
     name: str, http: HttpClient, one: FakeNode, two: FakeNode
 ) -> None:
-    bench = Bench(http, one, two, timeout_s=0.3)
+    bench = Bench(http, one, two, timeout_s=PATIENCE_S.get(name, WITHIN_S))
     one.mangle = MANGLED[name]
     results = await bench.rpc.batch([GAS, NONCE])
     assert [value(result, str) for result in results] == ["0x2", "0x5"]
@@ -145,7 +149,7 @@ async def test_the_next_node_is_used_when_one_fails(
 async def test_a_refused_connection_is_no_information(http: HttpClient) -> None:
     async with fake_node() as gone:
         bench = Bench(http, gone)
-    with pytest.raises(ChainDown):
+    with pytest.raises(NodeUnavailable):
         await bench.gas()
 
 
@@ -204,7 +208,7 @@ async def test_a_node_of_another_chain_is_never_used(http: HttpClient, one: Fake
     one.chain_id = 137
     bench = Bench(http, one)
     for _ in range(2):
-        with pytest.raises(ChainDown, match="it serves chain 137, not 1"):
+        with pytest.raises(NodeUnavailable, match="it serves chain 137, not 1"):
             await bench.gas()
 
 
@@ -212,7 +216,7 @@ async def test_the_only_node_is_asked_again_at_once(http: HttpClient, one: FakeN
     bench = Bench(http, one)
     one.mangle = MANGLED["status 500"]
     for _ in range(5):
-        with pytest.raises(ChainDown):
+        with pytest.raises(NodeUnavailable):
             await bench.gas()
     assert len(one.batches) == 5
     one.mangle = None
@@ -235,7 +239,7 @@ async def test_a_verdict_is_not_asked_twice(http: HttpClient, one: FakeNode, two
 
     one.answers["eth_gasPrice"] = reverts
     result = await Bench(http, one, two).rpc.call("eth_gasPrice")
-    assert isinstance(result, RpcError)
+    assert isinstance(result, RpcErrorObject)
     assert result.is_verdict
     assert two.served == []
 
@@ -248,7 +252,7 @@ async def test_a_missing_method_is_looked_for_at_the_others_and_remembered(
     assert await bench.gas() == "0x2"
     del two.answers["eth_gasPrice"]
     result = await bench.rpc.call("eth_gasPrice")
-    assert isinstance(result, RpcError)
+    assert isinstance(result, RpcErrorObject)
     assert result.is_unsupported
     assert one.served == ["eth_gasPrice"]
 
@@ -268,16 +272,17 @@ async def test_keys_in_urls_never_show(
 
     one.answers["eth_gasPrice"] = blab
     said: list[str] = []
-    rpc = JsonRpc(
+    rpc = NodeRpcClient(
         http,
         [one.url + path],
         ManualClock(),
         on_failure=lambda node, kind, reason: said.append(node + kind + reason),
+        **NODE,
     )
-    with pytest.raises(ChainDown) as down:
+    with pytest.raises(NodeUnavailable) as down:
         value(await rpc.call("eth_gasPrice"), str)
     one.mangle = MANGLED["status 500"]
-    with pytest.raises(ChainDown) as again:
+    with pytest.raises(NodeUnavailable) as again:
         await rpc.call("eth_gasPrice")
     assert len(said) == 2
     assert all(secret not in text for text in (str(down.value), str(again.value), *said))
@@ -285,7 +290,7 @@ async def test_keys_in_urls_never_show(
 
 def test_a_client_needs_a_node() -> None:
     with pytest.raises(ValueError, match="at least one"):
-        JsonRpc(None, [], ManualClock())  # type: ignore[arg-type]
+        NodeRpcClient(None, [], ManualClock(), **NODE)  # type: ignore[arg-type]
 
 
 async def test_calls_at_once_each_get_their_own_answers(http: HttpClient, one: FakeNode) -> None:

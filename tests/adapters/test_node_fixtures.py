@@ -13,19 +13,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.adapters.chain_wire import receipt
+from quietswap.adapters.ethereum.simulation.wire import SimulatedCall, read_calls
 from quietswap.adapters.http import HttpClient
-from quietswap.adapters.jsonrpc import JsonRpc
-from quietswap.adapters.prices_chainlink import FEEDS, Chainlink
-from quietswap.adapters.prices_coingecko import CoinGecko
-from quietswap.adapters.prices_defillama import DefiLlama
-from quietswap.adapters.rpc_wire import Result, RpcError, read_replies
-from quietswap.adapters.simulation_wire import Simulated, read_calls
+from quietswap.adapters.prices.chainlink import Chainlink
+from quietswap.adapters.prices.coingecko import CoinGecko
+from quietswap.adapters.prices.defillama import DefiLlama
+from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.ethereum_types import receipt
+from quietswap.adapters.rpc.wire import Result, RpcErrorObject, read_replies
+from quietswap.domain.quote.price_feeds import FEEDS
 from quietswap.domain.token import WETH
-from quietswap.sandbox import abi
+from quietswap.sandbox.contracts import abi
 from tests.adapters.fake_node import fake_node
 from tests.adapters.fake_web import Answer, serving
 from tests.adapters.manual_clock import ManualClock
+from tests.defaults import NODE
 
 FIXTURES = Path(
     os.environ.get("QUIETSWAP_FIXTURES", Path(__file__).parents[3] / "shared" / "fixtures")
@@ -57,12 +59,12 @@ async def http() -> AsyncIterator[HttpClient]:
 
 def test_a_simulation_that_works() -> None:
     _, result = exchange("eth_simulateV1.ethSimulate-simple")
-    assert read_calls(result, 2) == [Simulated(None, 21_000, "")] * 2
+    assert read_calls(result, 2) == [SimulatedCall(None, 21_000, "")] * 2
 
 
 def test_a_simulation_that_reverts() -> None:
     _, result = exchange("eth_simulateV1.ethSimulate-eth-send-should-not-produce-logs-on-revert")
-    assert read_calls(result, 1) == [Simulated(None, 0x5355, "Always reverting contract")]
+    assert read_calls(result, 1) == [SimulatedCall(None, 0x5355, "Always reverting contract")]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_a_simulation_that_reverts() -> None:
 )
 def test_a_simulation_that_is_refused(name: str) -> None:
     _, result = exchange(name)
-    assert isinstance(result, RpcError)
+    assert isinstance(result, RpcErrorObject)
     assert result.is_verdict
 
 
@@ -98,10 +100,10 @@ async def test_a_round_of_chainlink(http: HttpClient) -> None:
     recorded = price("constructed.chainlink-latestRoundData.json")
     assert recorded["to"] == FEEDS[WETH].address
     clock = ManualClock(recorded["decoded"]["updatedAt"])
-    results = [(1, bytes(32)), (1, bytes.fromhex(recorded["result"][2:]))]
+    results = [(True, bytes(32)), (True, bytes.fromhex(recorded["result"][2:]))]
     answer = "0x" + abi.encode("((bool,bytes)[])", (results,)).hex()
     async with fake_node(eth_call=answer) as node:
-        chainlink = Chainlink(JsonRpc(http, [node.url], clock), clock)
+        chainlink = Chainlink(NodeRpcClient(http, [node.url], clock, **NODE), clock)
         assert await chainlink.usd(WETH) == Decimal(recorded["decoded"]["price"])
 
 

@@ -6,11 +6,12 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.adapters.prices import UsdPrices
+from quietswap.adapters.prices.usd_prices import UsdPrices
 from quietswap.domain.address import Address
 from quietswap.domain.token import WETH, Token
-from quietswap.sandbox.tokens import DAI
+from quietswap.sandbox.contracts.tokens import DAI
 from tests.adapters.manual_clock import ManualClock
+from tests.defaults import PRICES
 
 A_TOKEN = Token(DAI.address, 18, "DAI")
 
@@ -40,6 +41,7 @@ class Market:
             [self.llama, self.gecko],
             self.clock,
             on_doubt=lambda *doubt: self.doubts.append(doubt),
+            **PRICES,
         )
 
     async def eth(self) -> str | None:

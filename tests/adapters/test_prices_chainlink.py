@@ -7,17 +7,19 @@ import msgspec
 import pytest
 
 from quietswap.adapters.http import HttpClient
-from quietswap.adapters.jsonrpc import JsonRpc
-from quietswap.adapters.prices import UsdPrices
-from quietswap.adapters.prices_chainlink import FEEDS, Chainlink
-from quietswap.adapters.prices_defillama import DefiLlama
+from quietswap.adapters.prices.chainlink import Chainlink
+from quietswap.adapters.prices.defillama import DefiLlama
+from quietswap.adapters.prices.usd_prices import UsdPrices
+from quietswap.adapters.rpc.client import NodeRpcClient
 from quietswap.domain.address import Address
+from quietswap.domain.quote.price_feeds import FEEDS
 from quietswap.domain.token import WETH
-from quietswap.sandbox.tokens import DAI, USDC, USDT, WBTC
+from quietswap.sandbox.contracts.tokens import DAI, USDC, USDT, WBTC
 from tests.adapters.fake_node import Refusal, fake_node
 from tests.adapters.fake_web import Answer, serving
 from tests.adapters.manual_clock import ManualClock
 from tests.adapters.small_chain import SmallChain, small_chain
+from tests.defaults import NODE, PRICES
 
 ROUND_DATA = (
     "0x0000000000000000000000000000000000000000000000070000000000001638"
@@ -95,7 +97,7 @@ async def test_no_feed_no_price(small: SmallChain) -> None:
 
 
 async def test_each_token_has_the_feed_of_its_own_currency() -> None:
-    from quietswap.sandbox import places
+    from quietswap.sandbox.contracts import addresses
 
     wanted = {
         WETH: "ETH / USD",
@@ -104,7 +106,7 @@ async def test_each_token_has_the_feed_of_its_own_currency() -> None:
         USDT.address: "USDT / USD",
     }
     assert {token: feed.address for token, feed in FEEDS.items()} == {
-        token: places.FEEDS[name] for token, name in wanted.items()
+        token: addresses.FEEDS[name] for token, name in wanted.items()
     }
 
 
@@ -114,20 +116,20 @@ async def test_a_node_that_is_away_is_no_price(http: HttpClient) -> None:
 
     clock = ManualClock()
     async with fake_node(eth_call=refuses) as node:
-        chainlink = Chainlink(JsonRpc(http, [node.url], clock), clock)
+        chainlink = Chainlink(NodeRpcClient(http, [node.url], clock, **NODE), clock)
         assert await chainlink.usd(WETH) is None
     assert await chainlink.usd(WETH) is None
 
 
 async def test_the_words_of_a_round(http: HttpClient) -> None:
     """The answer of latestRoundData as mainnet's proxy gives it."""
-    from quietswap.sandbox import abi
+    from quietswap.sandbox.contracts import abi
 
     clock = ManualClock(1_795_000_012 + 3900)
-    results = [(1, bytes(32)), (1, bytes.fromhex(ROUND_DATA[2:]))]
+    results = [(True, bytes(32)), (True, bytes.fromhex(ROUND_DATA[2:]))]
     answer = "0x" + abi.encode("((bool,bytes)[])", (results,)).hex()
     async with fake_node(eth_call=answer) as node:
-        chainlink = Chainlink(JsonRpc(http, [node.url], clock), clock)
+        chainlink = Chainlink(NodeRpcClient(http, [node.url], clock, **NODE), clock)
         assert await chainlink.usd(WETH) == Decimal("3000.12")
 
 
@@ -145,6 +147,7 @@ async def test_a_doubted_price_is_none(small: SmallChain) -> None:
             [DefiLlama(small.http, small.clock, url=web.url)],
             small.clock,
             on_doubt=lambda *doubt: doubts.append(doubt),
+            **PRICES,
         )
         assert await prices.eth_usd() is None
     assert doubts == [(WETH, "3000.00000000", "3200")]

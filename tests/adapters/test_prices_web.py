@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from quietswap.adapters.http import HttpClient, HttpReply
-from quietswap.adapters.prices_coingecko import CoinGecko
-from quietswap.adapters.prices_defillama import DefiLlama
-from quietswap.sandbox.tokens import DAI
+from quietswap.adapters.prices.coingecko import CoinGecko
+from quietswap.adapters.prices.defillama import DefiLlama
+from quietswap.sandbox.contracts.tokens import DAI
 from tests.adapters.fake_web import Answer, FakeWeb, Request, serving
 from tests.adapters.manual_clock import ManualClock
 
@@ -29,8 +29,8 @@ class Web:
     def __init__(self, http: HttpClient, web: FakeWeb) -> None:
         self.web = web
         self.clock = ManualClock(NOW)
-        self.llama = DefiLlama(http, self.clock, url=web.url, timeout_s=0.3)
-        self.gecko = CoinGecko(http, self.clock, url=web.url + "/", timeout_s=0.3)
+        self.llama = DefiLlama(http, self.clock, url=web.url, timeout_s=1.0)
+        self.gecko = CoinGecko(http, self.clock, url=web.url + "/", timeout_s=1.0)
 
     def says(self, body: object, **more: object) -> None:
         raw = body if isinstance(body, bytes) else msgspec.json.encode(body)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietswap.adapters.rpc_wire import RpcError
+from quietswap.adapters.rpc.wire import RpcErrorObject
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,15 @@ from quietswap.adapters.rpc_wire import RpcError
         (-32000, "execution reverted: TransferHelper", "verdict"),
         (-32000, "insufficient funds for gas * price + value", "verdict"),
         (-32000, "gas required exceeds allowance (16777216)", "verdict"),
+        (-32603, "EVM error MemoryOOG", "verdict"),
+        (-32000, "MemoryLimitOOG", "verdict"),
+        (-32603, "EVM error OpcodeNotFound", "verdict"),
+        (-32000, "gas uint64 overflow", "verdict"),
+        (-32000, "invalid opcode: INVALID", "verdict"),
+        (-32000, "invalid jump destination", "verdict"),
+        (-32000, "execution aborted (timeout = 5s)", "trouble"),
+        (-32000, "runtime: out of memory", "trouble"),
+        (-32005, "blocked by google's front end", "trouble"),
         (-38013, "intrinsic gas too low", "verdict"),
         (-32000, "header not found", "trouble"),
         (-32000, "historical state is not available", "trouble"),
@@ -24,9 +33,9 @@ from quietswap.adapters.rpc_wire import RpcError
     ],
 )
 def test_who_is_at_fault(code: int, message: str, kind: str) -> None:
-    error = RpcError(code, message)
+    error = RpcErrorObject(code, message)
     assert {
         "unsupported": error.is_unsupported,
         "verdict": error.is_verdict,
-        "trouble": error.is_trouble,
+        "trouble": not (error.is_unsupported or error.is_verdict),
     } == {name: name == kind for name in ("unsupported", "verdict", "trouble")}

@@ -4,15 +4,24 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from quietswap.adapters.jsonrpc import JsonRpc
-from quietswap.adapters.rpc_wire import Call, Result
+from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.wire import Result, RpcCall
 from quietswap.domain.address import Address
-from quietswap.domain.route import Route, SwapRequest
+from quietswap.domain.quote.route import Route, RouteRequest
 from quietswap.domain.token import Token
-from quietswap.ports.outside import Simulation
-from quietswap.sandbox import abi
-from quietswap.sandbox.tokens import DAI, FEE, SOLADY, USDC, USDT, VYPER, WBTC, SandboxToken
-from tests.adapters.rehearsal import rehearsed
+from quietswap.ports.simulation import SimulationResult
+from quietswap.sandbox.contracts import abi
+from quietswap.sandbox.contracts.tokens import (
+    DAI,
+    FEE,
+    SOLADY,
+    USDC,
+    USDT,
+    VYPER,
+    WBTC,
+    SandboxToken,
+)
+from tests.adapters.simulate_once import simulate_once
 from tests.adapters.small_chain import (
     NOBODY,
     VENUE,
@@ -33,8 +42,8 @@ async def small() -> AsyncIterator[SmallChain]:
         yield chain
 
 
-def asking(sell: Token, wallet: Address = NOBODY, buy: Token = BOUGHT) -> SwapRequest:
-    return SwapRequest(sell, buy, AMOUNT, wallet, 50, 10**9, 2_000_000_000)
+def asking(sell: Token, wallet: Address = NOBODY, buy: Token = BOUGHT) -> RouteRequest:
+    return RouteRequest(sell, buy, AMOUNT, wallet, 50, 10**9, 2_000_000_000)
 
 
 def calling(signature: str, *values: object) -> Route:
@@ -52,8 +61,8 @@ def listed(token: SandboxToken) -> Token:
     return Token(token.address, token.decimals, token.symbol)
 
 
-async def simulated(small: SmallChain, sell: Token, wallet: Address = NOBODY) -> Simulation:
-    [one] = await rehearsed(small.chain, asking(sell, wallet), [paying(sell, 2000)])
+async def simulated(small: SmallChain, sell: Token, wallet: Address = NOBODY) -> SimulationResult:
+    [one] = await simulate_once(small.chain, asking(sell, wallet), [paying(sell, 2000)])
     return one
 
 
@@ -124,7 +133,7 @@ async def test_a_fee_on_transfer_is_reported_as_it_is(small: SmallChain) -> None
     buy = listed(FEE)
     data = abi.call("swapFromStock(address,address,uint256)", ORDINARY.address, buy.address, AMOUNT)
     route = Route("a", "dex", VENUE, VENUE, 0, data, (), AMOUNT, AMOUNT, None, None)
-    [one] = await rehearsed(small.chain, asking(ORDINARY, buy=buy), [route])
+    [one] = await simulate_once(small.chain, asking(ORDINARY, buy=buy), [route])
     assert (one.succeeded, one.received) == (True, AMOUNT * 99 // 100)
 
 
@@ -141,7 +150,7 @@ async def test_what_was_simulated_is_what_is_mined(small: SmallChain, name: str)
     sell = odd(name)
     await ready(small, sell, 2 * AMOUNT)
     route = paying(sell, 1234)
-    [one] = await rehearsed(small.chain, asking(sell, WALLET), [route])
+    [one] = await simulate_once(small.chain, asking(sell, WALLET), [route])
     call = {"from": WALLET, "to": VENUE, "data": "0x" + route.data.hex(), "gas": hex(500_000)}
     tx_hash = await small.raw.call("eth_sendTransaction", call)
     await small.mine()
@@ -153,7 +162,7 @@ async def test_what_was_simulated_is_what_is_mined(small: SmallChain, name: str)
 
 async def test_candidates_do_not_see_each_other(small: SmallChain) -> None:
     once = calling("swapOnce(address,address,uint256)", ORDINARY.address, BOUGHT.address, AMOUNT)
-    results = await rehearsed(small.chain, asking(ORDINARY), [once, once, once])
+    results = await simulate_once(small.chain, asking(ORDINARY), [once, once, once])
     assert [one.received for one in results] == [1000, 1000, 1000]
 
 
@@ -172,7 +181,7 @@ async def test_every_candidate_has_a_verdict_of_its_own(small: SmallChain) -> No
         calling("nothingLikeThis()"),
         paying(ORDINARY, 0),
     ]
-    results = await rehearsed(small.chain, asking(ORDINARY), routes)
+    results = await simulate_once(small.chain, asking(ORDINARY), routes)
     assert [one.succeeded for one in results] == [True, False, False, False, False, False, True]
     assert (results[0].received, results[-1].received) == (AMOUNT // 2, 0)
     reasons = [one.reason or "" for one in results]
@@ -182,25 +191,29 @@ async def test_every_candidate_has_a_verdict_of_its_own(small: SmallChain) -> No
 
 
 async def test_nobody_asks_without_candidates(small: SmallChain) -> None:
-    assert await rehearsed(small.chain, asking(ORDINARY), []) == []
+    assert await simulate_once(small.chain, asking(ORDINARY), []) == []
 
 
 async def test_round_trips(small: SmallChain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Holdings, probe, stored words, simulation; the probe once per token, none when ready."""
-    batches: list[list[str]] = []
-    batch = JsonRpc.batch
+    """Head with holdings, probe, stored words, simulation.
 
-    async def counting(self: JsonRpc, calls: Sequence[Call]) -> list[Result]:
+    The head comes with the holdings: one that is remembered may be a block behind them. The probe
+    once per token, neither probe nor words when the wallet is ready.
+    """
+    batches: list[list[str]] = []
+    batch = NodeRpcClient.batch
+
+    async def counting(self: NodeRpcClient, calls: Sequence[RpcCall]) -> list[Result]:
         batches.append([call.method for call in calls])
         return await batch(self, calls)
 
     await ready(small, ORDINARY)
-    monkeypatch.setattr(JsonRpc, "batch", counting)
-    look = ["eth_getTransactionCount", "eth_getTransactionCount", "eth_call"]
+    monkeypatch.setattr(NodeRpcClient, "batch", counting)
+    look = ["eth_getBlockByNumber", *["eth_getTransactionCount"] * 2, "eth_getBalance", "eth_call"]
     probe, words = ["eth_simulateV1"], ["eth_getStorageAt"] * 2
-    swaps = ["eth_simulateV1"] * 3
+    swaps = ["eth_simulateV1"] * (1 + 3)
     routes = [paying(ORDINARY, 1)] * 3
-    await rehearsed(small.chain, asking(ORDINARY), routes)
-    await rehearsed(small.chain, asking(ORDINARY), routes)
-    await rehearsed(small.chain, asking(ORDINARY, WALLET), routes)
+    await simulate_once(small.chain, asking(ORDINARY), routes)
+    await simulate_once(small.chain, asking(ORDINARY), routes)
+    await simulate_once(small.chain, asking(ORDINARY, WALLET), routes)
     assert batches == [look, probe, words, swaps, look, words, swaps, look, swaps]

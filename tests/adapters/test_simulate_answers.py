@@ -1,66 +1,45 @@
 """What a scripted node answers to simulations, and what is made of it."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from quietswap.adapters.chain import NodeChain
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.jsonrpc import JsonRpc
-from quietswap.adapters.simulate import NO_METHOD
-from quietswap.domain.route import Route, SwapRequest
-from quietswap.ports.outside import ChainDown, Simulation
-from quietswap.sandbox import abi
-from tests.adapters.fake_node import FakeNode, Refusal, fake_node
-from tests.adapters.manual_clock import ManualClock
-from tests.adapters.rehearsal import rehearsed
-from tests.adapters.small_chain import NOBODY, VENUE, odd
-
-AMOUNT = 1_000_000
-REQUEST = SwapRequest(odd("Ordinary"), odd("Bought"), AMOUNT, NOBODY, 50, 10**9, 2_000_000_000)
-ROUTE = Route("a", "dex", VENUE, VENUE, 0, b"", (), AMOUNT, AMOUNT, None, None)
-
-
-def node_answers(simulated: object) -> dict[str, object]:
-    """A node whose wallet holds and has approved everything."""
-    held = multicall_answer(10**18, AMOUNT, AMOUNT)
-    return {"eth_call": held, "eth_getTransactionCount": "0x0", "eth_simulateV1": simulated}
-
-
-def multicall_answer(*numbers: int) -> str:
-    results = [(1, number.to_bytes(32)) for number in numbers]
-    return "0x" + abi.encode("((bool,bytes)[])", (results,)).hex()
-
-
-def ran(number: int = AMOUNT, **more: object) -> dict[str, object]:
-    data = f"0x{number:064x}"
-    return {"status": "0x1", "gasUsed": "0x5208", "returnData": data, "logs": [], **more}
-
-
-def sold(**swap: object) -> list[dict[str, object]]:
-    return [{"calls": [ran(), ran(), ran(5), ran(**swap), ran(12)]}]
+from quietswap.adapters.ethereum.simulation.simulator import NO_METHOD
+from quietswap.domain.quote.wallet_effects import TRANSFER
+from quietswap.ports.chain import NodeUnavailable
+from quietswap.ports.simulation import SimulationResult
+from quietswap.sandbox.contracts import abi
+from tests.adapters.fake_node import Refusal
+from tests.adapters.simulating_node import (
+    AMOUNT,
+    LIMIT,
+    WORKS,
+    Scripted,
+    answering,
+    held,
+    judged,
+    multicall_answer,
+    ran,
+    simulating_node,
+    sold,
+    traded,
+)
+from tests.adapters.small_chain import NOBODY, VENUE
 
 
 @pytest.fixture
-async def scripted() -> AsyncIterator[tuple[FakeNode, NodeChain, ManualClock]]:
-    http, clock = HttpClient(), ManualClock()
-    async with fake_node(**node_answers(sold())) as node:
-        yield node, NodeChain(JsonRpc(http, [node.url], clock), clock), clock
-    await http.close()
-
-
-Scripted = tuple[FakeNode, NodeChain, ManualClock]
-
-
-async def judged(chain: NodeChain, count: int = 1) -> Sequence[Simulation]:
-    return await rehearsed(chain, REQUEST, [ROUTE] * count)
+async def scripted() -> AsyncIterator[Scripted]:
+    async with simulating_node() as running:
+        yield running
 
 
 async def test_max_used_gas_is_preferred(scripted: Scripted) -> None:
     node, chain, _ = scripted
-    assert await judged(chain) == [Simulation(True, 7, 21_000)]
+    assert await judged(chain) == [WORKS]
     node.answers["eth_simulateV1"] = sold(maxUsedGas="0x6000")
-    assert await judged(chain) == [Simulation(True, 7, 0x6000)]
+    assert await judged(chain) == [replace(WORKS, gas=0x6000)]
 
 
 async def test_the_reason_may_come_with_the_error(scripted: Scripted) -> None:
@@ -69,33 +48,35 @@ async def test_the_reason_may_come_with_the_error(scripted: Scripted) -> None:
     data = "0x08c379a0" + abi.encode("(string)", ("Always reverting contract",)).hex()
     error = {"code": 3, "message": "execution reverted: x", "data": data}
     node.answers["eth_simulateV1"] = sold(status="0x0", returnData="0x", error=error)
-    assert await judged(chain) == [Simulation(False, reason="Always reverting contract")]
+    assert await judged(chain) == [
+        SimulationResult(False, reason="Always reverting contract", gas_limit=LIMIT)
+    ]
     node.answers["eth_simulateV1"] = sold(
         status="0x0", returnData="0x", error={"code": -32000, "message": "out of gas"}
     )
-    assert await judged(chain) == [Simulation(False, reason="out of gas")]
+    assert await judged(chain) == [SimulationResult(False, reason="out of gas", gas_limit=LIMIT)]
 
 
 async def test_a_node_that_cannot_simulate_is_remembered(scripted: Scripted) -> None:
     node, chain, clock = scripted
     del node.answers["eth_simulateV1"]
     assert chain.can_simulate
-    assert await judged(chain, 2) == [Simulation(None, reason=NO_METHOD)] * 2
+    assert await judged(chain, 2) == [SimulationResult(None, reason=NO_METHOD)] * 2
     assert not chain.can_simulate
     asked = len(node.web.requests)
-    assert await judged(chain, 2) == [Simulation(None, reason=NO_METHOD)] * 2
+    assert await judged(chain, 2) == [SimulationResult(None, reason=NO_METHOD)] * 2
     assert len(node.web.requests) == asked + 1  # what the wallet has is asked all the same
     clock.advance(16)
     node.answers["eth_simulateV1"] = sold()
-    assert await judged(chain) == [Simulation(True, 7, 21_000)]
+    assert await judged(chain) == [WORKS]
     assert chain.can_simulate
 
 
 async def test_a_probe_finds_out_too(scripted: Scripted) -> None:
     node, chain, _ = scripted
     del node.answers["eth_simulateV1"]
-    node.answers["eth_call"] = multicall_answer(0, 0, 0)
-    assert await judged(chain) == [Simulation(None, reason=NO_METHOD)]
+    node.answers["eth_call"] = multicall_answer(0, 0)
+    assert await judged(chain) == [SimulationResult(None, reason=NO_METHOD)]
     assert not chain.can_simulate
 
 
@@ -103,33 +84,39 @@ async def test_one_refused_payload_does_not_blind_the_others(scripted: Scripted)
     node, chain, _ = scripted
     asked = iter(range(9))
 
-    def second_refused(*_: object) -> object:
-        if next(asked) == 1:
+    def second_refused(options: dict[str, Any], tag: str) -> object:
+        if len(options["blockStateCalls"]) == 2 and next(asked) == 1:
             raise Refusal(-38013, "intrinsic gas too low")
-        return sold()
+        return sold()(options, tag)
 
     node.answers["eth_simulateV1"] = second_refused
     assert await judged(chain, 3) == [
-        Simulation(True, 7, 21_000),
-        Simulation(None, reason="not simulated: intrinsic gas too low"),
-        Simulation(True, 7, 21_000),
+        WORKS,
+        SimulationResult(None, reason="not simulated: intrinsic gas too low"),
+        WORKS,
     ]
 
 
 async def test_holdings_that_changed_meanwhile_are_no_verdict(scripted: Scripted) -> None:
     node, chain, _ = scripted
-    node.answers["eth_simulateV1"] = [{"calls": [ran(0), ran(), ran(), ran(), ran()]}]
+    node.answers["eth_simulateV1"] = answering(held(sell=AMOUNT - 1), traded())
     [one] = await judged(chain)
     assert (one.succeeded, one.received) == (None, None)
 
 
-MALFORMED = {
-    "no blocks": [],
-    "a call is missing": [{"calls": [ran()] * 4}],
-    "no status": [{"calls": [{"gasUsed": "0x1"}] * 5}],
+OURS = "0x" + "0" * 24 + NOBODY[2:].lower()
+LOG = {"address": "0x12", "topics": ["0x" + TRANSFER.hex(), OURS, OURS], "data": "0x"}
+MALFORMED: dict[str, object] = {
+    "no blocks": answering(held(), []),
+    "one block": answering(held(), traded()[:1]),
+    "a call is missing": answering([{"number": "0x65", "calls": [ran()] * 2}], traded()),
+    "no status": answering([{"number": "0x65", "calls": [{"gasUsed": "0x1"}] * 3}], traded()),
     "an odd status": sold(status="0x2"),
     "gas as a number": sold(gasUsed=21_000),
     "half a byte": sold(returnData="0x123"),
+    "a log without topics": sold(logs=[{"address": NOBODY, "data": "0x"}]),
+    "a log of half an address": sold(logs=[LOG]),
+    "logs as text": sold(logs="0x"),
     "null": None,
     "text": "0x",
 }
@@ -139,8 +126,23 @@ MALFORMED = {
 async def test_a_malformed_simulation_is_no_information(scripted: Scripted, name: str) -> None:
     node, chain, _ = scripted
     node.answers["eth_simulateV1"] = MALFORMED[name]
-    with pytest.raises(ChainDown):
-        await judged(chain)
+    [one] = await judged(chain)
+    assert one.succeeded is None
+    assert one.reason
+
+
+async def test_too_many_logs_about_the_wallet_are_refused(scripted: Scripted) -> None:
+    node, chain, _ = scripted
+    about = {"address": VENUE, "topics": ["0x" + "0" * 24 + NOBODY[2:].lower()], "data": "0x"}
+    elsewhere = about | {"topics": []}
+    node.answers["eth_simulateV1"] = sold(logs=[about] * 64 + [elsewhere] * 500)
+    assert await judged(chain) == [WORKS]
+    node.answers["eth_simulateV1"] = sold(logs=[about] * 65)
+    [one] = await judged(chain)
+    assert one.broken == "its logs about the wallet are too many or too large to be read"
+    node.answers["eth_simulateV1"] = sold(logs=[about | {"data": "0x" + "00" * 10_000}])
+    [one] = await judged(chain)
+    assert one.broken == "its logs about the wallet are too many or too large to be read"
 
 
 @pytest.mark.parametrize("answer", ["0x", "0x00", multicall_answer(1), "junk", None])
@@ -149,5 +151,5 @@ async def test_malformed_holdings_are_no_information(
 ) -> None:
     node, chain, _ = scripted
     node.answers["eth_call"] = answer
-    with pytest.raises(ChainDown):
+    with pytest.raises(NodeUnavailable):
         await judged(chain)

@@ -2,19 +2,32 @@
 
 import pytest
 
-from quietswap.adapters import slots
-from quietswap.adapters.slots import OPENZEPPELIN_5, PLACES, Layout, Order, Place
+from quietswap.adapters.ethereum.simulation import storage_slots
+from quietswap.adapters.ethereum.simulation.storage_slots import (
+    OPENZEPPELIN_5,
+    PLACES,
+    MappingKeyOrder,
+    MappingSlot,
+    TokenStorageLayout,
+)
 from quietswap.domain.crypto import keccak256
-from quietswap.sandbox.tokens import ALL_TOKENS, SandboxToken
+from quietswap.sandbox.contracts.tokens import ALL_TOKENS, SandboxToken
 from tests.adapters.small_chain import NOBODY, VENUE
 
-ORDERS = {"solidity": Order.SOLIDITY, "vyper": Order.VYPER, "solady": Order.SOLADY}
+ORDERS = {
+    "solidity": MappingKeyOrder.SOLIDITY,
+    "vyper": MappingKeyOrder.VYPER,
+    "solady": MappingKeyOrder.SOLADY,
+}
 
 
 @pytest.mark.parametrize("token", ALL_TOKENS.values(), ids=lambda t: str(t.symbol))
 def test_slots_of_the_sandbox_tokens(token: SandboxToken) -> None:
     order = ORDERS[token.layout]
-    balances, allowances = Place(order, token.balances_slot), Place(order, token.allowances_slot)
+    balances, allowances = (
+        MappingSlot(order, token.balances_slot),
+        MappingSlot(order, token.allowances_slot),
+    )
     assert balances.balance(NOBODY) == int(token.balance_key(NOBODY), 16)
     assert allowances.allowance(NOBODY, VENUE) == int(token.allowance_key(NOBODY, VENUE), 16)
 
@@ -25,23 +38,23 @@ def test_the_namespace_of_openzeppelin() -> None:
 
 
 def test_every_place_is_probed_with_a_number_of_its_own() -> None:
-    probe = slots.probe()
+    probe = storage_slots.probe()
     assert len(probe) == len(set(probe.values())) == 2 * len(PLACES)
     assert all(number < 2**72 for number in probe.values())
 
 
 @pytest.mark.parametrize("place", PLACES[:3] + PLACES[-3:], ids=str)
-def test_what_is_read_back_names_the_place(place: Place) -> None:
-    probe = slots.probe()
-    balance = probe[place.balance(slots.PROBE_OWNER)]
-    allowance = probe[place.allowance(slots.PROBE_OWNER, slots.PROBE_SPENDER)]
-    assert slots.identify(balance, allowance) == Layout(place, place)
-    assert slots.identify(allowance, balance) == Layout()
+def test_what_is_read_back_names_the_place(place: MappingSlot) -> None:
+    probe = storage_slots.probe()
+    balance = probe[place.balance(storage_slots.PROBE_OWNER)]
+    allowance = probe[place.allowance(storage_slots.PROBE_OWNER, storage_slots.PROBE_SPENDER)]
+    assert storage_slots.identify(balance, allowance) == TokenStorageLayout(place, place)
+    assert storage_slots.identify(allowance, balance) == TokenStorageLayout()
 
 
 @pytest.mark.parametrize("read", [None, 0, 1, 2**256 - 1, 2**72])
 def test_any_other_number_names_none(read: int | None) -> None:
-    assert slots.identify(read, read) == Layout()
+    assert storage_slots.identify(read, read) == TokenStorageLayout()
 
 
 @pytest.mark.parametrize(
@@ -57,4 +70,4 @@ def test_any_other_number_names_none(read: int | None) -> None:
 def test_only_the_difference_is_added(
     stored: int, current: int, needed: int, word: int | None
 ) -> None:
-    assert slots.raised(stored, current, needed) == word
+    assert storage_slots.raised(stored, current, needed) == word

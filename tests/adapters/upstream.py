@@ -86,6 +86,8 @@ class Upstream:
     asked: list[Asked] = field(default_factory=list)
     url: str = ""
     connections: int = 0
+    at_once: int = 0
+    most_at_once: int = 0
     sent: int = 0
     came: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)
@@ -96,11 +98,14 @@ class Upstream:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             with contextlib.suppress(*_GONE):
                 while await self._one(reader, writer):
                     pass
         finally:
+            self.at_once -= 1  # before the close, which lets the client open the next one
             self.left.set()
             writer.close()
             with contextlib.suppress(ConnectionError):

@@ -6,10 +6,12 @@ from typing import Any
 import httpx
 import pytest
 import structlog
+from starlette.types import ASGIApp
 
-from quietswap.api.app import EdgeOptions, build_app
-from quietswap.api.asgi import App
-from tests.api.inside import SECRET, HandClock, Inside
+from quietswap.api.app import create_api
+from quietswap.api.options import ApiOptions
+from tests import loopback
+from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
 from tests.contract import check
 
 
@@ -19,17 +21,17 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-def inside(clock: HandClock) -> Inside:
-    return Inside(clock)
+def inside(clock: HandClock) -> ScriptedUseCases:
+    return ScriptedUseCases(clock)
 
 
 @pytest.fixture
-def app(inside: Inside, clock: HandClock) -> App:
-    return build_app(inside.use_cases(), EdgeOptions(), clock)
+def app(inside: ScriptedUseCases, clock: HandClock) -> ASGIApp:
+    return create_api(inside.use_cases(), ApiOptions(), clock)
 
 
 @pytest.fixture
-async def stranger(app: App) -> AsyncIterator[httpx.AsyncClient]:
+async def stranger(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
     """A client without a key; each of its answers is held against the OpenAPI document."""
 
     async def documented(answer: httpx.Response) -> None:
@@ -38,7 +40,7 @@ async def stranger(app: App) -> AsyncIterator[httpx.AsyncClient]:
 
     transport = httpx.ASGITransport(app=app)
     hooks = {"response": [documented]}
-    async with httpx.AsyncClient(
+    async with loopback.AsyncClient(
         transport=transport, base_url="http://edge", event_hooks=hooks
     ) as client:
         yield client

@@ -4,29 +4,36 @@ from typing import Any
 
 import httpx
 
-from quietswap.api.fields import (
-    EXAMPLE_SWAP_METADATA,
-    EXAMPLE_WRAP_METADATA,
-    ORDER_FIELDS,
-    WRAP_ORDER_FIELDS,
-    WRAP_QUOTE_FIELDS,
+from quietswap.api.request_parsing.body_shape import body_fields
+from quietswap.contract import examples
+from quietswap.contract.requests import (
+    OrderCancelBody,
+    SwapOrderBody,
+    WrapOrderBody,
+    WrapQuoteBody,
 )
 from quietswap.domain.token import WETH
-from tests.api.inside import WALLET
+from tests.api.scripted_use_cases import WALLET
 from tests.orders import USDC, order_params
 
 QUOTE = "/api/v1/quote"
 ORDERS = "/api/v1/mev/orders"
 ORDER = "/api/v1/mev/orders/ord_1"
+CANCEL = "/api/v1/mev/orders/ord_1/cancel"
 HISTORY = f"/api/v1/mev/orders/user/{WALLET}"
 WRAP_INFO = "/api/v1/mev/wrap/info"
 WRAP_QUOTE = "/api/v1/mev/wrap/quote"
 WRAP_ORDER = "/api/v1/mev/wrap/order"
+EVENTS = "/api/v1/mev/events"
+USAGE = "/api/v1/mev/usage"
+WEBHOOKS = "/api/v1/mev/webhooks"
+RPC = "/api/v1/mev/rpc"
 
 BODY_FIELDS = {
-    ORDERS: ORDER_FIELDS,
-    WRAP_QUOTE: WRAP_QUOTE_FIELDS,
-    WRAP_ORDER: WRAP_ORDER_FIELDS,
+    ORDERS: body_fields(SwapOrderBody),
+    CANCEL: body_fields(OrderCancelBody),
+    WRAP_QUOTE: body_fields(WrapQuoteBody),
+    WRAP_ORDER: body_fields(WrapOrderBody),
 }
 
 
@@ -44,7 +51,7 @@ def order_body(**changes: Any) -> dict[str, Any]:
     return {
         "orderParams": order_params(),
         "signedTransaction": "0x02",
-        "providerMetadata": EXAMPLE_SWAP_METADATA,
+        "providerMetadata": examples.SWAP_METADATA,
     } | changes
 
 
@@ -55,15 +62,21 @@ def wrap_quote_body(**changes: Any) -> dict[str, Any]:
 def wrap_order_body(**changes: Any) -> dict[str, Any]:
     return {
         "signedTransaction": "0x02",
-        "providerMetadata": EXAMPLE_WRAP_METADATA,
+        "providerMetadata": examples.WRAP_METADATA,
         "operation": "wrap",
     } | changes
+
+
+def cancel_body(**changes: Any) -> dict[str, Any]:
+    return {"signedTransaction": "0x02", "providerMetadata": examples.WRAP_METADATA} | changes
 
 
 async def ask(client: httpx.AsyncClient, path: str, **changes: Any) -> httpx.Response:
     """Send the good request of an endpoint."""
     if path == ORDERS:
         return await client.post(path, json=order_body(**changes))
+    if path == CANCEL:
+        return await client.post(path, json=cancel_body(**changes))
     if path == WRAP_QUOTE:
         return await client.post(path, json=wrap_quote_body(**changes))
     if path == WRAP_ORDER:
@@ -75,4 +88,4 @@ async def ask(client: httpx.AsyncClient, path: str, **changes: Any) -> httpx.Res
     return await client.get(path, params=changes)
 
 
-ALL = (QUOTE, ORDERS, ORDER, HISTORY, WRAP_INFO, WRAP_QUOTE, WRAP_ORDER)
+ALL = (QUOTE, ORDERS, ORDER, CANCEL, HISTORY, WRAP_INFO, WRAP_QUOTE, WRAP_ORDER, EVENTS, USAGE)

@@ -6,16 +6,19 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.api.app import EdgeOptions, build_app
-from quietswap.api.guard import Limits
-from quietswap.ports.stores import ApiKey
+from quietswap.api.app import create_api
+from quietswap.api.options import ApiOptions, RateLimits
+from quietswap.ports.clients import ApiKey
+from tests import loopback
 from tests.api import requests
-from tests.api.inside import SECRET, HandClock, Inside
+from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
 from tests.api.test_envelope import refused
 from tests.orders import NOW_MS
 
 
-async def test_without_a_key_nobody_comes_in(stranger: httpx.AsyncClient, inside: Inside) -> None:
+async def test_without_a_key_nobody_comes_in(
+    stranger: httpx.AsyncClient, inside: ScriptedUseCases
+) -> None:
     for path in requests.ALL:
         answer = await requests.ask(stranger, path)
         refused(answer, 401, "UNAUTHORIZED")
@@ -68,16 +71,16 @@ async def test_the_budget_is_one_over_all_endpoints_and_no_request_more(
 
 
 async def test_a_key_does_not_spend_another_keys_budget(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
-    inside.keys["qs_other"] = ApiKey("key-2", "another", NOW_MS, None)
+    inside.keys["qs_other"] = ApiKey("key-2", "another", NOW_MS, None, "client-2")
     await client.get(requests.ORDER)
     answer = await client.get(requests.ORDER, headers={"X-API-Key": "qs_other"})
     assert answer.headers["x-ratelimit-remaining"] == "299"
 
 
 async def test_a_refused_request_reaches_no_use_case(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
     for _ in range(300):
         await client.get("/api/v1/nothing")
@@ -85,19 +88,23 @@ async def test_a_refused_request_reaches_no_use_case(
     assert inside.asked == []
 
 
-def guessing(inside: Inside, clock: HandClock, peer: str, **options: Any) -> httpx.AsyncClient:
+def guessing(
+    inside: ScriptedUseCases, clock: HandClock, peer: str, **options: Any
+) -> httpx.AsyncClient:
     """Return a client of an edge that allows three wrong keys an address."""
-    limits = Limits(failures=3)
-    app = build_app(inside.use_cases(), EdgeOptions(limits=limits, **options), clock)
+    limits = RateLimits(failures=3)
+    app = create_api(inside.use_cases(), ApiOptions(limits=limits, **options), clock)
     transport = httpx.ASGITransport(app=app, client=(peer, 5000))
-    return httpx.AsyncClient(transport=transport, base_url="http://edge")
+    return loopback.AsyncClient(transport=transport, base_url="http://edge")
 
 
 WRONG = {"X-API-Key": "qs_wrong"}
 RIGHT = {"X-API-Key": SECRET}
 
 
-async def test_guessing_keys_is_braked_by_address(inside: Inside, clock: HandClock) -> None:
+async def test_guessing_keys_is_braked_by_address(
+    inside: ScriptedUseCases, clock: HandClock
+) -> None:
     async with guessing(inside, clock, "203.0.113.7") as client:
         for _ in range(3):
             refused(await client.get(requests.ORDER, headers=WRONG), 401, "UNAUTHORIZED")
@@ -112,14 +119,16 @@ async def test_guessing_keys_is_braked_by_address(inside: Inside, clock: HandClo
         refused(await neighbour.get(requests.ORDER, headers=WRONG), 401, "UNAUTHORIZED")
 
 
-async def test_a_right_key_passes_where_others_guessed(inside: Inside, clock: HandClock) -> None:
+async def test_a_right_key_passes_where_others_guessed(
+    inside: ScriptedUseCases, clock: HandClock
+) -> None:
     async with guessing(inside, clock, "203.0.113.7") as client:
         for _ in range(9):
             await client.get(requests.ORDER, headers=WRONG)
         assert (await client.get(requests.ORDER, headers=RIGHT)).status_code == 200
 
 
-async def test_a_missing_key_is_no_guess(inside: Inside, clock: HandClock) -> None:
+async def test_a_missing_key_is_no_guess(inside: ScriptedUseCases, clock: HandClock) -> None:
     async with guessing(inside, clock, "203.0.113.7") as client:
         for _ in range(9):
             refused(await client.get(requests.ORDER), 401, "UNAUTHORIZED")
@@ -140,7 +149,12 @@ async def test_a_missing_key_is_no_guess(inside: Inside, clock: HandClock) -> No
     ],
 )
 async def test_guesses_count_for_the_client_behind_a_trusted_proxy(
-    inside: Inside, clock: HandClock, peer: str, trusted: str, forwarded: str, counted: str
+    inside: ScriptedUseCases,
+    clock: HandClock,
+    peer: str,
+    trusted: str,
+    forwarded: str,
+    counted: str,
 ) -> None:
     headers = WRONG | {"X-Forwarded-For": forwarded}
     async with guessing(inside, clock, peer, trusted_proxies=(ip_network(trusted),)) as client:

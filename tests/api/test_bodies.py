@@ -9,11 +9,13 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.api.app import EdgeOptions, build_app
-from quietswap.api.body import Field, Kind
+from quietswap.api.app import create_api
+from quietswap.api.options import ApiOptions
+from quietswap.api.request_parsing.body_shape import Field, Kind
+from tests import loopback
 from tests.api import requests
-from tests.api.inside import WALLET, HandClock, Inside
 from tests.api.requests import BODY_FIELDS
+from tests.api.scripted_use_cases import WALLET, HandClock, ScriptedUseCases
 from tests.api.test_envelope import refused
 from tests.virtual_time import run
 
@@ -43,7 +45,7 @@ CASES = [(path, field, at) for path in POSTS for field, at in paths(BODY_FIELDS[
 REQUIRED = [
     (path, at) for path, field, at in CASES if field.required and "threatAnalysis" not in at[:-1]
 ]
-TYPED = [(path, field, at) for path, field, at in CASES if not field.judged_later]
+TYPED = [(path, field, at) for path, field, at in CASES if not field.has_own_code]
 
 
 def put(body: dict[str, Any], at: tuple[str, ...], value: Any) -> dict[str, Any]:
@@ -68,7 +70,7 @@ def put(body: dict[str, Any], at: tuple[str, ...], value: Any) -> dict[str, Any]
     ids=lambda raw: repr(raw[:12]),
 )  # fmt: skip
 async def test_a_body_that_is_no_json_object_is_malformed(
-    client: httpx.AsyncClient, inside: Inside, path: str, raw: bytes
+    client: httpx.AsyncClient, inside: ScriptedUseCases, path: str, raw: bytes
 ) -> None:
     body = refused(await client.post(path, content=raw, headers=JSON), 422, "VALIDATION_ERROR")
     assert body["details"]["reason"] == "MALFORMED"
@@ -87,6 +89,22 @@ async def test_nesting_cannot_exhaust_the_stack_whatever_the_recursion_limit(
             refused(answer, 422, "VALIDATION_ERROR")
     finally:
         sys.setrecursionlimit(before)
+
+
+async def test_only_nesting_counts_not_brackets(client: httpx.AsyncClient) -> None:
+    brackets = "[" * 2_000
+    siblings = [[]] * 2_000
+    told = await requests.ask(client, requests.ORDERS, unknown=[brackets, siblings])
+    as_before = await requests.ask(client, requests.ORDERS)
+    assert told.json() | {"timestamp": 0} == as_before.json() | {"timestamp": 0}
+
+
+async def test_a_body_that_nests_too_deep_says_so(client: httpx.AsyncClient) -> None:
+    deep = b'{"a":' + b"[" * 100 + b"]" * 100 + b"}"
+    answer = await client.post(requests.ORDERS, content=deep, headers=JSON)
+    assert refused(answer, 422, "VALIDATION_ERROR")["details"]["fields"] == [
+        {"field": "$", "expected": "at most 100 nested arrays and objects", "provided": "more"}
+    ]
 
 
 @pytest.mark.parametrize(("path", "at"), REQUIRED, ids=str)
@@ -183,12 +201,12 @@ async def test_a_wrap_order_that_no_quote_can_match_lists_why(client: httpx.Asyn
 
 
 @pytest.fixture
-async def small(inside: Inside, clock: HandClock) -> AsyncIterator[httpx.AsyncClient]:
+async def small(inside: ScriptedUseCases, clock: HandClock) -> AsyncIterator[httpx.AsyncClient]:
     """A client of an edge that reads at most 1,000 bytes."""
-    app = build_app(inside.use_cases(), EdgeOptions(max_body_bytes=1000), clock)
+    app = create_api(inside.use_cases(), ApiOptions(max_body_bytes=1000), clock)
     transport = httpx.ASGITransport(app=app)
     headers = JSON | {"X-API-Key": "qs_right"}
-    async with httpx.AsyncClient(
+    async with loopback.AsyncClient(
         transport=transport, base_url="http://edge", headers=headers
     ) as client:
         yield client
@@ -224,9 +242,9 @@ POSTED = {
 
 
 async def test_a_body_that_is_cut_off_or_badly_framed_is_answered_in_the_envelope(
-    inside: Inside, clock: HandClock
+    inside: ScriptedUseCases, clock: HandClock
 ) -> None:
-    app = build_app(inside.use_cases(), EdgeOptions(), clock)
+    app = create_api(inside.use_cases(), ApiOptions(), clock)
     sent: list[Any] = []
     messages = iter(
         [{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}]
@@ -244,8 +262,8 @@ async def test_a_body_that_is_cut_off_or_badly_framed_is_answered_in_the_envelop
     assert inside.asked == []
 
 
-def test_a_body_that_never_ends_is_given_up(inside: Inside, clock: HandClock) -> None:
-    app = build_app(inside.use_cases(), EdgeOptions(body_patience_s=15), clock)
+def test_a_body_that_never_ends_is_given_up(inside: ScriptedUseCases, clock: HandClock) -> None:
+    app = create_api(inside.use_cases(), ApiOptions(body_timeout_s=15), clock)
     sent: list[Any] = []
     pieces = iter([{"type": "http.request", "body": b"{", "more_body": True}])
 

@@ -5,10 +5,12 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
-from quietswap.api.app import EdgeOptions, build_app
-from quietswap.api.cors import BadOrigin, Cors
+from quietswap.api.app import create_api
+from quietswap.api.middleware.cors import InvalidOrigin, ListedOriginsMiddleware
+from quietswap.api.options import ApiOptions
+from tests import loopback
 from tests.api import requests
-from tests.api.inside import SECRET, HandClock, Inside
+from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
 from tests.api.test_envelope import refused
 
 PAGE = "https://app.example"
@@ -20,11 +22,11 @@ PREFLIGHT = {
 
 
 @pytest.fixture
-def listed(inside: Inside, clock: HandClock) -> httpx.AsyncClient:
+def listed(inside: ScriptedUseCases, clock: HandClock) -> httpx.AsyncClient:
     """A client of an edge that lets two pages in."""
-    edge = build_app(inside.use_cases(), EdgeOptions(), clock)
-    app = Cors(edge, [PAGE, "http://localhost:3000"])
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://edge")
+    edge = create_api(inside.use_cases(), ApiOptions(), clock)
+    app = ListedOriginsMiddleware(edge, [PAGE, "http://localhost:3000"])
+    return loopback.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://edge")
 
 
 def allowances(headers: Mapping[str, str]) -> dict[str, str]:
@@ -42,7 +44,7 @@ async def test_by_default_no_page_is_let_in(client: httpx.AsyncClient) -> None:
 
 @pytest.mark.parametrize("page", [PAGE, "http://localhost:3000"])
 async def test_a_listed_page_asks_without_a_key_and_then_calls(
-    listed: httpx.AsyncClient, inside: Inside, page: str
+    listed: httpx.AsyncClient, inside: ScriptedUseCases, page: str
 ) -> None:
     preflight = await listed.options(requests.ORDERS, headers={"Origin": page} | PREFLIGHT)
     assert (preflight.status_code, preflight.content) == (204, b"")
@@ -94,6 +96,6 @@ async def test_credentials_are_never_allowed(listed: httpx.AsyncClient) -> None:
     "text", ["*", "null", "app.example", "https://app.example/", "https://App.example", "ftp://a"]
 )
 async def test_what_is_no_origin_is_refused_by_name(clock: HandClock, text: str) -> None:
-    edge = build_app(Inside(clock).use_cases(), EdgeOptions(), clock)
-    with pytest.raises(BadOrigin, match="an origin is"):
-        Cors(edge, [text])
+    edge = create_api(ScriptedUseCases(clock).use_cases(), ApiOptions(), clock)
+    with pytest.raises(InvalidOrigin, match="an origin is"):
+        ListedOriginsMiddleware(edge, [text])

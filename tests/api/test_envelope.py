@@ -5,28 +5,34 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.api import errors
-from quietswap.api.app import EdgeOptions, build_app
-from quietswap.api.examples import EXAMPLES
-from quietswap.api.operations import OPERATIONS
-from quietswap.domain.errors import ApiError
-from quietswap.domain.refusals import ValidationError
-from quietswap.ports.outside import ChainDown
-from quietswap.ports.stores import StoreDown
+from quietswap.api.app import create_api
+from quietswap.api.openapi.error_examples import EXAMPLES
+from quietswap.api.options import ApiOptions
+from quietswap.api.responses import errors
+from quietswap.api.routes import OPERATIONS
+from quietswap.contract.errors import ERRORS, status_of
+from quietswap.domain.errors.base import RequestError
+from quietswap.domain.errors.request import ValidationError
+from quietswap.ports.chain import NodeUnavailable
+from quietswap.ports.stores import StoreUnavailable
+from tests import loopback
 from tests.api import requests
-from tests.api.inside import HandClock, Inside
+from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 
 NAMES = {
     requests.QUOTE: "swap_quote",
     requests.ORDERS: "swap_order",
     requests.ORDER: "order_status",
+    requests.CANCEL: "order_cancel",
     requests.HISTORY: "order_history",
     requests.WRAP_INFO: "wrap_info",
     requests.WRAP_QUOTE: "wrap_quote",
     requests.WRAP_ORDER: "wrap_order",
+    requests.EVENTS: "event_stream",
+    requests.USAGE: "usage",
 }
 OPS = {path: next(op for op in OPERATIONS if op.name == name) for path, name in NAMES.items()}
-OUTAGES = (StoreDown("the database is away"), ChainDown("the node is away"))
+OUTAGES = (StoreUnavailable("the database is away"), NodeUnavailable("the node is away"))
 
 
 def refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
@@ -40,14 +46,15 @@ def refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
     return body
 
 
-def catalogue(base: type[ApiError] = ApiError) -> list[type[ApiError]]:
-    """Return every error class there is."""
-    return [leaf for kind in base.__subclasses__() for leaf in (kind, *catalogue(kind))]
+def catalogue(base: type[RequestError] = RequestError) -> list[type[RequestError]]:
+    """Return every error class with a code."""
+    found = [leaf for kind in base.__subclasses__() for leaf in (kind, *catalogue(kind))]
+    return [kind for kind in found if "code" in vars(kind)]
 
 
 def test_every_error_has_a_status_and_an_example() -> None:
     codes = {kind.code for kind in catalogue()}
-    assert codes == set(errors.STATUS) == set(EXAMPLES)
+    assert codes == set(ERRORS) == set(EXAMPLES)
 
 
 LISTED = [(path, code) for path in requests.ALL for code in OPS[path].codes]
@@ -55,11 +62,11 @@ LISTED = [(path, code) for path in requests.ALL for code in OPS[path].codes]
 
 @pytest.mark.parametrize(("path", "code"), LISTED)
 async def test_what_a_use_case_refuses_is_told_with_its_status(
-    client: httpx.AsyncClient, inside: Inside, path: str, code: str
+    client: httpx.AsyncClient, inside: ScriptedUseCases, path: str, code: str
 ) -> None:
     error = inside.fails = EXAMPLES[code]
     answer = await requests.ask(client, path)
-    body = refused(answer, errors.status_of(code, NAMES[path]), code)
+    body = refused(answer, status_of(code, NAMES[path]), code)
     assert body.get("details") == error.details
     assert body.get("suggestion") == error.suggestion
     assert body["message"] == error.message
@@ -67,7 +74,7 @@ async def test_what_a_use_case_refuses_is_told_with_its_status(
 
 @pytest.mark.parametrize("path", [requests.ORDERS, requests.WRAP_ORDER])
 async def test_a_nonce_too_low_is_a_conflict_except_for_wraps(
-    client: httpx.AsyncClient, inside: Inside, path: str
+    client: httpx.AsyncClient, inside: ScriptedUseCases, path: str
 ) -> None:
     inside.fails = EXAMPLES["NONCE_TOO_LOW"]
     answer = await requests.ask(client, path)
@@ -76,7 +83,7 @@ async def test_a_nonce_too_low_is_a_conflict_except_for_wraps(
 
 
 async def test_absent_details_and_suggestions_are_absent(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
     inside.fails = EXAMPLES["ORDER_NOT_FOUND"]
     body = (await requests.ask(client, requests.ORDER)).json()
@@ -85,7 +92,7 @@ async def test_absent_details_and_suggestions_are_absent(
 
 @pytest.mark.parametrize("path", requests.ALL)
 async def test_an_internal_failure_tells_a_request_id_and_no_cause(
-    client: httpx.AsyncClient, inside: Inside, logged: list[Any], path: str
+    client: httpx.AsyncClient, inside: ScriptedUseCases, logged: list[Any], path: str
 ) -> None:
     cause = inside.fails = RuntimeError("password=hunter2")
     answer = await requests.ask(client, path)
@@ -100,7 +107,7 @@ async def test_an_internal_failure_tells_a_request_id_and_no_cause(
 
 @pytest.mark.parametrize("path", requests.ALL)
 async def test_what_the_caller_did_wrong_is_no_entry_in_the_log(
-    client: httpx.AsyncClient, inside: Inside, logged: list[Any], path: str
+    client: httpx.AsyncClient, inside: ScriptedUseCases, logged: list[Any], path: str
 ) -> None:
     inside.fails = EXAMPLES["RATE_LIMIT_EXCEEDED"]
     await requests.ask(client, path)
@@ -110,11 +117,15 @@ async def test_what_the_caller_did_wrong_is_no_entry_in_the_log(
 @pytest.mark.parametrize("path", requests.ALL)
 @pytest.mark.parametrize("outage", OUTAGES, ids=["store", "chain"])
 async def test_an_outage_is_a_503_with_the_code_the_endpoint_has_for_it(
-    client: httpx.AsyncClient, inside: Inside, logged: list[Any], path: str, outage: Exception
+    client: httpx.AsyncClient,
+    inside: ScriptedUseCases,
+    logged: list[Any],
+    path: str,
+    outage: Exception,
 ) -> None:
     inside.fails = outage
     answer = await requests.ask(client, path)
-    if path in (requests.ORDERS, requests.WRAP_ORDER):
+    if path in (requests.ORDERS, requests.CANCEL, requests.WRAP_ORDER):
         body = refused(answer, 503, "PROVIDER_UNAVAILABLE")
         assert body["details"] == {"reason": "STORE_UNAVAILABLE"}
         assert "same signed transaction" in body["suggestion"]
@@ -128,15 +139,15 @@ async def test_an_outage_is_a_503_with_the_code_the_endpoint_has_for_it(
 
 
 async def test_a_database_that_is_away_while_the_key_is_looked_up_is_an_outage_too(
-    inside: Inside, clock: HandClock
+    inside: ScriptedUseCases, clock: HandClock
 ) -> None:
     async def authenticate(_: str) -> None:
-        raise StoreDown("away")
+        raise StoreUnavailable("away")
 
     inside._authenticate = authenticate  # type: ignore[method-assign,assignment]
-    app = build_app(inside.use_cases(), EdgeOptions(), clock)
+    app = create_api(inside.use_cases(), ApiOptions(), clock)
     transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://edge") as client:
+    async with loopback.AsyncClient(transport=transport, base_url="http://edge") as client:
         client.headers["X-API-Key"] = "any"
         refused(await requests.ask(client, requests.QUOTE), 503, "SERVICE_UNAVAILABLE")
         refused(await requests.ask(client, requests.ORDER), 503, "SERVICE_UNAVAILABLE")
@@ -211,6 +222,6 @@ async def test_json_in_utf_8_is_taken(client: httpx.AsyncClient, media: str) -> 
 
 
 def test_a_validation_error_without_a_quote_suggests_a_fresh_one() -> None:
-    body = errors.envelope(ValidationError("expired", reason="QUOTE_EXPIRED"))
-    assert body["details"] == {"reason": "QUOTE_EXPIRED", "fields": []}
-    assert "fresh quote" in body["suggestion"]
+    body = errors.error_envelope(ValidationError("expired", reason="QUOTE_EXPIRED"))
+    assert body.details == {"reason": "QUOTE_EXPIRED", "fields": []}
+    assert "fresh quote" in (body.suggestion or "")

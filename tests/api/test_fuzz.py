@@ -8,15 +8,16 @@ from urllib.parse import quote
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quietswap.api.app import EdgeOptions, build_app
-from quietswap.api.errors import STATUS
-from quietswap.api.guard import Limits
+from quietswap.api.app import create_api
+from quietswap.api.options import ApiOptions, RateLimits
+from quietswap.contract.errors import ERRORS
 from tests.api import requests
-from tests.api.inside import SECRET, HandClock, Inside
+from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
+from tests.example_counts import examples
 
 CLOCK = HandClock()
-LIMITS = Limits(requests=10**9, failures=10**9)
-APP = build_app(Inside(CLOCK).use_cases(), EdgeOptions(limits=LIMITS), CLOCK)
+LIMITS = RateLimits(requests=10**9, failures=10**9)
+APP = create_api(ScriptedUseCases(CLOCK).use_cases(), ApiOptions(limits=LIMITS), CLOCK)
 
 texts = st.text(st.characters(codec="utf-8"), max_size=50)
 scalars = st.one_of(
@@ -61,7 +62,7 @@ def holds(method: str, path: str, query: bytes = b"", body: bytes = b"") -> None
     else:
         assert told["ok"] is False
         assert told["message"]
-        assert STATUS[told["error"]] == status
+        assert ERRORS[told["error"]].status == status
 
 
 @st.composite
@@ -82,26 +83,26 @@ def mutated(draw: st.DrawFn, body: Any) -> Any:
     return copy
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(data=st.data(), path=st.sampled_from(sorted(POSTS)))
 def test_any_change_of_a_good_body_is_answered(data: st.DataObject, path: str) -> None:
     body = data.draw(mutated(POSTS[path]))
     holds("POST", path, body=json.dumps(body).encode())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(path=st.sampled_from(sorted(POSTS)), body=values)
 def test_any_json_is_answered(path: str, body: Any) -> None:
     holds("POST", path, body=json.dumps(body, ensure_ascii=False).encode())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(path=st.sampled_from(sorted(POSTS)), body=st.binary(max_size=60))
 def test_any_bytes_are_answered(path: str, body: bytes) -> None:
     holds("POST", path, body=body)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     path=st.sampled_from(GETS),
     query=st.dictionaries(st.sampled_from(NAMES), texts | st.integers().map(str)),
@@ -111,13 +112,13 @@ def test_any_query_is_answered(path: str, query: dict[str, str]) -> None:
     holds("GET", path, query="&".join(pairs).encode())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(path=st.sampled_from(GETS), query=st.binary(max_size=60))
 def test_any_query_bytes_are_answered(path: str, query: bytes) -> None:
     holds("GET", path, query=query)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     method=st.sampled_from(["GET", "POST", "PUT", "TRACE", "X"]),
     path=st.text(max_size=40).map(lambda text: f"/api/v1/mev/orders/{text}"),

@@ -5,17 +5,24 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
-from quietswap.api import errors, openapi
-from quietswap.api.app import EdgeOptions, build_app
-from quietswap.api.body import Field
-from quietswap.api.operations import OPERATIONS, Operation
-from quietswap.domain.order import Status
-from quietswap.domain.refusals import RateLimitExceeded
-from tests.api.inside import HandClock, Inside
-from tests.contract import DOCUMENT, closed
+from quietswap.api.app import create_api
+from quietswap.api.openapi import document
+from quietswap.api.openapi.schemas import expanded
+from quietswap.api.operation import Operation
+from quietswap.api.options import ApiOptions
+from quietswap.api.request_parsing.body_shape import Field, body_fields
+from quietswap.api.responses import errors
+from quietswap.api.routes import OPERATIONS
+from quietswap.contract.errors import status_of
+from quietswap.domain.errors.http import RateLimitExceeded
+from quietswap.domain.order.order import OrderStatus
+from tests import loopback
+from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
+from tests.contract import DOCUMENT, check_stream, closed
 
 OPS = {op.name: op for op in OPERATIONS}
 SPOKEN = [
@@ -88,6 +95,9 @@ def test_every_reference_leads_somewhere() -> None:
 
 @pytest.mark.parametrize(("name", "status", "response"), SPOKEN)
 def test_every_example_fits_its_schema(name: str, status: str, response: dict[str, Any]) -> None:
+    if "text/event-stream" in response["content"]:
+        check_stream(response["content"]["text/event-stream"]["example"])
+        return
     content = response["content"]["application/json"]
     schema = closed(content["schema"]) | {"components": closed(DOCUMENT["components"])}
     shown = content["examples"] if "examples" in content else {"": {"value": content["example"]}}
@@ -99,7 +109,7 @@ def test_every_example_fits_its_schema(name: str, status: str, response: dict[st
 def test_every_code_of_an_endpoint_has_an_example_at_its_status(op: Operation) -> None:
     responses = DOCUMENT["paths"][op.path][op.method.lower()]["responses"]
     for code in op.codes:
-        status = str(errors.status_of(code, op.name))
+        status = str(status_of(code, op.name))
         examples = responses[status]["content"]["application/json"]["examples"]
         assert examples[code]["value"]["error"] == code
         assert examples[code]["summary"]
@@ -112,7 +122,8 @@ def test_every_code_of_an_endpoint_has_an_example_at_its_status(op: Operation) -
 @pytest.mark.parametrize("op", [op for op in OPERATIONS if op.body], ids=lambda op: op.name)
 def test_every_example_body_fits_its_schema(op: Operation) -> None:
     written = DOCUMENT["paths"][op.path]["post"]["requestBody"]["content"]["application/json"]
-    Draft202012Validator(closed(written["schema"])).validate(written["example"])
+    schema = closed(written["schema"]) | {"components": closed(DOCUMENT["components"])}
+    Draft202012Validator(schema).validate(written["example"])
 
 
 @pytest.mark.parametrize("op", [op for op in OPERATIONS if op.body], ids=lambda op: op.name)
@@ -121,29 +132,32 @@ def test_a_body_is_described_as_it_is_checked(op: Operation) -> None:
         assert schema["required"] == [field.name for field in fields if field.required]
         for field in fields:
             member = schema["properties"][field.name]
-            kind = field.kind.name.lower()
-            assert member["type"] == (kind if field.required else [kind, "null"])
+            kind = "number" if member["type"] == "integer" else member["type"]
+            assert kind == field.kind.name.lower()
             same(member, field.inside) if field.inside else None
 
     written = DOCUMENT["paths"][op.path]["post"]["requestBody"]["content"]["application/json"]
-    same(written["schema"], op.body)
+    assert op.body
+    schema = expanded(written["schema"], DOCUMENT["components"]["schemas"])
+    same(schema, body_fields(op.body))
 
 
 def test_the_status_filter_and_the_status_field_know_the_same_words() -> None:
     history = DOCUMENT["paths"][OPS["order_history"].path]["get"]
     filters = next(p for p in history["parameters"] if p["name"] == "status")["schema"]["enum"]
-    assert filters == list(Status)
+    assert filters == list(OrderStatus)
 
 
 def test_a_code_that_is_only_sometimes_detailed_says_so() -> None:
-    replay = DOCUMENT["components"]["schemas"]["Error_SIGNATURE_REPLAY"]
+    replay = DOCUMENT["components"]["schemas"]["SignatureReplayError"]
     assert "details" not in replay["required"]
-    balance = DOCUMENT["components"]["schemas"]["Error_INSUFFICIENT_BALANCE"]
+    balance = DOCUMENT["components"]["schemas"]["InsufficientBalanceError"]
     assert "details" in balance["required"]
 
 
 def test_a_spent_rate_has_its_numbers_at_the_root() -> None:
-    body = errors.envelope(RateLimitExceeded(retry_after=5, limit=300, window=60))
+    error = RateLimitExceeded(retry_after=5, limit=300, window=60)
+    body = msgspec.to_builtins(errors.error_envelope(error))
     assert {"retryAfter": 5, "limit": 300, "window": 60}.items() <= body.items()
     assert "details" not in body
 
@@ -161,20 +175,22 @@ async def test_the_page_tells_of_every_endpoint_field_and_code(stranger: httpx.A
     for op in OPERATIONS:
         assert f"<code>{op.path}</code>" in text
         for code in op.codes:
-            assert f"{errors.status_of(code, op.name)} {code}: " in text
+            assert f"{status_of(code, op.name)} {code}: " in text
     for name in ("orderParams.dexRoute.target", "data.orders[].summary.sellAmount", "slippageBps"):
         assert f"<code>{name}</code>" in text
 
 
-async def test_the_description_can_be_kept_private(inside: Inside, clock: HandClock) -> None:
-    app = build_app(inside.use_cases(), EdgeOptions(docs=False), clock)
+async def test_the_description_can_be_kept_private(
+    inside: ScriptedUseCases, clock: HandClock
+) -> None:
+    app = create_api(inside.use_cases(), ApiOptions(docs=False), clock)
     transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://edge") as client:
+    async with loopback.AsyncClient(transport=transport, base_url="http://edge") as client:
         for path in ("/openapi.json", "/docs"):
             assert (await client.get(path)).status_code == 404
         assert (await client.get("/healthz")).json() == {"ok": True, "data": {"alive": True}}
 
 
 def test_every_document_is_made_anew() -> None:
-    assert openapi.document() == DOCUMENT
-    assert openapi.document() is not DOCUMENT
+    assert document.document() == DOCUMENT
+    assert document.document() is not DOCUMENT

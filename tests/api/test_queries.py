@@ -7,17 +7,21 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
+from starlette.types import ASGIApp
 
-from quietswap.api.asgi import App
-from quietswap.domain.errors import OrderNotFound
+from quietswap.domain.errors.order import OrderNotFound
+from quietswap.domain.order.order import OrderKind
 from tests.api import requests
-from tests.api.inside import KEY, SECRET, WALLET, Inside
+from tests.api.scripted_use_cases import KEY, SECRET, WALLET, ScriptedUseCases
 from tests.api.test_envelope import refused
 
 LONG = "9" * 60_000
 HUGE = "9" * 10**6
 NOT_DIGITS = ["1e18", "+1", " 1", "1 ", "1_000", "٣", "0x10", "NaN", "Infinity", "-1", "1.0", "1,0",
               "²", "１", "\x001", "1\n", "", "null", "0b1"]  # fmt: skip
+BOUND_S = 5
+"""Of this process's own work, whatever else the machine does."""
+
 BAD_UNITS = [*NOT_DIGITS, "0", "00", str(2**256), LONG]
 BAD_ETHER = ["1e18", "+1", " 1", "1_000", "٣", "0x10", "NaN", "-1", "", ".5", "5.", "1.2.3", "0",
              "0.0", "1,5", "0." + "0" * 18 + "1", "1" + "0" * 60, HUGE,
@@ -26,27 +30,27 @@ BAD_ETHER = ["1e18", "+1", " 1", "1_000", "٣", "0x10", "NaN", "-1", "", ".5", "
 
 @pytest.mark.parametrize("amount", BAD_UNITS, ids=lambda v: repr(v[:20]))
 async def test_a_sell_amount_is_plain_digits_above_zero(
-    client: httpx.AsyncClient, inside: Inside, amount: str
+    client: httpx.AsyncClient, inside: ScriptedUseCases, amount: str
 ) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     answer = await requests.ask(client, requests.QUOTE, sellAmount=amount)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     details = refused(answer, 400, "INVALID_AMOUNT")["details"]
     assert details == {"provided": amount[:100], "field": "sellAmount"}
-    assert seconds < 1
+    assert seconds < BOUND_S
     assert inside.asked == []
 
 
 @pytest.mark.parametrize("amount", BAD_ETHER, ids=lambda v: repr(v[:20]))
 async def test_a_wrap_amount_is_a_plain_decimal_above_zero(
-    client: httpx.AsyncClient, inside: Inside, amount: str
+    client: httpx.AsyncClient, inside: ScriptedUseCases, amount: str
 ) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     answer = await requests.ask(client, requests.WRAP_QUOTE, amount=amount)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     details = refused(answer, 400, "INVALID_AMOUNT")["details"]
     assert details == {"provided": amount[:100], "field": "amount"}
-    assert seconds < 1
+    assert seconds < BOUND_S
     assert inside.asked == []
 
 
@@ -81,10 +85,10 @@ async def test_a_page_outside_its_range_is_refused(
 
 @pytest.mark.parametrize(("limit", "offset"), [(1, 0), (200, 10**9), (50, 7)])
 async def test_a_page_at_the_edges_of_its_range_is_given(
-    client: httpx.AsyncClient, inside: Inside, limit: int, offset: int
+    client: httpx.AsyncClient, inside: ScriptedUseCases, limit: int, offset: int
 ) -> None:
     await requests.ask(client, requests.HISTORY, limit=limit, offset=offset)
-    assert inside.asked == [(KEY, WALLET, None, limit, offset)]
+    assert inside.asked == [(KEY, WALLET, None, limit, offset, OrderKind.SWAP)]
 
 
 @pytest.mark.parametrize("text", ["", "CONFIRMED", "done", "confirmed,failed", "\x00", "٣"])
@@ -92,6 +96,13 @@ async def test_an_unknown_status_is_refused(client: httpx.AsyncClient, text: str
     answer = await requests.ask(client, requests.HISTORY, status=text)
     details = refused(answer, 400, "INVALID_PARAMETER")["details"]
     assert details == {"parameter": "status", "provided": text, "max": None}
+
+
+@pytest.mark.parametrize("text", ["", "SWAP", "all", "swap,wrap", "\x00"])
+async def test_an_unknown_kind_is_refused(client: httpx.AsyncClient, text: str) -> None:
+    answer = await requests.ask(client, requests.HISTORY, kind=text)
+    details = refused(answer, 400, "INVALID_PARAMETER")["details"]
+    assert details == {"parameter": "kind", "provided": text, "max": None}
 
 
 @pytest.mark.parametrize("text", ["0", "5001", *NOT_DIGITS], ids=repr)
@@ -173,7 +184,7 @@ async def test_a_history_is_of_a_checksummed_wallet(client: httpx.AsyncClient, t
 
 @pytest.mark.parametrize("text", ["%00", "%ff", "%zz", "a%20b", "%D9%A3", "x" * 129, "user"])
 async def test_an_id_that_cannot_exist_is_an_order_that_does_not(
-    client: httpx.AsyncClient, inside: Inside, text: str
+    client: httpx.AsyncClient, inside: ScriptedUseCases, text: str
 ) -> None:
     inside.fails = OrderNotFound()
     answer = await client.get(f"{requests.ORDERS}/{text}")
@@ -207,7 +218,7 @@ async def test_a_query_that_cannot_be_read_one_way_only_is_refused(
     assert details["parameter"] == name
 
 
-async def raw_get(app: App, path: str, query: bytes) -> dict[str, Any]:
+async def raw_get(app: ASGIApp, path: str, query: bytes) -> dict[str, Any]:
     """Send what no HTTP client would and return the envelope."""
     sent: list[dict[str, Any]] = []
     headers = [(b"x-api-key", SECRET.encode())]
@@ -224,22 +235,22 @@ async def raw_get(app: App, path: str, query: bytes) -> dict[str, Any]:
     return told | {"status": sent[0]["status"]}
 
 
-async def test_raw_bytes_in_a_query_are_refused(app: App) -> None:
+async def test_raw_bytes_in_a_query_are_refused(app: ASGIApp) -> None:
     told = await raw_get(app, requests.HISTORY, b"limit=\xff")
     assert (told["status"], told["error"]) == (400, "INVALID_PARAMETER")
 
 
 @pytest.mark.parametrize("name", ["sellToken", "sellAmount", "userAddress", "slippageBps"])
-async def test_a_million_digits_are_refused_quickly(app: App, name: str) -> None:
+async def test_a_million_digits_are_refused_quickly(app: ASGIApp, name: str) -> None:
     query = urlencode(requests.quote_query(**{name: HUGE})).encode()
-    started = time.perf_counter()
+    started = time.process_time()
     told = await raw_get(app, requests.QUOTE, query)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < BOUND_S
     assert told["status"] == 400
     assert told["details"]["provided"] == "9" * 100
 
 
-async def test_a_path_no_encoding_can_spell_is_not_found(app: App) -> None:
+async def test_a_path_no_encoding_can_spell_is_not_found(app: ASGIApp) -> None:
     told = await raw_get(app, "/api/\udcff", b"")
     assert (told["status"], told["details"]) == (404, {"path": "/api/?"})
 

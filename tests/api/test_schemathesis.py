@@ -3,21 +3,25 @@
 import schemathesis
 from hypothesis import HealthCheck, settings
 
-from quietswap.api.app import EdgeOptions, build_app
-from quietswap.api.guard import Limits
+from quietswap.api.app import create_api
+from quietswap.api.options import ApiOptions, RateLimits
 from tests import generators
-from tests.api.inside import SECRET, HandClock, Inside
+from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
+from tests.example_counts import examples
 
 CLOCK = HandClock()
-LIMITS = Limits(requests=10**9, failures=10**9)
-APP = build_app(Inside(CLOCK).use_cases(), EdgeOptions(limits=LIMITS), CLOCK)
+LIMITS = RateLimits(requests=10**9, failures=10**9)
+APP = create_api(ScriptedUseCases(CLOCK).use_cases(), ApiOptions(limits=LIMITS), CLOCK)
 
 generators.teach()
 schema = schemathesis.openapi.from_asgi("/openapi.json", APP)
 schema.hook(generators.filter_query)
+schema.hook(generators.filter_path_parameters)
+schema.hook(generators.filter_body)
+schema.hook(generators.filter_case)
 
 
 @schema.parametrize()
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 def test_generated(case: schemathesis.Case) -> None:
     case.call_and_validate(headers={"X-API-Key": SECRET})

@@ -4,12 +4,13 @@ from decimal import Decimal
 
 import httpx
 
-from quietswap.domain.order import Failure, FailureCode, Status
-from quietswap.domain.order_record import HistoryPage
-from quietswap.domain.requests import QuoteAsk
+from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
+from quietswap.domain.order.order_view import OrderPage
+from quietswap.domain.quote.quote_issues import QuoteIssues, Shortfall
+from quietswap.domain.requests import SwapQuoteRequest
 from quietswap.domain.token import WETH
 from tests.api import requests
-from tests.api.inside import KEY, ROUTER, WALLET, Inside, swap_quote
+from tests.api.scripted_use_cases import KEY, ROUTER, WALLET, ScriptedUseCases, swap_quote
 from tests.orders import NOW_MS, USDC, inclusion, listed, order
 
 NOW = "2027-01-15T08:00:00.000Z"
@@ -33,7 +34,7 @@ QUOTED = {
     },
     "scoring": {"netValueUsd": 2999.123457, "gasCostUsd": 0.63, "priceAvailable": True},
     "alternatives": [{"source": "velora", "buyAmount": "2990000000", "netValueUsd": 2989.2}],
-    "mevAnalysis": {"threatLevel": "MEDIUM", "estimatedProtectionUsd": 15.0},
+    "mevAnalysis": {"threatLevel": "MEDIUM", "estimatedProtectionUsd": 15.0, "known": True},
     "mevProtection": {
         "provider": "Test Relay",
         "transactionParams": {
@@ -60,7 +61,7 @@ QUOTED = {
             },
         },
     },
-    "verification": {"status": "verified", "notes": ["a note"]},
+    "verification": {"status": "verified", "bound": True, "notes": ["a note"]},
     "sources": [
         {
             "source": "kyberswap",
@@ -81,6 +82,7 @@ QUOTED = {
             "reason": "no answer in time",
         },
     ],
+    "issues": {"allowance": None, "balance": None, "gas": None},
 }
 
 
@@ -92,24 +94,24 @@ async def test_a_swap_quote_is_told_field_for_field(client: httpx.AsyncClient) -
 
 
 async def test_a_swap_quote_asks_with_the_defaults(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
     await requests.ask(client, requests.QUOTE)
-    assert inside.asked == [(KEY, QuoteAsk(WETH, USDC, 10**18, WALLET, 50))]
+    assert inside.asked == [(KEY, SwapQuoteRequest(WETH, USDC, 10**18, WALLET, 50))]
 
 
 async def test_a_swap_quote_asks_with_what_was_given(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
     largest = 2**256 - 1
     await requests.ask(
         client, requests.QUOTE, sellAmount=str(largest), slippageBps="5000", chainId="1"
     )
-    assert inside.asked == [(KEY, QuoteAsk(WETH, USDC, largest, WALLET, 5000))]
+    assert inside.asked == [(KEY, SwapQuoteRequest(WETH, USDC, largest, WALLET, 5000))]
 
 
 async def test_an_unknown_usd_value_is_zero_and_says_so(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
     inside.quote = swap_quote(net_value_usd=None, gas_cost_usd=None, impact_percent=None)
     data = (await requests.ask(client, requests.QUOTE)).json()["data"]
@@ -117,15 +119,33 @@ async def test_an_unknown_usd_value_is_zero_and_says_so(
     assert (data["priceImpact"], data["priceImpactAvailable"]) == (0.0, False)
 
 
+async def test_what_keeps_a_quote_from_being_submitted_is_told(
+    client: httpx.AsyncClient, inside: ScriptedUseCases
+) -> None:
+    lacks = QuoteIssues(
+        allowance=Shortfall(5, 10**18, ROUTER),
+        balance=Shortfall(7, 10**18, WETH),
+        gas=Shortfall(9, 525 * 10**12),
+    )
+    inside.quote = swap_quote(issues=lacks, threat_known=False)
+    data = (await requests.ask(client, requests.QUOTE)).json()["data"]
+    assert data["issues"] == {
+        "allowance": {"spender": ROUTER, "actual": "5", "needed": "1000000000000000000"},
+        "balance": {"token": WETH, "actual": "7", "needed": "1000000000000000000"},
+        "gas": {"actual": "9", "needed": "525000000000000"},
+    }
+    assert data["mevAnalysis"]["known"] is False
+
+
 async def test_usd_figures_of_any_size_stay_numbers(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
     inside.quote = swap_quote(net_value_usd=Decimal(10) ** 60, gas_cost_usd=Decimal("1e-30"))
     scoring = (await requests.ask(client, requests.QUOTE)).json()["data"]["scoring"]
     assert scoring == {"netValueUsd": 1e60, "gasCostUsd": 0.0, "priceAvailable": True}
 
 
-async def test_a_swap_order_is_taken(client: httpx.AsyncClient, inside: Inside) -> None:
+async def test_a_swap_order_is_taken(client: httpx.AsyncClient, inside: ScriptedUseCases) -> None:
     answer = (await requests.ask(client, requests.ORDERS)).json()
     assert answer == {
         "ok": True,
@@ -154,9 +174,9 @@ async def test_a_swap_order_is_taken(client: httpx.AsyncClient, inside: Inside) 
 
 
 async def test_an_order_the_relay_was_silent_about_has_the_time_it_was_accepted(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
-    inside.order = order(status=Status.PENDING)
+    inside.order = order(status=OrderStatus.PENDING)
     told = (await requests.ask(client, requests.ORDERS)).json()["data"]["order"]
     assert (told["status"], told["submittedAt"]) == ("pending", NOW)
 
@@ -183,10 +203,10 @@ async def test_the_status_of_an_open_order_leaves_out_what_is_not_known(
 
 
 async def test_the_status_of_a_confirmed_order_tells_block_and_cost(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
     inside.order = order(
-        status=Status.CONFIRMED, inclusion=inclusion(block_time_ms=NOW_MS + 12_000)
+        status=OrderStatus.CONFIRMED, inclusion=inclusion(block_time_ms=NOW_MS + 12_000)
     )
     data = (await requests.ask(client, requests.ORDER)).json()["data"]
     assert data["blockNumber"] == 100
@@ -197,24 +217,25 @@ async def test_the_status_of_a_confirmed_order_tells_block_and_cost(
 
 
 async def test_an_included_order_is_not_confirmed_before_its_status_says_so(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
-    inside.order = order(status=Status.MINING, inclusion=inclusion())
+    inside.order = order(status=OrderStatus.MINING, inclusion=inclusion())
     data = (await requests.ask(client, requests.ORDER)).json()["data"]
     assert not {"blockNumber", "gasUsed", "effectiveGasPrice", "confirmedAt"} & data.keys()
 
 
 async def test_a_reverted_order_tells_what_it_cost_in_its_error(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
     failure = Failure(FailureCode.REVERTED, "the transaction reverted")
     inside.order = order(
-        status=Status.FAILED, inclusion=inclusion(succeeded=False), failure=failure
+        status=OrderStatus.FAILED, inclusion=inclusion(succeeded=False), failure=failure
     )
     data = (await requests.ask(client, requests.ORDER)).json()["data"]
     assert data["error"] == {
         "code": "REVERTED",
         "message": "the transaction reverted",
+        "mayBeMined": False,
         "blockNumber": 100,
         "gasUsed": "150000",
         "effectiveGasPrice": "1000000000",
@@ -222,20 +243,26 @@ async def test_a_reverted_order_tells_what_it_cost_in_its_error(
     assert not {"blockNumber", "gasUsed", "effectiveGasPrice", "confirmedAt"} & data.keys()
 
 
-async def test_a_cancelled_order_says_why(client: httpx.AsyncClient, inside: Inside) -> None:
+async def test_a_cancelled_order_says_why(
+    client: httpx.AsyncClient, inside: ScriptedUseCases
+) -> None:
     failure = Failure(FailureCode.EXPIRED, "30 minutes passed")
-    inside.order = order(status=Status.CANCELLED, failure=failure)
+    inside.order = order(status=OrderStatus.CANCELLED, failure=failure)
     data = (await requests.ask(client, requests.ORDER)).json()["data"]
-    assert data["error"] == {"code": "EXPIRED", "message": "30 minutes passed"}
+    assert data["error"] == {
+        "code": "EXPIRED",
+        "message": "30 minutes passed",
+        "mayBeMined": True,
+    }
 
 
 async def test_an_order_that_was_never_sent_has_no_transaction(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
     failure = Failure(FailureCode.NOT_SENT, "the relay could not be reached")
-    inside.order = order(status=Status.FAILED, failure=failure)
+    inside.order = order(status=OrderStatus.FAILED, failure=failure)
     data = (await requests.ask(client, requests.ORDER)).json()["data"]
     assert not {"txHash", "submittedAt"} & data.keys()
-    inside.page = HistoryPage((listed(inside.order),), 1)
+    inside.page = OrderPage((listed(inside.order),), 1)
     (row,) = (await requests.ask(client, requests.HISTORY)).json()["data"]["orders"]
     assert row["txHash"] is None

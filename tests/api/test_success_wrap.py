@@ -6,22 +6,24 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from quietswap.domain.order import Status
-from quietswap.domain.order_record import HistoryPage
-from quietswap.domain.quote import Operation
-from quietswap.domain.requests import WrapAsk, WrapInfo
+from quietswap.domain.order.order import OrderKind, OrderStatus
+from quietswap.domain.order.order_view import OrderPage
+from quietswap.domain.quote.quote import WrapOperation
+from quietswap.domain.requests import WrapBalances, WrapQuoteRequest
 from quietswap.domain.token import WETH
 from tests.api import requests
-from tests.api.inside import KEY, WALLET, Inside
+from tests.api.scripted_use_cases import KEY, WALLET, ScriptedUseCases
 from tests.orders import NOW_MS, USDC, inclusion, listed, order
 
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 NOW = "2027-01-15T08:00:00.000Z"
 
 
-async def test_history_tells_nulls_and_pages(client: httpx.AsyncClient, inside: Inside) -> None:
-    done = order(order_id="ord_2", status=Status.CONFIRMED, inclusion=inclusion())
-    inside.page = HistoryPage((listed(inside.order), listed(done)), 7)
+async def test_history_tells_nulls_and_pages(
+    client: httpx.AsyncClient, inside: ScriptedUseCases
+) -> None:
+    done = order(order_id="ord_2", status=OrderStatus.CONFIRMED, inclusion=inclusion())
+    inside.page = OrderPage((listed(inside.order), listed(done)), 7)
     answer = await requests.ask(client, requests.HISTORY, limit=2, offset=3, status="mining")
     data = answer.json()["data"]
     summary = {
@@ -30,7 +32,7 @@ async def test_history_tells_nulls_and_pages(client: httpx.AsyncClient, inside: 
         "sellAmount": "1000000000000000000",
         "buyAmount": "3000000000",
     }
-    shared = {"txHash": "0x" + "aa" * 32, "createdAt": NOW, "summary": summary}
+    shared = {"txHash": "0x" + "aa" * 32, "createdAt": NOW, "kind": "swap", "summary": summary}
     assert data["orders"] == [
         {"orderId": "ord_1", "status": "submitted", "blockNumber": None, "confirmedAt": None}
         | shared,
@@ -39,30 +41,45 @@ async def test_history_tells_nulls_and_pages(client: httpx.AsyncClient, inside: 
     ]
     assert (data["total"], data["hasMore"]) == (7, True)
     assert data["pagination"] == {"limit": 2, "offset": 3, "nextOffset": 5}
-    assert inside.asked == [(KEY, WALLET, Status.MINING, 2, 3)]
+    assert inside.asked == [(KEY, WALLET, OrderStatus.MINING, 2, 3, OrderKind.SWAP)]
 
 
 @pytest.mark.parametrize(("offset", "total", "more"), [(0, 1, False), (0, 2, True), (9, 1, False)])
 async def test_history_has_more_until_the_last_order_was_told(
-    client: httpx.AsyncClient, inside: Inside, offset: int, total: int, more: bool
+    client: httpx.AsyncClient, inside: ScriptedUseCases, offset: int, total: int, more: bool
 ) -> None:
-    inside.page = HistoryPage((listed(inside.order),), total)
+    inside.page = OrderPage((listed(inside.order),), total)
     data = (await requests.ask(client, requests.HISTORY, offset=offset)).json()["data"]
     assert data["hasMore"] is more
 
 
-@pytest.mark.parametrize("status", list(Status))
+@pytest.mark.parametrize("status", list(OrderStatus))
 async def test_history_filters_by_every_status(
-    client: httpx.AsyncClient, inside: Inside, status: Status
+    client: httpx.AsyncClient, inside: ScriptedUseCases, status: OrderStatus
 ) -> None:
     await requests.ask(client, requests.HISTORY, status=status.value)
-    assert inside.asked == [(KEY, WALLET, status, 50, 0)]
+    assert inside.asked == [(KEY, WALLET, status, 50, 0, OrderKind.SWAP)]
+
+
+@pytest.mark.parametrize("kind", list(OrderKind))
+async def test_history_lists_one_kind_of_orders(
+    client: httpx.AsyncClient, inside: ScriptedUseCases, kind: OrderKind
+) -> None:
+    inside.order = order(kind=kind)
+    inside.page = OrderPage((listed(inside.order),), 1)
+    [line] = (await requests.ask(client, requests.HISTORY, kind=kind.value)).json()["data"][
+        "orders"
+    ]
+    assert inside.asked == [(KEY, WALLET, None, 50, 0, kind)]
+    assert line["kind"] == kind.value
+    status = (await requests.ask(client, requests.ORDER)).json()["data"]
+    assert status.get("kind", "swap") == kind.value
 
 
 async def test_wrap_info_tells_balances_and_operations(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
-    inside.info = WrapInfo("Wrapped Ether", "WETH", 15 * 10**17, 1)
+    inside.info = WrapBalances("Wrapped Ether", "WETH", 15 * 10**17, 1)
     data = (await requests.ask(client, requests.WRAP_INFO)).json()["data"]
     assert data["weth"] == {
         "address": WETH,
@@ -84,7 +101,12 @@ async def test_wrap_info_tells_balances_and_operations(
     [("wrap", "ETH", WETH, "1500000000000000000"), ("unwrap", WETH, "ETH", "0")],
 )
 async def test_a_wrap_quote_is_told_field_for_field(
-    client: httpx.AsyncClient, inside: Inside, operation: str, given: str, taken: str, value: str
+    client: httpx.AsyncClient,
+    inside: ScriptedUseCases,
+    operation: str,
+    given: str,
+    taken: str,
+    value: str,
 ) -> None:
     answer = await requests.ask(client, requests.WRAP_QUOTE, operation=operation, amount="1.50")
     quote = answer.json()["data"]["quote"]
@@ -105,10 +127,10 @@ async def test_a_wrap_quote_is_told_field_for_field(
     assert protection["transactionParams"]["value"] == value
     assert protection["transactionParams"]["to"] == WETH
     assert "expectedRebate" not in protection["providerMetadata"]["mevRelayMetadata"]
-    assert inside.asked == [(KEY, WrapAsk(Operation(operation), 15 * 10**17, WALLET))]
+    assert inside.asked == [(KEY, WrapQuoteRequest(WrapOperation(operation), 15 * 10**17, WALLET))]
 
 
-async def test_a_wrap_order_is_taken(client: httpx.AsyncClient, inside: Inside) -> None:
+async def test_a_wrap_order_is_taken(client: httpx.AsyncClient, inside: ScriptedUseCases) -> None:
     answer = await requests.ask(client, requests.WRAP_ORDER, quoteId="weth_wrap_1_a", amount="1.5")
     assert answer.json()["data"] == {
         "order": {
@@ -125,11 +147,11 @@ async def test_a_wrap_order_is_taken(client: httpx.AsyncClient, inside: Inside) 
     }
     (_, submission), = inside.asked  # fmt: skip
     assert (submission.quote_id, submission.amount) == ("weth_wrap_1_a", 15 * 10**17)
-    assert submission.operation is Operation.WRAP
+    assert submission.operation is WrapOperation.WRAP
 
 
 async def test_a_wrap_order_needs_neither_quote_id_nor_amount(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
     await requests.ask(client, requests.WRAP_ORDER, quoteId=None)
     (_, submission), = inside.asked  # fmt: skip
@@ -137,7 +159,7 @@ async def test_a_wrap_order_needs_neither_quote_id_nor_amount(
 
 
 async def test_times_are_iso_8601_with_milliseconds_and_z(
-    client: httpx.AsyncClient, inside: Inside
+    client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
     inside.order = replace(inside.order, created_at_ms=NOW_MS + 7, submitted_at_ms=0)
     data = (await requests.ask(client, requests.ORDER)).json()["data"]
@@ -149,14 +171,14 @@ async def test_times_are_iso_8601_with_milliseconds_and_z(
 @pytest.mark.parametrize(
     ("status", "told"),
     [
-        (Status.PENDING, "pending"),
-        (Status.SUBMITTED, "submitted"),
-        (Status.MINING, "submitted"),
-        (Status.CONFIRMED, "submitted"),
+        (OrderStatus.PENDING, "pending"),
+        (OrderStatus.SUBMITTED, "submitted"),
+        (OrderStatus.MINING, "submitted"),
+        (OrderStatus.CONFIRMED, "submitted"),
     ],
 )
 async def test_a_repeated_wrap_order_hears_the_first_answer_again(
-    client: httpx.AsyncClient, inside: Inside, status: Status, told: str
+    client: httpx.AsyncClient, inside: ScriptedUseCases, status: OrderStatus, told: str
 ) -> None:
     inside.order = replace(inside.order, status=status)
     answer = await requests.ask(client, requests.WRAP_ORDER)

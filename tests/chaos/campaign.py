@@ -5,12 +5,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
-
+from tests import loopback
 from tests.chaos.clients import Promised, Trader
-from tests.chaos.mischief import Faults, Killer, Reorgs
-from tests.chaos.stage import EXPIRY_S, Stage, running_stage
-from tests.chaos.verdict import Books, faults_of, read_books, read_chain
+from tests.chaos.environment import EXPIRY_S, CampaignEnvironment, running_environment
+from tests.chaos.fault_injection import Faults, Killer, Reorgs
+from tests.chaos.invariants import StoredState, faults_of, read_chain, read_stored_state
+from tests.chaos.told_events import StreamReader, read_both, told_faults
 
 CLIENTS = 5
 _QUIET_S = EXPIRY_S + 40
@@ -18,6 +18,11 @@ _QUIET_S = EXPIRY_S + 40
 
 _HELD_BLOCKS = 6
 """Blocks through which the right answer must stand: what a relay still holds would be mined."""
+
+
+_LONGEST_S = 240
+_KILL_S = 10
+"""Seconds after which a campaign ends whatever it has seen: a base, and more for each kill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +37,10 @@ class Outcome:
     switched: int
     seconds: float
     promised: Promised
-    books: Books
+    books: StoredState
     leaked: int
+    connections: int
+    told: int
     faults: list[str]
 
     def __str__(self) -> str:
@@ -48,14 +55,20 @@ class Outcome:
             f"{len(self.books.orders) - swaps} wraps ({len(self.promised.wraps)} promised), "
             f"{self.promised.cancels} public cancels, {self.leaked} leaked\n"
             f"  {self.books.resent} resent, {self.books.corrected} corrected; {ends}\n"
+            f"  {self.told} events, read over {self.connections} connections\n"
             f"  {answers}"
         )
 
 
 async def run(folder: Path, kills: int, seed: int) -> Outcome:
-    """Run a campaign of that many kills. Raises ServiceFailed when the service cannot come back."""
+    """Run a campaign of at least that many kills. Raises ServiceFailed when none comes back.
+
+    A slow machine gets fewer answers between two kills, so the kills go on until the campaign has
+    seen what it is about, for `_LONGEST_S` at most.
+    """
     began = time.monotonic()
-    async with running_stage(folder) as stage:
+    last = began + _LONGEST_S + kills * _KILL_S
+    async with running_environment(folder) as stage:
         promised, over = Promised(), asyncio.Event()
         mischief = Faults(stage.sandbox, f"{seed} faults")
         reorgs = Reorgs(stage.sandbox, f"{seed} reorgs")
@@ -64,24 +77,45 @@ async def run(folder: Path, kills: int, seed: int) -> Outcome:
             Trader(stage, wallet, promised, f"{seed} {wallet.address}")
             for wallet in stage.sandbox.wallets[:CLIENTS]
         ]
+        stream = StreamReader(stage)
+        reading = asyncio.create_task(stream.run())
         async with asyncio.TaskGroup() as group:
             for trader in traders:
                 group.create_task(trader.trade(over))
             group.create_task(mischief.run(over))
             group.create_task(reorgs.run(over))
             await killer.run(kills)
+            while not _has_seen_enough(stage, promised, reorgs, kills) and time.monotonic() < last:
+                await killer.run(killer.kills + 1)
             over.set()
         faults = await _settled(stage, promised)
-        books = read_books(stage.database)
+        books, told = read_both(stage)
+        await stream.caught_up(len(told))
+        reading.cancel()
         leaked = sum(1 for row in books.orders if row["tx_hash"] in stage.sandbox.public)
         return Outcome(
             seed, killer.kills, killer.of_workers, killer.of_servers, reorgs.depths,
             mischief.switched, time.monotonic() - began, promised, books, leaked,
-            [*faults, *await _untrue(stage, promised, books)],
+            stream.connections, len(told),
+            [
+                *faults,
+                *await _untrue(stage, promised, books),
+                *told_faults(books, told, stream.events),
+            ],
         )  # fmt: skip
 
 
-async def _settled(stage: Stage, promised: Promised) -> list[str]:
+def _has_seen_enough(
+    stage: CampaignEnvironment, promised: Promised, reorgs: Reorgs, kills: int
+) -> bool:
+    """Return whether both kinds were promised, blocks replaced, and bytes sent once more."""
+    if not (promised.swaps and promised.wraps and reorgs.depths):
+        return False
+    books = read_stored_state(stage.database)
+    return len(books.orders) > kills and books.resent > 0
+
+
+async def _settled(stage: CampaignEnvironment, promised: Promised) -> list[str]:
     """Return what is still wrong when everything had the time to come right, and to stay so."""
     stage.sandbox.builder.paused = True
     until = time.monotonic() + _QUIET_S
@@ -89,7 +123,7 @@ async def _settled(stage: Stage, promised: Promised) -> list[str]:
     while True:
         await stage.sandbox.builder.mine(1)
         await asyncio.sleep(0.25)
-        books = read_books(stage.database)
+        books = read_stored_state(stage.database)
         if time.monotonic() < until and books.open:
             continue
         faults = faults_of(stage, promised, books, await read_chain(stage.sandbox.chain.rpc, books))
@@ -98,12 +132,12 @@ async def _settled(stage: Stage, promised: Promised) -> list[str]:
             return faults
 
 
-async def _untrue(stage: Stage, promised: Promised, books: Books) -> list[str]:
+async def _untrue(stage: CampaignEnvironment, promised: Promised, books: StoredState) -> list[str]:
     """Ask the API for every order an id was given for; return where it disagrees."""
     statuses = {row["order_id"]: row["status"] for row in books.orders}
     wrong = []
     headers = {"X-API-Key": stage.key}
-    async with httpx.AsyncClient(base_url=stage.victim.url, headers=headers, timeout=10) as http:
+    async with loopback.AsyncClient(base_url=stage.victim.url, headers=headers, timeout=10) as http:
         for order_id in promised.swaps:
             answer = await http.get(f"/api/v1/mev/orders/{order_id}")
             said = answer.json()["data"]["status"] if answer.status_code == 200 else answer.text

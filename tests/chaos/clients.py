@@ -10,9 +10,10 @@ from typing import Any
 import httpx
 from eth_account import Account
 
-from quietswap.sandbox.rpc import RpcError
-from quietswap.sandbox.wallets import Wallet
-from tests.chaos.stage import Stage
+from quietswap.sandbox.contracts.accounts import Wallet
+from quietswap.sandbox.wire.rpc_client import RpcError
+from tests import loopback
+from tests.chaos.environment import CampaignEnvironment
 from tests.e2e.test_delivery import order_params
 
 _PATIENCE = 60
@@ -34,13 +35,15 @@ class Promised:
 class Trader:
     """One wallet: swaps, wraps, unwraps, reposts, and cancels by an empty self-transfer."""
 
-    def __init__(self, stage: Stage, wallet: Wallet, promised: Promised, seed: str) -> None:
+    def __init__(
+        self, stage: CampaignEnvironment, wallet: Wallet, promised: Promised, seed: str
+    ) -> None:
         self._stage = stage
         self._wallet = wallet
         self._promised = promised
         self._chance = random.Random(seed)
         headers = {"X-API-Key": stage.key}
-        self._http = httpx.AsyncClient(base_url=stage.victim.url, headers=headers, timeout=8)
+        self._http = loopback.AsyncClient(base_url=stage.victim.url, headers=headers, timeout=8)
         self._last_nonce: int | None = None
 
     async def trade(self, over: asyncio.Event) -> None:

@@ -2,16 +2,19 @@
 
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from quietswap.cli import command
-from quietswap.cli.demo_sandbox import Town, running_sandbox
+from quietswap.cli.demo.sandbox_process import SandboxInfo, running_sandbox
+from tests.cli.operator_commands import Run
 from tests.client.conftest import node, outside, service
 from tests.client.fake_chain import ACCOUNT
-from tests.client.fake_outside import Outside
+from tests.client.fake_servers import FakeServers
+from tests.e2e.conftest import PATIENT
 
 __all__ = ["node", "outside", "service"]
 
@@ -20,7 +23,7 @@ KEY = "0x" + bytes(ACCOUNT.key).hex()
 
 
 @pytest.fixture
-def environment(outside: Outside, monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
+def environment(outside: FakeServers, monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
     """The client's environment; a test may change it before it runs a command."""
     monkeypatch.delenv("COLUMNS", raising=False)
     return {
@@ -42,10 +45,24 @@ def quietswap(environment: dict[str, str | None]) -> Quietswap:
     return run
 
 
-@pytest.fixture(scope="session")
-def town() -> Iterator[Town]:
+@pytest.fixture(scope="package")
+def town() -> Iterator[SandboxInfo]:
     """A live sandbox: one per test process, started when it is first needed."""
     before = signal.getsignal(signal.SIGTERM)
-    with running_sandbox(0.5) as running:
+    with running_sandbox(0.5, *PATIENT) as running:
         signal.signal(signal.SIGTERM, before)
         yield running
+
+
+@pytest.fixture
+def operate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command of an operator on a database of its own."""
+    monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path / 'own.db'}")
+    monkeypatch.delenv("QUIETSWAP_SETTINGS", raising=False)
+
+    def run(*words: str, code: int = 0) -> Result:
+        done = CliRunner().invoke(command, words)
+        assert done.exit_code == code, done.output
+        return done
+
+    return run

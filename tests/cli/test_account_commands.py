@@ -5,16 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.api import present_orders
 from quietswap.cli import command
+from quietswap.cli.output.quote import short
 from quietswap.domain import errors
-from quietswap.domain.order import Status
-from quietswap.domain.order_record import HistoryPage
+from quietswap.domain.order.order import OrderStatus
+from quietswap.domain.order.order_view import OrderPage
+from quietswap.domain.quote.issued_quote import NATIVE
+from quietswap.domain.token import WETH
+from tests.api.scripted_tokens import ROUTER
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_outside import ETHER, WALLET, FakeService, ok, placed, refused
+from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, placed, refused
 from tests.client.test_polling import at
-from tests.orders import listed
+from tests.orders import USDC, listed, recorded
+from tests.response_json import orders
 
 UNKNOWN = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984"
 
@@ -65,8 +69,8 @@ def test_wrap_and_unwrap(
 
 
 def test_an_open_order_may_hold_the_nonce(quietswap: Quietswap, service: FakeService) -> None:
-    page = HistoryPage((listed(placed(Status.MINING)),), 1)
-    is_open = ok(present_orders.history(page, 50, 0))
+    page = OrderPage((listed(placed(OrderStatus.MINING)),), 1)
+    is_open = ok(orders.order_history_response(page, 50, 0))
     service.next("history", is_open, is_open)
     refused = quietswap("wrap", "2", "--yes", "--json")
     assert (refused.exit_code, json.loads(refused.stdout)["error"]) == (1, "Declined")
@@ -115,10 +119,9 @@ def test_balances(
     assert "USDC       0.000123" in text
     environment["QUIETSWAP_RPC_URL"] = None
     answer = json.loads(quietswap("balances", "--json").stdout)
-    assert answer == {
-        "wallet": WALLET,
-        "balances": {"ETH": str(5 * ETHER), "WETH": str(ETHER // 2)},
-    }
+    assert answer["balances"] == {"ETH": "1500000000000000000", "WETH": str(ETHER), USDC: None}
+    assert (answer["wallet"], answer["blockNumber"]) == (WALLET, 21_000_000)
+    assert answer["allowances"]["WETH"] == {ROUTER: "5"}
 
 
 def test_history(quietswap: Quietswap, service: FakeService) -> None:
@@ -131,6 +134,49 @@ def test_history(quietswap: Quietswap, service: FakeService) -> None:
     assert len(json.loads(quietswap("history", "--json").stdout)["orders"]) == 2
 
 
+def test_a_row_of_history_is_one_line_of_a_hundred_columns(
+    quietswap: Quietswap, service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = quietswap("history").stdout.splitlines()
+    [_, first, second, tail] = lines
+    assert "WETH → " in first
+    assert "ord_" in first
+    assert "ord_" in second
+    assert tail.startswith("1 to 2 of ")
+    assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize("columns", [30, 60, 79, 80, 90, 95, 96, 100, 140, None])
+def test_a_row_of_history_is_never_cut(
+    quietswap: Quietswap,
+    service: FakeService,
+    monkeypatch: pytest.MonkeyPatch,
+    columns: int | None,
+) -> None:
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", str(columns))
+    order_id = "ord_01KAMQ4Z6WJ8V1T3Y5N7B9C2DX"
+    sold, bought = "12345678000000000000", "36332569551"
+    line = listed(placed(OrderStatus.CONFIRMED))._replace(
+        order_id=order_id, sell_amount=sold, buy_amount=bought
+    )
+    service.next("history", ok(orders.order_history_response(OrderPage((line,), 1), 50, 0)))
+    text = quietswap("history").stdout
+    words = text.split()
+    assert {order_id, "confirmed", "12.345678", "WETH", "→", "36,332.569551", "USDC"} <= set(words)
+    assert "…" not in text.replace(short(line.tx_hash or ""), "")
+    assert max(map(len, text.splitlines())) <= (columns or 80)
+    is_one_line = any(order_id in row and "WETH → 36,332" in row for row in text.splitlines())
+    assert is_one_line is (columns is not None and columns >= 96)
+
+
+def test_history_of_another_kind(quietswap: Quietswap, service: FakeService) -> None:
+    assert quietswap("history", "--kind", "approval").exit_code == 0
+    assert service.asked[-1].query["kind"] == "approval"
+    assert quietswap("history", "--kind", "everything").exit_code == 2
+
+
 def test_one_order(quietswap: Quietswap, service: FakeService) -> None:
     result = quietswap("history", "--order", "ord_1")
     assert "0.00018 ETH" in result.stdout
@@ -140,7 +186,7 @@ def test_one_order(quietswap: Quietswap, service: FakeService) -> None:
 
 
 def test_following_an_order_again(quietswap: Quietswap, service: FakeService) -> None:
-    service.next("status", at(Status.MINING), at(Status.FAILED), at(Status.MINING))
+    service.next("status", at(OrderStatus.MINING), at(OrderStatus.FAILED), at(OrderStatus.MINING))
     follow = ("history", "--order", "ord_1", "--follow", "--poll", "0.2")
     result = quietswap(*follow)
     assert result.exit_code == 1
@@ -174,3 +220,23 @@ def test_every_client_command_speaks_json_and_says_where(quietswap: Quietswap, n
     assert found is not None
     options = {option for parameter in found.params for option in parameter.opts}
     assert {"--json", "--url", "--api-key", "--api-key-file", "--rpc-url", "--raw"} <= options
+
+
+def test_native_ether_needs_no_node(
+    quietswap: Quietswap, service: FakeService, node: FakeChain
+) -> None:
+    """The decimals of its placeholder address are asked of nobody."""
+    node.decimals = 3
+    unwrap = placed(
+        OrderStatus.CONFIRMED, sell_token=WETH, buy_token=NATIVE,
+        sell_amount=ETHER // 4, buy_amount=ETHER // 4, min_buy_amount=ETHER // 4,
+    )  # fmt: skip
+    service.mines(unwrap.tx_hash)
+    service.next(
+        "history", ok(orders.order_history_response(OrderPage((listed(unwrap),), 1), 1, 0))
+    )
+    service.next("status", ok(orders.order_status_response(recorded(unwrap))))
+    listing = quietswap("history", "--kind", "wrap")
+    assert "0.25 ETH" in " ".join(listing.output.split())
+    shown = " ".join(quietswap("history", "--order", "wrp_1").output.split())
+    assert "at least 0.25 ETH received 0.25 ETH" in shown

@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 import pytest
 from rich.console import Console
 
-from quietswap.cli import demo_sandbox
-from quietswap.cli.demo_report import Report
+from quietswap.cli.demo import sandbox_process
+from quietswap.cli.demo.report import DemoReport
 from tests.cli.conftest import Quietswap
-from tests.cli.town import ROOT
-from tests.cli.town import quietswap as command
+from tests.cli.sandbox_process import ROOT
+from tests.cli.sandbox_process import quietswap as command
+from tests.waiting import LONG_S
 
 pytestmark = pytest.mark.xdist_group("live-demo")
 
@@ -28,7 +29,12 @@ def is_open(url: str) -> bool:
 
 def test_the_demo(capfd: pytest.CaptureFixture[str]) -> None:
     done = subprocess.run(
-        command("demo", "--json"), cwd=ROOT, capture_output=True, text=True, timeout=90, check=False
+        command("demo", "--json"),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=LONG_S,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
@@ -55,7 +61,7 @@ def test_a_terminated_demo_stops_its_sandbox() -> None:
     url = next(line.split()[-1] for line in process.stdout if "API http" in line)
     assert is_open(url)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=40)
+    process.communicate(timeout=LONG_S)
     assert process.returncode == 1
     assert not is_open(url)
 
@@ -64,7 +70,7 @@ def test_a_sandbox_that_does_not_start(
     quietswap: Quietswap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = "import sys; sys.exit('no chain binary: run npm ci')"
-    monkeypatch.setattr(demo_sandbox, "_COMMAND", (sys.executable, "-c", script))
+    monkeypatch.setattr(sandbox_process, "_COMMAND", (sys.executable, "-c", script))
     result = quietswap("demo", "--json")
     assert result.exit_code == 1
     facts = json.loads(result.stdout)
@@ -76,7 +82,7 @@ def test_a_sandbox_that_does_not_start(
     ("outcomes", "passed"), [([], False), ([True], True), ([True, False], False)]
 )
 def test_a_verdict_needs_every_claim(outcomes: list[bool], passed: bool) -> None:
-    report = Report(Console(quiet=True))
+    report = DemoReport(Console(quiet=True))
     for holds in outcomes:
         report.check("a claim", holds=holds)
     report.verdict()

@@ -8,8 +8,10 @@ import sys
 
 import pytest
 
-from quietswap.cli.demo_sandbox import Town
-from tests.cli.town import ROOT, environment, quietswap, run
+from quietswap.cli.demo.sandbox_process import SandboxInfo
+from tests import loopback
+from tests.cli.sandbox_process import ROOT, environment, quietswap, run
+from tests.waiting import LONG_S
 
 pytestmark = pytest.mark.xdist_group("live-cli")
 
@@ -18,6 +20,7 @@ TSX = str(NODE_TOOLS / "tsx")
 EXAMPLES = [
     [sys.executable, "examples/python_client.py"],
     [sys.executable, "examples/python_flow.py"],
+    [TSX, "examples/swap_quietswap.ts"],
     [TSX, "examples/swap_viem.ts"],
     [TSX, "examples/swap_ethers.ts"],
     pytest.param(
@@ -32,11 +35,101 @@ TRANSACTION = PAGE.partition("```json\n")[2].partition("```")[0]
 
 
 @pytest.mark.parametrize("words", EXAMPLES, ids=lambda words: words[1].split("/")[1])
-def test_both_flows_are_confirmed(town: Town, words: list[str]) -> None:
+def test_both_flows_are_confirmed(town: SandboxInfo, words: list[str]) -> None:
     done = run(words, environment(town, 1))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "wrap confirmed 0x" in done.stdout
     assert "swap confirmed 0x" in done.stdout
+
+
+def test_several_orders_of_one_wallet_are_confirmed_in_order(town: SandboxInfo) -> None:
+    done = run([sys.executable, "examples/pipeline.py"], environment(town, 2))
+    assert done.returncode == 0, done.stdout + done.stderr
+    nonces = [
+        int(nonce) for nonce in re.findall(r"^submitted ord_\w+ nonce (\d+)$", done.stdout, re.M)
+    ]
+    assert len(nonces) == 3
+    assert nonces == sorted(set(nonces))
+    assert done.stdout.count("swap confirmed ord_") == 3
+
+
+_SUBMIT = """
+import sys
+from urllib.request import Request, urlopen
+sys.path.insert(0, "examples")
+import python_flow as flow
+quote = flow.quoted(10**15)
+while flow.approve(quote["dexRoute"]["target"], 10**18):
+    quote = flow.quoted(10**15)
+urlopen(Request(f"{sys.argv[1]}/pause_mining", b"", method="POST"))
+protection = quote["mevProtection"]
+body = {
+    "orderParams": flow.order_params(quote, 50),
+    "signedTransaction": flow.signed(protection["transactionParams"]),
+    "providerMetadata": protection["providerMetadata"],
+}
+print(flow.ask("/mev/orders", body)["order"]["orderId"])
+"""
+"""Submits a swap while no blocks are built, so that it is open until they are again."""
+
+
+def test_an_open_order_is_cancelled(town: SandboxInfo) -> None:
+    env = environment(town, 4)
+    try:
+        placed = run([sys.executable, "-c", _SUBMIT, town.control_url], env)
+        assert placed.returncode == 0, placed.stderr
+        cancelling = subprocess.Popen(
+            [sys.executable, "examples/cancel.py", placed.stdout.strip()],
+            cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert cancelling.stdout is not None
+        submitted = cancelling.stdout.readline()
+        assert submitted.startswith("submitted 0x"), cancelling.communicate(timeout=LONG_S)[1]
+    finally:
+        loopback.post(f"{town.control_url}/resume_mining")
+    told, errors = cancelling.communicate(timeout=LONG_S)
+    # both were held by the relay: which one the builder takes is its choice
+    end = re.fullmatch(r"order (cancelled|confirmed) 0x[0-9a-f]{64}\n", told)
+    assert end is not None, told + errors
+    assert cancelling.returncode == (0 if end[1] == "cancelled" else 1)
+
+
+def test_the_events_of_an_order_are_followed_to_its_end(town: SandboxInfo) -> None:
+    env = environment(town, 4)
+    try:
+        placed = run([sys.executable, "-c", _SUBMIT, town.control_url], env)
+        assert placed.returncode == 0, placed.stderr
+        following = subprocess.Popen(
+            [sys.executable, "examples/follow_events.py", placed.stdout.strip()],
+            cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert following.stdout is not None
+        first = following.stdout.readline()
+    finally:
+        loopback.post(f"{town.control_url}/resume_mining")
+    told, errors = following.communicate(timeout=90)
+    steps = [line.split()[1] for line in (first + told).splitlines()]
+    assert following.returncode == 0, errors
+    assert (steps[0], steps[-1]) == ("order.created", "order.confirmed")
+    assert len(steps) == len(set(steps))
+
+
+def test_a_cancel_that_is_none_is_not_signed(town: SandboxInfo) -> None:
+    script = """
+import sys
+sys.path.insert(0, "examples")
+import cancel
+fair = {"to": cancel.wallet, "value": "0", "data": "0x", "gasLimit": "21000", "maxFeePerGas": "9"}
+cancel.check(fair)
+others = {"value": "1"}, {"data": "0x00"}, {"to": "0x" + 40 * "1"}, {"maxFeePerGas": "9" * 13}
+for other in others:
+    try:
+        cancel.check(fair | other)
+    except SystemExit as refusal:
+        print(refusal)
+"""
+    done = run([sys.executable, "-c", script], environment(town, 4))
+    assert done.stdout.count("this is no cancel") == 4, done.stderr
 
 
 def test_the_typescript_examples_have_sound_types() -> None:
@@ -44,7 +137,7 @@ def test_the_typescript_examples_have_sound_types() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_signing_command(town: Town) -> None:
+def test_the_signing_command(town: SandboxInfo) -> None:
     env = environment(town, 2)
     env["WALLET_KEY"] = env.pop("QUIETSWAP_PRIVATE_KEY")
     sign = ["--sign-with", f"{sys.executable} examples/sign.py"]
@@ -56,7 +149,7 @@ def test_the_signing_command(town: Town) -> None:
 
 
 @pytest.mark.parametrize("words", EXAMPLES[:4], ids=lambda words: words[1].split("/")[1])
-def test_a_refused_key_ends_with_a_failure(town: Town, words: list[str]) -> None:
+def test_a_refused_key_ends_with_a_failure(town: SandboxInfo, words: list[str]) -> None:
     env = environment(town, 1) | {"QUIETSWAP_API_KEY": "qs_nobody"}
     done = run(words, env)
     assert done.returncode != 0
@@ -66,7 +159,12 @@ def test_a_refused_key_ends_with_a_failure(town: Town, words: list[str]) -> None
 def test_the_examples_need_no_more_than_the_readme_says() -> None:
     for file in (ROOT / "examples").glob("*.py"):
         found = re.findall(r"^(?:from|import) (\w+)", file.read_text("utf-8"), re.MULTILINE)
-        own = {"quietswap"} if file.name == "python_client.py" else set()
+        own = {
+            "python_client.py": {"quietswap"},
+            "pipeline.py": {"python_flow"},
+            "cancel.py": {"python_flow"},
+            "webhook_receiver.py": {"standardwebhooks"},
+        }.get(file.name, set())
         assert set(found) <= sys.stdlib_module_names | {"eth_account"} | own
 
 

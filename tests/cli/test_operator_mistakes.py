@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.town import quietswap, run
+from tests.cli.sandbox_process import quietswap, run
 from tests.databases import PostgresCluster
 
 COMMANDS = [("migrate",), ("keys", "list"), ("orders", "list")]
@@ -93,7 +93,7 @@ def test_what_was_copied_is_not_called_nothing(postgres: PostgresCluster, tmp_pa
     assert operate(source, "keys", "create").returncode == 0
     done = operate(url, "migrate", "--from", source)
     assert done.returncode == 0
-    assert "copied 1 rows of api_keys" in done.stdout
+    assert "copied 1 row of api_keys" in done.stdout
     assert "nothing" not in done.stdout
 
 

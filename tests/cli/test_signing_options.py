@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from tests.api.inside import ROUTER
+from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY, Quietswap
 from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_outside import ETHER, WALLET, FakeService
+from tests.client.fake_servers import ETHER, WALLET, FakeService
 
 SWAP = ("swap", "1", "WETH", "USDC", "--poll", "0.2", "--yes")
 OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -74,7 +74,9 @@ def test_a_wrong_password(
 ) -> None:
     result = quietswap(*SWAP, "--keystore", str(keystore), "--json", input=typed)
     assert result.exit_code == code
-    says = "does not open: the password is wrong" if typed else "nobody is here to type"
+    says = (
+        "cannot be decrypted: the password is wrong" if typed else "standard input has no password"
+    )
     assert says in result.stderr
     assert json.loads(result.stdout)["ok"] is False
     assert service.bodies("order") == []

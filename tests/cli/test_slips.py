@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.cli.database import place
+from quietswap.cli.options.database import storage_url
 from tests.cli.conftest import Quietswap
 
 
@@ -39,7 +39,7 @@ def test_an_empty_database_is_named(
 def test_a_database_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     url = "postgresql://someone:secret@db.example:5432/quietswap"
     monkeypatch.setenv("QUIETSWAP_STORAGE__URL", url)
-    assert place(None) == "postgresql://db.example:5432/quietswap"
+    assert storage_url(None) == "postgresql://db.example:5432/quietswap"
 
 
 @pytest.mark.parametrize("eth", ["ETH", "eth", "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"])

@@ -1,9 +1,15 @@
 """The command starts quickly: nothing heavy is imported to print help."""
 
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from quietswap.cli import EXAMPLES
+from tests.deploy.files import parse_command
 
 HEAVY = ("rich", "eth_account", "pyreqwest", "msgspec", "granian", "asyncio", "quietswap.client")
 SCRIPT = """
@@ -46,6 +52,55 @@ def test_help_lists_every_command() -> None:
     )
     for name in ("demo", "sandbox", "serve", "quote", "swap", "wrap", "unwrap", "history"):
         assert f"\n  {name} " in done.stdout
+
+
+def test_help_groups_the_commands_and_gives_examples_that_exist() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "quietswap", "--help"],
+        capture_output=True, text=True, check=True, env=os.environ | {"COLUMNS": "80"},
+    )  # fmt: skip
+    titles = re.findall(r"^(\w.*):$", done.stdout, re.M)
+    assert titles == [
+        "Options",
+        "Try it, without a node or a key",
+        "Trade",
+        "Operate a service",
+        "Examples",
+    ]
+    for example in EXAMPLES:
+        assert f"\n  {example} " in done.stdout
+        assert parse_command(example.split()[1:])
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("quietswap sw", "swap"),
+        ("quietswap orders li", "list"),
+        ("quietswap serve --ch", "--check"),
+    ],
+)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_completes(shell: str, typed: str, offered: str) -> None:
+    """The documented lines: the script of each shell, and what it then asks for."""
+    variables = {"_QUIETSWAP_COMPLETE": f"{shell}_source"}
+    program = str(Path(sys.executable).with_name("quietswap"))
+    if shell != "bash":  # for bash click asks which version is installed
+        script = subprocess.run(
+            [program], env=os.environ | variables, capture_output=True, text=True, check=False
+        )
+        assert "_QUIETSWAP_COMPLETE" in script.stdout
+    last = typed.rsplit(maxsplit=1)[-1]
+    asked = {
+        "_QUIETSWAP_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": last if shell == "fish" else str(len(typed.split()) - 1),
+    }
+    done = subprocess.run(
+        [program], env=os.environ | asked, capture_output=True, text=True, check=False
+    )
+    assert offered in re.split(r"[\s,]+", done.stdout)
 
 
 @pytest.mark.parametrize("name", ["quote", "swap", "wrap", "balances", "history"])

@@ -1,29 +1,22 @@
 """`quietswap swap`: what is shown, what is asked, what is signed, how it ends."""
 
 import json
+from decimal import Decimal
 
 import pytest
 from eth_account import Account
 
-from quietswap.api import present, present_orders
-from quietswap.cli import connection
-from quietswap.domain import errors, refusals
-from quietswap.domain.order import Failure, FailureCode, Status
-from tests.api.inside import ROUTER
+from quietswap.cli.options import connection
+from quietswap.domain import errors
+from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
+from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY, Quietswap
-from tests.client.fake_chain import FakeChain
-from tests.client.fake_outside import (
-    ETHER,
-    WALLET,
-    FakeService,
-    ok,
-    placed,
-    refused,
-    swap_quote,
-)
+from tests.client.fake_chain import FakeChain, transfer
+from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, placed, refused, swap_quote
 from tests.client.test_polling import at
-from tests.client.test_swap_flow import transfer
 from tests.orders import USDC, recorded
+from tests.response_json import orders as response_orders
+from tests.response_json import quotes
 
 SWAP = ("swap", "1", "WETH", "USDC", "--poll", "0.2")
 
@@ -38,7 +31,7 @@ def approved(node: FakeChain) -> FakeChain:
 def test_shows_compares_signs_and_follows(
     quietswap: Quietswap, service: FakeService, approved: FakeChain
 ) -> None:
-    service.next("status", at(Status.PENDING), at(Status.MINING))
+    service.next("status", at(OrderStatus.PENDING), at(OrderStatus.MINING))
     result = quietswap(*SWAP, "--yes")
     assert result.exit_code == 0, result.output
     text = result.stdout
@@ -94,15 +87,42 @@ def test_approves_when_the_allowance_is_short(
     assert "approved" in result.stdout
 
 
-def test_approve_never_leaves_it_to_the_service(
+def test_nothing_is_approved_for_a_swap_whose_gas_is_too_dear(
+    quietswap: Quietswap, node: FakeChain
+) -> None:
+    """Its public approval would be paid for nothing."""
+    node.base_fee = 400 * 10**9
+    result = quietswap(*SWAP, "--yes", "--max-impact", "1")
+    assert result.exit_code == 1, result.output
+    assert "with its gas" in " ".join(result.output.split())
+    assert node.sent == []
+
+
+def test_the_fee_includes_the_approvals_gas(quietswap: Quietswap, node: FakeChain) -> None:
+    """48,000 gas and a quarter, at twice the base fee and the tip, beside the swap's own."""
+    cost = 60_000 * (2 * node.base_fee + 10**9)
+    total = Decimal(262_500 * 2 * 10**9 + cost).scaleb(-18).normalize()
+    text = " ".join(quietswap(*SWAP, "--yes").stdout.split())
+    assert f"at most {total:f} ETH: 262,500 gas at 2 gwei, tip 0" in text
+    assert f"and {Decimal(cost).scaleb(-18).normalize():f} ETH to approve" in text
+
+
+def test_the_fee_of_a_reset_is_included(quietswap: Quietswap, node: FakeChain) -> None:
+    """USDT's kind: to zero first, then from zero."""
+    node.allowances[ROUTER.lower()], node.resets_first = 1, True
+    cost = (60_000 + (60_000 + 17_100) * 5 // 4) * (2 * node.base_fee + 10**9)
+    text = " ".join(quietswap(*SWAP, "--yes").stdout.split())
+    shown = text.split(" ETH to approve")[0].rsplit(" ", 1)[1]
+    assert 0 <= Decimal(shown) * 10**18 - cost < 10**12
+
+
+def test_approve_never_signs_nothing_where_the_allowance_is_short(
     quietswap: Quietswap, service: FakeService, node: FakeChain
 ) -> None:
-    short = errors.InsufficientAllowance(token=USDC, router=ROUTER, required=ETHER, current=0)
-    service.next("order", refused(short))
     result = quietswap(*SWAP, "--yes", "--approve", "never")
     assert result.exit_code == 1
-    assert "INSUFFICIENT_ALLOWANCE" in result.stdout
-    assert node.sent == []
+    assert f"{ROUTER} may move 0 smallest units of the sell token, too few" in result.stdout
+    assert (node.sent, service.bodies("order")) == ([], [])
 
 
 def test_nobody_there_to_confirm(
@@ -124,7 +144,7 @@ def test_asks_before_it_signs(
     code: int,
     orders: int,
 ) -> None:
-    monkeypatch.setattr(connection, "_somebody_is_there", lambda: True)
+    monkeypatch.setattr(connection, "_is_interactive", lambda: True)
     result = quietswap(*SWAP, input=answer)
     assert result.exit_code == code
     assert len(service.bodies("order")) == orders
@@ -135,7 +155,9 @@ def test_a_worse_quote_after_the_approval_is_not_signed(
 ) -> None:
     plain = swap_quote()
     worse = swap_quote(buy_amount=2_000_000_000, min_buy_amount=1_990_000_000)
-    service.next("quote", ok(present.swap_quote(plain)), ok(present.swap_quote(worse)))
+    service.next(
+        "quote", ok(quotes.swap_quote_response(plain)), ok(quotes.swap_quote_response(worse))
+    )
     result = quietswap(*SWAP, "--yes")
     assert result.exit_code == 1
     assert "this quote is worse" in result.stdout
@@ -144,9 +166,9 @@ def test_a_worse_quote_after_the_approval_is_not_signed(
 
 def test_a_failed_order(quietswap: Quietswap, service: FakeService, approved: FakeChain) -> None:
     failure = Failure(FailureCode.REVERTED, "the swap reverted")
-    failed = placed(Status.FAILED, failure=failure)
+    failed = placed(OrderStatus.FAILED, failure=failure)
     approved.reverts = True
-    service.next("status", ok(present_orders.order_status(recorded(failed))))
+    service.next("status", ok(response_orders.order_status_response(recorded(failed))))
     result = quietswap(*SWAP, "--yes")
     assert result.exit_code == 1
     assert "REVERTED: the swap reverted" in result.stdout
@@ -156,7 +178,7 @@ def test_a_failed_order(quietswap: Quietswap, service: FakeService, approved: Fa
 def test_a_ruinous_price_impact_is_warned_of(
     quietswap: Quietswap, service: FakeService, approved: FakeChain, percent: str, warns: bool
 ) -> None:
-    answer = present.swap_quote(swap_quote())
+    answer = quotes.swap_quote_response(swap_quote())
     service.quote = lambda: answer | {"priceImpact": float(percent)}
     for words in (("quote", "1", "WETH", "USDC"), (*SWAP, "--yes")):
         text = quietswap(*words).stdout
@@ -170,21 +192,21 @@ def test_ctrl_c_leaves_the_order(
     approved: FakeChain,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from quietswap.client.flow import Pause
-    from quietswap.client.transports import BlockingTransport
+    from quietswap.client.flows.effects import Sleep
+    from quietswap.client.transports import SyncTransport
 
-    usual = BlockingTransport.perform
+    usual = SyncTransport.perform
 
-    def interrupted(self: BlockingTransport, effect: object) -> object:
-        if isinstance(effect, Pause):
+    def interrupted(self: SyncTransport, effect: object) -> object:
+        if isinstance(effect, Sleep):
             raise KeyboardInterrupt
         return usual(self, effect)
 
-    monkeypatch.setattr(BlockingTransport, "perform", interrupted)
-    service.next("status", at(Status.MINING))
+    monkeypatch.setattr(SyncTransport, "perform", interrupted)
+    service.next("status", at(OrderStatus.MINING))
     result = quietswap(*SWAP, "--yes")
-    assert result.exit_code == 1
-    assert "the order goes on without us" in result.stdout
+    assert result.exit_code == 4
+    assert "the order may still be mined" in result.stdout
     assert "quietswap history --order ord_1 --follow" in result.stdout
 
 
@@ -192,7 +214,7 @@ def test_ctrl_c_leaves_the_order(
 def test_a_refusal_names_code_and_suggestion(
     quietswap: Quietswap, service: FakeService, json_flag: list[str]
 ) -> None:
-    error = refusals.ValidationError("differs", [{"field": "to", "expected": "a", "provided": "b"}])
+    error = errors.ValidationError("differs", [{"field": "to", "expected": "a", "provided": "b"}])
     service.next("quote", refused(error))
     result = quietswap(*SWAP, "--yes", *json_flag)
     assert result.exit_code == 1
@@ -265,7 +287,8 @@ def test_without_a_node_it_says_what_it_cannot_do(
     quietswap: Quietswap, service: FakeService, environment: dict[str, str | None]
 ) -> None:
     environment["QUIETSWAP_RPC_URL"] = None
-    result = quietswap(*SWAP, "--yes")
+    result = quietswap(*SWAP, "--yes", "--at-least", "2985")
     assert result.exit_code == 0, result.output
-    assert "the allowance is left to you" in result.stdout
-    assert "at least the minimum; --rpc-url" in result.stdout
+    said = " ".join(result.stdout.split())
+    assert "approve the router yourself; nonce, fee, price, output and receipt" in said
+    assert "at least the minimum, reported by the service; --rpc-url" in said

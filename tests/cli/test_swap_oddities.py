@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from quietswap.api import present
-from quietswap.cli import connection
+from quietswap.cli.options import connection
 from quietswap.client import QuietswapClient
-from quietswap.domain.order import Status
+from quietswap.domain.order.order import OrderStatus
 from tests.cli.conftest import Quietswap
 from tests.cli.test_swap_command import SWAP, approved
 from tests.client.conftest import Time
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_outside import FakeService, Outside, Reply, ok, swap_quote
-from tests.client.test_other_transaction import LIE
+from tests.client.fake_servers import FakeServers, FakeService, Reply, ok, swap_quote
 from tests.client.test_polling import at
+from tests.client.test_transaction_hash_mismatch import LIE
+from tests.response_json import quotes as response_quotes
 
 __all__ = ["approved"]
 
@@ -38,11 +38,21 @@ def test_a_poor_wallet_is_told_before_it_is_asked(quietswap: Quietswap, node: Fa
     ("quoted", "counted", "says"),
     [(7, 7, "nonce      7\n"), (7, 9, "7: used already"), (7, 5, "7: waits for 2 still open")],
 )
-def test_a_nonce_that_is_strange_is_shown(
-    quietswap: Quietswap, approved: FakeChain, quoted: int, counted: int, says: str
+def test_a_nonce_that_is_strange_is_refused_or_shown(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+    quoted: int,
+    counted: int,
+    says: str,
 ) -> None:
+    monkeypatch.setattr(QuietswapClient.__init__, "__kwdefaults__", waiting(Time()))
     approved.nonce = counted
-    lines = quietswap(*SWAP, "--yes").stdout.splitlines()
+    result = quietswap(*SWAP, "--yes")
+    assert result.exit_code == int(quoted != counted)
+    assert len(service.bodies("order")) == int(quoted == counted)
+    lines = quietswap(*SWAP, "--yes", "--any-nonce").stdout.splitlines()
     assert says in "\n".join(line.rstrip() for line in lines)
 
 
@@ -65,14 +75,14 @@ def test_a_fresh_quote_that_differs_is_asked_about(
     fresh: dict[str, Any],
     says: str,
 ) -> None:
-    monkeypatch.setattr(connection, "_somebody_is_there", lambda: True)
+    monkeypatch.setattr(connection, "_is_interactive", lambda: True)
     quotes = [swap_quote(), swap_quote(**fresh)]
-    service.next("quote", *(ok(present.swap_quote(quote)) for quote in quotes))
+    service.next("quote", *(ok(response_quotes.swap_quote_response(quote)) for quote in quotes))
     result = quietswap(*SWAP, input="y\nn\n")
     assert result.exit_code == 1
     assert says in result.stdout
     assert service.bodies("order") == []
-    service.next("quote", *(ok(present.swap_quote(quote)) for quote in quotes))
+    service.next("quote", *(ok(response_quotes.swap_quote_response(quote)) for quote in quotes))
     node.allowances.clear()
     assert quietswap(*SWAP, "--yes").exit_code == 0  # as good as what was agreed
 
@@ -80,37 +90,43 @@ def test_a_fresh_quote_that_differs_is_asked_about(
 def test_a_server_that_falls_silent_leaves_a_way_back(
     quietswap: Quietswap,
     service: FakeService,
-    outside: Outside,
+    outside: FakeServers,
     approved: FakeChain,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     time = Time()
     monkeypatch.setattr(QuietswapClient.__init__, "__kwdefaults__", waiting(time))
+    service.mines = lambda _: None
     service.next("status", *[Reply(b"", 502)] * 60)
     result = quietswap(*SWAP, "--yes", "--url", outside.url)
-    assert result.exit_code == 3
+    assert result.exit_code == 4
     assert f"quietswap history --order ord_1 --follow --url {outside.url}" in result.stdout
     assert result.stdout.count("HTTP 502 from a gateway before the service; trying again") == 1
 
 
-def test_the_report_stands_although_the_node_is_gone(
-    quietswap: Quietswap, service: FakeService, approved: FakeChain
+def test_no_success_where_the_node_shows_nothing(
+    quietswap: Quietswap, approved: FakeChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(QuietswapClient.__init__, "__kwdefaults__", waiting(Time()))
     approved.forgets = True
     result = quietswap(*SWAP, "--yes")
-    assert result.exit_code == 0, result.output
-    assert "at least the minimum" in result.stdout
+    assert result.exit_code == 4, result.output
+    assert "confirmed, but your own node cannot show it" in result.stdout
 
 
 def test_prices_that_are_unknown_are_no_zeros(
     quietswap: Quietswap, service: FakeService, approved: FakeChain
 ) -> None:
-    unknown = swap_quote(net_value_usd=None, gas_cost_usd=None, protection_usd=Decimal(0))
-    service.next("quote", ok(present.swap_quote(unknown)))
+    unknown = swap_quote(
+        net_value_usd=None, gas_cost_usd=None, protection_usd=Decimal(0), threat_known=False
+    )
+    service.next("quote", ok(response_quotes.swap_quote_response(unknown)))
     text = quietswap("quote", "1", "WETH", "USDC").stdout
     assert "$0.00" not in text
     assert "net –, gas – for 210,000 units" in text
-    assert "unknown without a price" in " ".join(text.split())
+    assert "unknown, at most MEDIUM: the price or the price impact is unknown" in " ".join(
+        text.split()
+    )
 
 
 @pytest.mark.parametrize("width", [40, 60])
@@ -132,35 +148,43 @@ def test_another_transaction_than_the_one_signed(
     service.lies[endpoint] = LIE
     words = ("wrap", "2", "--yes") if endpoint == "wrap order" else (*SWAP, "--yes")
     result = quietswap(*words, "--json")
-    assert result.exit_code == 1
+    assert result.exit_code == 4
     answer = json.loads(result.stdout)
     assert (answer["ok"], answer["error"]) == (False, "OtherTransaction")
     assert f"speaks of transaction {LIE}, not of {service.tx_hash}" in answer["message"]
     assert "may still be mined. Do not trust this service" in " ".join(result.stderr.split())
-    assert "goes on without us" not in result.stderr
+    assert "the order may still be mined" not in result.stderr
     assert "confirmed" not in result.stderr
 
 
 @pytest.mark.parametrize(
     ("status", "reverts", "says"),
     [
-        (Status.FAILED, False, "mined and succeeded: the chain is right, the swap took place, do"),
-        (Status.CANCELLED, False, "the swap took place, do not swap again"),
-        (Status.CONFIRMED, True, "mined and reverted: the chain is right, nothing was swapped"),
+        (
+            OrderStatus.FAILED,
+            False,
+            "mined and succeeded: the chain is right, the swap took place, do",
+        ),
+        (OrderStatus.CANCELLED, False, "the swap took place, do not swap again"),
+        (
+            OrderStatus.CONFIRMED,
+            True,
+            "mined and reverted: the chain is right, nothing was swapped",
+        ),
     ],
 )
 def test_an_end_that_the_callers_node_contradicts(
     quietswap: Quietswap,
     service: FakeService,
     approved: FakeChain,
-    status: Status,
+    status: OrderStatus,
     reverts: bool,
     says: str,
 ) -> None:
     approved.reverts = reverts
     service.next("status", at(status))
     result = quietswap(*SWAP, "--yes", "--json")
-    assert result.exit_code == 1
+    assert result.exit_code == (1 if reverts else 4)
     answer = json.loads(result.stdout)
     assert (answer["ok"], answer["error"]) == (False, "Contradicted")
     assert f"order ord_1 is {status}, but your own node says" in answer["message"]
@@ -168,7 +192,7 @@ def test_an_end_that_the_callers_node_contradicts(
     assert says in answer["message"]
     said = " ".join(result.stderr.split())
     assert "What your own node says counts. Do not trust this service" in said
-    assert "goes on without us" not in said
+    assert "the order may still be mined" not in said
 
 
 FOREIGN = "0x1111111254EEB25477B68fb85Ed929f73A960582"
@@ -177,14 +201,19 @@ FOREIGN = "0x1111111254EEB25477B68fb85Ed929f73A960582"
 def test_a_foreign_router_is_neither_approved_nor_called_unless_named(
     quietswap: Quietswap, service: FakeService, node: FakeChain
 ) -> None:
-    foreign = ok(present.swap_quote(swap_quote(target=FOREIGN)))
+    foreign = ok(response_quotes.swap_quote_response(swap_quote(target=FOREIGN)))
     service.next("quote", *[foreign] * 3)
     result = quietswap(*SWAP, "--yes", "--approve", "max")
     assert result.exit_code == 1
     assert f"{FOREIGN} is not a router known here" in result.stdout
     assert "--router" in result.stdout
     assert (node.sent, service.bodies("order")) == ([], [])
-    assert quietswap(*SWAP, "--yes", "--router", FOREIGN.lower()).exit_code == 0
+    assert quietswap(*SWAP, "--yes", "--router", FOREIGN.lower()).exit_code == 1
+    assert (node.sent, service.bodies("order")) == ([], [])
+    node.delivers = 2_985_000_000
+    service.next("quote", *[foreign] * 2)
+    accepted = quietswap(*SWAP, "--yes", "--router", FOREIGN.lower(), "--accept-unbound")
+    assert accepted.exit_code == 0, accepted.output
     assert quietswap(*SWAP, "--yes", "--router", "0x12").exit_code == 2
 
 

@@ -14,20 +14,22 @@ from pathlib import Path
 import pytest
 from eth_account import Account
 
-from quietswap.domain.order import Status
-from tests.api.inside import ROUTER
+from quietswap.domain.order.order import OrderStatus
+from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY
-from tests.cli.town import ROOT, quietswap
+from tests.cli.sandbox_process import ROOT, quietswap
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_outside import ETHER, WALLET, FakeService, Outside
+from tests.client.fake_servers import ETHER, WALLET, FakeServers, FakeService
 from tests.client.test_polling import at
+from tests.waiting import WITHIN_S
 
 SWAP = ("swap", "1", "WETH", "USDC")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9]")
 
 _OWN_TERMINAL = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
 os.setsid()
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
@@ -50,7 +52,7 @@ class Terminal:
 
     def expect(self, text: str) -> None:
         """Read until `text` was shown anew."""
-        assert self._came(text, 30), f"{text!r} never came:\n{self.text}"
+        assert self._came(text, WITHIN_S), f"{text!r} never came:\n{self.text}"
 
     def _came(self, text: str, seconds: float) -> bool:
         until = time.monotonic() + seconds
@@ -77,15 +79,15 @@ class Terminal:
         """Type Ctrl-C until `shown` comes: Python may lose one just before it begins to read."""
         for _ in range(5):
             self.type("\x03")
-            if self._came(shown, 3):
+            if self._came(shown, 10):
                 return
         raise AssertionError(f"{shown!r} never came:\n{self.text}")
 
     def end(self) -> int:
         """Read to the end and return the exit code."""
-        while self._read(30):
+        while self._read(WITHIN_S):
             pass
-        return self._process.wait(30)
+        return self._process.wait(WITHIN_S)
 
     def __enter__(self) -> "Terminal":
         return self
@@ -97,7 +99,7 @@ class Terminal:
 
 
 @pytest.fixture
-def env(outside: Outside, node: FakeChain) -> dict[str, str]:
+def env(outside: FakeServers, node: FakeChain) -> dict[str, str]:
     node.allowances[ROUTER.lower()] = ETHER
     usual = {name: value for name, value in os.environ.items() if not name.startswith("QUIETSWAP_")}
     usual.pop("NO_COLOR", None)
@@ -114,19 +116,19 @@ def test_a_swap_as_a_person_does_it(
     keystore = tmp_path / "wallet.json"
     sealed = Account.encrypt(KEY, "open sesame", kdf="pbkdf2", iterations=10)
     keystore.write_text(json.dumps(sealed), "utf-8")
-    service.next("status", at(Status.MINING))
+    service.next("status", at(OrderStatus.MINING))
     with Terminal(quietswap(*SWAP, "--poll", "60", "--keystore", str(keystore)), env) as screen:
         screen.expect("Sign and submit? [y/N]: ")
         assert service.bodies("order") == []
         screen.type("y\n")
         screen.expect("Password of wallet.json: ")
         screen.type("wrong\n")
-        screen.expect("That is not its password")
+        screen.expect("The password is wrong")
         screen.expect("Password of wallet.json: ")
         screen.type("open sesame\n")
         screen.expect("mining, ")  # the moving line
-        screen.interrupt("the order goes on without us")
-        assert screen.end() == 1
+        screen.interrupt("the order may still be mined")
+        assert screen.end() == 4
     assert "sesame" not in screen.text
     assert _COLOUR.search(screen.text)
 

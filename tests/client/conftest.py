@@ -8,7 +8,7 @@ import pytest
 
 from quietswap.client import AsyncQuietswapClient, QuietswapClient
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_outside import FakeService, Outside
+from tests.client.fake_servers import FakeServers, FakeService
 
 Do = Callable[..., Any]
 
@@ -42,18 +42,18 @@ def node() -> FakeChain:
 @pytest.fixture
 def service(node: FakeChain) -> FakeService:
     """A service whose transactions are mined at once."""
-    return FakeService(mines=node.mine)
+    return FakeService(mines=node.mine, approvals=lambda: len(node.sent))
 
 
 @pytest.fixture
-def outside(service: FakeService, node: FakeChain) -> Iterator[Outside]:
-    server = Outside(service, node)
+def outside(service: FakeService, node: FakeChain) -> Iterator[FakeServers]:
+    server = FakeServers(service, node)
     yield server
     server.close()
 
 
 @pytest.fixture
-def client(outside: Outside, time: Time) -> Iterator[QuietswapClient]:
+def client(outside: FakeServers, time: Time) -> Iterator[QuietswapClient]:
     with QuietswapClient(
         outside.url,
         "qs_right",
@@ -70,26 +70,32 @@ def manner(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def do(manner: str, outside: Outside, time: Time) -> Do:
+def do(manner: str, outside: FakeServers, time: Time) -> Do:
     """Call a method by name on a fresh client of either manner, without a node."""
     return _doing(manner, outside, time, None)
 
 
 @pytest.fixture
-def do_with_node(manner: str, outside: Outside, time: Time) -> Do:
+def do_with_node(manner: str, outside: FakeServers, time: Time) -> Do:
     """The same, with a node of the caller's own."""
     return _doing(manner, outside, time, outside.rpc_url)
 
 
-def _doing(manner: str, outside: Outside, time: Time, rpc_url: str | None) -> Do:
+def _doing(manner: str, outside: FakeServers, time: Time, rpc_url: str | None) -> Do:
     def blocking(method: str, *args: Any, **kwargs: Any) -> Any:
-        with QuietswapClient(outside.url, "qs_right", rpc_url=rpc_url, sleep=time.sleep) as client:
+        with QuietswapClient(
+            outside.url, "qs_right", rpc_url=rpc_url, sleep=time.sleep, monotonic=time.monotonic
+        ) as client:
             return getattr(client, method)(*args, **kwargs)
 
     def asynchronous(method: str, *args: Any, **kwargs: Any) -> Any:
         async def work() -> Any:
             async with AsyncQuietswapClient(
-                outside.url, "qs_right", rpc_url=rpc_url, sleep=time.sleep_async
+                outside.url,
+                "qs_right",
+                rpc_url=rpc_url,
+                sleep=time.sleep_async,
+                monotonic=time.monotonic,
             ) as client:
                 return await getattr(client, method)(*args, **kwargs)
 

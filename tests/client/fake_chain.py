@@ -1,5 +1,6 @@
 """A node with one token, one wallet and instant blocks: it reads what is really signed."""
 
+import time as clock
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,13 +8,27 @@ import rlp
 from eth_account import Account
 from eth_utils import keccak
 
-from tests.client.fake_outside import NodeSays, Swallowed
+from quietswap.domain.quote.price_feeds import FEEDS
+from quietswap.domain.token import WETH
+from tests.api.scripted_use_cases import ROUTER, WALLET
+from tests.client.fake_node import NodeSays, Swallowed
+from tests.orders import USDC
 
 ACCOUNT = Account.from_key("0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
-"""The first well-known development key; its address is `tests.api.inside.WALLET`."""
+"""The first well-known development key; its address is `tests.api.scripted_use_cases.WALLET`."""
 
 APPROVE, ALLOWANCE = "095ea7b3", "dd62ed3e"
 BALANCE_OF, DECIMALS, SYMBOL = "70a08231", "313ce567", "95d89b41"
+LATEST_ROUND_DATA = "feaf968c"
+PRICES = {FEEDS[WETH].address: 3000, FEEDS[USDC].address: 1}
+"""USD by feed, as the usual quote has them."""
+
+
+def transfer(token: str, sender: str, to: str, amount: int) -> dict[str, Any]:
+    """Return a Transfer as a receipt shows it."""
+    topic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+    ends = ["0x" + end[2:].lower().rjust(64, "0") for end in (sender, to)]
+    return {"address": token.lower(), "topics": [topic, *ends], "data": f"0x{amount:064x}"}
 
 
 @dataclass
@@ -32,12 +47,28 @@ class FakeChain:
     decimals: int | None = 6
     balance: int = 10**24
     delivers: int | None = None
+    takes: int = 0
+    trial_reverts: bool = False
+    trial_logs: list[dict[str, Any]] = field(default_factory=list)
+    trials: list[Any] = field(default_factory=list)
+    head: int = 19_000_000
+    time: int = field(default_factory=lambda: int(clock.time()))
+    base_fee: int = 3 * 10**9
+    price_age: int = 0
+    prices: dict[str, int] = field(default_factory=lambda: dict(PRICES))
     forgets: bool = False
     swallows: bool = False
+    trial_gas: int = 200_000
+    transfer_fee_bps: int = 0
+    payer_fee_bps: int = 0
+    payer_fails: bool = False
     known: set[str] = field(default_factory=set)
     sent: list[Any] = field(default_factory=list)
+    transactions: dict[str, dict[str, str]] = field(default_factory=dict)
     receipts: dict[str, dict[str, Any]] = field(default_factory=dict)
-    logs: list[dict[str, Any]] = field(default_factory=list)
+    logs: list[dict[str, Any]] = field(
+        default_factory=lambda: [transfer(USDC, ROUTER, WALLET, 3 * 10**9)]
+    )
 
     def __call__(self, method: str, params: list[Any]) -> Any:
         return getattr(self, method)(*params)
@@ -55,7 +86,14 @@ class FakeChain:
         return hex(10**9)
 
     def eth_getBlockByNumber(self, _number: str, _full: bool) -> dict[str, str]:  # noqa: N802
-        return {"baseFeePerGas": hex(3 * 10**9)}
+        return {
+            "number": hex(self.head),
+            "timestamp": hex(self.time),
+            "gasLimit": hex(45_000_000),
+            "gasUsed": hex(22_500_000),
+            "baseFeePerGas": hex(self.base_fee),
+            "miner": "0x" + "4b" * 20,
+        }
 
     def eth_call(self, call: dict[str, str], _block: str) -> str:
         selector, words = call["data"][2:10], call["data"][10:]
@@ -63,19 +101,53 @@ class FakeChain:
             return _word(self.allowances.get("0x" + words[88:], 0))
         if selector == SYMBOL:
             return "0x" + f"{32:064x}{4:064x}" + b"USDC".hex().ljust(64, "0")
+        if selector == LATEST_ROUND_DATA:
+            return self._price(call["to"])
+        if selector == DECIMALS and call["to"] == WETH:
+            return _word(18)
         if selector == DECIMALS:
             return "0x" if self.decimals is None else _word(self.decimals)
         return _word(self.balance)
 
-    def eth_simulateV1(self, state: dict[str, Any], _block: str) -> list[Any]:  # noqa: N802
-        """Read the balance, swap, read it again: `delivers` is what the swap brings."""
+    def _price(self, feed: str) -> str:
+        usd = self.prices.get(feed)
+        if usd is None:
+            raise NodeSays("execution reverted")
+        words = (1, usd * 10**8, 0, self.time - self.price_age, 1)
+        return "0x" + "".join(f"{word % 2**256:064x}" for word in words)
+
+    def eth_simulateV1(self, state: dict[str, Any], block: str) -> list[Any]:  # noqa: N802
+        """Swap, then read the balances: `delivers` is what the swap brings, `takes` what it takes
+        of the sell token, `trial_logs` what it logs.
+        """
+        self.trials.append((state, block))
         if self.delivers is None:
             raise NodeSays("the method eth_simulateV1 does not exist")
-        assert len(state["blockStateCalls"][0]["calls"]) == 3
-        swapped = {"status": "0x0" if self.reverts else "0x1", "returnData": "0x"}
-        before, after = (_word(self.balance + gain) for gain in (0, self.delivers))
-        held = [{"status": "0x1", "returnData": each} for each in (before, after)]
-        return [{"calls": [held[0], swapped, held[1]]}]
+        first, second = state["blockStateCalls"]
+        assert len(first["calls"]) == 1
+        assert len(second["calls"]) in (2, 7)
+        swapped = {"status": "0x1", "returnData": "0x", "logs": self.trial_logs}
+        swapped["gasUsed"] = hex(self.trial_gas)
+        if self.trial_reverts:
+            swapped = {"status": "0x0", "returnData": "0x", "error": {"message": "no deal"}}
+        gained = (-self.takes, self.delivers)
+        held = [{"status": "0x1", "returnData": _word(self.balance + gain)} for gain in gained]
+        if len(second["calls"]) == 7:
+            held += self._probed(second)
+        return [{"calls": [swapped]}, {"calls": held}]
+
+    def _probed(self, second: dict[str, Any]) -> list[dict[str, Any]]:
+        """Transfer by the payer, whose code must be overridden, and then by the wallet."""
+        to_payer, from_payer, *_ = second["calls"][2:]
+        assert list(second["stateOverrides"]) == [from_payer["to"]]
+        assert to_payer["data"][34:74] == from_payer["to"][2:].lower()
+        sent = int(to_payer["data"][-64:], 16)
+        back = self.balance + (self.delivers or 0) - sent * self.payer_fee_bps // 10_000
+        arrived = sent - sent * self.transfer_fee_bps // 10_000
+        done = {"status": "0x1"}
+        paid = {"status": hex(not self.payer_fails)}
+        told = [done | {"returnData": _word(number)} for number in (back, arrived)]
+        return [done, paid, told[0], done, told[1]]
 
     def eth_estimateGas(self, call: dict[str, str]) -> str:  # noqa: N802
         router, amount = _approval(call["data"])
@@ -112,6 +184,9 @@ class FakeChain:
             "effectiveGasPrice": hex(10**9),
             "logs": self.logs,
         }
+
+    def eth_getTransactionByHash(self, tx_hash: str) -> dict[str, str] | None:  # noqa: N802
+        return self.transactions.get(tx_hash)
 
     def eth_getTransactionReceipt(self, tx_hash: str) -> dict[str, Any] | None:  # noqa: N802
         if self.forgets:

@@ -4,7 +4,8 @@ import subprocess
 import sys
 
 from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_outside import ETHER, Outside
+from tests.client.fake_servers import ETHER, FakeServers
+from tests.waiting import LONG_S
 
 SERVER = ("granian", "structlog", "prometheus_client", "click", "rich", "eth_account", "asyncpg")
 PARTS = ("api", "app", "services", "adapters", "storage", "settings", "worker", "observe", "ports")
@@ -18,13 +19,13 @@ print(*sorted(sys.modules))
 FLOW = """
 import asyncio, gc, sys
 from eth_account import Account
-from quietswap.client import AsyncQuietswapClient, Polling, QuietswapClient, SwapRequest, WETH
+from quietswap.client import AsyncQuietswapClient, PollingPolicy, QuietswapClient, SwapRequest, WETH
 
 url, rpc_url, key = sys.argv[1:]
 account = Account.from_key(key)
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 request = SwapRequest(WETH, USDC, 10**18, account.address)
-polling = Polling(interval_s=0.01, node_interval_s=0.01)
+polling = PollingPolicy(interval_s=0.01, node_interval_s=0.01)
 
 with QuietswapClient(url, "qs_right", rpc_url=rpc_url, polling=polling) as client:
     assert client.swap(request, account).succeeded
@@ -50,7 +51,7 @@ def run(script: str, *words: str) -> str:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning:parsimonious", "-c",
          script, *words],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=LONG_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -64,7 +65,9 @@ def test_it_imports_nothing_of_the_service() -> None:
     assert not loaded & {f"quietswap.{part}" for part in PARTS}
 
 
-def test_both_manners_run_and_close_without_a_warning(outside: Outside, node: FakeChain) -> None:
+def test_both_manners_run_and_close_without_a_warning(
+    outside: FakeServers, node: FakeChain
+) -> None:
     node.allowances["0x6131b5fae19ea4f9d964eac0408e4408b66337b5"] = ETHER
     key = "0x" + bytes(ACCOUNT.key).hex()
     assert run(FLOW, outside.url, outside.rpc_url, key) == "done\n"

@@ -5,14 +5,14 @@ import re
 import msgspec
 import pytest
 
-from quietswap.api.errors import outage
-from quietswap.client import outages, refusals
-from quietswap.client.errors import ApiError, NoDetails
-from quietswap.client.outages import CATALOGUE
+from quietswap.api.responses.errors import unavailable_error
+from quietswap.client import errors
+from quietswap.client.errors.base import ApiError
+from quietswap.client.errors.by_code import ERROR_CLASSES
+from quietswap.contract.error_details import NoDetails
 from quietswap.domain import errors as theirs
-from quietswap.domain import refusals as more_of_theirs
 from tests.client.conftest import Do
-from tests.client.fake_outside import WALLET, FakeService, Reply, refused
+from tests.client.fake_servers import WALLET, FakeService, Reply, refused
 from tests.orders import USDC
 from tests.spec import tables
 
@@ -35,38 +35,64 @@ EXAMPLES = [
     theirs.InsufficientLiquidity(sources=[{"source": "sushi", "outcome": "no_route"}]),
     theirs.TokenNotSupported(token=USDC, reason="denied"),
     theirs.OrderNotFound(),
-    more_of_theirs.SignatureReplay(order_id="ord_1"),
-    more_of_theirs.ValidationError("differs", [{"field": "to", "expected": 1, "provided": 2}]),
-    more_of_theirs.RateLimitExceeded(retry_after=12, limit=300, window=60),
-    more_of_theirs.InternalServerError(request_id="req_1"),
-    more_of_theirs.ServiceUnavailable("the node is away"),
-    more_of_theirs.ProviderUnavailable("the relay is away", {"reason": "NOT_SENT"}),
-    more_of_theirs.NotFound(path="/x"),
-    more_of_theirs.MethodNotAllowed(method="PUT", allowed=["GET"]),
-    more_of_theirs.UnsupportedMediaType(provided="text/plain"),
-    more_of_theirs.PayloadTooLarge(limit=262_144),
+    theirs.SignatureReplay(order_id="ord_1"),
+    theirs.ValidationError("differs", [{"field": "to", "expected": 1, "provided": 2}]),
+    theirs.RateLimitExceeded(retry_after=12, limit=300, window=60),
+    theirs.InternalServerError(request_id="req_1"),
+    theirs.ServiceUnavailable("the node is away"),
+    theirs.ProviderUnavailable("the relay is away", {"reason": "NOT_SENT"}),
+    theirs.RpcTokenNotFound(),
+    theirs.NotFound(path="/x"),
+    theirs.MethodNotAllowed(method="PUT", allowed=["GET"]),
+    theirs.UnsupportedMediaType(provided="text/plain"),
+    theirs.PayloadTooLarge(limit=262_144),
+    theirs.HostNotAllowed(provided="evil.example"),
+    theirs.EventsPruned(provided=3, oldest=9),
+    theirs.TooManyStreams(limit=20),
+    theirs.WebhookNotFound(),
+    theirs.WebhookLimitReached(limit=10),
+    theirs.WebhooksNotConfigured(),
+    theirs.Forbidden(scope="read", required="trade"),
+    theirs.WalletNotAllowed(wallet=WALLET),
+    theirs.TokenNotAllowed(token=USDC),
+    theirs.SwapValueUnknown(),
+    theirs.SwapValueLimitExceeded(limit_cents=150_000, value_cents=300_000),
+    theirs.QuoteLimitExceeded(limit=10_000, reset_ms=1_800_057_600_000, retry_after=57_600),
+    theirs.OpenOrderLimitExceeded(limit=20),
+    theirs.DailyValueLimitExceeded(
+        limit_cents=500_000,
+        used_cents=450_000,
+        value_cents=100_000,
+        reset_ms=1_800_057_600_000,
+        retry_after=57_600,
+    ),
 ]
-TRANSIENT = {"RATE_LIMIT_EXCEEDED", "INTERNAL_SERVER_ERROR", "SERVICE_UNAVAILABLE"}
+TRANSIENT = {
+    "TOO_MANY_STREAMS",
+    "RATE_LIMIT_EXCEEDED",
+    "INTERNAL_SERVER_ERROR",
+    "SERVICE_UNAVAILABLE",
+}
 
 
-def _codes(base: type[theirs.ApiError]) -> set[str]:
+def _codes(base: type[theirs.RequestError]) -> set[str]:
     found = {base.code} if "code" in vars(base) else set()
     return found.union(*(_codes(kind) for kind in base.__subclasses__()))
 
 
 def test_every_code_of_the_service_has_a_class() -> None:
-    assert set(CATALOGUE) == _codes(theirs.ApiError)
-    assert {example.code for example in EXAMPLES} == set(CATALOGUE)
+    assert set(ERROR_CLASSES) == _codes(theirs.RequestError)
+    assert {example.code for example in EXAMPLES} == set(ERROR_CLASSES)
 
 
 def test_every_error_row_of_the_interface_has_a_class() -> None:
-    assert {code for _, code, *_ in tables.ERRORS} <= set(CATALOGUE)
+    assert {code for _, code, *_ in tables.ERRORS} <= set(ERROR_CLASSES)
 
 
 @pytest.mark.parametrize(("row", "members"), tables.DETAILS)
 def test_the_interfaces_details_are_typed(row: str, members: str) -> None:
     code = row.split(maxsplit=1)[0]
-    shape = CATALOGUE[code].shape
+    shape = ERROR_CLASSES[code].shape
     typed = {field.encode_name for field in msgspec.structs.fields(shape)}
     assert set(re.findall(r"\w+", re.sub(r"\(.*?\)", "", members))) <= typed
 
@@ -74,33 +100,32 @@ def test_the_interfaces_details_are_typed(row: str, members: str) -> None:
 def test_the_catalogue_is_complete() -> None:
     classes = {
         kind
-        for module in (refusals, outages)
-        for kind in vars(module).values()
+        for kind in vars(errors).values()
         if isinstance(kind, type) and issubclass(kind, ApiError) and kind is not ApiError
     }
-    assert classes == set(CATALOGUE.values())
+    assert classes == set(ERROR_CLASSES.values())
 
 
 @pytest.mark.parametrize("theirs_error", EXAMPLES, ids=lambda error: error.code)
 def test_an_answer_becomes_its_exception(
-    do: Do, service: FakeService, theirs_error: theirs.ApiError
+    do: Do, service: FakeService, theirs_error: theirs.RequestError
 ) -> None:
     service.next("wrap info", refused(theirs_error))
-    with pytest.raises(CATALOGUE[theirs_error.code]) as caught:
+    with pytest.raises(ERROR_CLASSES[theirs_error.code]) as caught:
         do("wrap_info", WALLET)
     ours = caught.value
     assert (ours.error, ours.message) == (theirs_error.code, theirs_error.message)
     assert ours.suggestion == theirs_error.suggestion
     assert ours.raw_details == theirs_error.details
     assert ours.is_transient == (theirs_error.code in TRANSIENT)
-    if ours.shape is not NoDetails:
+    if ours.shape is not NoDetails and theirs_error.details is not None:
         assert isinstance(ours.details, ours.shape)
 
 
 def test_details_are_typed(do: Do, service: FakeService) -> None:
     error = theirs.InsufficientAllowance(token=USDC, router="0xR", required=2**200, current=1)
     service.next("wrap info", refused(error))
-    with pytest.raises(refusals.InsufficientAllowance) as caught:
+    with pytest.raises(errors.InsufficientAllowance) as caught:
         do("wrap_info", WALLET)
     details = caught.value.details
     assert details is not None
@@ -109,9 +134,9 @@ def test_details_are_typed(do: Do, service: FakeService) -> None:
 
 
 def test_the_rate_limit_says_how_long(do: Do, service: FakeService) -> None:
-    limit = more_of_theirs.RateLimitExceeded(retry_after=12, limit=300, window=60)
+    limit = theirs.RateLimitExceeded(retry_after=12, limit=300, window=60)
     service.next("wrap info", refused(limit))
-    with pytest.raises(outages.RateLimitExceeded) as caught:
+    with pytest.raises(errors.RateLimitExceeded) as caught:
         do("wrap_info", WALLET)
     assert (caught.value.retry_after, caught.value.limit, caught.value.window) == (12, 300, 60)
 
@@ -119,8 +144,8 @@ def test_the_rate_limit_says_how_long(do: Do, service: FakeService) -> None:
 def test_an_order_nobody_knows_the_fate_of_may_be_posted_again(
     do: Do, service: FakeService
 ) -> None:
-    service.next("wrap info", refused(outage(["PROVIDER_UNAVAILABLE"])))
-    with pytest.raises(outages.ProviderUnavailable) as caught:
+    service.next("wrap info", refused(unavailable_error(["PROVIDER_UNAVAILABLE"])))
+    with pytest.raises(errors.ProviderUnavailable) as caught:
         do("wrap_info", WALLET)
     assert caught.value.is_transient
 
@@ -138,7 +163,7 @@ def test_a_code_of_the_future(do: Do, service: FakeService) -> None:
 def test_details_of_another_shape_are_kept_raw(do: Do, service: FakeService) -> None:
     body = {"ok": False, "error": "NONCE_TOO_LOW", "message": "m", "details": {"provided": "x"}}
     service.next("wrap info", Reply(body, 409))
-    with pytest.raises(refusals.NonceTooLow) as caught:
+    with pytest.raises(errors.NonceTooLow) as caught:
         do("wrap_info", WALLET)
     assert caught.value.details is None
     assert caught.value.raw_details == {"provided": "x"}

@@ -10,13 +10,13 @@ import pytest
 from quietswap.client import (
     WETH,
     AsyncQuietswapClient,
-    BadAnswer,
     QuietswapClient,
+    ServiceUnreachable,
     SwapRequest,
-    Unreachable,
+    UnexpectedResponse,
 )
 from tests.client.conftest import Do
-from tests.client.fake_outside import ETHER, WALLET, FakeService, Reply
+from tests.client.fake_servers import ETHER, WALLET, FakeService, Reply
 from tests.orders import NOW_MS, USDC
 
 REQUEST = SwapRequest(WETH, USDC, ETHER, WALLET, slippage_bps=70)
@@ -70,6 +70,47 @@ def test_submit_order(do: Do, service: FakeService) -> None:
     assert answer.tracking.polling_interval == 10
 
 
+def test_price(do: Do, service: FakeService) -> None:
+    price = do("price", WETH, USDC, ETHER)
+    (asked,) = service.asked
+    assert (asked.method, asked.path) == ("GET", "/api/v1/price")
+    assert asked.query == {
+        "sellToken": WETH,
+        "buyToken": USDC,
+        "sellAmount": "1000000000000000000",
+        "chainId": "1",
+    }
+    assert (price.indicative, price.verification) == (True, "none")
+    assert (price.source, price.buy_amount) == ("kyberswap", 3_000_000_000)
+    assert [(row.source, row.buy_amount) for row in price.sources] == [
+        ("kyberswap", 3_000_000_000),
+        ("sushi", None),
+    ]
+
+
+def test_tokens(do: Do, service: FakeService) -> None:
+    page = do("tokens", "we", limit=2)
+    assert service.asked[0].path == "/api/v1/tokens"
+    assert service.asked[0].query == {"search": "we", "limit": "2", "offset": "0"}
+    weth, usdc = page.tokens
+    assert (weth.symbol, weth.decimals, weth.transfer_fee_bps) == ("WETH", 18, 0)
+    assert weth.logo_uri == "https://tokens.test/weth.png"
+    assert (usdc.transfer_fee_bps, usdc.warnings) == (None, ("unlisted",))
+    assert (page.total, page.has_more, page.pagination.next_offset) == (3, True, 2)
+
+
+def test_balances(do: Do, service: FakeService) -> None:
+    found = do("balances", WALLET, [WETH, USDC])
+    assert service.asked[0].path == f"/api/v1/mev/balances/{WALLET}"
+    assert service.asked[0].query == {"tokens": f"{WETH},{USDC}"}
+    assert (found.block_number, found.eth.wei) == (21_000_000, 15 * 10**17)
+    weth, usdc = found.tokens
+    assert (weth.balance, weth.allowances[0].allowance) == (ETHER, 5)
+    assert (usdc.decimals, usdc.balance, usdc.allowances[0].allowance) == (None, None, None)
+    do("balances", WALLET)
+    assert service.asked[1].query == {}
+
+
 def test_order_status(do: Do, service: FakeService) -> None:
     record = do("order_status", "ord/1?x")
     assert service.asked[0].path == "/api/v1/mev/orders/ord%2F1%3Fx"
@@ -91,6 +132,11 @@ def test_order_history(do: Do, service: FakeService) -> None:
     assert (page.total, page.has_more, page.pagination.next_offset) == (7, True, 2)
     assert [item.status for item in page.orders] == ["confirmed", "failed"]
     assert page.orders[0].summary.buy_amount == 3_000_000_000
+
+
+def test_order_history_of_another_kind(do: Do, service: FakeService) -> None:
+    do("order_history", WALLET, limit=2, offset=0, kind="approval")
+    assert service.asked[0].query == {"limit": "2", "offset": "0", "kind": "approval"}
 
 
 def test_wrap_info(do: Do, service: FakeService) -> None:
@@ -131,11 +177,13 @@ def test_submit_wrap_order(do: Do, service: FakeService) -> None:
 @pytest.mark.parametrize("body", [b"<html>", b'{"ok":true,"data":{}}', b'{"ok":true}', b"[]"])
 def test_an_answer_of_something_else(do: Do, service: FakeService, body: bytes) -> None:
     service.next("wrap info", Reply(body))
-    with pytest.raises(BadAnswer):
+    with pytest.raises(UnexpectedResponse):
         do("wrap_info", WALLET)
 
 
-@pytest.mark.parametrize(("status", "error"), [(404, BadAnswer), (502, Unreachable)])
+@pytest.mark.parametrize(
+    ("status", "error"), [(404, UnexpectedResponse), (502, ServiceUnreachable)]
+)
 def test_an_error_without_an_envelope(
     do: Do, service: FakeService, status: int, error: type[Exception]
 ) -> None:
@@ -147,7 +195,7 @@ def test_an_error_without_an_envelope(
 def test_an_amount_must_be_a_decimal_string(do: Do, service: FakeService) -> None:
     page = {"balances": {"eth": {"wei": 5, "ether": "5"}}}
     service.next("wrap info", Reply({"ok": True, "data": page}))
-    with pytest.raises(BadAnswer):
+    with pytest.raises(UnexpectedResponse):
         do("wrap_info", WALLET)
 
 
@@ -165,7 +213,10 @@ def test_both_clients_have_the_same_methods() -> None:
 
 def test_nothing_answers() -> None:
     client = QuietswapClient("http://127.0.0.1:1", "qs_right", rpc_url="http://127.0.0.1:1/key")
-    with client, pytest.raises(Unreachable, match=r"^the service at http://127.0.0.1:1 does not"):
+    with (
+        client,
+        pytest.raises(ServiceUnreachable, match=r"^the service at http://127.0.0.1:1 does not"),
+    ):
         client.wrap_info(WALLET)
 
 

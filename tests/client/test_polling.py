@@ -2,27 +2,29 @@
 
 import pytest
 
-from quietswap.api import present_orders
-from quietswap.client import Polling, QuietswapClient, StillOpen, Unreachable
-from quietswap.client.outages import ServiceUnavailable
-from quietswap.client.refusals import OrderNotFound
-from quietswap.domain import errors, refusals
-from quietswap.domain.order import Status
+from quietswap.client import OrderStillOpen, PollingPolicy, QuietswapClient, ServiceUnreachable
+from quietswap.client.errors.availability import ServiceUnavailable
+from quietswap.client.errors.order import OrderNotFound
+from quietswap.domain import errors
+from quietswap.domain.order.order import OrderStatus
 from tests.client.conftest import Time
-from tests.client.fake_outside import FakeService, Reply, ok, placed, refused
+from tests.client.fake_servers import FakeService, Reply, ok, placed, refused
 from tests.orders import recorded
+from tests.response_json import orders
 
-AWAY = refused(refusals.ServiceUnavailable("the database does not answer"))
+AWAY = refused(errors.ServiceUnavailable("the database does not answer"))
 
 
-def at(status: Status) -> Reply:
-    return ok(present_orders.order_status(recorded(placed(status))))
+def at(status: OrderStatus) -> Reply:
+    return ok(orders.order_status_response(recorded(placed(status))))
 
 
 def test_polls_every_ten_seconds_until_terminal(
     client: QuietswapClient, service: FakeService, time: Time
 ) -> None:
-    service.next("status", *map(at, [Status.PENDING, Status.SUBMITTED, Status.MINING]))
+    service.next(
+        "status", *map(at, [OrderStatus.PENDING, OrderStatus.SUBMITTED, OrderStatus.MINING])
+    )
     seen: list[str] = []
     record = client.follow("ord_1", lambda record: seen.append(record.status))
     assert record.status == "confirmed"
@@ -30,9 +32,9 @@ def test_polls_every_ten_seconds_until_terminal(
     assert time.pauses == [10, 10, 10]
 
 
-@pytest.mark.parametrize("status", [Status.FAILED, Status.CANCELLED])
+@pytest.mark.parametrize("status", [OrderStatus.FAILED, OrderStatus.CANCELLED])
 def test_stops_at_any_terminal_state(
-    client: QuietswapClient, service: FakeService, time: Time, status: Status
+    client: QuietswapClient, service: FakeService, time: Time, status: OrderStatus
 ) -> None:
     service.next("status", at(status))
     assert client.follow("ord_1").status == status.value
@@ -42,14 +44,16 @@ def test_stops_at_any_terminal_state(
 def test_errors_back_off_and_a_success_starts_over(
     client: QuietswapClient, service: FakeService, time: Time
 ) -> None:
-    service.next("status", AWAY, Reply(b"", 502), Reply(None), AWAY, at(Status.MINING), AWAY)
+    service.next("status", AWAY, Reply(b"", 502), Reply(None), AWAY, at(OrderStatus.MINING), AWAY)
     client.follow("ord_1")
     assert time.pauses == [1, 2, 4, 8, 10, 1]
 
 
 def test_trouble_that_is_waited_out_is_told(client: QuietswapClient, service: FakeService) -> None:
     told: list[tuple[str, float]] = []
-    client.polling = Polling(on_trouble=lambda error, seconds: told.append((str(error), seconds)))
+    client.polling = PollingPolicy(
+        on_trouble=lambda error, seconds: told.append((str(error), seconds))
+    )
     service.next("status", AWAY, AWAY)
     client.follow("ord_1")
     assert [seconds for _, seconds in told] == [1, 2]
@@ -59,7 +63,7 @@ def test_trouble_that_is_waited_out_is_told(client: QuietswapClient, service: Fa
 def test_backoff_has_a_ceiling_and_obeys_retry_after(
     client: QuietswapClient, service: FakeService, time: Time
 ) -> None:
-    limited = refused(refusals.RateLimitExceeded(retry_after=45, limit=300, window=60))
+    limited = refused(errors.RateLimitExceeded(retry_after=45, limit=300, window=60))
     service.next("status", *[AWAY] * 6, limited)
     client.follow("ord_1")
     assert time.pauses == [1, 2, 4, 8, 16, 30, 45]
@@ -68,8 +72,8 @@ def test_backoff_has_a_ceiling_and_obeys_retry_after(
 def test_patience_ends_after_five_minutes(
     client: QuietswapClient, service: FakeService, time: Time
 ) -> None:
-    service.next("status", *[at(Status.MINING)] * 40)
-    with pytest.raises(StillOpen, match="ord_1 is still mining after 300 s"):
+    service.next("status", *[at(OrderStatus.MINING)] * 40)
+    with pytest.raises(OrderStillOpen, match="ord_1 is still mining after 300 s"):
         client.follow("ord_1")
     assert sum(time.pauses) == 300
 
@@ -92,15 +96,15 @@ def test_what_waiting_cannot_mend_is_raised_at_once(
 
 
 def test_an_interval_of_ones_own(client: QuietswapClient, service: FakeService, time: Time) -> None:
-    client.polling = Polling(interval_s=5, patience_s=11)
-    service.next("status", *[at(Status.SUBMITTED)] * 9)
-    with pytest.raises(StillOpen):
+    client.polling = PollingPolicy(interval_s=5, patience_s=11)
+    service.next("status", *[at(OrderStatus.SUBMITTED)] * 9)
+    with pytest.raises(OrderStillOpen):
         client.follow("ord_1")
     assert time.pauses == [5, 5]
 
 
 def test_a_service_that_is_gone(time: Time) -> None:
     gone = QuietswapClient("http://127.0.0.1:1", "k", sleep=time.sleep, monotonic=time.monotonic)
-    with gone, pytest.raises(Unreachable):
+    with gone, pytest.raises(ServiceUnreachable):
         gone.follow("ord_1")
     assert sum(time.pauses) < 300

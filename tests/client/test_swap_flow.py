@@ -10,29 +10,30 @@ from eth_account import Account
 from eth_account.typed_transactions import TypedTransaction
 from hexbytes import HexBytes
 
-from quietswap.api import present, present_orders
 from quietswap.client import (
     WETH,
     AsyncQuietswapClient,
-    NodeRefused,
+    MayBeMined,
+    NodeRpcError,
     QuietswapClient,
+    ServiceUnreachable,
     SwapRequest,
     TransactionFailed,
-    Unreachable,
     WrongChain,
 )
-from quietswap.client.outages import ProviderUnavailable, SignatureReplay
+from quietswap.client.errors.availability import ProviderUnavailable
+from quietswap.client.errors.order import SignatureReplay
 from quietswap.client.signing import to_sign
-from quietswap.domain import refusals
-from quietswap.domain.order import Status
-from tests.api.inside import ROUTER
+from quietswap.domain import errors
+from quietswap.domain.order.order import OrderStatus
+from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Time
-from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_outside import (
+from tests.client.fake_chain import ACCOUNT, FakeChain, transfer
+from tests.client.fake_servers import (
     ETHER,
     WALLET,
+    FakeServers,
     FakeService,
-    Outside,
     Reply,
     ok,
     placed,
@@ -40,15 +41,10 @@ from tests.client.fake_outside import (
     swap_quote,
 )
 from tests.orders import USDC, recorded
+from tests.response_json import orders, quotes
 
 REQUEST = SwapRequest(WETH, USDC, ETHER, WALLET)
 OTHER_ROUTER = "0x6A000F20005980200259B80c5102003040001068"
-
-
-def transfer(token: str, sender: str, to: str, amount: int) -> dict[str, Any]:
-    topic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
-    ends = ["0x" + end[2:].lower().rjust(64, "0") for end in (sender, to)]
-    return {"address": token.lower(), "topics": [topic, *ends], "data": f"0x{amount:064x}"}
 
 
 @pytest.fixture
@@ -85,7 +81,8 @@ def test_short_allowance_is_approved_exactly_and_quoted_again(
     result = client.swap(REQUEST, ACCOUNT)
     assert node.allowances == {ROUTER.lower(): ETHER}
     assert [each.amount for each in result.approvals] == [ETHER]
-    assert [each.path[-5:] for each in service.asked][:2] == ["quote", "quote"]
+    paths = [each.path[-5:] for each in service.asked]
+    assert paths[:5] == ["quote", *[WALLET[-5:]] * 3, "quote"]
     (fields,) = node.sent
     tip, cap, gas = (int.from_bytes(fields[i]) for i in (2, 3, 4))
     assert (tip, cap, gas) == (10**9, 7 * 10**9, 60_000)
@@ -123,7 +120,9 @@ def test_a_fresh_quote_may_need_another_router(
     client: QuietswapClient, service: FakeService, node: FakeChain
 ) -> None:
     plain, other = swap_quote(), swap_quote(target=OTHER_ROUTER)
-    service.next("quote", ok(present.swap_quote(plain)), ok(present.swap_quote(other)))
+    service.next(
+        "quote", ok(quotes.swap_quote_response(plain)), ok(quotes.swap_quote_response(other))
+    )
     node.allowances[ROUTER.lower()] = 0
     client.swap(REQUEST, ACCOUNT)
     assert node.allowances == {ROUTER.lower(): ETHER, OTHER_ROUTER.lower(): ETHER}
@@ -170,7 +169,7 @@ def test_a_signing_function(
 def test_no_answer_to_the_order_is_asked_again(
     client: QuietswapClient, service: FakeService, approved: FakeChain, time: Time
 ) -> None:
-    replay = refused(refusals.SignatureReplay(order_id="ord_9"))
+    replay = refused(errors.SignatureReplay(order_id="ord_9"))
     service.next("order", Reply(None), replay)
     client.swap(REQUEST, ACCOUNT)
     first, second = service.bodies("order")
@@ -182,26 +181,33 @@ def test_no_answer_to_the_order_is_asked_again(
 def test_a_replay_that_is_not_ours_is_an_error(
     client: QuietswapClient, service: FakeService, approved: FakeChain
 ) -> None:
-    service.next("order", refused(refusals.SignatureReplay(order_id="ord_9")))
-    with pytest.raises(SignatureReplay):
+    service.mines = lambda _: None
+    service.next("order", refused(errors.SignatureReplay(order_id="ord_9")))
+    with pytest.raises(MayBeMined) as caught:
         client.swap(REQUEST, ACCOUNT)
+    assert isinstance(caught.value.cause, SignatureReplay)
+    assert caught.value.order_id == "ord_9"
 
 
 def test_a_relay_that_is_away_is_not_asked_again(
     client: QuietswapClient, service: FakeService, approved: FakeChain
 ) -> None:
-    service.next("order", refused(refusals.ProviderUnavailable("away")))
-    with pytest.raises(ProviderUnavailable):
+    service.mines = lambda _: None
+    service.next("order", refused(errors.ProviderUnavailable("away")))
+    with pytest.raises(MayBeMined) as caught:
         client.swap(REQUEST, ACCOUNT)
+    assert isinstance(caught.value.cause, ProviderUnavailable)
     assert len(service.bodies("order")) == 1
 
 
 def test_silence_three_times(
     client: QuietswapClient, service: FakeService, approved: FakeChain
 ) -> None:
+    service.mines = lambda _: None
     service.next("order", *[Reply(None)] * 3)
-    with pytest.raises(Unreachable):
+    with pytest.raises(MayBeMined) as caught:
         client.swap(REQUEST, ACCOUNT)
+    assert isinstance(caught.value.cause, ServiceUnreachable)
     assert len(service.bodies("order")) == 3
 
 
@@ -209,7 +215,7 @@ def test_a_failed_order_is_a_result(
     client: QuietswapClient, service: FakeService, approved: FakeChain
 ) -> None:
     approved.reverts = True
-    service.next("status", ok(present_orders.order_status(recorded(placed(Status.FAILED)))))
+    service.next("status", ok(orders.order_status_response(recorded(placed(OrderStatus.FAILED)))))
     result = client.swap(REQUEST, ACCOUNT)
     assert (result.succeeded, result.status.status, result.received) == (False, "failed", None)
 
@@ -235,18 +241,18 @@ def test_received_counts_both_directions(client: QuietswapClient, approved: Fake
 
 
 def test_a_node_that_refuses(client: QuietswapClient, approved: FakeChain) -> None:
-    from quietswap.client import chain
-    from quietswap.client.chain import NodeCall
+    from quietswap.client import node_calls
+    from quietswap.client.node_calls import NodeCall
 
     approved.resets_first = True
-    data = chain.approval_data(ROUTER, 1)
-    with pytest.raises(NodeRefused, match="execution reverted"):
-        client.node(chain.estimate_gas({"to": USDC, "data": data}))
-    with pytest.raises(NodeRefused):
+    data = node_calls.approval_data(ROUTER, 1)
+    with pytest.raises(NodeRpcError, match="execution reverted"):
+        client.node(node_calls.estimate_gas({"to": USDC, "data": data}))
+    with pytest.raises(NodeRpcError):
         client.node(NodeCall("eth_estimateGas", ({"to": USDC, "data": data},), int))
 
 
-def test_without_a_node_nothing_is_approved(outside: Outside, service: FakeService) -> None:
+def test_without_a_node_nothing_is_approved(outside: FakeServers, service: FakeService) -> None:
     async def work() -> Any:
         async with AsyncQuietswapClient(outside.url, "qs_right") as client:
             return await client.swap(replace(REQUEST, approval="never"), ACCOUNT)
@@ -259,7 +265,14 @@ def test_without_a_node_nothing_is_approved(outside: Outside, service: FakeServi
 def test_the_flow_is_told_step_by_step(client: QuietswapClient, service: FakeService) -> None:
     seen: list[str] = []
     client.swap(REQUEST, ACCOUNT, lambda event: seen.append(type(event).__name__))
-    assert seen == ["SwapQuote", "Approved", "SwapQuote", "Submission", "OrderStatus"]
+    assert seen == [
+        "SwapQuoteResponse",
+        "Approved",
+        "SwapQuoteResponse",
+        "SwapSimulation",
+        "SwapOrderResponse",
+        "OrderStatusResponse",
+    ]
 
 
 def test_a_quote_that_grew_old_at_the_prompt_is_asked_again(

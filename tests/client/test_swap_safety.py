@@ -6,28 +6,20 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from quietswap.api import present
 from quietswap.client import (
     ROUTERS,
     WETH,
-    Declined,
     QuietswapClient,
+    QuoteDeclined,
+    SignerMismatch,
     UnsafeQuote,
-    WronglySigned,
 )
-from tests.api.inside import ROUTER
+from tests.api.scripted_use_cases import ROUTER
 from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_outside import (
-    ETHER,
-    WALLET,
-    FakeService,
-    Outside,
-    kyber_calldata,
-    ok,
-    swap_quote,
-)
+from tests.client.fake_servers import ETHER, MINIMUM, WALLET, FakeService, calldata, ok, swap_quote
 from tests.client.test_swap_flow import OTHER_ROUTER, REQUEST
 from tests.orders import USDC
+from tests.response_json import quotes
 
 
 @pytest.fixture
@@ -38,7 +30,7 @@ def approved(node: FakeChain) -> FakeChain:
 
 def change(path: str, value: Any) -> dict[str, Any]:
     """Return the usual quote with one member changed."""
-    quote = present.swap_quote(swap_quote())
+    quote = quotes.swap_quote_response(swap_quote())
     *parents, last = path.split(".")
     inner = quote
     for parent in parents:
@@ -74,9 +66,8 @@ def test_nothing_else_is_signed(
 
 
 FOREIGN = "0x1111111254EEB25477B68fb85Ed929f73A960582"
+DAI = "0x6B175474E89094C44Da98b954EedeAC495271d0F"
 THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
-MINIMUM = 2_985_000_000
-UNREADABLE = b"\xde\xad\xbe\xef" + bytes(64)
 
 
 def never(_: object) -> str:
@@ -87,18 +78,18 @@ def never(_: object) -> str:
     ("lie", "says"),
     [
         ({"target": FOREIGN}, "is not a router known here"),
-        ({"data": kyber_calldata(minimum=MINIMUM, to=THIEF)}, "pays 0x7099"),
-        ({"data": kyber_calldata(minimum=MINIMUM - 10**6)}, "enforces only 2984000000"),
-        ({"data": kyber_calldata(minimum=MINIMUM, amount=2 * ETHER)}, "another amount"),
-        ({"data": kyber_calldata(minimum=MINIMUM, sell=USDC)}, "sells another token"),
-        ({"data": kyber_calldata(minimum=MINIMUM, buy=WETH)}, "buys another token"),
-        ({"data": kyber_calldata(minimum=MINIMUM)[:-32]}, "malformed"),
+        ({"data": calldata(to=THIEF)}, "pays 0x7099"),
+        ({"data": calldata(minimum=MINIMUM - 10**6)}, "enforces only 2984000000"),
+        ({"data": calldata(amount=2 * ETHER)}, "another amount"),
+        ({"data": calldata(sell=DAI)}, "sells another token"),
+        ({"data": calldata(buy=DAI)}, "buys another token"),
+        ({"data": calldata()[:-96]}, "malformed"),
     ],
 )
 def test_a_lying_service_gets_neither_signature_nor_approval(
     client: QuietswapClient, service: FakeService, node: FakeChain, lie: dict[str, Any], says: str
 ) -> None:
-    service.next("quote", ok(present.swap_quote(swap_quote(**lie))))
+    service.next("quote", ok(quotes.swap_quote_response(swap_quote(**lie))))
     with pytest.raises(UnsafeQuote, match=says):
         client.swap(REQUEST, never)
     assert node.sent == []
@@ -116,50 +107,6 @@ def test_the_routers_known_here_are_those_the_service_pins() -> None:
 
     pinned = (kyberswap, oneinch, openocean, sushi, velora, zeroex)
     assert {router for module in pinned for router in module.ROUTERS} == ROUTERS
-
-
-def test_a_router_the_caller_names(
-    client: QuietswapClient, service: FakeService, node: FakeChain
-) -> None:
-    service.next("quote", *[ok(present.swap_quote(swap_quote(target=FOREIGN)))] * 2)
-    trusting = replace(REQUEST, routers=frozenset({FOREIGN.lower()}))
-    assert client.swap(trusting, ACCOUNT).succeeded
-    assert node.allowances == {FOREIGN.lower(): ETHER}
-
-
-@pytest.mark.parametrize(
-    ("delivers", "reverts", "says"),
-    [
-        (MINIMUM, False, None),
-        (MINIMUM - 1, False, "tried on your node it delivers 2984999999"),
-        (MINIMUM, True, "tried on your node it delivers 0"),
-        (None, False, "your node cannot try the swap"),
-    ],
-)
-def test_what_cannot_be_read_is_tried_on_the_callers_node(
-    client: QuietswapClient,
-    service: FakeService,
-    approved: FakeChain,
-    delivers: int | None,
-    reverts: bool,
-    says: str | None,
-) -> None:
-    approved.delivers, approved.reverts = delivers, reverts
-    service.next("quote", ok(present.swap_quote(swap_quote(data=UNREADABLE))))
-    if says is None:
-        assert client.swap(REQUEST, ACCOUNT).succeeded
-        return
-    with pytest.raises(UnsafeQuote, match=says):
-        client.swap(REQUEST, never)
-
-
-def test_what_cannot_be_read_needs_a_node(outside: Outside, service: FakeService) -> None:
-    service.next("quote", ok(present.swap_quote(swap_quote(data=UNREADABLE))))
-    with (
-        QuietswapClient(outside.url, "qs_right") as client,
-        pytest.raises(UnsafeQuote, match="without `rpc_url`"),
-    ):
-        client.swap(replace(REQUEST, approval="never"), never)
 
 
 OTHER_ACCOUNT = Account.from_key("0x" + "11" * 32)
@@ -187,19 +134,19 @@ def test_a_signer_that_changes_the_transaction(
     def careless(transaction: dict[str, Any]) -> bytes:
         return bytes(ACCOUNT.sign_transaction(transaction | change).raw_transaction)
 
-    with pytest.raises(WronglySigned, match=says):
+    with pytest.raises(SignerMismatch, match=says):
         client.swap(REQUEST, careless)
     assert service.bodies("order") == []
 
 
 def test_a_wrongly_signed_approval_is_not_sent(client: QuietswapClient, node: FakeChain) -> None:
-    with pytest.raises(WronglySigned, match="not for 0xf39F"):
+    with pytest.raises(SignerMismatch, match="not for 0xf39F"):
         client.swap(REQUEST, OTHER_ACCOUNT)
-    with pytest.raises(WronglySigned, match="no usable transaction"):
+    with pytest.raises(SignerMismatch, match="no usable transaction"):
         client.swap(REQUEST, lambda _: "0x1234")
-    with pytest.raises(WronglySigned, match="returned NoneType, not bytes or hex"):
+    with pytest.raises(SignerMismatch, match="returned NoneType, not bytes or hex"):
         client.swap(REQUEST, lambda _: None)  # type: ignore[arg-type,return-value]
-    with pytest.raises(WronglySigned, match="no usable transaction"):
+    with pytest.raises(SignerMismatch, match="no usable transaction"):
         client.wrap("1", lambda _: b"", wallet=WALLET)
     assert node.sent == []
 
@@ -210,9 +157,9 @@ def test_an_approval_that_is_none_is_named() -> None:
 
 
 def test_the_callers_conditions(client: QuietswapClient, service: FakeService) -> None:
-    with pytest.raises(Declined):
+    with pytest.raises(QuoteDeclined):
         client.swap(replace(REQUEST, at_least=2_985_000_001), ACCOUNT)
-    with pytest.raises(Declined):
+    with pytest.raises(QuoteDeclined):
         client.swap(replace(REQUEST, accept=lambda quote: quote.source != "kyberswap"), ACCOUNT)
     assert service.bodies("order") == []
 
@@ -221,6 +168,6 @@ def test_nothing_is_approved_for_a_swap_the_wallet_cannot_pay(
     client: QuietswapClient, node: FakeChain
 ) -> None:
     node.balance = ETHER - 1
-    with pytest.raises(Declined, match="too few"):
+    with pytest.raises(QuoteDeclined, match="too few"):
         client.swap(REQUEST, ACCOUNT)
     assert node.sent == []

@@ -9,27 +9,19 @@ from hexbytes import HexBytes
 
 from quietswap.client import (
     WETH,
+    OrderStillOpen,
     QuietswapClient,
-    Replaced,
-    StillOpen,
     TransactionFailed,
+    TransactionReplaced,
     UnsafeQuote,
     WrongChain,
 )
-from quietswap.client.wraps import to_wei
-from quietswap.domain import refusals
-from quietswap.domain.quote import Operation
+from quietswap.client.flows.wrap import to_wei
+from quietswap.domain import errors
+from quietswap.domain.quote.quote import WrapOperation
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_outside import (
-    ETHER,
-    WALLET,
-    FakeService,
-    Reply,
-    ok,
-    refused,
-    wrap_answer,
-)
+from tests.client.fake_servers import ETHER, WALLET, FakeService, Reply, ok, refused, wrap_answer
 
 
 def signed_fields(service: FakeService) -> Any:
@@ -96,7 +88,7 @@ def test_another_transaction_took_the_nonce(
 ) -> None:
     service.mines = lambda _: None
     node.eth_getTransactionCount = lambda _, block: "0x7" if block == "pending" else "0x8"  # type: ignore[method-assign]
-    with pytest.raises(Replaced):
+    with pytest.raises(TransactionReplaced):
         client.wrap("2", ACCOUNT)
 
 
@@ -104,7 +96,7 @@ def test_a_wrap_that_nobody_mines(
     client: QuietswapClient, service: FakeService, time: Time
 ) -> None:
     service.mines = lambda _: None
-    with pytest.raises(StillOpen, match="not mined after 300 s"):
+    with pytest.raises(OrderStillOpen, match="not mined after 300 s"):
         client.wrap("2", ACCOUNT)
     assert sum(time.pauses) == 300
 
@@ -112,14 +104,14 @@ def test_a_wrap_that_nobody_mines(
 def test_no_answer_to_the_order_is_asked_again(
     client: QuietswapClient, service: FakeService
 ) -> None:
-    away = refused(refusals.ServiceUnavailable("away"))
+    away = refused(errors.ServiceUnavailable("away"))
     service.next("wrap order", Reply(None), away)
     client.wrap("2", ACCOUNT)
     first, second, third = service.bodies("wrap order")
     assert first == second == third
 
 
-def change(operation: Operation, path: str, value: Any) -> dict[str, Any]:
+def change(operation: WrapOperation, path: str, value: Any) -> dict[str, Any]:
     quote = wrap_answer(operation, 2 * ETHER)
     if "." not in path:
         quote[path] = value
@@ -145,7 +137,7 @@ def change(operation: Operation, path: str, value: Any) -> dict[str, Any]:
 def test_nothing_else_is_signed(
     client: QuietswapClient, service: FakeService, operation: str, path: str, value: Any
 ) -> None:
-    service.next("wrap quote", ok({"quote": change(Operation(operation), path, value)}))
+    service.next("wrap quote", ok({"quote": change(WrapOperation(operation), path, value)}))
     with pytest.raises(UnsafeQuote):
         getattr(client, operation)("2", ACCOUNT)
     assert service.bodies("wrap order") == []

@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.conftest import Town, running_town
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def town() -> Iterator[Town]:
     with running_town("--block-time", "0.5") as found:
         yield found

@@ -8,11 +8,11 @@ from typing import Any
 import click
 import yaml
 
-from quietswap.app.choices import _BUDGETS, chosen_sources
+from quietswap.app.factories import _BUDGETS, chosen_sources
 from quietswap.cli import command
-from quietswap.cli.serve import refusals
+from quietswap.cli.server.startup_checks import startup_faults
 from quietswap.settings.load import load
-from quietswap.settings.schema import Settings, Source
+from quietswap.settings.schema import Settings, SourceConfig
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -30,7 +30,7 @@ def documents(name: str) -> list[dict[str, Any]]:
 def good_settings(environment: Mapping[str, str], file: Path | None = None) -> Settings:
     """Return settings that `quietswap serve` would start with; anything else fails the test."""
     settings = load(file, {"HOME": "/", **environment})
-    faults = refusals(settings)
+    faults = startup_faults(settings)
     assert not faults, faults
     assert len(chosen_sources(settings)) == 4
     return settings
@@ -40,7 +40,7 @@ def overspent(settings: Settings, replicas: int) -> list[str]:
     """Return the sources that so many processes would ask more often than the vendor allows."""
     found = []
     for name in chosen_sources(settings):
-        usual, here = _BUDGETS[name], settings.source.get(name, Source())
+        usual, here = _BUDGETS[name], settings.source.get(name, SourceConfig())
         second = (here.per_second or usual.per_second) * replicas > usual.per_second
         day = (
             usual.per_day is not None and (here.per_day or usual.per_day) * replicas > usual.per_day

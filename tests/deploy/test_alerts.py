@@ -7,25 +7,27 @@ from typing import Any
 import pytest
 
 from quietswap import observe
-from quietswap.api.errors import STATUS
-from quietswap.api.operations import OPERATIONS
-from quietswap.domain.order import Status
-from quietswap.domain.quote import Outcome
-from quietswap.domain.route import Miss
-from quietswap.ports.outside import RelayOutcome
+from quietswap.api.routes import OPERATIONS
+from quietswap.contract.errors import ERRORS
+from quietswap.domain.order.order import OrderStatus
+from quietswap.domain.order.relay_response import RelayOutcome
+from quietswap.domain.quote.quote import SourceOutcome
+from quietswap.domain.quote.route import NoRouteReason
+from quietswap.domain.webhook.state import DisabledReason
 from tests.deploy.files import DEPLOY, DOCS, documents
 
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
 PHASES = {"tokens", "prices", "wallet", "sources", "verification", "storing", "total"}
 VALUES: dict[tuple[str, str], set[str]] = {
-    ("quietswap_source_answers", "outcome"): {"answered", *Miss},
-    ("quietswap_verifications", "verdict"): set(Outcome),
-    ("quietswap_order_moves", "status"): set(Status),
+    ("quietswap_source_answers", "outcome"): {"answered", *NoRouteReason},
+    ("quietswap_verifications", "verdict"): set(SourceOutcome),
+    ("quietswap_order_moves", "status"): set(OrderStatus),
     ("quietswap_relay_answers", "outcome"): set(RelayOutcome),
     ("quietswap_orders_resent", "outcome"): set(RelayOutcome),
     ("quietswap_quote_phase_seconds", "phase"): PHASES,
+    ("quietswap_webhooks_disabled", "reason"): set(DisabledReason),
     ("quietswap_requests", "endpoint"): {"other", *(operation.name for operation in OPERATIONS)},
-    ("quietswap_requests", "code"): {"OK", *STATUS},
+    ("quietswap_requests", "code"): {"OK", *ERRORS},
 }
 """Label values that occur, by metric; a label that is not here has open values."""
 SELECTOR = re.compile(r"\b(quietswap_\w+)(?:\{([^}]*)\})?")
@@ -121,7 +123,8 @@ def test_panels_do_not_overlap() -> None:
 def test_the_runbook_names_events_and_failures_that_exist() -> None:
     text = (DOCS / "runbook.md").read_text("utf-8")
     events = set(re.findall(r"[Ee]vents? `(\w+)`", text))
-    source = (DOCS.parent / "src/quietswap/observe/events.py").read_text("utf-8")
+    modules = (DOCS.parent / "src/quietswap/observe").glob("*.py")
+    source = "".join(path.read_text("utf-8") for path in modules)
     assert events
     assert events <= set(re.findall(r'log\.\w+\("(\w+)"', source))
 
@@ -137,6 +140,15 @@ def test_an_unsafe_route_is_counted_from_zero() -> None:
     assert before is not None
     observe.route_unsafe("velora", "its minimum is above its promise")
     assert value(name, source="velora", verdict="unsafe") == before + 1
+
+
+def test_a_disabled_webhook_is_counted_from_zero() -> None:
+    name = "quietswap_webhooks_disabled_total"
+    observe.begin(())
+    before = observe.registry.get_sample_value(name, {"reason": "failed"})
+    assert before is not None
+    observe.webhook_disabled("whk_1", DisabledReason.FAILED.value)
+    assert value(name, reason="failed") == before + 1
 
 
 def test_a_node_that_cannot_simulate_is_counted() -> None:

@@ -15,25 +15,36 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
 import pytest
 
-from quietswap.sandbox.service import free_port
+from quietswap.sandbox.ports import free_port
+from tests import loopback
 from tests.deploy.files import DOCS, ROOT, shell_lines
 from tests.e2e.conftest import Town
 from tests.e2e.serving import _until_it_answers
+from tests.waiting import LONG_S, WITHIN_S
 
 README = ROOT / "README.md"
 PAGES = [README, ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md"), *(ROOT / "examples").glob("*.md")]
 RUN_BELOW = {"README.md", "quickstart.md", "running-on-mainnet.md", "runbook.md", "scaling.md",
-             "sandbox.md"}  # fmt: skip
+             "sandbox.md", "generated-clients.md", "accounting.md", "webhooks.md", "wallets.md",
+             "clients.md", "tokens.md", "operator.md"}  # fmt: skip
 ELSEWHERE = {
     "quietswap sandbox --storage-url": "tests/e2e/test_outages.py starts it on real databases",
+    **dict.fromkeys(
+        ("npx ", "openapi-python-client ", "mypy ", "python swap_and_wrap.py"),
+        "tests/generated_clients/test_generated_clients.py runs them in its folders",
+    ),
 }
 MAKE = f"""
 make() {{
     command make --old-file=.venv/.runtime --old-file=.venv/.dev \
-        --old-file=node_modules/.installed BIN={Path(sys.executable).parent} "$@"
+        --old-file=node_modules/.installed \
+        --old-file=tests/generated_clients/typescript/node_modules/.installed \
+        --old-file=clients/typescript/node_modules/.installed \
+        --old-file=web/node_modules/.installed \
+        --old-file=tests/browser/node_modules/.installed \
+        BIN={Path(sys.executable).parent} "$@"
 }}
 """
 """`make` with what is installed already: these tests install nothing."""
@@ -81,7 +92,7 @@ def running(
         yield process
     finally:
         os.killpg(process.pid, signal.SIGINT)
-        process.wait(30)
+        process.wait(WITHIN_S)
 
 
 def lines_of(page: Path, *elsewhere: str) -> list[str]:
@@ -95,7 +106,7 @@ def lines_of(page: Path, *elsewhere: str) -> list[str]:
 
 def said_when_ready(log: Path, process: "subprocess.Popen[bytes]") -> str:
     """Return what the sandbox printed, once it is ready."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + LONG_S
     while "Ctrl-C stops everything." not in (text := log.read_text("utf-8")):
         assert process.poll() is None, text
         assert time.monotonic() < until, text
@@ -120,6 +131,12 @@ def test_the_readmes_first_block(town: Town) -> None:
     assert re.search(r"\d+ passed", done.stdout)
 
 
+def test_the_page_about_tokens(town: Town) -> None:
+    done = bash(lines_of(DOCS / "tokens.md"), town)
+    for word in ("USD Coin", "0.00 % on a simulated transfer", "router 0x6131", "indicative"):
+        assert word in done.stdout
+
+
 def test_the_readmes_service_serves(town: Town, tmp_path: Path) -> None:
     lines = [li for li in lines_of(README) if re.match("export|quietswap", li)]
     assert lines[-1].startswith("quietswap serve")
@@ -127,7 +144,7 @@ def test_the_readmes_service_serves(town: Town, tmp_path: Path) -> None:
     port, log = str(free_port()), tmp_path / "log"
     with (
         running(lines, town, log, tmp_path, QUIETSWAP_SERVER__PORT=port) as server,
-        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as api,
+        loopback.Client(base_url=f"http://127.0.0.1:{port}", timeout=LONG_S) as api,
     ):
         _until_it_answers(server, api, log)
         [key] = re.findall(r"^qs_\S+$", log.read_text("utf-8"), re.M)
@@ -201,7 +218,7 @@ def test_the_first_small_wrap_asks(town: Town) -> None:
     os.close(theirs)
     try:
         os.write(ours, b"y\n")
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=LONG_S)
     finally:
         os.close(ours)
     assert process.returncode == 0, said
@@ -241,7 +258,7 @@ def test_the_scaling_page_migrates_and_serves(town: Town, tmp_path: Path) -> Non
     }
     with (
         running(lines, town, log, **here) as server,
-        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as api,
+        loopback.Client(base_url=f"http://127.0.0.1:{port}", timeout=LONG_S) as api,
     ):
         _until_it_answers(server, api, log)
     assert "applied" in log.read_text("utf-8")

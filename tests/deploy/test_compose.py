@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from quietswap.settings.schema import Settings
-from quietswap.storage.open import is_embedded
+from quietswap.storage.factory import is_embedded
 from tests.deploy.files import (
     DEPLOY,
     IMAGE_ENVIRONMENT,
@@ -19,7 +19,11 @@ from tests.deploy.files import (
 [COMPOSE] = documents("compose.yaml")
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = ("api", "tracker", "migrate")
-GIVEN = {"QUIETSWAP_NODE__URLS": "https://node.example", "POSTGRES_PASSWORD": "secret"}
+GIVEN = {
+    "VALKEY_DIGEST": "sha256:" + "0" * 64,
+    "QUIETSWAP_NODE__URLS": "https://node.example",
+    "POSTGRES_PASSWORD": "secret",
+}
 
 
 def filled(text: str) -> str:

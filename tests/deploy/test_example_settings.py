@@ -6,6 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import trustme
+
+from tests.adapters.token_lists import token_list
 from tests.deploy.files import DEPLOY, NODE, good_settings
 
 FILE = DEPLOY / "quietswap.toml"
@@ -35,7 +38,14 @@ def test_every_line_that_can_be_switched_on_is_a_setting(tmp_path: Path) -> None
     tokens = tmp_path / "tokens.json"
     tokens.write_text('{"tokens": []}', "utf-8")
     whole = whole.replace("/etc/quietswap/tokens.json", str(tokens))
+    listed = tmp_path / "default.tokenlist.json"
+    listed.write_bytes(token_list())
+    whole = whole.replace("/etc/quietswap/default.tokenlist.json", str(listed))
     whole = whole.replace("sqlite:////var/lib/quietswap/quietswap.sqlite3", "postgresql://db/q")
+    pair = trustme.CA().issue_cert("localhost").private_key_and_cert_chain_pem
+    pair.write_to_path(str(tmp_path / "both.pem"))
+    for name in ("fullchain.pem", "key.pem"):
+        whole = whole.replace(f"/etc/quietswap/{name}", str(tmp_path / "both.pem"))
     file = tmp_path / "quietswap.toml"
     file.write_text(whole, "utf-8")
     settings = good_settings({}, file)

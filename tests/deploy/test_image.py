@@ -41,7 +41,18 @@ def test_it_is_built_in_two_stages_from_one_base() -> None:
     bases = [rest.split()[0] for word, rest in instructions() if word == "FROM"]
     assert len(bases) == 2
     assert len(set(bases)) == 1
-    assert re.fullmatch(r"python:3\.1[12]-slim(-\w+)?", bases[0])
+    assert re.fullmatch(r"python:3\.1[12]-slim(-\w+)?@sha256:[0-9a-f]{64}", bases[0])
+
+
+def test_no_image_of_others_is_named_by_a_tag_alone() -> None:
+    found = []
+    for name in ("Dockerfile", "compose.yaml", "kubernetes.yaml"):
+        text = (DEPLOY / name).read_text("utf-8")
+        found += re.findall(r"^(?:FROM|\s*image:) +(\S+)", text, re.M)
+    foreign = [image for image in found if not image.startswith("quietswap:")]
+    assert len(foreign) == 4
+    for image in foreign:
+        assert re.search(r"@(sha256:[0-9a-f]{64}$|\$\{\w+_DIGEST:\?)", image), image
 
 
 def test_it_names_no_host() -> None:

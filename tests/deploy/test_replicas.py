@@ -13,10 +13,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from quietswap.sandbox.service import free_port
+from quietswap.sandbox.ports import free_port
+from tests import loopback
 from tests.databases import PostgresCluster, RedisServer
 from tests.deploy.test_compose import environment as of_compose
 from tests.e2e.conftest import Town
+from tests.waiting import LONG_S, WITHIN_S
 
 QUIETSWAP = [sys.executable, "-m", "quietswap"]
 WALLET = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
@@ -59,7 +61,7 @@ async def settings(
 def run(settings: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     command = [*QUIETSWAP, *words]
     return subprocess.run(
-        command, env=settings, capture_output=True, text=True, timeout=60, check=False
+        command, env=settings, capture_output=True, text=True, timeout=LONG_S, check=False
     )
 
 
@@ -71,11 +73,11 @@ def replica(settings: dict[str, str]) -> Iterator[httpx.Client]:
     process = subprocess.Popen(command, env=settings, stderr=subprocess.DEVNULL)
     patient = httpx.HTTPTransport(retries=8)  # backs off from half a second to ten
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", transport=patient) as client:
+        with loopback.Client(base_url=f"http://127.0.0.1:{port}", transport=patient) as client:
             yield client
     finally:
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(WITHIN_S) == 0
 
 
 def test_an_empty_database_is_refused_in_words(settings: dict[str, str]) -> None:
@@ -89,7 +91,7 @@ def test_a_file_that_was_outgrown_is_taken_along(settings: dict[str, str], tmp_p
     key = run(settings | {"QUIETSWAP_STORAGE__URL": old}, "keys", "create").stdout.strip()
     done = run(settings, "migrate", "--from", old)
     assert done.returncode == 0, done.stderr
-    assert "copied 1 rows of api_keys" in done.stdout
+    assert "copied 1 row of api_keys" in done.stdout
     with replica(settings) as client:
         answer = client.get("/api/v1/mev/orders/none", headers={"X-API-Key": key})
         assert answer.json()["error"] == "ORDER_NOT_FOUND"

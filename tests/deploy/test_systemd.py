@@ -50,6 +50,18 @@ def test_the_database_is_in_the_only_folder_it_may_write() -> None:
     assert url.startswith(f"sqlite:///{folder}/")
 
 
+def test_a_reload_is_the_signal_the_server_takes() -> None:
+    """tests/e2e/test_reload.py shows what it does."""
+    assert entries()["ExecReload"] == ["/bin/kill -HUP $MAINPID"]
+
+
+def test_operators_actions_are_recorded_where_it_may_write() -> None:
+    found = entries()
+    [environment] = found["Environment"]
+    file = dict(part.split("=", 1) for part in environment.split())["QUIETSWAP_OBSERVE__AUDIT_FILE"]
+    assert file.startswith(f"/var/lib/{found['StateDirectory'][0]}/")
+
+
 def test_it_has_time_to_stop() -> None:
     assert int(entries()["TimeoutStopSec"][0]) > 10
 

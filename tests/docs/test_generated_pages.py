@@ -1,8 +1,20 @@
 """The pages written by tools are what the code says today."""
 
-from tools import api_page, cli_page, client_page
+import json
+import os
+import re
+from pathlib import Path
 
+import click
+import pytest
+from tools import api_page, cli_page, client_page, router_methods_page
+
+from quietswap.cli import command
+from tests.adapters.aggregators.recorded_figures import FIGURES, figures
 from tests.deploy.files import DOCS
+
+_BESIDE = Path(__file__).parents[3] / "shared" / "fixtures"
+RECORDED = Path(os.environ.get("QUIETSWAP_FIXTURES") or _BESIDE) / "aggregators"
 
 
 def test_the_api_reference_is_current() -> None:
@@ -16,3 +28,33 @@ def test_the_command_reference_is_current() -> None:
 def test_the_reference_of_the_client_is_current() -> None:
     kept = (DOCS / "client-reference.md").read_text("utf-8")
     assert kept == client_page.page(), "run: python tools/client_page.py"
+
+
+def test_what_each_router_method_enforces_is_current() -> None:
+    kept = (DOCS / "security.md").read_text("utf-8")
+    assert kept == router_methods_page.page(kept), "run: python tools/router_methods_page.py"
+    table = (DOCS / "_static" / "router-methods.json").read_text("utf-8")
+    assert table == router_methods_page.data(), "run: python tools/router_methods_page.py"
+
+
+@pytest.mark.skipif(
+    not RECORDED.is_dir(), reason="no recorded answers; QUIETSWAP_FIXTURES names their folder"
+)
+def test_the_figures_of_recorded_answers_are_current() -> None:
+    assert json.loads(FIGURES.read_text("utf-8")) == figures(RECORDED)
+
+
+def test_each_command_names_the_exit_codes_it_can_end_with() -> None:
+    """4 and 5 stand where signed bytes are handed over, and the source uses those names."""
+    for name, expected in {"swap": {4, 5}, "cancel": {4}, "wrap": {4}, "unwrap": {4}}.items():
+        one = command.get_command(click.Context(command), name)
+        assert one is not None
+        assert set(cli_page.codes(one)) == {0, 1, 2, 3} | expected
+        for code in expected:
+            assert re.search(rf"\b{code}\s+(that|means)\b", one.help or ""), name
+    for name in ("quote", "balances", "keys", "sources"):
+        one = command.get_command(click.Context(command), name)
+        assert one is not None
+        assert not {4, 5} & set(cli_page.codes(one))
+    assert command.epilog is not None
+    assert all(f"{code} " in command.epilog for code in range(6))

@@ -14,6 +14,7 @@ import pytest
 
 from tests.deploy.files import DOCS, ROOT
 
+pytestmark = pytest.mark.xdist_group("site")  # built once
 NO_PYTHON_NETWORK = """
 import socket
 def refuse(*_, **__):

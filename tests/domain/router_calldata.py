@@ -7,14 +7,20 @@ from eth_abi.abi import encode
 
 from quietswap.domain.address import Address
 from quietswap.domain.crypto import keccak256
+from quietswap.domain.routers import known_pools, method_row
 
 NOBODY = Address("0x" + "0" * 40)
-EXECUTOR = Address("0xbBBBBbbBBBBbbbBbBbbbbBBbBbbbbBbBbbBBbBBB")
+EXECUTOR = Address("0xbBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB")
 
 
 @dataclass(frozen=True)
 class Swap:
-    """The terms a test wants written; `recipient` as the router has it."""
+    """The terms a test wants written; `recipient` as the router has it.
+
+    Velora alone knows `quoted` (None: 7 above the minimum), `partner` (the packed word without its
+    fee, None: some partner with bit 91) and `pools` (None: honest ones); Velora and KyberSwap
+    `permit`; Curve's methods `curve`, 1inch's `unoswap` `dex` (None: the pair's first pool).
+    """
 
     sell: Address
     buy: Address
@@ -23,6 +29,17 @@ class Swap:
     recipient: Address
     flags: int = 0
     fee_bps: int = 0
+    quoted: int | None = None
+    partner: int | None = None
+    pools: bytes | None = None
+    permit: bytes = b""
+    curve: int = 1
+    dex: int | None = None
+
+    @property
+    def quote(self) -> int:
+        """The amount Velora calls quoted."""
+        return self.minimum + 7 if self.quoted is None else self.quoted
 
 
 def call(name: str, types: tuple[str, ...], *values: object) -> bytes:
@@ -42,7 +59,7 @@ _CURVE_V2 = (
 
 def _kyber_desc(swap: Swap) -> tuple[object, ...]:
     parties: tuple[object, ...] = ([EXECUTOR], [swap.amount], [], [])
-    terms = (swap.recipient, swap.amount, swap.minimum, swap.flags, b"")
+    terms = (swap.recipient, swap.amount, swap.minimum, swap.flags, swap.permit)
     return (swap.sell, swap.buy, *parties, *terms)
 
 
@@ -60,11 +77,12 @@ def _kyber_simple(swap: Swap) -> bytes:
 
 
 def _partner(swap: Swap) -> int:
-    return int(EXECUTOR, 16) << 96 | 1 << 91 | swap.fee_bps
+    word = int(EXECUTOR, 16) << 96 | 1 << 91 if swap.partner is None else swap.partner
+    return word | swap.fee_bps
 
 
 def _velora(swap: Swap) -> bytes:
-    data = (swap.sell, swap.buy, swap.amount, swap.minimum, swap.minimum + 7, b"\1" * 32)
+    data = (swap.sell, swap.buy, swap.amount, swap.minimum, swap.quote, b"\1" * 32)
     return call(
         "swapExactAmountIn",
         (
@@ -72,43 +90,62 @@ def _velora(swap: Swap) -> bytes:
             "(address,address,uint256,uint256,uint256,bytes32,address)",
             *("uint256", "bytes", "bytes"),
         ),
-        *(EXECUTOR, (*data, swap.recipient), _partner(swap), b"", b"executor data"),
+        *(EXECUTOR, (*data, swap.recipient), _partner(swap), swap.permit, b"executor data"),
     )
+
+
+def v3_group(sold: Address, bought: Address, fee: int = 500) -> bytes:
+    """One pool of Velora's UniswapV3 form."""
+    low, high = sorted((int(sold, 16), int(bought, 16)))
+    direction = 1 << 255 if low == int(sold, 16) else 0
+    return b"".join(word.to_bytes(32) for word in (low | direction, high, fee))
+
+
+def _v2_group(sold: Address, bought: Address) -> bytes:
+    low, high = sorted((int(sold, 16), int(bought, 16)))
+    packed = low.to_bytes(20) + high.to_bytes(20)
+    return packed + bytes(23) + bytes([low == int(sold, 16)])
+
+
+def _pools(swap: Swap, version: int) -> bytes:
+    if swap.pools is not None:
+        return swap.pools
+    return (_v2_group if version == 2 else v3_group)(swap.sell, swap.buy)
 
 
 def _velora_uniswap(version: int) -> Callable[[Swap], bytes]:
     def encoded(swap: Swap) -> bytes:
-        data = (swap.sell, swap.buy, swap.amount, swap.minimum, swap.minimum + 7, b"\1" * 32)
+        data = (swap.sell, swap.buy, swap.amount, swap.minimum, swap.quote, b"\1" * 32)
         return call(
             f"swapExactAmountInOnUniswapV{version}",
             (
                 "(address,address,uint256,uint256,uint256,bytes32,address,bytes)",
                 *("uint256", "bytes"),
             ),
-            *((*data, swap.recipient, b"pools"), _partner(swap), b""),
+            *((*data, swap.recipient, _pools(swap, version)), _partner(swap), swap.permit),
         )
 
     return encoded
 
 
 def _velora_curve_v1(swap: Swap) -> bytes:
-    data = (1, 2, swap.sell, swap.buy, swap.amount, swap.minimum, swap.minimum + 7, b"\1" * 32)
+    data = (swap.curve, 2, swap.sell, swap.buy, swap.amount, swap.minimum, swap.quote, b"\1" * 32)
     return call(
         "swapExactAmountInOnCurveV1",
         (
             "(uint256,uint256,address,address,uint256,uint256,uint256,bytes32,address)",
             *("uint256", "bytes"),
         ),
-        *((*data, swap.recipient), _partner(swap), b""),
+        *((*data, swap.recipient), _partner(swap), swap.permit),
     )
 
 
 def _velora_curve_v2(swap: Swap) -> bytes:
-    data = (1, 2, 3, EXECUTOR, swap.sell, swap.buy, swap.amount, swap.minimum, swap.minimum + 7)
+    data = (swap.curve, 2, 3, EXECUTOR, swap.sell, swap.buy, swap.amount, swap.minimum, swap.quote)
     return call(
         "swapExactAmountInOnCurveV2",
         (_CURVE_V2, "uint256", "bytes"),
-        *((*data, b"\1" * 32, swap.recipient), _partner(swap), b""),
+        *((*data, b"\1" * 32, swap.recipient), _partner(swap), swap.permit),
     )
 
 
@@ -156,11 +193,19 @@ def _oneinch(swap: Swap) -> bytes:
     )
 
 
+def dex_word(swap: Swap, *, version: int = 2, pool: Address | None = None) -> int:
+    """1inch's word for one pool: the first derived one of the pair, or `pool`."""
+    derive = known_pools.v2_pairs if version == 2 else known_pools.v3_pools
+    at = pool or min(derive(swap.sell, swap.buy))
+    direction = 1 << 247 if int(swap.sell, 16) < int(swap.buy, 16) else 0
+    return int(at, 16) | direction | (1 << 253 if version == 3 else 0)
+
+
 def unoswap(swap: Swap) -> bytes:
     """1inch over one pool: it neither names the bought token nor a recipient."""
     types = ("uint256",) * 4
-    sell = 1 << 255 | int(swap.sell, 16)
-    return call("unoswap", types, sell, swap.amount, swap.minimum, 1 << 253)
+    dex = dex_word(swap) if swap.dex is None else swap.dex
+    return call("unoswap", types, int(swap.sell, 16), swap.amount, swap.minimum, dex)
 
 
 ENCODERS: dict[str, Callable[[Swap], bytes]] = {
@@ -174,7 +219,6 @@ ENCODERS: dict[str, Callable[[Swap], bytes]] = {
 """By source: the method its API answers with, as a rule."""
 
 OTHER_METHODS: dict[str, Callable[[Swap], bytes]] = {
-    "swapGeneric": _kyber("swapGeneric"),
     "swapSimpleMode": _kyber_simple,
     "swapExactAmountInOnUniswapV2": _velora_uniswap(2),
     "swapExactAmountInOnUniswapV3": _velora_uniswap(3),
@@ -182,3 +226,23 @@ OTHER_METHODS: dict[str, Callable[[Swap], bytes]] = {
     "swapExactAmountInOnCurveV2": _velora_curve_v2,
 }
 """By method: what the same routers may be called with instead."""
+
+REFUSED_METHODS: dict[str, Callable[[Swap], bytes]] = {"swapGeneric": _kyber("swapGeneric")}
+"""By method: known, and refused by its row."""
+
+ROUTER_OF = {
+    "kyberswap": method_row.KYBERSWAP,
+    "swapGeneric": method_row.KYBERSWAP,
+    "swapSimpleMode": method_row.KYBERSWAP,
+    "velora": method_row.VELORA,
+    "swapExactAmountInOnUniswapV2": method_row.VELORA,
+    "swapExactAmountInOnUniswapV3": method_row.VELORA,
+    "swapExactAmountInOnCurveV1": method_row.VELORA,
+    "swapExactAmountInOnCurveV2": method_row.VELORA,
+    "sushi": method_row.SUSHI,
+    "openocean": method_row.OPENOCEAN,
+    "zeroex": method_row.ZEROEX,
+    "oneinch": method_row.ONEINCH,
+    "unoswap": method_row.ONEINCH,
+}
+"""By source or method: the mainnet router."""

@@ -1,177 +1,222 @@
 """The calldata decoder against eth-abi, and against whatever an attacker writes."""
 
-import contextlib
-from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from quietswap.domain import address as addresses
-from quietswap.domain.calldata import _LAYOUTS, CalldataTerms, HostileCalldata, decode
+from quietswap.domain.routers import calldata
+from quietswap.domain.routers.calldata import DecodedCalldata, MalformedCalldata, UnboundCalldata
+from quietswap.domain.routers.method_row import OPENOCEAN, Measure
+from quietswap.domain.routers.methods import METHODS
 from quietswap.domain.token import WETH
+from tests.domain.decoding import ALL, ETHER, SWAP, USDC, WALLET, decode, read
 from tests.domain.router_calldata import (
     ENCODERS,
+    EXECUTOR,
     NOBODY,
     OTHER_METHODS,
+    REFUSED_METHODS,
+    ROUTER_OF,
     Swap,
     unoswap,
     zeroex,
 )
 
-USDC = addresses.Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
-WALLET = addresses.Address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
-SWAP = Swap(sell=WETH, buy=USDC, amount=10**18, minimum=2_985_000_000, recipient=WALLET)
-ALL = {**ENCODERS, **OTHER_METHODS}
-WITH_FLAGS = ("kyberswap", "openocean", "oneinch", "swapGeneric", "swapSimpleMode")
-WITH_FEE = ("velora", *(method for method in OTHER_METHODS if method.startswith("swapExact")))
+RECIPIENT_MEASURED = ("kyberswap", "swapSimpleMode", "sushi", "openocean")
+VELORAS = ("velora", *(method for method in OTHER_METHODS if method.startswith("swapExact")))
+KEEPS_DUST = tuple(method for method in VELORAS if not method.endswith("V3"))
 
 _addresses = st.binary(min_size=20, max_size=20).map(addresses.from_bytes)
-_amounts = st.integers(0, 2**256 - 1)
 _swaps = st.builds(
     Swap,
-    sell=_addresses,
-    buy=_addresses,
-    amount=_amounts,
-    minimum=st.integers(0, 2**255),
+    sell=_addresses.filter(lambda found: found not in (NOBODY, ETHER)),
+    buy=_addresses.filter(lambda found: found not in (NOBODY, ETHER)),
+    amount=st.integers(1, 2**256 - 1),
+    minimum=st.integers(2, 2**255),
     recipient=_addresses.filter(lambda found: found != NOBODY),
-)
+).filter(lambda swap: swap.sell != swap.buy)
 
 
 @pytest.mark.parametrize("method", ALL)
 @given(swap=_swaps)
 def test_terms_are_read_as_written(method: str, swap: Swap) -> None:
-    assert decode(ALL[method](swap)) == CalldataTerms(
-        min_buy_amount=swap.minimum,
+    settler = EXECUTOR
+    assert decode(method, ALL[method](swap)) == DecodedCalldata(
+        min_buy_amount=swap.minimum - (method in KEEPS_DUST),
         recipient=swap.recipient,
         sell_token=swap.sell,
         buy_token=swap.buy,
         sell_amount=swap.amount,
+        measure=Measure.RECIPIENT if method in RECIPIENT_MEASURED else Measure.SELF,
+        settler=settler if method == "zeroex" else None,
+        bound=method != "openocean",
     )
 
 
 @pytest.mark.parametrize("method", sorted(ALL.keys() - {"sushi", "zeroex"}))
 def test_zero_recipient_is_the_sender(method: str) -> None:
-    terms = decode(ALL[method](replace(SWAP, recipient=NOBODY)))
-    assert terms is not None
-    assert terms.recipient is None
+    assert read(method, recipient=NOBODY).recipient is None
 
 
 @pytest.mark.parametrize("method", ["sushi", "zeroex"])
 def test_zero_recipient_is_nobody_where_the_router_pays_it(method: str) -> None:
-    terms = decode(ALL[method](replace(SWAP, recipient=NOBODY)))
-    assert terms is not None
-    assert terms.recipient == NOBODY
+    assert read(method, recipient=NOBODY).recipient == NOBODY
 
 
-@pytest.mark.parametrize("method", WITH_FLAGS)
-@pytest.mark.parametrize(("flags", "partial"), [(0, False), (1, True), (0xC0, False), (5, True)])
-def test_partial_fill_is_seen(method: str, flags: int, partial: bool) -> None:
-    terms = decode(ALL[method](replace(SWAP, flags=flags)))
-    assert terms is not None
-    assert terms.partial is partial
+@pytest.mark.parametrize("method", sorted(ALL))
+@pytest.mark.parametrize("token", [ETHER, NOBODY])
+@pytest.mark.parametrize("side", ["sell", "buy"])
+def test_native_eth_is_refused(method: str, token: addresses.Address, side: str) -> None:
+    with pytest.raises(UnboundCalldata, match="native ETH"):
+        read(method, **{side: token})
 
 
-@pytest.mark.parametrize("method", WITH_FEE)
+@pytest.mark.parametrize("method", sorted(ALL.keys() - {"swapExactAmountInOnUniswapV3"}))
+def test_the_same_token_twice_is_refused(method: str) -> None:
+    with pytest.raises(UnboundCalldata, match="same token"):
+        read(method, buy=WETH)
+
+
+@pytest.mark.parametrize("method", sorted(ALL))
+def test_an_amount_of_nothing_is_refused(method: str) -> None:
+    with pytest.raises(UnboundCalldata, match="amount of 0"):
+        read(method, amount=0)
+
+
+@pytest.mark.parametrize("method", sorted(ALL))
+def test_a_minimum_of_nothing_is_refused(method: str) -> None:
+    with pytest.raises(UnboundCalldata, match="minimum is 0"):
+        read(method, minimum=0)
+    if method in KEEPS_DUST:
+        with pytest.raises(UnboundCalldata, match="minimum is 0"):
+            read(method, minimum=1)
+
+
+FLAGS = {"kyberswap": 0x2E0, "swapSimpleMode": 0x2E0, "oneinch": 0, "openocean": 2**256 - 2}
+
+
+@pytest.mark.parametrize("method", FLAGS)
+def test_every_flag_but_the_allowed_ones_is_refused(method: str) -> None:
+    for bit in range(256):
+        if FLAGS[method] >> bit & 1:
+            assert read(method, flags=1 << bit) == read(method)
+            continue
+        with pytest.raises(UnboundCalldata, match="sell only a part" if bit == 0 else "flag 0x"):
+            read(method, flags=1 << bit | FLAGS[method])
+
+
+@pytest.mark.parametrize("method", ["kyberswap", "swapSimpleMode", *VELORAS])
+@pytest.mark.parametrize("permit", [b"\0", bytes(224), bytes(256), bytes(352)])
+def test_a_permit_is_refused(method: str, permit: bytes) -> None:
+    with pytest.raises(UnboundCalldata, match="permit"):
+        read(method, permit=permit)
+
+
+@pytest.mark.parametrize("method", VELORAS)
 def test_fee_behind_the_minimum_is_taken_off(method: str) -> None:
-    terms = decode(ALL[method](replace(SWAP, minimum=1_000_001, fee_bps=10)))
-    assert terms is not None
-    assert terms.min_buy_amount == 1_000_001 - 1000
+    dust = method in KEEPS_DUST
+    assert read(method, minimum=1_000_001, fee_bps=10).min_buy_amount == 1_000_001 - 1000 - dust
 
 
-def test_no_fee_takes_more_than_everything() -> None:
-    terms = decode(ENCODERS["velora"](replace(SWAP, fee_bps=0x3FFF)))
-    assert terms is not None
-    assert terms.min_buy_amount == 0
+@pytest.mark.parametrize("fee_bps", [200, 201, 0x3FFF])
+def test_no_fee_takes_more_than_augustus_allows(fee_bps: int) -> None:
+    terms = read("velora", minimum=1_000_000, fee_bps=fee_bps)
+    assert terms.min_buy_amount == 980_000 - 1
 
 
-def test_unoswap_names_neither_recipient_nor_bought_token() -> None:
-    terms = decode(unoswap(SWAP))
-    assert terms == CalldataTerms(SWAP.minimum, None, WETH, None, SWAP.amount)
+@pytest.mark.parametrize("method", VELORAS)
+def test_a_quote_below_the_minimum_gives_the_partner_all_above_it(method: str) -> None:
+    read(method, quoted=SWAP.minimum)
+    for quoted in (0, 1, SWAP.minimum - 1):
+        with pytest.raises(UnboundCalldata, match="quotedAmount"):
+            read(method, quoted=quoted)
+
+
+@pytest.mark.parametrize("method", VELORAS)
+@pytest.mark.parametrize("bit", range(256))
+def test_the_bits_of_the_partners_word(method: str, bit: int) -> None:
+    """Surplus flags (90 to 95) take only what lies above the quote; unknown ones are refused."""
+    if 14 <= bit < 90:
+        with pytest.raises(UnboundCalldata, match="unknown bits"):
+            read(method, partner=1 << bit)
+        return
+    taken = SWAP.minimum * min(1 << bit, 200) // 10_000 if bit < 14 else 0
+    least = SWAP.minimum - taken - (method in KEEPS_DUST)
+    assert read(method, partner=1 << bit).min_buy_amount == least
+
+
+@pytest.mark.parametrize("method", ["swapExactAmountInOnCurveV1", "swapExactAmountInOnCurveV2"])
+def test_curves_wrap_flag_is_refused(method: str) -> None:
+    for bit in range(256):
+        if bit not in (161, 162):
+            assert read(method, curve=1 << bit) == read(method)
+            continue
+        with pytest.raises(UnboundCalldata, match="wrap flag"):
+            read(method, curve=1 << bit)
 
 
 def test_zeroex_must_call_whom_it_lets_take() -> None:
-    with pytest.raises(HostileCalldata, match="another contract"):
-        decode(zeroex(SWAP, operator=WALLET))
+    with pytest.raises(UnboundCalldata, match="another contract"):
+        decode("zeroex", zeroex(SWAP, operator=WALLET))
 
 
 @pytest.mark.parametrize("inner", [b"", b"\x1f\xff", b"\xa9\x05\x9c\xbb" + bytes(96)])
 def test_zeroex_must_call_the_settler(inner: bytes) -> None:
-    with pytest.raises(HostileCalldata, match=r"Settler\.execute"):
-        decode(zeroex(SWAP, inner=inner))
+    with pytest.raises(UnboundCalldata, match=r"Settler\.execute"):
+        decode("zeroex", zeroex(SWAP, inner=inner))
 
 
-def test_zeroex_settler_call_cut_short() -> None:
-    with pytest.raises(HostileCalldata, match="ends before"):
-        decode(zeroex(SWAP, inner=bytes.fromhex("1fff991f") + bytes(64)))
+@pytest.mark.parametrize("words", [0, 1, 2, 3, 4])
+def test_zeroex_settler_call_cut_short(words: int) -> None:
+    inner = bytes.fromhex("1fff991f") + b"".join(n.to_bytes(32) for n in (1, 2, 3, 160, 5)[:words])
+    with pytest.raises(MalformedCalldata, match=r"ends before|beyond its end"):
+        decode("zeroex", zeroex(SWAP, inner=inner))
+
+
+@pytest.mark.parametrize("method", sorted(REFUSED_METHODS))
+def test_a_method_refused_by_its_row_says_why(method: str) -> None:
+    data = REFUSED_METHODS[method](SWAP)
+    with pytest.raises(UnboundCalldata, match=METHODS[ROUTER_OF[method], data[:4].hex()].refuses):
+        decode(method, data)
+
+
+@pytest.mark.parametrize("row", METHODS.values(), ids=lambda row: f"{row.selector}-{row.name}")
+def test_no_row_without_a_proof_is_read(row: Any) -> None:
+    """Whatever stands behind the selector: words that would be terms in any layout."""
+    data = bytes.fromhex(row.selector) + bytes(32 * 20)
+    with pytest.raises(UnboundCalldata) as caught:
+        calldata.decode(row.router, data, buy_token=USDC)
+    if row.layout is None or not row.bound:
+        assert str(caught.value) == f"{row.name}: {row.refuses}"
+
+
+def test_what_is_not_proven_is_read_only_where_it_is_accepted() -> None:
+    data = ENCODERS["openocean"](SWAP)
+    with pytest.raises(UnboundCalldata, match="upgradeable proxy"):
+        calldata.decode(OPENOCEAN, data)
+    assert not calldata.decode(OPENOCEAN, data, accept_unbound=True).bound
+
+
+@pytest.mark.parametrize("method", sorted(ALL))
+def test_a_row_is_of_its_router_alone(method: str) -> None:
+    """The same selector at another router, or at a stranger's, says nothing."""
+    data = ALL[method](SWAP)
+    for router in {*ROUTER_OF.values(), WALLET} - {ROUTER_OF[method]}:
+        with pytest.raises(UnboundCalldata, match=r"not a known one|nothing is known"):
+            calldata.decode(router, data, buy_token=USDC, accept_unbound=True)
 
 
 @pytest.mark.parametrize("data", [b"", b"\xe2", b"\xe2\x1f\xd0", b"\xde\xad\xbe\xef" + bytes(500)])
-def test_unknown_selector_says_nothing(data: bytes) -> None:
-    assert decode(data) is None
+@pytest.mark.parametrize("router", sorted(set(ROUTER_OF.values())))
+def test_an_unknown_selector_is_refused(router: addresses.Address, data: bytes) -> None:
+    with pytest.raises(UnboundCalldata, match="not a known one"):
+        calldata.decode(router, data)
 
 
-@pytest.mark.parametrize("method", ALL)
-def test_truncation_is_hostile_or_harmless(method: str) -> None:
-    """A cut copy is refused, or says exactly what the whole one says: never something else."""
-    whole = ALL[method](SWAP)
-    refused = 0
-    for length in range(4, len(whole), 7):
-        try:
-            assert decode(whole[:length]) == decode(whole)
-        except HostileCalldata:
-            refused += 1
-    assert refused > 10
-
-
-@pytest.mark.parametrize("method", ["kyberswap", "swapSimpleMode", "openocean", "zeroex"])
-@pytest.mark.parametrize("offset", [2**256 - 1, 2**255, 2**64, 10**6])
-def test_huge_offsets_are_hostile(method: str, offset: int) -> None:
-    whole = ALL[method](SWAP)
-    first = 4 + 32 * {"kyberswap": 0, "swapSimpleMode": 1, "openocean": 1, "zeroex": 4}[method]
-    with pytest.raises(HostileCalldata):
-        decode(whole[:first] + offset.to_bytes(32) + whole[first + 32 :])
-
-
-def test_dirty_address_is_hostile() -> None:
-    whole = ENCODERS["sushi"](SWAP)
-    with pytest.raises(HostileCalldata, match="more than an address"):
-        decode(whole[:4] + b"\1" + whole[5:])
-
-
-_selectors = st.sampled_from([bytes.fromhex(key) for key in (*_LAYOUTS, "2213bc0b")])
-_words = st.one_of(
-    st.integers(0, 24).map(lambda n: (32 * n).to_bytes(32)),
-    st.binary(min_size=20, max_size=20).map(lambda raw: bytes(12) + raw),
-    st.binary(min_size=32, max_size=32),
-)
-
-
-@given(selector=_selectors, words=st.lists(_words, max_size=30), tail=st.binary(max_size=40))
-def test_random_words_never_crash(selector: bytes, words: list[bytes], tail: bytes) -> None:
-    _survives(selector + b"".join(words) + tail)
-
-
-@given(data=st.binary(max_size=400))
-def test_random_bytes_never_crash(data: bytes) -> None:
-    _survives(data)
-
-
-@given(method=st.sampled_from(sorted(ALL)), at=st.integers(4, 1500), byte=st.integers(0, 255))
-def test_flipped_bytes_never_crash(method: str, at: int, byte: int) -> None:
-    data = bytearray(ALL[method](SWAP))
-    data[4 + at % (len(data) - 4)] = byte
-    _survives(bytes(data))
-
-
-def _survives(data: bytes) -> None:
-    """Anything but terms, None or HostileCalldata fails the test."""
-    with contextlib.suppress(HostileCalldata):
-        terms = decode(data)
-        assert terms is None or 0 <= terms.min_buy_amount < 2**256
-
-
-def test_oracle_covers_every_layout() -> None:
-    written = {ALL[method](SWAP)[:4].hex() for method in ALL} | {unoswap(SWAP)[:4].hex()}
-    untested = {"8770ba91", "19367472"}  # unoswap2 and unoswap3: the same first three words
-    assert {*_LAYOUTS, "2213bc0b"} == written | untested
+def test_oracle_covers_every_row_that_is_read() -> None:
+    written = {(ROUTER_OF[method], ALL[method](SWAP)[:4].hex()) for method in ALL}
+    written.add((ROUTER_OF["unoswap"], unoswap(SWAP)[:4].hex()))
+    assert {key for key, row in METHODS.items() if row.layout} == written

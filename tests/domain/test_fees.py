@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.domain import fees
-from quietswap.domain.transaction import GAS_LIMIT_CAP
+from quietswap.domain.transaction import fees
+from quietswap.domain.transaction.fees import OwnNonces
+from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP
 
 GWEI = 10**9
 
@@ -69,11 +70,76 @@ def test_the_value_sent_along_is_not_available_for_fees() -> None:
 def test_the_nonce_passes_the_chain_the_mempool_and_live_orders_without_a_gap(
     latest: int, pending: int, live: list[int], expected: int
 ) -> None:
-    assert fees.next_nonce(latest, pending, live) == expected
+    assert fees.next_nonce(latest, pending, OwnNonces(live=tuple(live))) == expected
 
 
 @given(st.integers(0, 10**4), st.sets(st.integers(0, 10**4), max_size=30))
 def test_a_nonce_is_never_used_twice(latest: int, live: set[int]) -> None:
-    nonce = fees.next_nonce(latest, latest, live)
+    nonce = fees.next_nonce(latest, latest, OwnNonces(live=tuple(live)))
     assert nonce >= latest
     assert nonce not in live
+
+
+def test_a_route_is_first_tried_with_half_more_than_its_source_says() -> None:
+    assert fees.first_gas_limit(400_000, 1) == 600_000
+    assert fees.first_gas_limit(None, 1) == fees.first_gas_limit(7, 1) == 225_000
+    assert fees.first_gas_limit(None, 3) == 525_000
+    assert fees.first_gas_limit(10**9, 1) == 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "other"),
+    [
+        (250_000, 200_000, None),
+        (249_999, 200_000, 250_000),
+        (500_000, 21_000, None),  # modest: not worth a second simulation
+        (500_001, 200_000, 250_000),
+        (1_000_000, 400_000, None),
+        (1_000_001, 400_000, 500_000),
+        (GAS_LIMIT_CAP, GAS_LIMIT_CAP, None),
+    ],
+)
+def test_a_limit_fits_what_was_used(limit: int, used: int, other: int | None) -> None:
+    assert fees.other_gas_limit(limit, used, succeeded=True) == other
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "other"),
+    [
+        (225_000, 50_000, None),  # it reverted for another reason
+        (225_000, 202_499, None),
+        (225_000, 202_500, 900_000),
+        (900_000, 900_000, 3_600_000),
+        (12_000_000, 12_000_000, GAS_LIMIT_CAP),
+        (GAS_LIMIT_CAP, GAS_LIMIT_CAP, None),
+    ],
+)
+def test_a_call_that_used_up_its_gas_gets_more(limit: int, used: int, other: int | None) -> None:
+    assert fees.other_gas_limit(limit, used, succeeded=False) == other
+
+
+@given(st.integers(1, GAS_LIMIT_CAP), st.integers(1, GAS_LIMIT_CAP))
+def test_the_limit_of_a_second_try_is_kept(limit: int, used: int) -> None:
+    """The same use with the limit it asked for asks for no third."""
+    other = fees.other_gas_limit(limit, used, succeeded=True)
+    if other is not None:
+        assert fees.other_gas_limit(other, used, succeeded=True) is None
+
+
+@pytest.mark.parametrize(
+    ("latest", "pending", "live", "at_large", "expected"),
+    [
+        (5, 5, [], [5], 5),
+        (5, 6, [], [5], 5),
+        (5, 8, [], [6, 7], 6),
+        (5, 6, [5], [5], 6),
+        (5, 5, [5, 6], [5, 7], 7),
+        (6, 6, [], [5], 6),
+        (5, 5, [], [7], 5),
+    ],
+)
+def test_what_may_yet_be_mined_keeps_its_nonce_for_the_next_transaction(
+    latest: int, pending: int, live: list[int], at_large: list[int], expected: int
+) -> None:
+    own = OwnNonces(tuple(live), tuple(at_large))
+    assert fees.next_nonce(latest, pending, own) == expected

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quietswap.domain import mev
-from quietswap.domain.quote import ThreatLevel
+from quietswap.domain.quote import mev
+from quietswap.domain.quote.quote import ThreatLevel
 from quietswap.domain.token import WETH
+from tests.domain.exact_sandwich import largest_front_run, sandwich_profit
 
 FIXTURES = Path(
     os.environ.get("QUIETSWAP_FIXTURES", Path(__file__).parents[3] / "shared" / "fixtures")
@@ -59,11 +60,11 @@ def test_the_closed_form_is_what_brute_force_finds(
 ) -> None:
     v = x * share // 10_000
     fee, slip = Decimal(fee_bps) / 10_000, Decimal(slippage_bps) / 10_000
-    closed = mev.largest_front_run(Decimal(x), Decimal(v), fee, slip)
+    closed = largest_front_run(Decimal(x), Decimal(v), fee, slip)
     brute = brute_front_run(x, y, v, fee_bps, slippage_bps)
     assert abs(closed - brute) <= Decimal(x) / 10**7
     _, profit = attack(x, y, v, fee_bps, brute)
-    predicted = mev.sandwich_profit(Decimal(x), Decimal(y), Decimal(v), fee, Decimal(brute))
+    predicted = sandwich_profit(Decimal(x), Decimal(y), Decimal(v), fee, Decimal(brute))
     assert abs(predicted - profit) <= Decimal(x) / 10**7
 
 
@@ -75,11 +76,11 @@ def test_the_rule_of_thumb_is_within_four_percent_of_the_exact_profit(
     x = y = 10**24
     v = x * share // 10_000
     fee, slip = Decimal(fee_bps) / 10_000, Decimal(slippage_bps) / 10_000
-    front = mev.largest_front_run(Decimal(x), Decimal(v), fee, slip)
-    exact = mev.sandwich_profit(Decimal(x), Decimal(y), Decimal(v), fee, front)
+    front = largest_front_run(Decimal(x), Decimal(v), fee, slip)
+    exact = sandwich_profit(Decimal(x), Decimal(y), Decimal(v), fee, front)
     nu = (1 - fee) * v / x
     impact = nu / (1 + nu) + fee
-    threat = mev.assess(
+    threat = mev.assess_sandwich(
         value_usd=Decimal(v), impact=impact, fee=fee, slippage=slip, attack_cost=Decimal(0)
     )
     assert threat.attacker_net_usd == pytest.approx(exact, rel=Decimal("0.04"))
@@ -92,8 +93,8 @@ def test_the_closed_form_agrees_with_the_recorded_vectors() -> None:
     for row in vectors:
         x, y, v = (Decimal(row[name]) for name in ("reserveIn", "reserveOut", "amountIn"))
         fee, slip = Decimal(row["fee"]), Decimal(row["slippageBps"]) / 10_000
-        front = mev.largest_front_run(x, v, fee, slip)
-        profit = mev.sandwich_profit(x, y, v, fee, front)
+        front = largest_front_run(x, v, fee, slip)
+        profit = sandwich_profit(x, y, v, fee, front)
         scale = Decimal(10) ** 6
         assert front / scale == pytest.approx(
             Decimal(str(row["aMaxClosedForm"])), rel=Decimal("1e-6")
@@ -103,8 +104,8 @@ def test_the_closed_form_agrees_with_the_recorded_vectors() -> None:
         )
 
 
-def threat(value: str, impact: str, fee: str, slippage: str = "0.005") -> mev.Threat:
-    return mev.assess(
+def threat(value: str, impact: str, fee: str, slippage: str = "0.005") -> mev.SandwichRisk:
+    return mev.assess_sandwich(
         value_usd=Decimal(value),
         impact=Decimal(impact),
         fee=Decimal(fee),
@@ -137,6 +138,32 @@ def test_wide_slippage_is_high_once_an_attack_pays() -> None:
     assert threat("300", "0.05", "0.003", slippage="0.03").level is ThreatLevel.HIGH
 
 
+@pytest.mark.parametrize(
+    ("value", "impact", "slippage", "level", "loss", "known"),
+    [
+        (None, "0.012", "0.005", "HIGH", "0", False),
+        (None, None, "0.005", "HIGH", "0", False),
+        (None, "0.002", "0.005", "LOW", "0", True),
+        (None, None, "0", "LOW", "0", True),
+        ("30000", None, "0.005", "HIGH", "150", False),
+        ("2000", None, "0.005", "HIGH", "10", False),
+        ("900", None, "0.005", "LOW", "4.5", False),
+        ("100", None, "0.005", "LOW", "0", True),
+    ],
+)
+def test_an_unknown_figure_gives_the_highest_level_that_the_known_ones_allow(
+    value: str | None, impact: str | None, slippage: str, level: str, loss: str, known: bool
+) -> None:
+    found = mev.assess_sandwich(
+        value_usd=None if value is None else Decimal(value),
+        impact=None if impact is None else Decimal(impact),
+        fee=Decimal("0.003"),
+        slippage=Decimal(slippage),
+        attack_cost=Decimal("0.9"),
+    )
+    assert (found.level, found.loss_usd, found.known) == (level, Decimal(loss), known)
+
+
 def test_the_probable_pool_fee_follows_the_pair() -> None:
     assert mev.pool_fee(USDC, USDT) == Decimal("0.0001")
     assert mev.pool_fee(WETH, USDC) == Decimal("0.0005")
@@ -165,9 +192,9 @@ def test_the_table_of_the_documentation_is_what_the_code_says(
     slippage: str, front: str, exact: str, short: str, loss: int
 ) -> None:
     x, y, v, fee = Decimal(3_000_000), Decimal(1000), Decimal(30_000), Decimal("0.003")
-    a = mev.largest_front_run(x, v, fee, Decimal(slippage))
+    a = largest_front_run(x, v, fee, Decimal(slippage))
     nu = (1 - fee) * v / x
-    found = mev.assess(
+    found = mev.assess_sandwich(
         value_usd=v,
         impact=nu / (1 + nu) + fee,
         fee=fee,
@@ -175,7 +202,7 @@ def test_the_table_of_the_documentation_is_what_the_code_says(
         attack_cost=Decimal(0),
     )
     assert round(a, 2) == Decimal(front)
-    assert round(mev.sandwich_profit(x, y, v, fee, a), 2) == Decimal(exact)
+    assert round(sandwich_profit(x, y, v, fee, a), 2) == Decimal(exact)
     assert round(found.attacker_net_usd, 2) == Decimal(short)
     assert found.loss_usd == loss
     page = (Path(__file__).parents[2] / "docs" / "mev.md").read_text("utf-8").replace(",", "")

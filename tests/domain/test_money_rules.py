@@ -4,75 +4,59 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
-from quietswap.domain.address import Address
 from quietswap.domain.amounts import less_slippage
-from quietswap.domain.money_rules import check_route, with_enforced_minimum
-from quietswap.domain.route import Route, SwapRequest
-from quietswap.domain.token import WETH, Token
-from tests.domain.router_calldata import ENCODERS, NOBODY, Swap, unoswap, zeroex
-
-ROUTER = Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5")
-STRANGER = Address("0x1234567890123456789012345678901234567890")
-WALLET = Address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
-USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
-REQUEST = SwapRequest(
-    sell=Token(WETH, 18),
-    buy=Token(USDC, 6),
-    sell_amount=10**18,
-    wallet=WALLET,
-    slippage_bps=50,
-    gas_price_wei=10**9,
-    deadline=1_800_000_000,
+from quietswap.domain.quote.route_policy import check_route, with_enforced_minimum
+from quietswap.domain.token import Token
+from tests.domain.money_routes import (
+    BOUND,
+    REQUEST,
+    ROUTE,
+    ROUTER,
+    STRANGER,
+    TERMS,
+    enforced_by,
+    honest,
+    judged,
+    of,
 )
-TERMS = Swap(WETH, USDC, 10**18, 2_985_000_000, WALLET)
-ROUTE = Route(
-    source="kyberswap",
-    dex="uniswapv3",
-    target=ROUTER,
-    spender=ROUTER,
-    value=0,
-    data=ENCODERS["kyberswap"](TERMS),
-    path=(WETH, USDC),
-    buy_amount=3_000_000_000,
-    min_buy_amount=2_985_000_000,
-    gas=200_000,
-    impact_percent=None,
-)
+from tests.domain.router_calldata import ENCODERS, EXECUTOR, NOBODY, OTHER_METHODS, zeroex
 
 
 def broken(**changes: Any) -> str | None:
     return check_route(replace(ROUTE, **changes), REQUEST, (ROUTER,))
 
 
-def written(**changes: Any) -> str | None:
+def written(source: str = "kyberswap", **changes: Any) -> str | None:
     """Return the verdict when only the calldata differs."""
-    return broken(data=ENCODERS["kyberswap"](replace(TERMS, **changes)))
+    return judged(of(source, replace(TERMS, **changes)))
 
 
-@pytest.mark.parametrize("source", ENCODERS)
+@pytest.mark.parametrize("source", [*BOUND, *OTHER_METHODS, "unoswap"])
 def test_honest_route_passes(source: str) -> None:
-    assert broken(data=ENCODERS[source](TERMS)) is None
+    said = with_enforced_minimum(of(source), REQUEST)
+    assert judged(said) is None
+    assert said.bound
 
 
-@pytest.mark.parametrize("source", sorted(ENCODERS.keys() - {"sushi", "zeroex"}))
+@pytest.mark.parametrize("source", sorted({*BOUND} - {"sushi", "zeroex"}))
 def test_zero_recipient_is_the_wallet_that_signs(source: str) -> None:
-    assert broken(data=ENCODERS[source](replace(TERMS, recipient=NOBODY))) is None
+    route = honest(source)
+    data = ENCODERS[source](replace(TERMS, recipient=NOBODY))
+    assert judged(replace(route, data=data)) is None
 
 
 @pytest.mark.parametrize("source", ["sushi", "zeroex"])
 def test_zero_recipient_burns(source: str) -> None:
-    reason = broken(data=ENCODERS[source](replace(TERMS, recipient=NOBODY)))
+    reason = written(source, recipient=NOBODY)
     assert reason == f"its calldata pays {NOBODY}, not the wallet"
 
 
-@pytest.mark.parametrize("source", ENCODERS)
+@pytest.mark.parametrize("source", BOUND)
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"minimum": 2_984_999_999}, "enforces only 2984999999 of 2985000000"),
+        ({"minimum": 2_984_999_000}, "of 2985000000"),
         ({"recipient": STRANGER}, f"pays {STRANGER}"),
         ({"sell": STRANGER}, "sells another token"),
         ({"buy": STRANGER}, "buys another token"),
@@ -82,7 +66,10 @@ def test_zero_recipient_burns(source: str) -> None:
     ids=["short", "foreign", "other_sold", "other_bought", "more", "less"],
 )
 def test_calldata_must_say_the_same(source: str, change: dict[str, Any], reason: str) -> None:
-    assert reason in (broken(data=ENCODERS[source](replace(TERMS, **change))) or "")
+    minimum = change.get("minimum") or enforced_by(source, TERMS.minimum)
+    said = TERMS.minimum if "minimum" in change else minimum
+    route = of(source, replace(TERMS, **change), min_buy_amount=said)
+    assert reason in (judged(route) or "")
 
 
 def test_more_than_the_minimum_in_the_calldata_passes() -> None:
@@ -90,7 +77,7 @@ def test_more_than_the_minimum_in_the_calldata_passes() -> None:
 
 
 def test_partial_fill_is_refused() -> None:
-    assert written(flags=1) == "its calldata may sell only a part"
+    assert written(flags=1) == "not bound by its router: it may sell only a part: flag 0x1"
 
 
 def test_foreign_router_is_refused() -> None:
@@ -115,18 +102,79 @@ def test_value_is_refused() -> None:
     assert broken(value=1) == "it asks for 1 wei with the transaction"
 
 
-def test_unknown_method_is_left_to_the_simulation() -> None:
-    assert broken(data=bytes.fromhex("deadbeef") + bytes(64)) is None
+def test_a_method_without_a_row_is_refused() -> None:
+    reason = broken(data=bytes.fromhex("deadbeef") + bytes(64))
+    assert reason == (
+        "not bound by its router: the method 0xdeadbeef of KyberSwap MetaAggregationRouterV2 is"
+        " not a known one"
+    )
 
 
-def test_method_that_names_less_is_checked_for_what_it_names() -> None:
-    assert broken(data=unoswap(TERMS)) is None
-    assert broken(data=unoswap(replace(TERMS, sell=STRANGER))) == "its calldata sells another token"
+def test_a_method_whose_row_refuses_it_says_why() -> None:
+    reason = judged(of("swapGeneric"))
+    assert reason == (
+        "not bound by its router: swapGeneric: it calls any target of a list that its owner keeps,"
+        " with any data"
+    )
+
+
+def test_a_router_the_operator_pinned_himself_has_no_rows() -> None:
+    """Pinning is no proof: the rows are of the mainnet addresses."""
+    reason = check_route(replace(ROUTE, target=STRANGER, spender=STRANGER), REQUEST, (STRANGER,))
+    assert reason == (
+        f"not bound by its router: nothing is known of what the router {STRANGER} enforces"
+    )
+
+
+def test_a_method_that_names_no_bought_token_is_held_to_its_pool() -> None:
+    assert judged(of("unoswap")) is None
+    other = replace(REQUEST, buy=Token(STRANGER, 18))
+    assert "not derived from a known factory" in (judged(of("unoswap"), other) or "")
+    assert "not derived" in (judged(of("unoswap", replace(TERMS, sell=STRANGER, dex=1))) or "")
+
+
+@pytest.mark.parametrize("settlers", [None, (), frozenset()])
+def test_no_settler_is_genuine_where_nobody_could_ask(settlers: Any) -> None:
+    reason = judged(honest("zeroex"), settlers=settlers)
+    assert reason == (
+        f"its Settler {EXECUTOR} cannot be proven genuine: 0x's Deployer names none, or could not"
+        " be read"
+    )
+
+
+def test_a_settler_must_be_one_of_the_genuine() -> None:
+    assert judged(honest("zeroex"), settlers=(STRANGER, EXECUTOR)) is None
+    reason = judged(honest("zeroex"), settlers=(STRANGER,))
+    assert reason == (
+        f"its Settler {EXECUTOR} cannot be proven genuine: 0x's Deployer names others"
+    )
+
+
+def test_what_is_not_proven_is_refused_unless_accepted() -> None:
+    route = honest("openocean")
+    assert "upgradeable proxy" in (judged(route) or "")
+    assert not with_enforced_minimum(route, REQUEST).bound
+    accepted = with_enforced_minimum(route, REQUEST, accept_unbound=True)
+    assert judged(accepted, accept_unbound=True) is None
+    assert not accepted.bound
+
+
+@pytest.mark.parametrize(
+    "change", [{"recipient": STRANGER}, {"sell": STRANGER}, {"amount": 1}, {"flags": 1}]
+)
+def test_what_is_accepted_unproven_must_still_say_the_same(change: dict[str, Any]) -> None:
+    route = of("openocean", replace(TERMS, **change))
+    assert judged(route, accept_unbound=True) is not None
+
+
+def test_accepting_the_unproven_accepts_no_disproven_method() -> None:
+    assert judged(of("swapGeneric"), accept_unbound=True) is not None
 
 
 def test_malformed_calldata_is_refused() -> None:
     assert "malformed" in (broken(data=ROUTE.data[:100]) or "")
-    assert "malformed" in (broken(data=zeroex(TERMS, inner=b"")) or "")
+    cut = zeroex(TERMS, inner=bytes.fromhex("1fff991f") + bytes(64))
+    assert "malformed" in (judged(replace(of("zeroex"), data=cut)) or "")
 
 
 @pytest.mark.parametrize(("buy", "minimum"), [(0, 0), (-1, -1), (3, 0), (3, 4)])
@@ -146,72 +194,3 @@ def test_minimum_must_keep_the_asked_slippage(bps: int) -> None:
         data = ENCODERS["kyberswap"](replace(TERMS, minimum=minimum))
         route = replace(ROUTE, buy_amount=promise, min_buy_amount=minimum, data=data)
         assert (check_route(route, request, (ROUTER,)) is not None) is refused
-
-
-def settled(gap: int, promise: int = 3_000_000_000, source: str = "kyberswap") -> tuple[Route, int]:
-    """Return a route whose calldata enforces `gap` less than it says, after settling, and what
-    the calldata enforces."""
-    said = less_slippage(promise, 50)
-    data = ENCODERS[source](replace(TERMS, minimum=said - gap))
-    route = replace(ROUTE, buy_amount=promise, min_buy_amount=said, data=data)
-    return with_enforced_minimum(route), said - gap
-
-
-@pytest.mark.parametrize("source", ENCODERS)
-@pytest.mark.parametrize(
-    ("promise", "dust"),
-    [(3_000_000_000, 3), (2 * 10**9 + 1, 2), (3 * 10**18, 3 * 10**9), (10**30, 10**21)],
-)
-def test_rounding_is_settled_in_favour_of_the_calldata(
-    source: str, promise: int, dust: int
-) -> None:
-    for gap in (0, 1, 2, dust - 1, dust):
-        route, enforced = settled(gap, promise, source)
-        assert route.min_buy_amount == enforced
-        assert check_route(route, REQUEST, (ROUTER,)) is None
-    route, enforced = settled(dust + 1, promise, source)
-    assert route.min_buy_amount == less_slippage(promise, 50)
-    assert "its calldata enforces only" in (check_route(route, REQUEST, (ROUTER,)) or "")
-
-
-def test_settling_changes_nothing_else() -> None:
-    route, enforced = settled(2)
-    assert replace(route, min_buy_amount=enforced + 2) == replace(ROUTE, data=route.data)
-
-
-def test_more_in_the_calldata_is_not_promised() -> None:
-    """What was promised less the slippage is enough; the calldata may well enforce more."""
-    route, _ = settled(-1)
-    assert route.min_buy_amount == ROUTE.min_buy_amount
-
-
-@pytest.mark.parametrize(
-    "data",
-    [ROUTE.data[:100], bytes.fromhex("deadbeef") + bytes(64), b"\x01"],
-    ids=["hostile", "unknown", "none"],
-)
-def test_calldata_nobody_can_read_settles_nothing(data: bytes) -> None:
-    route = replace(ROUTE, data=data)
-    assert with_enforced_minimum(route) is route
-
-
-def test_two_units_of_a_tiny_amount_are_no_dust() -> None:
-    route, _ = settled(2, promise=1000)
-    assert (
-        check_route(route, REQUEST, (ROUTER,)) == "its minimum gives more slippage than was asked"
-    )
-
-
-@given(
-    promise=st.integers(1, 2**200),
-    gap=st.integers(-(2**40), 2**40) | st.integers(-5, 5),
-    source=st.sampled_from(sorted(ENCODERS)),
-)
-def test_no_accepted_minimum_is_above_what_the_calldata_enforces(
-    promise: int, gap: int, source: str
-) -> None:
-    assume(less_slippage(promise, 50) - gap >= 0)
-    route, enforced = settled(gap, promise, source)
-    if check_route(route, REQUEST, (ROUTER,)) is None:
-        assert route.min_buy_amount <= enforced
-        assert less_slippage(promise, 50) - route.min_buy_amount <= max(2, promise // 10**9)

@@ -6,84 +6,88 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.domain.order import (
+from quietswap.domain.order.order import (
+    AT_LARGE,
     TRANSITIONS,
     WITHOUT_BLOCK,
     Failure,
     FailureCode,
     IllegalTransition,
     Order,
-    Sighting,
-    Status,
+    OrderEventType,
+    OrderStatus,
 )
 from tests.orders import inclusion, order
 
-OPEN = {Status.PENDING, Status.SUBMITTED, Status.MINING}
-BY_CHAIN = {Sighting.INCLUDED, Sighting.REVERTED, Sighting.REORGANISED}
+OPEN = {OrderStatus.PENDING, OrderStatus.SUBMITTED, OrderStatus.MINING}
+BY_CHAIN = {OrderEventType.INCLUDED, OrderEventType.REVERTED, OrderEventType.REORGANISED}
 
 
-def evidence(sighting: Sighting, target: Status) -> dict[str, Any]:
+def evidence(sighting: OrderEventType, target: OrderStatus) -> dict[str, Any]:
     """Return what the move needs to be believed."""
     given: dict[str, Any] = {}
-    if sighting in (Sighting.INCLUDED, Sighting.REVERTED):
-        given["inclusion"] = inclusion(succeeded=sighting is Sighting.INCLUDED)
-    if target in (Status.FAILED, Status.CANCELLED):
+    if sighting in (OrderEventType.INCLUDED, OrderEventType.REVERTED):
+        given["inclusion"] = inclusion(succeeded=sighting is OrderEventType.INCLUDED)
+    if target in (OrderStatus.FAILED, OrderStatus.CANCELLED):
         code = {
-            Sighting.REVERTED: FailureCode.REVERTED,
-            Sighting.NONCE_TAKEN: FailureCode.REPLACED,
-            Sighting.NOT_SENT: FailureCode.NOT_SENT,
-            Sighting.EXPIRED: FailureCode.EXPIRED,
+            OrderEventType.REVERTED: FailureCode.REVERTED,
+            OrderEventType.NONCE_TAKEN: FailureCode.REPLACED,
+            OrderEventType.NOT_SENT: FailureCode.NOT_SENT,
+            OrderEventType.EXPIRED: FailureCode.EXPIRED,
         }.get(sighting, FailureCode.REFUSED)
         given["failure"] = Failure(code, "why")
     return given
 
 
-def moved(before: Order, sighting: Sighting) -> Order:
+def moved(before: Order, sighting: OrderEventType) -> Order:
     """Return the order after a move of the table."""
     target = TRANSITIONS[before.status][sighting]
     return before.after(sighting, **evidence(sighting, target))
 
 
 def test_every_status_has_a_row_and_every_sighting_a_use() -> None:
-    assert set(TRANSITIONS) == set(Status)
-    assert {s for row in TRANSITIONS.values() for s in row} == set(Sighting)
+    assert set(TRANSITIONS) == set(OrderStatus)
+    assert {s for row in TRANSITIONS.values() for s in row} == set(OrderEventType)
 
 
 def test_any_open_order_can_fail_be_cancelled_and_be_confirmed() -> None:
     for status in OPEN:
         assert set(TRANSITIONS[status].values()) >= {
-            Status.CONFIRMED,
-            Status.FAILED,
-            Status.CANCELLED,
+            OrderStatus.CONFIRMED,
+            OrderStatus.FAILED,
+            OrderStatus.CANCELLED,
         }
 
 
 def test_terminal_states_are_left_only_by_the_chain_or_by_the_client() -> None:
-    for status in set(Status) - OPEN:
+    for status in set(OrderStatus) - OPEN:
         assert status.is_terminal
-        assert set(TRANSITIONS[status]) <= BY_CHAIN | {Sighting.REPOSTED}
-    assert set(TRANSITIONS[Status.CONFIRMED]) == {Sighting.REORGANISED}
+        assert set(TRANSITIONS[status]) <= BY_CHAIN | {
+            OrderEventType.NONCE_TAKEN,
+            OrderEventType.REPOSTED,
+        }
+    assert set(TRANSITIONS[OrderStatus.CONFIRMED]) == {OrderEventType.REORGANISED}
 
 
 @given(data=st.data(), steps=st.integers(1, 30))
 def test_a_walk_over_the_table_keeps_every_law(data: st.DataObject, steps: int) -> None:
     now = order()
     for _ in range(steps):
-        choices = sorted(TRANSITIONS[now.status])
-        if not now.may_be_reposted:
-            choices = [c for c in choices if c is not Sighting.REPOSTED]
+        choices = sorted(c for c in TRANSITIONS[now.status] if now.can_move_by(c))
         sighting = data.draw(st.sampled_from(choices))
         before, now = now, moved(now, sighting)
         assert now.status is TRANSITIONS[before.status][sighting]
-        assert (now.failure is None) == (now.status not in (Status.FAILED, Status.CANCELLED))
-        assert now.status is not Status.CONFIRMED or now.inclusion is not None
+        assert (now.failure is None) == (
+            now.status not in (OrderStatus.FAILED, OrderStatus.CANCELLED)
+        )
+        assert now.status is not OrderStatus.CONFIRMED or now.inclusion is not None
         assert now.status not in OPEN or now.inclusion is None
         if before.status.is_terminal and now.status in OPEN:
-            assert sighting in (Sighting.REORGANISED, Sighting.REPOSTED)
+            assert sighting in (OrderEventType.REORGANISED, OrderEventType.REPOSTED)
 
 
-@given(status=st.sampled_from(Status), sighting=st.sampled_from(Sighting))
-def test_a_move_outside_the_table_is_refused(status: Status, sighting: Sighting) -> None:
+@given(status=st.sampled_from(OrderStatus), sighting=st.sampled_from(OrderEventType))
+def test_a_move_outside_the_table_is_refused(status: OrderStatus, sighting: OrderEventType) -> None:
     before = order(status=status, failure=Failure(FailureCode.EXPIRED, "why"))
     target = TRANSITIONS[status].get(sighting)
     if target is None:
@@ -96,16 +100,16 @@ def test_a_move_outside_the_table_is_refused(status: Status, sighting: Sighting)
 @pytest.mark.parametrize(
     ("sighting", "given"),
     [
-        (Sighting.INCLUDED, {}),
-        (Sighting.INCLUDED, {"inclusion": inclusion(succeeded=False)}),
-        (Sighting.REVERTED, {"failure": Failure(FailureCode.REVERTED, "why")}),
-        (Sighting.EXPIRED, {}),
-        (Sighting.RELAY_ACCEPTED, {"failure": Failure(FailureCode.REFUSED, "why")}),
-        (Sighting.RELAY_ACCEPTED, {"inclusion": inclusion()}),
+        (OrderEventType.INCLUDED, {}),
+        (OrderEventType.INCLUDED, {"inclusion": inclusion(succeeded=False)}),
+        (OrderEventType.REVERTED, {"failure": Failure(FailureCode.REVERTED, "why")}),
+        (OrderEventType.EXPIRED, {}),
+        (OrderEventType.RELAY_ACCEPTED, {"failure": Failure(FailureCode.REFUSED, "why")}),
+        (OrderEventType.RELAY_ACCEPTED, {"inclusion": inclusion()}),
     ],
 )
 def test_a_verdict_without_its_evidence_is_refused(
-    sighting: Sighting, given: dict[str, Any]
+    sighting: OrderEventType, given: dict[str, Any]
 ) -> None:
     with pytest.raises(IllegalTransition):
         order().after(sighting, **given)
@@ -113,18 +117,32 @@ def test_a_verdict_without_its_evidence_is_refused(
 
 @pytest.mark.parametrize("code", FailureCode)
 def test_only_what_no_block_decided_may_be_posted_again(code: FailureCode) -> None:
-    dead = order(status=Status.CANCELLED, failure=Failure(code, "why"))
-    assert dead.may_be_reposted == (code in WITHOUT_BLOCK)
-    if not dead.may_be_reposted:
+    dead = order(status=OrderStatus.CANCELLED, failure=Failure(code, "why"))
+    assert dead.may_resubmit == (code in WITHOUT_BLOCK)
+    if not dead.may_resubmit:
         with pytest.raises(IllegalTransition):
-            dead.after(Sighting.REPOSTED)
+            dead.after(OrderEventType.REPOSTED)
     else:
-        assert dead.after(Sighting.REPOSTED).status is Status.PENDING
+        assert dead.after(OrderEventType.REPOSTED).status is OrderStatus.PENDING
+
+
+@pytest.mark.parametrize("code", FailureCode)
+def test_the_use_of_its_nonce_corrects_only_what_was_given_up(code: FailureCode) -> None:
+    dead = order(status=OrderStatus.FAILED, failure=Failure(code, "why"))
+    assert dead.can_move_by(OrderEventType.NONCE_TAKEN) == (code in AT_LARGE)
+    if code in AT_LARGE:
+        why = Failure(FailureCode.REPLACED, "another took it")
+        assert dead.after(OrderEventType.NONCE_TAKEN, failure=why).status is OrderStatus.CANCELLED
+    else:
+        with pytest.raises(IllegalTransition):
+            dead.after(OrderEventType.NONCE_TAKEN, failure=Failure(code, "why"))
 
 
 def test_a_reorganisation_takes_back_where_it_was() -> None:
-    confirmed = order(status=Status.MINING).after(Sighting.INCLUDED, inclusion=inclusion())
-    assert confirmed.after(Sighting.REORGANISED).inclusion is None
+    confirmed = order(status=OrderStatus.MINING).after(
+        OrderEventType.INCLUDED, inclusion=inclusion()
+    )
+    assert confirmed.after(OrderEventType.REORGANISED).inclusion is None
 
 
 def test_the_signed_bytes_do_not_appear_in_a_representation() -> None:

@@ -1,12 +1,13 @@
-"""The page about orders is drawn from the table."""
+"""The page about orders is drawn from the tables."""
 
-from tools.order_diagram import BEGIN, END, PAGE, diagram
+from tools.order_diagram import BEGIN, END, PAGE, diagram, watch_diagram
 
-from quietswap.domain.order import TRANSITIONS
+from quietswap.domain.order.order import TRANSITIONS
 
 
 def test_the_page_shows_the_diagram_of_the_table() -> None:
     assert BEGIN + diagram() + END in PAGE.read_text("utf-8")
+    assert BEGIN + watch_diagram() + END in PAGE.read_text("utf-8")
 
 
 def test_the_diagram_has_every_move_of_the_table() -> None:

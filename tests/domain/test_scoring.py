@@ -5,10 +5,18 @@ from decimal import Decimal
 import pytest
 
 from quietswap.domain.address import Address
-from quietswap.domain.impact import impact_percent
-from quietswap.domain.quote import Verification
-from quietswap.domain.route import Route
-from quietswap.domain.scoring import Candidate, Market, UsdRates, gas_in_buy_token, rank, score
+from quietswap.domain.quote.price_impact import impact_percent
+from quietswap.domain.quote.quote import VerificationStatus
+from quietswap.domain.quote.route import Route
+from quietswap.domain.quote.scoring import (
+    Candidate,
+    PricingContext,
+    UsdRates,
+    believed,
+    gas_price_in_buy_token,
+    rank,
+    score,
+)
 from quietswap.domain.token import WETH, Token
 
 USDC = Token(Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), 6, "USDC")
@@ -19,18 +27,31 @@ GWEI = 10**9
 RATES = UsdRates(Decimal(3000), Decimal(3000), Decimal(1))
 
 
-def candidate(source: str, promised: int, simulated: int | None, gas: int = 200_000) -> Candidate:
+def gas_in_buy_token(entry: Candidate, found: PricingContext) -> Decimal:
+    per_gas = gas_price_in_buy_token([entry], found)
+    assert per_gas is not None
+    return entry.gas * per_gas
+
+
+def candidate(
+    source: str,
+    promised: int,
+    simulated: int | None,
+    gas: int = 200_000,
+    *,
+    bound: bool = True,
+) -> Candidate:
     route = Route(
         source=source, dex=source, target=ROUTER, spender=ROUTER, value=0, data=b"",
         path=(WETH, USDC.address), buy_amount=promised, min_buy_amount=1, gas=None,
-        impact_percent=None,
+        impact_percent=None, bound=bound,
     )  # fmt: skip
-    kind = Verification.UNVERIFIED if simulated is None else Verification.VERIFIED
+    kind = VerificationStatus.UNVERIFIED if simulated is None else VerificationStatus.VERIFIED
     return Candidate(route, kind, simulated, gas)
 
 
-def market(rates: UsdRates = RATES, sell: Token = ETHER, buy: Token = USDC) -> Market:
-    return Market(sell, 10**18, buy, rates, 10 * GWEI)
+def market(rates: UsdRates = RATES, sell: Token = ETHER, buy: Token = USDC) -> PricingContext:
+    return PricingContext(sell, 10**18, buy, rates, 10 * GWEI)
 
 
 def names(ranked: list[Candidate]) -> list[str]:
@@ -78,7 +99,7 @@ def test_gas_is_wei_when_weth_is_bought() -> None:
 
 def test_gas_goes_through_the_sell_token_when_only_that_has_a_price() -> None:
     rates = UsdRates(Decimal(3000), Decimal(1), None)
-    odd = Market(USDC, 3000_000000, ODD, rates, 10 * GWEI)
+    odd = PricingContext(USDC, 3000_000000, ODD, rates, 10 * GWEI)
     entry = candidate("a", 1000 * 10**9, 1000 * 10**9, gas=100_000)
     assert round(gas_in_buy_token(entry, odd)) == 10**9  # 3 USD of 3000 is a thousandth
 
@@ -92,7 +113,7 @@ def test_a_promise_nobody_checked_never_beats_a_checked_one() -> None:
 
 
 def test_ties_go_to_less_gas_then_to_the_configured_order() -> None:
-    free = Market(ETHER, 10**18, USDC, RATES, 0)
+    free = PricingContext(ETHER, 10**18, USDC, RATES, 0)
     first, second = candidate("first", 10, 10), candidate("second", 10, 10)
     lean = candidate("lean", 10, 10, gas=100_000)
     assert names(rank([first, second, lean], free)) == ["lean", "first", "second"]
@@ -106,12 +127,27 @@ def test_the_score_is_null_without_a_price() -> None:
     assert unknown.gas_cost_usd is None
 
 
-def test_price_impact_prefers_the_sources_own_figure() -> None:
-    assert impact_percent(Decimal("0.3"), Decimal(100), Decimal(50)) == Decimal("0.3")
+def test_price_impact_is_the_larger_of_claim_and_computation() -> None:
+    assert impact_percent(Decimal("0.3"), Decimal(100), Decimal(50)) == 50
+    assert impact_percent(Decimal(60), Decimal(100), Decimal(50)) == 60
+    assert impact_percent(Decimal("0.3"), Decimal(100), Decimal(101)) == Decimal("0.3")
     assert impact_percent(None, Decimal(3000), Decimal(2970)) == 1
     assert impact_percent(None, Decimal(3000), Decimal(3010)) == 0
-    assert impact_percent(Decimal("-0.1"), None, None) == 0
     assert impact_percent(None, None, Decimal(1)) is None
+    assert impact_percent(None, Decimal(1), Decimal(0)) == 100
+
+
+@pytest.mark.parametrize("claim", ["-0.1", "0", "0.3", "100"])
+def test_a_claim_alone_never_makes_the_price_impact_known(claim: str) -> None:
+    assert impact_percent(Decimal(claim), None, Decimal(50)) is None
+    assert impact_percent(Decimal(claim), Decimal(0), Decimal(50)) is None
+    assert impact_percent(Decimal(claim), Decimal(50), None) is None
+
+
+@pytest.mark.parametrize("claim", ["-0.1", "-1e30", "100.1", "1e30"])
+def test_a_claim_outside_of_all_impacts_is_none(claim: str) -> None:
+    assert impact_percent(Decimal(claim), Decimal(100), Decimal(50)) == 50
+    assert impact_percent(Decimal(claim), Decimal(100), Decimal(101)) == 0
 
 
 def test_an_unchecked_promise_far_above_the_others_comes_last() -> None:
@@ -123,3 +159,98 @@ def test_an_unchecked_promise_far_above_the_others_comes_last() -> None:
 def test_of_two_unchecked_promises_nobody_can_tell_the_liar() -> None:
     pair = [candidate("a", 2990_000000, None), candidate("b", 5980_000000, None)]
     assert names(rank(pair, market())) == ["b", "a"]
+
+
+def test_what_is_not_bound_comes_last_whatever_it_promises() -> None:
+    greedy = candidate("unbound", 9000_000000, 9000_000000, bound=False)
+    unchecked = candidate("unchecked", 2000_000000, None)
+    honest = candidate("a", 3000_000000, 3000_000000)
+    assert names(rank([greedy, unchecked, honest], market())) == ["a", "unchecked", "unbound"]
+
+
+def test_among_the_unbound_the_usual_order_holds() -> None:
+    poor, rich = (
+        candidate(name, n, n, bound=False) for name, n in (("p", 2990_000000), ("r", 3000_000000))
+    )
+    assert names(rank([poor, rich], market())) == ["r", "p"]
+
+
+@pytest.mark.parametrize("factor", [100, 10_000, Decimal("0.01"), Decimal("0.0001")])
+@pytest.mark.parametrize("side", ["sell", "buy"])
+def test_one_false_price_never_makes_gas_outrank_output(side: str, factor: Decimal) -> None:
+    """ODD for USDC, 1 to 1. The better route takes 200,000 gas more: 6 USD, and brings 30 more."""
+    honest = {"sell": Decimal(1), "buy": Decimal(1)}
+    rates = UsdRates(Decimal(3000), **(honest | {side: honest[side] * factor}))
+    found = PricingContext(ODD, 3000 * 10**9, USDC, rates, 10 * GWEI)
+    better = candidate("better", 3000_000000, 3000_000000, gas=400_000)
+    worse = candidate("worse", 2970_000000, 2970_000000, gas=200_000)
+    assert names(rank([worse, better], found)) == ["better", "worse"]
+
+
+def test_prices_that_agree_with_the_rate_still_weigh_gas() -> None:
+    found = PricingContext(
+        ODD, 3000 * 10**9, USDC, UsdRates(Decimal(3000), Decimal(1), Decimal(1)), 10**10
+    )
+    cheap = candidate("cheap", 3000_000000, 3000_000000, gas=100_000)
+    dear = candidate("dear", 3005_000000, 3005_000000, gas=400_000)
+    assert names(rank([dear, cheap], found)) == ["cheap", "dear"]
+
+
+def test_where_gas_has_no_price_the_least_gas_of_nearly_equal_outputs_wins() -> None:
+    """A hundredth of a bps more of an unknown token does not buy 16 million gas."""
+    unknown = PricingContext(ODD, 10**18, USDC, UsdRates(None, None, None), 10 * GWEI)
+    greedy = candidate("greedy", 3000_000300, 3000_000300, gas=16_000_000)
+    lean = candidate("lean", 2985_000299, 2985_000299, gas=150_000)
+    beyond = candidate("beyond", 2985_000298, 2985_000298, gas=100_000)
+    same = candidate("same", 2990_000000, 2990_000000, gas=150_000)
+    assert gas_price_in_buy_token([greedy], unknown) is None
+    ranked = names(rank([greedy, beyond, lean, same], unknown))
+    assert ranked == ["same", "lean", "greedy", "beyond"]
+
+
+def test_a_promise_nobody_checked_does_not_say_what_is_near() -> None:
+    unknown = PricingContext(ODD, 10**18, USDC, UsdRates(None, None, None), 10 * GWEI)
+    liar = candidate("liar", 9000_000000, None)
+    greedy = candidate("greedy", 3000_000001, 3000_000001, gas=16_000_000)
+    lean = candidate("lean", 3000_000000, 3000_000000)
+    assert names(rank([liar, greedy, lean], unknown)) == ["lean", "greedy", "liar"]
+
+
+def test_prices_that_are_not_believed_still_weigh_gas() -> None:
+    """The lower of the two figures counts: 200,000 gas are 6 USD, at least 0.06 of the token."""
+    rates = UsdRates(Decimal(3000), Decimal(1), Decimal(100))
+    read = PricingContext(ODD, 3000 * 10**9, USDC, rates, 10 * GWEI)
+    dear = candidate("dear", 3000_010000, 3000_010000, gas=16_000_000)
+    cheap = candidate("cheap", 3000_000000, 3000_000000, gas=100_000)
+    assert believed(read, [dear, cheap]).rates.buy is None
+    assert names(rank([dear, cheap], read)) == ["cheap", "dear"]
+
+
+def test_where_weth_is_sold_no_price_weighs_gas() -> None:
+    """The swap's own rate tells: a false price of the bought token changes nothing."""
+    entry = candidate("a", 3000_000000, 3000_000000, gas=100_000)
+    lying = market(UsdRates(Decimal(3000), Decimal(3000), Decimal("0.001")))
+    assert round(gas_in_buy_token(entry, lying)) == 3_000000
+
+
+def test_prices_that_make_the_swap_a_gift_are_not_believed() -> None:
+    """What is worth 3000 USD does not sell for 300,000: one of the prices is false."""
+    entry = candidate("a", 3000_000000, 3000_000000)
+    gift = market(UsdRates(Decimal(3000), Decimal(3000), Decimal(100)))
+    assert believed(gift, [entry]).rates == UsdRates(Decimal(3000), None, None)
+    assert believed(market(), [entry]).rates == RATES
+
+
+def test_prices_that_make_the_swap_ruinous_are_kept_to_warn() -> None:
+    entry = candidate("a", 300_000000, 300_000000)
+    assert believed(market(), [entry]).rates == RATES
+
+
+def test_a_single_price_cannot_be_contradicted() -> None:
+    entry = candidate("a", 3000_000000, 3000_000000)
+    alone = UsdRates(Decimal(3000), None, Decimal(100))
+    assert believed(market(alone), [entry]).rates == alone
+
+
+def test_nothing_is_ranked_where_nothing_came() -> None:
+    assert rank([], market()) == []

@@ -8,12 +8,12 @@ from eth_account import Account
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from quietswap.domain.signed_transaction import (
+from quietswap.domain.transaction.signed import (
     SIZE_CAP,
     BadSignature,
-    BrokenRule,
     SignedTransaction,
-    Undecodable,
+    TransactionDecodeError,
+    TransactionRuleViolation,
     decode,
 )
 from tests.domain.signing import FIELDS, ROUTER, WALLET, packed, sign, unpacked
@@ -41,7 +41,7 @@ def test_every_field_is_read_as_it_was_signed() -> None:
     assert signed.params.gas_limit == FIELDS["gas"]
     assert signed.params.max_fee_per_gas == FIELDS["maxFeePerGas"]
     assert "0x" + signed.params.data.hex() == FIELDS["data"]
-    assert signed.most_wei == 250_000 * 30 * 10**9 + 5
+    assert signed.max_cost_wei == 250_000 * 30 * 10**9 + 5
 
 
 def test_the_raw_bytes_do_not_appear_in_a_representation() -> None:
@@ -90,7 +90,7 @@ def accepted(raw: bytes) -> SignedTransaction | None:
     """Return what is read from the bytes, None when they are refused."""
     try:
         return decode("0x" + raw.hex())
-    except (Undecodable, BrokenRule, BadSignature):
+    except (TransactionDecodeError, TransactionRuleViolation, BadSignature):
         return None
 
 
@@ -135,12 +135,12 @@ def test_only_what_the_reference_encoder_writes_is_readable(
     legacy = rlp.encode(items)
     mutant = bytearray(legacy)
     mutant[position % len(legacy)] = byte
-    with pytest.raises(BrokenRule):
+    with pytest.raises(TransactionRuleViolation):
         decode("0x" + legacy.hex())
     if mutant[0] >= 0xC0:
-        with pytest.raises((BrokenRule, Undecodable)) as refused:
+        with pytest.raises((TransactionRuleViolation, TransactionDecodeError)) as refused:
             decode("0x" + mutant.hex())
-        readable = refused.type is BrokenRule
+        readable = refused.type is TransactionRuleViolation
         assert not readable or rlp.encode(rlp.decode(bytes(mutant))) == bytes(mutant)
 
 
@@ -153,7 +153,7 @@ def test_only_what_the_reference_encoder_writes_is_readable(
     ],
 )  # fmt: skip
 def test_what_is_not_a_transaction_is_undecodable(text: str) -> None:
-    with pytest.raises(Undecodable):
+    with pytest.raises(TransactionDecodeError):
         decode(text)
 
 
@@ -167,26 +167,26 @@ def test_hex_case_does_not_matter() -> None:
 )
 def test_an_integer_with_a_leading_zero_is_undecodable(name: str) -> None:
     content = unpacked(sign(value=1, maxPriorityFeePerGas=1))[NAMES.index(name)]
-    with pytest.raises(Undecodable, match="leading zero"):
+    with pytest.raises(TransactionDecodeError, match="leading zero"):
         decode(changed(name, b"\0" + content))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_field_of_the_wrong_kind_is_undecodable(name: str) -> None:
-    with pytest.raises(Undecodable, match=f"{name} has the wrong kind"):
+    with pytest.raises(TransactionDecodeError, match=f"{name} has the wrong kind"):
         decode(changed(name, b"" if name == "accessList" else [b""]))
 
 
 @pytest.mark.parametrize("size", [1, 19, 21, 32])
 def test_an_address_of_another_length_is_undecodable(size: int) -> None:
-    with pytest.raises(Undecodable, match="20 bytes"):
+    with pytest.raises(TransactionDecodeError, match="20 bytes"):
         decode(changed("to", b"\1" * size))
 
 
 @pytest.mark.parametrize("count", [0, 9, 11, 13])
 def test_another_number_of_fields_is_undecodable(count: int) -> None:
     fields = [*unpacked(sign()), b"", b""][:count]
-    with pytest.raises(Undecodable):
+    with pytest.raises(TransactionDecodeError):
         decode(packed(fields))
 
 
@@ -207,7 +207,7 @@ def test_another_number_of_fields_is_undecodable(count: int) -> None:
     ],
 )
 def test_a_readable_transaction_that_breaks_a_rule_names_the_field(name: str, content: Any) -> None:
-    with pytest.raises(BrokenRule) as broken:
+    with pytest.raises(TransactionRuleViolation) as broken:
         decode(changed(name, content))
     assert broken.value.name == name
     assert len(str(broken.value)) < 300
@@ -234,7 +234,7 @@ def test_a_readable_transaction_that_breaks_a_rule_names_the_field(name: str, co
     ],
 )  # fmt: skip
 def test_other_types_are_readable_but_break_the_rule_of_type(raw: Any, kind: str) -> None:
-    with pytest.raises(BrokenRule) as broken:
+    with pytest.raises(TransactionRuleViolation) as broken:
         decode("0x" + bytes(raw.raw_transaction).hex())
     assert (broken.value.name, broken.value.provided) == ("type", kind)
 
@@ -270,7 +270,7 @@ def test_a_signature_outside_its_bounds_or_off_the_curve_is_refused(
 
 
 def test_size_is_looked_at_before_anything_is_built() -> None:
-    with pytest.raises(Undecodable, match="larger than"):
+    with pytest.raises(TransactionDecodeError, match="larger than"):
         decode("0x" + "00" * (SIZE_CAP + 1))
     biggest = decode(sign(data="0x" + "ab" * (SIZE_CAP - 400), gas=2**24))
     assert biggest.sender == WALLET.address
@@ -279,7 +279,7 @@ def test_size_is_looked_at_before_anything_is_built() -> None:
 def test_a_list_of_very_many_items_costs_next_to_nothing() -> None:
     count = SIZE_CAP - 10
     raw = b"\x02\xfa" + count.to_bytes(3) + b"\1" * count
-    with pytest.raises(Undecodable, match="fields"):
+    with pytest.raises(TransactionDecodeError, match="fields"):
         decode("0x" + raw.hex())
-    with pytest.raises(Undecodable):
+    with pytest.raises(TransactionDecodeError):
         decode("0x02" + "c1" * (SIZE_CAP - 1))

@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.domain.quote import IssuedQuote, Operation
-from quietswap.domain.refusals import ValidationError
-from quietswap.domain.signed_transaction import decode
-from quietswap.domain.submission import (
+from quietswap.domain.errors.request import ValidationError
+from quietswap.domain.order.submission import (
     GRACE_MS,
-    SWAP_TERMS,
     matching_quote,
     swap_differences,
+    swap_members,
     wrap_differences,
 )
+from quietswap.domain.quote.issued_quote import IssuedQuote, WrapOrderTerms
+from quietswap.domain.quote.quote import WrapOperation
+from quietswap.domain.transaction.signed import decode
 from tests.domain.signing import FIELDS, sign
 from tests.orders import NOW_MS, PROTECTION, order_params, swap_quote
 
@@ -71,7 +72,7 @@ CHANGED_TERMS = {
 }
 
 
-@pytest.mark.parametrize("name", SWAP_TERMS)
+@pytest.mark.parametrize("name", swap_members(swap_quote()))
 @pytest.mark.parametrize("missing", [False, True])
 def test_one_changed_or_missing_term_is_named(name: str, missing: bool) -> None:
     terms = order_params()
@@ -165,30 +166,30 @@ def test_the_number_of_differences_is_bounded() -> None:
     assert len(differing(metadata=flood)) == 50
 
 
-def wrap_quote(**terms: str) -> IssuedQuote:
+def wrap_quote() -> IssuedQuote:
     """Return a stored wrap quote: no nonce in it."""
     quote = swap_quote()
     return replace(
         quote,
         params=replace(quote.params, nonce=None),
-        terms={"operation": "wrap", "amount": "1.5"} | terms,
+        terms=WrapOrderTerms(WrapOperation.WRAP, 15 * 10**17),
     )
 
 
-def wrap_names(operation: Operation, amount: int | None, **change: Any) -> list[str]:
+def wrap_names(operation: WrapOperation, amount: int | None, **change: Any) -> list[str]:
     """Return the names of the fields in which a wrap differs."""
     found = wrap_differences(decode(sign(**change)), operation, amount, METADATA, wrap_quote())
     return [each["field"] for each in found]
 
 
 def test_a_wrap_sets_its_own_nonce_and_nothing_else() -> None:
-    assert wrap_names(Operation.WRAP, None, nonce=99) == []
-    assert wrap_names(Operation.WRAP, 15 * 10**17, nonce=0) == []
-    assert wrap_names(Operation.WRAP, None, value=1) == ["transaction.value"]
+    assert wrap_names(WrapOperation.WRAP, None, nonce=99) == []
+    assert wrap_names(WrapOperation.WRAP, 15 * 10**17, nonce=0) == []
+    assert wrap_names(WrapOperation.WRAP, None, value=1) == ["transaction.value"]
 
 
 def test_a_wrap_must_repeat_its_operation_and_amount() -> None:
-    assert wrap_names(Operation.UNWRAP, 1) == ["operation", "amount"]
+    assert wrap_names(WrapOperation.UNWRAP, 1) == ["operation", "amount"]
 
 
 def test_the_nearest_quote_explains_the_difference() -> None:

@@ -5,25 +5,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietswap.domain.address import Address
-from quietswap.domain.canon import BlockRef, Canon
-from quietswap.domain.order import Failure, FailureCode, Order, Status
-from quietswap.domain.schedule import Schedule
-from quietswap.domain.tracking import (
-    Doubt,
-    Rival,
-    TrackingRules,
-    Watch,
-    certainly_past,
+from quietswap.domain.order.order import Failure, FailureCode, Order, OrderStatus
+from quietswap.domain.tracking.canonical_chain import BlockRef, CanonicalChain
+from quietswap.domain.tracking.due_queue import DueQueue
+from quietswap.domain.tracking.evidence import replacement_failure
+from quietswap.domain.tracking.order_index import OrderIndex
+from quietswap.domain.tracking.rules import (
+    Discrepancy,
+    Replacement,
+    TrackedOrder,
     depth,
     resend_at,
-    rival_failure,
+    safe_now_ms,
     was_offered,
 )
-from quietswap.domain.watchlist import Watchlist
 from tests.domain.signing import OTHER_WALLET
-from tests.orders import NOW_MS, inclusion, order
+from tests.orders import NOW_MS, RULES, inclusion, order
 
-RULES = TrackingRules()
 OTHER = Address(OTHER_WALLET.address)
 
 
@@ -31,8 +29,8 @@ def ref(number: int, branch: str = "a") -> BlockRef:
     return BlockRef(number, f"{branch}{number}", NOW_MS // 1000 + 12 * number)
 
 
-def canon(*numbers: int) -> Canon:
-    made = Canon(keep=4)
+def canon(*numbers: int) -> CanonicalChain:
+    made = CanonicalChain(keep=4)
     made.restart(ref(numbers[0]))
     for number in numbers[1:]:
         made.extend(ref(number))
@@ -65,7 +63,7 @@ def test_a_canon_rewinds_to_an_ancestor_and_grows_another_branch() -> None:
     )
 )
 def test_a_schedule_does_what_a_plain_table_does(steps: list[tuple[str, str, int]]) -> None:
-    schedule, table = Schedule(), dict[str, int]()
+    schedule, table = DueQueue(), dict[str, int]()
     for action, key, moment in steps:
         if action == "set":
             schedule.set(key, moment)
@@ -93,7 +91,7 @@ def test_a_schedule_does_what_a_plain_table_does(steps: list[tuple[str, str, int
 def test_an_empty_self_transfer_is_a_cancellation(
     to: str | None, size: int, code: FailureCode
 ) -> None:
-    assert rival_failure(order(), "0xdd", to, size).code is code
+    assert replacement_failure(order(), "0xdd", to, size).code is code
 
 
 def test_the_tip_has_one_confirmation() -> None:
@@ -103,55 +101,55 @@ def test_the_tip_has_one_confirmation() -> None:
 @pytest.mark.parametrize(
     ("status", "attempts", "expected"),
     [
-        (Status.PENDING, 1, 101),
-        (Status.PENDING, 2, 105),
-        (Status.SUBMITTED, 1, 105),
-        (Status.MINING, 9, 105),
+        (OrderStatus.PENDING, 1, 101),
+        (OrderStatus.PENDING, 2, 105),
+        (OrderStatus.SUBMITTED, 1, 105),
+        (OrderStatus.MINING, 9, 105),
     ],
 )
 def test_bytes_go_again_one_block_after_ambiguity_then_every_few(
-    status: Status, attempts: int, expected: int
+    status: OrderStatus, attempts: int, expected: int
 ) -> None:
-    watch = Watch(order(status=status, attempts=attempts, sent_head=100))
+    watch = TrackedOrder(order(status=status, attempts=attempts, sent_head=100))
     assert resend_at(watch, RULES) == expected
     watch.must_go_out = True
     assert resend_at(watch, RULES) == 0
 
 
 def test_an_order_was_offered_once_a_block_came_after_its_acceptance() -> None:
-    accepted = order(status=Status.SUBMITTED, submitted_head=100)
+    accepted = order(status=OrderStatus.SUBMITTED, submitted_head=100)
     assert [was_offered(accepted, head) for head in (99, 100, 101)] == [False, False, True]
 
 
 def test_time_is_over_only_when_both_clocks_say_so() -> None:
-    assert certainly_past(NOW_MS, NOW_MS // 1000 + 5, RULES) == NOW_MS
-    assert certainly_past(NOW_MS + 3_600_000, NOW_MS // 1000, RULES) == NOW_MS + 60_000
+    assert safe_now_ms(NOW_MS, NOW_MS // 1000 + 5) == NOW_MS
+    assert safe_now_ms(NOW_MS + 3_600_000, NOW_MS // 1000) == NOW_MS + 60_000
 
 
 def test_a_doubt_decides_at_the_second_block_only() -> None:
-    watch = Watch(order())
-    assert not watch.doubts(Doubt.NONCE_GONE, 100)
-    assert not watch.doubts(Doubt.NONCE_GONE, 100)
-    assert watch.doubts(Doubt.NONCE_GONE, 101)
+    watch = TrackedOrder(order())
+    assert not watch.doubts(Discrepancy.NONCE_GONE, 100)
+    assert not watch.doubts(Discrepancy.NONCE_GONE, 100)
+    assert watch.doubts(Discrepancy.NONCE_GONE, 101)
 
 
 def test_a_doubt_that_changes_or_is_dropped_begins_anew() -> None:
-    watch = Watch(order())
-    watch.doubts(Doubt.NONCE_GONE, 100)
-    assert not watch.doubts(Doubt.UNDONE, 101)
+    watch = TrackedOrder(order())
+    watch.doubts(Discrepancy.NONCE_GONE, 100)
+    assert not watch.doubts(Discrepancy.UNDONE, 101)
     watch.trusts()
-    assert not watch.doubts(Doubt.UNDONE, 102)
+    assert not watch.doubts(Discrepancy.UNDONE, 102)
 
 
-def watchlist(*orders: Order) -> Watchlist:
-    watches = Watchlist(RULES)
+def watchlist(*orders: Order) -> OrderIndex:
+    watches = OrderIndex(RULES)
     for each in orders:
         watches.put(each)
     return watches
 
 
-def found(watches: Watchlist, tx_hash: str, sender: Address, nonce: int) -> list[str]:
-    return [w.order.order_id for w in watches.concerned(tx_hash, sender, nonce)]
+def found(watches: OrderIndex, tx_hash: str, sender: Address, nonce: int) -> list[str]:
+    return [w.order.order_id for w in watches.affected_by(tx_hash, sender, nonce)]
 
 
 def test_a_transaction_concerns_its_order_and_all_others_of_its_nonce() -> None:
@@ -166,9 +164,9 @@ def test_a_transaction_concerns_its_order_and_all_others_of_its_nonce() -> None:
 
 
 def test_what_is_dropped_leaves_no_trace() -> None:
-    watches = watchlist(order(status=Status.SUBMITTED))
+    watches = watchlist(order(status=OrderStatus.SUBMITTED))
     (watch,) = watches
-    watches.place(watch, ref(1))
+    watches.set_block(watch, ref(1))
     watches.drop(watch)
     assert len(watches) == 0
     assert found(watches, watch.order.tx_hash, watch.order.wallet, 7) == []
@@ -177,7 +175,7 @@ def test_what_is_dropped_leaves_no_trace() -> None:
     late = 10**15
     for schedule in (watches.expiry, watches.end, watches.resend_held, watches.closing):
         assert schedule.take(late, 9) == []
-    assert watches.next_round(9) == []
+    assert watches.next_batch(1, 9) == []
 
 
 def test_memory_holds_no_bytes() -> None:
@@ -186,12 +184,12 @@ def test_memory_holds_no_bytes() -> None:
 
 
 def test_a_block_that_goes_takes_the_places_it_gave() -> None:
-    mined = order(order_id="a", tx_hash="0xa", status=Status.MINING)
+    mined = order(order_id="a", tx_hash="0xa", status=OrderStatus.MINING)
     watches = watchlist(mined)
     (watch,) = watches
-    watches.place(watch, ref(5))
+    watches.set_block(watch, ref(5))
     assert watches.unsettled
-    watches.leave_block("a5")
+    watches.remove_block("a5")
     assert not watch.is_placed
     assert not watches.unsettled
     assert not watches.undone
@@ -199,34 +197,50 @@ def test_a_block_that_goes_takes_the_places_it_gave() -> None:
 
 def test_a_verdict_is_undone_with_the_block_it_rests_on() -> None:
     said = inclusion(block_number=5, block_hash="a5")
-    confirmed = order(order_id="a", tx_hash="0xa", status=Status.CONFIRMED, inclusion=said)
-    replaced = order(order_id="b", tx_hash="0xb", status=Status.CANCELLED, nonce=8,
+    confirmed = order(order_id="a", tx_hash="0xa", status=OrderStatus.CONFIRMED, inclusion=said)
+    replaced = order(order_id="b", tx_hash="0xb", status=OrderStatus.CANCELLED, nonce=8,
                      failure=Failure(FailureCode.REPLACED, "why"))  # fmt: skip
-    expired = order(order_id="c", tx_hash="0xc", status=Status.CANCELLED, nonce=9,
+    expired = order(order_id="c", tx_hash="0xc", status=OrderStatus.CANCELLED, nonce=9,
                     failure=Failure(FailureCode.EXPIRED, "why"))  # fmt: skip
     watches = watchlist(confirmed, replaced, expired)
     for order_id in "bc":
         watch = watches.get(order_id)
         assert watch is not None
-        failure = rival_failure(watch.order, "0xdd", OTHER, 4)
-        watches.place(watch, None, Rival(ref(5), failure))
-    watches.leave_block("a5")
+        failure = replacement_failure(watch.order, "0xdd", OTHER, 4)
+        watches.set_block(watch, None, Replacement(ref(5), failure))
+    watches.remove_block("a5")
     assert sorted(watches.undone) == ["a", "b"]
 
 
 def test_a_place_in_another_block_undoes_a_verdict_too() -> None:
     said = inclusion(block_number=5, block_hash="a5")
-    watches = watchlist(order(status=Status.CONFIRMED, inclusion=said))
+    watches = watchlist(order(status=OrderStatus.CONFIRMED, inclusion=said))
     (watch,) = watches
-    watches.place(watch, ref(6, "b"))
+    watches.set_block(watch, ref(6, "b"))
     assert watches.undone
-    watches.put(order(status=Status.SUBMITTED, version=1))
+    watches.put(order(status=OrderStatus.SUBMITTED, version=1))
     assert not watches.undone
     assert watches.unsettled
 
 
 def test_the_round_visits_everybody_in_turn() -> None:
     watches = watchlist(*(order(order_id=i, tx_hash=i, nonce=n) for n, i in enumerate("abcde")))
-    visits = [w.order.order_id for _ in range(3) for w in watches.next_round(2)]
+    visits = [w.order.order_id for _ in range(3) for w in watches.next_batch(1, 2)]
     assert visits == list("abcdea")
-    assert len(watches.next_round(100)) == 5
+    assert len(watches.next_batch(1, 100)) == 5
+
+
+def test_orders_given_up_do_not_slow_the_round_of_live_ones() -> None:
+    lost = Failure(FailureCode.EXPIRED, "why")
+    dead = [
+        order(
+            order_id=f"d{n}", tx_hash=f"d{n}", nonce=n, status=OrderStatus.CANCELLED, failure=lost
+        )
+        for n in range(2_000)
+    ]
+    watches = watchlist(*dead, *(order(order_id=i, tx_hash=i, nonce=1) for i in "abcdefgh"))
+    visits = [watches.next_batch(8, 100) for _ in range(8)]
+    live = [w.order.order_id for visit in visits for w in visit if w.is_open]
+    assert sorted(live) == list("abcdefgh")
+    assert all(len(visit) <= 100 for visit in visits)
+    assert sum(not w.is_open for visit in visits for w in visit) == 8 * 25

@@ -10,6 +10,8 @@ from typing import Any
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from tests.waiting import WITHIN_S
+
 
 @dataclass
 class Collector:
@@ -39,7 +41,7 @@ class Collector:
             return spans if any(span.name == root for span in spans) else []
 
         with self.came:
-            assert self.came.wait_for(found, 15), [span.name for span in self.spans]
+            assert self.came.wait_for(found, WITHIN_S), [span.name for span in self.spans]
             return found()
 
 

@@ -12,10 +12,16 @@ from typing import Any
 import httpx
 import pytest
 
+from tests import loopback
 from tests.databases import PostgresCluster, RedisServer
+from tests.waiting import WITHIN_S
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+
+
+PATIENT = ("--patience", str(WITHIN_S))
+"""No upstream of the sandbox is slow, but the machine may be: a late answer is not a failed one."""
 
 
 @dataclass
@@ -46,31 +52,32 @@ class Town:
 @contextmanager
 def running_town(*options: str) -> Iterator[Town]:
     """Run `quietswap sandbox` for the length of a `with` block; it must end with status 0."""
-    command = [sys.executable, "-m", "quietswap", "sandbox", "--json", *options]
+    command = [sys.executable, "-m", "quietswap", "sandbox", "--json", "--free-ports"]
+    command += [*PATIENT, *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
         facts = json.loads(process.stdout.readline())
         headers = {"X-API-Key": facts["apiKey"]}
         with (
-            httpx.Client(base_url=facts["baseUrl"], headers=headers, timeout=30) as api,
-            httpx.Client(base_url=facts["controlUrl"], timeout=30) as control,
+            loopback.Client(base_url=facts["baseUrl"], headers=headers, timeout=WITHIN_S) as api,
+            loopback.Client(base_url=facts["controlUrl"], timeout=WITHIN_S) as control,
         ):
             yield Town(facts, api, control)
     finally:
         process.terminate()
         process.stdout.close()
-        assert process.wait(30) == 0
+        assert process.wait(WITHIN_S) == 0
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def town() -> Iterator[Town]:
     """One sandbox for all tests of a worker; a test heals the faults it switches on."""
     with running_town("--block-time", "0.5") as found:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shared_stores() -> Iterator[dict[str, str]]:
     """A PostgreSQL and a Redis, as settings of `tests.e2e.serving`: for several processes."""
     postgres, redis = PostgresCluster(), RedisServer()

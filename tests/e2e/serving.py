@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,10 +12,10 @@ from pathlib import Path
 
 import httpx
 
-from quietswap.sandbox.service import free_port
+from quietswap.sandbox.ports import free_port
+from tests import loopback
 from tests.e2e.conftest import Town
-
-_START_S = 20.0
+from tests.waiting import WITHIN_S, wait_until
 
 
 @dataclass
@@ -32,12 +31,10 @@ class Served:
     def url(self) -> str:
         return str(self.town.api.base_url)
 
-    def stop(self) -> float:
-        """Ask it to end and return how many seconds that took; it must end well."""
-        began = time.monotonic()
+    def stop(self) -> None:
+        """Ask it to end; it must end well."""
         self.server.send_signal(signal.SIGTERM)
-        assert self.server.wait(20) == 0
-        return time.monotonic() - began
+        assert self.server.wait(WITHIN_S) == 0
 
     def kill(self) -> None:
         """End it and its workers as a power cut would: no handler runs."""
@@ -51,11 +48,14 @@ class Served:
 
 
 @contextmanager
-def serving(town: Town, folder: Path, *options: str, **settings: str) -> Iterator[Served]:
+def serving(
+    town: Town, folder: Path, *options: str, port: int | None = None, **settings: str
+) -> Iterator[Served]:
     """Run `quietswap serve` on the sandbox for the length of a `with` block.
 
-    `settings` override the sandbox's file: `OBSERVE__OTLP_ENDPOINT="..."`. OTEL_ variables and
-    TMPDIR reach the service as they are.
+    It listens on `port`, by default a free one. `settings` override the sandbox's file:
+    `OBSERVE__OTLP_ENDPOINT="..."`. OTEL_ variables and TMPDIR reach the service as they are. An
+    empty one is not set at all.
     """
     clean = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
     plain = {n: t for n, t in settings.items() if n == "TMPDIR" or n.startswith("OTEL_")}
@@ -64,12 +64,12 @@ def serving(town: Town, folder: Path, *options: str, **settings: str) -> Iterato
         "QUIETSWAP_SETTINGS": town.facts["settingsFile"],
         "QUIETSWAP_STORAGE__URL": f"sqlite:///{folder / 'own.sqlite3'}",
     }
-    variables = clean | own | named
+    variables = {name: text for name, text in (clean | own | named).items() if text}
     program = [sys.executable, "-m", "quietswap"]
     create = [*program, "keys", "create", "--json", "--name", "own"]
     done = subprocess.run(create, env=variables, capture_output=True, text=True, check=True)
     key = json.loads(done.stdout)["key"]
-    port, log = free_port(), folder / "own.log"
+    port, log = port or free_port(), folder / "own.log"
     with log.open("wb") as written:
         command = [*program, "serve", "--port", str(port), *options]
         server = subprocess.Popen(
@@ -78,22 +78,21 @@ def serving(town: Town, folder: Path, *options: str, **settings: str) -> Iterato
     try:
         headers = {"X-API-Key": key}
         url = f"http://127.0.0.1:{port}"
-        with httpx.Client(base_url=url, headers=headers, timeout=30) as api:
+        with loopback.Client(base_url=url, headers=headers, timeout=WITHIN_S) as api:
             _until_it_answers(server, api, log)
             yield Served(server, replace(town, api=api), key, log)
     finally:
         if server.poll() is None:
             server.terminate()
-            server.wait(20)
+            server.wait(WITHIN_S)
 
 
 def _until_it_answers(server: "subprocess.Popen[bytes]", api: httpx.Client, log: Path) -> None:
-    until = time.monotonic() + _START_S
-    while time.monotonic() < until:
+    def answers() -> bool:
         assert server.poll() is None, log.read_text("utf-8")
         try:
-            if api.get("/healthz").status_code == 200:
-                return
+            return api.get("/healthz").status_code == 200
         except httpx.TransportError:
-            time.sleep(0.05)
-    raise AssertionError("the service does not answer")
+            return False
+
+    wait_until(answers, "the service does not answer")

@@ -10,8 +10,10 @@ from eth_account import Account
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests import loopback
 from tests.databases import both_databases, sandbox_options
 from tests.e2e.conftest import Town, running_town
+from tests.waiting import WITHIN_S, wait_until
 
 PAIRS = [
     ("WETH", "USDC"), ("USDC", "WETH"), ("WETH", "USDT"), ("USDT", "WETH"), ("WETH", "DAI"),
@@ -25,7 +27,7 @@ class Node:
     """Plain JSON-RPC, as any wallet speaks it."""
 
     def __init__(self, town: Town) -> None:
-        self.http = httpx.Client(base_url=town.facts["rpcUrl"], timeout=30)
+        self.http = loopback.Client(base_url=town.facts["rpcUrl"], timeout=WITHIN_S)
 
     def call(self, method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -180,12 +182,13 @@ def test_a_swap_order_is_followed_to_confirmed(still_town: Town, trader: Trader)
     quote = trader.ready_quote(tokens["WETH"], tokens["USDC"], 10**17)
     order = trader.submit(quote).json()["data"]["order"]
     path = f"/api/v1/mev/orders/{order['orderId']}"
-    for _ in range(100):
+
+    def is_confirmed() -> bool:
         trader.mine()
-        record = still_town.api.get(path).json()["data"]
-        if record["status"] == "confirmed":
-            break
-        time.sleep(0.1)
-    assert record["status"] == "confirmed"
+        status: str = still_town.api.get(path).json()["data"]["status"]
+        return status == "confirmed"
+
+    wait_until(is_confirmed, "it is not confirmed", every_s=0.1)
+    record = still_town.api.get(path).json()["data"]
     assert record["txHash"] == order["txHash"]
     assert int(record["effectiveGasPrice"]) > 0

@@ -12,9 +12,9 @@ import httpx
 import pytest
 from eth_account import Account
 
-from quietswap.sandbox.service import free_port
+from quietswap.sandbox.ports import free_port
 from tests.databases import PostgresCluster, RedisServer
-from tests.e2e.conftest import Town
+from tests.e2e.conftest import Town, running_town
 from tests.e2e.secrets_scan import leaks
 from tests.e2e.serving import Served, serving
 from tests.e2e.test_delivery import Trader
@@ -89,6 +89,32 @@ class Campaign:
         api.get(ORDERS, headers={"X-API-Key": HUSH["wrong-key"]})
         api.get(ORDERS, headers={"X-Request-Id": key})
 
+    def wallets(self) -> None:
+        """Call an RPC URL of a wallet in every way that goes wrong, and put it elsewhere."""
+        api = self.served.town.api
+        wallet = self.town.facts["wallets"][0]["address"]
+        made = api.post("/api/v1/mev/rpc", json={"wallets": [wallet]}).json()["data"]["token"]
+        self.rpc_secret = made["url"].rpartition("/")[2]
+        self.path = f"/rpc/{self.rpc_secret}"
+        signed = self.trader.signed_order(self.trader.ready_quote(*self.pair, 10**16))
+        self.raws.append(signed["signedTransaction"])
+        for method, params in (
+            ("eth_blockNumber", []), ("eth_sendRawTransaction", self.raws[-1:]),
+            ("eth_call", [{"to": wallet, "data": self.raws[-1]}, "0x7fffffff"]), (made["url"], []),
+        ):  # fmt: skip
+            for fault in ("html:403", "garbage", "500", "down"):
+                with self.fault("node", fault):
+                    self.call(method, params)
+            self.call(method, params)
+        for odd in (f"{self.path}/", f"{self.path}x", f"/api/v1{self.path}", self.path.upper()):
+            api.post(odd, json={})
+        api.get(self.path, params={"url": made["url"]})
+        api.delete(f"/api/v1/mev/rpc/{self.rpc_secret}")
+
+    def call(self, method: str, params: list[Any]) -> None:
+        body = {"jsonrpc": "2.0", "id": self.rpc_secret, "method": method, "params": params}
+        self.served.town.api.post(self.path, json=body)
+
     def post(self, body: dict[str, Any]) -> None:
         self.served.town.api.post(ORDERS, json=body)
 
@@ -99,6 +125,13 @@ class Campaign:
             yield
         finally:
             self.town.heal(part)
+
+
+@pytest.fixture(scope="module")
+def town() -> Iterator[Town]:
+    """A sandbox of this module's own: what other tests traded must not change the campaign."""
+    with running_town() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -116,9 +149,11 @@ def campaign(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
         campaign.quotes()
         campaign.orders()
         campaign.mistakes()
+        campaign.wallets()
         postgres.kill()
         served.town.quote()
         served.town.api.get(f"{ORDERS}/none")
+        campaign.call("eth_blockNumber", [])
         postgres.start()
         campaign.trader.node.http.close()
         served.stop()
@@ -163,6 +198,7 @@ def test_no_line_holds_a_secret_or_a_piece_of_a_transaction(campaign: Campaign) 
     secrets = (
         HUSH | wallets | {"API key": campaign.served.key, "half of it": campaign.served.key[:35]}
     )
+    secrets |= {"RPC URL": campaign.rpc_secret, "half of that": campaign.rpc_secret[:35]}
     assert len(campaign.raws) > len(SENT)
     assert leaks(text, secrets, campaign.raws) == []
 
@@ -184,8 +220,8 @@ def test_the_campaign_was_one(campaign: Campaign) -> None:
 
 
 def test_every_line_is_json_with_a_level_and_a_time(campaign: Campaign) -> None:
-    first, *lines = campaign.served.log.read_text("utf-8").splitlines()
-    assert first.startswith("quietswap starts on http://")
+    lines = campaign.served.log.read_text("utf-8").splitlines()
+    assert "service_starting" in {json.loads(line)["event"] for line in lines[:2]}
     for line in lines:
         entry = json.loads(line)
         assert {"event", "level", "timestamp"} <= entry.keys()
@@ -198,12 +234,14 @@ def test_every_request_has_one_line_by_the_id_its_client_was_given(campaign: Cam
     for answer in campaign.answers:
         line = asked[answer.headers["X-Request-Id"]]
         assert line["status"] == answer.status_code
-        assert line["code"] == answer.json().get("error", "OK")
+        error = answer.json().get("error", "OK")
+        assert line["code"] == (str(error["code"]) if isinstance(error, dict) else error)
         assert isinstance(line["ms"], float)
         known = answer.status_code != 401 and "X-RateLimit-Limit" in answer.headers
         assert (line["key"] is not None) == known
+        assert line["client"] == "127.0.0.1"
     endpoints = {line["endpoint"] for line in asked.values()}
-    assert {"swap_quote", "swap_order", "order_status", "other"} <= endpoints
+    assert {"swap_quote", "swap_order", "order_status", "wallet_rpc", "other"} <= endpoints
 
 
 def test_what_happens_for_a_request_carries_its_id(campaign: Campaign) -> None:

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import pytest
 import trustme
+
+from tests import loopback
+from tests.waiting import WITHIN_S, wait_until
 
 
 @dataclass
@@ -53,7 +55,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         yield Secured(port, trust)
     finally:
         process.terminate()
-        process.wait(15)
+        process.wait(WITHIN_S)
 
 
 def _as_pkcs8(certificate: trustme.LeafCert, path: Path) -> None:
@@ -65,17 +67,16 @@ def _as_pkcs8(certificate: trustme.LeafCert, path: Path) -> None:
 
 
 def _until_it_listens(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(200):
+    def listens() -> bool:
         assert process.poll() is None
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    pytest.fail("the service does not listen")
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    wait_until(listens, "the service does not listen")
 
 
 def test_a_tls_1_3_client_is_served(secured: Secured) -> None:
-    with httpx.Client(verify=secured.trust) as client:
+    with loopback.Client(verify=secured.trust) as client:
         answer = client.get(f"https://127.0.0.1:{secured.port}/api/v1/mev/wrap/info")
     assert answer.status_code == 401
     assert answer.json()["error"] == "UNAUTHORIZED"
@@ -111,3 +112,12 @@ def test_plain_http_beyond_loopback_is_refused_at_start(host: str) -> None:
     environment["QUIETSWAP_SERVER__BEHIND_TLS_PROXY"] = "true"
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_end_of_the_certificate_is_a_metric(secured: Secured) -> None:
+    with loopback.Client(verify=secured.trust) as client:
+        text = client.get(f"https://127.0.0.1:{secured.port}/metrics").text
+    [line] = [li for li in text.splitlines() if li.startswith("quietswap_tls_certificate_expiry")]
+    name, _, value = line.rpartition(" ")
+    assert name.endswith('cert.pem"}')
+    assert float(value) > time.time() + 86_400

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.sandbox.service import free_port
+from quietswap.sandbox.ports import free_port
 from tests.deploy.test_alerts import PHASES
 from tests.e2e.collector import Collector, attributes, collecting
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.e2e.test_delivery import Trader
+from tests.waiting import WITHIN_S
 
 QUICKLY = {"OTEL_BSP_SCHEDULE_DELAY": "50"}
 
@@ -60,8 +61,10 @@ def test_a_quote_is_one_trace(traced: Traced, town: Town) -> None:
     asked = {attributes(span)["source"] for span in spans if span.name == "source"}
     assert asked == {row["source"] for row in answer.json()["data"]["sources"]}
     assert len(asked) == 4
-    [simulation] = [span for span in spans if span.name == "simulation"]
-    assert by_id[simulation.parent_span_id].name == "verification"
+    simulations = [span for span in spans if span.name == "simulation"]
+    assert simulations, "one for each group of routes that arrived together"
+    parents = {by_id[one.parent_span_id].name for one in simulations}
+    assert parents <= {"swap_quote", "verification"}
     names = Counter(span.name for span in spans)
     assert PHASES - {"total"} | {"database", "node"} <= set(names)
     [storing] = [span for span in spans if span.name == "storing"]
@@ -103,9 +106,16 @@ def test_a_client_that_wants_no_trace_gets_none_and_one_without_header_gets_its_
         return any(attributes(s).get("quietswap.request") == mine for s in collector.spans)
 
     with collector.came:
-        assert collector.came.wait_for(named, 15)
+        assert collector.came.wait_for(named, WITHIN_S)
     assert unwanted not in {span.trace_id.hex() for span in collector.spans}
-    assert {s.name for s in collector.spans if not s.parent_span_id} == {"order_status"}
+    [own] = [s for s in collector.spans if attributes(s).get("quietswap.request") == mine]
+    assert (own.name, own.parent_span_id) == ("order_status", b"")
+
+
+def stopped_well(served: Served) -> None:
+    """Stop it; a process that had to be killed would have told nothing of its tracker's end."""
+    served.stop()
+    assert "tracker_stopped" in [line["event"] for line in served.lines()]
 
 
 def test_a_collector_that_is_away_is_no_trouble(town: Town, tmp_path: Path) -> None:
@@ -113,7 +123,7 @@ def test_a_collector_that_is_away_is_no_trouble(town: Town, tmp_path: Path) -> N
     with serving(town, tmp_path, OBSERVE__OTLP_ENDPOINT=nowhere, **QUICKLY) as served:
         for _ in range(3):
             assert served.town.quote().status_code == 200
-        assert served.stop() < 5
+        stopped_well(served)
         assert "pass-in-url" not in served.log.read_text("utf-8")
 
 
@@ -123,4 +133,4 @@ def test_a_collector_that_hangs_is_no_trouble(town: Town, tmp_path: Path) -> Non
         with serving(town, tmp_path, OBSERVE__OTLP_ENDPOINT=url, **QUICKLY) as served:
             for _ in range(3):
                 assert served.town.quote().status_code == 200
-            assert served.stop() < 7
+            stopped_well(served)

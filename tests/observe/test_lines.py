@@ -14,7 +14,7 @@ import structlog
 
 from quietswap import observe
 from quietswap.observe import logs
-from quietswap.observe.lines import SOON_S, Lines
+from quietswap.observe.buffered_logger import SOON_S, BufferedLogger
 
 
 class Stderr:
@@ -33,10 +33,11 @@ def stderr(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stderr]:
     kept = Stderr()
     monkeypatch.setattr(sys, "stderr", kept)
     monkeypatch.setattr(logs, "log", structlog.get_logger())
-    monkeypatch.setattr("quietswap.observe.events.log", logs.log)
+    for module in ("events", "request_events", "stream_events", "webhook_events"):
+        monkeypatch.setattr(f"quietswap.observe.{module}.log", logs.log)
     library = logging.getLogger("opentelemetry")
     handlers, propagate = library.handlers[:], library.propagate
-    observe.log_as_json()
+    observe.write_logs()
     yield kept
     library.handlers[:], library.propagate = handlers, propagate
     monkeypatch.setattr(logs, "_lines", None)
@@ -118,7 +119,7 @@ async def test_several_processes_do_not_tear_each_others_lines(stderr: Stderr) -
     """What the system does not tear apart is 4 KiB a write; no line is ever split over two."""
     writes: list[bytes] = []
     stderr.buffer.write = lambda block: writes.append(bytes(block)) or len(block)  # type: ignore
-    lines = Lines(stderr.buffer)  # type: ignore[arg-type]
+    lines = BufferedLogger(stderr.buffer)  # type: ignore[arg-type]
     for size in (1_000, 2_000, 1_500, 9_000, 10, 20, 4_000):
         lines.soon(b"x" * size)
     lines.flush()
@@ -132,7 +133,7 @@ import asyncio
 from quietswap import observe
 
 async def main():
-    observe.log_as_json()
+    observe.write_logs()
     observe.request_began("the-last")
     observe.request_answered("order_status", 200, 0.001)
 
@@ -145,3 +146,25 @@ def test_the_end_of_the_process_loses_no_line() -> None:
         [sys.executable, "-c", _LAST_WORDS], capture_output=True, text=True, check=True
     )
     assert json.loads(ended.stderr)["request"] == "the-last"
+
+
+def test_text_for_people_cannot_be_forged(stderr: Stderr, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", stderr)
+    observe.write_logs(logs.LogOptions(is_console=True))
+    observe.source_missed("velora", "bad_reply", 'no\n2026 info\x1b[2J "route"')
+    observe.write_logs()
+    [line] = stderr.buffer.getvalue().decode().splitlines()
+    assert line.endswith(r'reason="no\n2026 info\u001b[2J \"route\""')
+    assert " info    source_missed source=velora outcome=bad_reply " in line
+
+
+async def test_the_length_of_a_stream_is_no_duration_of_an_answer() -> None:
+    def counted() -> float | None:
+        name, labels = "quietswap_request_seconds_count", {"endpoint": "event_stream"}
+        return observe.registry.get_sample_value(name, labels)
+
+    observe.request_answered("event_stream", 410, 0.001)
+    before = counted()
+    observe.request_answered("event_stream", 200, 3600.0)
+    assert before is not None
+    assert counted() == before

@@ -10,6 +10,7 @@ from quietswap import observe
 from quietswap.adapters.http import HttpClient
 from tests.adapters.upstream import js, listening
 from tests.e2e.collector import Collector, attributes, collecting
+from tests.waiting import WITHIN_S
 
 
 @pytest.fixture
@@ -36,9 +37,9 @@ async def test_nothing_of_a_trace_is_sent_upstream(collector: Collector) -> None
         http = HttpClient()
 
         async def work() -> None:
-            asking = http.get(f"{upstream.url}/quote?key=hush", timeout_s=5)
+            asking = http.get(f"{upstream.url}/quote?key=hush", timeout_s=WITHIN_S)
             await observe.in_span("source", asking, source="velora")
-            await http.post(upstream.url, b"{}", timeout_s=5)
+            await http.post(upstream.url, b"{}", timeout_s=WITHIN_S)
 
         await observe.in_request_span(headers, work())
         await http.close()

@@ -1,14 +1,14 @@
-"""What every test of the sandbox may ask for."""
+"""Fixtures of all sandbox tests."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.sandbox.chain import Chain, running_chain
+from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 
 
 @pytest.fixture
-async def chain() -> AsyncIterator[Chain]:
-    """A real node with every contract and pool in place; it takes a fifth of a second."""
+async def chain() -> AsyncIterator[LocalChain]:
+    """A real node with every contract and pool; it starts in 0.2 s."""
     async with running_chain() as running:
         yield running

@@ -1,12 +1,12 @@
-"""A good request to each vendor, and how tests change it."""
+"""A valid request to each vendor, and a helper to change it."""
 
 from typing import Any
 
 import httpx
 import pytest
 
-from quietswap.sandbox.tokens import USDC, WETH
-from quietswap.sandbox.wallets import WALLETS
+from quietswap.sandbox.contracts.accounts import WALLETS
+from quietswap.sandbox.contracts.tokens import USDC, WETH
 
 ALICE = WALLETS[0].address
 SELL, BUY, ONE = WETH.address, USDC.address, str(10**18)
@@ -16,7 +16,7 @@ Protocol = tuple[str, str, Json, Json]
 
 
 class Vendor:
-    """One vendor's endpoint with a good request; `ask` changes it, None leaves a parameter out."""
+    """One vendor's endpoint with a valid request; `ask` changes it, None removes a parameter."""
 
     def __init__(self, http: httpx.AsyncClient, url: str, good: Json, headers: Json) -> None:
         self._http, self._url, self._good, self._headers = http, url, good, headers
@@ -53,7 +53,25 @@ ONEINCH = ("oneinch", "/swap/v6.1/1/swap", {
     "disableEstimate": "true",
 }, {"Authorization": "Bearer key"})  # fmt: skip
 
+VELORA_PRICES = ("velora", "/prices", {
+    "srcToken": SELL, "destToken": BUY, "srcDecimals": 18, "destDecimals": 6, "amount": ONE,
+    "side": "SELL", "network": 1, "version": "6.2", "partner": "me", "excludeRFQ": "true",
+}, {})  # fmt: skip
+SUSHI_QUOTE = ("sushi", "/quote/v7/1", {
+    "tokenIn": SELL, "tokenOut": BUY, "amount": ONE, "maxSlippage": "0.005",
+}, {})  # fmt: skip
+OPENOCEAN_QUOTE = ("openocean", "/v4/1/quote", {
+    "inTokenAddress": SELL, "outTokenAddress": BUY, "amountDecimals": ONE,
+    "gasPriceDecimals": "1000000000", "slippage": "1",
+}, {})  # fmt: skip
+ZEROEX_PRICE = ("zeroex", "/swap/allowance-holder/price", {
+    "chainId": 1, "sellToken": SELL, "buyToken": BUY, "sellAmount": ONE,
+}, {"0x-api-key": "key", "0x-version": "v2"})  # fmt: skip
+ONEINCH_QUOTE = ("oneinch", "/swap/v6.1/1/quote", {
+    "src": SELL, "dst": BUY, "amount": ONE, "includeTokensInfo": "true", "includeGas": "true",
+}, {"Authorization": "Bearer key"})  # fmt: skip
+
 
 def speaks(protocol: Protocol) -> pytest.MarkDecorator:
-    """Have the fixture `vendor` be the one that speaks `protocol`."""
+    """Set the fixture `vendor` to the one with `protocol`."""
     return pytest.mark.parametrize("vendor", [protocol], indirect=True, ids=[protocol[0]])

@@ -1,26 +1,27 @@
-"""The block builder on a real chain: who gets in, in which order, and what stays private."""
+"""The block builder on a real chain: selection, order, and privacy of transactions."""
 
 import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.sandbox import abi
-from quietswap.sandbox.mempool import pending
-from quietswap.sandbox.relay_pool import State
-from quietswap.sandbox.rpc import RpcError
-from quietswap.sandbox.tokens import WETH
-from quietswap.sandbox.turns import Turns
-from tests.sandbox.town import ALICE, BOB, GWEI, Town, running_town
+from quietswap.sandbox.chain.mempool import pending
+from quietswap.sandbox.chain.read_write_lock import ReadWriteLock
+from quietswap.sandbox.contracts import abi
+from quietswap.sandbox.contracts.tokens import WETH
+from quietswap.sandbox.relay.relay_pool import RelayTransactionState
+from quietswap.sandbox.wire.rpc_client import RpcError
+from tests.sandbox.small_network import ALICE, BOB, GWEI, SmallNetwork, running_small_network
+from tests.waiting import WITHIN_S
 
 
 @pytest.fixture
-async def town() -> AsyncIterator[Town]:
-    async with running_town() as running:
+async def town() -> AsyncIterator[SmallNetwork]:
+    async with running_small_network() as running:
         yield running
 
 
-async def test_a_private_transaction_without_a_tip_is_mined(town: Town) -> None:
+async def test_a_private_transaction_without_a_tip_is_mined(town: SmallNetwork) -> None:
     tx = await town.signed(tip=0)
     await town.hold(tx)
     assert await town.block_of(tx) is None
@@ -29,7 +30,7 @@ async def test_a_private_transaction_without_a_tip_is_mined(town: Town) -> None:
     assert tx.hash not in town.public
 
 
-async def test_private_ones_come_first_in_the_order_of_their_arrival(town: Town) -> None:
+async def test_private_ones_come_first_in_the_order_of_their_arrival(town: SmallNetwork) -> None:
     public = await town.signed(BOB, to=ALICE.address, tip=GWEI)
     await town.chain.send_raw(public.raw)
     first = await town.signed(ALICE)
@@ -41,7 +42,7 @@ async def test_private_ones_come_first_in_the_order_of_their_arrival(town: Town)
     assert public.hash in town.public
 
 
-async def test_public_ones_are_mined_by_tip(town: Town) -> None:
+async def test_public_ones_are_mined_by_tip(town: SmallNetwork) -> None:
     low = await town.signed(BOB, to=ALICE.address, tip=GWEI)
     high = await town.signed(ALICE, tip=2 * GWEI)
     private = await town.signed(ALICE, nonce=1)
@@ -52,7 +53,7 @@ async def test_public_ones_are_mined_by_tip(town: Town) -> None:
     assert await town.mined() == [high.hash, private.hash, low.hash]
 
 
-async def test_a_gap_in_the_nonces_is_waited_for_in_private(town: Town) -> None:
+async def test_a_gap_in_the_nonces_is_waited_for_in_private(town: SmallNetwork) -> None:
     later = await town.signed(nonce=1)
     await town.hold(later)
     await town.builder.mine(1)
@@ -64,7 +65,7 @@ async def test_a_gap_in_the_nonces_is_waited_for_in_private(town: Town) -> None:
     assert await town.mined() == [first.hash, later.hash]
 
 
-async def test_of_two_with_one_nonce_the_public_one_wins(town: Town) -> None:
+async def test_of_two_with_one_nonce_the_public_one_wins(town: SmallNetwork) -> None:
     private = await town.signed(tip=0)
     cancelling = await town.signed(to=ALICE.address, value=0, tip=GWEI)
     await town.hold(private)
@@ -77,7 +78,7 @@ async def test_of_two_with_one_nonce_the_public_one_wins(town: Town) -> None:
 
 @pytest.mark.parametrize(("endpoint", "mined"), [("fast", 1), ("noreverts", 0), ("fullprivacy", 0)])
 async def test_a_revert_is_mined_only_where_it_is_not_protected(
-    town: Town, endpoint: str, mined: int
+    town: SmallNetwork, endpoint: str, mined: int
 ) -> None:
     too_much = abi.call("transfer(address,uint256)", BOB.address, 10**30)
     tx = await town.signed(to=WETH.address, data=too_much, gas=100_000, value=0)
@@ -85,21 +86,24 @@ async def test_a_revert_is_mined_only_where_it_is_not_protected(
     await town.builder.mine(1)
     assert len(await town.mined()) == mined
     if not mined:
-        assert (held.state, held.simulation_error) == (State.FAILED, "execution reverted")
+        assert (held.state, held.simulation_error) == (
+            RelayTransactionState.FAILED,
+            "execution reverted",
+        )
         again = await town.hold(tx, endpoint)
-        assert (again.state, again.submissions) == (State.HELD, 2)
+        assert (again.state, again.submissions) == (RelayTransactionState.HELD, 2)
 
 
-async def test_below_the_base_fee_it_waits_unseen(town: Town) -> None:
+async def test_below_the_base_fee_it_waits_unseen(town: SmallNetwork) -> None:
     tx = await town.signed(max_fee=GWEI // 2)
     held = await town.hold(tx)
     await town.builder.mine(2)
     assert await town.block_of(tx) is None
-    assert held.state is State.HELD
+    assert held.state is RelayTransactionState.HELD
     assert await pending(town.chain.rpc, town.public) == []
 
 
-async def test_withheld_transactions_wait_until_the_fault_is_off(town: Town) -> None:
+async def test_withheld_transactions_wait_until_the_fault_is_off(town: SmallNetwork) -> None:
     tx = await town.signed()
     town.board.put("relay", "withhold")
     await town.hold(tx)
@@ -109,7 +113,7 @@ async def test_withheld_transactions_wait_until_the_fault_is_off(town: Town) -> 
     assert await town.builder.mine(1) == await town.block_of(tx)
 
 
-async def test_after_a_reorg_everything_comes_back(town: Town) -> None:
+async def test_after_a_reorg_everything_comes_back(town: SmallNetwork) -> None:
     private = await town.signed(ALICE)
     public = await town.signed(BOB, to=ALICE.address, tip=GWEI)
     await town.hold(private)
@@ -126,16 +130,16 @@ async def test_after_a_reorg_everything_comes_back(town: Town) -> None:
     assert private.hash not in town.public
 
 
-async def test_what_is_settled_is_not_offered_again(town: Town) -> None:
+async def test_what_is_settled_is_not_offered_again(town: SmallNetwork) -> None:
     held = await town.hold(await town.signed())
     await town.builder.mine(2)
-    assert held.state is State.HELD
+    assert held.state is RelayTransactionState.HELD
     assert town.relay.offers(100) == []
     await town.builder.reorg(2)
     assert town.relay.offers(100) == [held]
 
 
-async def test_a_chain_put_back_by_a_snapshot_is_noticed(town: Town) -> None:
+async def test_a_chain_put_back_by_a_snapshot_is_noticed(town: SmallNetwork) -> None:
     snapshot = await town.chain.rpc.call("evm_snapshot")
     tx = await town.signed()
     await town.hold(tx)
@@ -147,7 +151,7 @@ async def test_a_chain_put_back_by_a_snapshot_is_noticed(town: Town) -> None:
 
 
 @pytest.mark.parametrize("depth", range(1, 7))
-async def test_reorgs_of_every_depth(town: Town, depth: int) -> None:
+async def test_reorgs_of_every_depth(town: SmallNetwork, depth: int) -> None:
     tx = await town.signed()
     await town.hold(tx)
     head = await town.builder.mine(6)
@@ -157,7 +161,7 @@ async def test_reorgs_of_every_depth(town: Town, depth: int) -> None:
     assert await town.block_of(tx) is not None
 
 
-async def test_nobody_can_look_while_a_block_is_built(town: Town) -> None:
+async def test_nobody_can_look_while_a_block_is_built(town: SmallNetwork) -> None:
     for nonce in range(5):
         await town.hold(await town.signed(nonce=nonce))
     seen: set[str] = set()
@@ -178,7 +182,7 @@ async def test_nobody_can_look_while_a_block_is_built(town: Town) -> None:
 
 
 async def test_a_waiting_builder_comes_before_new_visitors() -> None:
-    turns, log = Turns(), []
+    turns, log = ReadWriteLock(), []
 
     async def build() -> None:
         async with turns.build():
@@ -199,11 +203,11 @@ async def test_a_waiting_builder_comes_before_new_visitors() -> None:
     assert log == ["builder", "late"]
 
 
-async def test_it_builds_by_itself_unless_paused(town: Town) -> None:
-    town.builder._block_time = 0.01
+async def test_it_builds_by_itself_unless_paused(town: SmallNetwork) -> None:
+    town.builder.block_time = 0.01
     start = int((await town.chain.head())["number"], 16)
     running = asyncio.create_task(town.builder.run())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WITHIN_S):
         while int((await town.chain.head())["number"], 16) < start + 3:
             pass
     town.builder.paused = True
@@ -216,7 +220,7 @@ async def test_it_builds_by_itself_unless_paused(town: Town) -> None:
     await running
 
 
-async def test_one_that_cannot_start_does_not_hold_up_the_rest(town: Town) -> None:
+async def test_one_that_cannot_start_does_not_hold_up_the_rest(town: SmallNetwork) -> None:
     dear = [await town.signed(nonce=nonce, value=600 * 10**18) for nonce in range(2)]
     other = await town.signed(BOB, to=ALICE.address)
     await town.hold(dear[0])
@@ -224,10 +228,10 @@ async def test_one_that_cannot_start_does_not_hold_up_the_rest(town: Town) -> No
     await town.hold(other)
     await town.builder.mine(1)
     assert await town.mined() == [dear[0].hash, other.hash]
-    assert later.state is State.HELD
+    assert later.state is RelayTransactionState.HELD
     assert await pending(town.chain.rpc, town.public) == []
 
 
-async def test_a_broke_sender_is_refused_by_the_relay(town: Town) -> None:
+async def test_a_broke_sender_is_refused_by_the_relay(town: SmallNetwork) -> None:
     with pytest.raises(RpcError, match="insufficient funds for gas"):
         await town.hold(await town.signed(value=10**30))

@@ -1,4 +1,4 @@
-"""The node as a process: found, started on a free port, and never left behind."""
+"""The anvil process: search of the binary, start on a free port, and its end."""
 
 import asyncio
 import signal
@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.sandbox import npm
-from quietswap.sandbox.anvil import AnvilFailed
-from quietswap.sandbox.chain import Chain, running_chain, start_chain
+from quietswap.sandbox.chain.anvil import AnvilFailed
+from quietswap.sandbox.chain.local_chain import LocalChain, running_chain, start_chain
+from quietswap.sandbox.contracts import npm
+from tests import loopback
+from tests.waiting import WITHIN_S, eventually
 
 PARENT = """
 import asyncio
-from quietswap.sandbox.chain import start_chain
+from quietswap.sandbox.chain.local_chain import start_chain
 
 async def main():
     chain = await start_chain()
@@ -33,18 +35,26 @@ def is_running(pid: int) -> bool:
 
 
 async def until_gone(pid: int) -> bool:
-    for _ in range(500):
-        if not is_running(pid):
-            return True
-        await asyncio.sleep(0.01)
-    return False
+    async def gone() -> bool:
+        return not is_running(pid)
+
+    await eventually(gone)
+    return True
 
 
-async def test_two_run_side_by_side(chain: Chain) -> None:
+async def test_two_run_side_by_side(chain: LocalChain) -> None:
     async with running_chain() as other:
         assert other.url != chain.url
         await other.mine()
         assert (await other.head())["number"] != (await chain.head())["number"]
+
+
+async def test_no_web_page_of_another_origin_may_read_it(chain: LocalChain) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
+    async with loopback.AsyncClient(trust_env=False) as http:
+        answer = await http.post(chain.url, json=call, headers={"Origin": "https://evil.example"})
+    assert answer.json()["result"] == "0x1"
+    assert "access-control-allow-origin" not in answer.headers
 
 
 async def test_stopping_leaves_no_process_behind() -> None:
@@ -61,28 +71,30 @@ async def test_it_dies_with_a_parent_that_was_killed() -> None:
         sys.executable, "-c", PARENT, stdout=asyncio.subprocess.PIPE
     )
     assert parent.stdout is not None
-    pid = int(await asyncio.wait_for(parent.stdout.readline(), 20))
+    pid = int(await asyncio.wait_for(parent.stdout.readline(), WITHIN_S))
     assert is_running(pid)
     parent.send_signal(signal.SIGKILL)
     await parent.wait()
     assert await until_gone(pid)
 
 
-async def test_a_taken_port_is_named_in_the_error(chain: Chain) -> None:
+async def test_a_taken_port_is_named_in_the_error(chain: LocalChain) -> None:
     with pytest.raises(AnvilFailed, match=str(chain.anvil.port)):
         await start_chain(chain.anvil.port)
 
 
 def test_without_a_binary_it_says_npm_ci(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(npm, "_HERE", tmp_path / "src" / "quietswap" / "sandbox" / "npm.py")
+    monkeypatch.setattr(
+        npm, "_HERE", tmp_path / "src" / "quietswap" / "sandbox" / "contracts" / "npm.py"
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("QUIETSWAP_PROJECT_ROOT", raising=False)
     monkeypatch.delenv("QUIETSWAP_ANVIL", raising=False)
-    with pytest.raises(npm.MissingPackage, match="npm ci") as caught:
+    with pytest.raises(npm.MissingPackage, match="sandbox --install") as caught:
         npm.find_anvil()
     assert "\n" not in str(caught.value)
-    with pytest.raises(npm.MissingPackage, match="npm ci"):
+    with pytest.raises(npm.MissingPackage, match="sandbox --install"):
         npm.read_artifact("canonical-weth/build/contracts/WETH9.json")
 
 

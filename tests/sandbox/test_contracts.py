@@ -1,14 +1,15 @@
-"""The public contracts and the tokens are mainnet's: address, code, decimals, oddities, slots."""
+"""Public contracts and tokens equal mainnet's: address, code, decimals, deviations, slots."""
 
 import pytest
 
 from quietswap.domain import address as addresses
-from quietswap.sandbox import abi, npm, places
-from quietswap.sandbox.chain import CallReverted, Chain
-from quietswap.sandbox.deploy import set_storage
-from quietswap.sandbox.pools import POOLS, V3_WETH_USDC
-from quietswap.sandbox.tokens import ALL_TOKENS, DAI, FEE, TOKENS, USDC, USDT, WBTC, WETH
-from quietswap.sandbox.wallets import WALLETS
+from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
+from quietswap.sandbox.contracts import abi, npm
+from quietswap.sandbox.contracts import addresses as contract_addresses
+from quietswap.sandbox.contracts.accounts import WALLETS
+from quietswap.sandbox.contracts.pools import POOLS, V3_WETH_USDC
+from quietswap.sandbox.contracts.storage_words import set_storage
+from quietswap.sandbox.contracts.tokens import ALL_TOKENS, DAI, FEE, TOKENS, USDC, USDT, WBTC, WETH
 
 WALLET = WALLETS[0].address
 STRANGER = addresses.from_any_case("0x" + "ab" * 20)
@@ -30,16 +31,16 @@ MAINNET_POOLS = {
 }
 
 
-async def text(chain: Chain, token: str, view: str) -> str:
+async def text(chain: LocalChain, token: str, view: str) -> str:
     answer = await chain.call(token, abi.call(view))
     return answer[64 : 64 + abi.word(answer, 1)].decode()
 
 
-async def number(chain: Chain, to: str, view: str, *values: object) -> int:
+async def number(chain: LocalChain, to: str, view: str, *values: object) -> int:
     return abi.word(await chain.call(to, abi.call(view, *values)), 0)
 
 
-async def transact(chain: Chain, sender: str, to: str, data: bytes) -> bool:
+async def transact(chain: LocalChain, sender: str, to: str, data: bytes) -> bool:
     tx_hash = await chain.send(sender, to, data, gas=500_000)
     await chain.mine()
     receipt = await chain.receipt(tx_hash)
@@ -49,7 +50,7 @@ async def transact(chain: Chain, sender: str, to: str, data: bytes) -> bool:
 
 @pytest.mark.parametrize("symbol", TOKENS)
 async def test_a_token_has_its_mainnet_address_decimals_and_symbol(
-    chain: Chain, symbol: str
+    chain: LocalChain, symbol: str
 ) -> None:
     address, decimals = MAINNET_TOKENS[symbol]
     assert TOKENS[symbol].address == address
@@ -58,7 +59,7 @@ async def test_a_token_has_its_mainnet_address_decimals_and_symbol(
     assert await text(chain, address, "symbol()") == symbol
 
 
-async def test_weth_is_the_canonical_contract(chain: Chain) -> None:
+async def test_weth_is_the_canonical_contract(chain: LocalChain) -> None:
     artifact = npm.read_artifact("canonical-weth/build/contracts/WETH9.json")
     assert (
         await chain.rpc.call("eth_getCode", WETH.address, "latest")
@@ -67,14 +68,14 @@ async def test_weth_is_the_canonical_contract(chain: Chain) -> None:
     assert await text(chain, WETH.address, "name()") == "Wrapped Ether"
 
 
-async def test_usdt_returns_nothing_and_usdc_returns_true(chain: Chain) -> None:
+async def test_usdt_returns_nothing_and_usdc_returns_true(chain: LocalChain) -> None:
     for signature in ("transfer(address,uint256)", "approve(address,uint256)"):
         data = abi.call(signature, STRANGER, 1)
         assert await chain.call(USDT.address, data, sender=WALLET) == b""
         assert abi.word(await chain.call(USDC.address, data, sender=WALLET), 0) == 1
 
 
-async def test_a_usdt_allowance_changes_only_by_way_of_zero(chain: Chain) -> None:
+async def test_a_usdt_allowance_changes_only_by_way_of_zero(chain: LocalChain) -> None:
     def approve(amount: int) -> bytes:
         return abi.call("approve(address,uint256)", STRANGER, amount)
 
@@ -86,7 +87,7 @@ async def test_a_usdt_allowance_changes_only_by_way_of_zero(chain: Chain) -> Non
 
 
 @pytest.mark.parametrize("symbol", [s for s in ALL_TOKENS if s != "WETH"])
-async def test_an_allowance_is_spent(chain: Chain, symbol: str) -> None:
+async def test_an_allowance_is_spent(chain: LocalChain, symbol: str) -> None:
     token = ALL_TOKENS[symbol]
     assert await transact(
         chain, WALLET, token.address, abi.call("approve(address,uint256)", STRANGER, 100)
@@ -100,7 +101,9 @@ async def test_an_allowance_is_spent(chain: Chain, symbol: str) -> None:
 
 
 @pytest.mark.parametrize("symbol", ALL_TOKENS)
-async def test_balances_and_allowances_live_in_the_slots_named(chain: Chain, symbol: str) -> None:
+async def test_balances_and_allowances_live_in_the_slots_named(
+    chain: LocalChain, symbol: str
+) -> None:
     token = ALL_TOKENS[symbol]
     allowance = token.allowance_key(STRANGER, WALLET)
     await chain.rpc.batch(
@@ -113,7 +116,7 @@ async def test_balances_and_allowances_live_in_the_slots_named(chain: Chain, sym
     assert await chain.allowance(token.address, STRANGER, WALLET) == 22
 
 
-async def test_the_fee_token_delivers_one_percent_less(chain: Chain) -> None:
+async def test_the_fee_token_delivers_one_percent_less(chain: LocalChain) -> None:
     supply = await number(chain, FEE.address, "totalSupply()")
     send = abi.call("transfer(address,uint256)", STRANGER, 1000)
     assert await transact(chain, WALLET, FEE.address, send)
@@ -121,7 +124,7 @@ async def test_the_fee_token_delivers_one_percent_less(chain: Chain) -> None:
     assert await number(chain, FEE.address, "totalSupply()") == supply - 10
 
 
-async def test_pools_stand_at_their_mainnet_addresses(chain: Chain) -> None:
+async def test_pools_stand_at_their_mainnet_addresses(chain: LocalChain) -> None:
     for pool in POOLS:
         known = MAINNET_POOLS.get(frozenset((pool.first, pool.second)))
         if known and not pool.v3:
@@ -129,18 +132,20 @@ async def test_pools_stand_at_their_mainnet_addresses(chain: Chain) -> None:
     assert V3_WETH_USDC.address == "0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640"
 
 
-async def test_the_factories_know_every_pool(chain: Chain) -> None:
+async def test_the_factories_know_every_pool(chain: LocalChain) -> None:
     for pool in POOLS:
         asked = (pool.first.address, pool.second.address)
         if pool.v3:
             get = ("getPool(address,address,uint24)", *asked, pool.fee)
-            found = await number(chain, places.V3_FACTORY, *get)
+            found = await number(chain, contract_addresses.V3_FACTORY, *get)
         else:
-            found = await number(chain, places.V2_FACTORY, "getPair(address,address)", *asked)
+            found = await number(
+                chain, contract_addresses.V2_FACTORY, "getPair(address,address)", *asked
+            )
         assert found == int(pool.address, 16)
 
 
-async def test_every_pool_opens_with_its_depth_at_the_genesis_price(chain: Chain) -> None:
+async def test_every_pool_opens_with_its_depth_at_the_genesis_price(chain: LocalChain) -> None:
     for pool in POOLS:
         if pool.v3:
             continue
@@ -151,7 +156,7 @@ async def test_every_pool_opens_with_its_depth_at_the_genesis_price(chain: Chain
         )
 
 
-async def test_the_v3_pool_opens_at_the_genesis_price(chain: Chain) -> None:
+async def test_the_v3_pool_opens_at_the_genesis_price(chain: LocalChain) -> None:
     slot0 = await chain.call(V3_WETH_USDC.address, abi.call("slot0()"))
     usdc, weth = V3_WETH_USDC.amounts
     price = abi.word(slot0, 0) ** 2 * usdc >> 192
@@ -160,18 +165,23 @@ async def test_the_v3_pool_opens_at_the_genesis_price(chain: Chain) -> None:
     assert await number(chain, V3_WETH_USDC.address, "fee()") == 500
 
 
-async def test_constructors_ran_where_the_contracts_stand(chain: Chain) -> None:
-    assert await number(chain, places.V2_ROUTER, "factory()") == int(places.V2_FACTORY, 16)
-    assert await number(chain, places.V2_ROUTER, "WETH()") == int(WETH.address, 16)
-    assert await number(chain, places.V3_FACTORY, "feeAmountTickSpacing(uint24)", 500) == 10
-    assert await number(chain, places.V3_FACTORY, "owner()") != 0
+async def test_constructors_ran_where_the_contracts_stand(chain: LocalChain) -> None:
+    assert await number(chain, contract_addresses.V2_ROUTER, "factory()") == int(
+        contract_addresses.V2_FACTORY, 16
+    )
+    assert await number(chain, contract_addresses.V2_ROUTER, "WETH()") == int(WETH.address, 16)
+    assert (
+        await number(chain, contract_addresses.V3_FACTORY, "feeAmountTickSpacing(uint24)", 500)
+        == 10
+    )
+    assert await number(chain, contract_addresses.V3_FACTORY, "owner()") != 0
 
 
-async def test_uniswaps_own_router_swaps(chain: Chain) -> None:
+async def test_uniswaps_own_router_swaps(chain: LocalChain) -> None:
     path, deadline = [WETH.address, USDC.address], 2**40
     signature = "swapExactETHForTokens(uint256,address[],address,uint256)"
     data = abi.call(signature, 1, path, STRANGER, deadline)
-    tx_hash = await chain.send(WALLET, places.V2_ROUTER, data, value=10**18)
+    tx_hash = await chain.send(WALLET, contract_addresses.V2_ROUTER, data, value=10**18)
     await chain.mine()
     receipt = await chain.receipt(tx_hash)
     assert receipt is not None
@@ -179,19 +189,19 @@ async def test_uniswaps_own_router_swaps(chain: Chain) -> None:
     assert await chain.token_balance(USDC.address, STRANGER) == 2_988_020_943
 
 
-@pytest.mark.parametrize("pair", places.FEEDS)
-async def test_a_feed_says_what_it_prices(chain: Chain, pair: str) -> None:
-    assert await text(chain, places.FEEDS[pair], "description()") == pair
-    assert await number(chain, places.FEEDS[pair], "decimals()") == 8
+@pytest.mark.parametrize("pair", contract_addresses.FEEDS)
+async def test_a_feed_says_what_it_prices(chain: LocalChain, pair: str) -> None:
+    assert await text(chain, contract_addresses.FEEDS[pair], "description()") == pair
+    assert await number(chain, contract_addresses.FEEDS[pair], "decimals()") == 8
 
 
-async def test_multicall_answers_many_and_forgives_only_where_allowed(chain: Chain) -> None:
+async def test_multicall_answers_many_and_forgives_only_where_allowed(chain: LocalChain) -> None:
     good = (USDC.address, False, abi.call("balanceOf(address)", WALLET))
     bad = (USDC.address, True, abi.call("transfer(address,uint256)", WALLET, 2**255))
-    ether = (places.MULTICALL, False, abi.call("getEthBalance(address)", WALLET))
+    ether = (contract_addresses.MULTICALL, False, abi.call("getEthBalance(address)", WALLET))
     signature = "aggregate3((address,bool,bytes)[])"
-    answer = await chain.call(places.MULTICALL, abi.call(signature, [good, bad, ether]))
+    answer = await chain.call(contract_addresses.MULTICALL, abi.call(signature, [good, bad, ether]))
     assert [abi.word(answer, 2 + abi.word(answer, 2 + i) // 32) for i in range(3)] == [1, 0, 1]
     unforgiven = abi.call(signature, [(bad[0], False, bad[2])])
     with pytest.raises(CallReverted, match="Multicall3: call failed"):
-        await chain.call(places.MULTICALL, unforgiven)
+        await chain.call(contract_addresses.MULTICALL, unforgiven)

@@ -3,10 +3,10 @@
 import subprocess
 from pathlib import Path
 
-from quietswap.sandbox import artifacts
+from quietswap.sandbox.contracts import artifacts
 
 ROOT = Path(__file__).parents[2]
-CONTRACTS = Path(artifacts.__file__).parent / "contracts"
+CONTRACTS = Path(artifacts.__file__).parent
 
 
 def test_the_sources_compile_to_the_committed_artifact(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The registry of faults, and what each HTTP fault looks like to a client."""
+"""The registry of faults, and each HTTP fault as a client receives it."""
 
 import asyncio
 import contextlib
@@ -10,32 +10,35 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from quietswap.sandbox import faults
-from quietswap.sandbox.faults import BadFault, Fault, FaultBoard
-from quietswap.sandbox.part import Part
-from quietswap.sandbox.web import Answer, Request, json_reply
+from quietswap.sandbox.faults import registry
+from quietswap.sandbox.faults.active_faults import ActiveFaults
+from quietswap.sandbox.faults.component_server import ComponentServer
+from quietswap.sandbox.faults.registry import Fault, UnknownFault
+from quietswap.sandbox.wire.http_server import Answer, HttpRequest, json_reply
+from tests import loopback
+from tests.waiting import WITHIN_S
 
 
-async def _echo(request: Request) -> Answer:
+async def _echo(request: HttpRequest) -> Answer:
     return json_reply({"path": request.path, "query": request.query, "body": request.body.decode()})
 
 
 @pytest.fixture
-def board() -> FaultBoard:
-    return FaultBoard()
+def board() -> ActiveFaults:
+    return ActiveFaults()
 
 
 @pytest.fixture
-async def part(board: FaultBoard) -> AsyncIterator[Part]:
-    served = Part("sushi", board, _echo)
+async def part(board: ActiveFaults) -> AsyncIterator[ComponentServer]:
+    served = ComponentServer("sushi", board, _echo)
     await served.start()
     yield served
     await served.stop()
 
 
 @pytest.fixture
-async def client(part: Part) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=part.url, timeout=5, trust_env=False) as http:
+async def client(part: ComponentServer) -> AsyncIterator[httpx.AsyncClient]:
+    async with loopback.AsyncClient(base_url=part.url, timeout=WITHIN_S, trust_env=False) as http:
         yield http
 
 
@@ -52,8 +55,8 @@ async def client(part: Part) -> AsyncIterator[httpx.AsyncClient]:
     ],
 )
 def test_a_fault_is_read(part: str, text: str, fault: Fault) -> None:
-    assert faults.parse(part, text) == fault
-    assert faults.parse_option(f"{part}={text}") == (part, fault)
+    assert registry.parse(part, text) == fault
+    assert registry.parse_option(f"{part}={text}") == (part, fault)
 
 
 @pytest.mark.parametrize(
@@ -75,37 +78,37 @@ def test_a_fault_is_read(part: str, text: str, fault: Fault) -> None:
     ],
 )
 def test_an_unknown_fault_is_refused_and_the_message_helps(option: str, says: str) -> None:
-    with pytest.raises(BadFault) as refusal:
-        faults.parse_option(option)
+    with pytest.raises(UnknownFault) as refusal:
+        registry.parse_option(option)
     assert says in str(refusal.value)
 
 
 def test_every_fault_is_described_once_for_every_part() -> None:
-    rows = list(faults.described())
-    assert len(rows) == len(faults.REGISTRY)
+    rows = list(registry.described())
+    assert len(rows) == len(registry.REGISTRY)
     assert all(text for _, _, text in rows)
-    named = [(k.name, part) for k in faults.REGISTRY for part in k.parts]
+    named = [(k.name, part) for k in registry.REGISTRY for part in k.parts]
     assert len(named) == len(set(named))
 
 
-def test_a_part_shows_one_fault_at_a_time(board: FaultBoard) -> None:
+def test_a_part_shows_one_fault_at_a_time(board: ActiveFaults) -> None:
     board.put("velora", "hang")
     board.put("velora", "lie:1.5")
     board.put("node", "lag:3")
     assert board.active() == {"node": "lag:3", "velora": "lie:1.5"}
     board.clear("velora")
     assert board.of("velora") is None
-    with pytest.raises(BadFault):
+    with pytest.raises(UnknownFault):
         board.clear("uniswap")
 
 
-def test_a_group_stands_for_its_parts(board: FaultBoard) -> None:
+def test_a_group_stands_for_its_parts(board: ActiveFaults) -> None:
     board.put("prices", "stale")
     assert board.active() == {"coingecko": "stale", "defillama": "stale"}
     board.clear("coingecko")
     assert board.active() == {"defillama": "stale"}
-    assert FaultBoard([faults.parse_option("relays=lose")]).shows("backup_relay", "lose")
-    with pytest.raises(BadFault):
+    assert ActiveFaults([registry.parse_option("relays=lose")]).shows("backup_relay", "lose")
+    with pytest.raises(UnknownFault):
         board.put("venues", "spender_differs")
 
 
@@ -129,7 +132,7 @@ async def test_without_a_fault_the_part_answers(client: httpx.AsyncClient) -> No
     ],
 )
 async def test_faults_that_are_whole_answers(
-    client: httpx.AsyncClient, board: FaultBoard, fault: str, status: int, start: bytes
+    client: httpx.AsyncClient, board: ActiveFaults, fault: str, status: int, start: bytes
 ) -> None:
     board.put("sushi", fault)
     reply = await client.get("/")
@@ -139,14 +142,14 @@ async def test_faults_that_are_whole_answers(
     assert (await client.get("/")).status_code == 200
 
 
-async def test_garbage_is_not_json(client: httpx.AsyncClient, board: FaultBoard) -> None:
+async def test_garbage_is_not_json(client: httpx.AsyncClient, board: ActiveFaults) -> None:
     board.put("sushi", "garbage")
     with pytest.raises(ValueError, match=r"decode|Unterminated|Invalid"):
         json.loads((await client.get("/")).content)
 
 
 async def test_the_gzip_bomb_is_small_and_unpacks_to_256_mb(
-    client: httpx.AsyncClient, board: FaultBoard
+    client: httpx.AsyncClient, board: ActiveFaults
 ) -> None:
     board.put("sushi", "gzip_bomb")
     async with client.stream("GET", "/") as reply:
@@ -159,16 +162,16 @@ async def test_the_gzip_bomb_is_small_and_unpacks_to_256_mb(
 
 @pytest.mark.parametrize("fault", ["hang", "timeout"])
 async def test_silence_lasts_longer_than_a_patient_client(
-    client: httpx.AsyncClient, board: FaultBoard, fault: str
+    client: httpx.AsyncClient, board: ActiveFaults, fault: str
 ) -> None:
     board.put("sushi", fault)
     with pytest.raises(httpx.ReadTimeout):
-        await client.get("/", timeout=0.2)
+        await client.get("/", timeout=httpx.Timeout(WITHIN_S, read=0.2))
 
 
 @pytest.mark.parametrize("fault", ["drip", "huge_body"])
 async def test_endless_bodies_begin_like_an_answer(
-    client: httpx.AsyncClient, board: FaultBoard, fault: str
+    client: httpx.AsyncClient, board: ActiveFaults, fault: str
 ) -> None:
     board.put("sushi", fault)
     async with client.stream("GET", "/") as reply:
@@ -177,13 +180,13 @@ async def test_endless_bodies_begin_like_an_answer(
         assert await anext(reply.aiter_raw())
 
 
-async def test_half_an_answer_breaks_off(client: httpx.AsyncClient, board: FaultBoard) -> None:
+async def test_half_an_answer_breaks_off(client: httpx.AsyncClient, board: ActiveFaults) -> None:
     board.put("sushi", "half_answer")
     with pytest.raises(httpx.RemoteProtocolError):
         await client.get("/")
 
 
-async def test_a_delay_is_kept(client: httpx.AsyncClient, board: FaultBoard) -> None:
+async def test_a_delay_is_kept(client: httpx.AsyncClient, board: ActiveFaults) -> None:
     board.put("sushi", "delay:60")
     start = asyncio.get_running_loop().time()
     assert (await client.get("/")).status_code == 200
@@ -191,7 +194,7 @@ async def test_a_delay_is_kept(client: httpx.AsyncClient, board: FaultBoard) -> 
 
 
 async def test_a_part_that_is_down_comes_back_on_its_port(
-    client: httpx.AsyncClient, board: FaultBoard, part: Part
+    client: httpx.AsyncClient, board: ActiveFaults, part: ComponentServer
 ) -> None:
     board.put("sushi", "down")
     await part.settled()
@@ -203,8 +206,8 @@ async def test_a_part_that_is_down_comes_back_on_its_port(
 
 
 async def test_a_part_can_start_out_down() -> None:
-    board = FaultBoard([faults.parse_option("velora=down")])
-    served = Part("velora", board, _echo)
+    board = ActiveFaults([registry.parse_option("velora=down")])
+    served = ComponentServer("velora", board, _echo)
     await served.start()
     try:
         with pytest.raises(ConnectionRefusedError):
@@ -213,8 +216,8 @@ async def test_a_part_can_start_out_down() -> None:
         await served.stop()
 
 
-async def test_stopping_ends_requests_that_hang(board: FaultBoard) -> None:
-    served = Part("velora", board, _echo)
+async def test_stopping_ends_requests_that_hang(board: ActiveFaults) -> None:
+    served = ComponentServer("velora", board, _echo)
     await served.start()
     board.put("velora", "hang")
     reader, writer = await asyncio.open_connection("127.0.0.1", int(served.url.rsplit(":")[-1]))
@@ -222,7 +225,7 @@ async def test_stopping_ends_requests_that_hang(board: FaultBoard) -> None:
     await writer.drain()
     await served.stop()
     with contextlib.suppress(ConnectionResetError):
-        assert await asyncio.wait_for(reader.read(), 2) == b""
+        assert await asyncio.wait_for(reader.read(), WITHIN_S) == b""
     writer.close()
 
 
@@ -236,7 +239,9 @@ async def test_stopping_ends_requests_that_hang(board: FaultBoard) -> None:
         (b"GET / HTTP/1.1\r\nX: " + b"a" * 70_000 + b"\r\n\r\n", b"431"),
     ],
 )
-async def test_what_is_no_request_is_refused(part: Part, sent: bytes, status: bytes) -> None:
+async def test_what_is_no_request_is_refused(
+    part: ComponentServer, sent: bytes, status: bytes
+) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", int(part.url.rsplit(":")[-1]))
     writer.write(sent)
     answer = await reader.read()

@@ -1,10 +1,10 @@
-"""docs/sandbox.md and the registries say the same."""
+"""docs/sandbox.md equals the registries."""
 
 import re
 from pathlib import Path
 
-from quietswap.sandbox.control import ROUTES
-from quietswap.sandbox.faults import GROUPS, PARTS, described
+from quietswap.sandbox.control.http_api import ROUTES
+from quietswap.sandbox.faults.registry import GROUPS, PARTS, described
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text("utf-8")
 

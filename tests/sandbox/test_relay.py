@@ -1,4 +1,4 @@
-"""The relay's protocol over HTTP: endpoints, refusals in a node's words, status, faults."""
+"""The relay's protocol over HTTP: endpoints, geth's error messages, status, faults."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -6,21 +6,23 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.sandbox.part import Part
-from quietswap.sandbox.rawtx import Signed
-from tests.sandbox.town import ALICE, BOB, GWEI, Town, running_town
+from quietswap.sandbox.chain.transactions import DecodedTransaction
+from quietswap.sandbox.faults.component_server import ComponentServer
+from tests import loopback
+from tests.sandbox.small_network import ALICE, BOB, GWEI, SmallNetwork, running_small_network
+from tests.waiting import WITHIN_S, eventually
 
-_PENDING = "UNKNOWN"  # the protocol has no word for it
+_PENDING = "UNKNOWN"  # the protocol has no other status
 
 
 @pytest.fixture
-async def town() -> AsyncIterator[Town]:
-    async with running_town() as running:
+async def town() -> AsyncIterator[SmallNetwork]:
+    async with running_small_network() as running:
         yield running
 
 
 class Client:
-    """A user of the relay."""
+    """A client of the relay."""
 
     def __init__(self, http: httpx.AsyncClient) -> None:
         self.http = http
@@ -33,28 +35,28 @@ class Client:
         answer = reply.json()
         return answer["result"] if "result" in answer else answer["error"]
 
-    async def send(self, tx: Signed, path: str = "/") -> Any:
-        """Hand a transaction over."""
+    async def send(self, tx: DecodedTransaction, path: str = "/") -> Any:
+        """Submit a transaction."""
         return await self.call("eth_sendRawTransaction", "0x" + tx.raw.hex(), path=path)
 
-    async def status(self, tx: Signed) -> dict[str, Any]:
+    async def status(self, tx: DecodedTransaction) -> dict[str, Any]:
         """Return the status page of a transaction."""
         page: dict[str, Any] = (await self.http.get(f"/tx/{tx.hash}")).json()
         return page
 
 
 @pytest.fixture
-async def client(town: Town) -> AsyncIterator[Client]:
-    part = Part("relay", town.board, town.relay.handle)
+async def client(town: SmallNetwork) -> AsyncIterator[Client]:
+    part = ComponentServer("relay", town.board, town.relay.handle)
     await part.start()
-    async with httpx.AsyncClient(base_url=part.url, timeout=5, trust_env=False) as http:
+    async with loopback.AsyncClient(base_url=part.url, timeout=WITHIN_S, trust_env=False) as http:
         yield Client(http)
     await part.stop()
 
 
 @pytest.mark.parametrize("path", ["/", "/fast", "/noreverts", "/fullprivacy"])
 async def test_every_endpoint_takes_a_transaction_and_it_is_mined(
-    town: Town, client: Client, path: str
+    town: SmallNetwork, client: Client, path: str
 ) -> None:
     tx = await town.signed()
     assert await client.send(tx, path) == tx.hash
@@ -65,7 +67,7 @@ async def test_every_endpoint_takes_a_transaction_and_it_is_mined(
     assert (await client.send(tx, path))["message"] == "nonce too low: next nonce 1, tx nonce 0"
 
 
-async def test_the_query_is_kept(town: Town, client: Client) -> None:
+async def test_the_query_is_kept(town: SmallNetwork, client: Client) -> None:
     tx = await town.signed()
     query = "?shareSafe=1&referrer=someone&refundRecipient=0xabc"
     await client.send(tx, "/fullprivacy" + query)
@@ -79,7 +81,7 @@ async def test_the_query_is_kept(town: Town, client: Client) -> None:
     assert (await client.status(other))["referrer"] == "No Referrer"
 
 
-async def test_the_status_page_has_the_documented_fields(town: Town, client: Client) -> None:
+async def test_the_status_page_has_documented_fields(town: SmallNetwork, client: Client) -> None:
     tx = await town.signed(gas=30_000)
     before = await client.status(tx)
     assert (before["status"], before["rpc_timestamp"]) == ("UNKNOWN", None)
@@ -110,7 +112,7 @@ async def test_the_status_page_has_the_documented_fields(town: Town, client: Cli
     ],
 )
 async def test_refusals_use_the_words_of_geth(
-    town: Town, client: Client, fields: dict[str, Any], message: str
+    town: SmallNetwork, client: Client, fields: dict[str, Any], message: str
 ) -> None:
     error = await client.send(await town.signed(**fields))
     assert error["code"] == -32000
@@ -134,7 +136,7 @@ async def test_what_is_no_transaction_is_refused(client: Client, raw: str, messa
     assert (await client.call("eth_sendRawTransaction", raw))["message"] == message
 
 
-async def test_a_replacement_must_pay_a_tenth_more(town: Town, client: Client) -> None:
+async def test_a_replacement_must_pay_a_tenth_more(town: SmallNetwork, client: Client) -> None:
     first = await town.signed(max_fee=10 * GWEI, tip=GWEI)
     cheap = await town.signed(max_fee=10 * GWEI, tip=2 * GWEI)
     dear = await town.signed(max_fee=11 * GWEI, tip=2 * GWEI)
@@ -145,7 +147,7 @@ async def test_a_replacement_must_pay_a_tenth_more(town: Town, client: Client) -
     assert await town.mined() == [dear.hash]
 
 
-async def test_a_cancelled_transaction_is_not_mined(town: Town, client: Client) -> None:
+async def test_a_cancelled_transaction_is_not_mined(town: SmallNetwork, client: Client) -> None:
     tx = await town.signed()
     await client.send(tx)
     assert await client.call("eth_cancelTransaction", tx.hash) is True
@@ -158,7 +160,7 @@ async def test_a_cancelled_transaction_is_not_mined(town: Town, client: Client) 
     assert await town.block_of(tx)
 
 
-async def test_a_soft_cancellation_is_never_mined_itself(town: Town, client: Client) -> None:
+async def test_a_soft_cancellation_is_never_mined(town: SmallNetwork, client: Client) -> None:
     path = "/noreverts?softCancellations=true"
     tx, cancel = await town.signed(), await town.signed(to=ALICE.address, value=0)
     await client.send(tx, path)
@@ -169,7 +171,7 @@ async def test_a_soft_cancellation_is_never_mined_itself(town: Town, client: Cli
 
 
 async def test_private_transactions_count_as_pending_and_hide_their_signature(
-    town: Town, client: Client
+    town: SmallNetwork, client: Client
 ) -> None:
     txs = [await town.signed(nonce=nonce) for nonce in range(3)]
     for tx in txs:
@@ -195,7 +197,7 @@ async def test_other_methods_are_proxied_or_unknown(client: Client) -> None:
 
 
 async def test_a_lost_transaction_is_unknown_until_it_is_sent_again(
-    town: Town, client: Client
+    town: SmallNetwork, client: Client
 ) -> None:
     tx = await town.signed()
     town.board.put("relay", "lose")
@@ -214,7 +216,7 @@ async def test_a_lost_transaction_is_unknown_until_it_is_sent_again(
     assert held.submissions == 3
 
 
-async def test_a_refusal_has_the_text_asked_for(town: Town, client: Client) -> None:
+async def test_a_refusal_has_the_text_asked_for(town: SmallNetwork, client: Client) -> None:
     tx = await town.signed()
     town.board.put("relay", "refuse:nonce too low: next nonce 8, tx nonce 7")
     assert await client.send(tx) == {
@@ -223,7 +225,7 @@ async def test_a_refusal_has_the_text_asked_for(town: Town, client: Client) -> N
     assert not town.relay.pool.knows(tx.hash)
 
 
-async def test_already_known_although_it_was_not(town: Town, client: Client) -> None:
+async def test_already_known_although_it_was_not(town: SmallNetwork, client: Client) -> None:
     tx = await town.signed()
     town.board.put("relay", "already_known")
     assert (await client.send(tx))["message"] == "already known"
@@ -239,7 +241,7 @@ async def test_already_known_although_it_was_not(town: Town, client: Client) -> 
     ],
 )
 async def test_the_work_is_done_though_the_answer_does_not_arrive(
-    town: Town, client: Client, fault: str, error: tuple[type[Exception], ...]
+    town: SmallNetwork, client: Client, fault: str, error: tuple[type[Exception], ...]
 ) -> None:
     tx = await town.signed()
     town.board.put("relay", fault)
@@ -250,29 +252,31 @@ async def test_the_work_is_done_though_the_answer_does_not_arrive(
 
 
 @pytest.mark.parametrize("fault", ["500", "html", "429", "hang", "garbage"])
-async def test_without_its_work_nothing_is_held(town: Town, client: Client, fault: str) -> None:
+async def test_without_work_nothing_is_held(town: SmallNetwork, client: Client, fault: str) -> None:
     tx = await town.signed()
     town.board.put("relay", fault)
+    timeout = httpx.Timeout(WITHIN_S, read=0.2 if fault == "hang" else WITHIN_S)
     try:
-        await client.http.post("/", json={"method": "eth_sendRawTransaction"}, timeout=0.2)
+        await client.http.post("/", json={"method": "eth_sendRawTransaction"}, timeout=timeout)
     except httpx.TimeoutException:
         assert fault == "hang"
     assert not town.relay.pool.knows(tx.hash)
 
 
-async def test_a_late_answer_is_for_work_already_done(town: Town, client: Client) -> None:
+async def test_a_late_answer_is_for_work_already_done(town: SmallNetwork, client: Client) -> None:
     tx = await town.signed()
     town.board.put("relay", "delay:2000")
+    call = {"id": 1, "method": "eth_sendRawTransaction", "params": ["0x" + tx.raw.hex()]}
     with pytest.raises(httpx.ReadTimeout):
-        await client.http.post(
-            "/",
-            json={"id": 1, "method": "eth_sendRawTransaction", "params": ["0x" + tx.raw.hex()]},
-            timeout=0.2,
-        )
-    assert town.relay.pool.knows(tx.hash)
+        await client.http.post("/", json=call, timeout=httpx.Timeout(WITHIN_S, read=0.2))
+
+    async def is_known() -> bool:
+        return town.relay.pool.knows(tx.hash)
+
+    await eventually(is_known)
 
 
-async def test_reported_failed_then_mined(town: Town, client: Client) -> None:
+async def test_reported_failed_then_mined(town: SmallNetwork, client: Client) -> None:
     tx = await town.signed()
     town.board.put("relay", "failed_then_mine:3")
     await client.send(tx)
@@ -281,5 +285,14 @@ async def test_reported_failed_then_mined(town: Town, client: Client) -> None:
     await town.builder.mine(2)
     assert await town.block_of(tx) is None
     await town.builder.mine(1)
-    assert await town.block_of(tx)
     assert (await client.status(tx))["status"] == "INCLUDED"
+
+
+async def test_answered_as_reverted_and_mined(town: SmallNetwork, client: Client) -> None:
+    tx = await town.signed()
+    town.board.put("relay", "reverted_then_mine:2")
+    assert await client.send(tx) == {"code": 3, "message": "execution reverted"}
+    await town.builder.mine(1)
+    assert await town.block_of(tx) is None
+    await town.builder.mine(1)
+    assert await town.block_of(tx) is not None

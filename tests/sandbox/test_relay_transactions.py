@@ -1,13 +1,15 @@
-"""The sandbox's reading of raw transactions against an independent library's writing of them."""
+"""The sandbox reads transactions with libraries, the service with its own code: both must agree."""
 
 import pytest
 from eth_account import Account
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from quietswap.domain.address import Address, from_bytes
-from quietswap.sandbox.rawtx import BadTransaction, Unsigned, decode, sign
-from tests.sandbox.town import ALICE, BOB
+from quietswap.domain.transaction import signed as service
+from quietswap.sandbox.chain.transactions import BadTransaction, TransactionFields, decode, sign
+from tests.example_counts import examples
+from tests.sandbox.small_network import ALICE, BOB
 
 _N = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
@@ -34,7 +36,7 @@ def test_it_reads_what_another_library_wrote(
 ) -> None:
     raw = _raw(nonce=nonce, to=to, data=data, gas=gas, maxFeePerGas=max_fee, value=value)
     read = decode(raw)
-    fields = Unsigned(nonce, to, data, gas, max_fee, 0, value)
+    fields = TransactionFields(nonce, to, data, gas, max_fee, 0, value)
     assert (read.fields, read.sender, read.raw) == (fields, ALICE.address, raw)
     written = sign(fields, ALICE.private_key)
     assert Account.recover_transaction(written.raw) == ALICE.address
@@ -72,3 +74,51 @@ def test_a_high_s_is_refused() -> None:
     assert decode(raw)
     with pytest.raises(BadTransaction, match="invalid transaction v, r, s values"):
         decode(raw[:-32] + (_N - s).to_bytes(32))
+
+
+@pytest.mark.parametrize("depth", [10, 40_000])
+def test_nested_lists_are_refused(depth: int) -> None:
+    nested = b""
+    for _ in range(depth):
+        nested = _list(nested)
+    with pytest.raises(BadTransaction):
+        decode(b"\x02" + nested)
+
+
+def _list(payload: bytes) -> bytes:
+    if len(payload) < 56:
+        return bytes([0xC0 + len(payload)]) + payload
+    size = len(payload).to_bytes((len(payload).bit_length() + 7) // 8)
+    return bytes([0xF7 + len(size)]) + size + payload
+
+
+@settings(deadline=None, max_examples=examples(300))
+@given(at=st.integers(0, 10**6), new=st.binary(max_size=3), cut=st.integers(0, 3))
+@example(at=0, new=b"", cut=0)
+def test_what_the_service_accepts_is_read_alike(at: int, new: bytes, cut: int) -> None:
+    """Change some bytes anywhere: what the service accepts, the libraries decode equally."""
+    raw = _raw(data=b"\x01" * 70, value=2**70, maxPriorityFeePerGas=5)
+    at %= len(raw)
+    changed = raw[:at] + new + raw[at + cut :]
+    try:
+        ours = service.decode("0x" + changed.hex())
+    except (service.TransactionDecodeError, service.BadSignature, service.TransactionRuleViolation):
+        return
+    read, params = decode(changed), ours.params
+    assert (read.hash, read.sender) == (ours.hash, ours.sender)
+    assert read.fields == TransactionFields(
+        ours.nonce, params.to, params.data, params.gas_limit, params.max_fee_per_gas,
+        ours.priority_fee, params.value,
+    )  # fmt: skip
+
+
+@settings(deadline=None, max_examples=examples(300))
+@given(at=st.integers(0, 10**6), new=st.binary(max_size=3), cut=st.integers(0, 3))
+def test_a_changed_transaction_is_read_or_refused(at: int, new: bytes, cut: int) -> None:
+    raw = _raw()
+    at %= len(raw)
+    try:
+        read = decode(raw[:at] + new + raw[at + cut :])
+    except BadTransaction:
+        return
+    assert read.raw == raw[:at] + new + raw[at + cut :]

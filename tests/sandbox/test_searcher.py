@@ -7,37 +7,42 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quietswap.domain.address import Address
-from quietswap.sandbox import places, routers
-from quietswap.sandbox.rawtx import Signed, Unsigned, sign
-from quietswap.sandbox.routes import PricedRoute, priced_routes
-from quietswap.sandbox.sandwich import Sandwich, amount_out, best_front, largest_front
-from quietswap.sandbox.tokens import USDC, WETH
-from quietswap.sandbox.wallets import SEARCHER
-from tests.sandbox.town import ALICE, BOB, GWEI, Town, running_town
+from quietswap.sandbox.chain.transactions import DecodedTransaction, TransactionFields, sign
+from quietswap.sandbox.contracts import addresses
+from quietswap.sandbox.contracts.accounts import SEARCHER
+from quietswap.sandbox.contracts.tokens import USDC, WETH
+from quietswap.sandbox.searcher.sandwich import Sandwich, amount_out, best_front, largest_front
+from quietswap.sandbox.venues import router_calldata
+from quietswap.sandbox.venues.routes import PricedRoute, priced_routes
+from tests.sandbox.small_network import ALICE, BOB, GWEI, SmallNetwork, running_small_network
 
 POOL = 1_000_000
 
 
 @pytest.fixture
-async def town() -> AsyncIterator[Town]:
-    async with running_town() as running:
+async def town() -> AsyncIterator[SmallNetwork]:
+    async with running_small_network() as running:
         yield running
 
 
-async def _v2(town: Town, amount: int, pair: tuple[Address, Address]) -> PricedRoute:
+async def _v2(town: SmallNetwork, amount: int, pair: tuple[Address, Address]) -> PricedRoute:
     priced = await priced_routes(town.chain, *pair, amount, 1)
     return next(one for one in priced if not one.route.hops[0].pool.v3)
 
 
-async def _through(town: Town, vendor: str, weth: str, slippage_bps: int = 100) -> Signed:
-    """Return Alice's public swap over the V2 pair through a vendor's router."""
-    await town.allow(WETH, ALICE, places.ROUTERS[vendor])
+async def _through(
+    town: SmallNetwork, vendor: str, weth: str, slippage_bps: int = 100
+) -> DecodedTransaction:
+    """Return Alice's public swap on the V2 pair through a vendor's router."""
+    await town.allow(WETH, ALICE, addresses.ROUTERS[vendor])
     amount = WETH.units(weth)
     best = await _v2(town, amount, (WETH.address, USDC.address))
     least = best.amount_out * (10_000 - slippage_bps) // 10_000
-    swap = routers.RouterSwap(best.route, amount, least, ALICE.address)
-    data = routers.ENCODERS[vendor](swap)
-    fields = Unsigned(await town.nonce(), places.ROUTERS[vendor], data, 500_000, 5 * GWEI, GWEI)
+    swap = router_calldata.RouterSwap(best.route, amount, least, ALICE.address, best.amount_out)
+    data = router_calldata.ENCODERS[vendor](swap)
+    fields = TransactionFields(
+        await town.nonce(), addresses.ROUTERS[vendor], data, 500_000, 5 * GWEI, GWEI
+    )
     return sign(fields, ALICE.private_key)
 
 
@@ -88,8 +93,10 @@ def test_a_front_run_without_limit_has_a_summit() -> None:
     assert plan.profit(best) >= max(plan.profit(best * k // 10) for k in (5, 8, 9, 11, 12, 20))
 
 
-@pytest.mark.parametrize("vendor", places.ROUTERS)
-async def test_a_public_swap_through_any_router_is_sandwiched(town: Town, vendor: str) -> None:
+@pytest.mark.parametrize("vendor", addresses.ROUTERS)
+async def test_a_public_swap_through_any_router_is_sandwiched(
+    town: SmallNetwork, vendor: str
+) -> None:
     tx = await _through(town, vendor, "10")
     before = await town.chain.token_balance(WETH.address, SEARCHER.address)
     usdc = await town.chain.token_balance(USDC.address, ALICE.address)
@@ -110,7 +117,7 @@ async def test_a_public_swap_through_any_router_is_sandwiched(town: Town, vendor
     assert attack.as_json()["victimHash"] == tx.hash
 
 
-async def test_the_same_swap_in_private_loses_nothing(town: Town) -> None:
+async def test_the_same_swap_in_private_loses_nothing(town: SmallNetwork) -> None:
     tx = await _through(town, "kyberswap", "10")
     promised = await _v2(town, WETH.units("10"), (WETH.address, USDC.address))
     usdc = await town.chain.token_balance(USDC.address, ALICE.address)
@@ -122,7 +129,7 @@ async def test_the_same_swap_in_private_loses_nothing(town: Town) -> None:
     assert town.searcher.attacks == []
 
 
-async def test_a_plain_uniswap_swap_is_sandwiched_too(town: Town) -> None:
+async def test_a_plain_uniswap_swap_is_sandwiched_too(town: SmallNetwork) -> None:
     tx = await town.v2_swap(ALICE, "20", 1)
     await town.chain.send_raw(tx.raw)
     await town.builder.mine(1)
@@ -130,7 +137,7 @@ async def test_a_plain_uniswap_swap_is_sandwiched_too(town: Town) -> None:
     assert int(attack.profit) > WETH.units("1")  # a minimum of 1 allows anything
 
 
-async def test_what_does_not_pay_is_left_alone(town: Town) -> None:
+async def test_what_does_not_pay_is_left_alone(town: SmallNetwork) -> None:
     small = await town.v2_swap(ALICE, "1", 1)  # impact below the fee
     await town.chain.send_raw(small.raw)
     await town.builder.mine(1)
@@ -142,7 +149,7 @@ async def test_what_does_not_pay_is_left_alone(town: Town) -> None:
     assert town.searcher.attacks == []
 
 
-async def test_a_victim_whose_approval_waits_beside_it_is_found(town: Town) -> None:
+async def test_a_victim_whose_approval_waits_beside_it_is_found(town: SmallNetwork) -> None:
     first = await town.signed(tip=GWEI)
     tx = await town.v2_swap(ALICE, "20", 1, nonce=1)
     await town.chain.send_raw(first.raw)
@@ -153,7 +160,7 @@ async def test_a_victim_whose_approval_waits_beside_it_is_found(town: Town) -> N
     assert (mined[0], mined[2]) == (first.hash, tx.hash)
 
 
-async def test_an_attack_that_private_trades_spoil_is_not_mined(town: Town) -> None:
+async def test_an_attack_that_private_trades_spoil_is_not_mined(town: SmallNetwork) -> None:
     victim = await _through(town, "velora", "10", slippage_bps=50)
     bob = await town.v2_swap(BOB, "30", 1, tip=0)
     await town.chain.send_raw(victim.raw)
@@ -163,7 +170,7 @@ async def test_an_attack_that_private_trades_spoil_is_not_mined(town: Town) -> N
     assert town.searcher.attacks == []
 
 
-async def test_a_reorg_takes_the_record_back(town: Town) -> None:
+async def test_a_reorg_takes_the_record_back(town: SmallNetwork) -> None:
     tx = await town.v2_swap(ALICE, "20", 1)
     await town.chain.send_raw(tx.raw)
     await town.builder.mine(1)

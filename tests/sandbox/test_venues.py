@@ -1,4 +1,4 @@
-"""What every venue must do: promise by the pools, write calldata that keeps it, show its faults."""
+"""Every venue: quotes by the pools, calldata that delivers the quote, faults."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -7,13 +7,15 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quietswap.sandbox.faults import VENUES, WITH_SPENDER
-from quietswap.sandbox.places import ROUTERS
-from quietswap.sandbox.stage import Options, Sandbox, running_sandbox
-from quietswap.sandbox.tokens import ODD_TOKENS, TOKENS
-from quietswap.sandbox.venues.desk import STRANGER
-from quietswap.sandbox.wallets import WALLETS
-from tests.sandbox.shoppers import ONE, SHOPPERS, Asked, Got
+from quietswap.sandbox.contracts.accounts import WALLETS
+from quietswap.sandbox.contracts.addresses import ROUTERS
+from quietswap.sandbox.contracts.tokens import ODD_TOKENS, TOKENS
+from quietswap.sandbox.faults.registry import VENUES, WITH_SPENDER
+from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.sandbox.venues.quote_engine import STRANGER
+from tests import loopback
+from tests.sandbox.venue_clients import ONE, VENUE_CLIENTS, Asked, Got
+from tests.waiting import WITHIN_S
 
 ALICE = WALLETS[0].address
 WETH, USDC, USDT, DAI, WBTC = (TOKENS[name] for name in ("WETH", "USDC", "USDT", "DAI", "WBTC"))
@@ -24,14 +26,14 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared() -> AsyncIterator[Sandbox]:
-    async with running_sandbox(Options(paused=True)) as running:
+async def shared() -> AsyncIterator[SandboxNetwork]:
+    async with running_network(NetworkOptions(paused=True)) as running:
         yield running
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def sandbox(shared: Sandbox) -> AsyncIterator[Sandbox]:
-    """The module's sandbox as it was at first: each test's trades and faults are undone."""
+async def sandbox(shared: SandboxNetwork) -> AsyncIterator[SandboxNetwork]:
+    """The module's sandbox in its first state: trades and faults of each test are undone."""
     snapshot = await shared.chain.rpc.call("evm_snapshot")
     yield shared
     shared.board.clear("venues")
@@ -40,14 +42,14 @@ async def sandbox(shared: Sandbox) -> AsyncIterator[Sandbox]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(timeout=5, trust_env=False) as client:
+    async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as client:
         yield client
 
 
 class Shop:
-    """Asks any venue of one sandbox."""
+    """A client of the venues of one sandbox."""
 
-    def __init__(self, http: httpx.AsyncClient, sandbox: Sandbox) -> None:
+    def __init__(self, http: httpx.AsyncClient, sandbox: SandboxNetwork) -> None:
         self._http = http
         self.sandbox = sandbox
 
@@ -59,21 +61,21 @@ class Shop:
                 | changes
             )
         )
-        return await SHOPPERS[vendor][0](self._http, self.sandbox, asked)
+        return await VENUE_CLIENTS[vendor][0](self._http, self.sandbox, asked)
 
     async def __call__(self, vendor: str, **changes: Any) -> Got:
         reply = await self.raw(vendor, **changes)
         assert reply.status_code == 200, reply.text
-        return SHOPPERS[vendor][1](reply.json())
+        return VENUE_CLIENTS[vendor][1](reply.json())
 
 
 @pytest.fixture
-def shop(http: httpx.AsyncClient, sandbox: Sandbox) -> Shop:
+def shop(http: httpx.AsyncClient, sandbox: SandboxNetwork) -> Shop:
     return Shop(http, sandbox)
 
 
-async def _swapped(sandbox: Sandbox, got: Got, sell: Any, buy: Any) -> int:
-    """Return what Alice receives when she sends what the venue wrote; the chain decides."""
+async def _swapped(sandbox: SandboxNetwork, got: Got, sell: Any, buy: Any) -> int:
+    """Send the venue's transaction as Alice and return what she receives."""
     key = sell.allowance_key(ALICE, got.spender)
     word = f"0x{2**255:064x}"
     await sandbox.chain.rpc.call("anvil_setStorageAt", sell.address, key, word)

@@ -1,4 +1,4 @@
-"""The other vendors' own rules: what each requires, what it adds, and how it refuses."""
+"""The other vendors' rules: required parameters, additional fields, errors."""
 
 from collections.abc import AsyncIterator
 
@@ -6,8 +6,9 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quietswap.sandbox.places import ROUTERS
-from quietswap.sandbox.stage import Options, Sandbox, running_sandbox
+from quietswap.sandbox.contracts.addresses import ROUTERS
+from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from tests import loopback
 from tests.sandbox.protocols import (
     BUY,
     KYBER,
@@ -22,25 +23,26 @@ from tests.sandbox.protocols import (
     Vendor,
     speaks,
 )
+from tests.waiting import WITHIN_S
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with running_sandbox(Options(paused=True)) as running:
+async def sandbox() -> AsyncIterator[SandboxNetwork]:
+    async with running_network(NetworkOptions(paused=True)) as running:
         yield running
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(timeout=5, trust_env=False) as client:
+    async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as client:
         yield client
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def vendor(
-    request: pytest.FixtureRequest, http: httpx.AsyncClient, sandbox: Sandbox
+    request: pytest.FixtureRequest, http: httpx.AsyncClient, sandbox: SandboxNetwork
 ) -> Vendor:
     name, path, good, headers = request.param
     return Vendor(http, sandbox.venues[name] + path, good, headers)
@@ -157,7 +159,7 @@ async def test_oneinch_adds_what_is_asked_for(vendor: Vendor) -> None:
 
 @pytest.mark.parametrize("protocol", [KYBER, VELORA, SUSHI, OPENOCEAN, ZEROEX, ONEINCH])
 async def test_other_paths_are_not_found(
-    http: httpx.AsyncClient, sandbox: Sandbox, protocol: Protocol
+    http: httpx.AsyncClient, sandbox: SandboxNetwork, protocol: Protocol
 ) -> None:
     url = sandbox.venues[protocol[0]]
     assert (await http.get(url + "/elsewhere", headers=protocol[3])).status_code == 404

@@ -1,4 +1,4 @@
-"""The venues' answers have every field the vendors' recorded ones have, of the same JSON type.
+"""The venues' answers have every field of the recorded ones, with the same JSON type.
 
 Runs where the folder with recorded answers exists: QUIETSWAP_FIXTURES names it.
 """
@@ -9,13 +9,27 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import pytest_asyncio
 
-from quietswap.sandbox.stage import Options, Sandbox, running_sandbox
-from tests.sandbox.protocols import KYBER, ONEINCH, OPENOCEAN, SUSHI, VELORA, ZEROEX, Protocol
-from tests.sandbox.shoppers import ONE, SHOPPERS, Asked
+from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from tests import loopback
+from tests.sandbox.protocols import (
+    KYBER,
+    ONEINCH,
+    ONEINCH_QUOTE,
+    OPENOCEAN,
+    OPENOCEAN_QUOTE,
+    SUSHI,
+    SUSHI_QUOTE,
+    VELORA,
+    VELORA_PRICES,
+    ZEROEX,
+    ZEROEX_PRICE,
+    Protocol,
+)
+from tests.sandbox.venue_clients import ONE, VENUE_CLIENTS, Asked
+from tests.waiting import WITHIN_S
 
 FOLDER = (
     Path(os.environ.get("QUIETSWAP_FIXTURES", Path(__file__).parents[3] / "shared" / "fixtures"))
@@ -39,8 +53,8 @@ _KINDS = {str: "text", int: "number", float: "number", bool: "truth"}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with running_sandbox(Options(paused=True)) as running:
+async def sandbox() -> AsyncIterator[SandboxNetwork]:
+    async with running_network(NetworkOptions(paused=True)) as running:
         yield running
 
 
@@ -65,22 +79,25 @@ def _fields(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         ("openocean-swap-eth-usdc-doc-abridged", OPENOCEAN),
         ("zeroex-quote-eth-usdc-base", ZEROEX),
         ("oneinch-swap-v61-disableEstimate-abridged", ONEINCH),
+        ("sushi-quote-v7-eth-sushi-mainnet", SUSHI_QUOTE),
+        ("openocean-quote-eth-usdc-doc-abridged", OPENOCEAN_QUOTE),
+        ("zeroex-price-100weth-dai-mainnet", ZEROEX_PRICE),
     ],
 )
 async def test_every_recorded_field_is_answered(
-    sandbox: Sandbox, recorded: str, protocol: Protocol
+    sandbox: SandboxNetwork, recorded: str, protocol: Protocol
 ) -> None:
     name, path, query, headers = protocol
-    async with httpx.AsyncClient(timeout=5, trust_env=False) as http:
+    async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as http:
         reply = await http.get(sandbox.venues[name] + path, params=query, headers=headers)
     _compare(json.loads((FOLDER / f"{recorded}.json").read_text()), reply.json())
 
 
-async def test_every_recorded_field_of_a_build_is_answered(sandbox: Sandbox) -> None:
+async def test_every_recorded_field_of_a_build_is_answered(sandbox: SandboxNetwork) -> None:
     tokens = sandbox.tokens
     asked = Asked(tokens["WETH"], tokens["USDC"], ONE, sandbox.wallets[0].address)
-    async with httpx.AsyncClient(timeout=5, trust_env=False) as http:
-        reply = await SHOPPERS["kyberswap"][0](http, sandbox, asked)
+    async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as http:
+        reply = await VENUE_CLIENTS["kyberswap"][0](http, sandbox, asked)
     _compare(json.loads((FOLDER / "kyberswap-build-polygon-spec.json").read_text()), reply.json())
 
 
@@ -91,3 +108,26 @@ def _compare(theirs: Any, ours: Any) -> None:
         for path, kind in missing
         if not any(path.startswith(prefix) for prefix in _OURS_TO_LEAVE_OUT)
     } == set()
+
+
+async def test_the_names_of_a_recorded_price_route_are_answered(sandbox: SandboxNetwork) -> None:
+    """The recorded prices of Velora are of the old router: names are compared, no values."""
+    recorded = json.loads((FOLDER / "velora-prices-noversion-weth-usdc-mainnet.json").read_text())
+    name, path, query, headers = VELORA_PRICES
+    async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as http:
+        reply = await http.get(sandbox.venues[name] + path, params=query, headers=headers)
+    ours = reply.json()
+    assert ours.keys() == {"priceRoute"}
+    used = {"srcToken", "destToken", "srcAmount", "destAmount", "gasCost", "partnerFee"}
+    assert used <= ours["priceRoute"].keys() & recorded["priceRoute"].keys()
+
+
+@pytest.mark.parametrize("protocol", [SUSHI_QUOTE, OPENOCEAN_QUOTE, ZEROEX_PRICE, ONEINCH_QUOTE])
+async def test_a_price_has_no_transaction(sandbox: SandboxNetwork, protocol: Protocol) -> None:
+    name, path, query, headers = protocol
+    async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as http:
+        reply = await http.get(sandbox.venues[name] + path, params=query, headers=headers)
+    assert reply.status_code == 200
+    body = reply.json()
+    inner = body.get("data", body)
+    assert not inner.keys() & {"tx", "transaction", "data", "to"}

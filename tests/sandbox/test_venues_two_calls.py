@@ -1,4 +1,4 @@
-"""KyberSwap's two calls, and Velora's two traps."""
+"""KyberSwap's two calls, and Velora's defaults for version and partner."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -7,28 +7,30 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quietswap.sandbox.places import ROUTERS
-from quietswap.sandbox.stage import Options, Sandbox, running_sandbox
+from quietswap.sandbox.contracts.addresses import PARTNER, ROUTERS
+from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from tests import loopback
 from tests.sandbox.protocols import ALICE, BUY, KYBER, SELL, VELORA, Json, Vendor, speaks
+from tests.waiting import WITHIN_S
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with running_sandbox(Options(paused=True)) as running:
+async def sandbox() -> AsyncIterator[SandboxNetwork]:
+    async with running_network(NetworkOptions(paused=True)) as running:
         yield running
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(timeout=5, trust_env=False) as client:
+    async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as client:
         yield client
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def vendor(
-    request: pytest.FixtureRequest, http: httpx.AsyncClient, sandbox: Sandbox
+    request: pytest.FixtureRequest, http: httpx.AsyncClient, sandbox: SandboxNetwork
 ) -> Vendor:
     name, path, good, headers = request.param
     return Vendor(http, sandbox.venues[name] + path, good, headers)
@@ -48,7 +50,7 @@ async def test_kyberswap_binds_its_query(vendor: Vendor, name: str) -> None:
 class Builder:
     """KyberSwap's second call."""
 
-    def __init__(self, http: httpx.AsyncClient, sandbox: Sandbox) -> None:
+    def __init__(self, http: httpx.AsyncClient, sandbox: SandboxNetwork) -> None:
         self._http = http
         self._base = sandbox.venues["kyberswap"] + "/ethereum/api/v1"
 
@@ -66,7 +68,7 @@ class Builder:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def kyber(http: httpx.AsyncClient, sandbox: Sandbox) -> Builder:
+async def kyber(http: httpx.AsyncClient, sandbox: SandboxNetwork) -> Builder:
     return Builder(http, sandbox)
 
 
@@ -108,7 +110,9 @@ async def test_kyberswap_without_a_slippage_allows_none(kyber: Builder) -> None:
     assert data["routerAddress"] == ROUTERS["kyberswap"]
 
 
-async def test_kyberswap_builds_at_the_price_of_now(kyber: Builder, sandbox: Sandbox) -> None:
+async def test_kyberswap_builds_at_the_price_of_now(
+    kyber: Builder, sandbox: SandboxNetwork
+) -> None:
     summary = await kyber.summary()
     sandbox.board.put("kyberswap", "lie:0.5")
     data = (await kyber.build(routeSummary=summary)).json()["data"]
@@ -137,7 +141,9 @@ async def test_velora_takes_a_basis_point_from_the_anonymous(vendor: Vendor) -> 
     assert route["destAmount"] == own["priceRoute"]["destAmount"]
     assert int(route["destAmountAfterFee"]) == int(route["destAmount"]) * 9999 // 10_000
     fee_word = anonymous["txParams"]["data"][10 + 8 * 64 : 10 + 9 * 64]
-    assert int(fee_word, 16) == 1
+    partner_and_fee = int(fee_word, 16)
+    assert partner_and_fee & 0x3FFF == 1
+    assert partner_and_fee >> 96 == int(PARTNER, 16)
 
 
 @speaks(VELORA)

@@ -6,22 +6,34 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from quietswap.domain.quote import Operation
-from quietswap.domain.requests import SwapSubmission, WrapSubmission
-from quietswap.domain.submission import OrderLimits
-from quietswap.ports.stores import ApiKey
-from quietswap.services.deliver_order import Delivery
-from quietswap.services.submit_swap import SubmitSwap
-from quietswap.services.submit_wrap import SubmitWrap
-from quietswap.storage.open import Storage, open_storage
+from quietswap.domain.order.submission import OrderTimeouts
+from quietswap.domain.quote.quote import WrapOperation
+from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
+from quietswap.domain.requests import SwapOrderRequest, WrapOrderRequest
+from quietswap.ports.clients import ApiKey
+from quietswap.services.submitting.cancel_order import CancelOrder
+from quietswap.services.submitting.deliver import OrderDelivery
+from quietswap.services.submitting.submit_order import SubmitOrder
+from quietswap.services.submitting.submit_swap import SubmitSwap
+from quietswap.services.submitting.submit_wrap import SubmitWrap
+from quietswap.services.wallet_rpc.match_transaction import MatchTransaction, WalletRpcPolicy
+from quietswap.services.wallet_rpc.send_raw_transaction import SendRawTransaction
+from quietswap.storage.factory import Storage
 from tests.adapters.manual_clock import ManualClock
 from tests.domain.signing import sign
-from tests.orders import KEY_ID, NOW_MS, PROTECTION, order_params
+from tests.orders import CLIENT_ID, MINUTE_MS, NOW_MS, PROTECTION, order_params
+from tests.patient import open_storage
 from tests.scripted_chain import ScriptedChain
 from tests.scripted_relay import ScriptedRelay
 
-KEY = ApiKey(KEY_ID, "mine", 0, None)
-OTHER_KEY = ApiKey("key-2", "other", 0, None)
+KEY = ApiKey("key-1", "mine", 0, None, CLIENT_ID)
+RPC_POLICY = WalletRpcPolicy(
+    max_fee_per_gas=1000 * 10**9,
+    quote_validity_ms=30_000,
+    endpoint_type=EndpointType.FULLPRIVACY,
+    share_mode=ShareMode.NONE,
+)
+OTHER_KEY = ApiKey("key-2", "other", 0, None, "client-2")
 
 
 @dataclass
@@ -33,9 +45,11 @@ class Desk:
     relay: ScriptedRelay
     backup: ScriptedRelay
     clock: ManualClock
-    delivery: Delivery
+    delivery: OrderDelivery
     swap: SubmitSwap
     wrap: SubmitWrap
+    cancel: CancelOrder
+    send: SendRawTransaction
 
 
 @asynccontextmanager
@@ -46,41 +60,56 @@ async def open_desk() -> AsyncIterator[Desk]:
     chain = ScriptedChain(clock)
     relay, backup = ScriptedRelay(), ScriptedRelay()
     relays = {2: relay, 4: backup}
-    delivery = Delivery(storage.orders, chain, relays, clock)
+    delivery = OrderDelivery(storage.orders, chain, relays, clock)
     serial = count(1)
-    parts: dict[str, Any] = {
-        "quotes": storage.quotes,
-        "orders": storage.orders,
-        "chain": chain,
-        "relays": relays,
-        "delivery": delivery,
-        "clock": clock,
-        "new_id": lambda: f"ord_{next(serial)}",
-        "limits": OrderLimits(),
-    }
-    swap = SubmitSwap(**parts)
-    wrap = SubmitWrap(**parts, explorer_url="https://explorer.test")
+    core = SubmitOrder(
+        quotes=storage.quotes,
+        orders=storage.orders,
+        chain=chain,
+        relays=relays,
+        delivery=delivery,
+        clock=clock,
+        new_id=lambda _: f"ord_{next(serial)}",
+        limits=OrderTimeouts(expiry_ms=30 * MINUTE_MS, watch_ms=7 * 24 * 60 * MINUTE_MS),
+    )
+    match = MatchTransaction(
+        quotes=storage.quotes, orders=storage.orders, relays=relays, clock=clock, policy=RPC_POLICY
+    )
+    swap = SubmitSwap(core)
+    wrap = SubmitWrap(core, explorer_url="https://explorer.test")
+    cancel = CancelOrder(core, new_quote_id=lambda: f"cnq_{next(serial)}")
     try:
-        yield Desk(storage, chain, relay, backup, clock, delivery, swap, wrap)
+        yield Desk(
+            storage,
+            chain,
+            relay,
+            backup,
+            clock,
+            delivery,
+            swap,
+            wrap,
+            cancel,
+            SendRawTransaction(core, match),
+        )
     finally:
         await delivery.drain()
         await storage.close()
 
 
-def swap_submission(raw_hex: str | None = None, **terms: Any) -> SwapSubmission:
+def swap_submission(raw_hex: str | None = None, **terms: Any) -> SwapOrderRequest:
     """Return what a client posts for `tests.orders.swap_quote()`."""
-    return SwapSubmission(
+    return SwapOrderRequest(
         terms=order_params(**terms), raw_hex=raw_hex or sign(), metadata=PROTECTION.metadata()
     )
 
 
-def wrap_submission(raw_hex: str | None = None, **changes: Any) -> WrapSubmission:
+def wrap_submission(raw_hex: str | None = None, **changes: Any) -> WrapOrderRequest:
     """Return what a client posts for `wrap_quote()`."""
     values: dict[str, Any] = {
         "quote_id": None,
         "raw_hex": raw_hex or sign(),
         "metadata": PROTECTION.metadata(),
-        "operation": Operation.WRAP,
+        "operation": WrapOperation.WRAP,
         "amount": None,
     }
-    return WrapSubmission(**(values | changes))
+    return WrapOrderRequest(**(values | changes))

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.domain.protection import EndpointType, ShareMode
+from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
 from quietswap.services.choose_relay import choose_relay, protect
 from tests.scripted_relay import ScriptedRelay
 

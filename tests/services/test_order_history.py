@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.domain.order import Order, OrderEvent, Status
-from quietswap.domain.order_record import HistoryPage
-from quietswap.ports.stores import ApiKey
-from quietswap.services.order_history import OrderHistory
-from quietswap.storage.open import Storage, open_storage
+from quietswap.domain.order.order import Order, OrderEvent, OrderStatus
+from quietswap.domain.order.order_view import OrderPage
+from quietswap.ports.clients import ApiKey
+from quietswap.services.reading.order_history import GetOrderHistory
+from quietswap.storage.factory import Storage
+from tests.patient import open_storage
 from tests.storage.examples import WALLET, HandClock, an_order
 
-KEY = ApiKey("key-1", "test", 0, None)
+KEY = ApiKey("key-1", "test", 0, None, "client-1")
 
 
 @pytest.fixture
@@ -30,14 +31,14 @@ async def add(storage: Storage, count: int) -> list[str]:
     return [order.order_id for order in orders]
 
 
-def ids(page: HistoryPage) -> list[str]:
+def ids(page: OrderPage) -> list[str]:
     return [order.order_id for order in page.orders]
 
 
 async def test_following_next_offset_shows_each_order_once_while_others_arrive(
     storage: Storage,
 ) -> None:
-    history = OrderHistory(storage.orders, HandClock())
+    history = GetOrderHistory(storage.orders, HandClock())
     there = await add(storage, 23)
     seen: list[str] = []
     while True:
@@ -51,7 +52,7 @@ async def test_following_next_offset_shows_each_order_once_while_others_arrive(
 
 
 async def test_a_new_beginning_shows_what_arrived(storage: Storage) -> None:
-    history = OrderHistory(storage.orders, HandClock())
+    history = GetOrderHistory(storage.orders, HandClock())
     await add(storage, 3)
     await history(KEY, WALLET, None, 2, 0)
     newest = (await add(storage, 1))[0]
@@ -62,7 +63,7 @@ async def test_a_new_beginning_shows_what_arrived(storage: Storage) -> None:
 
 async def test_a_beginning_is_forgotten_after_five_minutes(storage: Storage) -> None:
     clock = HandClock()
-    history = OrderHistory(storage.orders, clock)
+    history = GetOrderHistory(storage.orders, clock)
     await add(storage, 4)
     await history(KEY, WALLET, None, 2, 0)
     await add(storage, 2)
@@ -72,15 +73,15 @@ async def test_a_beginning_is_forgotten_after_five_minutes(storage: Storage) -> 
 
 
 async def test_a_page_out_of_the_blue_is_live(storage: Storage) -> None:
-    history = OrderHistory(storage.orders, HandClock())
+    history = GetOrderHistory(storage.orders, HandClock())
     there = await add(storage, 5)
     assert ids(await history(KEY, WALLET, None, 2, 2)) == [there[2], there[1]]
 
 
 async def test_filtered_pages_are_live(storage: Storage) -> None:
-    history = OrderHistory(storage.orders, HandClock())
+    history = GetOrderHistory(storage.orders, HandClock())
     await add(storage, 3)
-    await history(KEY, WALLET, Status.PENDING, 2, 0)
+    await history(KEY, WALLET, OrderStatus.PENDING, 2, 0)
     await add(storage, 1)
-    assert (await history(KEY, WALLET, Status.PENDING, 2, 2)).total == 4
-    assert (await history(KEY, WALLET, Status.CONFIRMED, 2, 0)).total == 0
+    assert (await history(KEY, WALLET, OrderStatus.PENDING, 2, 2)).total == 4
+    assert (await history(KEY, WALLET, OrderStatus.CONFIRMED, 2, 0)).total == 0

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.errors import InvalidSignature
-from quietswap.domain.signed_transaction import decode
+from quietswap.domain.errors.order import InvalidSignature
 from quietswap.domain.token import WETH
-from quietswap.services.preflight import Spend, preflight
+from quietswap.domain.transaction.signed import decode
+from quietswap.services.submitting.preflight import RequiredSpend, preflight
 from tests.adapters.manual_clock import ManualClock
 from tests.domain.signing import sign
 from tests.scripted_chain import ScriptedChain
 
-SPEND = Spend(WETH, 1, None)
+SPEND = RequiredSpend(WETH, 1, None)
 
 
 async def test_a_contract_cannot_send() -> None:

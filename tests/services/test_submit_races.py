@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.errors import NonceTooLow
-from quietswap.domain.order import FailureCode, Move, Order, Sighting, Status
-from quietswap.domain.refusals import ProviderUnavailable, ValidationError
-from quietswap.domain.signed_transaction import decode
-from quietswap.ports.outside import RelayOutcome
-from quietswap.ports.stores import StoreDown
-from quietswap.services.move_order import move
+from quietswap.domain.errors.availability import ProviderUnavailable
+from quietswap.domain.errors.order import NonceTooLow
+from quietswap.domain.errors.request import ValidationError
+from quietswap.domain.order.order import FailureCode, Order, OrderEventType, OrderStatus, Transition
+from quietswap.domain.order.relay_response import RelayOutcome
+from quietswap.domain.transaction.signed import decode
+from quietswap.ports.stores import StoreUnavailable
+from quietswap.services.lifecycle.apply_transition import apply_transition
 from tests.domain.signing import sign
 from tests.orders import NOW_MS, swap_quote
 from tests.scripted_chain import Tx
@@ -59,13 +60,13 @@ async def touch(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("outcome", "expected"),
     [
-        (RelayOutcome.ACCEPTED, Status.SUBMITTED),
-        (RelayOutcome.NOT_SENT, Status.FAILED),
-        (RelayOutcome.SILENT, Status.PENDING),
+        (RelayOutcome.ACCEPTED, OrderStatus.SUBMITTED),
+        (RelayOutcome.NOT_SENT, OrderStatus.FAILED),
+        (RelayOutcome.UNKNOWN, OrderStatus.PENDING),
     ],
 )
 async def test_a_client_that_hangs_up_does_not_stop_the_send(
-    desk: Desk, outcome: RelayOutcome, expected: Status
+    desk: Desk, outcome: RelayOutcome, expected: OrderStatus
 ) -> None:
     desk.relay.answers(outcome)
     post = await posted(desk)
@@ -84,28 +85,28 @@ async def test_an_order_the_tracker_touched_is_not_said_to_be_unsent(desk: Desk)
     post = await posted(desk)
     await touch(desk)
     answer(desk)
-    assert (await post).order.status is Status.PENDING
-    assert (await stored(desk)).status is Status.PENDING
+    assert (await post).order.status is OrderStatus.PENDING
+    assert (await stored(desk)).status is OrderStatus.PENDING
 
 
 async def test_an_acceptance_is_written_over_the_trackers_claim(desk: Desk) -> None:
     post = await posted(desk)
     await touch(desk)
     answer(desk)
-    assert (await post).order.status is Status.SUBMITTED
+    assert (await post).order.status is OrderStatus.SUBMITTED
     assert (await stored(desk)).attempts == 2
 
 
 async def test_a_refusal_does_not_undo_what_the_tracker_saw(desk: Desk) -> None:
     desk.relay.answers(RelayOutcome.INVALID)
     post = await posted(desk)
-    step = Move(Sighting.RELAY_ACCEPTED, "seen by the tracker")
-    await move(desk.storage.orders, await stored(desk), step, NOW_MS)
-    step = Move(Sighting.NEW_HEAD, "seen by the tracker")
-    await move(desk.storage.orders, await stored(desk), step, NOW_MS)
+    step = Transition(OrderEventType.RELAY_ACCEPTED, "seen by the tracker")
+    await apply_transition(desk.storage.orders, await stored(desk), step, NOW_MS)
+    step = Transition(OrderEventType.NEW_HEAD, "seen by the tracker")
+    await apply_transition(desk.storage.orders, await stored(desk), step, NOW_MS)
     answer(desk)
-    assert (await post).order.status is Status.MINING
-    assert (await stored(desk)).status is Status.MINING
+    assert (await post).order.status is OrderStatus.MINING
+    assert (await stored(desk)).status is OrderStatus.MINING
 
 
 async def test_a_refusal_outlives_the_trackers_claim(desk: Desk) -> None:
@@ -115,7 +116,7 @@ async def test_a_refusal_outlives_the_trackers_claim(desk: Desk) -> None:
     answer(desk)
     with pytest.raises(ValidationError, match="refused it"):
         await post
-    assert (await stored(desk)).status is Status.FAILED
+    assert (await stored(desk)).status is OrderStatus.FAILED
 
 
 @pytest.mark.parametrize("outcome", [RelayOutcome.NOT_SENT, RelayOutcome.INVALID])
@@ -125,13 +126,13 @@ async def test_a_verdict_that_cannot_be_written_down_is_not_spoken(
     """The row says pending, so the tracker will send it: "nothing was sent" would be a lie."""
 
     async def down(*_: Any) -> bool:
-        raise StoreDown
+        raise StoreUnavailable
 
     desk.relay.answers(outcome)
     monkeypatch.setattr(type(desk.storage.orders), "update", down)
     answer(desk)
     taken = await desk.swap(KEY, swap_submission())
-    assert taken.order.status is Status.PENDING
+    assert taken.order.status is OrderStatus.PENDING
 
 
 async def test_nonce_too_low_of_an_order_already_mined_is_an_acceptance(desk: Desk) -> None:
@@ -139,7 +140,7 @@ async def test_nonce_too_low_of_an_order_already_mined_is_an_acceptance(desk: De
     post = await posted(desk)
     desk.chain.mine(Tx.of(await stored(desk)))
     answer(desk)
-    assert (await post).order.status is Status.SUBMITTED
+    assert (await post).order.status is OrderStatus.SUBMITTED
 
 
 async def test_nonce_too_low_is_believed_when_the_node_says_so_too(desk: Desk) -> None:
@@ -159,14 +160,19 @@ async def test_nonce_too_low_alone_decides_nothing(desk: Desk, failing: set[str]
     desk.relay.answers(RelayOutcome.NONCE_USED)
     desk.chain.failing = failing
     answer(desk)
-    assert (await desk.swap(KEY, swap_submission())).order.status is Status.PENDING
+    assert (await desk.swap(KEY, swap_submission())).order.status is OrderStatus.PENDING
+
+
+async def test_an_unreadable_receipt_decides_nothing(desk: Desk) -> None:
+    desk.relay.answers(RelayOutcome.NONCE_USED)
+    desk.chain.unreadable = {HASH}
+    answer(desk)
+    assert (await desk.swap(KEY, swap_submission())).order.status is OrderStatus.PENDING
 
 
 async def test_a_tier_nobody_serves_any_more_sends_nothing(desk: Desk) -> None:
     quote = swap_quote()
-    await desk.storage.quotes.save(
-        replace(quote, quote_id="q9", tier=9, terms=quote.terms | {"selectedTier": 9})
-    )
+    await desk.storage.quotes.save(replace(quote, quote_id="q9", tier=9))
     with pytest.raises(ProviderUnavailable):
         await desk.swap(KEY, swap_submission(selectedTier=9))
     assert await desk.storage.orders.by_hash(HASH) is None

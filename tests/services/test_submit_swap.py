@@ -7,19 +7,21 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.errors import (
-    ApiError,
+from quietswap.domain.errors.availability import ProviderUnavailable
+from quietswap.domain.errors.base import RequestError
+from quietswap.domain.errors.order import (
     DeadlineExpired,
     InsufficientAllowance,
     InsufficientBalance,
     InvalidSignature,
     NonceTooLow,
+    SignatureReplay,
 )
-from quietswap.domain.order import Order, Status
-from quietswap.domain.protection import EndpointType, ShareMode
-from quietswap.domain.refusals import ProviderUnavailable, SignatureReplay, ValidationError
-from quietswap.domain.signed_transaction import decode
-from quietswap.ports.stores import StoreDown
+from quietswap.domain.errors.request import ValidationError
+from quietswap.domain.order.order import Order, OrderStatus
+from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
+from quietswap.domain.transaction.signed import decode
+from quietswap.ports.stores import StoreUnavailable
 from tests.domain.signing import FIELDS, OTHER_WALLET, packed, sign, unpacked
 from tests.orders import MINUTE_MS, NOW_MS, order_params, swap_quote
 from tests.scripted_chain import FIRST_NUMBER
@@ -42,7 +44,7 @@ async def stored(desk: Desk) -> Order:
     return order
 
 
-async def refused(desk: Desk, submission: Any = None, kind: type[Exception] = ApiError) -> Any:
+async def refused(desk: Desk, submission: Any = None, kind: type[Exception] = RequestError) -> Any:
     """Post and return the error."""
     with pytest.raises(kind) as error:
         await desk.swap(KEY, submission or swap_submission())
@@ -52,10 +54,10 @@ async def refused(desk: Desk, submission: Any = None, kind: type[Exception] = Ap
 async def test_an_accepted_swap_is_submitted(desk: Desk) -> None:
     taken = await desk.swap(KEY, swap_submission())
     order = taken.order
-    assert (order.status, order.tx_hash, order.order_id) == (Status.SUBMITTED, HASH, "ord_1")
+    assert (order.status, order.tx_hash, order.order_id) == (OrderStatus.SUBMITTED, HASH, "ord_1")
     assert order == await stored(desk)
     assert order.expires_at_ms - order.created_at_ms == 30 * MINUTE_MS
-    assert order.watch_until_ms - order.created_at_ms == 24 * 60 * MINUTE_MS
+    assert order.watch_until_ms - order.created_at_ms == 7 * 24 * 60 * MINUTE_MS
     assert (order.sell_amount, order.buy_amount) == (10**18, 3_000 * 10**6)
     assert (order.submitted_at_ms, order.submitted_head) == (NOW_MS, FIRST_NUMBER)
     assert taken.relay_name == "Test Relay"
@@ -70,9 +72,9 @@ async def test_the_row_stands_before_the_relay_is_called(desk: Desk) -> None:
     post = asyncio.create_task(desk.swap(KEY, swap_submission()))
     await desk.relay.reached.wait()
     order = await stored(desk)
-    assert (order.status, order.raw, order.attempts) == (Status.PENDING, desk.relay.sent[0], 1)
+    assert (order.status, order.raw, order.attempts) == (OrderStatus.PENDING, desk.relay.sent[0], 1)
     desk.relay.gate.set()
-    assert (await post).order.status is Status.SUBMITTED
+    assert (await post).order.status is OrderStatus.SUBMITTED
 
 
 async def test_the_endpoint_comes_from_the_issued_quote(desk: Desk) -> None:
@@ -83,8 +85,7 @@ async def test_the_endpoint_comes_from_the_issued_quote(desk: Desk) -> None:
 
 async def test_a_quote_of_the_backup_tier_goes_to_the_backup(desk: Desk) -> None:
     quote = swap_quote()
-    tier4 = {"tier": 4, "terms": quote.terms | {"selectedTier": 4}}
-    await desk.storage.quotes.save(replace(quote, quote_id="q4", issued_at_ms=1, **tier4))
+    await desk.storage.quotes.save(replace(quote, quote_id="q4", issued_at_ms=1, tier=4))
     taken = await desk.swap(KEY, swap_submission(selectedTier=4))
     assert (taken.order.tier, len(desk.backup.sent), desk.relay.sent) == (4, 1, [])
 
@@ -137,7 +138,7 @@ async def test_a_malleated_copy_is_no_way_around_the_replay(desk: Desk) -> None:
     ],
 )
 async def test_bytes_that_are_not_the_issued_transaction_are_refused(
-    desk: Desk, raw: str, kind: type[ApiError]
+    desk: Desk, raw: str, kind: type[RequestError]
 ) -> None:
     await refused(desk, swap_submission(raw), kind)
     assert desk.relay.sent == []
@@ -165,7 +166,7 @@ async def test_a_quote_of_another_key_does_not_count(desk: Desk) -> None:
 
 async def test_a_quote_is_good_for_half_a_minute_after_its_end(desk: Desk) -> None:
     desk.clock.advance(60)
-    assert (await desk.swap(KEY, swap_submission())).order.status is Status.SUBMITTED
+    assert (await desk.swap(KEY, swap_submission())).order.status is OrderStatus.SUBMITTED
 
 
 async def test_a_quote_too_old_says_so(desk: Desk) -> None:
@@ -205,7 +206,7 @@ ETH_NEEDED = FIELDS["gas"] * FIELDS["maxFeePerGas"]
     ],
 )
 async def test_the_chain_is_asked_once_before_anything_is_stored(
-    desk: Desk, facts: dict[str, int], kind: type[ApiError], details: dict[str, Any]
+    desk: Desk, facts: dict[str, int], kind: type[RequestError], details: dict[str, Any]
 ) -> None:
     desk.chain.facts = replace(desk.chain.facts, **facts)
     error = await refused(desk, kind=kind)
@@ -219,7 +220,7 @@ async def test_exactly_enough_is_enough(desk: Desk) -> None:
     desk.chain.facts = replace(
         desk.chain.facts, eth_balance=ETH_NEEDED, token_balance=10**18, allowance=10**18
     )
-    assert (await desk.swap(KEY, swap_submission())).order.status is Status.SUBMITTED
+    assert (await desk.swap(KEY, swap_submission())).order.status is OrderStatus.SUBMITTED
 
 
 async def test_nothing_is_sent_while_the_node_is_away(desk: Desk) -> None:
@@ -228,7 +229,7 @@ async def test_nothing_is_sent_while_the_node_is_away(desk: Desk) -> None:
     assert error.details == {"reason": "NODE_UNAVAILABLE"}
     assert await desk.storage.orders.by_hash(HASH) is None
     desk.chain.failing = set()
-    assert (await desk.swap(KEY, swap_submission())).order.status is Status.SUBMITTED
+    assert (await desk.swap(KEY, swap_submission())).order.status is OrderStatus.SUBMITTED
 
 
 async def test_the_diary_tells_what_happened_and_when(desk: Desk) -> None:
@@ -245,8 +246,8 @@ async def test_a_store_that_is_away_when_the_order_comes_sends_nothing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def down(*_: Any) -> None:
-        raise StoreDown
+        raise StoreUnavailable
 
     monkeypatch.setattr(type(desk.storage.orders), "add", down)
-    await refused(desk, kind=StoreDown)
+    await refused(desk, kind=StoreUnavailable)
     assert desk.relay.sent == []

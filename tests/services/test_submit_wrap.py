@@ -7,19 +7,22 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.errors import (
-    ApiError,
+from quietswap.domain.errors.availability import ProviderUnavailable
+from quietswap.domain.errors.base import RequestError
+from quietswap.domain.errors.order import (
     InsufficientBalance,
     InvalidSignature,
     InvalidTransaction,
     NonceTooLow,
+    SignatureReplay,
 )
-from quietswap.domain.order import Order, OrderKind, Status
-from quietswap.domain.quote import IssuedQuote, Operation, QuoteKind
-from quietswap.domain.refusals import ProviderUnavailable, SignatureReplay, ValidationError
-from quietswap.domain.signed_transaction import decode
+from quietswap.domain.errors.request import ValidationError
+from quietswap.domain.order.order import Order, OrderKind, OrderStatus
+from quietswap.domain.order.relay_response import RelayOutcome
+from quietswap.domain.quote.issued_quote import IssuedQuote, WrapOrderTerms
+from quietswap.domain.quote.quote import WrapOperation
 from quietswap.domain.token import WETH
-from quietswap.ports.outside import RelayOutcome
+from quietswap.domain.transaction.signed import decode
 from tests.domain.signing import FIELDS, OTHER_WALLET, WALLET, sign
 from tests.orders import MINUTE_MS, NOW_MS, swap_quote
 from tests.services.submitting import (
@@ -41,10 +44,9 @@ def wrap_quote(operation: str = "wrap", **changes: Any) -> IssuedQuote:
     return replace(
         quote,
         quote_id="weth_wrap_1",
-        kind=QuoteKind.WRAP,
         params=replace(quote.params, nonce=None),
         valid_until_ms=NOW_MS + 5 * MINUTE_MS,
-        terms={"operation": operation, "amount": "1.5", "userAddress": WALLET.address},
+        terms=WrapOrderTerms(WrapOperation(operation), AMOUNT),
         **changes,
     )
 
@@ -63,7 +65,9 @@ async def stored(desk: Desk) -> Order:
     return order
 
 
-async def refused(desk: Desk, submission: Any = None, kind: type[ApiError] = ApiError) -> Any:
+async def refused(
+    desk: Desk, submission: Any = None, kind: type[RequestError] = RequestError
+) -> Any:
     """Post and return the error."""
     with pytest.raises(kind) as error:
         await desk.wrap(KEY, submission or wrap_submission())
@@ -72,21 +76,23 @@ async def refused(desk: Desk, submission: Any = None, kind: type[ApiError] = Api
 
 async def test_an_accepted_wrap_is_submitted_and_followed(desk: Desk) -> None:
     taken = await desk.wrap(KEY, wrap_submission(quote_id="weth_wrap_1", amount=AMOUNT))
-    assert (taken.order.status, taken.operation) == (Status.SUBMITTED, Operation.WRAP)
+    assert (taken.order.status, taken.operation) == (OrderStatus.SUBMITTED, WrapOperation.WRAP)
     assert (taken.sender, taken.amount) == (WALLET.address, AMOUNT)
     assert taken.explorer_url == f"https://explorer.test/tx/{HASH}"
     assert taken.tracking_url == f"https://relay.test/tx/{HASH}"
     order = await stored(desk)
     assert (order.kind, order.watched, order.buy_token) == (OrderKind.WRAP, True, WETH)
-    assert await desk.storage.orders.record(KEY.id, order.order_id) is None
+    seen = await desk.storage.orders.record(KEY.client_id, order.order_id)
+    assert seen is not None
+    assert seen.kind == "wrap"
 
 
 async def test_an_unwrap_sells_weth(desk: Desk) -> None:
     await desk.storage.quotes.save(
         replace(wrap_quote("unwrap"), quote_id="weth_unwrap_1", issued_at_ms=NOW_MS + 1)
     )
-    taken = await desk.wrap(KEY, wrap_submission(operation=Operation.UNWRAP))
-    assert (taken.operation, taken.order.sell_token) == (Operation.UNWRAP, WETH)
+    taken = await desk.wrap(KEY, wrap_submission(operation=WrapOperation.UNWRAP))
+    assert (taken.operation, taken.order.sell_token) == (WrapOperation.UNWRAP, WETH)
 
 
 async def test_the_same_bytes_get_the_same_answer_again(desk: Desk) -> None:
@@ -118,7 +124,7 @@ async def test_another_key_without_a_quote_learns_nothing(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "outcome", [RelayOutcome.NOT_SENT, RelayOutcome.INVALID, RelayOutcome.NO_FUNDS]
+    "outcome", [RelayOutcome.NOT_SENT, RelayOutcome.INVALID, RelayOutcome.INSUFFICIENT_FUNDS]
 )
 async def test_bytes_that_died_without_a_block_can_be_posted_again(
     desk: Desk, outcome: RelayOutcome
@@ -126,14 +132,24 @@ async def test_bytes_that_died_without_a_block_can_be_posted_again(
     """A quiet chain quotes the same transaction again, and signing it gives the same bytes."""
     desk.relay.answers(outcome, RelayOutcome.ACCEPTED)
     await refused(desk)
-    assert (await stored(desk)).status is Status.FAILED
+    assert (await stored(desk)).status is OrderStatus.FAILED
     desk.clock.advance(100)
     taken = await desk.wrap(KEY, wrap_submission())
-    assert taken.order.status is Status.SUBMITTED
+    assert taken.order.status is OrderStatus.SUBMITTED
     order = await stored(desk)
     assert (order.attempts, order.expires_at_ms) == (2, NOW_MS + 100_000 + 30 * MINUTE_MS)
     events = await desk.storage.orders.events(order.order_id)
     assert [e.sighting for e in events][2:] == ["reposted", "relay_accepted"]
+
+
+async def test_what_a_relay_once_had_is_never_again_said_to_be_unsent(desk: Desk) -> None:
+    desk.relay.answers(RelayOutcome.WOULD_REVERT, RelayOutcome.NOT_SENT)
+    await refused(desk)
+    for _ in range(2):
+        error = await refused(desk, kind=ProviderUnavailable)
+        assert error.details.items() >= {"reason": "HAD_IT_BEFORE", "mayBeMined": True}.items()
+        assert "othing was sent" not in error.message + error.suggestion
+        assert (await stored(desk)).is_at_large
 
 
 async def test_dead_bytes_posted_many_times_at_once_are_sent_once_more(desk: Desk) -> None:
@@ -152,14 +168,14 @@ async def test_dead_bytes_posted_many_times_at_once_are_sent_once_more(desk: Des
         (wrap_submission(sign(chainId=5)), InvalidTransaction),
         (wrap_submission(sign(gas=2**24 + 1)), InvalidTransaction),
         (wrap_submission(sign(value=1)), ValidationError),
-        (wrap_submission(operation=Operation.UNWRAP), ValidationError),
+        (wrap_submission(operation=WrapOperation.UNWRAP), ValidationError),
         (wrap_submission(amount=1), ValidationError),
         (wrap_submission(metadata={}), ValidationError),
         (wrap_submission(quote_id="weth_wrap_2"), ValidationError),
     ],
 )
 async def test_what_is_not_the_issued_wrap_is_refused(
-    desk: Desk, submission: Any, kind: type[ApiError]
+    desk: Desk, submission: Any, kind: type[RequestError]
 ) -> None:
     await refused(desk, submission, kind)
     assert desk.relay.sent == []
@@ -175,7 +191,7 @@ async def test_a_wrap_quote_is_good_for_five_minutes_and_a_grace(desk: Desk) -> 
     error = await refused(desk, kind=ValidationError)
     assert error.details["reason"] == "QUOTE_EXPIRED"
     desk.clock.advance(-1)
-    assert (await desk.wrap(KEY, wrap_submission())).order.status is Status.SUBMITTED
+    assert (await desk.wrap(KEY, wrap_submission())).order.status is OrderStatus.SUBMITTED
 
 
 async def test_a_nonce_already_used_is_refused(desk: Desk) -> None:
@@ -199,7 +215,7 @@ async def test_a_wrap_needs_its_value_and_all_its_gas_in_eth(desk: Desk) -> None
 async def test_an_unwrap_needs_its_weth_but_no_allowance(desk: Desk) -> None:
     quote = replace(wrap_quote("unwrap"), quote_id="u1", issued_at_ms=NOW_MS + 1)
     await desk.storage.quotes.save(quote)
-    unwrap = wrap_submission(operation=Operation.UNWRAP)
+    unwrap = wrap_submission(operation=WrapOperation.UNWRAP)
     desk.chain.facts = replace(desk.chain.facts, allowance=0, token_balance=AMOUNT - 1)
     error = await refused(desk, unwrap, InsufficientBalance)
     assert error.details["asset"] == WETH
@@ -211,14 +227,22 @@ async def test_an_unwrap_needs_its_weth_but_no_allowance(desk: Desk) -> None:
     ("outcome", "kind"),
     [
         (RelayOutcome.NOT_SENT, ProviderUnavailable),
-        (RelayOutcome.NO_FUNDS, InsufficientBalance),
+        (RelayOutcome.INSUFFICIENT_FUNDS, InsufficientBalance),
         (RelayOutcome.INVALID, InvalidTransaction),
         (RelayOutcome.WOULD_REVERT, InvalidTransaction),
     ],
 )
 async def test_a_refusal_has_the_code_of_the_wrap_table(
-    desk: Desk, outcome: RelayOutcome, kind: type[ApiError]
+    desk: Desk, outcome: RelayOutcome, kind: type[RequestError]
 ) -> None:
     desk.relay.answers(outcome)
-    await refused(desk, kind=kind)
-    assert (await stored(desk)).status is Status.FAILED
+    error = await refused(desk, kind=kind)
+    order = await stored(desk)
+    assert order.status is OrderStatus.FAILED
+    if outcome is RelayOutcome.NOT_SENT:
+        assert "mayBeMined" not in error.details
+    else:
+        assert (error.details["txHash"], error.details["mayBeMined"]) == (order.tx_hash, True)
+        assert "the relay had the signed bytes" in error.message
+        assert "Watch txHash" in error.suggestion
+        assert f"the same nonce {order.nonce}" in error.suggestion

@@ -7,21 +7,25 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from quietswap.domain.address import Address
-from quietswap.domain.quote import Outcome
-from quietswap.domain.route import Miss, Route, SourceMiss, SwapRequest
+from quietswap.domain.quote.quote import SourceOutcome
+from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.domain.token import WETH, Token
-from quietswap.ports.outside import ChainDown, Sender, Simulation
-from quietswap.services.ask_sources import Budget, Source
-from quietswap.services.survey_routes import Survey, SurveyRoutes
-from quietswap.services.verify_route import VerifyRoutes
+from quietswap.ports.chain import NodeUnavailable
+from quietswap.ports.simulation import AccountState, SimulationResult
+from quietswap.services.quoting.collect_routes import CollectedRoutes, CollectRoutes
+from quietswap.services.quoting.source_limits import RequestBudget
+from quietswap.services.quoting.sources import AggregatorSource
+from quietswap.services.quoting.verify_routes import VerifyRoutes
+from quietswap.settings.schema import QuotesConfig
 from tests.virtual_time import LoopClock, run
 
-SENDER = Sender(0, 0, 10**18)
+DEFAULTS = QuotesConfig()
+SENDER = AccountState(0, 0, 10**18, 0, {})
 USDC = Token(Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), 6)
 WALLET = Address("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
 ROUTER = Address("0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359")
-REQUEST = SwapRequest(Token(WETH, 18), USDC, 10**18, WALLET, 50, 10**9, 2**31)
-PLENTY = Budget(1000.0)
+REQUEST = RouteRequest(Token(WETH, 18), USDC, 10**18, WALLET, 50, 10**9, 2**31)
+PLENTY = RequestBudget(1000.0)
 
 
 def a_route(source: str, promised: int = 3000_000000) -> Route:
@@ -37,19 +41,19 @@ class Scripted:
     """An aggregator that answers `answer` after `seconds`."""
 
     name: str
-    answer: Route | SourceMiss
+    answer: Route | NoRoute
     seconds: float = 0.1
     asked: int = 0
     cancelled: bool = False
 
-    async def route(self, request: SwapRequest) -> Route:
+    async def route(self, request: RouteRequest) -> Route:
         self.asked += 1
         try:
             await asyncio.sleep(self.seconds)
         except asyncio.CancelledError:
             self.cancelled = True
             raise
-        if isinstance(self.answer, SourceMiss):
+        if isinstance(self.answer, NoRoute):
             raise self.answer
         return self.answer
 
@@ -62,42 +66,53 @@ class Simulator:
     rounds: list[list[str]] = field(default_factory=list)
     down: bool = False
 
-    sender: Sender = SENDER
+    sender: AccountState = SENDER
+    next_base_fee: int = 10**9
 
-    async def rehearse(self, request: SwapRequest, spenders: Sequence[Address]) -> "Simulator":
+    async def prepare_simulation(
+        self, request: RouteRequest, spenders: Sequence[Address]
+    ) -> "Simulator":
         return self
 
-    async def simulate(self, candidates: Sequence[Route]) -> Sequence[Simulation]:
+    async def simulate(self, candidates: Sequence[Route]) -> Sequence[SimulationResult]:
         self.rounds.append([route.source for route in candidates])
         if self.down:
-            raise ChainDown("away")
+            raise NodeUnavailable("away")
         return [self._one(route) for route in candidates]
 
-    def _one(self, route: Route) -> Simulation:
+    def _one(self, route: Route) -> SimulationResult:
         received = self.delivers.get(route.source, route.buy_amount)
         if received is None:
-            return Simulation(False, reason="execution reverted")
-        return Simulation(True, received, 150_000)
+            return SimulationResult(False, reason="execution reverted")
+        return SimulationResult(True, received, 150_000)
 
 
-def sources_of(aggregators: Sequence[Scripted], budget: Budget = PLENTY) -> list[Source]:
-    return [Source(a, budget, LoopClock()) for a in aggregators]
+def sources_of(
+    aggregators: Sequence[Scripted], budget: RequestBudget = PLENTY
+) -> list[AggregatorSource]:
+    return [AggregatorSource(a, budget, LoopClock()) for a in aggregators]
 
 
 def surveyor(
     aggregators: Sequence[Scripted], simulator: Simulator | None = None, *, required: bool = False
-) -> SurveyRoutes:
+) -> CollectRoutes:
     pinned = {a.name: [ROUTER] for a in aggregators}
     verify = VerifyRoutes(simulator or Simulator(), pinned, required=required)  # type: ignore[arg-type]
-    return SurveyRoutes(sources_of(aggregators), verify, LoopClock())
+    return CollectRoutes(
+        sources_of(aggregators),
+        verify,
+        LoopClock(),
+        soft_s=DEFAULTS.soft_deadline_s,
+        hard_s=DEFAULTS.hard_deadline_s,
+    )
 
 
 def survey(
     *aggregators: Scripted, simulator: Simulator | None = None, required: bool = False
-) -> tuple[Survey, float]:
-    async def work() -> tuple[Survey, float]:
+) -> tuple[CollectedRoutes, float]:
+    async def work() -> tuple[CollectedRoutes, float]:
         started = asyncio.get_running_loop().time()
-        found = await surveyor(aggregators, simulator, required=required)(REQUEST)
+        found = await surveyor(aggregators, simulator, required=required)("k", REQUEST)
         return found, asyncio.get_running_loop().time() - started
 
     return run(work())
@@ -106,14 +121,16 @@ def survey(
 @pytest.fixture(autouse=True)
 def _known_calldata(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calldata is opaque here: the money rules have tests of their own."""
-    monkeypatch.setattr("quietswap.services.verify_route.check_route", lambda *_: None)
+    monkeypatch.setattr(
+        "quietswap.services.quoting.verify_routes.check_route", lambda *_, **__: None
+    )
 
 
-def won(found: Survey) -> list[str]:
+def won(found: CollectedRoutes) -> list[str]:
     return [candidate.route.source for candidate in found.candidates]
 
 
-def outcomes(found: Survey) -> dict[str, Outcome]:
+def outcomes(found: CollectedRoutes) -> dict[str, SourceOutcome]:
     return {report.source: report.outcome for report in found.reports}
 
 
@@ -123,17 +140,16 @@ def test_it_answers_as_soon_as_all_have_answered() -> None:
     assert took == pytest.approx(0.2)
 
 
-def test_at_the_soft_deadline_one_usable_route_is_enough_and_the_loser_is_cancelled() -> None:
+def test_at_the_soft_deadline_one_usable_route_is_enough() -> None:
     slow = Scripted("slow", a_route("slow"), 60)
     found, took = survey(Scripted("a", a_route("a"), 0.1), slow)
     assert won(found) == ["a"]
     assert took == pytest.approx(0.6)
-    assert slow.cancelled
-    assert outcomes(found)["slow"] is Outcome.TIMED_OUT
+    assert outcomes(found)["slow"] is SourceOutcome.TIMED_OUT
 
 
 def test_the_only_route_is_not_thrown_away_for_being_late() -> None:
-    none = SourceMiss(Miss.NO_ROUTE, "none")
+    none = NoRoute(NoRouteReason.NO_ROUTE, "none")
     found, took = survey(Scripted("none", none, 0.1), Scripted("late", a_route("late"), 2.0))
     assert won(found) == ["late"]
     assert took == pytest.approx(2.0)
@@ -149,7 +165,7 @@ def test_a_route_that_fails_verification_does_not_end_the_wait() -> None:
     assert won(found) == ["late"]
     assert took == pytest.approx(1.5)
     assert simulator.rounds == [["liar"], ["late"]]
-    assert outcomes(found)["liar"] is Outcome.REVERTED
+    assert outcomes(found)["liar"] is SourceOutcome.REVERTED
 
 
 def test_nobody_is_waited_for_beyond_the_hard_deadline() -> None:
@@ -158,10 +174,11 @@ def test_nobody_is_waited_for_beyond_the_hard_deadline() -> None:
     assert took == pytest.approx(3.0)
 
 
-def test_all_candidates_are_simulated_together() -> None:
+def test_routes_that_arrive_in_one_turn_are_simulated_together() -> None:
     simulator = Simulator()
-    survey(*(Scripted(name, a_route(name)) for name in "abcd"), simulator=simulator)
-    assert simulator.rounds == [["a", "b", "c", "d"]]
+    found, _ = survey(*(Scripted(name, a_route(name)) for name in "abcd"), simulator=simulator)
+    assert [sorted(together) for together in simulator.rounds] == [["a", "b", "c", "d"]]
+    assert won(found) == ["a", "b", "c", "d"]
 
 
 def test_short_delivery_is_dropped_and_named_with_its_figures() -> None:
@@ -172,7 +189,7 @@ def test_short_delivery_is_dropped_and_named_with_its_figures() -> None:
     )
     assert won(found) == ["a"]
     report = found.reports[0]
-    assert report.outcome is Outcome.SHORT_DELIVERY
+    assert report.outcome is SourceOutcome.SHORT_DELIVERY
     assert (report.promised, report.simulated) == (6000_000000, 3000_000000)
     assert report.difference_bps == -5000
 
@@ -182,7 +199,7 @@ def test_without_simulation_routes_are_unverified_or_refused_by_setting() -> Non
     assert [c.simulated for c in found.candidates] == [None]
     strict, _ = survey(Scripted("a", a_route("a")), simulator=Simulator(down=True), required=True)
     assert won(strict) == []
-    assert outcomes(strict) == {"a": Outcome.UNAVAILABLE}
+    assert outcomes(strict) == {"a": SourceOutcome.UNAVAILABLE}
 
 
 def test_identical_requests_in_flight_share_one_fan_out() -> None:
@@ -191,9 +208,9 @@ def test_identical_requests_in_flight_share_one_fan_out() -> None:
     async def work() -> None:
         ask = surveyor([one])
         later = replace(REQUEST, deadline=REQUEST.deadline + 1)
-        first, second = await asyncio.gather(ask(REQUEST), ask(later))
+        first, second = await asyncio.gather(ask("k", REQUEST), ask("k2", later))
         assert first is second
-        await ask(replace(REQUEST, sell_amount=5))
+        await ask("k", replace(REQUEST, sell_amount=5))
 
     run(work())
     assert one.asked == 2
@@ -202,8 +219,8 @@ def test_identical_requests_in_flight_share_one_fan_out() -> None:
 def test_one_caller_hanging_up_does_not_take_the_others_down() -> None:
     async def work() -> list[str]:
         ask = surveyor([Scripted("a", a_route("a"))])
-        first = asyncio.create_task(ask(REQUEST))
-        second = asyncio.create_task(ask(REQUEST))
+        first = asyncio.create_task(ask("k", REQUEST))
+        second = asyncio.create_task(ask("k", REQUEST))
         await asyncio.sleep(0.01)
         first.cancel()
         return won(await second)
@@ -212,27 +229,27 @@ def test_one_caller_hanging_up_does_not_take_the_others_down() -> None:
 
 
 def test_a_source_that_keeps_failing_is_skipped_and_probed_again() -> None:
-    down = Scripted("down", SourceMiss(Miss.UNAVAILABLE, "502"), 0.01)
+    down = Scripted("down", NoRoute(NoRouteReason.UNAVAILABLE, "502"), 0.01)
 
-    async def work() -> list[Outcome]:
+    async def work() -> list[SourceOutcome]:
         ask = surveyor([down, Scripted("a", a_route("a"), 0.01)])
-        seen = [outcomes(await ask(REQUEST))["down"] for _ in range(7)]
+        seen = [outcomes(await ask("k", REQUEST))["down"] for _ in range(7)]
         await asyncio.sleep(20)
         down.answer = a_route("down")
-        seen.append(outcomes(await ask(REQUEST))["down"])
+        seen.append(outcomes(await ask("k", REQUEST))["down"])
         return seen
 
-    unavailable, skipped = Outcome.UNAVAILABLE, Outcome.SKIPPED
-    assert run(work()) == [unavailable] * 5 + [skipped] * 2 + [Outcome.ANSWERED]
+    unavailable, skipped = SourceOutcome.UNAVAILABLE, SourceOutcome.SKIPPED
+    assert run(work()) == [unavailable] * 5 + [skipped] * 2 + [SourceOutcome.ANSWERED]
 
 
 def test_the_markets_own_answers_do_not_open_the_circuit() -> None:
-    none = Scripted("none", SourceMiss(Miss.NO_ROUTE, "none"), 0.01)
+    none = Scripted("none", NoRoute(NoRouteReason.NO_ROUTE, "none"), 0.01)
 
     async def work() -> None:
         ask = surveyor([none])
         for _ in range(20):
-            await ask(REQUEST)
+            await ask("k", REQUEST)
 
     run(work())
     assert none.asked == 20
@@ -240,37 +257,39 @@ def test_the_markets_own_answers_do_not_open_the_circuit() -> None:
 
 def test_a_spent_budget_skips_the_source_instead_of_queueing() -> None:
     async def work() -> list[bool]:
-        source = Source(Scripted("a", a_route("a")), Budget(1.0, per_day=3), LoopClock())
-        asked = [source.refusal() is None, source.refusal() is None]
+        source = AggregatorSource(
+            Scripted("a", a_route("a")), RequestBudget(1.0, per_day=3), LoopClock()
+        )
+        asked = [source.refusal("k") is None, source.refusal("k") is None]
         for _ in range(3):
             await asyncio.sleep(1)
-            asked.append(source.refusal() is None)
+            asked.append(source.refusal("k") is None)
         await asyncio.sleep(86_400)
-        return [*asked, source.refusal() is None]
+        return [*asked, source.refusal("k") is None]
 
     assert run(work()) == [True, False, True, True, False, True]
 
 
 def test_a_vendors_rate_limit_is_respected_for_as_long_as_it_says() -> None:
-    limited = Scripted("a", SourceMiss(Miss.RATE_LIMITED, "429", retry_after=7.0), 0.0)
+    limited = Scripted("a", NoRoute(NoRouteReason.RATE_LIMITED, "429", retry_after=7.0), 0.0)
 
     async def work() -> list[bool]:
-        source = Source(limited, PLENTY, LoopClock())
-        source.note(limited.answer)  # type: ignore[arg-type]
-        before = source.refusal() is None
+        source = AggregatorSource(limited, PLENTY, LoopClock())
+        source.note("k", limited.answer)  # type: ignore[arg-type]
+        before = source.refusal("k") is None
         await asyncio.sleep(7.1)
-        return [before, source.refusal() is None]
+        return [before, source.refusal("k") is None]
 
     assert run(work()) == [False, True]
 
 
 def test_a_bad_reply_to_one_request_does_not_open_the_circuit_for_the_others() -> None:
-    odd = Scripted("odd", SourceMiss(Miss.BAD_REPLY, "error code 4002"), 0.01)
+    odd = Scripted("odd", NoRoute(NoRouteReason.BAD_REPLY, "error code 4002"), 0.01)
 
     async def work() -> None:
         ask = surveyor([odd])
         for _ in range(20):
-            await ask(REQUEST)
+            await ask("k", REQUEST)
 
     run(work())
     assert odd.asked == 20

@@ -1,13 +1,14 @@
 """The end of an order's time, and the end of the tracker's watch over it."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
-from quietswap.domain.order import FailureCode, Status
+from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
 from tests.orders import MINUTE_MS
 from tests.scripted_chain import Tx
-from tests.services.tracking import RIVAL, Scene, open_scene
+from tests.services.tracking import CANCEL, RIVAL, Scene, open_scene
 
 
 @pytest.fixture
@@ -19,15 +20,15 @@ async def scene() -> AsyncIterator[Scene]:
 async def test_expiry_and_then_inclusion(scene: Scene) -> None:
     order = await scene.order()
     await scene.mine(blocks=149)
-    assert await scene.status(order) is Status.MINING
+    assert await scene.status(order) is OrderStatus.MINING
     await scene.mine()
-    assert await scene.verdict(order) == (Status.CANCELLED, FailureCode.EXPIRED)
+    assert await scene.verdict(order) == (OrderStatus.CANCELLED, FailureCode.EXPIRED)
     assert scene.relay.cancelled == [order.tx_hash]
     sends = scene.sends(order)
     await scene.mine(blocks=20)
     assert scene.sends(order) == sends
     await scene.mine(Tx.of(order), blocks=2)
-    assert await scene.verdict(order) == (Status.CONFIRMED, None)
+    assert await scene.verdict(order) == (OrderStatus.CONFIRMED, None)
     assert (await scene.moves(order))[-2:] == ["expired", "included"]
 
 
@@ -35,20 +36,71 @@ async def test_expiry_and_then_a_revert(scene: Scene) -> None:
     order = await scene.order(expires_at_ms=0)
     await scene.mine()
     await scene.mine(Tx.of(order, succeeded=False), blocks=2)
-    assert await scene.verdict(order) == (Status.FAILED, FailureCode.REVERTED)
+    assert await scene.verdict(order) == (OrderStatus.FAILED, FailureCode.REVERTED)
 
 
-async def test_expiry_and_then_a_replacement_stays_expired(scene: Scene) -> None:
+async def test_expiry_does_not_read_as_if_it_could_not_happen_any_more(scene: Scene) -> None:
     order = await scene.order(expires_at_ms=0)
     await scene.mine()
-    await scene.mine(Tx.of(order, **RIVAL), blocks=3)
-    assert await scene.verdict(order) == (Status.CANCELLED, FailureCode.EXPIRED)
+    now = await scene.now(order)
+    assert now.failure is not None
+    assert "it may still be mined" in now.failure.message
+    assert now.is_at_large
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [(RIVAL, FailureCode.REPLACED), (CANCEL, FailureCode.USER_CANCELLED)],
+)
+async def test_what_was_given_up_says_what_took_its_nonce_once_that_is_final(
+    scene: Scene, change: dict[str, Any], code: FailureCode
+) -> None:
+    given_up = Failure(FailureCode.REFUSED, "the relay refused it")
+    orders = [
+        await scene.order(expires_at_ms=0),
+        await scene.order(OrderStatus.FAILED, failure=given_up),
+    ]
+    await scene.mine()
+    if change is CANCEL:
+        rivals = [Tx.of(o, **change, to=o.wallet) for o in orders]
+    else:
+        rivals = [Tx.of(o, **change) for o in orders]
+    block = scene.chain.mine(*rivals)
+    await scene.mine(blocks=20)
+    assert [(await scene.now(o)).is_at_large for o in orders] == [True, True]
+    assert [scene.sends(o) for o in orders] == [0, 0], "nothing given up is sent again"
+    scene.chain.finalized = block.number
+    await scene.mine(blocks=8)
+    assert [await scene.verdict(o) for o in orders] == [(OrderStatus.CANCELLED, code)] * 2
+    assert scene.tracker.watched == 0
+
+
+async def test_a_refused_order_is_corrected_when_the_relay_mines_it_all_the_same(
+    scene: Scene,
+) -> None:
+    given_up = Failure(FailureCode.REFUSED, "the relay refused it")
+    order = await scene.order(OrderStatus.FAILED, failure=given_up)
+    await scene.mine(blocks=400)
+    await scene.mine(Tx.of(order), blocks=2)
+    assert await scene.verdict(order) == (OrderStatus.CONFIRMED, None)
+
+
+async def test_a_refusal_written_while_the_node_is_away_is_followed_later(scene: Scene) -> None:
+    await scene.mine()
+    scene.chain.failing = {"all"}
+    given_up = Failure(FailureCode.REFUSED, "the relay refused it")
+    order = await scene.order(OrderStatus.FAILED, failure=given_up)
+    await scene.mine(blocks=400)
+    scene.chain.failing = set()
+    await scene.mine(blocks=3)
+    await scene.mine(Tx.of(order), blocks=2)
+    assert await scene.verdict(order) == (OrderStatus.CONFIRMED, None)
 
 
 async def test_what_is_in_a_block_does_not_expire(scene: Scene) -> None:
     order = await scene.order(expires_at_ms=scene.clock.now_ms() + 12_000)
     await scene.mine(Tx.of(order))
-    assert await scene.status(order) is Status.MINING
+    assert await scene.status(order) is OrderStatus.MINING
     await scene.mine()
     assert await scene.moves(order) == ["new_head", "included"]
 
@@ -92,7 +144,7 @@ async def test_a_clock_that_jumps_ahead_expires_nothing(scene: Scene) -> None:
         block = scene.chain.blocks[-1]
         scene.chain.blocks.append(scene.chain.child_of(block, time=block.time + 12))
         await scene.look()
-    assert await scene.status(order) is Status.MINING
+    assert await scene.status(order) is OrderStatus.MINING
     assert scene.relay.cancelled == []
     assert scene.sends(order) == 1
 
@@ -101,17 +153,17 @@ async def test_a_clock_that_falls_back_only_waits(scene: Scene) -> None:
     order = await scene.order()
     scene.clock.advance(-3600)
     await scene.mine(blocks=150)
-    assert await scene.status(order) is Status.MINING
+    assert await scene.status(order) is OrderStatus.MINING
     scene.clock.advance(3600)
     await scene.mine()
-    assert await scene.verdict(order) == (Status.CANCELLED, FailureCode.EXPIRED)
+    assert await scene.verdict(order) == (OrderStatus.CANCELLED, FailureCode.EXPIRED)
 
 
 async def test_an_order_posted_by_a_clock_behind_is_found_all_the_same(scene: Scene) -> None:
     await scene.mine(blocks=3)
     order = await scene.order(created_at_ms=scene.clock.now_ms() - 3_600_000)
     await scene.mine(Tx.of(order), blocks=2)
-    assert await scene.status(order) is Status.CONFIRMED
+    assert await scene.status(order) is OrderStatus.CONFIRMED
 
 
 @pytest.mark.parametrize("method", ["receipts", "nonces", "head", "block"])
@@ -119,11 +171,11 @@ async def test_nothing_expires_while_the_node_is_away(scene: Scene, method: str)
     order = await scene.order()
     scene.chain.failing = {method}
     await scene.mine(blocks=200)
-    assert await scene.status(order) in (Status.SUBMITTED, Status.MINING)
+    assert await scene.status(order) in (OrderStatus.SUBMITTED, OrderStatus.MINING)
     assert scene.relay.cancelled == []
     scene.chain.failing = set()
     await scene.mine(Tx.of(order), blocks=2)
-    assert await scene.status(order) is Status.CONFIRMED
+    assert await scene.status(order) is OrderStatus.CONFIRMED
 
 
 async def test_a_block_nobody_read_is_found_by_the_last_look(scene: Scene) -> None:
@@ -134,3 +186,21 @@ async def test_a_block_nobody_read_is_found_by_the_last_look(scene: Scene) -> No
     await scene.look()
     assert await scene.moves(order) == ["new_head", "included"]
     assert scene.relay.cancelled == []
+
+
+async def test_a_nonce_that_a_reorg_frees_again_ends_nothing(scene: Scene) -> None:
+    order = await scene.order(expires_at_ms=0)
+    await scene.mine()
+    scene.chain.mine(Tx.of(order, **RIVAL))  # not seen: the gap is longer than what is read
+    scene.chain.mine(blocks=200)
+    await scene.look()
+    await scene.mine()
+    scene.chain.reorg(202, length=210)
+    await scene.look()
+    await scene.mine(blocks=8)
+    scene.chain.finalized = scene.chain.blocks[-1].number
+    await scene.mine(blocks=16)
+    assert await scene.verdict(order) == (OrderStatus.CANCELLED, FailureCode.EXPIRED)
+    assert (await scene.now(order)).watched
+    await scene.mine(Tx.of(order), blocks=2)
+    assert await scene.verdict(order) == (OrderStatus.CONFIRMED, None)

@@ -3,35 +3,38 @@
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
-from quietswap.adapters.chain import NodeChain
+from quietswap.adapters.ethereum.node_chain import NodeChain
 from quietswap.adapters.http import HttpClient
-from quietswap.adapters.jsonrpc import JsonRpc
 from quietswap.adapters.relays.mev_blocker import MevBlocker
-from quietswap.domain.order import FailureCode, Order, OrderEvent, Status
-from quietswap.domain.tracking import TrackingRules
-from quietswap.sandbox.part import Part
-from quietswap.sandbox.rawtx import Signed
-from quietswap.services.track_orders import TrackOrders
-from quietswap.storage.open import Storage, open_storage
+from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.domain.order.order import FailureCode, Order, OrderEvent, OrderStatus
+from quietswap.sandbox.chain.transactions import DecodedTransaction
+from quietswap.sandbox.faults.component_server import ComponentServer
+from quietswap.services.tracking.tracker import OrderTracker
+from quietswap.storage.factory import Storage
 from tests import orders
 from tests.adapters.manual_clock import ManualClock
-from tests.sandbox.town import ALICE, BOB, Town, running_town
+from tests.defaults import NODE, RELAY
+from tests.orders import RULES
+from tests.patient import open_storage
+from tests.sandbox.small_network import ALICE, BOB, SmallNetwork, running_small_network
 
 
 @dataclass
 class Place:
     """A town with our tracker in it; every `block` is one look."""
 
-    town: Town
+    town: SmallNetwork
     storage: Storage
     clock: ManualClock
     chain: NodeChain
-    tracker: TrackOrders
+    tracker: OrderTracker
 
-    async def order(self, tx: Signed) -> Order:
+    async def order(self, tx: DecodedTransaction, **changes: Any) -> Order:
         """Store a pending order whose send nobody knows the fate of."""
         head = await self.chain.head()
         order = orders.order(
@@ -39,6 +42,8 @@ class Place:
             nonce=tx.fields.nonce,
             tx_hash=tx.hash,
             raw=tx.raw,
+            min_buy_amount=0,  # it is a transfer, which delivers nothing
+            **changes,
             created_at_ms=self.clock.now_ms(),
             expires_at_ms=self.clock.now_ms() + 1_800_000,
             watch_until_ms=self.clock.now_ms() + 86_400_000,
@@ -58,9 +63,9 @@ class Place:
     async def look(self) -> None:
         """Look, once the head in memory has gone stale."""
         self.clock.advance(2)
-        await self.tracker.turn()
+        await self.tracker.run_once()
 
-    async def status(self, order: Order) -> tuple[Status, FailureCode | None]:
+    async def status(self, order: Order) -> tuple[OrderStatus, FailureCode | None]:
         """Return the order's status and the code of its failure."""
         found = await self.storage.orders.find(order.order_id)
         assert found is not None
@@ -69,16 +74,16 @@ class Place:
 
 @pytest.fixture
 async def place() -> AsyncIterator[Place]:
-    async with running_town() as town:
-        part = Part("relay", town.board, town.relay.handle)
+    async with running_small_network() as town:
+        part = ComponentServer("relay", town.board, town.relay.handle)
         await part.start()
         clock = ManualClock(int(time.time()))
         http = HttpClient()
-        rpc = JsonRpc(http, [town.chain.url], clock)
+        rpc = NodeRpcClient(http, [town.chain.url], clock, **NODE)
         chain = NodeChain(rpc, clock)
-        relay = MevBlocker(http, clock, referrer="test", base_url=part.url)
+        relay = MevBlocker(http, clock, referrer="test", base_url=part.url, **RELAY)
         storage = await open_storage("sqlite:///:memory:", clock=clock)
-        tracker = TrackOrders(storage.orders, chain, {2: relay}, clock, TrackingRules())
+        tracker = OrderTracker(storage.orders, chain, {2: relay}, clock, RULES)
         try:
             await tracker.start()
             yield Place(town, storage, clock, chain, tracker)
@@ -92,11 +97,11 @@ async def place() -> AsyncIterator[Place]:
 async def test_a_lost_answer_becomes_a_confirmation(place: Place) -> None:
     order = await place.order(await place.town.signed())
     await place.blocks()
-    assert await place.status(order) == (Status.SUBMITTED, None)
+    assert await place.status(order) == (OrderStatus.SUBMITTED, None)
     await place.blocks()
-    assert await place.status(order) == (Status.MINING, None)
+    assert await place.status(order) == (OrderStatus.MINING, None)
     await place.blocks()
-    assert await place.status(order) == (Status.CONFIRMED, None)
+    assert await place.status(order) == (OrderStatus.CONFIRMED, None)
     found = await place.storage.orders.find(order.order_id)
     receipt = await place.town.chain.receipt(order.tx_hash)
     assert found is not None
@@ -114,32 +119,32 @@ async def test_a_reorganisation_takes_it_back_until_it_is_mined_again(
     order = await place.order(await place.town.signed())
     await place.blocks(1)
     await place.blocks(depth)
-    assert await place.status(order) == (Status.CONFIRMED, None)
+    assert await place.status(order) == (OrderStatus.CONFIRMED, None)
     await place.town.builder.reorg(depth)
     await place.look()
-    assert await place.status(order) == (Status.MINING, None)
+    assert await place.status(order) == (OrderStatus.MINING, None)
     await place.blocks(2)
-    assert await place.status(order) == (Status.CONFIRMED, None)
+    assert await place.status(order) == (OrderStatus.CONFIRMED, None)
 
 
 async def test_what_the_relay_loses_is_sent_until_it_is_mined(place: Place) -> None:
     order = await place.order(await place.town.signed())
     place.town.board.put("relay", "lose")
     await place.blocks(5)
-    assert await place.status(order) == (Status.MINING, None)
+    assert await place.status(order) == (OrderStatus.MINING, None)
     assert await place.town.chain.receipt(order.tx_hash) is None
     place.town.board.clear("relay")
     await place.blocks(7)
-    assert await place.status(order) == (Status.CONFIRMED, None)
+    assert await place.status(order) == (OrderStatus.CONFIRMED, None)
 
 
 async def test_a_silent_relay_leaves_it_pending_and_the_node_decides(place: Place) -> None:
     order = await place.order(await place.town.signed())
     place.town.board.put("relay", "answer_lost")
     await place.blocks()
-    assert await place.status(order) == (Status.PENDING, None)
+    assert await place.status(order) == (OrderStatus.PENDING, None)
     await place.blocks(2)
-    assert await place.status(order) == (Status.CONFIRMED, None)
+    assert await place.status(order) == (OrderStatus.CONFIRMED, None)
 
 
 @pytest.mark.parametrize(
@@ -157,4 +162,4 @@ async def test_the_wallets_own_public_transaction_takes_the_nonce(
     await place.town.chain.mine()
     await place.look()
     await place.blocks()
-    assert await place.status(order) == (Status.CANCELLED, code)
+    assert await place.status(order) == (OrderStatus.CANCELLED, code)

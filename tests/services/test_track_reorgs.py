@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.domain.order import FailureCode, Status
-from quietswap.ports.outside import RelayOutcome
+from quietswap.domain.order.order import FailureCode, OrderStatus
+from quietswap.domain.order.relay_response import RelayOutcome
 from tests.scripted_chain import Tx
 from tests.services.tracking import CANCEL, RIVAL, Scene, open_scene
 
@@ -21,15 +21,15 @@ async def test_a_reorg_takes_a_confirmation_back(scene: Scene, depth: int) -> No
     order = await scene.order()
     await scene.mine()
     await scene.mine(Tx.of(order), blocks=depth)
-    assert await scene.status(order) is Status.CONFIRMED
+    assert await scene.status(order) is OrderStatus.CONFIRMED
     sends = scene.sends(order)
     scene.chain.reorg(depth)
     await scene.look()
     now = await scene.now(order)
-    assert (now.status, now.inclusion) == (Status.MINING, None)
+    assert (now.status, now.inclusion) == (OrderStatus.MINING, None)
     assert scene.sends(order) == sends + 1
     await scene.mine(Tx.of(order), blocks=2)
-    assert await scene.status(order) is Status.CONFIRMED
+    assert await scene.status(order) is OrderStatus.CONFIRMED
     assert (await scene.moves(order))[1:] == ["included", "reorganised", "new_head", "included"]
 
 
@@ -40,7 +40,7 @@ async def test_a_reorg_that_moves_it_to_another_block_confirms_that_one(scene: S
     scene.chain.reorg(3, Tx.of(order))
     await scene.look()
     now = await scene.now(order)
-    assert now.status is Status.CONFIRMED
+    assert now.status is OrderStatus.CONFIRMED
     assert now.inclusion is not None
     assert first is not None
     assert now.inclusion.block_hash != first.block_hash
@@ -62,17 +62,17 @@ async def test_a_reorg_can_turn_success_into_revert(scene: Scene) -> None:
     await scene.mine(Tx.of(order), blocks=2)
     scene.chain.reorg(2, Tx.of(order, succeeded=False))
     await scene.look()
-    assert await scene.verdict(order) == (Status.FAILED, FailureCode.REVERTED)
+    assert await scene.verdict(order) == (OrderStatus.FAILED, FailureCode.REVERTED)
 
 
 @pytest.mark.parametrize("rival", [RIVAL, CANCEL])
 async def test_a_reorg_takes_a_replacement_back(scene: Scene, rival: dict[str, object]) -> None:
     order = await scene.order()
     await scene.mine(Tx.of(order, **rival), blocks=3)
-    assert await scene.status(order) is Status.CANCELLED
+    assert await scene.status(order) is OrderStatus.CANCELLED
     scene.chain.reorg(3, Tx.of(order))
     await scene.look()
-    assert await scene.verdict(order) == (Status.CONFIRMED, None)
+    assert await scene.verdict(order) == (OrderStatus.CONFIRMED, None)
 
 
 async def test_a_reorg_after_expiry_gives_the_order_some_blocks_to_come_back(
@@ -84,9 +84,9 @@ async def test_a_reorg_after_expiry_gives_the_order_some_blocks_to_come_back(
     await scene.look()
     assert scene.sends(order) == 1
     await scene.mine(blocks=4)
-    assert await scene.status(order) is Status.MINING
+    assert await scene.status(order) is OrderStatus.MINING
     await scene.mine()
-    assert await scene.verdict(order) == (Status.CANCELLED, FailureCode.EXPIRED)
+    assert await scene.verdict(order) == (OrderStatus.CANCELLED, FailureCode.EXPIRED)
 
 
 async def test_a_reorg_while_the_node_was_away_is_found_by_its_parents(scene: Scene) -> None:
@@ -96,10 +96,10 @@ async def test_a_reorg_while_the_node_was_away_is_found_by_its_parents(scene: Sc
     scene.chain.failing = {"all"}
     scene.chain.reorg(5, length=20)
     assert not await scene.look()
-    assert await scene.status(order) is Status.CONFIRMED
+    assert await scene.status(order) is OrderStatus.CONFIRMED
     scene.chain.failing = set()
     await scene.look()
-    assert await scene.status(order) is Status.MINING
+    assert await scene.status(order) is OrderStatus.MINING
 
 
 async def test_a_node_behind_by_three_blocks_changes_nothing(scene: Scene) -> None:
@@ -144,7 +144,7 @@ async def test_a_node_on_a_shorter_fork_is_left_aside(scene: Scene) -> None:
     scene.chain.fork = scene.chain.branch(3, length=2)
     for _ in range(20):
         await scene.look()
-    assert await scene.status(order) is Status.CONFIRMED
+    assert await scene.status(order) is OrderStatus.CONFIRMED
     scene.chain.fork = None
     await scene.mine()
     assert await scene.moves(order) == ["new_head", "included"]
@@ -155,10 +155,10 @@ async def test_a_shorter_chain_that_goes_on_is_accepted_in_the_end(scene: Scene)
     order = await scene.order()
     await scene.mine(blocks=40)
     await scene.mine(Tx.of(order), blocks=3)
-    assert await scene.status(order) is Status.CONFIRMED
+    assert await scene.status(order) is OrderStatus.CONFIRMED
     scene.chain.reorg(43, length=2)
     await scene.mine(blocks=12)
-    assert await scene.status(order) is Status.MINING
+    assert await scene.status(order) is OrderStatus.MINING
 
 
 async def test_after_a_long_gap_every_order_is_looked_at_again(scene: Scene) -> None:
@@ -169,29 +169,29 @@ async def test_after_a_long_gap_every_order_is_looked_at_again(scene: Scene) -> 
     scene.chain.mine(Tx.of(open_))
     scene.chain.mine(blocks=100)
     await scene.look()
-    assert await scene.status(kept) is Status.CONFIRMED
-    assert await scene.status(open_) is Status.CONFIRMED
+    assert await scene.status(kept) is OrderStatus.CONFIRMED
+    assert await scene.status(open_) is OrderStatus.CONFIRMED
     await scene.mine()
-    assert await scene.status(lost) is Status.MINING
+    assert await scene.status(lost) is OrderStatus.MINING
     assert scene.sends(lost) == 1
 
 
 async def test_a_crash_is_followed_by_a_look_before_anything_is_sent(scene: Scene) -> None:
-    mined = await scene.order(Status.PENDING)
-    lost = await scene.order(Status.PENDING)
+    mined = await scene.order(OrderStatus.PENDING)
+    lost = await scene.order(OrderStatus.PENDING)
     scene.chain.mine(Tx.of(mined))
     scene.chain.mine(blocks=3)
     await scene.restart()
-    assert await scene.status(mined) is Status.CONFIRMED
+    assert await scene.status(mined) is OrderStatus.CONFIRMED
     assert scene.sends(mined) == 0
-    assert (scene.sends(lost), await scene.status(lost)) == (1, Status.SUBMITTED)
+    assert (scene.sends(lost), await scene.status(lost)) == (1, OrderStatus.SUBMITTED)
 
 
 @pytest.mark.parametrize("method", ["head", "block", "receipts", "nonces"])
 async def test_nothing_is_sent_after_a_crash_until_the_node_has_answered(
     scene: Scene, method: str
 ) -> None:
-    order = await scene.order(Status.PENDING)
+    order = await scene.order(OrderStatus.PENDING)
     scene.chain.mine(blocks=3)
     scene.chain.failing = {method}
     with pytest.raises(Exception, match="failed"):
@@ -205,13 +205,13 @@ async def test_nothing_is_sent_after_a_crash_until_the_node_has_answered(
 async def test_a_reorg_during_a_crash_takes_the_verdict_back(scene: Scene) -> None:
     order, replaced = await scene.order(), await scene.order()
     await scene.mine(Tx.of(order), Tx.of(replaced, **RIVAL), blocks=3)
-    assert await scene.status(order) is Status.CONFIRMED
-    assert await scene.status(replaced) is Status.CANCELLED
+    assert await scene.status(order) is OrderStatus.CONFIRMED
+    assert await scene.status(replaced) is OrderStatus.CANCELLED
     scene.chain.reorg(3)
     await scene.restart()
     await scene.mine()
-    assert await scene.status(order) is Status.MINING
-    assert await scene.status(replaced) is Status.MINING
+    assert await scene.status(order) is OrderStatus.MINING
+    assert await scene.status(replaced) is OrderStatus.MINING
 
 
 async def test_verdicts_that_hold_survive_a_crash_and_end_their_watch(scene: Scene) -> None:
@@ -227,10 +227,10 @@ async def test_verdicts_that_hold_survive_a_crash_and_end_their_watch(scene: Sce
 
 
 async def test_an_order_finished_while_nobody_watched(scene: Scene) -> None:
-    order = await scene.order(Status.PENDING)
-    scene.relay.answers(RelayOutcome.SILENT)
+    order = await scene.order(OrderStatus.PENDING)
+    scene.relay.answers(RelayOutcome.UNKNOWN)
     scene.chain.mine(Tx.of(order, **RIVAL))
     scene.chain.mine(blocks=100)
     await scene.restart()
     await scene.mine()
-    assert await scene.verdict(order) == (Status.CANCELLED, FailureCode.NONCE_CONSUMED)
+    assert await scene.verdict(order) == (OrderStatus.CANCELLED, FailureCode.NONCE_CONSUMED)

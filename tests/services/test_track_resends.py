@@ -5,12 +5,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 
 import pytest
 
-from quietswap.domain.order import Failure, FailureCode, Move, Order, Sighting, Status
-from quietswap.ports.outside import RelayOutcome
-from quietswap.ports.stores import StoreDown
-from quietswap.services.move_order import move
-from quietswap.services.track_orders_send import MOST_RESENT, PARALLEL
+from quietswap.domain.order.order import (
+    Failure,
+    FailureCode,
+    Order,
+    OrderEventType,
+    OrderStatus,
+    Transition,
+)
+from quietswap.domain.order.relay_response import RelayOutcome
+from quietswap.ports.stores import StoreUnavailable
+from quietswap.services.lifecycle.apply_transition import apply_transition
+from quietswap.services.tracking.resend import MOST_RESENT, PARALLEL
 from tests.services.tracking import Scene, open_scene
+from tests.waiting import eventually
 
 DUE = 40
 
@@ -25,21 +33,28 @@ async def _held_up(scene: Scene, count: int) -> tuple[list[Order], "asyncio.Task
     """Return due orders and a turn that waits for the relay's answers to the first of them."""
     ends = scene.clock.now_ms() + 22_000
     orders = [
-        await scene.order(Status.PENDING, attempts=1, expires_at_ms=ends) for _ in range(count)
+        await scene.order(OrderStatus.PENDING, attempts=1, expires_at_ms=ends) for _ in range(count)
     ]
     scene.relay.gate = asyncio.Event()
-    scene.relay.answers(RelayOutcome.SILENT)
+    scene.relay.answers(RelayOutcome.UNKNOWN)
     scene.chain.mine()
-    turn = asyncio.create_task(scene.tracker.turn())
-    await asyncio.sleep(0.2)  # a database tells nobody that it has nothing more to do
+    turn = asyncio.create_task(scene.tracker.run_once())
+
+    async def held() -> bool:
+        return len(scene.relay.sent) >= PARALLEL
+
+    await eventually(held)
+    await asyncio.sleep(0.1)  # a turn tells nobody that it has nothing more to do
     assert len(scene.relay.sent) == PARALLEL
     return orders, turn
 
 
 async def _refused(scene: Scene, orders: list[Order]) -> None:
-    step = Move(Sighting.REFUSED, "its relay refused it", Failure(FailureCode.REFUSED, "no"))
+    step = Transition(
+        OrderEventType.REFUSED, "its relay refused it", Failure(FailureCode.REFUSED, "no")
+    )
     for order in orders:
-        await move(scene.storage.orders, order, step, scene.clock.now_ms())
+        await apply_transition(scene.storage.orders, order, step, scene.clock.now_ms())
 
 
 async def _expired(scene: Scene, _: list[Order]) -> None:
@@ -73,8 +88,8 @@ async def test_what_was_not_sent_yet_when_the_process_ended_goes_out_next(scene:
 
 async def test_a_block_sends_only_so_many_again(scene: Scene) -> None:
     for _ in range(MOST_RESENT + 6):
-        await scene.order(Status.PENDING, attempts=1)
-    scene.relay.answers(RelayOutcome.SILENT)
+        await scene.order(OrderStatus.PENDING, attempts=1)
+    scene.relay.answers(RelayOutcome.UNKNOWN)
     await scene.mine()
     assert len(scene.relay.sent) == MOST_RESENT
     await scene.mine()
@@ -84,8 +99,8 @@ async def test_a_block_sends_only_so_many_again(scene: Scene) -> None:
 async def test_what_is_claimed_goes_out_whatever_becomes_of_the_rest(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moved, due = [await scene.order(Status.PENDING, attempts=1) for _ in range(2)]
-    scene.relay.answers(RelayOutcome.SILENT)
+    moved, due = [await scene.order(OrderStatus.PENDING, attempts=1) for _ in range(2)]
+    scene.relay.answers(RelayOutcome.UNKNOWN)
     orders = scene.storage.orders
     claim = orders.claim
 
@@ -95,10 +110,10 @@ async def test_what_is_claimed_goes_out_whatever_becomes_of_the_rest(
         return await claim(wanted, head)
 
     async def away(_order_id: str) -> None:
-        raise StoreDown("the database is away")
+        raise StoreUnavailable("the database is away")
 
     monkeypatch.setattr(orders, "claim", late)
     scene.chain.mine()
-    with pytest.raises(StoreDown):
-        await scene.tracker.turn()
+    with pytest.raises(StoreUnavailable):
+        await scene.tracker.run_once()
     assert (scene.sends(due), scene.sends(moved)) == (1, 0)

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quietswap.domain.order import BY_NONCE, WITHOUT_BLOCK, Order, Status
-from quietswap.ports.outside import RelayOutcome
+from quietswap.domain.order.order import BY_NONCE, WITHOUT_BLOCK, Order, OrderStatus
+from quietswap.domain.order.relay_response import RelayOutcome
 from tests.scripted_chain import Tx
 from tests.services.tracking import RIVAL, Scene, open_scene
 
@@ -96,10 +96,10 @@ def agrees(order: Order, chain_says: str) -> bool:
         return False
     code = order.failure and order.failure.code
     if code in WITHOUT_BLOCK:
-        return order.status in (Status.FAILED, Status.CANCELLED)
+        return order.status in (OrderStatus.FAILED, OrderStatus.CANCELLED)
     if chain_says == "replaced":
         return code in BY_NONCE
-    return order.status is Status.MINING
+    return order.status is OrderStatus.MINING
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -109,12 +109,12 @@ async def test_in_the_end_every_order_says_what_the_chain_says(
 ) -> None:
     async with open_scene() as scene:
         await scene.mine(blocks=8)
-        orders = [await scene.order(Status.PENDING) for _ in range(ORDERS)]
+        orders = [await scene.order(OrderStatus.PENDING) for _ in range(ORDERS)]
         story = Story(scene, orders)
         for what, value in happenings:
             await story.happens(what, value)
         story.heal()
-        scene.relay.answers(RelayOutcome.HELD)
+        scene.relay.answers(RelayOutcome.ALREADY_KNOWN)
         await scene.mine(blocks=20)
         for order in orders:
             now = await scene.now(order)

@@ -1,62 +1,84 @@
 """Real calldata through the money rules and a scripted simulation."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from quietswap.domain.address import Address
-from quietswap.domain.quote import Outcome
-from quietswap.domain.route import Route, SwapRequest
+from quietswap.domain.quote.quote import SourceOutcome
+from quietswap.domain.quote.route import Route, RouteRequest
 from quietswap.domain.token import WETH, Token
-from quietswap.ports.outside import Sender, Simulation
-from quietswap.services.verify_route import Verdict, VerifyRoutes
-from tests.domain.router_calldata import ENCODERS, Swap
+from quietswap.ports.chain import NodeUnavailable
+from quietswap.ports.simulation import AccountState, SimulationResult
+from quietswap.services.quoting.verify_routes import VerificationResult, VerifyRoutes
+from tests.domain.router_calldata import ENCODERS, EXECUTOR, ROUTER_OF, Swap
+from tests.services.verifying import verify_once
 
-SENDER = Sender(0, 0, 10**18)
+SENDER = AccountState(0, 0, 10**18, 0, {})
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
 WALLET = Address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
-ROUTER = Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5")
-REQUEST = SwapRequest(Token(WETH, 18), Token(USDC, 6), 10**18, WALLET, 50, 10**9, 2**31)
+REQUEST = RouteRequest(Token(WETH, 18), Token(USDC, 6), 10**18, WALLET, 50, 10**9, 2**31)
 PROMISE = 3_000_000_001
 MINIMUM = PROMISE * 9950 // 10_000
 
 
 @dataclass
 class Delivers:
-    """A chain on which every candidate delivers `amount`; it keeps what it was shown."""
+    """A chain on which every candidate delivers `amount`; it keeps what it was shown.
+
+    `genuine` are 0x's Settlers; None: the node is away when it is asked for them.
+    """
 
     amount: int
     seen: Sequence[Route] = ()
-    sender: Sender = SENDER
+    sender: AccountState = SENDER
+    next_base_fee: int = 10**9
+    genuine: Collection[Address] | None = field(default_factory=lambda: [EXECUTOR])
+    asked: int = 0
 
-    async def rehearse(self, request: SwapRequest, spenders: Sequence[Address]) -> "Delivers":
+    async def settlers(self) -> Collection[Address]:
+        self.asked += 1
+        if self.genuine is None:
+            raise NodeUnavailable("away")
+        return self.genuine
+
+    async def prepare_simulation(
+        self, request: RouteRequest, spenders: Sequence[Address]
+    ) -> "Delivers":
         return self
 
-    async def simulate(self, candidates: Sequence[Route]) -> Sequence[Simulation]:
+    async def simulate(self, candidates: Sequence[Route]) -> Sequence[SimulationResult]:
         self.seen = candidates
-        return [Simulation(True, self.amount, 150_000)] * len(candidates)
+        return [SimulationResult(True, self.amount, 150_000)] * len(candidates)
 
 
 def a_route(enforced: int, source: str = "kyberswap") -> Route:
-    """Return a route that says `MINIMUM`, and whose calldata enforces `enforced`."""
-    swap = Swap(WETH, USDC, REQUEST.sell_amount, enforced, WALLET)
+    """Return a route that says `MINIMUM`, and whose router enforces `enforced`: Velora keeps one
+    unit."""
+    minimum = enforced + (source == "velora")
+    swap = Swap(WETH, USDC, REQUEST.sell_amount, minimum, WALLET)
     return Route(
-        source=source, dex="dex", target=ROUTER, spender=ROUTER, value=0,
+        source=source, dex="dex", target=ROUTER_OF[source], spender=ROUTER_OF[source], value=0,
         data=ENCODERS[source](swap), path=(WETH, USDC), buy_amount=PROMISE,
         min_buy_amount=MINIMUM, gas=None, impact_percent=None,
     )  # fmt: skip
 
 
-def verified(chain: Delivers, *routes: Route) -> list[Verdict]:
-    pinned = {source: [ROUTER] for source in ENCODERS}
-    verify = VerifyRoutes(chain, pinned, required=True)  # type: ignore[arg-type]
+def verified(
+    chain: Delivers, *routes: Route, accept_unbound: bool = False
+) -> list[VerificationResult]:
+    pinned = {source: [ROUTER_OF[source]] for source in ENCODERS}
+    accepted = ["openocean"] if accept_unbound else []
+    verify = VerifyRoutes(
+        chain,  # type: ignore[arg-type]
+        pinned,
+        required=True,
+        accept_unbound=accepted,
+    )
 
-    async def work() -> list[Verdict]:
-        return await verify(REQUEST, asyncio.create_task(verify.rehearse(REQUEST)), routes)
-
-    return asyncio.run(work())
+    return asyncio.run(verify_once(verify, REQUEST, routes))
 
 
 @pytest.mark.parametrize("source", ENCODERS)
@@ -64,10 +86,11 @@ def verified(chain: Delivers, *routes: Route) -> list[Verdict]:
 def test_the_minimum_issued_is_the_one_the_calldata_enforces(source: str, gap: int) -> None:
     """Delivering exactly that is delivering enough, though it is less than integers would ask."""
     chain = Delivers(MINIMUM - gap)
-    [verdict] = verified(chain, a_route(MINIMUM - gap, source))
-    assert verdict.outcome is Outcome.ANSWERED
+    [verdict] = verified(chain, a_route(MINIMUM - gap, source), accept_unbound=True)
+    assert verdict.outcome is SourceOutcome.ANSWERED
     assert verdict.candidate is not None
     assert verdict.candidate.route.min_buy_amount == MINIMUM - gap
+    assert verdict.candidate.route.bound is (source != "openocean")
     assert [route.min_buy_amount for route in chain.seen] == [MINIMUM - gap]
 
 
@@ -75,9 +98,9 @@ def test_a_larger_gap_is_unsafe_and_never_simulated() -> None:
     chain = Delivers(PROMISE)
     verdicts = verified(chain, a_route(MINIMUM), a_route(MINIMUM - 4), a_route(MINIMUM - 1))
     assert [verdict.outcome for verdict in verdicts] == [
-        Outcome.ANSWERED,
-        Outcome.UNSAFE,
-        Outcome.ANSWERED,
+        SourceOutcome.ANSWERED,
+        SourceOutcome.UNSAFE,
+        SourceOutcome.ANSWERED,
     ]
     assert verdicts[1].reason == f"its calldata enforces only {MINIMUM - 4} of {MINIMUM}"
     assert [route.min_buy_amount for route in chain.seen] == [MINIMUM, MINIMUM - 1]
@@ -85,11 +108,57 @@ def test_a_larger_gap_is_unsafe_and_never_simulated() -> None:
 
 def test_less_than_the_settled_minimum_is_short() -> None:
     [verdict] = verified(Delivers(MINIMUM - 2), a_route(MINIMUM - 1))
-    assert verdict.outcome is Outcome.SHORT_DELIVERY
+    assert verdict.outcome is SourceOutcome.SHORT_DELIVERY
 
 
 def test_a_router_of_another_source_is_unsafe() -> None:
     stranger = replace(a_route(MINIMUM), source="nobody")
     [verdict] = verified(Delivers(PROMISE), stranger)
-    assert verdict.outcome is Outcome.UNSAFE
+    assert verdict.outcome is SourceOutcome.UNSAFE
     assert verdict.candidate is None
+
+
+def test_a_route_that_is_not_bound_is_named_and_never_simulated() -> None:
+    chain = Delivers(PROMISE)
+    verdicts = verified(chain, a_route(MINIMUM, "openocean"), a_route(MINIMUM, "sushi"))
+    assert [verdict.outcome for verdict in verdicts] == [
+        SourceOutcome.UNBOUND,
+        SourceOutcome.ANSWERED,
+    ]
+    assert verdicts[0].candidate is None
+    assert (verdicts[0].reason or "").startswith("not bound by its router: swap: the router is an")
+    assert [route.source for route in chain.seen] == ["sushi"]
+
+
+def test_accepting_the_unproven_is_for_the_named_source_alone() -> None:
+    """The sushi route here goes to OpenOcean's router, which is pinned for another source."""
+    odd = replace(a_route(MINIMUM, "openocean"), source="sushi")
+    [verdict] = verified(Delivers(PROMISE), odd, accept_unbound=True)
+    assert verdict.outcome is SourceOutcome.UNSAFE
+
+
+@pytest.mark.parametrize("genuine", [None, [], [WALLET]], ids=["away", "paused", "others"])
+def test_without_a_genuine_settler_only_0x_is_refused(genuine: list[Address] | None) -> None:
+    chain = Delivers(PROMISE, genuine=genuine)
+    verdicts = verified(chain, a_route(MINIMUM, "zeroex"), a_route(MINIMUM, "sushi"))
+    assert [verdict.outcome for verdict in verdicts] == [
+        SourceOutcome.UNSAFE,
+        SourceOutcome.ANSWERED,
+    ]
+    assert "cannot be proven genuine" in (verdicts[0].reason or "")
+
+
+def test_the_deployer_is_asked_while_the_sources_think_and_again_for_a_route_of_0x() -> None:
+    """The second question is answered from the adapter's memory."""
+    for source, asked in (("sushi", 1), ("zeroex", 2)):
+        chain = Delivers(PROMISE)
+        verified(chain, a_route(MINIMUM, source))
+        assert chain.asked == asked
+
+
+def test_the_deployer_is_not_asked_where_0x_is_no_source() -> None:
+    chain = Delivers(PROMISE)
+    pinned = {"sushi": [ROUTER_OF["sushi"]]}
+    verify = VerifyRoutes(chain, pinned, required=True)  # type: ignore[arg-type]
+    asyncio.run(verify.prepare_simulation(REQUEST))
+    assert chain.asked == 0

@@ -7,14 +7,15 @@ from itertools import count
 from typing import Any
 
 from quietswap.domain.address import Address, from_bytes
-from quietswap.domain.order import FailureCode, Order, OrderEvent, Status
-from quietswap.domain.tracking import TrackingRules
-from quietswap.ports.outside import ChainDown, RelayOutcome
-from quietswap.services.track_orders import TrackOrders
-from quietswap.storage.open import Storage, open_storage
+from quietswap.domain.order.order import FailureCode, Order, OrderEvent, OrderStatus
+from quietswap.domain.order.relay_response import RelayOutcome
+from quietswap.ports.chain import NodeUnavailable
+from quietswap.services.tracking.tracker import OrderTracker
+from quietswap.storage.factory import Storage
 from tests import orders
 from tests.adapters.manual_clock import ManualClock
-from tests.orders import MINUTE_MS, NOW_MS
+from tests.orders import MINUTE_MS, NOW_MS, RULES
+from tests.patient import open_storage
 from tests.scripted_chain import FIRST_NUMBER, ScriptedChain, Tx
 from tests.scripted_relay import ScriptedRelay
 
@@ -31,9 +32,9 @@ class Scene:
     chain: ScriptedChain
     relay: ScriptedRelay
     clock: ManualClock
-    tracker: TrackOrders
+    tracker: OrderTracker
 
-    async def order(self, status: Status = Status.SUBMITTED, **changes: Any) -> Order:
+    async def order(self, status: OrderStatus = OrderStatus.SUBMITTED, **changes: Any) -> Order:
         """Store an order as the API leaves it, sent at the present head; the tracker finds it."""
         serial = next(_serial)
         now, head = self.clock.now_ms(), self.chain.blocks[-1].number
@@ -48,7 +49,7 @@ class Scene:
             "expires_at_ms": now + 30 * MINUTE_MS,
             "watch_until_ms": now + 24 * 60 * MINUTE_MS,
             "sent_head": head,
-            "submitted_head": head if status is Status.SUBMITTED else None,
+            "submitted_head": head if status is OrderStatus.SUBMITTED else None,
             "attempts": 1,
         }
         order = orders.order(**(values | changes))
@@ -66,8 +67,8 @@ class Scene:
     async def look(self) -> bool:
         """Let the tracker take a turn; False when the chain was down."""
         try:
-            await self.tracker.turn()
-        except ChainDown:
+            await self.tracker.run_once()
+        except NodeUnavailable:
             return False
         return True
 
@@ -82,11 +83,11 @@ class Scene:
         assert found is not None
         return found
 
-    async def status(self, order: Order) -> Status:
+    async def status(self, order: Order) -> OrderStatus:
         """Return the order's status now."""
         return (await self.now(order)).status
 
-    async def verdict(self, order: Order) -> tuple[Status, FailureCode | None]:
+    async def verdict(self, order: Order) -> tuple[OrderStatus, FailureCode | None]:
         """Return the order's status and the code of its failure."""
         found = await self.now(order)
         return found.status, found.failure and found.failure.code
@@ -103,9 +104,9 @@ class Scene:
 
 def a_tracker(
     storage: Storage, chain: ScriptedChain, relay: ScriptedRelay, clock: ManualClock
-) -> TrackOrders:
+) -> OrderTracker:
     """Return a tracker with the default rules."""
-    return TrackOrders(storage.orders, chain, {2: relay}, clock, TrackingRules())
+    return OrderTracker(storage.orders, chain, {2: relay}, clock, RULES)
 
 
 @asynccontextmanager
@@ -113,7 +114,7 @@ async def open_scene(*, started: bool = True) -> AsyncIterator[Scene]:
     """Open a scene with an empty database and a tracker that has started."""
     clock = ManualClock(NOW_MS // 1000)
     storage = await open_storage("sqlite:///:memory:", clock=clock)
-    chain, relay = ScriptedChain(clock), ScriptedRelay(RelayOutcome.HELD)
+    chain, relay = ScriptedChain(clock), ScriptedRelay(RelayOutcome.ALREADY_KNOWN)
     chain.mine(blocks=5)
     scene = Scene(storage, chain, relay, clock, a_tracker(storage, chain, relay, clock))
     try:
@@ -130,9 +131,9 @@ __all__ = [
     "RIVAL",
     "Address",
     "FailureCode",
+    "OrderStatus",
     "RelayOutcome",
     "Scene",
-    "Status",
     "Tx",
     "open_scene",
 ]

@@ -10,10 +10,10 @@ import pytest
 
 from tests.databases import both_databases, sandbox_options
 from tests.e2e.conftest import Town, running_town
-from tests.spec.desk import Desk
+from tests.spec.api_client import ApiClient
 
 
-@pytest.fixture(scope="session", params=both_databases("interface"))
+@pytest.fixture(scope="package", params=both_databases("interface"))
 def town(request: pytest.FixtureRequest) -> Iterator[Town]:
     """A sandbox of half-second blocks; a test heals the faults it switches on."""
     with (
@@ -24,7 +24,7 @@ def town(request: pytest.FixtureRequest) -> Iterator[Town]:
 
 
 @pytest.fixture
-def desk(town: Town) -> Iterator[Desk]:
+def desk(town: Town) -> Iterator[ApiClient]:
     """A client with a key of its own."""
-    with Desk(town) as found:
+    with ApiClient(town) as found:
         yield found

@@ -3,9 +3,9 @@
 import httpx
 import pytest
 
-from quietswap.sandbox.tokens import DAI, USDC, WETH
+from quietswap.sandbox.contracts.tokens import DAI, USDC, WETH
+from tests.spec.api_client import ApiClient
 from tests.spec.coverage import shows
-from tests.spec.desk import Desk
 from tests.spec.wire import refused
 
 VENUES = ("kyberswap", "velora", "sushi", "openocean")
@@ -17,7 +17,7 @@ NATIVE = ("0x" + "0" * 40, "0x" + "e" * 40, "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeee
 )
 @pytest.mark.parametrize("field", ["sellToken", "buyToken"])
 @pytest.mark.parametrize("token", [WETH.address.lower(), "0x1234", "WETH", ""])
-def test_400_invalid_token_address(desk: Desk, field: str, token: str) -> None:
+def test_400_invalid_token_address(desk: ApiClient, field: str, token: str) -> None:
     answer = desk.ask_quote(desk.wallet(), **{field: token})
     details = refused(answer, 400, "INVALID_TOKEN_ADDRESS")["details"]
     assert (details["field"], details["provided"]) == (field, token)
@@ -27,33 +27,33 @@ def test_400_invalid_token_address(desk: Desk, field: str, token: str) -> None:
 @shows("error: 400 NATIVE_ETH_NOT_SUPPORTED", "rule: no native ETH")
 @pytest.mark.parametrize("field", ["sellToken", "buyToken"])
 @pytest.mark.parametrize("token", NATIVE)
-def test_400_native_eth_not_supported(desk: Desk, field: str, token: str) -> None:
+def test_400_native_eth_not_supported(desk: ApiClient, field: str, token: str) -> None:
     answer = desk.ask_quote(desk.wallet(), **{field: token})
     assert WETH.address in refused(answer, 400, "NATIVE_ETH_NOT_SUPPORTED")["suggestion"]
 
 
 @shows("error: 400 INVALID_AMOUNT")
 @pytest.mark.parametrize("amount", ["0", "-1", "1.5", "1e18", "abc", str(2**256)])
-def test_400_invalid_amount_on_the_swap_quote(desk: Desk, amount: str) -> None:
+def test_400_invalid_amount_on_the_swap_quote(desk: ApiClient, amount: str) -> None:
     refused(desk.ask_quote(desk.wallet(), sellAmount=amount), 400, "INVALID_AMOUNT")
 
 
 @shows("error: 400 INVALID_AMOUNT", "details: INVALID_AMOUNT")
 @pytest.mark.parametrize("amount", ["0", "0.0", "-1", "1e18", "abc", "0." + "0" * 18 + "1"])
-def test_400_invalid_amount_on_the_wrap_quote(desk: Desk, amount: str) -> None:
+def test_400_invalid_amount_on_the_wrap_quote(desk: ApiClient, amount: str) -> None:
     body = {"operation": "wrap", "amount": amount, "userAddress": desk.wallet().address}
     answer = desk.api.post("/api/v1/mev/wrap/quote", json=body)
     assert refused(answer, 400, "INVALID_AMOUNT")["details"]["provided"] == amount
 
 
 @shows("error: 400 USER_ADDRESS_REQUIRED")
-def test_400_user_address_required(desk: Desk) -> None:
+def test_400_user_address_required(desk: ApiClient) -> None:
     ask = {"sellToken": WETH.address, "buyToken": USDC.address, "sellAmount": "1"}
     refused(desk.api.get("/api/v1/quote", params=ask), 400, "USER_ADDRESS_REQUIRED")
 
 
 @shows("error: 400 INVALID_OPERATION", "details: INVALID_OPERATION")
-def test_400_invalid_operation(desk: Desk) -> None:
+def test_400_invalid_operation(desk: ApiClient) -> None:
     body = {"operation": "burn", "amount": "1", "userAddress": desk.wallet().address}
     answer = desk.api.post("/api/v1/mev/wrap/quote", json=body)
     details = refused(answer, 400, "INVALID_OPERATION")["details"]
@@ -62,7 +62,7 @@ def test_400_invalid_operation(desk: Desk) -> None:
 
 @shows("error: 400 INVALID_ADDRESS", "details: INVALID_ADDRESS")
 @pytest.mark.parametrize("wrong", ["0x1234", WETH.address.lower(), "vitalik.eth"])
-def test_400_invalid_address_on_the_wrap_endpoints(desk: Desk, wrong: str) -> None:
+def test_400_invalid_address_on_the_wrap_endpoints(desk: ApiClient, wrong: str) -> None:
     body = {"operation": "wrap", "amount": "1", "userAddress": wrong}
     asked = desk.api.post("/api/v1/mev/wrap/quote", json=body)
     assert refused(asked, 400, "INVALID_ADDRESS")["details"]["provided"] == wrong
@@ -72,7 +72,7 @@ def test_400_invalid_address_on_the_wrap_endpoints(desk: Desk, wrong: str) -> No
 
 @shows("error: 400 INVALID_ADDRESS", "details: INVALID_ADDRESS on the history")
 @pytest.mark.parametrize("wrong", ["0x1234", WETH.address.lower()])
-def test_400_invalid_address_on_the_history(desk: Desk, wrong: str) -> None:
+def test_400_invalid_address_on_the_history(desk: ApiClient, wrong: str) -> None:
     answer = desk.api.get(f"/api/v1/mev/orders/user/{wrong}")
     details = refused(answer, 400, "INVALID_ADDRESS")["details"]
     assert details["address"] == wrong
@@ -83,7 +83,7 @@ def test_400_invalid_address_on_the_history(desk: Desk, wrong: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("limit", "0"), ("limit", "201"), ("limit", "x"), ("offset", "-1")]
 )
-def test_400_invalid_parameter(desk: Desk, name: str, value: str) -> None:
+def test_400_invalid_parameter(desk: ApiClient, name: str, value: str) -> None:
     path = f"/api/v1/mev/orders/user/{WETH.address}"
     details = refused(desk.api.get(path, params={name: value}), 400, "INVALID_PARAMETER")["details"]
     assert (details["parameter"], details["provided"]) == (name, value)
@@ -99,13 +99,13 @@ def test_400_invalid_parameter(desk: Desk, name: str, value: str) -> None:
         ("/api/v1/mev/orders", "orderParams"),
     ],
 )
-def test_400_missing_parameter_in_a_body(desk: Desk, path: str, field: str) -> None:
+def test_400_missing_parameter_in_a_body(desk: ApiClient, path: str, field: str) -> None:
     details = refused(desk.api.post(path, json={}), 400, "MISSING_PARAMETER")["details"]
     assert details == {"field": field, "required": True}
 
 
 @shows("error: 400 MISSING_PARAMETER")
-def test_400_missing_parameter_in_a_query(desk: Desk) -> None:
+def test_400_missing_parameter_in_a_query(desk: ApiClient) -> None:
     answer = desk.api.get("/api/v1/mev/wrap/info")
     details = refused(answer, 400, "MISSING_PARAMETER")["details"]
     assert details == {"field": "userAddress", "required": True}
@@ -113,7 +113,7 @@ def test_400_missing_parameter_in_a_query(desk: Desk) -> None:
 
 @shows("error: 401 UNAUTHORIZED", "rule: key on every endpoint")
 @pytest.mark.parametrize("secret", [None, "qs_wrong"])
-def test_401_unauthorized(desk: Desk, secret: str | None) -> None:
+def test_401_unauthorized(desk: ApiClient, secret: str | None) -> None:
     client = desk.client(secret)
     user = WETH.address
     for path in ("quote", "mev/orders/x", f"mev/orders/user/{user}", "mev/wrap/info"):
@@ -123,20 +123,20 @@ def test_401_unauthorized(desk: Desk, secret: str | None) -> None:
 
 
 @shows("error: 404 INSUFFICIENT_LIQUIDITY")
-def test_404_insufficient_liquidity(desk: Desk) -> None:
+def test_404_insufficient_liquidity(desk: ApiClient) -> None:
     with desk.fault("no_route", *VENUES):
         answer = desk.ask_quote(desk.wallet(), sellToken=DAI.address)
     refused(answer, 404, "INSUFFICIENT_LIQUIDITY")
 
 
 @shows("error: 404 TOKEN_NOT_SUPPORTED")
-def test_404_token_not_supported(desk: Desk) -> None:
+def test_404_token_not_supported(desk: ApiClient) -> None:
     nobody = desk.wallet().address
     refused(desk.ask_quote(desk.wallet(), buyToken=nobody), 404, "TOKEN_NOT_SUPPORTED")
 
 
 @shows("error: 404 ORDER_NOT_FOUND", "rule: orders belong to a key")
-def test_404_order_not_found(desk: Desk) -> None:
+def test_404_order_not_found(desk: ApiClient) -> None:
     taken = desk.order(desk.wallet())
     stranger = desk.another()
     foreign = stranger.get(f"/api/v1/mev/orders/{taken['orderId']}")
@@ -146,7 +146,7 @@ def test_404_order_not_found(desk: Desk) -> None:
 
 
 @shows("error: 503 SERVICE_UNAVAILABLE")
-def test_503_service_unavailable_without_a_node(desk: Desk) -> None:
+def test_503_service_unavailable_without_a_node(desk: ApiClient) -> None:
     wallet = desk.wallet()
     body = {"operation": "wrap", "amount": "1", "userAddress": wallet.address}
     with desk.fault("down", "node"):
@@ -158,7 +158,7 @@ def test_503_service_unavailable_without_a_node(desk: Desk) -> None:
 
 
 @shows("error: 503 SERVICE_UNAVAILABLE")
-def test_503_service_unavailable_without_an_aggregator(desk: Desk) -> None:
+def test_503_service_unavailable_without_an_aggregator(desk: ApiClient) -> None:
     with desk.fault("down", *VENUES):
         answer = desk.ask_quote(desk.wallet(), sellAmount="8")
     refused(answer, 503, "SERVICE_UNAVAILABLE")
@@ -173,7 +173,7 @@ def exhausted(client: httpx.Client) -> httpx.Response:
 
 
 @shows("error: 429 RATE_LIMIT_EXCEEDED", "limit: Rate limit*", "limit: Rate-limit headers")
-def test_429_rate_limit_exceeded(desk: Desk) -> None:
+def test_429_rate_limit_exceeded(desk: ApiClient) -> None:
     answer = exhausted(desk.api)
     told = refused(answer, 429, "RATE_LIMIT_EXCEEDED")
     assert (told["limit"], told["window"]) == (300, 60)

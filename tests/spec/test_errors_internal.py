@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from quietswap.storage.open import open_database
+from tests.patient import open_database
+from tests.spec.api_client import ApiClient
 from tests.spec.coverage import shows
-from tests.spec.desk import Desk
 from tests.spec.wire import refused
 
 
 @contextmanager
-def without_table(desk: Desk, name: str) -> Iterator[None]:
+def without_table(desk: ApiClient, name: str) -> Iterator[None]:
     """Break the service's database behind its back, and mend it again."""
     rename(desk.database_url, name, f"{name}_gone")
     try:
@@ -32,7 +32,7 @@ def rename(url: str, table: str, name: str) -> None:
 
 
 @shows("error: 500 INTERNAL_SERVER_ERROR")
-def test_500_internal_server_error_on_the_order_status(desk: Desk) -> None:
+def test_500_internal_server_error_on_the_order_status(desk: ApiClient) -> None:
     taken = desk.order(desk.wallet())
     with without_table(desk, "orders"):
         answer = desk.api.get(f"/api/v1/mev/orders/{taken['orderId']}")
@@ -43,7 +43,7 @@ def test_500_internal_server_error_on_the_order_status(desk: Desk) -> None:
 
 
 @shows("error: 500 INTERNAL_SERVER_ERROR")
-def test_500_internal_server_error_on_the_swap_quote(desk: Desk) -> None:
+def test_500_internal_server_error_on_the_swap_quote(desk: ApiClient) -> None:
     wallet = desk.wallet()
     with without_table(desk, "quotes"):
         answer = desk.ask_quote(wallet)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from quietswap.sandbox.tokens import WETH
+from quietswap.sandbox.contracts.tokens import WETH
+from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.coverage import shows
-from tests.spec.desk import ETHER, Desk
 from tests.spec.wire import refused, sign
 
 
 @shows("error: 400 INVALID_SIGNATURE", "details: INVALID_SIGNATURE", "rule: signer is the wallet")
-def test_400_invalid_signature(desk: Desk) -> None:
+def test_400_invalid_signature(desk: ApiClient) -> None:
     wallet, other = desk.wallet(), desk.wallet()
     swap, wrap = desk.swap(wallet), desk.wrap(wallet)
     params = swap.quote["mevProtection"]["transactionParams"]
@@ -24,7 +24,7 @@ def test_400_invalid_signature(desk: Desk) -> None:
 
 
 @shows("error: 400 INSUFFICIENT_ALLOWANCE", "details: INSUFFICIENT_ALLOWANCE")
-def test_400_insufficient_allowance(desk: Desk) -> None:
+def test_400_insufficient_allowance(desk: ApiClient) -> None:
     wallet = desk.wallet()
     swap = desk.swap(wallet)
     desk.approve(wallet, swap.quote, ETHER - 1)
@@ -37,7 +37,7 @@ def test_400_insufficient_allowance(desk: Desk) -> None:
 
 
 @shows("error: 400 INSUFFICIENT_BALANCE", "details: INSUFFICIENT_BALANCE")
-def test_400_insufficient_balance_of_a_token(desk: Desk) -> None:
+def test_400_insufficient_balance_of_a_token(desk: ApiClient) -> None:
     wallet = desk.wallet()
     swap = desk.swap(wallet)
     desk.give(wallet, WETH, ETHER - 1)
@@ -46,7 +46,7 @@ def test_400_insufficient_balance_of_a_token(desk: Desk) -> None:
 
 
 @shows("error: 400 INSUFFICIENT_BALANCE", "details: INSUFFICIENT_BALANCE")
-def test_400_insufficient_balance_of_eth(desk: Desk) -> None:
+def test_400_insufficient_balance_of_eth(desk: ApiClient) -> None:
     wallet = desk.wallet(ether=1)
     wrap = desk.wrap(wallet)
     details = refused(desk.submit_wrap(wrap), 400, "INSUFFICIENT_BALANCE")["details"]
@@ -56,14 +56,14 @@ def test_400_insufficient_balance_of_eth(desk: Desk) -> None:
 
 
 @shows("error: 400 DEADLINE_EXPIRED")
-def test_400_deadline_expired(desk: Desk) -> None:
+def test_400_deadline_expired(desk: ApiClient) -> None:
     swap = desk.swap(desk.wallet())
     params = swap.body["orderParams"] | {"deadline": 1_700_000_000}
     refused(desk.submit(swap, orderParams=params), 400, "DEADLINE_EXPIRED")
 
 
 @shows("error: 400 NONCE_TOO_LOW", "details: NONCE_TOO_LOW")
-def test_400_nonce_too_low_on_the_wrap_order(desk: Desk) -> None:
+def test_400_nonce_too_low_on_the_wrap_order(desk: ApiClient) -> None:
     wallet = desk.wallet()
     wrap = desk.wrap(wallet)
     desk.use_nonce(wallet, 0)
@@ -72,7 +72,7 @@ def test_400_nonce_too_low_on_the_wrap_order(desk: Desk) -> None:
 
 
 @shows("error: 409 NONCE_TOO_LOW", "details: NONCE_TOO_LOW")
-def test_409_nonce_too_low_on_the_swap_order(desk: Desk) -> None:
+def test_409_nonce_too_low_on_the_swap_order(desk: ApiClient) -> None:
     wallet = desk.wallet()
     swap = desk.swap(wallet)
     desk.use_nonce(wallet, 0)
@@ -82,7 +82,7 @@ def test_409_nonce_too_low_on_the_swap_order(desk: Desk) -> None:
 
 @shows("error: 400 INVALID_TRANSACTION")
 @pytest.mark.parametrize("change", [{"chainId": 5}, {"gas": 2**25}, {"type": 0}])
-def test_400_invalid_transaction(desk: Desk, change: dict[str, int]) -> None:
+def test_400_invalid_transaction(desk: ApiClient, change: dict[str, int]) -> None:
     wallet = desk.wallet()
     wrap = desk.wrap(wallet)
     params = wrap.quote["mevProtection"]["transactionParams"]
@@ -108,7 +108,7 @@ def legacy(wallet: object, params: dict[str, str]) -> str:
 
 
 @shows("error: 409 SIGNATURE_REPLAY")
-def test_409_signature_replay(desk: Desk) -> None:
+def test_409_signature_replay(desk: ApiClient) -> None:
     swap = desk.swap(desk.wallet())
     first = desk.submit(swap)
     told = refused(desk.submit(swap), 409, "SIGNATURE_REPLAY")
@@ -116,7 +116,7 @@ def test_409_signature_replay(desk: Desk) -> None:
 
 
 @shows("error: 422 VALIDATION_ERROR", "rule: metadata unchanged")
-def test_422_validation_error(desk: Desk) -> None:
+def test_422_validation_error(desk: ApiClient) -> None:
     wallet = desk.wallet()
     swap, wrap = desk.swap(wallet), desk.wrap(wallet)
     params = swap.body["orderParams"] | {"minReturnAmount": "1"}
@@ -129,7 +129,7 @@ def test_422_validation_error(desk: Desk) -> None:
 
 
 @shows("error: 503 PROVIDER_UNAVAILABLE")
-def test_503_provider_unavailable(desk: Desk) -> None:
+def test_503_provider_unavailable(desk: ApiClient) -> None:
     wallet = desk.wallet()
     swap, wrap = desk.swap(wallet), desk.wrap(wallet)
     with desk.fault("down", "relay"):

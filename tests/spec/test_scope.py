@@ -2,8 +2,8 @@
 
 import pytest
 
-from quietswap.api.errors import STATUS, status_of
-from quietswap.api.operations import OPERATIONS
+from quietswap.api.routes import OPERATIONS
+from quietswap.contract.errors import ERRORS, status_of
 from tests.spec import tables
 from tests.spec.coverage import shows
 
@@ -24,7 +24,52 @@ LISTED = {
     for place in where.split(", ")
     for name in ENDPOINTS[place]
 }
-BODIES = ("swap_order", "wrap_quote", "wrap_order")
+BODIES = ("swap_order", "order_cancel", "wrap_quote", "wrap_order", "rpc_token_create")
+RPC_URLS = {
+    "rpc_token_create": (
+        "MISSING_PARAMETER", "INVALID_ADDRESS", "INVALID_PARAMETER", "VALIDATION_ERROR",
+        "SERVICE_UNAVAILABLE",
+    ),
+    "rpc_token_list": ("SERVICE_UNAVAILABLE",),
+    "rpc_token_revoke": ("RPC_TOKEN_NOT_FOUND", "SERVICE_UNAVAILABLE"),
+}  # fmt: skip
+TOKENS_AND_READS = {
+    "order_export": ("INVALID_ADDRESS", "INVALID_PARAMETER", "SERVICE_UNAVAILABLE"),
+    "order_stats": ("INVALID_PARAMETER", "SERVICE_UNAVAILABLE"),
+    "token_balances": (
+        "INVALID_ADDRESS", "INVALID_PARAMETER", "INVALID_TOKEN_ADDRESS",
+        "NATIVE_ETH_NOT_SUPPORTED", "SERVICE_UNAVAILABLE",
+    ),
+    "token_list": ("INVALID_PARAMETER", "SERVICE_UNAVAILABLE"),
+    "token_price": (
+        "INSUFFICIENT_LIQUIDITY", "INVALID_AMOUNT", "INVALID_PARAMETER", "INVALID_TOKEN_ADDRESS",
+        "NATIVE_ETH_NOT_SUPPORTED", "SERVICE_UNAVAILABLE", "TOKEN_NOT_SUPPORTED",
+    ),
+}  # fmt: skip
+WRITES = tuple(operation.name for operation in OPERATIONS if operation.method != "GET")
+CANCEL = (
+    "ORDER_NOT_FOUND", "MISSING_PARAMETER", "INVALID_SIGNATURE", "INSUFFICIENT_BALANCE",
+    "NONCE_TOO_LOW", "SIGNATURE_REPLAY", "VALIDATION_ERROR", "SERVICE_UNAVAILABLE",
+    "PROVIDER_UNAVAILABLE",
+)  # fmt: skip
+EVENTS = (
+    "INVALID_ADDRESS", "INVALID_PARAMETER", "EVENTS_PRUNED", "TOO_MANY_STREAMS",
+    "SERVICE_UNAVAILABLE",
+)  # fmt: skip
+TRADES = ("swap_quote", "swap_order", "wrap_quote", "wrap_order")
+SWAP_VALUE = ("SWAP_VALUE_UNKNOWN", "SWAP_VALUE_LIMIT_EXCEEDED")
+WEBHOOKS = {
+    "webhook_create": (
+        "MISSING_PARAMETER", "INVALID_PARAMETER", "WEBHOOK_LIMIT_REACHED",
+        "WEBHOOKS_NOT_CONFIGURED", "SERVICE_UNAVAILABLE", "PAYLOAD_TOO_LARGE",
+        "UNSUPPORTED_MEDIA_TYPE", "VALIDATION_ERROR",
+    ),
+    "webhook_list": ("SERVICE_UNAVAILABLE",),
+    "webhook_status": ("WEBHOOK_NOT_FOUND", "SERVICE_UNAVAILABLE"),
+    "webhook_delete": ("WEBHOOK_NOT_FOUND", "SERVICE_UNAVAILABLE"),
+    "webhook_test": ("WEBHOOK_NOT_FOUND", "SERVICE_UNAVAILABLE"),
+    "webhook_deliveries": ("WEBHOOK_NOT_FOUND", "INVALID_PARAMETER", "SERVICE_UNAVAILABLE"),
+}  # fmt: skip
 DECIDED = {
     ("swap_quote", "INVALID_ADDRESS"),
     ("swap_quote", "INVALID_PARAMETER"),
@@ -33,10 +78,23 @@ DECIDED = {
     ("wrap_quote", "VALIDATION_ERROR"),
     ("order_status", "SERVICE_UNAVAILABLE"),
     ("order_history", "SERVICE_UNAVAILABLE"),
+    *(("order_cancel", code) for code in CANCEL),
+    *((name, code) for name, codes in RPC_URLS.items() for code in codes),
+    *(("event_stream", code) for code in EVENTS),
+    *((name, code) for name, codes in WEBHOOKS.items() for code in codes),
+    *((name, code) for name, codes in TOKENS_AND_READS.items() for code in codes),
+    ("usage", "SERVICE_UNAVAILABLE"),
+    *((name, "FORBIDDEN") for name in WRITES),
+    *((name, code) for name in TRADES for code in ("WALLET_NOT_ALLOWED", "TOKEN_NOT_ALLOWED")),
+    *((name, "QUOTE_LIMIT_EXCEEDED") for name in ("swap_quote", "wrap_quote")),
+    *((name, "OPEN_ORDER_LIMIT_EXCEEDED") for name in ("swap_order", "wrap_order")),
+    *((name, code) for name in ("swap_quote", "swap_order") for code in SWAP_VALUE),
+    ("swap_order", "DAILY_VALUE_LIMIT_EXCEEDED"),
     *((name, "INTERNAL_SERVER_ERROR") for name in ENDPOINTS["all"]),
     *((name, code) for name in BODIES for code in ("PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE")),
 }
-"""Beyond the table: docs/decisions/0003-silent-points-of-the-interface.md and 0008."""
+"""Beyond the table: docs/decisions/0003-silent-points-of-the-interface.md, 0008, 0025 and 0029
+to 0034."""
 
 
 def test_the_table_has_25_rows_and_24_codes() -> None:
@@ -58,10 +116,25 @@ def test_no_code_stands_where_nothing_lists_it() -> None:
     assert answered - listed == DECIDED - listed
 
 
-def test_codes_beyond_the_table_are_the_four_of_http() -> None:
-    assert set(STATUS) - {row[1] for row in tables.ERRORS} == {
+def test_codes_beyond_the_table_are_those_of_http_and_additions() -> None:
+    assert set(ERRORS) - {row[1] for row in tables.ERRORS} == {
+        "FORBIDDEN",
+        "WALLET_NOT_ALLOWED",
+        "TOKEN_NOT_ALLOWED",
+        "SWAP_VALUE_UNKNOWN",
+        "SWAP_VALUE_LIMIT_EXCEEDED",
+        "DAILY_VALUE_LIMIT_EXCEEDED",
+        "QUOTE_LIMIT_EXCEEDED",
+        "OPEN_ORDER_LIMIT_EXCEEDED",
         "NOT_FOUND",
         "METHOD_NOT_ALLOWED",
         "UNSUPPORTED_MEDIA_TYPE",
         "PAYLOAD_TOO_LARGE",
+        "HOST_NOT_ALLOWED",
+        "RPC_TOKEN_NOT_FOUND",
+        "EVENTS_PRUNED",
+        "TOO_MANY_STREAMS",
+        "WEBHOOK_NOT_FOUND",
+        "WEBHOOK_LIMIT_REACHED",
+        "WEBHOOKS_NOT_CONFIGURED",
     }

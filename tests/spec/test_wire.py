@@ -6,8 +6,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.spec.api_client import ApiClient
 from tests.spec.coverage import shows
-from tests.spec.desk import Desk
+from tests.waiting import WITHIN_S
 
 JSON = b"Content-Type: application/json\r\n"
 BLANKS = b"10000\r\n" + b" " * 65_536 + b"\r\n"
@@ -36,11 +37,11 @@ CASES = {
 }  # fmt: skip
 
 
-def answered(desk: Desk, raw: bytes) -> tuple[int, dict[str, str]]:
+def answered(desk: ApiClient, raw: bytes) -> tuple[int, dict[str, str]]:
     """Send bytes and return the status and the body of the answer."""
     place = urlsplit(desk.town.facts["baseUrl"])
     received = b""
-    with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+    with socket.create_connection((place.hostname, place.port), timeout=WITHIN_S) as connection:
         connection.sendall(raw)
         while not received.endswith(b"}"):
             piece = connection.recv(65_536)
@@ -54,9 +55,9 @@ def answered(desk: Desk, raw: bytes) -> tuple[int, dict[str, str]]:
 
 @shows("field: error envelope.*")
 @pytest.mark.parametrize("line", CASES)
-def test_odd_bytes_are_answered_in_the_envelope(desk: Desk, line: bytes) -> None:
+def test_odd_bytes_are_answered_in_the_envelope(desk: ApiClient, line: bytes) -> None:
     status, code, rest = CASES[line]
-    head = b" HTTP/1.1\r\nHost: here\r\nX-API-Key: " + desk.secret.encode() + b"\r\n"
+    head = b" HTTP/1.1\r\nHost: localhost\r\nX-API-Key: " + desk.secret.encode() + b"\r\n"
     told_status, told = answered(desk, line + head + (rest or b"\r\n"))
     assert (told_status, told["ok"], told["error"]) == (status, False, code)
     assert told["message"]

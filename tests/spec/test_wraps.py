@@ -2,13 +2,13 @@
 
 import pytest
 
-from quietswap.sandbox.tokens import WETH
+from quietswap.sandbox.contracts.tokens import WETH
+from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.coverage import shows
-from tests.spec.desk import ETHER, Desk
 from tests.spec.wire import data, refused
 
 
-def balances(desk: Desk, wallet: str) -> tuple[int, int]:
+def balances(desk: ApiClient, wallet: str) -> tuple[int, int]:
     """Return (wei, WETH in wei) as wrap info tells them."""
     told = data(desk.api.get("/api/v1/mev/wrap/info", params={"userAddress": wallet}))["balances"]
     return int(told["eth"]["wei"]), int(told["weth"]["wei"])
@@ -22,7 +22,7 @@ def balances(desk: Desk, wallet: str) -> tuple[int, int]:
     "transition: (none) to submitted, POST /api/v1/mev/wrap/order accepted",
 )
 @pytest.mark.parametrize("operation", ["wrap", "unwrap"])
-def test_a_wrap_and_an_unwrap_move_exactly_their_amount(desk: Desk, operation: str) -> None:
+def test_a_wrap_and_an_unwrap_move_exactly_their_amount(desk: ApiClient, operation: str) -> None:
     wallet = desk.wallet()
     eth, weth = balances(desk, wallet.address)
     order = data(desk.submit_wrap(desk.wrap(wallet, operation=operation)))["order"]
@@ -38,14 +38,14 @@ def test_a_wrap_and_an_unwrap_move_exactly_their_amount(desk: Desk, operation: s
 
 
 @shows("rule: wrap quote id optional")
-def test_a_wrap_order_needs_neither_quote_id_nor_amount(desk: Desk) -> None:
+def test_a_wrap_order_needs_neither_quote_id_nor_amount(desk: ApiClient) -> None:
     wrap = desk.wrap(desk.wallet())
     body = {k: v for k, v in wrap.body.items() if k not in ("quoteId", "amount")}
     data(desk.api.post("/api/v1/mev/wrap/order", json=body))
 
 
 @shows("rule: wrap quote id optional")
-def test_a_quote_id_that_is_given_must_be_the_transactions(desk: Desk) -> None:
+def test_a_quote_id_that_is_given_must_be_the_transactions(desk: ApiClient) -> None:
     wallet = desk.wallet()
     wrap, other = desk.wrap(wallet), desk.wrap_quote(wallet, amount="2")
     answer = desk.submit_wrap(wrap, quoteId=other["quoteId"])
@@ -56,7 +56,7 @@ def test_a_quote_id_that_is_given_must_be_the_transactions(desk: Desk) -> None:
 
 
 @shows("rule: wrap gas")
-def test_the_estimates_are_typical(desk: Desk) -> None:
+def test_the_estimates_are_typical(desk: ApiClient) -> None:
     wallet = desk.wallet()
     wrap = desk.wrap_quote(wallet)
     unwrap = desk.wrap_quote(wallet, operation="unwrap")
@@ -67,7 +67,7 @@ def test_the_estimates_are_typical(desk: Desk) -> None:
 
 
 @shows("rule: max amounts")
-def test_the_largest_amounts_are_the_balances(desk: Desk) -> None:
+def test_the_largest_amounts_are_the_balances(desk: ApiClient) -> None:
     wallet = desk.wallet(ether=12.5)
     desk.give(wallet, WETH, 1)
     ask = {"userAddress": wallet.address}
@@ -84,7 +84,7 @@ def test_the_largest_amounts_are_the_balances(desk: Desk) -> None:
 
 
 @shows("rule: initial status")
-def test_the_same_wrap_again_is_the_same_answer(desk: Desk) -> None:
+def test_the_same_wrap_again_is_the_same_answer(desk: ApiClient) -> None:
     wrap = desk.wrap(desk.wallet())
     with desk.no_blocks():
         first, again = desk.submit_wrap(wrap), desk.submit_wrap(wrap)

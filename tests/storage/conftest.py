@@ -6,20 +6,21 @@ from pathlib import Path
 import pytest
 
 from quietswap.storage.database import Database
-from quietswap.storage.open import Storage, open_database, open_storage
+from quietswap.storage.factory import Storage
 from tests.databases import PostgresCluster, RedisServer
+from tests.patient import open_database, open_storage
 from tests.storage.examples import HandClock
 from tests.storage.watched import Watched
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def postgres() -> Iterator[PostgresCluster]:
     cluster = PostgresCluster()
     yield cluster
     cluster.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def redis_server() -> Iterator[RedisServer]:
     server = RedisServer()
     yield server
@@ -49,6 +50,7 @@ async def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 async def storage(url: str, clock: HandClock) -> AsyncIterator[Storage]:
+    """The stores, with a patience that a busy machine does not exhaust."""
     storage = await open_storage(url, clock=clock)
     yield storage
     await storage.close()
@@ -63,7 +65,8 @@ async def empty_database(empty_url: str) -> AsyncIterator[Database]:
 
 @pytest.fixture
 async def watched(url: str, clock: HandClock) -> AsyncIterator[Watched]:
-    await (await open_storage(url, clock=clock)).close()  # a SQLite file gets its schema here
+    # A SQLite file gets its schema here.
+    await (await open_storage(url, clock=clock)).close()
     database = Watched(await open_database(url))
     yield database
     await database.close()

@@ -1,16 +1,14 @@
 """Orders, quotes and keys as tests of the storage need them, and a clock moved by hand."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from itertools import count
 from typing import Any
 
 from quietswap.domain.address import Address, from_bytes
 from quietswap.domain.amounts import UINT256_MAX
-from quietswap.domain.order import Order, OrderEvent, OrderKind, Status
-from quietswap.domain.quote import IssuedQuote, QuoteKind
-from quietswap.domain.transaction import TransactionParams
+from quietswap.domain.order.order import Order, OrderEvent, OrderKind, OrderStatus
+from quietswap.domain.quote.issued_quote import IssuedQuote, SwapOrderTerms, Trade
+from quietswap.domain.transaction.unsigned import UnsignedTransaction
 from quietswap.ports.stores import OrderStore
 
 T0 = 1_800_000_000_000
@@ -22,7 +20,7 @@ _serial = count(1)
 
 
 class HandClock:
-    """quietswap.ports.outside.Clock that stands still until a test moves it."""
+    """quietswap.ports.clock.Clock that stands still until a test moves it."""
 
     def __init__(self) -> None:
         self.ms = T0
@@ -42,9 +40,9 @@ def an_order(**changes: Any) -> Order:
     serial = next(_serial)
     order = Order(
         order_id=f"order-{serial:08}",
-        key_id="key-1",
+        client_id="client-1",
         kind=OrderKind.SWAP,
-        status=Status.PENDING,
+        status=OrderStatus.PENDING,
         wallet=WALLET,
         nonce=serial,
         tx_hash=f"0x{serial:064x}",
@@ -75,7 +73,7 @@ async def store(orders: OrderStore, order: Order) -> Order:
     return order
 
 
-async def move_to(orders: OrderStore, order: Order, status: Status) -> Order:
+async def move_to(orders: OrderStore, order: Order, status: OrderStatus) -> Order:
     """Move a stored order and return it as it is stored now."""
     moved = replace(order, status=status)
     assert await orders.update(moved, an_event(moved, "moved"))
@@ -87,8 +85,7 @@ def a_quote(**changes: Any) -> IssuedQuote:
     serial = next(_serial)
     quote = IssuedQuote(
         quote_id=f"quote-{serial:08}",
-        kind=QuoteKind.SWAP,
-        key_id="key-1",
+        client_id="client-1",
         params=some_params(serial.to_bytes(8)),
         wallet=WALLET,
         endpoint_type="fast",
@@ -97,18 +94,16 @@ def a_quote(**changes: Any) -> IssuedQuote:
         issued_at_ms=T0 + serial,
         valid_until_ms=T0 + serial + 30_000,
         metadata={"provider": "mev_relay", "settings": {"expectedRebate": 0.1, "useBoost": False}},
-        terms={
-            "orderParams.amount": str(UINT256_MAX),
-            "unsignedTransaction.nonce": 7,
-            "ünïcode": [],
-        },
+        terms=SwapOrderTerms(
+            Trade(SELL, BUY, UINT256_MAX, UINT256_MAX - 1, UINT256_MAX - 2), slippage_bps=50
+        ),
     )
     return replace(quote, **changes)
 
 
-def some_params(data: bytes, **changes: Any) -> TransactionParams:
+def some_params(data: bytes, **changes: Any) -> UnsignedTransaction:
     """Return transaction parameters with the largest amounts that exist."""
-    params = TransactionParams(
+    params = UnsignedTransaction(
         to=Address(ROUTER),
         data=data,
         value=UINT256_MAX,
@@ -117,12 +112,3 @@ def some_params(data: bytes, **changes: Any) -> TransactionParams:
         nonce=2**64 - 2,
     )
     return replace(params, **changes)
-
-
-async def eventually(claim: Callable[[], Awaitable[bool]], within_s: float = 5) -> None:
-    """Return as soon as `claim` holds of something outside this process, or fail."""
-    for _ in range(round(within_s / 0.01)):
-        if await claim():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"not within {within_s} s: {claim}")

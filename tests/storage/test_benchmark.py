@@ -26,6 +26,9 @@ def test_a_short_form_reports_every_call(
             for figure in found
             for side in ("small", "large")
         )
+    blocks = json.loads(kept.read_bytes())["blocks"]
+    assert [row["at_once"] for row in blocks] == [1, 16]
+    assert all(row["small"] > 1 and row["large"] > 1 for row in blocks)
     assert capsys.readouterr().out.strip() in page.read_text("utf-8")
 
 

@@ -3,21 +3,21 @@
 import asyncio
 from dataclasses import replace
 
-from quietswap.domain.order import Status
-from quietswap.domain.tracking import claimed
-from quietswap.storage.open import Storage
+from quietswap.domain.order.order import OrderStatus
+from quietswap.domain.tracking.rules import with_resend_recorded
+from quietswap.storage.factory import Storage
 from tests.storage.examples import an_order, store
 
 
 async def test_a_claim_writes_what_is_sent_again_and_brings_the_bytes(storage: Storage) -> None:
     first, second, moved = [await store(storage.orders, an_order()) for _ in range(3)]
-    assert await storage.orders.update(replace(moved, status=Status.SUBMITTED), None)
+    assert await storage.orders.update(replace(moved, status=OrderStatus.SUBMITTED), None)
     bare = await store(storage.orders, an_order(raw=None))
     gone = an_order()
     claims = await storage.orders.claim([first, second, moved, bare, gone], 77)
     assert claims == {first.order_id: first.raw, second.order_id: second.raw}
     stored = await storage.orders.find(first.order_id)
-    assert stored == replace(claimed(first, 77), raw=first.raw)
+    assert stored == replace(with_resend_recorded(first, 77), raw=first.raw)
     for other, version in ((moved, 1), (bare, 0)):
         untouched = await storage.orders.find(other.order_id)
         assert untouched is not None

@@ -1,25 +1,39 @@
 """Retention on both databases: what is old goes in small batches, where the tracker leads."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from structlog.testing import capture_logs
 
-from quietswap.app.parts import Parts
-from quietswap.app.tracking import _keep_house
-from quietswap.domain.order import Status
-from quietswap.services.keep_house import BATCH, KeepHouse
-from quietswap.storage.open import Storage
+from quietswap.app.background_tasks import _delete_old_data, start_key_uses
+from quietswap.app.container import Container
+from quietswap.app.order_ids import PREFIXES, new_order_id
+from quietswap.domain.order.order import Order, OrderKind, OrderStatus
+from quietswap.services.api_keys import Authenticate
+from quietswap.services.retention import BATCH, RetentionJob
+from quietswap.settings.schema import Settings
+from quietswap.storage.factory import Storage
+from quietswap.storage.stores.order_retention import OrderRetention
 from tests.storage.examples import HandClock, a_quote, an_event, an_order
 
 HOUR_MS = 3_600_000
 
 
 @pytest.fixture
-def keep(storage: Storage, clock: HandClock) -> KeepHouse:
-    return KeepHouse(storage.quotes, storage.orders, clock)
+def keep(storage: Storage, clock: HandClock) -> RetentionJob:
+    history = OrderRetention(storage.database, PREFIXES)
+    return RetentionJob(
+        storage.quotes,
+        storage.orders,
+        clock,
+        history,
+        events=storage.events,
+        events_kept_ms=24 * HOUR_MS,
+    )
 
 
 async def count(storage: Storage, table: str) -> int:
@@ -28,7 +42,7 @@ async def count(storage: Storage, table: str) -> int:
 
 
 async def test_old_quotes_go_batch_by_batch_and_fresh_ones_stay(
-    storage: Storage, clock: HandClock, keep: KeepHouse
+    storage: Storage, clock: HandClock, keep: RetentionJob
 ) -> None:
     old = [a_quote(issued_at_ms=clock.ms) for _ in range(BATCH + 3)]
     clock.ms += 24 * HOUR_MS + 1
@@ -38,16 +52,16 @@ async def test_old_quotes_go_batch_by_batch_and_fresh_ones_stay(
     assert await count(storage, "quotes") == 4
     assert not await keep()
     assert await count(storage, "quotes") == 1
-    assert await storage.quotes.by_id("key-1", fresh.quote_id) == fresh
+    assert await storage.quotes.by_id("client-1", fresh.quote_id) == fresh
 
 
 async def test_signed_bytes_go_once_their_order_is_final_and_the_order_stays(
-    storage: Storage, clock: HandClock, keep: KeepHouse
+    storage: Storage, clock: HandClock, keep: RetentionJob
 ) -> None:
     final, undecided = an_order(), an_order()
     for order in (final, undecided):
         await storage.orders.add(order, an_event(order))
-    over = replace(final, status=Status.CONFIRMED, watched=False)
+    over = replace(final, status=OrderStatus.CONFIRMED, watched=False)
     assert await storage.orders.update(over, an_event(over, "closed", clock.ms))
     clock.ms += HOUR_MS
     await keep()
@@ -57,7 +71,7 @@ async def test_signed_bytes_go_once_their_order_is_final_and_the_order_stays(
     assert await count(storage, "order_bytes") == 1
     kept = await storage.orders.find(final.order_id)
     assert kept is not None
-    assert (kept.raw, kept.status) == (None, Status.CONFIRMED)
+    assert (kept.raw, kept.status) == (None, OrderStatus.CONFIRMED)
     still = await storage.orders.find(undecided.order_id)
     assert still is not None
     assert still.raw == undecided.raw
@@ -85,9 +99,122 @@ async def test_it_works_without_pause_where_the_tracker_leads_and_nowhere_else(
     await asyncio.gather(*(storage.quotes.save(a_quote()) for _ in range(BATCH + 1)))
     clock.ms += 48 * HOUR_MS
     if leads:
-        assert await storage.leadership.hold()
-    parts: Any = SimpleNamespace(storage=storage)
+        assert await storage.leadership.acquire_or_renew()
+    parts: Any = SimpleNamespace(storage=storage, settings=Settings())
     with pytest.raises(asyncio.CancelledError):
-        await _keep_house(cast(Parts, parts), clock)
+        await _delete_old_data(cast(Container, parts), clock)
     assert await count(storage, "quotes") == (0 if leads else BATCH + 1)
     assert clock.slept == ([0.1, 60, 60] if leads else [60, 60, 60])
+
+
+async def test_it_goes_on_after_an_unexpected_failure(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> bool:
+        raise ValueError("unforeseen")
+
+    assert await storage.leadership.acquire_or_renew()
+    clock = Naps(2)
+    parts: Any = SimpleNamespace(storage=storage, settings=Settings())
+    monkeypatch.setattr(RetentionJob, "__call__", broken)
+    with capture_logs() as lines, pytest.raises(asyncio.CancelledError):
+        await _delete_old_data(cast(Container, parts), clock)
+    failed = [line["task"] for line in lines if line["event"] == "background_task_failed"]
+    assert failed == ["retention"] * 2
+    assert clock.slept == [60, 60]
+
+
+async def test_the_uses_of_keys_are_stored_after_an_unexpected_failure(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two minutes and the end: each tries again, and the failure ends neither the task nor it."""
+    tried: list[float] = []
+
+    async def broken(_: Authenticate) -> None:
+        tried.append(len(clock.slept))
+        raise ValueError("unforeseen")
+
+    clock = Naps(3)
+    parts: Any = SimpleNamespace(
+        use=SimpleNamespace(authenticate=Authenticate(storage.keys, clock))
+    )
+    monkeypatch.setattr(Authenticate, "store_uses", broken)
+    with capture_logs() as lines:
+        async with AsyncExitStack() as stack:
+            start_key_uses(cast(Container, parts), clock, stack)
+            for _ in range(10):
+                await asyncio.sleep(0)
+    assert tried == [1, 2, 3]
+    assert [line["task"] for line in lines] == ["key_uses"] * 3
+
+
+DAY_MS = 24 * HOUR_MS
+
+
+async def _stored(storage: Storage, clock: HandClock, prefix: str, **changes: Any) -> Order:
+    """Store an order of now, and move it to its state in a second step."""
+    kind = OrderKind.SWAP if prefix == "ord" else OrderKind.WRAP
+    order = an_order(
+        order_id=new_order_id(prefix, clock),
+        kind=kind,
+        created_at_ms=clock.ms,
+        client_id="client-r",
+    )
+    await storage.orders.add(order, an_event(order))
+    over = replace(order, **changes)
+    assert await storage.orders.update(over, an_event(over, "closed", clock.ms))
+    return order
+
+
+async def test_orders_are_kept_unless_the_operator_says_how_long(
+    storage: Storage, clock: HandClock, keep: RetentionJob
+) -> None:
+    await _stored(storage, clock, "ord", status=OrderStatus.CONFIRMED, watched=False)
+    clock.ms += 10_000 * DAY_MS
+    await keep()
+    assert await count(storage, "orders") == 1
+
+
+async def test_only_orders_that_are_over_are_deleted_with_all_that_is_theirs(
+    storage: Storage, clock: HandClock
+) -> None:
+    history = OrderRetention(storage.database, PREFIXES)
+    keep = RetentionJob(
+        storage.quotes,
+        storage.orders,
+        clock,
+        history,
+        30 * DAY_MS,
+        events=storage.events,
+        events_kept_ms=30 * DAY_MS,
+    )
+    over = [
+        await _stored(storage, clock, "ord", status=OrderStatus.CONFIRMED, watched=False),
+        await _stored(storage, clock, "wrp", status=OrderStatus.FAILED, watched=False),
+        await _stored(storage, clock, "ord", status=OrderStatus.CANCELLED, watched=False),
+    ]
+    stays = [
+        await _stored(storage, clock, "ord", status=OrderStatus.CANCELLED, watched=True),
+        await _stored(storage, clock, "ord", status=OrderStatus.MINING, watched=True),
+    ]
+    clock.ms += 30 * DAY_MS
+    await keep()
+    assert await count(storage, "orders") == 5
+    clock.ms += 1
+    fresh = await _stored(storage, clock, "ord", status=OrderStatus.CONFIRMED, watched=False)
+    await keep()
+    for order in over:
+        assert await storage.orders.find(order.order_id) is None
+        assert await storage.orders.events(order.order_id) == []
+    for order in (*stays, fresh):
+        assert await storage.orders.find(order.order_id) is not None
+    page = await storage.orders.page("client-r", fresh.wallet, None, 10, 0)
+    assert page.total == len(page.orders) == 3
+    assert await count(storage, "order_bytes") == 3
+
+
+async def test_many_old_orders_go_batch_by_batch(storage: Storage, clock: HandClock) -> None:
+    for _ in range(5):
+        await _stored(storage, clock, "ord", status=OrderStatus.CONFIRMED, watched=False)
+    history = OrderRetention(storage.database, PREFIXES)
+    assert [await history.delete_over(clock.ms + 1, 2) for _ in range(4)] == [2, 2, 1, 0]

@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.order import Status
-from quietswap.ports.stores import DuplicateTransaction, StoreDown
-from quietswap.storage.kept_orders import DOUBT_S
-from quietswap.storage.orders import DatabaseOrders
+from quietswap.domain.client_limits import ClientLimits
+from quietswap.domain.errors.client_limits import WalletNotAllowed
+from quietswap.domain.order.order import OrderStatus
+from quietswap.ports.stores import DuplicateTransaction, StoreUnavailable
+from quietswap.storage.stores.cached_orders import DOUBT_S
+from quietswap.storage.stores.clients import SqlClientStore
+from quietswap.storage.stores.orders import SqlOrderStore
 from tests.orders import recorded, told
 from tests.storage.examples import (
     OTHER_WALLET,
@@ -27,19 +30,19 @@ async def test_what_was_read_is_not_asked_for_again(watched: Watched) -> None:
     orders = await kept(watched)
     order = await store(orders, an_order())
     for _ in range(3):
-        assert await orders.record("key-1", order.order_id) == recorded(order)
-        assert (await orders.page("key-1", WALLET, None, 10, 0)).total == 1
+        assert await orders.record("client-1", order.order_id) == recorded(order)
+        assert (await orders.page("client-1", WALLET, None, 10, 0)).total == 1
     assert watched.reads == 2
 
 
 async def test_an_order_that_moved_is_read_again(watched: Watched) -> None:
     orders = await kept(watched)
     order = await store(orders, an_order())
-    await orders.record("key-1", order.order_id)
-    await orders.page("key-1", WALLET, None, 10, 0)
-    moved = await move_to(orders, order, Status.SUBMITTED)
-    assert await orders.record("key-1", order.order_id) == recorded(moved)
-    [line] = (await orders.page("key-1", WALLET, None, 10, 0)).orders
+    await orders.record("client-1", order.order_id)
+    await orders.page("client-1", WALLET, None, 10, 0)
+    moved = await move_to(orders, order, OrderStatus.SUBMITTED)
+    assert await orders.record("client-1", order.order_id) == recorded(moved)
+    [line] = (await orders.page("client-1", WALLET, None, 10, 0)).orders
     assert line.status == "submitted"
 
 
@@ -50,36 +53,35 @@ async def test_a_write_that_did_nothing_leaves_what_follows_kept(watched: Watche
     with pytest.raises(DuplicateTransaction):
         await store(orders, replace(order, order_id="another"))
     for _ in range(2):
-        assert await orders.record("key-1", order.order_id) == recorded(order)
-        assert await orders.record("key-1", "another") is None
-        assert (await orders.page("key-1", WALLET, None, 10, 0)).total == 1
+        assert await orders.record("client-1", order.order_id) == recorded(order)
+        assert await orders.record("client-1", "another") is None
+        assert (await orders.page("client-1", WALLET, None, 10, 0)).total == 1
     assert watched.reads == 4, "what does not exist is asked for each time"
 
 
 async def test_another_keys_order_is_not_shown(watched: Watched) -> None:
     orders = await kept(watched)
     order = await store(orders, an_order())
-    assert await orders.record("key-1", order.order_id)
-    assert await orders.record("key-2", order.order_id) is None
-    assert (await orders.page("key-1", WALLET, None, 10, 0)).total == 1
-    assert (await orders.page("key-2", WALLET, None, 10, 0)).total == 0
-    assert (await orders.page("key-1", OTHER_WALLET, None, 10, 0)).total == 0
+    assert await orders.record("client-1", order.order_id)
+    assert await orders.record("client-2", order.order_id) is None
+    assert (await orders.page("client-1", WALLET, None, 10, 0)).total == 1
+    assert (await orders.page("client-2", WALLET, None, 10, 0)).total == 0
+    assert (await orders.page("client-1", OTHER_WALLET, None, 10, 0)).total == 0
 
 
 async def test_a_read_that_a_write_overtook_is_not_kept(watched: Watched) -> None:
     orders = await kept(watched)
     order = await store(orders, an_order())
     watched.open.clear()
-    status = asyncio.create_task(orders.record("key-1", order.order_id))
-    page = asyncio.create_task(orders.page("key-1", WALLET, None, 10, 0))
-    await asyncio.sleep(0.1)  # the rows are read, their delivery waits
-    assert watched.reads == 2
-    moved = await move_to(orders, order, Status.SUBMITTED)
+    status = asyncio.create_task(orders.record("client-1", order.order_id))
+    page = asyncio.create_task(orders.page("client-1", WALLET, None, 10, 0))
+    await watched.hold(2)
+    moved = await move_to(orders, order, OrderStatus.SUBMITTED)
     watched.open.set()
     assert await status == recorded(order)
     assert (await page).orders[0].status == "pending"
-    assert await orders.record("key-1", order.order_id) == recorded(moved)
-    assert (await orders.page("key-1", WALLET, None, 10, 0)).orders[0].status == "submitted"
+    assert await orders.record("client-1", order.order_id) == recorded(moved)
+    assert (await orders.page("client-1", WALLET, None, 10, 0)).orders[0].status == "submitted"
 
 
 async def test_after_a_write_of_unknown_end_nothing_is_kept(watched: Watched) -> None:
@@ -87,40 +89,40 @@ async def test_after_a_write_of_unknown_end_nothing_is_kept(watched: Watched) ->
     orders = await kept(watched, clock)
     order = await store(orders, an_order())
     watched.loses_answers = True
-    with pytest.raises(StoreDown):
-        await move_to(orders, order, Status.SUBMITTED)
+    with pytest.raises(StoreUnavailable):
+        await move_to(orders, order, OrderStatus.SUBMITTED)
     newcomer = an_order()
-    with pytest.raises(StoreDown):
+    with pytest.raises(StoreUnavailable):
         await store(orders, newcomer)
     watched.loses_answers = False
     for total in (1, 2):  # before and after
-        record = await orders.record("key-1", order.order_id)
+        record = await orders.record("client-1", order.order_id)
         assert record is not None
         assert record.status == ("pending" if total == 1 else "submitted")
-        assert bool(await orders.record("key-1", newcomer.order_id)) is (total == 2)
-        assert (await orders.page("key-1", WALLET, None, 9, 0)).total == total
+        assert bool(await orders.record("client-1", newcomer.order_id)) is (total == 2)
+        assert (await orders.page("client-1", WALLET, None, 9, 0)).total == total
         watched.come_true.set()
         await asyncio.gather(*watched.late)
     reads = watched.reads
     clock.ms += round(DOUBT_S * 1000)
     for _ in range(3):
-        await orders.record("key-1", order.order_id)
+        await orders.record("client-1", order.order_id)
     assert watched.reads == reads + 1, "a minute later things are as before"
 
 
 async def test_a_write_nobody_waited_for_may_come_true_too(watched: Watched) -> None:
     orders = await kept(watched)
     order = await store(orders, an_order())
-    writing = asyncio.create_task(move_to(orders, order, Status.SUBMITTED))
+    writing = asyncio.create_task(move_to(orders, order, OrderStatus.SUBMITTED))
     await asyncio.sleep(0)
     writing.cancel()
     with suppress(asyncio.CancelledError):
         await writing
-    plain = DatabaseOrders(watched)
+    plain = SqlOrderStore(watched)
     for _ in range(20):
-        assert await orders.record("key-1", order.order_id) == await plain.record(
-            "key-1", order.order_id
-        )
+        before = await plain.record("client-1", order.order_id)
+        seen = await orders.record("client-1", order.order_id)
+        assert seen in (before, await plain.record("client-1", order.order_id))
         await asyncio.sleep(0.002)
 
 
@@ -128,19 +130,19 @@ async def test_only_so_much_is_kept(watched: Watched) -> None:
     orders = await kept(watched, records=2, lines=8)
     stored = [await store(orders, an_order()) for _ in range(3)]
     for order in (*stored, stored[2], stored[1], stored[0]):
-        assert await orders.record("key-1", order.order_id) == recorded(order)
+        assert await orders.record("client-1", order.order_id) == recorded(order)
     assert watched.reads == 4, "the first had to make room"
     watched.reads = 0
     for wallet in (WALLET, OTHER_WALLET):  # 4 lines, then 1
-        await orders.page("key-1", wallet, None, 9, 0)
-    await orders.page("key-1", WALLET, None, 2, 0)  # 3 more: eight are kept
-    await orders.page("key-1", OTHER_WALLET, None, 9, 0)
-    await orders.page("key-1", WALLET, None, 2, 0)
+        await orders.page("client-1", wallet, None, 9, 0)
+    await orders.page("client-1", WALLET, None, 2, 0)  # 3 more: eight are kept
+    await orders.page("client-1", OTHER_WALLET, None, 9, 0)
+    await orders.page("client-1", WALLET, None, 2, 0)
     assert watched.reads == 4, "an empty page takes two"
-    await orders.page("key-1", OTHER_WALLET, None, 9, 1)  # the ninth
-    await orders.page("key-1", OTHER_WALLET, None, 9, 0)
+    await orders.page("client-1", OTHER_WALLET, None, 9, 1)  # the ninth
+    await orders.page("client-1", OTHER_WALLET, None, 9, 0)
     assert watched.reads == 6
-    await orders.page("key-1", WALLET, None, 2, 0)  # it was not asked about for longest
+    await orders.page("client-1", WALLET, None, 2, 0)  # it was not asked about for longest
     assert watched.reads == 7
 
 
@@ -148,7 +150,7 @@ async def test_only_so_much_is_kept(watched: Watched) -> None:
 async def test_many_at_once_never_read_what_is_over(watched: Watched, seed: int) -> None:
     """Each reader knows what had been written when it began: it must see that or later."""
     dice, orders = random.Random(seed), await kept(watched, records=5, lines=20)
-    stages = (Status.SUBMITTED, Status.MINING, Status.CONFIRMED)
+    stages = (OrderStatus.SUBMITTED, OrderStatus.MINING, OrderStatus.CONFIRMED)
     live = [await store(orders, an_order()) for _ in range(8)]
     reached = {order.order_id: 0 for order in live}
 
@@ -163,16 +165,31 @@ async def test_many_at_once_never_read_what_is_over(watched: Watched, seed: int)
         names = ["pending", *(status.value for status in stages)]
         while min(reached.values()) < len(stages):
             order_id, before = dice.choice(live).order_id, dict(reached)
-            record = await orders.record("key-1", order_id)
+            record = await orders.record("client-1", order_id)
             assert record is not None
             assert names.index(record.status) >= before[order_id]
-            page = await orders.page("key-1", WALLET, None, 8, 0)
+            page = await orders.page("client-1", WALLET, None, 8, 0)
             for line in page.orders:
                 assert names.index(line.status) >= before[line.order_id]
             await asyncio.sleep(0)
 
     await asyncio.gather(write(), *(read() for _ in range(4)))
-    plain = DatabaseOrders(watched)
-    assert told(await orders.page("key-1", WALLET, None, 8, 0)) == told(
-        await plain.page("key-1", WALLET, None, 8, 0)
+    plain = SqlOrderStore(watched)
+    assert told(await orders.page("client-1", WALLET, None, 8, 0)) == told(
+        await plain.page("client-1", WALLET, None, 8, 0)
     )
+
+
+async def test_a_refused_limit_leaves_what_is_kept(watched: Watched) -> None:
+    """It wrote nothing: a client at its limit cannot empty the cache of all others."""
+    orders = await kept(watched)
+    order = await store(orders, an_order())
+    await orders.record("client-1", order.order_id)
+    clients = SqlClientStore(watched)
+    limits = ClientLimits(wallets=frozenset({OTHER_WALLET}))
+    await clients.change_limits("client-1", lambda _: limits)
+    with pytest.raises(WalletNotAllowed):
+        await store(orders, an_order())
+    reads = watched.reads
+    assert await orders.record("client-1", order.order_id) == recorded(order)
+    assert watched.reads == reads

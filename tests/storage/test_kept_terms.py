@@ -2,20 +2,20 @@
 
 import asyncio
 
-from quietswap.domain.order import Status
-from quietswap.storage.kept_orders import LASTS_S, SETTLES_S
-from quietswap.storage.open import open_storage
-from quietswap.storage.orders import DatabaseOrders
+from quietswap.domain.order.order import OrderStatus
+from quietswap.storage.stores.cached_orders import LASTS_S, SETTLES_S
+from quietswap.storage.stores.orders import SqlOrderStore
 from tests.orders import recorded
+from tests.patient import open_storage
 from tests.storage.examples import (
     WALLET,
     HandClock,
     an_order,
-    eventually,
     move_to,
     store,
 )
 from tests.storage.watched import Terms, Watched, kept, settled
+from tests.waiting import eventually
 
 
 async def test_nothing_is_kept_for_longer_than_half_a_minute(watched: Watched) -> None:
@@ -24,8 +24,8 @@ async def test_nothing_is_kept_for_longer_than_half_a_minute(watched: Watched) -
     order = await store(orders, an_order())
     for wait_s, reads in ((0, 2), (LASTS_S - 1, 2), (1, 4), (0, 4)):
         clock.ms += round(wait_s * 1000)
-        await orders.record("key-1", order.order_id)
-        await orders.page("key-1", WALLET, None, 9, 0)
+        await orders.record("client-1", order.order_id)
+        await orders.page("client-1", WALLET, None, 9, 0)
         assert watched.reads == reads
 
 
@@ -33,20 +33,20 @@ async def test_what_was_kept_goes_with_the_term(watched: Watched) -> None:
     terms, clock = Terms(), HandClock()
     orders = await settled(watched, clock, terms)
     order = await store(orders, an_order())
-    others = DatabaseOrders(watched)
+    others = SqlOrderStore(watched)
 
     async def status() -> set[str]:
-        record = await orders.record("key-1", order.order_id)
+        record = await orders.record("client-1", order.order_id)
         assert record is not None
-        page = await orders.page("key-1", WALLET, None, 9, 0)
+        page = await orders.page("client-1", WALLET, None, 9, 0)
         return {record.status, page.orders[0].status}
 
     assert await status() == {"pending"}
     terms.now = None  # the other process serves
-    order = await move_to(others, order, Status.SUBMITTED)
+    order = await move_to(others, order, OrderStatus.SUBMITTED)
     terms.now = 2
     assert await status() == {"submitted"}
-    await move_to(others, order, Status.MINING)  # it had begun this before
+    await move_to(others, order, OrderStatus.MINING)  # it had begun this before
     assert await status() == {"mining"}, "a term begins with a while in which nothing is kept"
     watched.reads = 0
     clock.ms += round(SETTLES_S * 1000)
@@ -64,14 +64,14 @@ async def test_a_read_that_spans_two_terms_is_not_kept(watched: Watched) -> None
     orders = await settled(watched, clock, terms)
     order = await store(orders, an_order())
     watched.open.clear()
-    reading = asyncio.create_task(orders.record("key-1", order.order_id))
-    await asyncio.sleep(0.1)
-    await move_to(DatabaseOrders(watched), order, Status.SUBMITTED)
+    reading = asyncio.create_task(orders.record("client-1", order.order_id))
+    await watched.hold(1)
+    await move_to(SqlOrderStore(watched), order, OrderStatus.SUBMITTED)
     terms.now = 2
     watched.open.set()
     assert await reading == recorded(order)
     clock.ms += round(SETTLES_S * 1000)
-    record = await orders.record("key-1", order.order_id)
+    record = await orders.record("client-1", order.order_id)
     assert record is not None
     assert record.status == "submitted"
 
@@ -82,24 +82,24 @@ async def test_orders_are_kept_while_both_locks_are_held(url: str, clock: HandCl
 
     async def sees_others() -> bool:
         """Return whether a row that was changed behind its back is read anew."""
-        await storage.orders.record("key-1", order.order_id)
+        await storage.orders.record("client-1", order.order_id)
         sql = "UPDATE orders SET buy_token = ? WHERE order_id = ?"
         token = f"0x{clock.ms:040x}"
         await storage.database.change(sql, token, order.order_id)
         clock.ms += 1
-        record = await storage.orders.record("key-1", order.order_id)
+        record = await storage.orders.record("client-1", order.order_id)
         return record is not None and record.buy_token == token
 
     assert await sees_others()
-    assert await storage.alone.hold()
+    assert await storage.alone.acquire_or_renew()
     assert await sees_others(), "another process may follow the orders"
-    assert await storage.leadership.hold()
+    assert await storage.leadership.acquire_or_renew()
     assert await sees_others(), "what another one had begun may still come"
     clock.ms += round(SETTLES_S * 1000)
     assert not await sees_others()
     await storage.leadership.release()
     assert await sees_others()
-    assert await storage.leadership.hold()
+    assert await storage.leadership.acquire_or_renew()
     assert await sees_others(), "what another one had begun may still come"
     clock.ms += round(SETTLES_S * 1000)
     assert not await sees_others()
@@ -108,7 +108,7 @@ async def test_orders_are_kept_while_both_locks_are_held(url: str, clock: HandCl
 
 async def test_the_locks_are_given_up_behind_the_last_write(url: str, clock: HandClock) -> None:
     first = await open_storage(url, clock=clock, alone=True)
-    assert await first.alone.hold()
+    assert await first.alone.acquire_or_renew()
     second = await open_storage(url, clock=clock)
     orders = [an_order() for _ in range(50)]
     writing = asyncio.gather(
@@ -116,8 +116,8 @@ async def test_the_locks_are_given_up_behind_the_last_write(url: str, clock: Han
     )
     await asyncio.sleep(0)
     closing = asyncio.create_task(first.close())
-    await eventually(second.alone.hold)
-    found = (await second.orders.page("key-1", WALLET, None, 200, 0)).total
+    await eventually(second.alone.acquire_or_renew)
+    found = (await second.orders.page("client-1", WALLET, None, 200, 0)).total
     await asyncio.gather(closing, writing)
-    assert (await second.orders.page("key-1", WALLET, None, 200, 0)).total == found
+    assert (await second.orders.page("client-1", WALLET, None, 200, 0)).total == found
     await second.close()

@@ -7,48 +7,54 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from quietswap.ports.stores import Leadership
-from quietswap.storage.leader import FileLead
-from quietswap.storage.open import open_storage
-from quietswap.storage.postgres_leader import AdvisoryLead
+from quietswap.ports.stores import LeaderLock
+from quietswap.storage.postgres.advisory_lock import AdvisoryLeaderLock
+from quietswap.storage.sqlite.file_lock import FileLeaderLock
 from tests.databases import PostgresCluster
-from tests.storage.examples import HandClock, eventually
+from tests.patient import open_storage
+from tests.storage.examples import HandClock
+from tests.waiting import WITHIN_S, eventually
+
+
+def a_lock(url: str) -> AdvisoryLeaderLock:
+    """Return a lock that a slow answer does not lose."""
+    return AdvisoryLeaderLock(url, patience_s=WITHIN_S)
 
 
 @pytest.fixture(params=["file", "advisory"])
-async def rivals(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Leadership, Leadership]:
+async def rivals(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[LeaderLock, LeaderLock]:
     if request.param == "file":
-        return FileLead(tmp_path / "a.db"), FileLead(tmp_path / "a.db")
+        return FileLeaderLock(tmp_path / "a.db"), FileLeaderLock(tmp_path / "a.db")
     url = await request.getfixturevalue("postgres").empty()
-    return AdvisoryLead(url), AdvisoryLead(url)
+    return a_lock(url), a_lock(url)
 
 
 async def test_one_leads_until_it_gives_the_lead_up(
-    rivals: tuple[Leadership, Leadership],
+    rivals: tuple[LeaderLock, LeaderLock],
 ) -> None:
     first, second = rivals
     assert not first.is_held
     for _ in range(3):
-        assert await first.hold()
-        assert not await second.hold()
+        assert await first.acquire_or_renew()
+        assert not await second.acquire_or_renew()
     assert first.is_held
     assert not second.is_held
     await first.release()
     assert not first.is_held
-    assert await second.hold()
-    assert not await first.hold()
+    assert await second.acquire_or_renew()
+    assert not await first.acquire_or_renew()
     await second.release()
     await first.release()
 
 
 _HOLDER = """
 import asyncio, sys
-from quietswap.storage.open import open_storage
+from quietswap.storage.factory import open_storage
 
 async def main():
     storage = await open_storage(sys.argv[1], clock=None)
-    print(await storage.leadership.hold(), flush=True)
-    await asyncio.sleep(60)
+    print(await storage.leadership.acquire_or_renew(), flush=True)
+    await asyncio.sleep(3600)
 
 asyncio.run(main())
 """
@@ -61,31 +67,31 @@ async def test_the_lead_of_a_killed_process_is_free(url: str, clock: HandClock) 
     )
     assert holder.stdout is not None
     assert await holder.stdout.readline() == b"True\n"
-    assert not await storage.leadership.hold()
+    assert not await storage.leadership.acquire_or_renew()
     holder.kill()
     await holder.wait()
-    await eventually(storage.leadership.hold)
+    await eventually(storage.leadership.acquire_or_renew)
     await storage.close()
 
 
 async def test_a_deleted_lock_file_is_no_lead(tmp_path: Path) -> None:
-    first, second = FileLead(tmp_path / "a.db"), FileLead(tmp_path / "a.db")
-    assert await first.hold()
+    first, second = FileLeaderLock(tmp_path / "a.db"), FileLeaderLock(tmp_path / "a.db")
+    assert await first.acquire_or_renew()
     (tmp_path / "a.db.tracker").unlink()
-    assert await second.hold()
-    assert not await first.hold()
+    assert await second.acquire_or_renew()
+    assert not await first.acquire_or_renew()
     await second.release()
 
 
 async def test_a_folder_that_is_gone_gives_no_lead(tmp_path: Path) -> None:
-    assert not await FileLead(tmp_path / "nowhere" / "a.db").hold()
+    assert not await FileLeaderLock(tmp_path / "nowhere" / "a.db").acquire_or_renew()
 
 
 async def test_a_cut_session_is_noticed_without_asking(postgres: PostgresCluster) -> None:
     url = await postgres.empty()
-    first, second = AdvisoryLead(url), AdvisoryLead(url)
-    assert await first.hold()
-    assert not await second.hold()
+    first, second = a_lock(url), a_lock(url)
+    assert await first.acquire_or_renew()
+    assert not await second.acquire_or_renew()
     operator = await asyncpg.connect(url)
     await operator.execute(
         "SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d "
@@ -97,21 +103,21 @@ async def test_a_cut_session_is_noticed_without_asking(postgres: PostgresCluster
         return not first.is_held
 
     await eventually(noticed)
-    assert await second.hold()
-    assert not await first.hold()
+    assert await second.acquire_or_renew()
+    assert not await first.acquire_or_renew()
     await second.release()
-    assert await first.hold()
+    assert await first.acquire_or_renew()
     await first.release()
 
 
 async def test_nobody_leads_while_the_database_is_away() -> None:
     cluster = PostgresCluster()
-    lead = AdvisoryLead(cluster.url())
-    assert await lead.hold()
+    lead = a_lock(cluster.url())
+    assert await lead.acquire_or_renew()
     cluster.kill()
-    assert not await lead.hold()
+    assert not await lead.acquire_or_renew()
     assert not lead.is_held
     cluster.start()
-    assert await lead.hold()
+    assert await lead.acquire_or_renew()
     await lead.release()
     cluster.close()

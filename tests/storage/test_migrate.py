@@ -1,20 +1,21 @@
 """The schema grows from any older state, with its data, and a newer one is refused."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.order import Status
-from quietswap.ports.stores import ApiKey
+from quietswap.domain.order.order import OrderStatus
+from quietswap.ports.clients import ApiKey, Client
 from quietswap.storage import migrate
-from quietswap.storage.database import Database, numbered
-from quietswap.storage.keys import DatabaseKeys
-from quietswap.storage.open import migrate_storage, open_database, open_storage
-from quietswap.storage.order_rows import COLUMNS, EVENT_COLUMNS, event_values
-from quietswap.storage.order_rows import fixed_values as fixed
-from quietswap.storage.order_rows import moving_values as moving
-from quietswap.storage.quotes import DatabaseQuotes
+from quietswap.storage.database import Database, Value, numbered
+from quietswap.storage.factory import migrate_storage
+from quietswap.storage.stores.order_rows import COLUMNS, EVENT_COLUMNS, event_values
+from quietswap.storage.stores.order_rows import fixed_values as fixed
+from quietswap.storage.stores.order_rows import moving_values as moving
+from quietswap.storage.stores.quotes import STORED, quote_values
+from tests.patient import open_database, open_storage
 from tests.storage.examples import T0, HandClock, a_quote, an_event, an_order
 
 _ALL = [f"{step.version:04}_{step.name}" for step in migrate.known()]
@@ -71,25 +72,37 @@ async def test_a_step_that_fails_leaves_nothing(empty_database: Database) -> Non
     assert await migrate.current_version(empty_database) == 0
 
 
+async def insert(
+    database: Database, table: str, columns: Sequence[str], row: Sequence[Value]
+) -> None:
+    """Insert a row as the first release did: the owner was its key, and no result was stored."""
+    later = _LATER if table == "orders" else frozenset()
+    old = {name: value for name, value in zip(columns, row, strict=True) if name not in later}
+    names = ", ".join(old).replace("client_id", "key_id")
+    marks = ", ".join("?" for _ in old)
+    await database.change(f"INSERT INTO {table} ({names}) VALUES ({marks})", *old.values())
+
+
+_LATER = {
+    "source", "received", "received_issue", "delivered_bps", "refund_status", "refund_wei",
+    "refund_tx", "usd_cents", "quote_id",
+}  # fmt: skip
+"""Columns of `orders` that the first release did not have."""
+
+
 async def test_data_of_the_first_release_survives(empty_url: str, clock: HandClock) -> None:
     """Orders stored under schema 1 are served, moved and relieved of their bytes."""
-    live = an_order()
-    over = an_order(status=Status.CONFIRMED, watched=False)
-    silent = an_order(status=Status.FAILED, watched=False, created_at_ms=T0)
+    live = an_order(client_id="key-1")
+    over = an_order(client_id="key-1", status=OrderStatus.CONFIRMED, watched=False)
+    silent = an_order(client_id="key-1", status=OrderStatus.FAILED, watched=False, created_at_ms=T0)
     database = await open_database(empty_url)
     await migrate.migrate(database, migrate.known()[:1])
     for order in (live, over, silent):
-        marks = ", ".join("?" for _ in COLUMNS)
-        await database.change(
-            f"INSERT INTO orders ({', '.join(COLUMNS)}) VALUES ({marks})",
-            *fixed(order),
-            *moving(order),
-            order.version,
-        )
+        await insert(database, "orders", COLUMNS, (*fixed(order), *moving(order), order.version))
         await database.change("INSERT INTO order_bytes VALUES (?, ?)", order.order_id, order.raw)
         await database.change(
             "INSERT INTO order_counts VALUES (?, ?, ?, 1)",
-            order.key_id,
+            order.client_id,
             order.wallet,
             order.status.value,
         )
@@ -97,14 +110,15 @@ async def test_data_of_the_first_release_survives(empty_url: str, clock: HandClo
         f"INSERT INTO order_events (version, {EVENT_COLUMNS}) VALUES (0, ?, ?, ?, ?, ?, ?)",
         *event_values(an_event(over, at_ms=T0 + 77)),
     )
-    key, quote = ApiKey("key-1", "a wallet", T0, None), a_quote()
-    await DatabaseKeys(database).add(key, b"hash")
-    await DatabaseQuotes(database).save(quote)
+    quote = a_quote(client_id="key-1")
+    await insert(database, "quotes", STORED, quote_values(quote))
+    await database.change("INSERT INTO api_keys VALUES ('key-1', 'a wallet', ?, ?, NULL)", b"1", T0)
     await database.close()
 
     assert await migrate_storage(empty_url) == _ALL[1:]
     storage = await open_storage(empty_url, clock=clock)
-    assert await storage.keys.find(b"hash") == key
+    assert await storage.keys.find(b"1") == ApiKey("key-1", "a wallet", T0, None, "key-1")
+    assert await storage.clients.list() == [Client("key-1", "a wallet", T0)]
     assert await storage.quotes.by_id("key-1", quote.quote_id) == quote
     assert await storage.orders.find(live.order_id) == live
     total = (await storage.orders.page("key-1", live.wallet, None, 10, 0)).total
@@ -113,5 +127,31 @@ async def test_data_of_the_first_release_survives(empty_url: str, clock: HandClo
     assert await storage.orders.find(silent.order_id) == replace(silent, raw=None)
     assert await storage.orders.drop_raw(T0 + 78, limit=10) == 1
     assert await storage.orders.find(over.order_id) == replace(over, raw=None)
-    assert await storage.orders.update(replace(live, status=Status.SUBMITTED), None)
+    assert await storage.orders.update(replace(live, status=OrderStatus.SUBMITTED), None)
     await storage.close()
+
+
+async def test_every_key_becomes_a_client_and_no_row_of_an_order_is_written(
+    empty_database: Database,
+) -> None:
+    await migrate.migrate(empty_database, migrate.known()[:6])
+    for name, revoked in (("a", None), ("b", T0 + 9)):
+        await empty_database.change(
+            "INSERT INTO api_keys VALUES (?, 'same name', ?, ?, ?)",
+            f"key-{name}", name.encode(), T0, revoked,
+        )  # fmt: skip
+        order = an_order(client_id=f"key-{name}")
+        values = (*fixed(order), *moving(order), order.version)
+        await insert(empty_database, "orders", COLUMNS, values)
+    place = "ctid, xmin" if empty_database.dialect == "postgresql" else "rowid"
+    rows = f"SELECT CAST(({place}) AS TEXT) FROM orders ORDER BY order_id"
+    before = await empty_database.fetch(rows)
+    await migrate.migrate(empty_database)
+    assert [tuple(r) for r in await empty_database.fetch(rows)] == [tuple(r) for r in before]
+    owned = (
+        "SELECT c.id, c.name, k.id FROM clients c JOIN api_keys k ON k.client_id = c.id ORDER BY 1"
+    )
+    assert [tuple(row) for row in await empty_database.fetch(owned)] == [
+        ("key-a", "same name", "key-a"),
+        ("key-b", "same name", "key-b"),
+    ]

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.order import (
+from quietswap.domain.order.order import (
     Failure,
     FailureCode,
     Inclusion,
     Order,
     OrderKind,
-    Status,
+    OrderStatus,
 )
 from quietswap.ports.stores import DuplicateTransaction
-from quietswap.storage.open import Storage
+from quietswap.storage.factory import Storage
 from tests.orders import listed, recorded, told
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, an_event, an_order, store
 
@@ -24,14 +24,14 @@ async def test_an_order_comes_back_exactly(storage: Storage) -> None:
     order = await store(storage.orders, an_order(nonce=2**64 - 2))
     assert await storage.orders.find(order.order_id) == order
     assert await storage.orders.by_hash(order.tx_hash) == order
-    assert await storage.orders.record("key-1", order.order_id) == recorded(order)
+    assert await storage.orders.record("client-1", order.order_id) == recorded(order)
 
 
 async def test_an_order_that_was_decided_comes_back_exactly(storage: Storage) -> None:
     order = await store(storage.orders, an_order())
     decided = replace(
         order,
-        status=Status.FAILED,
+        status=OrderStatus.FAILED,
         submitted_at_ms=T0 + 5,
         submitted_head=10,
         sent_head=11,
@@ -44,8 +44,8 @@ async def test_an_order_that_was_decided_comes_back_exactly(storage: Storage) ->
     )
     assert await storage.orders.update(decided, None)
     assert await storage.orders.find(order.order_id) == replace(decided, version=1)
-    assert await storage.orders.record("key-1", order.order_id) == recorded(decided)
-    page = (await storage.orders.page("key-1", WALLET, None, 1, 0)).orders
+    assert await storage.orders.record("client-1", order.order_id) == recorded(decided)
+    page = (await storage.orders.page("client-1", WALLET, None, 1, 0)).orders
     assert page == (listed(decided),)
 
 
@@ -64,14 +64,16 @@ async def test_unknown_orders_are_none(storage: Storage) -> None:
 
 async def test_an_order_is_seen_by_its_key_alone(storage: Storage) -> None:
     order = await store(storage.orders, an_order())
-    assert await storage.orders.record("key-2", order.order_id) is None
-    assert told(await storage.orders.page("key-2", WALLET, None, 10, 0)) == ([], 0)
+    assert await storage.orders.record("client-2", order.order_id) is None
+    assert told(await storage.orders.page("client-2", WALLET, None, 10, 0)) == ([], 0)
 
 
 async def test_a_wrap_is_no_swap_order(storage: Storage) -> None:
     wrap = await store(storage.orders, an_order(kind=OrderKind.WRAP))
-    assert await storage.orders.record("key-1", wrap.order_id) is None
-    assert told(await storage.orders.page("key-1", WALLET, None, 10, 0)) == ([], 0)
+    seen = await storage.orders.record("client-1", wrap.order_id)
+    assert seen is not None
+    assert seen.kind == "wrap"
+    assert told(await storage.orders.page("client-1", WALLET, None, 10, 0)) == ([], 0)
     assert await storage.orders.find(wrap.order_id) == wrap
     assert await storage.orders.live_nonces(WALLET) == [wrap.nonce]
 
@@ -86,7 +88,7 @@ async def test_the_same_transaction_is_one_order_under_50_parallel_adds(storage:
     losses = [result for result in results if result is not None]
     assert all(isinstance(loss, DuplicateTransaction) for loss in losses)
     assert {loss.order for loss in losses if isinstance(loss, DuplicateTransaction)} == {winner}
-    assert told(await storage.orders.page("key-1", WALLET, None, 10, 0)) == ([listed(winner)], 1)
+    assert told(await storage.orders.page("client-1", WALLET, None, 10, 0)) == ([listed(winner)], 1)
     assert [len(await storage.orders.events(order.order_id)) for order in rivals].count(1) == 1
 
 
@@ -100,36 +102,36 @@ async def test_a_duplicate_leaves_the_other_adds_of_its_moment_alone(storage: St
     )
     assert results[:-1] == [None] * 20
     assert isinstance(results[-1], DuplicateTransaction)
-    assert (await storage.orders.page("key-1", WALLET, None, 1, 0)).total == 21
+    assert (await storage.orders.page("client-1", WALLET, None, 1, 0)).total == 21
 
 
 async def test_one_of_many_parallel_updates_of_a_version_wins(storage: Storage) -> None:
     order = await store(storage.orders, an_order())
-    moved = replace(order, status=Status.SUBMITTED)
+    moved = replace(order, status=OrderStatus.SUBMITTED)
     results = await asyncio.gather(
         *(storage.orders.update(replace(moved, attempts=n), None) for n in range(20))
     )
     assert results.count(True) == 1
     stored = await storage.orders.find(order.order_id)
     assert stored == replace(moved, attempts=results.index(True), version=1)
-    assert (await storage.orders.page("key-1", WALLET, Status.PENDING, 5, 0)).total == 0
-    assert (await storage.orders.page("key-1", WALLET, Status.SUBMITTED, 5, 0)).total == 1
+    assert (await storage.orders.page("client-1", WALLET, OrderStatus.PENDING, 5, 0)).total == 0
+    assert (await storage.orders.page("client-1", WALLET, OrderStatus.SUBMITTED, 5, 0)).total == 1
 
 
 async def test_crossing_updates_do_not_deadlock(storage: Storage) -> None:
     there = [await store(storage.orders, an_order()) for _ in range(20)]
-    back = [await store(storage.orders, an_order(status=Status.SUBMITTED)) for _ in range(20)]
-    moves = [replace(order, status=Status.SUBMITTED) for order in there]
-    moves += [replace(order, status=Status.PENDING) for order in back]
+    back = [await store(storage.orders, an_order(status=OrderStatus.SUBMITTED)) for _ in range(20)]
+    moves = [replace(order, status=OrderStatus.SUBMITTED) for order in there]
+    moves += [replace(order, status=OrderStatus.PENDING) for order in back]
     assert all(await asyncio.gather(*(storage.orders.update(order, None) for order in moves)))
-    for status in (Status.PENDING, Status.SUBMITTED):
-        assert (await storage.orders.page("key-1", WALLET, status, 5, 0)).total == 20
+    for status in (OrderStatus.PENDING, OrderStatus.SUBMITTED):
+        assert (await storage.orders.page("client-1", WALLET, status, 5, 0)).total == 20
 
 
 async def test_the_diary_is_told_in_order(storage: Storage) -> None:
     order = await store(storage.orders, an_order())
     events = [an_event(order)]
-    for status in (Status.SUBMITTED, Status.MINING, Status.CONFIRMED):
+    for status in (OrderStatus.SUBMITTED, OrderStatus.MINING, OrderStatus.CONFIRMED):
         order = replace(order, status=status)
         # The same moment on purpose: the order of writing decides, not the clock.
         events.append(an_event(order, f"seen {status}"))
@@ -153,28 +155,28 @@ async def test_pages_are_newest_first_and_ties_fall_by_id(storage: Storage) -> N
     expected = [listed(o) for o in reversed(orders)]
     seen: list[Order] = []
     for offset in range(0, 24, 6):
-        page, total = told(await storage.orders.page("key-1", WALLET, None, 6, offset))
+        page, total = told(await storage.orders.page("client-1", WALLET, None, 6, offset))
         assert total == 20
         seen += page
     assert seen == expected
 
 
-@pytest.mark.parametrize("status", list(Status))
-async def test_a_page_of_one_status(storage: Storage, status: Status) -> None:
-    orders = [an_order(status=each) for each in Status for _ in range(2)]
+@pytest.mark.parametrize("status", list(OrderStatus))
+async def test_a_page_of_one_status(storage: Storage, status: OrderStatus) -> None:
+    orders = [an_order(status=each) for each in OrderStatus for _ in range(2)]
     for order in orders:
         await store(storage.orders, order)
-    page, total = told(await storage.orders.page("key-1", WALLET, status, 10, 0))
+    page, total = told(await storage.orders.page("client-1", WALLET, status, 10, 0))
     assert page == [listed(o) for o in reversed(orders) if o.status is status]
     assert total == 2
-    assert told(await storage.orders.page("key-1", WALLET, status, 10, 2)) == ([], 2)
+    assert told(await storage.orders.page("client-1", WALLET, status, 10, 2)) == ([], 2)
 
 
 async def test_pages_hold_still_under_a_reader_who_minds_the_total(storage: Storage) -> None:
     """New orders push a page down by as much as the total grows: no row twice, none lost."""
     old = [await store(storage.orders, an_order()) for _ in range(40)]
     seen: list[str] = []
-    first_total = (await storage.orders.page("key-1", WALLET, None, 1, 0)).total
+    first_total = (await storage.orders.page("client-1", WALLET, None, 1, 0)).total
 
     async def insert() -> None:
         for _ in range(40):
@@ -184,7 +186,7 @@ async def test_pages_hold_still_under_a_reader_who_minds_the_total(storage: Stor
         grown = 0
         while len(seen) < len(old):
             page, total = told(
-                await storage.orders.page("key-1", WALLET, None, 5, len(seen) + grown)
+                await storage.orders.page("client-1", WALLET, None, 5, len(seen) + grown)
             )
             skip = total - first_total - grown
             grown += skip
@@ -204,7 +206,7 @@ async def test_every_page_agrees_with_its_total(storage: Storage) -> None:
 
     async def read() -> None:
         while True:
-            page, total = told(await storage.orders.page("key-1", WALLET, None, 200, 0))
+            page, total = told(await storage.orders.page("client-1", WALLET, None, 200, 0))
             assert len(page) == total
             if total == 60:
                 return
@@ -213,27 +215,20 @@ async def test_every_page_agrees_with_its_total(storage: Storage) -> None:
     await asyncio.gather(insert(), read())
 
 
-async def test_live_nonces_are_those_of_open_orders(storage: Storage) -> None:
-    for nonce, status in ((10, Status.MINING), (9, Status.SUBMITTED), (2**63, Status.PENDING)):
-        await store(storage.orders, an_order(nonce=nonce, status=status))
-    await store(storage.orders, an_order(nonce=1, status=Status.CONFIRMED))
-    await store(storage.orders, an_order(nonce=2, wallet=OTHER_WALLET))
-    await store(storage.orders, an_order(nonce=11, key_id="key-2"))
-    assert await storage.orders.live_nonces(WALLET) == [9, 10, 11, 2**63]
-
-
 async def test_watched_orders_come_with_their_bytes(storage: Storage) -> None:
     kept = await store(storage.orders, an_order())
-    decided = await store(storage.orders, an_order(status=Status.CANCELLED, kind=OrderKind.WRAP))
+    decided = await store(
+        storage.orders, an_order(status=OrderStatus.CANCELLED, kind=OrderKind.WRAP)
+    )
     over = await store(storage.orders, an_order())
-    await storage.orders.update(replace(over, status=Status.CONFIRMED, watched=False), None)
+    await storage.orders.update(replace(over, status=OrderStatus.CONFIRMED, watched=False), None)
     assert await storage.orders.watched() == [kept, decided]
 
 
 async def test_bytes_are_dropped_some_time_after_the_end(storage: Storage) -> None:
     orders = [await store(storage.orders, an_order()) for _ in range(5)]
     for n, order in enumerate(orders[:4]):
-        final = replace(order, status=Status.CONFIRMED, watched=False)
+        final = replace(order, status=OrderStatus.CONFIRMED, watched=False)
         assert await storage.orders.update(final, an_event(final, at_ms=T0 + n))
     assert await storage.orders.drop_raw(T0 + 3, limit=2) == 2
     assert await storage.orders.drop_raw(T0 + 3, limit=2) == 1
@@ -246,7 +241,7 @@ async def test_bytes_are_dropped_some_time_after_the_end(storage: Storage) -> No
 
 async def test_the_hour_of_the_end_is_the_first_one(storage: Storage) -> None:
     order = await store(storage.orders, an_order())
-    final = replace(order, status=Status.CONFIRMED, watched=False)
+    final = replace(order, status=OrderStatus.CONFIRMED, watched=False)
     assert await storage.orders.update(final, an_event(final, at_ms=T0 + 1))
     again = replace(final, version=1)
     assert await storage.orders.update(again, an_event(again, at_ms=T0 + 1000))
@@ -271,13 +266,13 @@ async def test_counters_stay_true_through_parallel_moves(storage: Storage) -> No
         for _ in range(5):
             seen = await storage.orders.find(chance.choice(orders).order_id)
             assert seen is not None
-            moved = replace(seen, status=chance.choice(list(Status)))
+            moved = replace(seen, status=chance.choice(list(OrderStatus)))
             won += await storage.orders.update(moved, an_event(moved))
         return won
 
     wins = sum(await asyncio.gather(*(writer() for _ in range(40))))
     stored = [await storage.orders.find(order.order_id) for order in orders]
     assert sum(order.version for order in stored if order) == wins
-    for status in Status:
-        page, total = told(await storage.orders.page("key-1", WALLET, status, 10, 0))
+    for status in OrderStatus:
+        page, total = told(await storage.orders.page("client-1", WALLET, status, 10, 0))
         assert total == len(page) == [o.status for o in stored if o].count(status)

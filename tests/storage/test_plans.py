@@ -2,14 +2,16 @@
 
 import pytest
 
-from quietswap.domain.order import Status
-from quietswap.storage.open import Storage
-from quietswap.storage.orders import PAGE_OF_ALL, PAGE_OF_STATUS
+from quietswap.domain.order.order import OrderStatus
+from quietswap.storage.database import BatchedRead
+from quietswap.storage.factory import Storage
+from quietswap.storage.postgres.database import PostgresDatabase
+from quietswap.storage.stores.order_pages import PAGE_OF_ALL, PAGE_OF_STATUS
 from tests.storage.examples import T0, WALLET, an_event, an_order
 
 _CASES = [
-    (PAGE_OF_ALL, ("key-1", WALLET), "orders_history"),
-    (PAGE_OF_STATUS, ("key-1", WALLET, "pending"), "orders_history_by_status"),
+    (PAGE_OF_ALL, ("client-1", WALLET), "orders_history"),
+    (PAGE_OF_STATUS, ("client-1", WALLET, "pending"), "orders_history_by_status"),
 ]
 _OFFSET, _LIMIT = 4_000, 50
 
@@ -17,10 +19,10 @@ _OFFSET, _LIMIT = 4_000, 50
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(("sql", "of", "index"), _CASES)
 async def test_sqlite_pages_by_the_index(
-    storage: Storage, sql: str, of: tuple[str, ...], index: str
+    storage: Storage, sql: BatchedRead, of: tuple[str, ...], index: str
 ) -> None:
-    args = (*of, *of, _LIMIT, _OFFSET)
-    rows = await storage.database.fetch(f"EXPLAIN QUERY PLAN {sql}", *args)
+    args = (*of, _LIMIT, _OFFSET)
+    rows = await storage.database.fetch(f"EXPLAIN QUERY PLAN {sql.one}", *args)
     (step,) = [row[3] for row in rows if " orders " in row[3]]
     assert step.startswith(f"SEARCH orders USING COVERING INDEX {index} ")
     assert not any("TEMP" in row[3] for row in rows), "the index already has the order"
@@ -29,19 +31,19 @@ async def test_sqlite_pages_by_the_index(
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 @pytest.mark.parametrize(("sql", "of", "index"), _CASES)
 async def test_postgresql_pages_by_the_index(
-    storage: Storage, sql: str, of: tuple[str, ...], index: str
+    storage: Storage, sql: BatchedRead, of: tuple[str, ...], index: str
 ) -> None:
     await _many_orders(storage)
     plan = await _plan(storage, sql, of)
     assert f"Index Only Scan using {index} on orders" in plan
     assert "Heap Fetches: 0" in plan
-    assert "Sort Key" not in plan, "the index already has the order"
+    assert "Sort Key: o." not in plan, "the index already has the order of each page"
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 @pytest.mark.parametrize(("sql", "of", "index"), _CASES)
 async def test_vacuum_sweeps_what_few_orders_leave(
-    storage: Storage, sql: str, of: tuple[str, ...], index: str
+    storage: Storage, sql: BatchedRead, of: tuple[str, ...], index: str
 ) -> None:
     await _many_orders(storage)
     await storage.database.change(
@@ -67,15 +69,18 @@ async def test_vacuum_comes_after_a_number_of_changes_not_a_share(storage: Stora
     }
 
 
-async def _plan(storage: Storage, sql: str, of: tuple[str, ...]) -> str:
-    args = (*of, *of, _LIMIT, _OFFSET)
-    rows = await storage.database.fetch(f"EXPLAIN (ANALYZE) {sql}", *args)
+async def _plan(storage: Storage, sql: BatchedRead, of: tuple[str, ...]) -> str:
+    """Return the plan of two calls in one statement."""
+    database = storage.database
+    assert isinstance(database, PostgresDatabase)
+    args = [[value, value] for value in (*of, _LIMIT, _OFFSET)]
+    rows = await database.fetch(f"EXPLAIN (ANALYZE) {sql.many}", *args)
     return "\n".join(row[0] for row in rows)
 
 
 async def _many_orders(storage: Storage) -> None:
     """A million would do no more: PostgreSQL must only find a scan of the table too dear."""
-    order = an_order(status=Status.PENDING)
+    order = an_order(status=OrderStatus.PENDING)
     await storage.orders.add(order, an_event(order))
     columns = await storage.database.fetch(
         "SELECT string_agg(CASE column_name WHEN 'order_id' THEN '''o'' || i' "

@@ -1,21 +1,22 @@
 """What only PostgreSQL has: a server that can go away, hang, or have too few connections."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 
 import asyncpg
 import pytest
 
-from quietswap.ports.stores import StoreDown
+from quietswap.domain.errors.client_limits import OpenOrderLimitExceeded
+from quietswap.ports.stores import StoreUnavailable
 from quietswap.storage.database import Transaction
+from quietswap.storage.factory import BadDatabaseUrl, Storage, open_storage
 from quietswap.storage.migrate import SchemaTooOld
-from quietswap.storage.open import BadDatabaseUrl, Storage, open_storage
-from quietswap.storage.postgres import PostgresDatabase
+from quietswap.storage.postgres.database import PostgresDatabase
+from tests import patient
 from tests.databases import PostgresCluster
 from tests.storage.examples import WALLET, HandClock, an_event, an_order
-
-_PATIENCE_S = 0.5
+from tests.waiting import WITHIN_S, eventually
 
 
 @pytest.fixture(scope="module")
@@ -28,37 +29,59 @@ def fragile() -> Iterator[PostgresCluster]:
 
 @pytest.fixture
 async def storage(fragile: PostgresCluster, clock: HandClock) -> AsyncIterator[Storage]:
-    storage = await open_storage(
-        await fragile.migrated(), clock=clock, connections=3, patience_s=_PATIENCE_S
-    )
+    storage = await patient.open_storage(await fragile.migrated(), clock=clock, connections=3)
     yield storage
     await storage.close()
 
 
-async def _down_in_time(storage: Storage, calls: int = 1) -> None:
-    begun = time.monotonic()
+@pytest.fixture
+async def hasty(fragile: PostgresCluster, clock: HandClock) -> AsyncIterator[Storage]:
+    """Stores that soon give a call up, whose three connections are made."""
+    url, found = await fragile.migrated(), list[Storage]()
+
+    async def opened() -> bool:
+        with suppress(StoreUnavailable):
+            found.append(await open_storage(url, clock=clock, connections=3, patience_s=0.5))
+        return bool(found)
+
+    await eventually(opened)
+    yield found[0]
+    await found[0].close()
+
+
+async def _down(storage: Storage, calls: int = 1) -> None:
+    """Every call is given up: without that, those behind a hanging one would wait for hours."""
     results = await asyncio.gather(
-        *(storage.orders.page("key-1", WALLET, None, 1, 0) for _ in range(calls)),
+        *(storage.orders.page("client-1", WALLET, None, 1, 0) for _ in range(calls)),
         return_exceptions=True,
     )
-    assert {type(result) for result in results} == {StoreDown}
-    assert time.monotonic() - begun < _PATIENCE_S + 1
+    assert {type(result) for result in results} == {StoreUnavailable}
+
+
+async def _back(storage: Storage) -> None:
+    async def answers() -> bool:
+        with suppress(StoreUnavailable):
+            await storage.ping()
+            return True
+        return False
+
+    await eventually(answers)
 
 
 async def test_killed_and_back(storage: Storage, fragile: PostgresCluster) -> None:
     order, later = an_order(), an_order()
     await storage.orders.add(order, an_event(order))
     fragile.kill()
-    await _down_in_time(storage, calls=20)
-    with pytest.raises(StoreDown):
+    await _down(storage, calls=20)
+    with pytest.raises(StoreUnavailable):
         await storage.orders.add(later, an_event(later))
-    with pytest.raises(StoreDown):
+    with pytest.raises(StoreUnavailable):
         await storage.ping()
     fragile.start()
     await storage.ping()
     assert await storage.orders.find(order.order_id) == order
     await storage.orders.add(later, an_event(later))
-    assert (await storage.orders.page("key-1", WALLET, None, 1, 0)).total == 2
+    assert (await storage.orders.page("client-1", WALLET, None, 1, 0)).total == 2
 
 
 async def test_killed_in_the_middle_of_work(storage: Storage, fragile: PostgresCluster) -> None:
@@ -71,68 +94,83 @@ async def test_killed_in_the_middle_of_work(storage: Storage, fragile: PostgresC
             order = an_order()
             try:
                 await storage.orders.add(order, an_event(order))
-            except StoreDown:
+            except StoreUnavailable:
                 return
             acknowledged.append(order)
 
     clients = [asyncio.ensure_future(client()) for _ in range(6)]
-    await asyncio.sleep(0.2)
+
+    async def some() -> bool:
+        return len(acknowledged) > 20
+
+    await eventually(some)
     fragile.kill()
-    await asyncio.wait_for(asyncio.gather(*clients), 10)
+    await asyncio.wait_for(asyncio.gather(*clients), WITHIN_S)
     fragile.start()
     assert acknowledged
     for order in acknowledged:
         assert await storage.orders.find(order.order_id) == order
-    total = (await storage.orders.page("key-1", WALLET, None, 1, 0)).total
+    total = (await storage.orders.page("client-1", WALLET, None, 1, 0)).total
     rows = await storage.database.fetch("SELECT COUNT(*) FROM orders")
     assert total == rows[0][0] >= len(acknowledged)
 
 
 async def test_a_slow_database_is_given_up_and_its_work_ended(
-    storage: Storage, fragile: PostgresCluster
+    hasty: Storage, fragile: PostgresCluster
 ) -> None:
-    begun = time.monotonic()
-    with pytest.raises(StoreDown):
-        await storage.database.fetch("SELECT pg_sleep(30)")
-    assert time.monotonic() - begun < _PATIENCE_S + 1
+    with pytest.raises(StoreUnavailable):
+        await hasty.database.fetch("SELECT pg_sleep(36000)")
     operator = await asyncpg.connect(fragile.url())
-    sql = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(30)%' AND pid <> $1"
-    for _ in range(500):
-        if not await operator.fetchval(sql, operator.get_server_pid()):
-            break
-        await asyncio.sleep(0.01)
-    assert await operator.fetchval(sql, operator.get_server_pid()) == 0
+    sql = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(36%' AND pid <> $1"
+
+    async def ended() -> bool:
+        return not await operator.fetchval(sql, operator.get_server_pid())
+
+    await eventually(ended)
     await operator.close()
-    await storage.ping()
+    await _back(hasty)
 
 
-async def test_a_full_pool_makes_callers_wait_only_so_long(storage: Storage) -> None:
-    async def sleep(transaction: Transaction) -> None:
-        await transaction.fetch("SELECT pg_sleep(30)")
+async def test_a_full_pool_makes_callers_wait_only_so_long(hasty: Storage) -> None:
+    sleeping: set[int] = set()
 
-    sleepers = [
-        asyncio.ensure_future(storage.database.transact(sleep, bounded=False)) for _ in range(3)
-    ]
-    await asyncio.sleep(0.05)
-    await _down_in_time(storage, calls=30)
-    for sleeper in sleepers:
-        sleeper.cancel()
+    async def sleeper(number: int) -> None:
+        async def sleep(transaction: Transaction) -> None:
+            sleeping.add(number)
+            await transaction.fetch("SELECT pg_sleep(36000)")
+
+        while True:
+            with suppress(StoreUnavailable):  # the connection was not made in time
+                await hasty.database.transact(sleep, bounded=False)
+
+    async def full() -> bool:
+        return len(sleeping) == 3
+
+    sleepers = [asyncio.ensure_future(sleeper(number)) for number in range(3)]
+    await eventually(full)
+    await _down(hasty, calls=30)
+    for each in sleepers:
+        each.cancel()
     await asyncio.gather(*sleepers, return_exceptions=True)
-    await storage.ping()
+    await _back(hasty)
 
 
 async def test_a_closed_database_answers_nothing(fragile: PostgresCluster) -> None:
-    database = await PostgresDatabase.open(fragile.url(), connections=1, patience_s=1, waiting=9)
+    database = await PostgresDatabase.open(
+        fragile.url(), connections=1, patience_s=WITHIN_S, waiting=9
+    )
     await database.close()
-    with pytest.raises(StoreDown, match="closed"):
+    with pytest.raises(StoreUnavailable, match="closed"):
         await database.fetch("SELECT 1")
 
 
 async def test_a_long_queue_is_refused_at_once(fragile: PostgresCluster) -> None:
-    database = await PostgresDatabase.open(fragile.url(), connections=1, patience_s=5, waiting=10)
+    database = await PostgresDatabase.open(
+        fragile.url(), connections=1, patience_s=WITHIN_S, waiting=10
+    )
     calls = [asyncio.ensure_future(database.fetch("SELECT pg_sleep(0.02)")) for _ in range(10)]
     await asyncio.sleep(0)
-    with pytest.raises(StoreDown, match="waiting"):
+    with pytest.raises(StoreUnavailable, match="waiting"):
         await database.fetch("SELECT 1")
     await asyncio.gather(*calls)
     assert (await database.fetch("SELECT 1"))[0][0] == 1
@@ -175,7 +213,7 @@ async def test_a_schema_that_was_not_migrated_is_refused(
 
 
 async def test_a_server_that_is_not_there_is_down_at_once(clock: HandClock) -> None:
-    with pytest.raises(StoreDown):
+    with pytest.raises(StoreUnavailable):
         await open_storage("postgresql://nobody@127.0.0.1:1/none", clock=clock)
 
 
@@ -183,3 +221,23 @@ async def test_a_server_that_is_not_there_is_down_at_once(clock: HandClock) -> N
 async def test_other_urls_are_refused(url: str, clock: HandClock) -> None:
     with pytest.raises(BadDatabaseUrl, match="sqlite:///"):
         await open_storage(url, clock=clock)
+
+
+async def test_a_body_that_raises_keeps_its_connection(storage: Storage) -> None:
+    """A client at its limit would otherwise make the pool log in again for each refusal."""
+
+    async def backend(transaction: Transaction) -> object:
+        return (await transaction.fetch("SELECT pg_backend_pid()"))[0][0]
+
+    async def refuse(transaction: Transaction) -> None:
+        await transaction.fetch("SELECT 1")
+        raise OpenOrderLimitExceeded(limit=1)
+
+    async def backends() -> set[object]:
+        return {await storage.database.transact(backend) for _ in range(9)}
+
+    before = await backends()
+    for _ in range(9):
+        with pytest.raises(OpenOrderLimitExceeded):
+            await storage.database.transact(refuse)
+    assert await backends() == before

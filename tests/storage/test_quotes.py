@@ -1,26 +1,38 @@
 """Issued quotes on both databases."""
 
+import json
 from dataclasses import replace
 
-from quietswap.domain.quote import QuoteKind
-from quietswap.storage.open import Storage
-from tests.storage.examples import OTHER_WALLET, T0, WALLET, a_quote, some_params
+from quietswap.domain.address import Address
+from quietswap.domain.amounts import UINT256_MAX
+from quietswap.domain.quote.issued_quote import (
+    CancelOrderTerms,
+    QuoteKind,
+    SwapOrderTerms,
+    Trade,
+    WrapOrderTerms,
+)
+from quietswap.domain.quote.quote import WrapOperation
+from quietswap.domain.token import WETH
+from quietswap.storage.factory import Storage
+from tests.storage.examples import OTHER_WALLET, ROUTER, T0, WALLET, a_quote, some_params
 
 _SWAP = QuoteKind.SWAP
+_WRAP = WrapOrderTerms(WrapOperation.UNWRAP, UINT256_MAX)
 
 
 async def test_a_quote_comes_back_exactly(storage: Storage) -> None:
     quote = a_quote()
     await storage.quotes.save(quote)
-    assert await storage.quotes.by_id("key-1", quote.quote_id) == quote
-    assert await storage.quotes.by_id("key-2", quote.quote_id) is None
-    assert await storage.quotes.by_id("key-1", "nothing") is None
+    assert await storage.quotes.by_id("client-1", quote.quote_id) == quote
+    assert await storage.quotes.by_id("client-2", quote.quote_id) is None
+    assert await storage.quotes.by_id("client-1", "nothing") is None
 
 
 async def test_a_wrap_quote_has_no_nonce(storage: Storage) -> None:
-    quote = a_quote(kind=QuoteKind.WRAP, params=some_params(b"", nonce=None, value=0))
+    quote = a_quote(terms=_WRAP, params=some_params(b"", nonce=None, value=0))
     await storage.quotes.save(quote)
-    assert await storage.quotes.by_id("key-1", quote.quote_id) == quote
+    assert await storage.quotes.by_id("client-1", quote.quote_id) == quote
 
 
 async def test_a_quote_is_found_by_its_transaction_newest_first(storage: Storage) -> None:
@@ -29,23 +41,23 @@ async def test_a_quote_is_found_by_its_transaction_newest_first(storage: Storage
     new = a_quote(params=replace(params, nonce=1))
     strangers = (
         a_quote(),
-        a_quote(params=params, key_id="key-2"),
+        a_quote(params=params, client_id="client-2"),
         a_quote(params=params, wallet=OTHER_WALLET),
-        a_quote(params=params, kind=QuoteKind.WRAP),
+        a_quote(params=params, terms=_WRAP),
     )
     for quote in (old, *strangers, new):
         await storage.quotes.save(quote)
-    found = await storage.quotes.by_fingerprint("key-1", WALLET, _SWAP, params.fingerprint())
+    found = await storage.quotes.by_fingerprint("client-1", WALLET, _SWAP, params.fingerprint())
     assert found == [new, old]
 
 
 async def test_the_nearest_are_the_latest_of_key_wallet_and_kind(storage: Storage) -> None:
     quotes = [a_quote() for _ in range(4)]
-    for quote in (*quotes, a_quote(wallet=OTHER_WALLET), a_quote(key_id="key-2")):
+    for quote in (*quotes, a_quote(wallet=OTHER_WALLET), a_quote(client_id="client-2")):
         await storage.quotes.save(quote)
-    nearest = await storage.quotes.nearest("key-1", WALLET, _SWAP, 3)
+    nearest = await storage.quotes.nearest("client-1", WALLET, _SWAP, 3)
     assert nearest == [quotes[3], quotes[2], quotes[1]]
-    assert await storage.quotes.nearest("key-1", WALLET, QuoteKind.WRAP, 3) == []
+    assert await storage.quotes.nearest("client-1", WALLET, QuoteKind.WRAP, 3) == []
 
 
 async def test_old_quotes_go_in_small_batches_oldest_first(storage: Storage) -> None:
@@ -53,7 +65,41 @@ async def test_old_quotes_go_in_small_batches_oldest_first(storage: Storage) -> 
     for quote in quotes:
         await storage.quotes.save(quote)
     assert await storage.quotes.purge(T0 + 5, limit=3) == 3
-    left = await storage.quotes.nearest("key-1", WALLET, _SWAP, 10)
+    left = await storage.quotes.nearest("client-1", WALLET, _SWAP, 10)
     assert left == [quotes[5], quotes[4], quotes[3]]
     assert await storage.quotes.purge(T0 + 5, limit=3) == 2
     assert await storage.quotes.purge(T0 + 5, limit=3) == 0
+
+
+async def test_terms_that_an_older_version_stored_are_read(storage: Storage) -> None:
+    token = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+    swap = {
+        "fromToken": WETH,
+        "toToken": token,
+        "amount": "1000000000000000000",
+        "minReturnAmount": "2900000000",
+        "userAddress": WALLET,
+        "chainId": 1,
+        "slippageBps": 50,
+        "selectedTier": 4,
+        "dexRoute.target": ROUTER,
+        "dexRoute.data": "0x01",
+        "buyAmount": "3000000000",
+    }
+    wrap = {"operation": "wrap", "amount": "1.5", "userAddress": WALLET}
+    old = {
+        SwapOrderTerms(Trade(WETH, Address(token), 10**18, 2_900 * 10**6, 3_000 * 10**6), 50): swap,
+        WrapOrderTerms(WrapOperation.WRAP, 15 * 10**17): wrap,
+        CancelOrderTerms("ord_1"): {"orderId": "ord_1"},
+    }
+    update = "UPDATE quotes SET kind = ?, terms = ? WHERE quote_id = ?"
+    for terms, members in old.items():
+        quote = a_quote(terms=terms, params=some_params(b"\x01"))
+        await storage.quotes.save(quote)
+        row = await storage.database.fetch(
+            "SELECT terms FROM quotes WHERE quote_id = ?", quote.quote_id
+        )
+        assert json.loads(str(row[0][0])) == members, "an older version reads what is written now"
+        stored = json.dumps(members, indent=1)
+        await storage.database.change(update, terms.kind.value, stored, quote.quote_id)
+        assert await storage.quotes.by_id("client-1", quote.quote_id) == quote

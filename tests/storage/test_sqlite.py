@@ -7,22 +7,33 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from quietswap.ports.stores import DuplicateTransaction, StoreDown
+from quietswap.ports.stores import DuplicateTransaction, StoreUnavailable
 from quietswap.storage.database import Transaction
-from quietswap.storage.open import open_storage
-from quietswap.storage.sqlite import SqliteDatabase
+from quietswap.storage.sqlite import database as database_module
+from quietswap.storage.sqlite.database import SqliteDatabase
+from tests.patient import open_storage
 from tests.storage.examples import WALLET, HandClock, an_event, an_order
+from tests.waiting import WITHIN_S
 
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
-    database = await SqliteDatabase.open(str(tmp_path / "a.db"), patience_s=0.3, waiting=50)
+    database = await SqliteDatabase.open(str(tmp_path / "a.db"), patience_s=WITHIN_S, waiting=50)
     await database.change("CREATE TABLE t (a BIGINT PRIMARY KEY)")
     yield database
     await database.close()
+
+
+@pytest.fixture
+async def hasty(database: SqliteDatabase, tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
+    """The same file, through a process that soon gives a write up."""
+    found = await SqliteDatabase.open(str(tmp_path / "a.db"), patience_s=0.3, waiting=50)
+    yield found
+    await found.close()
 
 
 async def _insert(database: SqliteDatabase, value: int) -> None:
@@ -56,7 +67,7 @@ async def test_writes_that_wait_share_one_commit(database: SqliteDatabase) -> No
     sizes: list[int] = []
 
     async def hold(_: Transaction) -> None:
-        gate.wait(5)
+        gate.wait(WITHIN_S)
 
     async def look(transaction: Transaction) -> None:
         # Rows of the same group are visible before its commit, to the writer alone.
@@ -106,13 +117,13 @@ async def test_a_transaction_may_await_nothing_else(database: SqliteDatabase) ->
 
 
 async def test_a_file_locked_by_another_process_is_down_in_time(
-    database: SqliteDatabase, tmp_path: Path
+    database: SqliteDatabase, hasty: SqliteDatabase, tmp_path: Path
 ) -> None:
     with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreDown):
-            await _insert(database, 1)
-        assert await database.fetch("SELECT a FROM t") == []
+        with pytest.raises(StoreUnavailable):
+            await _insert(hasty, 1)
+        assert await hasty.fetch("SELECT a FROM t") == []
         other.execute("ROLLBACK")
     await _insert(database, 2)
     assert await database.fetch("SELECT a FROM t") == [(2,)]
@@ -133,7 +144,7 @@ async def test_a_full_disk_fails_the_whole_group_and_passes(database: SqliteData
     results = await asyncio.gather(
         _insert(database, 1), database.transact(big), return_exceptions=True
     )
-    assert isinstance(results[1], StoreDown)
+    assert isinstance(results[1], StoreUnavailable)
     stored = await database.fetch("SELECT a FROM t")
     assert stored == ([(1,)] if results[0] is None else [])
     await database.transact(uncap)
@@ -141,64 +152,81 @@ async def test_a_full_disk_fails_the_whole_group_and_passes(database: SqliteData
 
 
 async def test_a_long_queue_is_refused_at_once(database: SqliteDatabase) -> None:
-    gate = threading.Event()
+    gate, begun = threading.Event(), threading.Event()
 
     async def hold(_: Transaction) -> None:
-        gate.wait(5)
+        begun.set()
+        gate.wait(WITHIN_S)
 
     held = asyncio.ensure_future(database.transact(hold, bounded=False))
-    await asyncio.sleep(0.05)
+    await asyncio.to_thread(begun.wait, WITHIN_S)
     waiting = [asyncio.ensure_future(_insert(database, value)) for value in range(50)]
     await asyncio.sleep(0)
-    with pytest.raises(StoreDown, match="waiting"):
+    with pytest.raises(StoreUnavailable, match="waiting"):
         await _insert(database, 99)
     gate.set()
     await asyncio.gather(held, *waiting)
     assert len(await database.fetch("SELECT a FROM t")) == 50
 
 
-async def test_a_write_given_up_while_it_waits_never_happens(database: SqliteDatabase) -> None:
-    gate = threading.Event()
+async def test_a_write_given_up_while_it_waits_never_happens(
+    database: SqliteDatabase, hasty: SqliteDatabase
+) -> None:
+    gate, begun = threading.Event(), threading.Event()
 
     async def hold(_: Transaction) -> None:
-        gate.wait(5)
+        begun.set()
+        gate.wait(WITHIN_S)
 
-    held = asyncio.ensure_future(database.transact(hold, bounded=False))
-    await asyncio.sleep(0.05)
-    with pytest.raises(StoreDown):
-        await _insert(database, 1)
+    held = asyncio.ensure_future(hasty.transact(hold, bounded=False))
+    await asyncio.to_thread(begun.wait, WITHIN_S)
+    with pytest.raises(StoreUnavailable):
+        await _insert(hasty, 1)
     gate.set()
     await held
     await _insert(database, 2)
     assert await database.fetch("SELECT a FROM t") == [(2,)]
 
 
-async def test_a_long_read_leaves_the_loop_free(database: SqliteDatabase) -> None:
-    sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "
-    long = asyncio.ensure_future(database.scan(sql + "SELECT COUNT(*) FROM n", 1_000_000))
-    turns = 0
-    while not long.done():
-        turns += 1
-        await asyncio.sleep(0.001)
-    assert await long == [(1_000_000,)]
-    assert turns > 5
+async def test_a_long_read_leaves_the_loop_free(
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = threading.Event()
+
+    def wait(_: int) -> int:
+        """Be a long read: it ends only once the loop has gone on."""
+        return int(passed.wait(WITHIN_S))
+
+    def connected(*args: Any) -> sqlite3.Connection:
+        connection = connect(*args)
+        connection.create_function("wait", 1, wait)
+        return connection
+
+    connect = database_module.connect
+    monkeypatch.setattr(database_module, "connect", connected)
+    long = asyncio.ensure_future(database.scan("SELECT wait(?)", 1))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not long.done()
+    passed.set()
+    assert await long == [(1,)]
 
 
 async def test_a_closed_database_takes_no_writes(tmp_path: Path) -> None:
-    database = await SqliteDatabase.open(str(tmp_path / "b.db"), patience_s=1, waiting=5)
+    database = await SqliteDatabase.open(str(tmp_path / "b.db"), patience_s=WITHIN_S, waiting=5)
     last = asyncio.ensure_future(database.change("CREATE TABLE t (a BIGINT)"))
     await asyncio.sleep(0)
     await database.close()
     assert await last == []
-    with pytest.raises(StoreDown):
+    with pytest.raises(StoreUnavailable):
         await database.change("INSERT INTO t VALUES (1)")
 
 
 async def test_a_path_that_cannot_be_opened_is_down(tmp_path: Path, clock: HandClock) -> None:
-    with pytest.raises(StoreDown, match="cannot be opened"):
+    with pytest.raises(StoreUnavailable, match="cannot be opened"):
         await open_storage(f"sqlite:///{tmp_path}/nowhere/a.db", clock=clock)
     (tmp_path / "text.db").write_text("this is no database, but it is long enough " * 50)
-    with pytest.raises(StoreDown):
+    with pytest.raises(StoreUnavailable):
         await open_storage(f"sqlite:///{tmp_path}/text.db", clock=clock)
 
 
@@ -208,8 +236,8 @@ async def test_memory_behaves_as_a_file_and_leaves_nothing(clock: HandClock) -> 
     await storage.orders.add(order, an_event(order))
     with pytest.raises(DuplicateTransaction):
         await storage.orders.add(order, an_event(order))
-    assert (await storage.orders.page("key-1", WALLET, None, 1, 0)).total == 1
-    assert await storage.leadership.hold()
+    assert (await storage.orders.page("client-1", WALLET, None, 1, 0)).total == 1
+    assert await storage.leadership.acquire_or_renew()
     assert isinstance(storage.database, SqliteDatabase)
     folder = storage.database.path.parent
     assert storage.database.path.exists()
@@ -233,7 +261,7 @@ async def test_two_processes_on_one_file_see_each_other(tmp_path: Path, clock: H
 
 _WRITER = """
 import asyncio, sys
-from quietswap.storage.open import open_storage
+from tests.patient import open_storage
 from tests.storage.examples import an_event, an_order
 
 async def main():
@@ -267,6 +295,6 @@ async def test_what_a_killed_process_had_acknowledged_is_there(
     for line in acknowledged:
         if line.endswith(b"\n"):
             assert await storage.orders.find(line.decode().strip()) is not None
-    total = (await storage.orders.page("key-1", WALLET, None, 1, 0)).total
+    total = (await storage.orders.page("client-1", WALLET, None, 1, 0)).total
     assert (await storage.database.fetch("SELECT COUNT(*) FROM orders"))[0][0] == total >= 100
     await storage.close()

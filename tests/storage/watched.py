@@ -1,12 +1,13 @@
 """A database that is watched, and the orders kept of it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
-from quietswap.ports.stores import StoreDown
-from quietswap.storage.database import Body, Database, Row, T, Value
-from quietswap.storage.kept_orders import SETTLES_S, KeptOrders
+from quietswap.ports.stores import StoreUnavailable
+from quietswap.storage.database import BatchedRead, Body, Database, Row, T, Value
+from quietswap.storage.stores.cached_orders import SETTLES_S, CachedOrderStore
 from tests.storage.examples import HandClock
+from tests.waiting import eventually
 
 
 class Watched:
@@ -16,6 +17,8 @@ class Watched:
         self._database = database
         self.dialect = database.dialect
         self.reads = 0
+        self.held = 0
+        """Reads whose rows are there and whose delivery waits."""
         self.open = asyncio.Event()
         self.open.set()
         self.loses_answers = False
@@ -23,10 +26,26 @@ class Watched:
         self.late: list[asyncio.Task[object]] = []
 
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
+        return await self._delivered(self._database.fetch(sql, *args))
+
+    async def look_up(self, read: BatchedRead, *args: Value, alone: bool = False) -> Sequence[Row]:
+        return await self._delivered(self._database.look_up(read, *args, alone=alone))
+
+    async def _delivered(self, read: Awaitable[T]) -> T:
         self.reads += 1
-        rows = await self._database.fetch(sql, *args)
+        found = await read
+        self.held += 1
         await self.open.wait()
-        return rows
+        self.held -= 1
+        return found
+
+    async def hold(self, reads: int) -> None:
+        """Return as soon as so many reads have their rows and wait for `open`."""
+
+        async def there() -> bool:
+            return self.held == reads
+
+        await eventually(there)
 
     async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
         return await self._database.scan(sql, *args)
@@ -39,7 +58,7 @@ class Watched:
         if not self.loses_answers:
             return await work
         self.late.append(asyncio.create_task(self._later(work)))
-        raise StoreDown("nobody knows what became of it")
+        raise StoreUnavailable("nobody knows what became of it")
 
     async def _later(self, work: object) -> None:
         await self.come_true.wait()
@@ -62,15 +81,17 @@ class Terms:
         return self.now
 
 
-async def settled(watched: Watched, clock: HandClock, terms: Terms, **most: int) -> KeptOrders:
+async def settled(
+    watched: Watched, clock: HandClock, terms: Terms, **most: int
+) -> CachedOrderStore:
     """Return orders of a process that has been writing alone for a while."""
-    orders = KeptOrders(watched, clock, terms, **most)
+    orders = CachedOrderStore(watched, clock, terms, **most)
     await orders.record("nobody's", "nothing")
     clock.ms += round(SETTLES_S * 1000)
     watched.reads = 0
     return orders
 
 
-async def kept(watched: Watched, clock: HandClock | None = None, **most: int) -> KeptOrders:
+async def kept(watched: Watched, clock: HandClock | None = None, **most: int) -> CachedOrderStore:
     """Return orders of a process that writes alone."""
     return await settled(watched, clock or HandClock(), Terms(), **most)

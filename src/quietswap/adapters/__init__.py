@@ -1,1 +1,1 @@
-"""The outside world: one class per provider, behind the protocols of `quietswap.ports`."""
+"""Clients of external services, one class per provider. They implement `quietswap.ports`."""

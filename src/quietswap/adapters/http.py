@@ -1,18 +1,17 @@
-"""The one HTTP client of the service, over pyreqwest; nothing else knows which library it is.
+"""The only HTTP client of the service, on top of pyreqwest. No other module imports that library.
 
-Upstreams are hostile until proven otherwise: bodies are counted as they arrive after decompression,
-redirects are never followed, deep JSON is refused before it is decoded, and one total timeout
-bounds a drip as well as a silence. No error text carries a URL: it may hold a key.
+Responses are untrusted: body size is limited after decompression, redirects are not followed, deep
+JSON is rejected before it is decoded, and one timeout limits the whole exchange. No error text
+contains a URL, because a URL may contain a key.
 """
 
 import atexit
-import re
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
-from itertools import accumulate
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
@@ -22,88 +21,123 @@ from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.http import Url
 from pyreqwest.request import RequestBuilder
 
+from quietswap.domain.json_nesting import may_overflow
+
 T = TypeVar("T")
 
 MAX_BYTES = 1_000_000
 """Largest body read of an upstream, in bytes after decompression."""
-_CONNECT_S = 2.0
 _IDLE_S = 30.0
-_DEEPEST = 200
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
-_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
-_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[{]}")
-_LAST_WORDS_S = 0.05
-_NOT_CONNECTED = "client error (Connect)"
-"""The library's word for a failure before any byte of the request was written. Its class does not
-tell: a connection reset after the request was sent is a ConnectError, too."""
+_EXIT_DELAY_S = 0.05
+_CONNECT_FAILURES = (exceptions.ConnectError, exceptions.ConnectTimeoutError)
 
 
-class HttpTrouble(Exception):
-    """There is no whole answer; the text names no URL."""
+class HttpError(Exception):
+    """No complete response was received. The text contains no URL."""
 
 
-class Unreachable(HttpTrouble):
-    """The connection failed. `not_sent` only if no byte of the request can have arrived."""
+class ConnectionFailed(HttpError):
+    """The connection failed.
+
+    `not_sent` is True only where it is proven that no byte of the body left this process. It is
+    False for each GET that failed on the network, because a GET has no body to prove it by.
+    """
 
     def __init__(self, reason: str, *, not_sent: bool) -> None:
         super().__init__(reason)
         self.not_sent = not_sent
 
 
-class TimedOut(HttpTrouble):
-    """The time for the whole exchange is over; the request may have arrived."""
+class HttpTimeout(HttpError):
+    """The timeout of the whole exchange expired. The server may have received the request."""
 
 
-class BadBody(HttpTrouble):
-    """The body is too large, cut short, or not what it says it is."""
+class InvalidBody(HttpError):
+    """The response body is too large, truncated, or does not match its content type."""
 
 
-class OtherShape(BadBody):
-    """The body is JSON, but not of the shape asked for."""
+class BodyTooLarge(InvalidBody):
+    """The response body has more bytes than the caller reads."""
+
+
+class UnexpectedShape(InvalidBody):
+    """The body is JSON with another structure than expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """A whole answer of any status, redirects too; `headers` finds a name in any case."""
+    """A complete response of any status. `headers` ignores the case of names."""
 
     status: int
     body: bytes
     headers: Mapping[str, str]
 
     def json(self) -> Any:
-        """Return the decoded JSON. Raises BadBody for anything else, and for 200 levels of it."""
+        """Return the decoded JSON.
+
+        Raises InvalidBody for other content and for nesting that the decoder refuses.
+        """
         return self.read(Any)
 
     def read(self, shape: type[T]) -> T:
-        """Return the JSON as `shape`. Raises OtherShape, or BadBody when it is no JSON at all."""
-        if not self.claims_json or _is_deep(self.body):
+        """Return the JSON as `shape`. Raises UnexpectedShape, or InvalidBody for other content."""
+        if not self.claims_json or may_overflow(self.body):
             self._refuse()
         try:
             return msgspec.json.decode(self.body, type=shape, strict=True)
         except msgspec.ValidationError as error:
-            raise OtherShape(f"the JSON has another shape: {str(error)[:80]}") from None
+            raise UnexpectedShape(f"the JSON has another shape: {str(error)[:80]}") from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self._refuse()
 
     @property
     def claims_json(self) -> bool:
-        """Return False when the content type names something else; silence is no claim."""
+        """Return False if the content type is not JSON. A missing content type counts as JSON."""
         return "json" in self.headers.get("content-type", "json").lower()
 
     @property
     def is_html(self) -> bool:
-        """Return True for a web page, whatever it was sent as."""
+        """Return True for a web page, independent of its content type."""
         return self.body.lstrip()[:1] == b"<"
 
     def _refuse(self) -> NoReturn:
-        raise BadBody("the body is a web page" if self.is_html else "the body is not JSON")
+        raise InvalidBody("the body is a web page" if self.is_html else "the body is not JSON")
+
+
+class RequestBody:
+    """A request body that is either read by the library or withheld from it.
+
+    The library reads the body only after it has a connection. A body that could be withheld was
+    never read, and a later read gets nothing: no byte of it can have left this process. The
+    exception type alone proves less: a reset or a timeout after the request was sent raises
+    ConnectError or ConnectTimeoutError too.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._decided = threading.Lock()  # the library reads in a thread of its own
+
+    def __iter__(self) -> Iterator[bytes]:
+        if self._decided.acquire(blocking=False):
+            yield self._content
+
+    def withhold(self) -> bool:
+        """Return True if the library has not read the body and never will."""
+        return self._decided.acquire(blocking=False)
 
 
 class HttpClient:
-    """Pooled connections, TLS certificates always checked. Close it with `close`."""
+    """Pooled connections. TLS certificates are always verified. Call `close` at the end."""
 
-    def __init__(self, *, user_agent: str = "quietswap", max_connections: int = 512) -> None:
+    def __init__(
+        self,
+        *,
+        user_agent: str = "quietswap",
+        max_connections: int = 512,
+        connect_timeout_s: float = 2.0,
+    ) -> None:
         self._user_agent = user_agent
+        self._connect_timeout = timedelta(seconds=connect_timeout_s)
         self._max_connections = max_connections
         self._client: Client | None = None
 
@@ -116,11 +150,11 @@ class HttpClient:
         timeout_s: float,
         max_bytes: int = MAX_BYTES,
     ) -> HttpReply:
-        """Return the answer to a GET. Raises HttpTrouble."""
+        """Return the response to a GET. Raises HttpError."""
         request = self._request("GET", url, headers or {})
         if params:
             request = request.query(dict(params))
-        return await _exchange(request, timeout_s, max_bytes)
+        return await _exchange(request, None, timeout_s, max_bytes)
 
     async def post(
         self,
@@ -131,10 +165,11 @@ class HttpClient:
         timeout_s: float,
         max_bytes: int = MAX_BYTES,
     ) -> HttpReply:
-        """Return the answer to a POST of JSON bytes. Raises HttpTrouble."""
-        headers = {"content-type": "application/json", **(headers or {})}
-        request = self._request("POST", url, headers).body_bytes(body)
-        return await _exchange(request, timeout_s, max_bytes)
+        """Return the response to a POST of JSON bytes. Raises HttpError."""
+        length = {"content-type": "application/json", "content-length": str(len(body))}
+        sent = RequestBody(body)
+        request = self._request("POST", url, length | dict(headers or {})).body_stream(sent)
+        return await _exchange(request, sent, timeout_s, max_bytes)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -146,12 +181,12 @@ class HttpClient:
         try:
             return self._opened().request(method, url).headers(dict(headers))
         except (exceptions.BuilderError, ValueError):
-            raise Unreachable("the URL cannot be used", not_sent=True) from None
+            raise ConnectionFailed("the URL cannot be used", not_sent=True) from None
 
     def _opened(self) -> Client:
-        """Return the client, made when first used: inside the loop that will use it."""
+        """Return the client. It is created at first use, inside the event loop that uses it."""
         if self._client is None:
-            _leave_slowly()
+            _delay_exit()
             self._client = (
                 ClientBuilder()
                 .user_agent(self._user_agent)
@@ -161,8 +196,8 @@ class HttpClient:
                 .default_cookie_store(False)
                 .brotli(False)
                 .deflate(False)
-                .zstd(False)  # its window may take megabytes before a byte can be counted
-                .connect_timeout(timedelta(seconds=_CONNECT_S))
+                .zstd(False)  # its window may use megabytes before the size limit applies
+                .connect_timeout(self._connect_timeout)
                 .pool_idle_timeout(timedelta(seconds=_IDLE_S))
                 .max_connections(self._max_connections)
                 .build()
@@ -171,7 +206,7 @@ class HttpClient:
 
 
 def can_be_asked(url: str) -> bool:
-    """Return whether a request can be made of this http(s) URL; nobody is asked."""
+    """Return whether this is a valid http(s) URL. No request is made."""
     try:
         Url(url)
         parts = urlsplit(url)
@@ -181,73 +216,54 @@ def can_be_asked(url: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _leave_slowly() -> None:
-    """Let the library's thread finish before the interpreter ends: else it may abort the process.
+def _delay_exit() -> None:
+    """Give the library's thread time to become idle before the interpreter ends.
 
-    https://docs.python.org/3.11/c-api/init.html#non-python-created-threads: a thread that holds the
-    interpreter's lock while it ends is not forgiven. Nothing tells when the thread is idle.
+    A foreign thread that holds the GIL at shutdown aborts the process, and the library does not
+    report when its thread is idle.
+    https://docs.python.org/3.11/c-api/init.html#non-python-created-threads
     """
-    atexit.register(time.sleep, _LAST_WORDS_S)
+    atexit.register(time.sleep, _EXIT_DELAY_S)
 
 
-def _is_deep(body: bytes) -> bool:
-    """Return whether JSON nests deeper than anybody means it.
-
-    The decoder stops at the interpreter's recursion limit. A library that raises the limit would
-    make 10^5 brackets end the process, so they are counted first, where there are enough.
-    """
-    if body.count(b"[") + body.count(b"{") <= _DEEPEST:
-        return False
-    steps = memoryview(_STRING.sub(b"", body).translate(_STEPS, _NO_BRACKETS)).cast("b")
-    return max(accumulate(steps), default=0) > _DEEPEST
-
-
-@lru_cache(maxsize=64)  # a handful of settings
+@lru_cache(maxsize=64)  # the timeouts of the settings
 def _span(seconds: float) -> timedelta:
     return timedelta(seconds=seconds)
 
 
-async def _exchange(request: RequestBuilder, timeout_s: float, max_bytes: int) -> HttpReply:
+async def _exchange(
+    request: RequestBuilder, body: RequestBody | None, timeout_s: float, max_bytes: int
+) -> HttpReply:
     try:
         return await _read(request.timeout(_span(timeout_s)), max_bytes)
-    except exceptions.RequestTimeoutError as error:
-        raise _late(error) from None
     except exceptions.PyreqwestError as error:
-        raise _trouble(error) from None
+        raise _trouble(error, body) from None
 
 
 async def _read(request: RequestBuilder, max_bytes: int) -> HttpReply:
     async with request.build_streamed() as response:
         headers = response.headers
         body = bytes(await response.body_reader.read(max_bytes + 1) or b"")
-        # One read mostly brings it all. Asking for the end costs a switch of threads, and the end
-        # is known where the length is: the library takes the header off what it decompresses.
+        # One read usually returns the whole body. A read at the end costs a thread switch, so a
+        # matching content-length ends the loop. The library removes that header from compressed
+        # responses.
         while len(body) <= max_bytes and headers.get("content-length") != str(len(body)):
             more = await response.body_reader.read(max_bytes + 1 - len(body))
             if not more:
                 break
             body += bytes(more)
         if len(body) > max_bytes:
-            raise BadBody(f"the body is larger than {max_bytes} bytes")
+            raise BodyTooLarge(f"the body is larger than {max_bytes} bytes")
         return HttpReply(response.status, body, headers)
 
 
-def _causes(error: Exception) -> str:
-    details = getattr(error, "details", None) or {}
-    return " ".join(str(cause.get("message", "")) for cause in details.get("causes") or [])
-
-
-def _late(error: Exception) -> HttpTrouble:
-    if isinstance(error, exceptions.ConnectTimeoutError) and _NOT_CONNECTED in _causes(error):
-        return Unreachable("no connection in time", not_sent=True)
-    return TimedOut("no whole answer in time")
-
-
-def _trouble(error: exceptions.PyreqwestError) -> HttpTrouble:
+def _trouble(error: exceptions.PyreqwestError, body: RequestBody | None) -> HttpError:
     if isinstance(error, exceptions.DecodeError):
-        return BadBody("the answer is cut short or cannot be decoded")
+        return InvalidBody("the response is cut short or cannot be decoded")
     if isinstance(error, exceptions.BuilderError):
-        return Unreachable("the URL cannot be used", not_sent=True)
-    if _NOT_CONNECTED in _causes(error):
-        return Unreachable("no connection", not_sent=True)
-    return Unreachable("the connection broke", not_sent=False)
+        return ConnectionFailed("the URL cannot be used", not_sent=True)
+    if isinstance(error, _CONNECT_FAILURES) and body is not None and body.withhold():
+        return ConnectionFailed("no connection", not_sent=True)
+    if isinstance(error, exceptions.RequestTimeoutError):
+        return HttpTimeout("no complete response in time")
+    return ConnectionFailed("the connection failed", not_sent=False)

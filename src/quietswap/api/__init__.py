@@ -1,1 +1,1 @@
-"""The HTTP side: parse, call a use case, present."""
+"""The HTTP API: parse the request, call a use case, build the response."""

@@ -1,97 +1,124 @@
-"""What the edge needs from the inside: one callable per endpoint, keys, and the rate window.
+"""What the API needs from the application: one callable per endpoint, the API keys, two counters.
 
-Every use case raises `quietswap.domain.errors.ApiError` for what the caller can act on. ChainDown
-and StoreDown that escape one are answered by `quietswap.api.app`.
+A use case raises `quietswap.domain.errors.base.RequestError` for a fault the caller can act on.
+NodeUnavailable and StoreUnavailable become a 503 in `api.middleware.error_handler`.
 """
 
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from quietswap.domain.address import Address
-from quietswap.domain.order import Status
-from quietswap.domain.order_record import HistoryPage, OrderRecord
-from quietswap.domain.quote import SwapQuote, WrapQuote
+from quietswap.domain.client_limits import ClientUsage
+from quietswap.domain.order.cancel import CancelOrderRequest, CancelQuote, SubmittedCancel
+from quietswap.domain.order.export import ExportFilter, ExportPage
+from quietswap.domain.order.order import OrderKind, OrderStatus
+from quietswap.domain.order.order_view import OrderPage, OrderView
+from quietswap.domain.order.statistics import OrderStatistics
+from quietswap.domain.quote.indicative_price import IndicativePrice
+from quietswap.domain.quote.quote import SwapQuote, WrapQuote
 from quietswap.domain.requests import (
-    QuoteAsk,
-    Submitted,
-    SwapSubmission,
-    WrapAsk,
-    WrapInfo,
-    WrapSubmission,
-    WrapSubmitted,
+    IndicativePriceRequest,
+    SubmittedSwap,
+    SubmittedWrap,
+    SwapOrderRequest,
+    SwapQuoteRequest,
+    WrapBalances,
+    WrapOrderRequest,
+    WrapQuoteRequest,
 )
-from quietswap.ports.stores import ApiKey, RateStore
+from quietswap.domain.token_view import TokenPage, WalletHoldings
+from quietswap.domain.webhook.request import WebhookRequest
+from quietswap.ports.clients import ApiKey
+from quietswap.ports.events import EventFilter, ResumePoint, StoredEvent
+from quietswap.ports.stores import RateStore
+from quietswap.ports.wallet_rpc import NodeAnswer, NodeCall, UnmatchedPolicy, WalletRpcToken
+from quietswap.ports.webhooks import Delivery, Webhook
 
 
-class QuoteSwap(Protocol):
-    """GET /api/v1/quote."""
+@dataclass(frozen=True, slots=True)
+class WebhookUseCases:
+    """Webhooks of the calling client. Those by id raise WebhookNotFound."""
 
-    async def __call__(self, key: ApiKey, ask: QuoteAsk, /) -> SwapQuote:
-        """Return an issued quote."""
-
-
-class SubmitSwap(Protocol):
-    """POST /api/v1/mev/orders."""
-
-    async def __call__(self, key: ApiKey, submission: SwapSubmission, /) -> Submitted:
-        """Return the order that was taken."""
-
-
-class OrderStatus(Protocol):
-    """GET /api/v1/mev/orders/:orderId."""
-
-    async def __call__(self, key: ApiKey, order_id: str, /) -> OrderRecord:
-        """Return this key's order. Raises OrderNotFound."""
+    create: Callable[[ApiKey, WebhookRequest], Awaitable[tuple[Webhook, str]]]
+    """Return the webhook and its secret."""
+    list: Callable[[ApiKey], Awaitable[Sequence[Webhook]]]
+    find: Callable[[ApiKey, str], Awaitable[Webhook]]
+    delete: Callable[[ApiKey, str], Awaitable[None]]
+    test: Callable[[ApiKey, str], Awaitable[Delivery]]
+    deliveries: Callable[[ApiKey, str, int, int], Awaitable[Sequence[Delivery]]]
+    """By webhook id, with limit and offset."""
 
 
-class OrderHistory(Protocol):
-    """GET /api/v1/mev/orders/user/:userAddress."""
+class EventSubscription(Protocol):
+    """An open stream of one client's events."""
 
-    async def __call__(
-        self, key: ApiKey, wallet: Address, status: Status | None, limit: int, offset: int, /
-    ) -> HistoryPage:
-        """Return one page of this key's orders of a wallet."""
+    @property
+    def sequence(self) -> int:
+        """Return the number of the last event that is done with."""
 
+    async def next(self) -> Sequence[StoredEvent] | None:
+        """Return the next events; none of them every ten seconds; None at the end."""
 
-class ReadWrapInfo(Protocol):
-    """GET /api/v1/mev/wrap/info."""
-
-    async def __call__(self, key: ApiKey, wallet: Address, /) -> WrapInfo:
-        """Return the wallet's balances."""
-
-
-class QuoteWrap(Protocol):
-    """POST /api/v1/mev/wrap/quote."""
-
-    async def __call__(self, key: ApiKey, ask: WrapAsk, /) -> WrapQuote:
-        """Return an issued quote."""
-
-
-class SubmitWrap(Protocol):
-    """POST /api/v1/mev/wrap/order."""
-
-    async def __call__(self, key: ApiKey, submission: WrapSubmission, /) -> WrapSubmitted:
-        """Return the wrap that was taken."""
-
-
-class Authenticate(Protocol):
-    """Who sent `X-API-Key`."""
-
-    async def __call__(self, secret: str, /) -> ApiKey | None:
-        """Return the live key; None when it is unknown or revoked."""
+    def close(self) -> None:
+        """End the stream."""
 
 
 @dataclass(frozen=True, slots=True)
 class UseCases:
-    """Everything the edge calls; `rate` counts the requests of keys, `guesses` wrong keys."""
+    """Every use case the API calls. Orders are found only by the client that placed them."""
 
-    quote_swap: QuoteSwap
-    submit_swap: SubmitSwap
-    order_status: OrderStatus
-    order_history: OrderHistory
-    wrap_info: ReadWrapInfo
-    quote_wrap: QuoteWrap
-    submit_wrap: SubmitWrap
-    authenticate: Authenticate
+    quote_swap: Callable[[ApiKey, SwapQuoteRequest], Awaitable[SwapQuote]]
+    submit_swap: Callable[[ApiKey, SwapOrderRequest], Awaitable[SubmittedSwap]]
+    order_status: Callable[[ApiKey, str], Awaitable[OrderView]]
+    """By order id. Raises OrderNotFound."""
+    order_history: Callable[
+        [ApiKey, Address, OrderStatus | None, int, int, OrderKind], Awaitable[OrderPage]
+    ]
+    """By wallet and status, with limit and offset; orders of one kind."""
+    order_statistics: Callable[[ApiKey, int], Awaitable[OrderStatistics]]
+    """Of the last so many days."""
+    export_orders: Callable[[ExportFilter], AsyncGenerator[ExportPage]]
+    now_ms: Callable[[], int]
+    """Returns the time in Unix ms."""
+    wrap_info: Callable[[ApiKey, Address], Awaitable[WrapBalances]]
+    quote_wrap: Callable[[ApiKey, WrapQuoteRequest], Awaitable[WrapQuote]]
+    submit_wrap: Callable[[ApiKey, WrapOrderRequest], Awaitable[SubmittedWrap]]
+    quote_cancel: Callable[[ApiKey, str], Awaitable[CancelQuote]]
+    """By order id. Raises OrderNotFound."""
+    submit_cancel: Callable[[ApiKey, CancelOrderRequest], Awaitable[SubmittedCancel]]
+    webhooks: WebhookUseCases
+    follow_events: Callable[[str, ResumePoint | None, EventFilter], Awaitable[EventSubscription]]
+    """By client. Raises InvalidParameter, EventsPruned, TooManyStreams."""
+    list_tokens: Callable[[ApiKey, str, int, int], Awaitable[TokenPage]]
+    """By search text, with limit and offset."""
+    balances: Callable[[ApiKey, Address, Sequence[Address]], Awaitable[WalletHoldings]]
+    """By wallet and tokens."""
+    price: Callable[[ApiKey, IndicativePriceRequest], Awaitable[IndicativePrice]]
+    create_rpc_token: Callable[
+        [ApiKey, str, Sequence[Address], UnmatchedPolicy], Awaitable[tuple[WalletRpcToken, str]]
+    ]
+    """By name, wallets and treatment of unmatched transactions; returns the token and its URL."""
+    list_rpc_tokens: Callable[[ApiKey], Awaitable[Sequence[WalletRpcToken]]]
+    revoke_rpc_token: Callable[[ApiKey, str], Awaitable[int]]
+    """By token id; returns the time in Unix ms. Raises RpcTokenNotFound."""
+    rpc_token: Callable[[str], Awaitable[WalletRpcToken | None]]
+    """Return the live token with this secret, None if it is unknown or revoked."""
+    rpc_read: Callable[[Sequence[NodeCall], str], Awaitable[Sequence[NodeAnswer]]]
+    """Read from the node, for the token with this id. Raises NodeUnavailable."""
+    rpc_send: Callable[[WalletRpcToken, str], Awaitable[str]]
+    """Take a signed transaction in hex and return its hash."""
+    rpc_pending_transaction: Callable[[WalletRpcToken, str], Awaitable[dict[str, Any] | None]]
+    """Return the JSON of a live order's transaction by its hash; None if there is none."""
+    rpc_pending_nonce: Callable[[WalletRpcToken, Address], Awaitable[int | None]]
+    """Return the nonce after a wallet's live orders; None if there are none."""
+    usage: Callable[[ApiKey], Awaitable[ClientUsage]]
+    authenticate: Callable[[str], Awaitable[ApiKey | None]]
+    """Return the active key with this secret, None if it is unknown or revoked.
+
+    Raises Unauthorized for an expired key and for one of a disabled client.
+    """
     rate: RateStore
+    """Counts the requests of each API key, and of each client with a limit."""
     guesses: RateStore
+    """Counts the requests with a wrong API key of each client address."""

@@ -1,1 +1,1 @@
-"""The composition root: the only package that knows every class."""
+"""The composition root: builds all objects from the settings and starts them."""

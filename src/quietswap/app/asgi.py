@@ -1,5 +1,6 @@
-"""The ASGI application of one process: the edge, and its lifespan around everything else."""
+"""The ASGI application of one process: the API, and a lifespan that opens and closes the rest."""
 
+import contextlib
 import ctypes
 import gc
 import multiprocessing
@@ -8,21 +9,27 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from multiprocessing.connection import Connection
 from pathlib import Path
+
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quietswap import observe
 from quietswap.adapters.clock import SystemClock
-from quietswap.api.app import EdgeOptions, build_app
-from quietswap.api.asgi import App, Receive, Scope, Send
-from quietswap.api.cors import Cors
-from quietswap.api.guard import Limits
-from quietswap.app import choices
-from quietswap.app.pages import operator_pages
-from quietswap.app.parts import Parts, open_parts
-from quietswap.app.stopping import until_stopped
+from quietswap.api.app import create_api
+from quietswap.api.middleware.cors import ListedOriginsMiddleware
+from quietswap.api.middleware.trusted_hosts import LOOPBACK, TrustedHostsMiddleware, is_loopback
+from quietswap.api.options import ApiOptions, RateLimits, WalletRpcOptions
+from quietswap.app import factories
+from quietswap.app.background_tasks import start_key_uses, start_tracking
+from quietswap.app.certificates import expires_at
+from quietswap.app.container import Container, open_container
+from quietswap.app.operator_pages import operator_pages, readiness
+from quietswap.app.operator_view import is_enabled, operator_view, start_figures
+from quietswap.app.shutdown import until_stopped
 from quietswap.app.tracing import start_traces
-from quietswap.app.tracking import start_tracking
-from quietswap.ports.outside import Clock
+from quietswap.app.web import web_options
+from quietswap.ports.clock import Clock
 from quietswap.settings.load import load
 from quietswap.settings.schema import Settings
 
@@ -31,21 +38,36 @@ _PR_SET_PDEATHSIG = 1
 """https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html"""
 
 
-def create_app() -> "Application":
-    """Return the application on the settings of this process's environment.
+def create_app() -> "ServiceApp":
+    """Return the application with the settings of this process's environment."""
+    _end_with_server()
+    path = os.environ.get("QUIETSWAP_SETTINGS")
+    return _begin(load(Path(path) if path else None))
+
+
+def application(settings: Settings, up: Connection) -> "ServiceApp":
+    """Return the application with the given settings. It sends a message on `up` once it serves.
 
     The server calls this in each of its workers.
     """
     _end_with_server()
-    observe.log_as_json()
-    path = os.environ.get("QUIETSWAP_SETTINGS")
-    return Application(load(Path(path) if path else None), SystemClock())
+
+    def came_up() -> None:
+        with contextlib.suppress(OSError):  # the other end is closed
+            up.send_bytes(b"up")
+
+    return _begin(settings, came_up)
+
+
+def _begin(settings: Settings, came_up: Callable[[], None] | None = None) -> "ServiceApp":
+    observe.write_logs(factories.log_options(settings))
+    return ServiceApp(settings, SystemClock(), came_up)
 
 
 def _end_with_server() -> None:
-    """Let this worker stop when its server is killed: else it would serve on beside the next one.
+    """Stop this worker when its server is killed. It would otherwise serve beside the next server.
 
-    Linux only; elsewhere only an orderly stop ends a worker that has begun.
+    Linux only. On other systems a killed server leaves its workers running.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -54,22 +76,29 @@ def _end_with_server() -> None:
         sys.exit("quietswap: the server ended before its worker began")
 
 
-class Application:
-    """Serves once the lifespan has started; requests before that cannot come."""
+class ServiceApp:
+    """Serves requests after the start of the lifespan; the server sends none before that.
 
-    def __init__(self, settings: Settings, clock: Clock) -> None:
+    The lifespan is not Starlette's: at shutdown the server sends its message only after every
+    connection has ended, and a failed start is reported by its message, without a traceback.
+    """
+
+    def __init__(
+        self, settings: Settings, clock: Clock, came_up: Callable[[], None] | None = None
+    ) -> None:
         self._settings = settings
+        self._came_up = came_up or (lambda: None)
         self._clock = clock
-        self._edge: App | None = None
+        self._api: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI connection, or the lifespan."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
             return
-        assert self._edge is not None
-        work = self._edge(scope, receive, send)
-        if observe.is_tracing() and scope["type"] == "http" and scope["path"].startswith("/api/"):
+        assert self._api is not None
+        work = self._api(scope, receive, send)
+        if observe.is_tracing() and scope["type"] == "http" and _is_traced(scope["path"]):
             work = observe.in_request_span(scope["headers"], work)
         await work
 
@@ -78,56 +107,87 @@ class Application:
         async with AsyncExitStack() as stack:
             try:
                 start_traces(self._settings, stack)
-                parts = await open_parts(self._settings, self._clock, stack)
+                parts = await open_container(self._settings, self._clock, stack)
                 stop_tracking = start_tracking(parts, self._clock, stack)
-            except Exception as error:  # noqa: BLE001  said in words, then the process ends
-                print(f"quietswap cannot start: {error}", file=sys.stderr, flush=True)  # noqa: T201
+                start_key_uses(parts, self._clock, stack)
+                start_figures(parts, self._clock, stack)
+            except Exception as error:  # noqa: BLE001  the message is logged, then the process ends
+                observe.start_failed(str(error))
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 return
-            self._edge = _edge(parts, self._clock)
+            self._api = _api(parts, self._clock)
             _settle_memory()
             await send({"type": "lifespan.startup.complete"})
-            await until_stopped(receive, _hurried(stop_tracking))
+            self._came_up()
+            await until_stopped(receive, _hurried(stop_tracking, parts.feed.stop))
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def _hurried(stop: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
-    """Return `stop`, which begins the end of the process: from then on no line waits for others."""
+def _is_traced(path: str) -> bool:
+    """Return whether a request has a trace. No span contains the path, which may be a secret."""
+    return path.startswith(("/api/", "/rpc/"))
+
+
+def _hurried(
+    stop: Callable[[], Awaitable[None]], end_streams: Callable[[], None]
+) -> Callable[[], Awaitable[None]]:
+    """Return `stop`, preceded by a switch to unbuffered log lines and the end of all streams."""
 
     async def stop_in_a_hurry() -> None:
         observe.hurry()
+        end_streams()
         await stop()
 
     return stop_in_a_hurry
 
 
 def _settle_memory() -> None:
-    """Spare the collector what lives as long as the process, and let it come less often.
+    """Exclude long-lived objects from garbage collection, and run it less often.
 
-    A request leaves hardly a cycle behind: by default every 700 new objects are looked through.
+    A request leaves almost no reference cycles. The default threshold is 700 new objects.
     """
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECT_EVERY, 20, 50)
 
 
-def _edge(parts: Parts, clock: Clock) -> App:
+def _api(parts: Container, clock: Clock) -> ASGIApp:
     observe.begin(tuple(source.name for source in parts.outside.sources))
     server = parts.settings.server
-    options = EdgeOptions(
-        limits=Limits(
+    if server.tls_cert:
+        observe.certificate_loaded(server.tls_cert, expires_at(server.tls_cert))
+    wallet_rpc = parts.settings.wallet_rpc
+    options = ApiOptions(
+        limits=RateLimits(
             requests=server.rate_limit,
             failures=server.failed_auth_limit,
             window_s=server.rate_window_s,
         ),
         max_body_bytes=server.max_body_bytes,
-        trusted_proxies=choices.trusted_networks(parts.settings),
+        bodies_bytes=server.max_bodies_bytes,
+        key_bodies_bytes=server.max_key_bodies_bytes,
+        trusted_proxies=factories.trusted_networks(parts.settings),
+        log_client_address=parts.settings.observe.log_client_address,
+        wallet_rpc=WalletRpcOptions(
+            rate_limit=wallet_rpc.rate_limit,
+            timeout_s=wallet_rpc.timeout_s,
+            logs_blocks=wallet_rpc.logs_blocks,
+        ),
     )
-    edge = build_app(
+    health = readiness(parts, clock)
+    app: ASGIApp = create_api(
         parts.use,
         options,
         clock,
-        pages=operator_pages(parts, clock),
-        answered=observe.request_answered,
+        pages=operator_pages(health),
+        web=web_options(parts.settings, parts.storage, clock),
+        on_answer=observe.request_answered,
+        operator=operator_view(parts, clock, health) if is_enabled(parts.settings) else None,
     )
-    return Cors(edge, server.cors_origins) if server.cors_origins else edge
+    if server.cors_origins:
+        app = ListedOriginsMiddleware(app, server.cors_origins)
+    if server.allowed_hosts:
+        return TrustedHostsMiddleware(app, server.allowed_hosts, addresses=True)
+    if is_loopback(server.host):
+        return TrustedHostsMiddleware(app, LOOPBACK, addresses=False)
+    return app

@@ -1,4 +1,4 @@
-"""Traces, for whoever named a collector."""
+"""OpenTelemetry traces, if `observe.otlp_endpoint` is set."""
 
 from contextlib import AsyncExitStack
 
@@ -8,13 +8,15 @@ from quietswap.settings.schema import Settings
 
 
 def check_traces(settings: Settings) -> None:
-    """Raise BadSettings when there is an endpoint and nothing to send traces with."""
+    """Raise BadSettings if an endpoint is set and the OpenTelemetry packages are missing."""
     if settings.observe.otlp_endpoint is not None and not observe.can_trace():
-        raise BadSettings("observe.otlp_endpoint: traces need the extra: install quietswap[otel]")
+        raise BadSettings(
+            "observe.otlp_endpoint: traces need the extra `otel`; install quietswap[otel]"
+        )
 
 
 def start_traces(settings: Settings, stack: AsyncExitStack) -> None:
-    """Send traces from now on if there is an endpoint, and register their end on `stack`."""
+    """Start to send traces if an endpoint is set, and register the stop on `stack`."""
     if settings.observe.otlp_endpoint is not None:
         observe.start_traces(settings.observe.otlp_endpoint, "quietswap")
         stack.push_async_callback(observe.stop_traces)

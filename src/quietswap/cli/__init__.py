@@ -1,4 +1,4 @@
-"""The command line. Each command lives in a module of its own, imported when it is used."""
+"""The command line. Each command has its own module, imported on use."""
 
 import difflib
 import importlib
@@ -8,42 +8,70 @@ import click
 
 from quietswap import __version__
 
-_JSON = "quietswap.json"
+_JSON, _NO_TEXT = "quietswap.json", "quietswap.no_text"
+
+
+def _is_text(argument: str) -> bool:
+    """Return whether an argument was UTF-8; Python marks its other bytes by lone surrogates."""
+    return not any("\ud800" <= char <= "\udfff" for char in argument)
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is called for, so that help starts quickly."""
+    """A click group that imports a command only on use, so that `--help` is fast."""
 
-    commands_at: ClassVar[dict[str, tuple[str, str]]] = {
-        "demo": ("demo:demo", "Run the main job on a miniature mainnet."),
-        "sandbox": ("sandbox:sandbox", "Keep a miniature mainnet running."),
-        "serve": ("serve:serve", "Serve the API."),
-        "migrate": ("migrate:migrate", "Bring the database to this version's schema."),
-        "keys": ("keys:keys", "Create, list and revoke API keys."),
-        "sources": ("sources:sources", "Check aggregators, node, relay and prices."),
-        "orders": ("orders:orders", "Look at stored orders and their diary."),
-        "quote": ("quote:quote", "Ask for the best verified route."),
-        "swap": ("swap:swap", "Swap tokens: quote, approve, sign, submit, follow."),
-        "wrap": ("wrap:wrap", "Turn ETH into WETH."),
-        "unwrap": ("wrap:unwrap", "Turn WETH into ETH."),
-        "balances": ("account:balances", "Show a wallet's ETH and WETH."),
-        "history": ("account:history", "List a wallet's orders."),
+    sections: ClassVar[dict[str, dict[str, tuple[str, str]]]] = {
+        "Try it, without a node or a key": {
+            "demo": ("demo:demo", "Run the main job on a miniature mainnet."),
+            "sandbox": ("sandbox:sandbox", "Run a miniature mainnet until Ctrl-C."),
+        },
+        "Trade": {
+            "quote": ("quote:quote", "Ask for the best verified route."),
+            "price": ("price:price", "Show an indicative price, without a wallet."),
+            "swap": ("swap:swap", "Swap tokens: quote, approve, sign, submit, follow."),
+            "cancel": ("cancel:cancel", "Cancel an open order by its nonce."),
+            "wrap": ("wrap:wrap", "Turn ETH into WETH."),
+            "unwrap": ("wrap:unwrap", "Turn WETH into ETH."),
+            "balances": ("balances:balances", "Show a wallet's balances and allowances."),
+            "tokens": ("tokens:tokens", "Search tokens; show warnings about them."),
+            "history": ("history:history", "List a wallet's orders."),
+            "webhooks": ("webhooks:webhooks", "Have events sent to a URL of yours."),
+        },
+        "Operate a service": {
+            "serve": ("serve:serve", "Serve the API."),
+            "migrate": ("migrate:migrate", "Bring the database to this version's schema."),
+            "clients": ("clients:clients", "Create, limit and disable the owners of orders."),
+            "keys": ("keys:keys", "Create, list, rotate and revoke API keys."),
+            "operators": ("operators:operators", "Say who may open the operator view."),
+            "rpc": ("rpc:rpc", "Create, list and revoke RPC URLs for wallets."),
+            "sources": ("sources:sources", "Check dependencies; pause and resume aggregators."),
+            "orders": ("orders:orders", "Show stored orders and their event logs."),
+            "audit": ("audit:audit", "Show what administrators changed."),
+        },
     }
+    """Title to command to (module:name, help)."""
+
+    @property
+    def commands_at(self) -> dict[str, tuple[str, str]]:
+        """Return all commands in the order of the help page."""
+        return {name: found for part in self.sections.values() for name, found in part.items()}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Remember whether the machine's answer is wanted, even if the rest cannot be parsed."""
+        """Record whether `--json` is given, also if the other arguments cannot be parsed."""
         ctx.meta[_JSON] = "--json" in args
+        ctx.meta[_NO_TEXT] = next((n for n, one in enumerate(args, 1) if not _is_text(one)), None)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, and say in JSON too why it ended early."""
-        from quietswap.cli.outcomes import speaking_json, writing
+        """Run the command. With `--json`, errors are also printed as JSON."""
+        from quietswap.cli.output.exit_codes import checked_output, json_errors
 
-        with writing(), speaking_json(wanted=ctx.meta[_JSON]):
+        with checked_output(), json_errors(wanted=ctx.meta[_JSON]):
+            if ctx.meta[_NO_TEXT] is not None:
+                raise click.UsageError(f"argument {ctx.meta[_NO_TEXT]} is not text in UTF-8", ctx)
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of a reader's interest."""
+        """Return the names in the order of the help page."""
         return list(self.commands_at)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -51,33 +79,48 @@ class LazyGroup(click.Group):
         if cmd_name not in self.commands_at:
             return None
         module, _, name = self.commands_at[cmd_name][0].partition(":")
-        found = getattr(importlib.import_module(f"quietswap.cli.{module}"), name)
+        found = getattr(importlib.import_module(f"quietswap.cli.commands.{module}"), name)
         assert isinstance(found, click.Command)
         return found
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the command a slip of the fingers meant."""
+        """Suggest the nearest command name for an unknown one."""
         near = difflib.get_close_matches(args[0], self.commands_at, 1)
         if args[0] not in self.commands_at and near:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the table of commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in self.commands_at.items()])
+        """Write the tables of commands and the examples without importing any command."""
+        for title, part in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, text) for name, (_, text) in part.items()])
+        with formatter.section("Examples"):
+            formatter.write_dl(list(EXAMPLES.items()))
+
+
+EXAMPLES = {
+    "quietswap sandbox": "start a local test network; prints what to paste",
+    "quietswap quote 1 WETH USDC": "compare promised and simulated output",
+    "quietswap swap 1 WETH USDC": "show the swap, ask, then sign and submit",
+    "quietswap history": "list the orders of the wallet",
+    "quietswap serve --check": "check the settings before the start",
+}
+"""Shown by `--help`; a test parses each."""
 
 
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 3 unreachable.",
+    epilog="Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 3 unreachable,"
+    " 4 what was signed may still be mined, 5 less than the minimum received."
+    " Completion by the Tab key: docs/cli.md.",
 )
 @click.version_option(__version__)
 def command() -> None:
-    """Private token swaps: verified quotes, MEV-protected submission, honest tracking.
+    """Private token swaps: verified quotes, MEV-protected submission, tracking on the chain.
 
-    No key ever leaves your machine: the service hands out transactions, you sign them.
+    Your private key stays on your machine: the service returns transactions, you sign them.
     """

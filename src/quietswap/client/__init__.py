@@ -8,82 +8,118 @@
         result = client.swap(SwapRequest(WETH, USDC, 10**18, account.address), account)
         print(result.status.status, result.received)
 
-Amounts are ints in smallest units, ETH amounts of wraps decimal strings. Signing happens in the
-caller's process: with an eth_account account, or a function that signs elsewhere.
+Amounts are ints in smallest units; the ETH amounts of wraps are decimal strings. The signer is an
+eth_account account, or a function that signs elsewhere. The service never receives a private key.
 """
 
-from quietswap.client.approvals import Approved
-from quietswap.client.asynchronous import AsyncQuietswapClient
-from quietswap.client.blocking import QuietswapClient
-from quietswap.client.chain import Receipt
-from quietswap.client.errors import (
-    ApiError,
-    BadAnswer,
-    ClientError,
-    Contradicted,
-    Declined,
-    NodeRefused,
-    NodeUnreachable,
-    OtherTransaction,
-    Replaced,
-    StillOpen,
-    TransactionFailed,
-    Unreachable,
-    UnsafeQuote,
-    WrongChain,
-    WronglySigned,
-)
-from quietswap.client.outages import (
-    CATALOGUE,
+from quietswap.client.async_client import AsyncQuietswapClient
+from quietswap.client.errors.availability import (
+    InsufficientLiquidity,
     InternalServerError,
+    ProviderUnavailable,
+    ServiceUnavailable,
+)
+from quietswap.client.errors.base import (
+    ApiError,
+    ClientError,
+    NodeRpcError,
+    NodeUnreachable,
+    ServiceUnreachable,
+    UnexpectedResponse,
+    WrongChain,
+)
+from quietswap.client.errors.by_code import ERROR_CLASSES
+from quietswap.client.errors.client_limits import (
+    DailyValueLimitExceeded,
+    Forbidden,
+    OpenOrderLimitExceeded,
+    QuoteLimitExceeded,
+    SwapValueLimitExceeded,
+    SwapValueUnknown,
+    TokenNotAllowed,
+    WalletNotAllowed,
+)
+from quietswap.client.errors.events import EventsPruned, TooManyStreams
+from quietswap.client.errors.flow import (
+    AfterSubmission,
+    MayBeMined,
+    MinedAnyway,
+    NeverMined,
+    NonceMismatch,
+    OrderStillOpen,
+    QuoteDeclined,
+    SignerMismatch,
+    StatusContradiction,
+    TransactionFailed,
+    TransactionHashMismatch,
+    TransactionReplaced,
+    UnsafeQuote,
+)
+from quietswap.client.errors.http import (
+    HostNotAllowed,
     MethodNotAllowed,
     NotFound,
     PayloadTooLarge,
-    ProviderUnavailable,
     RateLimitExceeded,
-    ServiceUnavailable,
-    SignatureReplay,
+    Unauthorized,
     UnsupportedMediaType,
-    ValidationError,
 )
-from quietswap.client.polling import Polling
-from quietswap.client.refusals import (
+from quietswap.client.errors.order import (
     DeadlineExpired,
     InsufficientAllowance,
     InsufficientBalance,
-    InsufficientLiquidity,
+    InvalidSignature,
+    InvalidTransaction,
+    NonceTooLow,
+    OrderNotFound,
+    SignatureReplay,
+)
+from quietswap.client.errors.request import (
     InvalidAddress,
     InvalidAmount,
     InvalidOperation,
     InvalidParameter,
-    InvalidSignature,
     InvalidTokenAddress,
-    InvalidTransaction,
     MissingParameter,
     NativeEthNotSupported,
-    NonceTooLow,
-    OrderNotFound,
+    RpcTokenNotFound,
     TokenNotSupported,
-    Unauthorized,
     UserAddressRequired,
+    ValidationError,
 )
-from quietswap.client.safety import ROUTERS, Approval, SwapRequest
-from quietswap.client.swaps import SwapResult
-from quietswap.client.wraps import WETH, WrapRequest, WrapResult
+from quietswap.client.errors.webhook import (
+    WebhookLimitReached,
+    WebhookNotFound,
+    WebhooksNotConfigured,
+)
+from quietswap.client.flows.approvals import Approved
+from quietswap.client.flows.cancel import CancelRequest, CancelResult
+from quietswap.client.flows.polling import PollingPolicy
+from quietswap.client.flows.quote_checks import ROUTERS, Approval, SwapRequest
+from quietswap.client.flows.simulation import SwapSimulation
+from quietswap.client.flows.submission_outcome import OutcomeWatch, TransactionOutcome
+from quietswap.client.flows.swap import SwapResult
+from quietswap.client.flows.wrap import WETH, WrapRequest, WrapResult
+from quietswap.client.node_calls import NodeReceipt
+from quietswap.client.sync_client import QuietswapClient
 
 __all__ = [
-    "CATALOGUE",
+    "ERROR_CLASSES",
     "ROUTERS",
     "WETH",
+    "AfterSubmission",
     "ApiError",
     "Approval",
     "Approved",
     "AsyncQuietswapClient",
-    "BadAnswer",
+    "CancelRequest",
+    "CancelResult",
     "ClientError",
-    "Contradicted",
+    "DailyValueLimitExceeded",
     "DeadlineExpired",
-    "Declined",
+    "EventsPruned",
+    "Forbidden",
+    "HostNotAllowed",
     "InsufficientAllowance",
     "InsufficientBalance",
     "InsufficientLiquidity",
@@ -95,37 +131,58 @@ __all__ = [
     "InvalidSignature",
     "InvalidTokenAddress",
     "InvalidTransaction",
+    "MayBeMined",
     "MethodNotAllowed",
+    "MinedAnyway",
     "MissingParameter",
     "NativeEthNotSupported",
-    "NodeRefused",
+    "NeverMined",
+    "NodeReceipt",
+    "NodeRpcError",
     "NodeUnreachable",
+    "NonceMismatch",
     "NonceTooLow",
     "NotFound",
+    "OpenOrderLimitExceeded",
     "OrderNotFound",
-    "OtherTransaction",
+    "OrderStillOpen",
+    "OutcomeWatch",
     "PayloadTooLarge",
-    "Polling",
+    "PollingPolicy",
     "ProviderUnavailable",
     "QuietswapClient",
+    "QuoteDeclined",
+    "QuoteLimitExceeded",
     "RateLimitExceeded",
-    "Receipt",
-    "Replaced",
+    "RpcTokenNotFound",
     "ServiceUnavailable",
+    "ServiceUnreachable",
     "SignatureReplay",
-    "StillOpen",
+    "SignerMismatch",
+    "StatusContradiction",
     "SwapRequest",
     "SwapResult",
+    "SwapSimulation",
+    "SwapValueLimitExceeded",
+    "SwapValueUnknown",
+    "TokenNotAllowed",
     "TokenNotSupported",
+    "TooManyStreams",
     "TransactionFailed",
+    "TransactionHashMismatch",
+    "TransactionOutcome",
+    "TransactionReplaced",
     "Unauthorized",
-    "Unreachable",
+    "UnexpectedResponse",
     "UnsafeQuote",
     "UnsupportedMediaType",
     "UserAddressRequired",
     "ValidationError",
+    "WalletNotAllowed",
+    "WebhookLimitReached",
+    "WebhookNotFound",
+    "WebhooksNotConfigured",
     "WrapRequest",
     "WrapResult",
     "WrongChain",
-    "WronglySigned",
 ]

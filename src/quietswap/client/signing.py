@@ -1,37 +1,40 @@
-"""Signing: any eth_account account, or a function that signs elsewhere."""
+"""Signing with an eth_account account, or with a function that signs elsewhere."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from quietswap.client.errors import OtherTransaction, WronglySigned
-from quietswap.client.resources import TransactionParams
-from quietswap.domain import signed_transaction
+from quietswap.client.errors.flow import SignerMismatch, TransactionHashMismatch
+from quietswap.contract.transactions import TransactionParams
 from quietswap.domain.crypto import keccak256
+from quietswap.domain.transaction import signed as transaction_signed
 
 Transaction = dict[str, Any]
-"""The spelling eth_account knows: to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas, nonce,
-chainId, type; amounts as int in wei."""
+"""A transaction in the form of eth_account.
+
+Keys: to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas, nonce, chainId, type. Amounts are
+ints in wei.
+"""
 
 
 class Account(Protocol):
-    """What is used of an eth_account account."""
+    """The members of an eth_account account that the client uses."""
 
     @property
     def address(self) -> Any:
-        """The wallet, EIP-55 checksummed."""
+        """The wallet address with EIP-55 checksum."""
 
     def sign_transaction(self, transaction_dict: Any, /) -> Any:
         """Return an object whose `raw_transaction` holds the signed bytes."""
 
 
 SignFunction = Callable[[Transaction], bytes | str]
-"""Takes the transaction, returns the signed one as bytes or hex."""
+"""Takes the transaction to sign; returns the signed transaction as bytes or hex."""
 
 Signer = Account | SignFunction
 
 
 def to_sign(params: TransactionParams, nonce: int | None = None) -> Transaction:
-    """Return the parameters as a transaction to sign; `nonce` where the quote leaves it open."""
+    """Return the parameters as a transaction to sign; `nonce` if the quote has none."""
     chosen = params.nonce if params.nonce is not None else nonce
     if chosen is None:
         raise ValueError("this quote leaves the nonce to the client: give one")
@@ -51,33 +54,35 @@ def to_sign(params: TransactionParams, nonce: int | None = None) -> Transaction:
 def sign(transaction: Transaction, signer: Signer, wallet: str) -> str:
     """Return the signed transaction as 0x-prefixed hex.
 
-    Raises WronglySigned when the signer returned anything but this transaction, signed by `wallet`:
-    a mistake of a signing device or command must not reach the chain.
+    Raises SignerMismatch when the signer returns another transaction, or when another wallet
+    signed. So an error of a signing device or command cannot reach the chain.
     """
     if callable(signer):
         raw = signer(dict(transaction))
     else:
         raw = signer.sign_transaction(dict(transaction)).raw_transaction
     if not isinstance(raw, str | bytes | bytearray):
-        raise WronglySigned(f"the signer returned {type(raw).__name__}, not bytes or hex: not sent")
+        raise SignerMismatch(
+            f"the signer returned {type(raw).__name__}, not bytes or hex: not sent"
+        )
     text = raw if isinstance(raw, str) else raw.hex()
     text = text if text.startswith("0x") else "0x" + text
     try:
-        signed = signed_transaction.decode(text)
+        signed = transaction_signed.decode(text)
     except ValueError as error:
-        raise WronglySigned(f"the signer returned no usable transaction: {error}") from error
+        raise SignerMismatch(f"the signer returned no usable transaction: {error}") from error
     if signed.sender.lower() != wallet.lower():
-        raise WronglySigned(f"the signer signed for {signed.sender}, not for {wallet}: not sent")
+        raise SignerMismatch(f"the signer signed for {signed.sender}, not for {wallet}: not sent")
     returned = _spelled(signed)
     wanted = {**transaction, "to": transaction["to"].lower(), "data": transaction["data"].lower()}
     changed = [name for name, value in returned.items() if value != wanted[name]]
     if changed:
-        raise WronglySigned(f"the signer changed the transaction ({', '.join(changed)}): not sent")
+        raise SignerMismatch(f"the signer changed the transaction ({', '.join(changed)}): not sent")
     return text
 
 
 def hash_of(signed: str) -> str:
-    """Return the transaction hash of signed bytes (0x-prefixed hex): nobody need be asked for it.
+    """Return the transaction hash of signed bytes (0x-prefixed hex); it needs no request.
 
     It is the Keccak-256 of the bytes (https://eips.ethereum.org/EIPS/eip-2718).
     """
@@ -85,16 +90,19 @@ def hash_of(signed: str) -> str:
 
 
 def require_same(signed_hash: str, named_hash: str | None) -> None:
-    """Compare what a service names with what was signed; None names nothing.
+    """Compare the hash that the service names with the signed one; None is not compared.
 
-    Raises OtherTransaction.
+    Raises TransactionHashMismatch.
     """
     if named_hash is not None and named_hash.lower() != signed_hash.lower():
-        raise OtherTransaction(signed_hash, named_hash)
+        raise TransactionHashMismatch(signed_hash, named_hash)
 
 
-def _spelled(signed: signed_transaction.SignedTransaction) -> Transaction:
-    """Return what was signed in the spelling of `Transaction`; chain and type are decoded so."""
+def _spelled(signed: transaction_signed.SignedTransaction) -> Transaction:
+    """Return the signed transaction in the form of `Transaction`.
+
+    Chain and type are absent, because the decoder accepts only one of each.
+    """
     return {
         "to": signed.params.to.lower(),
         "data": "0x" + signed.params.data.hex(),
@@ -107,7 +115,10 @@ def _spelled(signed: signed_transaction.SignedTransaction) -> Transaction:
 
 
 def wallet_of(signer: Signer, wallet: str | None) -> str:
-    """Return the wallet a signer signs for: the one given, or the account's own."""
+    """Return `wallet`, or the account's own address if it is None.
+
+    Raises ValueError for a signing function without `wallet`.
+    """
     if wallet is not None:
         return wallet
     if callable(signer):

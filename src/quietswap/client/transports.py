@@ -1,7 +1,7 @@
-"""Two thin ways to perform an effect, blocking and asynchronous, over one HTTP library.
+"""Blocking and asynchronous transports that perform effects over one HTTP library.
 
-What is sent and how the answer is read is decided without I/O in `_Wire`; the transports only carry
-bytes. Nothing here names a URL in an error: a node's URL often carries a key.
+`_Wire` builds requests and reads answers without I/O; the transports only send bytes. No error
+message holds a full URL, because a node's URL often contains a key.
 """
 
 import asyncio
@@ -9,17 +9,22 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from pyreqwest.client import Client, ClientBuilder, SyncClient, SyncClientBuilder
-from pyreqwest.exceptions import RequestError
+from pyreqwest.exceptions import BuilderError, RequestError
 from pyreqwest.http import Url
+from pyreqwest.response import BaseResponse, Response, SyncResponse
 
-from quietswap.client.calls import Call, read_answer
-from quietswap.client.chain import NodeCall, read_result
-from quietswap.client.errors import BadAnswer, NodeUnreachable, Unreachable
-from quietswap.client.flow import Effect, Moment, Pause, ReadClock
+from quietswap.client import stream_reading, tls
+from quietswap.client.api_calls import ApiCall, read_answer
+from quietswap.client.bounds import MAX_BODY
+from quietswap.client.errors.base import NodeUnreachable, ServiceUnreachable, UnexpectedResponse
+from quietswap.client.event_stream import AwaitEvent
+from quietswap.client.flows.effects import ClockReading, Effect, ReadClock, Sleep
+from quietswap.client.node_calls import NodeCall, read_result
 from quietswap.client.wire import encode
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -27,12 +32,14 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Where the service and, optionally, the caller's own Ethereum node answer."""
+    """URLs of the service and, optionally, of the caller's own Ethereum node."""
 
     url: str
     api_key: str
     rpc_url: str | None = None
     timeout_s: float = 30.0
+    ca_file: str | Path | None = None
+    """PEM file of certificate authorities to trust in addition to the system's."""
 
     def __post_init__(self) -> None:
         for name, url in (("url", self.url), ("rpc_url", self.rpc_url)):
@@ -54,15 +61,16 @@ class _Outgoing:
     query: dict[str, str]
     headers: dict[str, str]
     body: bytes | None
+    timeout: timedelta | None = None
 
 
 class _Wire:
-    """Turns effects into requests and answers into values."""
+    """Converts effects to requests, and answers to values."""
 
     def __init__(self, endpoints: Endpoints) -> None:
         self._at = endpoints
 
-    def outgoing(self, effect: Call[Any] | NodeCall[Any]) -> _Outgoing:
+    def outgoing(self, effect: ApiCall[Any] | NodeCall[Any]) -> _Outgoing:
         if isinstance(effect, NodeCall):
             return self._to_node(effect)
         headers = {"X-API-Key": self._at.api_key, "Accept": "application/json"}
@@ -80,29 +88,47 @@ class _Wire:
         headers = {"Content-Type": "application/json"}
         return _Outgoing("POST", self._at.rpc_url, {}, headers, encode(request))
 
-    def incoming(self, effect: Call[Any] | NodeCall[Any], status: int, body: bytes) -> Any:
-        if isinstance(effect, Call):
+    def stream(self, effect: AwaitEvent) -> _Outgoing:
+        headers = {"X-API-Key": self._at.api_key, "Accept": "text/event-stream"}
+        url = self._at.url.rstrip("/") + "/api/v1/mev/events"
+        seconds = self._at.timeout_s if effect.after is None else effect.seconds
+        return _Outgoing("GET", url, effect.query, headers, None, timedelta(seconds=seconds))
+
+    def incoming(self, effect: ApiCall[Any] | NodeCall[Any], status: int, body: bytes) -> Any:
+        try:
+            return self._read(effect, status, body)
+        except RecursionError as error:
+            raise UnexpectedResponse("an answer nests too deep to be read") from error
+
+    def _read(self, effect: ApiCall[Any] | NodeCall[Any], status: int, body: bytes) -> Any:
+        if isinstance(effect, ApiCall):
             return read_answer(effect, status, body)
         try:
             return read_result(effect, status, body)
-        except BadAnswer as error:
+        except UnexpectedResponse as error:
             if status == 429 or status >= 500:
                 raise NodeUnreachable(f"the node refuses to answer: HTTP {status}") from error
             raise
 
-    def silence(self, effect: Call[Any] | NodeCall[Any], error: Exception) -> Unreachable:
+    def silence(self, effect: ApiCall[Any] | NodeCall[Any], error: Exception) -> ServiceUnreachable:
         is_node = isinstance(effect, NodeCall)
         who = "the node" if is_node else "the service"
         url = (self._at.rpc_url or "") if is_node else self._at.url
+        kind = NodeUnreachable if is_node else ServiceUnreachable
+        if wrong := tls.fault(error):
+            return kind(f"{who} at {_host(url)} cannot be trusted: {wrong}")
         how = "in time" if isinstance(error, TimeoutError) else "(connection failed)"
-        kind = NodeUnreachable if is_node else Unreachable
         return kind(f"{who} at {_host(url)} does not answer {how}")
+
+    def too_large(self, effect: ApiCall[Any] | NodeCall[Any]) -> UnexpectedResponse:
+        url = (self._at.rpc_url or "") if isinstance(effect, NodeCall) else self._at.url
+        return UnexpectedResponse(f"{_host(url)} answers more than {MAX_BODY} bytes: not read")
 
 
 def _is_http(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        Url(url)  # the library's own reading: it knows more bad hosts
+        Url(url)  # this parser refuses more invalid hosts than urlsplit
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
@@ -115,17 +141,24 @@ def _host(url: str) -> str:
 
 
 def _configured(builder: Any, endpoints: Endpoints) -> Any:
-    """Return the builder with what both clients share.
+    """Return the HTTP client with the settings that both transports share.
 
-    Redirects are not followed: the API key belongs to one host. A proxy from the environment is
-    passed by for loopback addresses.
+    Redirects are not followed, because the API key belongs to one host. A proxy of the environment
+    is not used if all URLs are loopback addresses. Only gzip is accepted: other decompressors may
+    allocate megabytes before the body's size is checked. Raises ValueError for an invalid CA file.
     """
     timeout = timedelta(seconds=endpoints.timeout_s)
     builder = builder.timeout(timeout).follow_redirects(False).user_agent("quietswap-client")
+    builder = builder.brotli(False).deflate(False).zstd(False)
     urls = [endpoints.url, *([endpoints.rpc_url] if endpoints.rpc_url else [])]
     if all(urlsplit(url).hostname in _LOOPBACK for url in urls):
         builder = builder.no_proxy()
-    return builder
+    if endpoints.ca_file is not None:
+        builder = builder.add_root_certificate_pem(tls.read_ca_file(endpoints.ca_file))
+    try:
+        return builder.build()
+    except BuilderError as error:
+        raise ValueError(f"ca_file {endpoints.ca_file}: not a certificate") from error
 
 
 def _request(client: Any, out: _Outgoing) -> Any:
@@ -134,10 +167,38 @@ def _request(client: Any, out: _Outgoing) -> Any:
         builder = builder.header(name, value, is_sensitive=name == "X-API-Key")
     if out.body is not None:
         builder = builder.body_bytes(out.body)
-    return builder.build()
+    if out.timeout is not None:
+        builder = builder.timeout(out.timeout).streamed_read_buffer_limit(1)
+    return builder.build_streamed()
 
 
-class BlockingTransport:
+def _whole(response: SyncResponse) -> bytes:
+    """Return the body, or its first MAX_BODY + 1 bytes if it is larger."""
+    body = b""
+    while not _has_ended(response, len(body)):
+        more = response.body_reader.read(MAX_BODY + 1 - len(body))
+        if not more:
+            break
+        body += bytes(more)
+    return body
+
+
+async def _whole_async(response: Response) -> bytes:
+    body = b""
+    while not _has_ended(response, len(body)):
+        more = await response.body_reader.read(MAX_BODY + 1 - len(body))
+        if not more:
+            break
+        body += bytes(more)
+    return body
+
+
+def _has_ended(response: BaseResponse, size: int) -> bool:
+    """Return whether the body is complete or too large; a known length saves one more read."""
+    return size > MAX_BODY or response.headers.get("content-length") == str(size)
+
+
+class SyncTransport:
     """Performs effects one after another; `sleep` and the clocks can be replaced."""
 
     def __init__(
@@ -148,27 +209,38 @@ class BlockingTransport:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._wire = _Wire(endpoints)
-        self._client: SyncClient = _configured(SyncClientBuilder(), endpoints).build()
+        self._client: SyncClient = _configured(SyncClientBuilder(), endpoints)
+        self._endpoints = endpoints
+        self._streams: Client | None = None
         self._sleep = sleep
         self._monotonic = monotonic
 
     def perform(self, effect: Effect) -> Any:
         """Return the effect's outcome. Raises ClientError."""
-        if isinstance(effect, Pause):
+        if isinstance(effect, Sleep):
             return self._sleep(effect.seconds)
         if isinstance(effect, ReadClock):
-            return Moment(self._monotonic(), time.time_ns() // 1_000_000)
+            return ClockReading(self._monotonic(), time.time_ns() // 1_000_000)
+        if isinstance(effect, AwaitEvent):
+            if self._streams is None:
+                self._streams = _configured(ClientBuilder(), self._endpoints)
+            return stream_reading.read_events(
+                _request(self._streams, self._wire.stream(effect)), effect
+            )
         request = _request(self._client, self._wire.outgoing(effect))
         try:
-            response = request.send()
-            body = bytes(response.bytes())
+            with request as response:
+                body = _whole(response)
         except RequestError as error:
             raise self._wire.silence(effect, error) from None
+        if len(body) > MAX_BODY:
+            raise self._wire.too_large(effect)
         return self._wire.incoming(effect, response.status, body)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+        self._streams = None
 
 
 class AsyncTransport:
@@ -182,22 +254,28 @@ class AsyncTransport:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._wire = _Wire(endpoints)
-        self._client: Client = _configured(ClientBuilder(), endpoints).build()
+        self._client: Client = _configured(ClientBuilder(), endpoints)
         self._sleep = sleep
         self._monotonic = monotonic
 
     async def perform(self, effect: Effect) -> Any:
         """Return the effect's outcome. Raises ClientError."""
-        if isinstance(effect, Pause):
+        if isinstance(effect, Sleep):
             return await self._sleep(effect.seconds)
         if isinstance(effect, ReadClock):
-            return Moment(self._monotonic(), time.time_ns() // 1_000_000)
+            return ClockReading(self._monotonic(), time.time_ns() // 1_000_000)
+        if isinstance(effect, AwaitEvent):
+            return await stream_reading.read_events_async(
+                _request(self._client, self._wire.stream(effect)), effect
+            )
         request = _request(self._client, self._wire.outgoing(effect))
         try:
-            response = await request.send()
-            body = bytes(await response.bytes())
+            async with request as response:
+                body = await _whole_async(response)
         except RequestError as error:
             raise self._wire.silence(effect, error) from None
+        if len(body) > MAX_BODY:
+            raise self._wire.too_large(effect)
         return self._wire.incoming(effect, response.status, body)
 
     async def close(self) -> None:

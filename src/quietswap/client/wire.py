@@ -1,28 +1,25 @@
-"""How values travel: amounts as decimal strings, names in camelCase, JSON on both sides."""
+"""JSON of the service and the node to and from Structs of the contract."""
 
-from typing import TypeVar
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any, TypeVar
 
 import msgspec
+
+from quietswap.client import bounds
+from quietswap.contract.base import RequestStruct, WireAmount
 
 T = TypeVar("T")
 
 
-class Amount(int):
-    """A whole number of smallest units (or wei) that travels as a decimal string."""
-
-
-class Resource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Base of all resources: snake_case here, camelCase on the wire."""
-
-
 def _from_wire(kind: type, value: object) -> object:
-    if kind is Amount and isinstance(value, str) and value.isascii() and value.isdigit():
-        return Amount(value)
+    if kind is WireAmount and isinstance(value, str):
+        return WireAmount(bounds.amount(value))
     raise ValueError("expected a decimal string")
 
 
 def _to_wire(value: object) -> object:
-    if isinstance(value, Amount):
+    if isinstance(value, WireAmount):
         return str(int(value))
     raise NotImplementedError(type(value).__name__)
 
@@ -32,14 +29,55 @@ _ENCODER = msgspec.json.Encoder(enc_hook=_to_wire, decimal_format="number")
 
 def decode(body: bytes, kind: type[T]) -> T:
     """Return the JSON `body` as `kind`. Raises msgspec.ValidationError or DecodeError."""
-    return msgspec.json.decode(body, type=kind, dec_hook=_from_wire)
+    try:
+        return _checked(msgspec.json.decode(body, type=kind, dec_hook=_from_wire))
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(f"not UTF-8: {error.reason}") from error
 
 
 def convert(value: object, kind: type[T]) -> T:
-    """Return already decoded JSON as `kind`. Raises msgspec.ValidationError."""
-    return msgspec.convert(value, kind, dec_hook=_from_wire)
+    """Return decoded JSON as `kind`. Raises msgspec.ValidationError."""
+    return _checked(msgspec.convert(value, kind, dec_hook=_from_wire))
+
+
+def _checked(value: T) -> T:
+    try:
+        _check_figures(value)
+    except ValueError as error:
+        raise msgspec.ValidationError(str(error)) from error
+    return value
+
+
+def _check_figures(value: object) -> None:
+    if isinstance(value, Decimal):
+        bounds.figure(value)
+    elif isinstance(value, tuple):
+        _check_all(value)
+    elif isinstance(value, msgspec.Struct):
+        _check_all(getattr(value, name) for name in value.__struct_fields__)
+
+
+def _check_all(values: Iterable[object]) -> None:
+    for value in values:
+        _check_figures(value)
 
 
 def encode(value: object) -> bytes:
-    """Return any value with resources in it as JSON in the spelling of the wire."""
-    return _ENCODER.encode(value)
+    """Return a value, which may contain Structs, as JSON.
+
+    A member that is None is absent in a request body and null in any other Struct.
+    """
+    return _ENCODER.encode(_with_null(value))
+
+
+def _with_null(value: Any) -> Any:
+    if isinstance(value, RequestStruct):
+        return value
+    if isinstance(value, msgspec.Struct):
+        members = ((f.encode_name, getattr(value, f.name)) for f in msgspec.structs.fields(value))
+        return {name: _with_null(member) for name, member in members if member is not msgspec.UNSET}
+    if isinstance(value, list | tuple):
+        return [_with_null(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _with_null(item) for name, item in value.items()}
+    return value

@@ -1,1 +1,1 @@
-"""The rules of the service: pure values and functions, no I/O, no clock, no framework."""
+"""The rules of the service as pure values and functions: no I/O, no clock, no framework."""

@@ -7,13 +7,13 @@ from typing import NewType
 from quietswap.domain.crypto import keccak256
 
 Address = NewType("Address", str)
-"""A 20-byte address as `0x` and 40 hex digits in EIP-55 case. Build one with the functions here."""
+"""A 20-byte address as `0x` and 40 hex digits in EIP-55 case; built by the functions below."""
 
 _SHAPE = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 
 
 class BadAddress(ValueError):
-    """The text is not a checksummed address; the message says why in plain words."""
+    """The text is not a checksummed address; the message gives the reason."""
 
 
 @lru_cache(maxsize=8192)
@@ -31,14 +31,14 @@ def from_bytes(raw: bytes) -> Address:
 
 
 def from_any_case(text: str) -> Address:
-    """Return the address of hex text in any case, as vendors and nodes write it."""
+    """Return the address of hex text in any letter case. Raises BadAddress."""
     if not _SHAPE.fullmatch(text):
         raise BadAddress("an address is 0x followed by 40 hexadecimal digits")
     return _checksum(text[2:].lower())
 
 
 def parse(text: str) -> Address:
-    """Return the address a client wrote; only the exact EIP-55 spelling passes."""
+    """Return the address of exact EIP-55 text. Raises BadAddress."""
     address = from_any_case(text)
     if address != text:
         raise BadAddress("the EIP-55 checksum does not match; use the mixed-case spelling")

@@ -8,7 +8,7 @@ BPS = 10_000
 
 
 class BadAmount(ValueError):
-    """The text is not an amount; the message says why in plain words."""
+    """The text is not an amount; the message gives the reason."""
 
 
 def _digits(text: str) -> bool:
@@ -18,8 +18,8 @@ def _digits(text: str) -> bool:
 def parse_units(text: str) -> int:
     """Return a positive amount in smallest units, 1 to 2**256 - 1.
 
-    Only decimal digits pass: no sign, exponent, blank, underscore or non-ASCII digit. The length is
-    looked at before the number is built, so that a million digits cost nothing.
+    Only decimal digits are accepted: no sign, exponent, blank, underscore or non-ASCII digit. The
+    length is checked before the conversion, so a million digits cost nothing. Raises BadAmount.
     """
     if not _digits(text):
         raise BadAmount("an amount in smallest units is written with decimal digits only")
@@ -34,7 +34,7 @@ def parse_units(text: str) -> int:
 
 
 def parse_ether(text: str) -> int:
-    """Return wei of a positive decimal ETH amount with at most 18 decimals, such as `1.5`."""
+    """Return wei of a positive ETH amount with at most 18 decimals, `1.5`. Raises BadAmount."""
     whole, point, fraction = text.partition(".")
     if not _digits(whole) or (point and not _digits(fraction)):
         raise BadAmount("an ETH amount is written as decimal digits with an optional fraction")
@@ -70,7 +70,7 @@ def less_slippage(amount: int, slippage_bps: int) -> int:
 
 
 def difference_bps(actual: int, promised: int) -> int:
-    """Return how far `actual` lies from `promised` in basis points; negative means less."""
+    """Return the difference of `actual` from `promised` in basis points; negative means less."""
     if promised == 0:
         return 0
     return (actual - promised) * BPS // promised

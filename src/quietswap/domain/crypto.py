@@ -1,4 +1,4 @@
-"""The two primitives all else rests on, in one module so that their libraries can be swapped."""
+"""Keccak-256 and signer recovery: the only module that imports their libraries."""
 
 from coincurve import PublicKey
 from sha3 import keccak_256
@@ -13,8 +13,8 @@ def keccak256(data: bytes) -> bytes:
 def recover_signer(digest: bytes, r: int, s: int, y_parity: int) -> bytes:
     """Return the 20-byte address whose key signed `digest` (32 bytes).
 
-    Raises ValueError when (r, s, y_parity) is not a point on the curve. Range checks of r and s
-    (EIP-2) are the caller's: `quietswap.domain.signed_transaction`.
+    Raises ValueError if (r, s, y_parity) is not a point on the curve. The caller checks the ranges
+    of r and s (EIP-2): `quietswap.domain.transaction.signed`.
     """
     signature = r.to_bytes(32) + s.to_bytes(32) + bytes([y_parity])
     try:

@@ -1,19 +1,19 @@
-"""What each use case is asked and what it answers: the words between the edge and the services.
+"""Input and output of the use cases.
 
-Everything here was already checked for shape and meaning (addresses, amounts, ranges). Amounts are
-integers in smallest units (wei for ETH), times are Unix milliseconds unless a name says otherwise.
+The API has already checked form and ranges. Amounts are integers in smallest units (wei for ETH),
+times are Unix milliseconds unless a name says otherwise.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 from quietswap.domain.address import Address
-from quietswap.domain.order import Order
-from quietswap.domain.quote import Operation
+from quietswap.domain.order.order import Order
+from quietswap.domain.quote.quote import WrapOperation
 
 
 @dataclass(frozen=True, slots=True)
-class QuoteAsk:
+class SwapQuoteRequest:
     """A swap to quote: `sell_amount` in smallest units, `slippage_bps` in basis points."""
 
     sell_token: Address
@@ -24,11 +24,11 @@ class QuoteAsk:
 
 
 @dataclass(frozen=True, slots=True)
-class SwapSubmission:
+class SwapOrderRequest:
     """A signed swap. `terms` is `orderParams` and `metadata` `providerMetadata`, both as sent.
 
-    Every required member is there with its JSON type; whether the values are the issued ones is
-    for the use case to say. `raw_hex` is `signedTransaction`, not yet decoded.
+    Every required member is present with its JSON type; the use case compares the values with the
+    issued ones. `raw_hex` is `signedTransaction`, not yet decoded.
     """
 
     terms: dict[str, Any]
@@ -37,8 +37,8 @@ class SwapSubmission:
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted:
-    """An order that was taken. `estimated_execution` is for people, such as `15-45 seconds`."""
+class SubmittedSwap:
+    """An accepted order. `estimated_execution` is text for people, such as `15-45 seconds`."""
 
     order: Order
     relay_name: str
@@ -48,7 +48,7 @@ class Submitted:
 
 
 @dataclass(frozen=True, slots=True)
-class WrapInfo:
+class WrapBalances:
     """A wallet's balances in wei, and the wrapped token's name and symbol."""
 
     name: str
@@ -58,31 +58,40 @@ class WrapInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class WrapAsk:
+class IndicativePriceRequest:
+    """The swap to price; `sell_amount` in smallest units. It belongs to no wallet."""
+
+    sell_token: Address
+    buy_token: Address
+    sell_amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class WrapQuoteRequest:
     """A wrap or unwrap to quote: `amount` in wei."""
 
-    operation: Operation
+    operation: WrapOperation
     amount: int
     wallet: Address
 
 
 @dataclass(frozen=True, slots=True)
-class WrapSubmission:
-    """A signed wrap or unwrap; `quote_id` and `amount` (wei) are None where none was sent."""
+class WrapOrderRequest:
+    """A signed wrap or unwrap; `quote_id` and `amount` (wei) are None if not sent."""
 
     quote_id: str | None
     raw_hex: str
     metadata: dict[str, Any]
-    operation: Operation
+    operation: WrapOperation
     amount: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class WrapSubmitted:
-    """A wrap that was taken: `amount` in wei, `sender` recovered from the signature."""
+class SubmittedWrap:
+    """An accepted wrap: `amount` in wei, `sender` recovered from the signature."""
 
     order: Order
-    operation: Operation
+    operation: WrapOperation
     sender: Address
     amount: int
     relay_name: str

@@ -1,13 +1,23 @@
-"""ERC-20 tokens and the two conventional placeholders for native ETH that are not tokens."""
+"""ERC-20 tokens, and the two conventional placeholders for native ETH."""
 
 from dataclasses import dataclass
 
 from quietswap.domain import address as addresses
 from quietswap.domain.address import Address
-from quietswap.domain.errors import InvalidTokenAddress, NativeEthNotSupported
+from quietswap.domain.errors.request import InvalidTokenAddress, NativeEthNotSupported
 
 WETH = Address("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2")
 """Canonical WETH9 on Ethereum mainnet, 18 decimals."""
+
+WITHOUT_TRANSFER_FEE = frozenset(
+    {
+        WETH,
+        Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),  # USDC
+        Address("0x6B175474E89094C44Da98b954EedeAC495271d0F"),  # DAI
+        Address("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599"),  # WBTC
+    }
+)
+"""Tokens whose code has no fee on transfer. USDT has one that is switched off."""
 
 _NATIVE = frozenset({"0x" + "0" * 40, "0x" + "e" * 40})
 
@@ -21,15 +31,20 @@ class Token:
     symbol: str = ""
 
 
+def is_native(address: str) -> bool:
+    """Return whether an address is a placeholder for native ETH, in any letter case."""
+    return address.lower() in _NATIVE
+
+
 def parse_token(text: str | None, field: str) -> Address:
     """Return the token address of query field `field`.
 
     Raises NativeEthNotSupported for the zero or all-e placeholder in any case, and
-    InvalidTokenAddress when the text is missing, misshapen or wrongly checksummed.
+    InvalidTokenAddress if the text is missing or is no checksummed address.
     """
     if not text:
         raise InvalidTokenAddress(field=field, provided="", reason=f"{field} is missing")
-    if text.lower() in _NATIVE:
+    if is_native(text):
         raise NativeEthNotSupported(field=field, provided=text, weth=WETH)
     try:
         return addresses.parse(text)

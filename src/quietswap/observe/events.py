@@ -1,49 +1,65 @@
-"""One function per event worth logging or counting; nothing else in the service logs.
+"""One function per event that is logged or counted. No other module logs.
 
-No function here takes a raw transaction, an API key or a URL, so none can leak one.
+No function takes a raw transaction, an API key or a URL, so none can leak one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from time import perf_counter
 
-from quietswap.domain.order import Status
+from quietswap.domain.operator.figures import UNKNOWN_TIP, Measure
+from quietswap.domain.order.order import OrderStatus
 from quietswap.observe import metrics
-from quietswap.observe.logs import Current, current, log, log_request
-from quietswap.observe.traces import T, Work, in_span, name_request
+from quietswap.observe.figures import count
+from quietswap.observe.logs import log
+from quietswap.observe.traces import T, Work, in_span
 
 
 def source_answered(source: str, outcome: str, seconds: float) -> None:
-    """A source gave a route or a reason."""
+    """A source returned a route or a reason for none."""
     metrics.source_answers(source, outcome).inc()
     metrics.source_seconds(source).observe(seconds)
+    count(Measure.SOURCE_OUTCOME, source, outcome)
+    count(Measure.SOURCE_MS, source, value=seconds * 1000)
 
 
 def source_missed(source: str, outcome: str, reason: str) -> None:
-    """A source gave nothing; `reason` is sanitised."""
+    """A source returned no route; `reason` is sanitised."""
     log.info("source_missed", source=source, outcome=outcome, reason=reason)
 
 
 def route_unsafe(source: str, reason: str) -> None:
-    """A route broke a money rule: a router upgrade or an attack. Said loudly."""
+    """A route broke a fund safety rule: a router upgrade or an attack. Logged as an error."""
     metrics.verifications(source, "unsafe").inc()
+    count(Measure.SOURCE_CHECK, source, "unsafe")
     log.error("route_unsafe", source=source, reason=reason)
 
 
+def route_unbound(source: str) -> None:
+    """The router of a route is not proven to enforce its terms. Counted, but not logged."""
+    metrics.verifications(source, "unbound").inc()
+    count(Measure.SOURCE_CHECK, source, "unbound")
+
+
 def source_paused(source: str, seconds: float) -> None:
-    """A source's circuit opened."""
+    """The circuit of a source opened."""
     log.warning("source_paused", source=source, seconds=round(seconds, 1))
 
 
 def route_verified(source: str, verdict: str, short_bps: int | None) -> None:
-    """A route was simulated; `short_bps` is negative when it delivers below its promise."""
+    """A route was simulated; `short_bps` is negative if it delivers less than promised."""
     metrics.verifications(source, verdict).inc()
-    if short_bps is not None and short_bps < 0:
+    is_short = short_bps is not None and short_bps < 0
+    said = "as promised" if verdict == "answered" else verdict
+    count(Measure.SOURCE_CHECK, source, "below its promise" if is_short else said)
+    if is_short:
         metrics.overquotes(source).inc()
 
 
 def source_won(source: str) -> None:
-    """A quote names this source's route."""
+    """A quote contains the route of this source."""
     metrics.source_wins(source).inc()
+    count(Measure.SOURCE_WON, source)
 
 
 def verification_unavailable(reason: str) -> None:
@@ -53,7 +69,7 @@ def verification_unavailable(reason: str) -> None:
 
 
 def price_doubted(token: str, first: str, second: str) -> None:
-    """Two price sources disagree."""
+    """Two price sources differ by more than 2 %."""
     log.warning("price_doubted", token=token, first=first, second=second)
 
 
@@ -63,7 +79,7 @@ def phase_took(phase: str, seconds: float) -> None:
 
 
 async def in_phase(phase: str, work: Work[T]) -> T:
-    """Do `work` as one phase of a quote: its time is counted, and it is a span of the trace."""
+    """Run `work` as one phase of a quote: measure its time and make it a span."""
     started = perf_counter()
     try:
         return await in_span(phase, work)
@@ -72,53 +88,116 @@ async def in_phase(phase: str, work: Work[T]) -> T:
 
 
 def node_failed(node: str, kind: str, reason: str) -> None:
-    """A node call gave no information; `node` is its host and place, `reason` masked."""
+    """A node call failed; `node` is its host and position, `reason` is masked."""
     metrics.node_errors(node, kind).inc()
+    count(Measure.NODE_ERROR, node, kind)
     log.warning("node_failed", node=node, kind=kind, reason=reason)
+
+
+def receipts_unread(reasons: Mapping[str, str]) -> None:
+    """The node answers, but not with these receipts. Their orders are checked at the next block."""
+    tx_hash, reason = next(iter(reasons.items()))
+    log.warning("receipts_unread", count=len(reasons), first=tx_hash, reason=reason)
 
 
 def order_moved(order_id: str, sighting: str, status: str, evidence: str) -> None:
     """An order changed its status."""
     metrics.order_moves(status).inc()
+    count(Measure.ORDER_MOVED, status, sighting)
     log.info("order_moved", order=order_id, by=sighting, status=status, evidence=evidence)
 
 
 def order_confirmed(ms: int) -> None:
-    """An order was confirmed that long after the relay had accepted it."""
+    """An order was confirmed, this many milliseconds after the relay accepted it."""
     metrics.confirm_seconds.observe(max(ms, 0) / 1000)
 
 
-def orders_watched(counts: Mapping[Status, int]) -> None:
-    """The tracker follows so many orders of each status."""
-    for status in Status:
+def order_mined(
+    source: str | None,
+    tier: int,
+    *,
+    blocks: int | None,
+    ms: int | None,
+    delivered_bps: int | None,
+    endpoint: str = "",
+    tip: str = UNKNOWN_TIP,
+) -> None:
+    """A block included an order, this long after the relay accepted it; None: not known.
+
+    `endpoint` is the relay's, `tip` the class of the highest priority fee.
+    """
+    name, level = source or "none", str(tier)
+    if blocks is not None:
+        metrics.inclusion_blocks(name, level).observe(blocks)
+        count(Measure.INCLUSION_BLOCKS, endpoint, tip, blocks)
+    if ms is not None:
+        metrics.inclusion_seconds(name, level).observe(ms / 1000)
+        count(Measure.INCLUSION_S, endpoint, tip, ms / 1000)
+    if delivered_bps is not None:
+        metrics.delivered_bps(name).observe(delivered_bps)
+        count(Measure.SOURCE_DELIVERED, name, value=delivered_bps)
+
+
+def order_refunded(order_id: str, tier: int, status: str, wei: int) -> None:
+    """A relay reports a refund, or a transaction paid it."""
+    metrics.refunds(str(tier), status).inc()
+    count(Measure.ORDER_REFUNDED, status)
+    log.info("order_refunded", order=order_id, status=status, wei=str(wei))
+
+
+def refund_block_unread(block_hash: str | None, reason: str) -> None:
+    """The block of a reported refund cannot be read, so the refund counts only as reported."""
+    log.warning("refund_block_unread", block=block_hash, reason=reason)
+
+
+def orders_watched(counts: Mapping[OrderStatus, int]) -> None:
+    """The tracker tracks this number of orders of each status."""
+    for status in OrderStatus:
         metrics.orders_watched(status).set(counts.get(status, 0))
 
 
+def orders_deleted(count: int) -> None:
+    """Retention deleted this number of final orders."""
+    metrics.deleted.inc(count)
+    log.info("orders_deleted", count=count)
+
+
+def certificate_loaded(file: str, expires: datetime) -> None:
+    """The TLS certificate of the service is valid until `expires`."""
+    metrics.certificate(file).set(expires.timestamp())
+
+
 def order_resent(order_id: str, attempt: int, outcome: str) -> None:
-    """The tracker sent the same bytes once more."""
+    """The tracker sent the same bytes again."""
     metrics.resent(outcome).inc()
+    count(Measure.ORDER_RESENT, outcome)
     log.info("order_resent", order=order_id, attempt=attempt, outcome=outcome)
 
 
 def tracker_failed(error: BaseException) -> None:
-    """The tracker met something unforeseen; it begins again from the database."""
+    """The tracker failed unexpectedly and restarts from the database."""
     log.error("tracker_failed", exc_info=error)
 
 
+def background_task_failed(task: str, error: BaseException) -> None:
+    """A background task failed unexpectedly and goes on with its next turn."""
+    log.error("background_task_failed", task=task, exc_info=error)
+
+
 def tracker_started(orders: int) -> None:
-    """This process follows the orders from now on."""
+    """This process tracks the orders from now on."""
     metrics.leads.set(1)
     log.info("tracker_started", orders=orders)
 
 
 def tracker_standing_by(*, is_enabled: bool) -> None:
-    """This process began: it may follow orders, or leaves that to others."""
+    """This process started. It may become the tracker if `is_enabled`."""
     metrics.may_lead.set(int(is_enabled))
     metrics.leads.set(0)
 
 
 def tracker_stopped() -> None:
-    """Another process leads, or will: what this one knew of the orders counts no more."""
+    """This process is no longer the leader. Its metrics of the orders are reset."""
     metrics.leads.set(0)
     metrics.lag.set(0)
     orders_watched({})
@@ -126,69 +205,52 @@ def tracker_stopped() -> None:
 
 
 def relay_answered(relay: str, outcome: str, seconds: float) -> None:
-    """A relay answered a submission, or did not."""
+    """A submission to a relay ended, with or without a response."""
     metrics.relay_answers(relay, outcome).inc()
     metrics.relay_seconds(relay).observe(seconds)
+    count(Measure.RELAY_OUTCOME, relay, outcome)
+    count(Measure.RELAY_MS, relay, value=seconds * 1000)
     log.info("relay_answered", relay=relay, outcome=outcome, ms=round(seconds * 1000))
 
 
 def reorg_seen(depth: int, number: int) -> None:
-    """Blocks the tracker had seen are no longer canonical."""
+    """Blocks that the tracker read are no longer canonical."""
     metrics.reorgs.inc()
+    count(Measure.REORG, "chain", value=depth)
     log.warning("reorg_seen", depth=depth, number=number)
 
 
 def tracker_lag(blocks: int) -> None:
-    """How many blocks the tracker has still to read."""
+    """The number of blocks that the tracker still has to read."""
     metrics.lag.set(blocks)
+    count(Measure.TRACKER_LAG, "tracker", value=blocks)
 
 
 def tracker_waiting(reason: str) -> None:
-    """The tracker got no information this turn and will look again."""
+    """A tracking cycle got no data from node or database. It is repeated."""
     log.warning("tracker_waiting", reason=reason)
 
 
-def request_began(request_id: str) -> None:
-    """A request came in: what is logged on its behalf carries its id."""
-    current.set(Current(request_id))
+def service_starting(url: str, version: str, processes: int) -> None:
+    """The server process starts, before its workers."""
+    log.info("service_starting", url=url, version=version, processes=processes)
 
 
-def key_recognised(key_id: str) -> None:
-    """The request at hand comes with this key; the id is no secret."""
-    asked = current.get()
-    if asked is not None:
-        asked.key = key_id
+def start_failed(reason: str) -> None:
+    """This process cannot serve and ends."""
+    log.error("start_failed", message=f"quietswap cannot start: {reason}")
 
 
-def request_refused(code: str) -> None:
-    """The request at hand is answered with this error."""
-    asked = current.get()
-    if asked is not None:
-        asked.code = code
+def port_awaited(port: int, seconds: float) -> None:
+    """Another process still listens on the port. This process waits for it."""
+    log.warning("port_awaited", port=port, seconds=seconds)
 
 
-def request_unserved(request_id: str, route: str, reason: str) -> None:
-    """A request was answered 503: a store or the node is away."""
-    log.warning("request_unserved", request=request_id, route=route, reason=reason)
+def settings_loaded(occasion: str, **facts: object) -> None:
+    """The settings are valid and in use; `facts` describe them without secret values."""
+    log.info("settings_loaded", occasion=occasion, **facts)
 
 
-def request_failed(request_id: str, route: str, error: BaseException) -> None:
-    """A request died of something unforeseen; the caller only learns the request id."""
-    log.error("request_failed", request=request_id, route=route, exc_info=error)
-
-
-def request_answered(endpoint: str, status: int, seconds: float) -> None:
-    """A request was answered. Pages that were read without trouble are counted, but not logged."""
-    asked = current.get() or Current("")
-    metrics.requests(endpoint, status, asked.code).inc()
-    metrics.request_seconds(endpoint).observe(seconds)
-    name_request(endpoint, status, asked.request)
-    if endpoint != "other" or status != 200:
-        log_request(
-            request=asked.request,
-            endpoint=endpoint,
-            status=status,
-            code=asked.code,
-            ms=round(seconds * 1000, 1),
-            key=asked.key,
-        )
+def reload_refused(faults: Sequence[str]) -> None:
+    """A reload failed, because the settings are invalid. The old settings stay in use."""
+    log.error("reload_refused", faults=list(faults))

@@ -1,8 +1,8 @@
-"""Traces by OpenTelemetry, for an operator who names a collector; else a call of a plain function.
+"""OpenTelemetry traces, if the operator configures a collector.
 
-A trace begins with a request of the API and covers what is done for it. What the service does by
-itself (following orders, looking at nodes) is in the metrics. Attributes are names and counts,
-never an address, a URL, a key or bytes; nothing of a trace is sent to anybody but the collector.
+A trace covers one API request. Background work (tracking, node checks) has metrics, but no traces.
+Attributes are names and counts, never an address, a URL, a key or bytes. Spans are sent only to the
+collector.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ Attribute = str | int
 
 _EXPORT_TIMEOUT_S = 2.0
 _FLUSH_S = 2.0
-"""How long the end of the process waits for the last spans to be taken."""
+"""Longest wait for the export of the last spans at the end of the process."""
 
 
 class _State:
@@ -33,11 +33,11 @@ _state = _State()
 
 
 def start_traces(endpoint: str, service: str) -> None:
-    """Send spans to `endpoint` (OTLP over HTTP, the whole URL) from now on, if `can_trace`.
+    """Send spans to `endpoint` (full URL of OTLP over HTTP) from now on. Requires `can_trace`.
 
-    Sampling and headers are the standard's own environment variables: OTEL_TRACES_SAMPLER,
+    The standard environment variables set sampling and headers: OTEL_TRACES_SAMPLER,
     OTEL_EXPORTER_OTLP_HEADERS (https://opentelemetry.io/docs/specs/otel/configuration/
-    sdk-environment-variables/). A collector that is away costs the spans, and nothing else.
+    sdk-environment-variables/). Spans are lost while the collector is unavailable.
     """
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import SERVICE_NAME, Resource
@@ -53,11 +53,11 @@ def start_traces(endpoint: str, service: str) -> None:
 
 
 async def stop_traces() -> None:
-    """Send what is left, if the collector takes it in time."""
+    """Export the remaining spans, for at most two seconds."""
     provider, _state.tracer, _state.provider = _state.provider, None, None
     if provider is None:
         return
-    # A thread that does not hold up the end of the process, whatever the collector does.
+    # A daemon thread does not delay the end of the process if the collector hangs.
     flushing = threading.Thread(target=provider.shutdown, daemon=True)
     flushing.start()
     await asyncio.to_thread(flushing.join, _FLUSH_S)
@@ -74,7 +74,7 @@ def is_tracing() -> bool:
 
 
 def in_span(name: str, work: Work[T], **attributes: Attribute) -> Work[T]:
-    """Return `work`, inside a span of this name when the request at hand is traced."""
+    """Return `work`, inside a span of this name if the current request is traced."""
     if _state.tracer is None:
         return work
     return _in_span(_state.tracer, name, work, attributes)
@@ -91,7 +91,7 @@ async def _in_span(
 
 
 async def in_request_span(headers: Iterable[tuple[bytes, bytes]], work: Work[T]) -> T:
-    """Do `work` inside a trace of its own, or inside the client's (W3C `traceparent`)."""
+    """Run `work` in a new trace, or in the client's trace (W3C `traceparent`)."""
     from opentelemetry import trace
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -108,7 +108,7 @@ async def in_request_span(headers: Iterable[tuple[bytes, bytes]], work: Work[T])
 
 
 async def _within(span: Any, work: Work[T]) -> T:
-    """The text of an exception is not recorded: upstreams may have had a hand in it."""
+    """Run `work` in a span. The text of an exception is not recorded: it may be an upstream's."""
     from opentelemetry import trace
 
     with trace.use_span(
@@ -122,7 +122,7 @@ async def _within(span: Any, work: Work[T]) -> T:
 
 
 def name_request(endpoint: str, status: int, request: str) -> None:
-    """Say in the trace which endpoint answered what."""
+    """Set the endpoint, the status and the request id of the current span."""
     if _state.tracer is None:
         return
     from opentelemetry import trace

@@ -1,1 +1,1 @@
-"""What the use cases need from outside, as protocols. Adapters and stores implement them."""
+"""Protocols of the external dependencies of the use cases. Adapters and stores implement them."""

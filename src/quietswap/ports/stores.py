@@ -1,70 +1,65 @@
-"""Storage: keys, issued quotes, orders and rate windows."""
+"""Ports of the storage: clients, keys, issued quotes, orders, leader locks and rate windows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from quietswap.domain.address import Address
-from quietswap.domain.order import Order, OrderEvent, Status
-from quietswap.domain.order_record import HistoryPage, OrderRecord
-from quietswap.domain.quote import IssuedQuote, QuoteKind
+from quietswap.domain.order.export import ExportFilter, ExportRow
+from quietswap.domain.order.order import Order, OrderEvent, OrderKind, OrderStatus
+from quietswap.domain.order.order_view import OrderPage, OrderView
+from quietswap.domain.order.statistics import Tally
+from quietswap.domain.quote.issued_quote import IssuedQuote, QuoteKind, Trade
+from quietswap.domain.transaction.fees import OwnNonces
 
 
-class StoreDown(Exception):
-    """The database did not answer within its bound."""
-
-
-@dataclass(frozen=True, slots=True)
-class ApiKey:
-    """An issued key; the secret itself is never stored, only its hash. Times in Unix ms."""
-
-    id: str
-    name: str
-    created_at_ms: int
-    revoked_at_ms: int | None
-
-
-class KeyStore(Protocol):
-    """API keys by SHA-256 of their secret."""
-
-    async def find(self, secret_hash: bytes) -> ApiKey | None:
-        """Return the key, revoked or not; None when unknown."""
-
-    async def add(self, key: ApiKey, secret_hash: bytes) -> None:
-        """Store a new key."""
-
-    async def list(self) -> Sequence[ApiKey]:
-        """Return all keys, oldest first."""
-
-    async def revoke(self, key_id: str, at_ms: int) -> bool:
-        """Revoke; False when there is no such live key."""
+class StoreUnavailable(Exception):
+    """The database did not respond within its time limit, or rejects calls."""
 
 
 class QuoteStore(Protocol):
     """Issued quotes."""
 
     async def save(self, quote: IssuedQuote) -> None:
-        """Store before the client sees it."""
+        """Store and count a quote, before it is returned to the client.
+
+        Raises the errors of the client's limits, and stores nothing then. A cancel is not limited.
+        """
 
     async def by_fingerprint(
-        self, key_id: str, wallet: Address, kind: QuoteKind, fingerprint: str
+        self, client_id: str, wallet: Address, kind: QuoteKind, fingerprint: str
     ) -> Sequence[IssuedQuote]:
         """Return issued quotes whose transaction matches, newest first."""
 
     async def nearest(
-        self, key_id: str, wallet: Address, kind: QuoteKind, limit: int
+        self, client_id: str, wallet: Address, kind: QuoteKind, limit: int
     ) -> Sequence[IssuedQuote]:
-        """Return the latest issued quotes of this key and wallet, newest first."""
+        """Return the latest issued quotes of this client and wallet, newest first."""
 
-    async def by_id(self, key_id: str, quote_id: str) -> IssuedQuote | None:
-        """Return one quote of this key."""
+    async def by_id(self, client_id: str, quote_id: str) -> IssuedQuote | None:
+        """Return one quote of this client."""
+
+    async def since(
+        self,
+        client_id: str,
+        wallet: Address,
+        kind: QuoteKind,
+        issued_from_ms: int,
+        *,
+        target: str,
+        data: bytes | None = None,
+    ) -> Sequence[IssuedQuote]:
+        """Return quotes issued at or after then that call `target`, newest first.
+
+        With `data`, only quotes with this calldata.
+        """
 
     async def purge(self, issued_before_ms: int, limit: int) -> int:
-        """Delete up to `limit` quotes issued before; return how many went."""
+        """Delete up to `limit` quotes issued before then; return the number."""
 
 
 class DuplicateTransaction(Exception):
-    """A row with this transaction hash exists; `order` is it."""
+    """`order` with this transaction hash is already stored."""
 
     def __init__(self, order: Order) -> None:
         super().__init__(order.order_id)
@@ -72,22 +67,31 @@ class DuplicateTransaction(Exception):
 
 
 class OrderStore(Protocol):
-    """Orders and their diary. Each method is one transaction."""
+    """Orders and their events. Each method is one database transaction."""
 
     async def add(self, order: Order, event: OrderEvent) -> None:
-        """Commit a new order. Raises DuplicateTransaction."""
+        """Commit and count a new order. Raises DuplicateTransaction.
 
-    async def update(self, order: Order, event: OrderEvent | None) -> bool:
-        """Write `order` if the stored version is `order.version`, and grow it; else False."""
-
-    async def claim(self, orders: Sequence[Order], head: int) -> Mapping[str, bytes]:
-        """Write that these are sent once more at block number `head`; return their bytes by id.
-
-        One whose stored version is not the given one, or without bytes, is left alone, and missing.
+        Raises the errors of the client's limits, and stores nothing then. A cancel is not limited.
         """
 
-    async def record(self, key_id: str, order_id: str) -> OrderRecord | None:
-        """Return a swap order of this key only."""
+    async def update(self, order: Order, event: OrderEvent | None) -> bool:
+        """Write `order` with the next version. Return False if the stored version differs.
+
+        Raises OpenOrderLimitExceeded if it would be pending again after a final status.
+        """
+
+    async def claim(self, orders: Sequence[Order], head: int) -> Mapping[str, bytes]:
+        """Record a resend of these orders at block `head`; return their signed bytes by id.
+
+        An order with another stored version, or without bytes, is not changed and not returned.
+        """
+
+    async def raws(self, order_ids: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the signed bytes of these orders by id; orders without bytes are omitted."""
+
+    async def record(self, client_id: str, order_id: str) -> OrderView | None:
+        """Return an order of this client only."""
 
     async def find(self, order_id: str) -> Order | None:
         """Return any order (operator's view)."""
@@ -96,52 +100,106 @@ class OrderStore(Protocol):
         """Return any order by transaction hash."""
 
     async def page(
-        self, key_id: str, wallet: Address, status: Status | None, limit: int, offset: int
-    ) -> HistoryPage:
-        """Return swap orders newest first (ties by order id) and the total, at one snapshot."""
+        self, client_id: str, wallet: Address, status: OrderStatus | None, limit: int, offset: int
+    ) -> OrderPage:
+        """Return swap orders, newest first (ties by order id), and the total, from one snapshot."""
+
+    async def page_of_kind(
+        self,
+        client_id: str,
+        wallet: Address,
+        kind: OrderKind,
+        status: OrderStatus | None,
+        *,
+        limit: int,
+        offset: int,
+    ) -> OrderPage:
+        """Return orders of another kind than swaps, newest first, and their total."""
 
     async def watched(self) -> Sequence[Order]:
-        """Return every order the tracker still follows."""
+        """Return every order that the tracker still tracks."""
 
-    async def arrivals(self) -> Sequence[tuple[str, int]]:
-        """Return (order id, version) of every watched order that is pending, submitted or failed.
+    async def arrivals(self, failed_since_ms: int = 0) -> Sequence[tuple[str, int]]:
+        """Return (order id, version) of every tracked order that is pending, submitted or failed.
 
-        These are all the states the API writes: what the tracker does not know yet is among them.
+        The API writes only these states, so the result contains each order that is new to the
+        tracker. Failed orders are included only if they expire after `failed_since_ms`.
         """
 
     async def live_nonces(self, wallet: Address) -> Sequence[int]:
-        """Return nonces of this wallet's non-terminal orders, ascending."""
+        """Return nonces of this wallet's non-terminal orders of all clients, ascending.
+
+        They must not be shown to a client, because they include orders of others.
+        """
+
+    async def own_nonces(self, client_id: str, wallet: Address) -> OwnNonces:
+        """Return the nonces of this client's orders of a wallet that may still be mined."""
+
+    async def live_at(self, wallet: Address, nonce: int) -> Sequence[Order]:
+        """Return this wallet's non-terminal orders with this nonce, bytes included."""
+
+    async def contenders(self, client_id: str, wallet: Address, nonce: int) -> Sequence[Order]:
+        """Return the client's orders with this nonce that may be mined, bytes included.
+
+        These are open orders, and expired or refused ones that are still tracked.
+        """
+
+    async def same_trade(
+        self, client_id: str, wallet: Address, trade: Trade, created_from_ms: int
+    ) -> Sequence[Order]:
+        """Return the client's swaps of exactly these amounts since then, bytes included."""
 
     async def events(self, order_id: str) -> Sequence[OrderEvent]:
-        """Return the diary, oldest first."""
+        """Return the events of an order, oldest first."""
 
 
-class ByteStore(Protocol):
-    """The signed bytes of orders."""
+class SignedBytesStore(Protocol):
+    """Retention of the signed bytes of orders."""
 
     async def drop_raw(self, finalised_before_ms: int, limit: int) -> int:
-        """Delete the bytes of up to `limit` orders final before then; return how many went."""
+        """Delete the bytes of up to `limit` orders final before then; return the number."""
 
 
-class Leadership(Protocol):
-    """A lead that is taken when it is free and kept by asking again."""
+class HistoryStore(Protocol):
+    """Retention of orders."""
+
+    async def delete_over(self, created_before_ms: int, limit: int) -> int:
+        """Delete up to `limit` final orders of each kind created before then; return the number."""
+
+
+class ExportStore(Protocol):
+    """All orders of a range, page by page."""
+
+    def pages(self, wanted: ExportFilter) -> AsyncGenerator[Sequence[ExportRow]]:
+        """Yield orders, oldest first; without a client, by kind. Raises StoreUnavailable."""
+
+
+class StatisticsStore(Protocol):
+    """Counted results of orders."""
+
+    async def tallies(self, client_id: str, since_ms: int, limit: int) -> Sequence[Tally]:
+        """Count the newest `limit` swaps and wraps of a client created since then."""
+
+
+class LeaderLock(Protocol):
+    """A lock held by one process, used for leader election."""
 
     @property
     def is_held(self) -> bool:
-        """Return whether the lead was held when last looked at; free to call."""
+        """Return whether the last `hold` succeeded. No I/O."""
 
     @property
     def term(self) -> int | None:
-        """Return how often the lead was taken, while it is held; None while it is not."""
+        """Return the number of acquisitions while the lock is held, else None."""
 
-    async def hold(self) -> bool:
-        """Take the lead if it is free, make sure of it if it is held; return whether it is held.
+    async def acquire_or_renew(self) -> bool:
+        """Acquire or renew the lock; return whether it is held.
 
-        Never raises: without an answer nobody leads. Call it every second or so.
+        Never raises: without a response the lock is not held. Call it about every second.
         """
 
     async def release(self) -> None:
-        """Give the lead up, so that another process has it at once."""
+        """Release the lock, so that another process can acquire it at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +213,7 @@ class RateWindow:
 
 
 class RateStore(Protocol):
-    """Fixed windows shared by everything that counts for one key."""
+    """Fixed rate limit windows by key."""
 
-    async def hit(self, key: str, limit: int, window_s: int) -> RateWindow:
-        """Count one request and return the window's state, atomically."""
+    async def hit(self, key: str, limit: int, window_s: int, count: int = 1) -> RateWindow:
+        """Count one request, or `count`, and return the state of the window, atomically."""

@@ -1,1 +1,1 @@
-"""The sandbox: a miniature mainnet with its venues, relay, builder and searcher."""
+"""The sandbox: a local mainnet with aggregators, relay, block builder and searcher."""

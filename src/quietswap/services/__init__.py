@@ -1,1 +1,1 @@
-"""Use cases: one file is one endpoint or one worker task."""
+"""Use cases: one module per endpoint or background task."""

@@ -1,48 +1,96 @@
-"""API keys: 256 random bits, stored and recognised by their SHA-256."""
+"""API keys: 256 random bits, stored and found by their SHA-256. Clients own what keys create."""
 
 import hashlib
 import secrets
 
-from quietswap.ports.outside import Clock
-from quietswap.ports.stores import ApiKey, KeyStore
+from quietswap import observe
+from quietswap.domain.client_limits import KeyScope
+from quietswap.domain.errors.http import Unauthorized
+from quietswap.ports.clients import ApiKey, Client, KeyStore
+from quietswap.ports.clock import Clock
 
 LASTS_MS = 1000
-"""How long a key is believed without asking the store again."""
+"""Cache time of a key: the longest time until a revoked key stops working."""
 _CACHE_SIZE = 4096
 
 
-def new_key(name: str, now_ms: int) -> tuple[ApiKey, str]:
-    """Return a key and its secret; the secret is shown once and never stored."""
-    return ApiKey(f"key_{secrets.token_hex(8)}", name, now_ms, None), f"qs_{secrets.token_hex(32)}"
+def new_client(name: str, now_ms: int) -> Client:
+    """Return a client, an owner of orders and quotes."""
+    return Client(f"client_{secrets.token_hex(8)}", name, now_ms)
+
+
+def new_key(
+    client_id: str,
+    name: str,
+    now_ms: int,
+    scope: KeyScope = KeyScope.TRADE,
+    expires_at_ms: int | None = None,
+) -> tuple[ApiKey, str]:
+    """Return a key of a client and its secret; the secret is shown once and never stored."""
+    identity = f"key_{secrets.token_hex(8)}"
+    key = ApiKey(identity, name, now_ms, None, client_id, scope, expires_at_ms)
+    return key, f"qs_{secrets.token_hex(32)}"
 
 
 def hash_secret(secret: str) -> bytes:
-    """Return what is stored. A plain hash is enough: the secret has 256 bits, no dictionary does.
+    """Return the stored hash. The secret has 256 random bits, so a plain hash is enough.
 
-    Looking it up leaks no timing of use: an attacker cannot choose a hash's leading bytes.
+    The lookup time reveals nothing useful: an attacker cannot choose the first bytes of a hash.
     """
     return hashlib.sha256(secret.encode()).digest()
 
 
 class Authenticate:
-    """Find the live key of a secret; a revoked key stops working within a second."""
+    """Find the live key of a secret; a revoked key stops working within a second.
+
+    So does every key of a client that is disabled. The last use of each key is kept in memory until
+    `store_uses`, so that no request waits for it.
+    """
 
     def __init__(self, keys: KeyStore, clock: Clock) -> None:
         self._keys = keys
         self._clock = clock
         self._seen: dict[bytes, tuple[int, ApiKey]] = {}
+        self._used: dict[str, int] = {}
 
     async def __call__(self, secret: str) -> ApiKey | None:
-        """Return the key, or None when it is unknown or revoked. Raises StoreDown."""
+        """Return the key, or None when it is unknown or revoked.
+
+        Raises Unauthorized for an expired key and for one of a disabled client, StoreUnavailable.
+        """
+        key = await self._live(secret)
+        if key is not None:
+            now = self._clock.now_ms()
+            if key.expires_at_ms is not None and key.expires_at_ms <= now:
+                raise Unauthorized("EXPIRED")
+            self._used[key.id] = now
+        return key
+
+    async def store_uses(self) -> None:
+        """Store the last use of each key since the last call. Raises StoreUnavailable."""
+        uses, self._used = self._used, {}
+        if not uses:
+            return
+        try:
+            await self._keys.used(uses)
+        except BaseException:
+            self._used = {**uses, **self._used}
+            raise
+
+    async def _live(self, secret: str) -> ApiKey | None:
         digest = hash_secret(secret)
         now = self._clock.now_ms()
         cached = self._seen.get(digest)
-        if cached is not None and now - cached[0] < LASTS_MS:
+        if cached is not None and 0 <= now - cached[0] < LASTS_MS:
             return cached[1]
         self._seen.pop(digest, None)
         key = await self._keys.find(digest)
+        if key is not None and key.revoked_at_ms is not None:
+            observe.revoked_key_used(key.id)
         if key is None or key.revoked_at_ms is not None:
             return None
+        if key.is_client_disabled:
+            raise Unauthorized("CLIENT_DISABLED")
         self._remember(digest, now, key)
         return key
 

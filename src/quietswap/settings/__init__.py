@@ -1,1 +1,1 @@
-"""Every setting of the service: what there is (`schema`) and how it is read (`load`)."""
+"""The settings of the service: their names and defaults (`schema`) and their source (`load`)."""

@@ -1,8 +1,9 @@
-"""Settings are read from one TOML file and the environment.
+"""Load the settings from one TOML file and the environment.
 
-An unknown name or a bad value refuses to start and says which. A setting `node.urls` is overridden
-by the environment variable `QUIETSWAP_NODE__URLS` (section and name joined by two underscores,
-upper case; lists separated by commas).
+An unknown name or an invalid value is an error that names it. The environment variable
+`QUIETSWAP_NODE__URLS` overrides the setting `node.urls`: section and name in upper case, joined by
+two underscores. Lists are separated by commas. A setting that may hold a secret may name it instead
+(`quietswap.settings.secrets`). Why not a library: docs/decisions/0027.
 """
 
 import difflib
@@ -10,31 +11,49 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_origin
 
 import msgspec
 
-from quietswap.settings.schema import Section, Settings, Source
+from quietswap.settings.schema import Settings, SourceConfig
+from quietswap.settings.secrets import SecretOrigin, resolve
+from quietswap.settings.section import Section
 
 PREFIX = "QUIETSWAP_"
 _CLIENT_ENVIRONMENT = frozenset(
     f"{PREFIX}{name}"
     for name in (
         "URL", "API_KEY", "RPC_URL", "PRIVATE_KEY", "KEYSTORE", "KEYSTORE_PASSWORD",
-        "SETTINGS", "ANVIL", "FIXTURES", "PROJECT_ROOT",
+        "WALLET_RPC_URL", "SETTINGS", "ANVIL", "FIXTURES", "PROJECT_ROOT",
     )
 )  # fmt: skip
 
 
 class BadSettings(Exception):
-    """The settings cannot be used; each line of the message names a setting and the reason."""
+    """The settings are invalid. Each line of the message names a setting and the reason."""
 
 
 def load(path: Path | None, environment: Mapping[str, str] | None = None) -> Settings:
-    """Return the settings of a file (or the defaults) under the environment's overrides.
+    """Return the settings of a file, or the defaults, with the overrides of the environment.
 
-    Raises BadSettings with the setting's name and the reason.
+    Raises BadSettings with the name of the setting and the reason.
     """
+    return _loaded(path, environment)[0]
+
+
+def secret_origins(
+    path: Path | None, environment: Mapping[str, str] | None = None
+) -> list[SecretOrigin]:
+    """Return where each given setting that may hold a secret comes from, without its value.
+
+    Raises BadSettings.
+    """
+    return _loaded(path, environment)[1]
+
+
+def _loaded(
+    path: Path | None, environment: Mapping[str, str] | None
+) -> tuple[Settings, list[SecretOrigin]]:
     tree: dict[str, Any] = {}
     if path is not None:
         try:
@@ -44,20 +63,28 @@ def load(path: Path | None, environment: Mapping[str, str] | None = None) -> Set
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise BadSettings(f"{path}: not a TOML file: {error}") from error
     faults: list[str] = []
-    for name, value in sorted((environment or os.environ).items()):
-        if name.startswith(PREFIX) and name not in _CLIENT_ENVIRONMENT:
-            try:
-                _override(tree, name, value)
-            except BadSettings as error:
-                faults.append(str(error))
-    faults += _faults(tree)
+    given = environment or os.environ
+    overrides: dict[str, str] = {}
+    for name in setting_names(given):
+        try:
+            _override(tree, name, given[name])
+            overrides[".".join(_path_of(name))] = name
+        except BadSettings as error:
+            faults.append(str(error))
+    origins, unreadable = resolve(tree, given, overrides)
+    faults += unreadable + _faults(tree)
     if faults:
         raise BadSettings("\n".join(faults))
-    return msgspec.convert(tree, Settings)
+    return msgspec.convert(tree, Settings), origins
+
+
+def setting_names(environment: Mapping[str, str]) -> list[str]:
+    """Return the names of the variables that override settings, in alphabetical order."""
+    return sorted(n for n in environment if n.startswith(PREFIX) and n not in _CLIENT_ENVIRONMENT)
 
 
 def _faults(tree: dict[str, Any]) -> list[str]:
-    """Return what is wrong in each section: one fault of a section hides its others."""
+    """Return the first error of each section."""
     faults = []
     for name, section in tree.items():
         try:
@@ -68,7 +95,7 @@ def _faults(tree: dict[str, Any]) -> list[str]:
 
 
 def _override(tree: dict[str, Any], name: str, text: str) -> None:
-    path = name.removeprefix(PREFIX).lower().split("__")
+    path = _path_of(name)
     kind: Any = Settings
     for part in path:
         kind = _field_type(kind, part, name)
@@ -82,9 +109,13 @@ def _override(tree: dict[str, Any], name: str, text: str) -> None:
     tree[last] = _parsed(text, kind, name)
 
 
+def _path_of(variable: str) -> list[str]:
+    return variable.removeprefix(PREFIX).lower().split("__")
+
+
 def _field_type(kind: Any, part: str, name: str) -> Any:
-    if kind == dict[str, Source]:
-        return Source
+    if kind == dict[str, SourceConfig]:
+        return SourceConfig
     kind = _section_of(kind)
     if not _is_section(kind):
         raise BadSettings(f"{name}: there is no such setting")
@@ -106,7 +137,7 @@ def _variables(section: type[Section], prefix: str) -> Iterator[str]:
 
 
 def _section_of(kind: Any) -> Any:
-    """Return the section inside `Annotated` or `| None`, else the kind itself."""
+    """Return the section type inside `Annotated` or `| None`, else the type itself."""
     if hasattr(kind, "__metadata__"):
         kind = kind.__origin__
     return next((k for k in getattr(kind, "__args__", ()) if _is_section(k)), kind)
@@ -122,10 +153,35 @@ def _parsed(text: str, kind: Any, name: str) -> Any:
     try:
         return msgspec.convert(text, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise BadSettings(f"{name}: {_explained(str(error))}") from error
+        raise BadSettings(f"{name}: {_explained(str(error))}{_one_of(kind)}") from error
+
+
+def _one_of(kind: Any) -> str:
+    """Return the allowed values of an enumerated setting for an error message, else ""."""
+    values = choices(kind)
+    return f"; there is {', '.join(values)}" if values else ""
+
+
+def choices(kind: Any) -> tuple[str, ...]:
+    """Return the allowed values of a setting of this type; empty if any value is allowed."""
+    bare = getattr(kind, "__origin__", kind)  # of Annotated
+    return tuple(bare.__args__) if get_origin(bare) is Literal else ()
+
+
+def _kind_at(where: str) -> Any:
+    """Return the type of the setting at this path; None if there is none."""
+    kind: Any = Settings
+    for part in where.split("."):
+        types = {f.name: f.type for f in msgspec.structs.fields(kind)} if _is_section(kind) else {}
+        kind = types.get(part)
+        kind = kind if choices(kind) else _section_of(kind)
+    return kind
 
 
 def _explained(message: str) -> str:
     text, _, where = message.partition(" - at `$.")
     text = text.replace("Object contains unknown field", "there is no setting")
-    return f"{where.rstrip('`')}: {text}" if where else text
+    if not where:
+        return text
+    where = where.rstrip("`")
+    return f"{where}: {text}{_one_of(_kind_at(where))}"

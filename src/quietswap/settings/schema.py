@@ -1,46 +1,60 @@
-"""One frozen record with every setting, its bounds, its default and what it means."""
+"""All settings: type, limits, default and description."""
 
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
-
-def _says(text: str, **bounds: Any) -> Meta:
-    return Meta(description=text, **bounds)
-
+from quietswap.settings.events import EventsConfig
+from quietswap.settings.operator import OperatorConfig
+from quietswap.settings.section import Section
+from quietswap.settings.section import says as _says
+from quietswap.settings.tokens import TokensConfig
+from quietswap.settings.wallet_rpc import WalletRpcConfig
+from quietswap.settings.web import WebConfig
+from quietswap.settings.webhooks import WebhooksConfig
 
 _MINUTES = 300
 _HOUR, _DAY, _YEAR = 3600, 86_400, 31_536_000
 _MANY = 1_000_000_000
-"""Bounds beyond which a number is a slip: seconds, and how many of anything."""
+"""Upper limits that detect typing errors: seconds, and counts."""
 
 Rate = Annotated[float, Meta(gt=0, le=_MANY)]
 Count = Annotated[int, Meta(ge=1, le=_MANY)]
 
 
-class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A table of the file: unknown names are refused."""
-
-
-class Server(Section, frozen=True):
-    """Where the API listens, and what it takes from a client."""
+class ServerConfig(Section, frozen=True):
+    """Address, TLS and request limits of the API."""
 
     host: Annotated[str, _says("Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, _says("Port to listen on.", ge=0, le=65535)] = 8080
     workers: Annotated[int, _says("API processes.", ge=1, le=64)] = 1
     tls_cert: Annotated[str | None, _says("PEM certificate chain; turns TLS 1.3 on.")] = None
-    tls_key: Annotated[str | None, _says("PEM private key (PKCS#8) of the certificate.")] = None
+    tls_key: Annotated[str | None, _says("PEM private key of the certificate, not encrypted.")] = (
+        None
+    )
     behind_tls_proxy: Annotated[
-        bool, _says("Your word that a proxy ends TLS, so plain HTTP beyond loopback is meant.")
+        bool, _says("A proxy terminates TLS, so plain HTTP beyond loopback is allowed.")
     ] = False
     trusted_proxies: Annotated[
         tuple[str, ...],
-        _says("Addresses and networks (10.0.0.0/8) whose X-Forwarded-For names the client."),
+        _says("Addresses and networks (10.0.0.0/8) whose X-Forwarded-For is trusted."),
+    ] = ()
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        _says(
+            "Host names that requests may have in Host, with any port; IP addresses are always "
+            "allowed. Empty: on loopback only localhost, 127.0.0.1 and [::1], elsewhere any."
+        ),
     ] = ()
     max_body_bytes: Annotated[int, _says("Largest request body in bytes.", ge=1024, le=1 << 30)] = (
         1 << 20
     )
+    max_bodies_bytes: Annotated[
+        int, _says("Bytes of request bodies held at the same time.", ge=1024, le=1 << 40)
+    ] = 64 << 20
+    max_key_bodies_bytes: Annotated[
+        int, _says("Bytes of request bodies held for one client.", ge=1024, le=1 << 40)
+    ] = 8 << 20
     rate_limit: Annotated[int, _says("Requests per key in one window.", ge=1, le=_MANY)] = 300
     rate_window_s: Annotated[int, _says("Length of the window in seconds.", ge=1, le=_DAY)] = 60
     failed_auth_limit: Annotated[
@@ -49,25 +63,36 @@ class Server(Section, frozen=True):
     cors_origins: Annotated[
         tuple[str, ...],
         _says(
-            "Web pages that may call the API from a browser, as https://host; their users can read "
-            "the API key. Empty: none."
+            "Origins of web pages that may call the API from a browser, as https://host. Their "
+            "users can read the API key. Empty: none."
         ),
     ] = ()
 
 
-class Storage(Section, frozen=True):
-    """Where orders live, and where rate windows are shared when there are several processes."""
+class StorageConfig(Section, frozen=True):
+    """The database, and the store of rate limit windows for several processes."""
 
     url: Annotated[str, _says("sqlite:///file or postgresql://user:password@host/name.")] = (
         "sqlite:///quietswap.sqlite3"
     )
     redis_url: Annotated[
-        str | None, _says("Redis or Valkey for rate windows shared by processes.")
+        str | None, _says("Redis or Valkey URL for rate limits that processes share.")
     ] = None
+    orders_kept_days: Annotated[
+        Annotated[int, Meta(ge=1, le=36_500)] | None,
+        _says(
+            "Days after its creation when a final order is deleted, with its events. "
+            "Unset: all are kept."
+        ),
+    ] = None
+    events_kept_days: Annotated[
+        int,
+        _says("Days until an event of the stream is deleted.", ge=1, le=36_500),
+    ] = 30
 
 
-class Node(Section, frozen=True):
-    """Your own Ethereum node(s): the only source of balances, nonces, blocks and receipts."""
+class NodeConfig(Section, frozen=True):
+    """Your own Ethereum nodes: the only source of balances, nonces, blocks and receipts."""
 
     urls: Annotated[
         tuple[str, ...],
@@ -81,8 +106,8 @@ class Node(Section, frozen=True):
     ] = 3
 
 
-class Source(Section, frozen=True):
-    """One aggregator; what is not set is the vendor's own."""
+class SourceConfig(Section, frozen=True):
+    """One aggregator. Values that are not set have the default of the vendor."""
 
     url: Annotated[str | None, _says("Base URL.")] = None
     api_key: Annotated[str | None, _says("The vendor's API key.")] = None
@@ -90,29 +115,36 @@ class Source(Section, frozen=True):
         tuple[str, ...] | None, _says("Router addresses that may be called and approved.")
     ] = None
     timeout_s: Annotated[float, _says("Seconds one request may take.", gt=0, le=_MINUTES)] = 3.0
+    accept_unbound: Annotated[
+        bool,
+        _says(
+            "Offer routes whose router is not proven to enforce their terms, marked, after all "
+            "others; openocean only."
+        ),
+    ] = False
     per_second: Annotated[Rate | None, _says("Quotes a second within the vendor's limit.")] = None
     per_day: Annotated[Count | None, _says("Quotes a day within the vendor's limit.")] = None
 
 
-class Quotes(Section, frozen=True):
-    """Which aggregators are asked, how long a quote waits, and what it may contain."""
+class QuotesConfig(Section, frozen=True):
+    """The aggregators, the deadlines of a quote, and what it may contain."""
 
     sources: Annotated[
         tuple[str, ...],
         _says(
-            "Aggregators to ask. Empty: the first four available of kyberswap, velora, zeroex, "
-            "oneinch (these two with a key), sushi, openocean."
+            "Aggregators that receive requests. Empty: the first four available of kyberswap, "
+            "velora, zeroex, oneinch (these two with a key), sushi, openocean."
         ),
     ] = ()
-    client_name: Annotated[str, _says("How the service names itself to vendors.")] = "quietswap"
+    client_name: Annotated[str, _says("Client name sent to vendors.")] = "quietswap"
     soft_deadline_s: Annotated[
         float, _says("Seconds after which one usable route is enough.", gt=0, le=_MINUTES)
     ] = 0.6
     hard_deadline_s: Annotated[
-        float, _says("Seconds after which waiting ends.", gt=0, le=_MINUTES)
+        float, _says("Seconds after which a quote stops waiting for sources.", gt=0, le=_MINUTES)
     ] = 3.0
     require_verification: Annotated[
-        bool, _says("Refuse routes no simulation could check instead of marking them.")
+        bool, _says("Refuse routes that could not be simulated, instead of marking them.")
     ] = False
     validity_s: Annotated[int, _says("Seconds a swap quote is valid.", ge=1, le=_DAY)] = 30
     wrap_validity_s: Annotated[int, _says("Seconds a wrap quote is valid.", ge=1, le=_DAY)] = 300
@@ -123,12 +155,12 @@ class Quotes(Section, frozen=True):
         str | None, _says("Token-list file; these tokens may not be swapped.")
     ] = None
     attack_probability: Annotated[
-        float, _says("Scales estimatedProtectionUsd; 1 means `up to`.", ge=0, le=1)
+        float, _says("Factor of estimatedProtectionUsd; 1 makes it an upper bound.", ge=0, le=1)
     ] = 1.0
 
 
-class Prices(Section, frozen=True):
-    """Off-chain price sources; ETH/USD comes from Chainlink on chain."""
+class PricesConfig(Section, frozen=True):
+    """Off-chain price sources. ETH/USD comes from Chainlink on chain."""
 
     defillama_url: Annotated[str, _says("Base URL of DefiLlama's price API.")] = (
         "https://coins.llama.fi"
@@ -137,10 +169,10 @@ class Prices(Section, frozen=True):
         "https://api.coingecko.com"
     )
     coingecko_key: Annotated[str | None, _says("CoinGecko API key.")] = None
-    cache_s: Annotated[float, _says("Seconds a price is remembered.", gt=0, le=_DAY)] = 20.0
+    cache_s: Annotated[float, _says("Seconds a price is cached.", gt=0, le=_DAY)] = 20.0
 
 
-class Relay(Section, frozen=True):
+class RelayConfig(Section, frozen=True):
     """A private relay that accepts a priority fee of zero."""
 
     kind: Annotated[str, _says("mev_blocker, or private_rpc for any private JSON-RPC relay.")] = (
@@ -150,8 +182,8 @@ class Relay(Section, frozen=True):
     url: Annotated[
         str,
         _says(
-            "Base URL. Quotes show it to clients: with mev_blocker all of it but `user:password@`,"
-            " with private_rpc only scheme, host and port."
+            "Base URL. Quotes show it to clients: with mev_blocker without `user:password@`, with "
+            "private_rpc only scheme, host and port."
         ),
     ] = "https://rpc.mevblocker.io"
     tracking_url: Annotated[
@@ -160,66 +192,98 @@ class Relay(Section, frozen=True):
     timeout_s: Annotated[float, _says("Seconds one submission may take.", gt=0, le=_MINUTES)] = 5.0
 
 
-class Relays(Section, frozen=True):
-    """The relay of tier 2, the optional one of tier 4, and what is asked of them."""
+class RelaysConfig(Section, frozen=True):
+    """The relay of tier 2, the optional relay of tier 4, and the endpoints that quotes name."""
 
-    first: Annotated[Relay, _says("The relay of tier 2.")] = Relay()
+    first: Annotated[RelayConfig, _says("The relay of tier 2.")] = RelayConfig()
     backup: Annotated[
-        Relay | None, _says("The relay of tier 4, used in quotes while the first is down.")
+        RelayConfig | None, _says("The relay of tier 4, used in quotes while the first is down.")
     ] = None
-    referrer: Annotated[str, _says("How the service names itself to the relay.")] = "quietswap"
+    referrer: Annotated[str, _says("Client name sent to the relay.")] = "quietswap"
     swap_endpoint: Annotated[str, _says("fast, noreverts or fullprivacy.")] = "noreverts"
     swap_share: Annotated[str, _says("shareAll, shareSafe or none.")] = "shareSafe"
     wrap_endpoint: Annotated[str, _says("fast, noreverts or fullprivacy.")] = "fullprivacy"
     wrap_share: Annotated[str, _says("shareAll, shareSafe or none.")] = "none"
 
 
-class Tracking(Section, frozen=True):
-    """How orders are followed."""
+class TrackingConfig(Section, frozen=True):
+    """Tracking of orders."""
 
     enabled: Annotated[
-        bool, _says("Whether this process may follow orders; false leaves that to others.")
+        bool, _says("Whether this process may track orders; false leaves it to other processes.")
     ] = True
     poll_s: Annotated[
-        float, _says("Seconds between looks at the chain's head.", gt=0, le=_HOUR)
+        float, _says("Seconds between reads of the chain's head.", gt=0, le=_HOUR)
     ] = 3.0
-    confirmations: Annotated[int, _says("Blocks that make an inclusion count.", ge=1, le=_MANY)] = 2
+    confirmations: Annotated[
+        int, _says("Blocks from the inclusion until an order is confirmed.", ge=1, le=_MANY)
+    ] = 2
     resend_every_blocks: Annotated[
         int,
-        _says("Blocks between sending the same bytes again while not included.", ge=1, le=_MANY),
+        _says("Blocks between resends of a transaction that is not included.", ge=1, le=_MANY),
     ] = 5
     backstop_every_blocks: Annotated[
-        int, _says("Blocks between looks at every live order's receipt and nonce.", ge=1, le=_MANY)
+        int,
+        _says("Blocks between reads of every live order's receipt and nonce.", ge=1, le=_MANY),
     ] = 8
     order_expiry_s: Annotated[int, _says("Seconds until an order expires.", ge=1, le=_YEAR)] = 1800
     watch_s: Annotated[
-        int, _says("Seconds a late inclusion of an expired order is looked for.", ge=1, le=_YEAR)
-    ] = 86_400
+        int,
+        _says(
+            "Longest time in seconds to watch an expired or refused order for a late inclusion. "
+            "The watch ends earlier if its nonce is used.",
+            ge=1,
+            le=_YEAR,
+        ),
+    ] = 604_800
     explorer_url: Annotated[str, _says("Base URL of the block explorer.")] = "https://etherscan.io"
 
 
-class Observe(Section, frozen=True):
-    """What the service says of itself beyond /metrics and its log."""
+class ObserveConfig(Section, frozen=True):
+    """Logs, traces and the audit file."""
 
     otlp_endpoint: Annotated[
         str | None,
-        _says("OTLP/HTTP URL traces are sent to, such as http://127.0.0.1:4318/v1/traces."),
+        _says("OTLP/HTTP URL for traces, such as http://127.0.0.1:4318/v1/traces."),
+    ] = None
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        _says("Lowest level that is logged. Lines of requests have the level info."),
+    ] = "info"
+    log_format: Annotated[
+        Literal["json", "console"], _says("One JSON object per line, or text.")
+    ] = "json"
+    access_log: Annotated[bool, _says("Whether each request is logged.")] = True
+    log_client_address: Annotated[
+        bool,
+        _says("Whether a request's line contains the client's address; IPv6 as its /64."),
+    ] = True
+    audit_file: Annotated[
+        str | None,
+        _says("File that records each operator action: keys, migrations, settings."),
     ] = None
 
 
 class Settings(Section, frozen=True):
-    """The whole file. Every setting has a default but `node.urls`, which `serve` insists on."""
+    """The whole file. All settings have a default, except `node.urls`, which `serve` requires."""
 
-    server: Server = Server()
-    storage: Storage = Storage()
-    node: Node = Node()
-    quotes: Quotes = Quotes()
-    source: dict[str, Source] = {}
-    prices: Prices = Prices()
-    relay: Relays = Relays()
-    tracking: Tracking = Tracking()
-    observe: Observe = Observe()
+    server: ServerConfig = ServerConfig()
+    storage: StorageConfig = StorageConfig()
+    node: NodeConfig = NodeConfig()
+    quotes: QuotesConfig = QuotesConfig()
+    wallet_rpc: WalletRpcConfig = WalletRpcConfig()
+    source: dict[str, SourceConfig] = {}  # noqa: RUF012  msgspec copies an empty default
+    tokens: TokensConfig = TokensConfig()
+    prices: PricesConfig = PricesConfig()
+    relay: RelaysConfig = RelaysConfig()
+    tracking: TrackingConfig = TrackingConfig()
+    webhooks: WebhooksConfig = WebhooksConfig()
+    events: EventsConfig = EventsConfig()
+    web: WebConfig = WebConfig()
+    operator: OperatorConfig = OperatorConfig()
+    observe: ObserveConfig = ObserveConfig()
 
 
-SECRETS = frozenset({"api_key", "coingecko_key", "url", "urls", "redis_url", "otlp_endpoint"})
-"""Settings that may carry a key: never printed."""
+KEYS = frozenset({"api_key", "coingecko_key", "encryption_key", "old_encryption_keys"})
+SECRETS = KEYS | {"url", "urls", "redis_url", "otlp_endpoint"}
+"""Settings that may contain a key. They are never printed."""

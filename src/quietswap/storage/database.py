@@ -1,72 +1,91 @@
-"""What the repositories need from a database: the same few calls on SQLite and PostgreSQL.
+"""Common interface of SQLite and PostgreSQL.
 
-SQL is written once, in the common part of both, with `?` for arguments. Every call raises
-quietswap.ports.stores.StoreDown when there is no answer within the database's bound.
+SQL is written once, in the common subset of both, with `?` for arguments. Every call raises
+quietswap.ports.stores.StoreUnavailable if there is no response within the time limit.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 Value = str | int | bytes | None
 Row = Sequence[Any]
-"""One row, its columns in the order of the SELECT or RETURNING list."""
+"""One row; its columns have the order of the SELECT or RETURNING list."""
 
 T = TypeVar("T")
 
 
 class Transaction(Protocol):
-    """An open transaction: what its body may use, and nothing else may be awaited in it."""
+    """An open transaction. Its body may await only its `fetch`."""
 
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
-        """Run one statement and return its rows (none without RETURNING)."""
+        """Run one statement and return its rows (empty without RETURNING)."""
 
 
 Body = Callable[[Transaction], Coroutine[Any, Any, T]]
-"""The work of one transaction. It must not depend on anything it did in an earlier attempt."""
+"""The work of one transaction. It must not depend on an earlier attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchedRead:
+    """A short read that PostgreSQL answers for concurrent calls by one statement.
+
+    `one` is SQLite's statement of one call. `many` is PostgreSQL's: it takes an array for each
+    argument, with an element for each call, and returns the rows of all calls. The number of the
+    call, as WITH ORDINALITY counts, stands before the other columns.
+    """
+
+    one: str
+    many: str
+    at_once: int = 256
+    """Most calls of one statement."""
 
 
 class Database(Protocol):
-    """A database that is opened once and closed once, on one event loop."""
+    """A database, opened once and closed once on one event loop."""
 
     @property
     def dialect(self) -> str:
         """Return `sqlite` or `postgresql`."""
 
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
-        """Read: one statement sees one snapshot."""
+        """Run one read statement on one snapshot."""
+
+    async def look_up(self, read: BatchedRead, *args: Value, alone: bool = False) -> Sequence[Row]:
+        """Run a read on a snapshot that is not older than the call; `alone` in no batch."""
 
     async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
-        """Read a result that may be long, without holding up the event loop."""
+        """Run a read statement with a long result, without blocking the event loop."""
 
     async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
-        """Write by one statement and return what it says after RETURNING, once committed.
+        """Run one write statement and return its RETURNING rows after the commit.
 
         `durable` as in `transact`.
         """
 
     async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
-        """Run `body` in one transaction and return its result, once committed.
+        """Run `body` in one transaction and return its result after the commit.
 
-        Unbounded it may last as long as it likes: migrations do. What need not be `durable` a power
-        cut may take back, though nothing else can: an embedded database then waits for no disk.
+        Without `bounded` it has no time limit, as migrations need. Without `durable`, SQLite does
+        not wait for the disk, so that a power failure may undo the commit.
 
-        Any exception of the body rolls back and comes out unchanged. StoreDown at the very end can
-        leave it open whether the database had committed: only a look afterwards tells.
+        An exception of the body rolls back and is raised unchanged. After StoreUnavailable the
+        result of the commit may be unknown and must be read.
         """
 
     async def has_table(self, name: str) -> bool:
         """Return whether the schema has this table."""
 
     async def close(self) -> None:
-        """Finish what was accepted and let go of the database."""
+        """Finish accepted work and close the connections."""
 
 
 @lru_cache(maxsize=256)
 def numbered(sql: str) -> str:
-    """Return `sql` with its `?` marks as PostgreSQL's `$1`, `$2`, and so on.
+    """Return `sql` with `$1`, `$2`, ... for its `?`, as PostgreSQL requires.
 
-    No literal of ours contains a question mark, so the text need not be parsed.
+    No literal in our SQL contains a question mark, so the text is not parsed.
     """
     first, *rest = sql.split("?")
     return first + "".join(f"${place}{part}" for place, part in enumerate(rest, 1))

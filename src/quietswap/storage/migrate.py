@@ -1,7 +1,7 @@
-"""The schema, grown by plain numbered SQL files (`migrations/0001_first.sql` and so on).
+"""Schema migrations: numbered SQL files (`migrations/0001_first.sql` and so on).
 
-Each file runs once, in one transaction with the row in `schema_version` that says so; several
-processes may start at the same time, one of them does the work.
+Each file runs once, in one transaction with its row in `schema_version`. If several processes start
+at the same time, one of them runs it.
 """
 
 import re
@@ -13,9 +13,9 @@ from importlib import resources
 from quietswap.storage.database import Database, Transaction
 
 _FILE = re.compile(r"(\d{4})_(\w+)\.sql")
-_ONLY = "-- postgresql:"
+_ONLY = {"sqlite": "-- sqlite:", "postgresql": "-- postgresql:"}
 _LOCK = 0x7175_6965_7473
-"""Number of the advisory lock that lets one migration run at a time: `quiets` in ASCII."""
+"""Number of the advisory lock for one migration at a time: `quiets` in ASCII."""
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS schema_version (
@@ -27,11 +27,11 @@ CREATE TABLE IF NOT EXISTS schema_version (
 
 
 class SchemaTooNew(Exception):
-    """The database was migrated by a later release; this one could damage what it cannot read."""
+    """A later release migrated the database. This release could damage it."""
 
 
 class SchemaTooOld(Exception):
-    """The database waits for `quietswap migrate`."""
+    """The database needs `quietswap migrate`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class Migration:
     def statements(self, dialect: str) -> list[str]:
         """Return its statements for `sqlite` or `postgresql`.
 
-        A statement ends with a semicolon at the end of a line. A line after `-- postgresql:` is
-        SQL there and a comment elsewhere; all other comments go.
+        A statement ends with a semicolon at the end of a line. A line that starts with
+        `-- postgresql:` or `-- sqlite:` is SQL for that database only. Other comments are removed.
         """
         lines = []
         for line in self.text.splitlines():
-            text = line.removeprefix(_ONLY) if dialect == "postgresql" else line
+            text = line.removeprefix(_ONLY[dialect])
             if not text.lstrip().startswith("--"):
                 lines.append(text)
         parts = re.split(r";[ \t]*$", "\n".join(lines), flags=re.MULTILINE)
@@ -78,7 +78,7 @@ async def current_version(database: Database) -> int:
 
 
 async def check(database: Database) -> None:
-    """Return when the schema is exactly this release's. Raises SchemaTooNew or SchemaTooOld."""
+    """Check the schema version. Raises SchemaTooNew or SchemaTooOld."""
     version = await current_version(database)
     latest = known()[-1].version
     if version > latest:
@@ -92,9 +92,9 @@ async def check(database: Database) -> None:
 
 
 async def migrate(database: Database, steps: Sequence[Migration] | None = None) -> list[str]:
-    """Bring the schema forward and return the names of the steps taken, oldest first.
+    """Run the missing migrations and return their names, oldest first.
 
-    Raises SchemaTooNew, having changed nothing. A step that fails leaves the ones before it.
+    Raises SchemaTooNew without any change. A failed migration does not undo the ones before it.
     """
     start = await current_version(database)
     ahead = [step for step in (known() if steps is None else steps) if step.version > start]

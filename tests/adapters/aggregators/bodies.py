@@ -6,14 +6,14 @@ from typing import Any
 
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import less_slippage
-from quietswap.domain.route import SwapRequest
+from quietswap.domain.quote.route import RouteRequest
 from quietswap.domain.token import WETH, Token
 from tests.domain.router_calldata import ENCODERS, Swap
 
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
 DAI = Address("0x6B175474E89094C44Da98b954EedeAC495271d0F")
 WALLET = Address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
-REQUEST = SwapRequest(
+REQUEST = RouteRequest(
     sell=Token(WETH, 18, "WETH"),
     buy=Token(USDC, 6, "USDC"),
     sell_amount=10**18,
@@ -29,7 +29,7 @@ class Terms:
     """What a vendor answers; the defaults are honest. `fields` replaces fields by dotted path."""
 
     target: Address
-    request: SwapRequest = REQUEST
+    request: RouteRequest = REQUEST
     out: int = 3_000_000_000
     spender: Address | None = None
     recipient: Address = WALLET

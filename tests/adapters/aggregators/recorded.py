@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from quietswap.domain import address as addresses
-from quietswap.domain.route import Miss, SwapRequest
+from quietswap.domain.quote.route import NoRouteReason, RouteRequest
 from quietswap.domain.token import Token
 
 ETH = "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"
@@ -21,9 +21,9 @@ POLYGON_WETH = "0x7ceB23fD6bC0adD59E62ac25578270cFf1b9f619"
 POLYGON_USDC = "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174"
 
 
-def of(sell: str, buy: str, amount: int, wallet: str, bps: int = 50) -> SwapRequest:
+def of(sell: str, buy: str, amount: int, wallet: str, bps: int = 50) -> RouteRequest:
     """Return the request a body answers; the decimals play no part in reading it."""
-    return SwapRequest(
+    return RouteRequest(
         sell=Token(addresses.from_any_case(sell), 18),
         buy=Token(addresses.from_any_case(buy), 18),
         sell_amount=amount,
@@ -46,7 +46,7 @@ class Answered:
 
     source: str
     files: tuple[str, ...]
-    request: SwapRequest
+    request: RouteRequest
     says: dict[str, object]
     verdict: str | None = None
     without_value: str | None = None
@@ -91,6 +91,8 @@ ROUTES = [
             "min_buy_amount": 242_312_785_414_215_963,
             "gas": 161_300,
         },
+        verdict="trades native ETH",
+        without_value="trades native ETH",
     ),
     Answered(
         "velora",
@@ -113,6 +115,7 @@ ROUTES = [
             "impact_percent": Decimal("-0.2204113661183449"),
         },
         verdict="it asks for 10000000000000000 wei",
+        without_value="trades native ETH",
     ),
     Answered(
         "zeroex",
@@ -126,7 +129,7 @@ ROUTES = [
             "gas": 771_154,
         },
         verdict="it asks for 1000000000000000000 wei",
-        without_value="sells another token",
+        without_value="trades native ETH",
     ),
     Answered(
         "zeroex",
@@ -153,10 +156,10 @@ class Missed:
 
     source: str
     files: tuple[str, ...]
-    miss: Miss
+    miss: NoRouteReason
     reason: str = ""
     status: int = 200
-    request: SwapRequest = field(default=ANY)
+    request: RouteRequest = field(default=ANY)
 
 
 CUT = "the calldata is not hex"
@@ -165,7 +168,7 @@ MISSES = [
     Missed(
         "kyberswap",
         ("kyberswap-routes-eth-usdc-mainnet-route-emptied", "kyberswap-error-4227-estimate-gas"),
-        Miss.BAD_REPLY,
+        NoRouteReason.BAD_REPLY,
         "4227",
     ),
     Missed(
@@ -174,7 +177,7 @@ MISSES = [
             "kyberswap-routes-eth-usdc-mainnet-route-emptied",
             "kyberswap-build-hyperevm-truncated-calldata",
         ),
-        Miss.BAD_REPLY,
+        NoRouteReason.BAD_REPLY,
         "another amount",
         request=of(ETH, USDC, 10**18, VITALIK),
     ),
@@ -184,54 +187,79 @@ MISSES = [
             "kyberswap-routes-eth-usdc-mainnet-route-emptied",
             "kyberswap-build-hyperevm-truncated-calldata",
         ),
-        Miss.BAD_REPLY,
+        NoRouteReason.BAD_REPLY,
         CUT,
         request=HYPER,
     ),
-    Missed("kyberswap", ("kyberswap-error-4008-no-route",), Miss.NO_ROUTE, "4008", 400),
-    Missed("velora", ("velora-error-norates",), Miss.NO_ROUTE, "", 400),
-    Missed("velora", ("velora-prices-noversion-weth-usdc-mainnet",), Miss.BAD_REPLY, "txParams"),
-    Missed("velora", ("velora-swap-v62-usdc-dai-mainnet-doc-abridged",), Miss.BAD_REPLY, "shape"),
+    Missed("kyberswap", ("kyberswap-error-4008-no-route",), NoRouteReason.NO_ROUTE, "4008", 400),
+    Missed("velora", ("velora-error-norates",), NoRouteReason.NO_ROUTE, "", 400),
+    Missed(
+        "velora",
+        ("velora-prices-noversion-weth-usdc-mainnet",),
+        NoRouteReason.BAD_REPLY,
+        "txParams",
+    ),
+    Missed(
+        "velora",
+        ("velora-swap-v62-usdc-dai-mainnet-doc-abridged",),
+        NoRouteReason.BAD_REPLY,
+        "shape",
+    ),
     Missed(
         "sushi",
         ("sushi-quote-v7-eth-sushi-mainnet",),
-        Miss.BAD_REPLY,
+        NoRouteReason.BAD_REPLY,
         "neither a route nor a reason",
         request=of(ETH, SUSHI, 10**16, VITALIK),
     ),
-    Missed("sushi", ("sushi-swap-v7-eth-sushi-mainnet",), Miss.BAD_REPLY, "another amount"),
-    Missed("sushi", ("sushi-error-422-04",), Miss.BAD_REPLY, "422", 422),
+    Missed(
+        "sushi", ("sushi-swap-v7-eth-sushi-mainnet",), NoRouteReason.BAD_REPLY, "another amount"
+    ),
+    Missed("sushi", ("sushi-error-422-04",), NoRouteReason.BAD_REPLY, "422", 422),
     Missed(
         "openocean",
         ("openocean-swap-eth-usdc-doc-abridged",),
-        Miss.BAD_REPLY,
+        NoRouteReason.BAD_REPLY,
         CUT,
         request=of(ETH, USDC, 10**18, VITALIK),
     ),
-    Missed("openocean", ("openocean-swap-eth-usdc-doc-abridged",), Miss.BAD_REPLY, "inToken"),
+    Missed(
+        "openocean", ("openocean-swap-eth-usdc-doc-abridged",), NoRouteReason.BAD_REPLY, "inToken"
+    ),
     Missed(
         "openocean",
         ("openocean-quote-eth-usdc-doc-abridged",),
-        Miss.BAD_REPLY,
+        NoRouteReason.BAD_REPLY,
         "to is not an address",
         request=of(ETH, USDC, 10**18, VITALIK),
     ),
-    Missed("openocean", ("openocean-gasprice-eth",), Miss.NO_ROUTE),
+    Missed("openocean", ("openocean-gasprice-eth",), NoRouteReason.NO_ROUTE),
     Missed(
         "zeroex",
         ("zeroex-quote-100weth-dai-mainnet",),
-        Miss.BAD_REPLY,
+        NoRouteReason.BAD_REPLY,
         CUT,
         request=of(WETH, DAI, 10**20, VITALIK, 100),
     ),
-    Missed("zeroex", ("zeroex-quote-100weth-dai-mainnet",), Miss.BAD_REPLY, "buyToken"),
-    Missed("zeroex", ("zeroex-price-100weth-dai-mainnet",), Miss.BAD_REPLY, "neither a trans"),
-    Missed("oneinch", ("oneinch-swap-v61-disableEstimate-abridged",), Miss.BAD_REPLY, CUT),
-    Missed("oneinch", ("oneinch-swap-v5shape-weth-zrx-mainnet-2023",), Miss.BAD_REPLY, "dstAmount"),
-    Missed("oneinch", ("oneinch-quote-v60-spec-example",), Miss.BAD_REPLY, "no transaction"),
-    Missed("oneinch", ("oneinch-error-insufficient-liquidity",), Miss.NO_ROUTE, "", 400),
-    Missed("oneinch", ("oneinch-error-insufficient-liquidity-2023",), Miss.NO_ROUTE, "", 400),
-    Missed("oneinch", ("oneinch-error-not-enough-allowance",), Miss.BAD_REPLY, "400", 400),
+    Missed("zeroex", ("zeroex-quote-100weth-dai-mainnet",), NoRouteReason.BAD_REPLY, "buyToken"),
+    Missed(
+        "zeroex", ("zeroex-price-100weth-dai-mainnet",), NoRouteReason.BAD_REPLY, "neither a trans"
+    ),
+    Missed("oneinch", ("oneinch-swap-v61-disableEstimate-abridged",), NoRouteReason.BAD_REPLY, CUT),
+    Missed(
+        "oneinch",
+        ("oneinch-swap-v5shape-weth-zrx-mainnet-2023",),
+        NoRouteReason.BAD_REPLY,
+        "dstAmount",
+    ),
+    Missed(
+        "oneinch", ("oneinch-quote-v60-spec-example",), NoRouteReason.BAD_REPLY, "no transaction"
+    ),
+    Missed("oneinch", ("oneinch-error-insufficient-liquidity",), NoRouteReason.NO_ROUTE, "", 400),
+    Missed(
+        "oneinch", ("oneinch-error-insufficient-liquidity-2023",), NoRouteReason.NO_ROUTE, "", 400
+    ),
+    Missed("oneinch", ("oneinch-error-not-enough-allowance",), NoRouteReason.BAD_REPLY, "400", 400),
 ]
 READ_ELSEWHERE = {
     "kyberswap-errors-spec",

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from quietswap.adapters.http import HttpClient
-from quietswap.domain.route import Miss, SourceMiss
+from quietswap.domain.quote.route import NoRoute, NoRouteReason
 from tests.adapters.aggregators.bodies import BODIES, REQUEST, Terms
 from tests.adapters.aggregators.vendors import VENDORS, Vendor
 from tests.adapters.upstream import HANG_UP, Reply, Upstream, flat_memory, js, zipped
+from tests.waiting import WITHIN_S
 
 MIB = 2**20
 
@@ -27,9 +28,9 @@ def vendor(request: pytest.FixtureRequest) -> Vendor:
 
 async def missed(
     vendor: Vendor, http: HttpClient, upstream: Upstream, *replies: Reply, timeout_s: float = 5.0
-) -> Miss:
+) -> NoRouteReason:
     adapter = vendor.made(http, upstream.will(*replies).url, timeout_s)
-    with flat_memory(), pytest.raises(SourceMiss) as caught:
+    with flat_memory(), pytest.raises(NoRoute) as caught:
         await adapter.route(REQUEST)
     assert 0 < len(caught.value.reason) <= 120
     return caught.value.miss
@@ -39,17 +40,17 @@ async def test_body_over_a_megabyte(vendor: Vendor, http: HttpClient, upstream: 
     """It would be an honest answer but for its size."""
     first, *rest = vendor.replies()
     huge = Reply(first.body[:-1] + b',"x":"' + b"a" * MIB + b'"}')
-    assert await missed(vendor, http, upstream, huge, *rest) is Miss.UNAVAILABLE
+    assert await missed(vendor, http, upstream, huge, *rest) is NoRouteReason.UNAVAILABLE
 
 
 async def test_fifty_megabytes(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
     endless = Reply(chunks=itertools.repeat(b" " * 65536, 800))
-    assert await missed(vendor, http, upstream, endless) is Miss.UNAVAILABLE
+    assert await missed(vendor, http, upstream, endless) is NoRouteReason.UNAVAILABLE
 
 
 async def test_gzip_bomb(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
     bomb = zipped(b" " * (30 * MIB))
-    assert await missed(vendor, http, upstream, bomb) is Miss.UNAVAILABLE
+    assert await missed(vendor, http, upstream, bomb) is NoRouteReason.UNAVAILABLE
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"data":', b'{"error":[', b'{"priceRoute":'])
@@ -58,7 +59,7 @@ async def test_deep_json(
     vendor: Vendor, http: HttpClient, upstream: Upstream, opening: bytes, status: int
 ) -> None:
     deep = Reply(opening * 100_000, status)
-    assert await missed(vendor, http, upstream, deep) is Miss.UNAVAILABLE
+    assert await missed(vendor, http, upstream, deep) is NoRouteReason.UNAVAILABLE
 
 
 async def test_deep_words(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
@@ -66,13 +67,13 @@ async def test_deep_words(vendor: Vendor, http: HttpClient, upstream: Upstream) 
     nested = b"[" * 190 + b"]" * 190
     names = (b"error", b"details", b"description", b"detail", b"name", b"errorMsg")
     body = b"{" + b",".join(b'"%s":%s' % (name, nested) for name in names) + b"}"
-    assert await missed(vendor, http, upstream, Reply(body, 400)) is not Miss.NO_ROUTE
+    assert await missed(vendor, http, upstream, Reply(body, 400)) is not NoRouteReason.NO_ROUTE
 
 
 async def test_endless_drip(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
     drip = Reply(chunks=itertools.repeat(b" "), pause=0.01)
-    miss = await missed(vendor, http, upstream, drip, timeout_s=0.15)
-    assert miss is Miss.TIMED_OUT
+    miss = await missed(vendor, http, upstream, drip, timeout_s=0.5)
+    assert miss is NoRouteReason.TIMED_OUT
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -80,7 +81,7 @@ async def test_redirect(vendor: Vendor, http: HttpClient, upstream: Upstream, st
     """Not followed, though an honest answer waits there."""
     there = Reply(b"", status, {"Location": upstream.url + "/elsewhere"})
     miss = await missed(vendor, http, upstream, there, *vendor.replies())
-    assert miss is Miss.UNAVAILABLE
+    assert miss is NoRouteReason.UNAVAILABLE
     assert len(upstream.asked) == 1
 
 
@@ -90,17 +91,17 @@ async def test_wrong_content_type(
 ) -> None:
     first, *rest = vendor.replies()
     first.content_type = kind
-    assert await missed(vendor, http, upstream, first, *rest) is Miss.UNAVAILABLE
+    assert await missed(vendor, http, upstream, first, *rest) is NoRouteReason.UNAVAILABLE
 
 
 async def test_hanging_up(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
-    assert await missed(vendor, http, upstream, HANG_UP) is Miss.UNAVAILABLE
+    assert await missed(vendor, http, upstream, HANG_UP) is NoRouteReason.UNAVAILABLE
 
 
 async def test_body_cut_short(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
     first, *rest = vendor.replies()
     short = Reply(first.body, length=len(first.body) + 1, then="close")
-    assert await missed(vendor, http, upstream, short, *rest) is Miss.UNAVAILABLE
+    assert await missed(vendor, http, upstream, short, *rest) is NoRouteReason.UNAVAILABLE
 
 
 async def test_nobody_there(vendor: Vendor, http: HttpClient) -> None:
@@ -108,9 +109,9 @@ async def test_nobody_there(vendor: Vendor, http: HttpClient) -> None:
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     server.close()
     await server.wait_closed()
-    with pytest.raises(SourceMiss) as caught:
+    with pytest.raises(NoRoute) as caught:
         await vendor.made(http, url).route(REQUEST)
-    assert caught.value.miss is Miss.UNAVAILABLE
+    assert caught.value.miss is NoRouteReason.UNAVAILABLE
 
 
 async def test_calldata_no_transaction_can_hold(
@@ -126,7 +127,7 @@ async def test_calldata_no_transaction_can_hold(
     }
     fields = {names[vendor.name]: "0x" + "00" * 200_000}
     replies = vendor.replies(fields=fields)
-    assert await missed(vendor, http, upstream, *replies) is Miss.BAD_REPLY
+    assert await missed(vendor, http, upstream, *replies) is NoRouteReason.BAD_REPLY
 
 
 ODD: tuple[Any, ...] = (
@@ -185,7 +186,7 @@ async def test_any_field_may_hold_anything(
         upstream.will(*(js(body) for body in changed))
         try:
             route = await adapter.route(REQUEST)
-        except SourceMiss:
+        except NoRoute:
             misses += 1
         else:
             routes += 1
@@ -201,14 +202,14 @@ async def test_both_kyberswap_calls_are_bounded(http: HttpClient, upstream: Upst
     first = vendor.replies()[0]
     for second in (zipped(b" " * (30 * MIB)), Reply(b"[" * 100_000), js([], 200), js({}, 500)):
         miss = await missed(vendor, http, upstream, first, second)
-        assert miss in (Miss.UNAVAILABLE, Miss.BAD_REPLY)
+        assert miss in (NoRouteReason.UNAVAILABLE, NoRouteReason.BAD_REPLY)
 
 
 async def test_the_caller_can_give_up(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
     """The losers of a round are cancelled; that must be no miss of theirs."""
     adapter = vendor.made(http, upstream.will(Reply(silent=True)).url, timeout_s=1.0)
     task = asyncio.create_task(adapter.route(REQUEST))
-    await asyncio.wait_for(upstream.came.wait(), 5)
+    await asyncio.wait_for(upstream.came.wait(), WITHIN_S)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

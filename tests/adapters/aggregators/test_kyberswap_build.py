@@ -3,17 +3,19 @@
 import pytest
 
 from quietswap.adapters.http import HttpClient
-from quietswap.domain.route import Miss, SourceMiss
+from quietswap.domain.quote.route import NoRoute, NoRouteReason
 from tests.adapters.aggregators.bodies import REQUEST
 from tests.adapters.aggregators.vendors import VENDORS
 from tests.adapters.upstream import SILENCE, Reply, Upstream, js, page
+from tests.waiting import WITHIN_S
 
 KYBERSWAP = VENDORS["kyberswap"]
 
 
-async def missed(http: HttpClient, upstream: Upstream, *replies: Reply) -> SourceMiss:
-    adapter = KYBERSWAP.made(http, upstream.will(*replies).url, timeout_s=0.2)
-    with pytest.raises(SourceMiss) as caught:
+async def missed(http: HttpClient, upstream: Upstream, *replies: Reply) -> NoRoute:
+    patience_s = 3.0 if SILENCE in replies else WITHIN_S
+    adapter = KYBERSWAP.made(http, upstream.will(*replies).url, timeout_s=patience_s)
+    with pytest.raises(NoRoute) as caught:
         await adapter.route(REQUEST)
     return caught.value
 
@@ -21,19 +23,19 @@ async def missed(http: HttpClient, upstream: Upstream, *replies: Reply) -> Sourc
 @pytest.mark.parametrize(
     ("reply", "miss"),
     [
-        (js({"code": 4222, "message": "quoted amount is smaller"}, 422), Miss.BAD_REPLY),
-        (js({"code": 4008}, 400), Miss.NO_ROUTE),
-        (js({"code": 4011}, 400), Miss.TOKEN_UNKNOWN),
-        (js({}, 429), Miss.RATE_LIMITED),
-        (js({}, 403), Miss.REFUSED),
-        (page(), Miss.UNAVAILABLE),
-        (SILENCE, Miss.TIMED_OUT),
-        (js({"code": 0}), Miss.BAD_REPLY),
+        (js({"code": 4222, "message": "quoted amount is smaller"}, 422), NoRouteReason.BAD_REPLY),
+        (js({"code": 4008}, 400), NoRouteReason.NO_ROUTE),
+        (js({"code": 4011}, 400), NoRouteReason.TOKEN_UNKNOWN),
+        (js({}, 429), NoRouteReason.RATE_LIMITED),
+        (js({}, 403), NoRouteReason.REFUSED),
+        (page(), NoRouteReason.UNAVAILABLE),
+        (SILENCE, NoRouteReason.TIMED_OUT),
+        (js({"code": 0}), NoRouteReason.BAD_REPLY),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 async def test_found_but_not_built(
-    http: HttpClient, upstream: Upstream, reply: Reply, miss: Miss
+    http: HttpClient, upstream: Upstream, reply: Reply, miss: NoRouteReason
 ) -> None:
     found = KYBERSWAP.replies()[0]
     assert (await missed(http, upstream, found, reply)).miss is miss
@@ -59,4 +61,4 @@ async def test_when_to_come_back(
     http: HttpClient, upstream: Upstream, headers: dict[str, str], seconds: float | None
 ) -> None:
     miss = await missed(http, upstream, Reply(b"{}", 429, headers))
-    assert (miss.miss, miss.retry_after) == (Miss.RATE_LIMITED, seconds)
+    assert (miss.miss, miss.retry_after) == (NoRouteReason.RATE_LIMITED, seconds)

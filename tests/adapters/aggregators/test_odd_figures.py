@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quietswap.adapters.http import HttpClient
-from quietswap.domain.route import Miss, Route, SourceMiss
+from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route
 from tests.adapters.aggregators.bodies import DAI, REQUEST
 from tests.adapters.aggregators.vendors import VENDORS
 from tests.adapters.upstream import Upstream, js
@@ -65,8 +65,8 @@ async def answered(http: HttpClient, upstream: Upstream, source: str, **fields: 
     return await VENDORS[source].made(http, upstream.will(*replies).url).route(REQUEST)
 
 
-async def missed(http: HttpClient, upstream: Upstream, source: str, **fields: Any) -> SourceMiss:
-    with pytest.raises(SourceMiss) as caught:
+async def missed(http: HttpClient, upstream: Upstream, source: str, **fields: Any) -> NoRoute:
+    with pytest.raises(NoRoute) as caught:
         await answered(http, upstream, source, **fields)
     assert len(caught.value.reason) <= 120
     return caught.value
@@ -86,7 +86,9 @@ async def test_what_is_no_amount(
     for value in NO_AMOUNTS:
         miss = await missed(http, upstream, source, **{path: value})
         nothing = path == "data.outAmount" and value in ("0", 0, None) and value is not False
-        assert miss.miss is (Miss.NO_ROUTE if nothing else Miss.BAD_REPLY), repr(value)[:40]
+        assert miss.miss is (NoRouteReason.NO_ROUTE if nothing else NoRouteReason.BAD_REPLY), repr(
+            value
+        )[:40]
 
 
 @pairs(AMOUNTS)
@@ -107,7 +109,7 @@ async def test_another_amount_than_asked(
     for value in (REQUEST.sell_amount - 1, str(REQUEST.sell_amount + 1), "1"):
         miss = await missed(http, upstream, source, **{path: value})
         assert (miss.miss, miss.reason) == (
-            Miss.BAD_REPLY,
+            NoRouteReason.BAD_REPLY,
             "it sells another amount than asked",
         )
 
@@ -131,7 +133,9 @@ async def test_what_is_no_address(
     whole = VENDORS[source].routers[0]
     odd = ["", "0x", whole[:-1], f"{whole}0", whole[2:], f"0x{'g' * 40}", f" {whole}"]
     for value in (*odd, None, 5, True, [whole], {"address": whole}):
-        assert (await missed(http, upstream, source, **{path: value})).miss is Miss.BAD_REPLY
+        assert (
+            await missed(http, upstream, source, **{path: value})
+        ).miss is NoRouteReason.BAD_REPLY
 
 
 @pairs(TOKENS)
@@ -139,14 +143,16 @@ async def test_answer_for_another_token(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
     for value in (DAI, DAI.lower(), "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", "WETH", 1):
-        assert (await missed(http, upstream, source, **{path: value})).miss is Miss.BAD_REPLY
+        assert (
+            await missed(http, upstream, source, **{path: value})
+        ).miss is NoRouteReason.BAD_REPLY
 
 
 @pytest.mark.parametrize("field", ["tokenFrom", "tokenTo"])
 async def test_sushi_answers_for_another_token(
     http: HttpClient, upstream: Upstream, field: str
 ) -> None:
-    assert (await missed(http, upstream, "sushi", **{field: 0})).miss is Miss.BAD_REPLY
+    assert (await missed(http, upstream, "sushi", **{field: 0})).miss is NoRouteReason.BAD_REPLY
 
 
 @pytest.mark.parametrize("field", ["tokenFrom", "tokenTo"])
@@ -165,7 +171,9 @@ async def test_what_is_no_calldata(
 ) -> None:
     too_long = "0x" + "00" * 130_000
     for value in ("", "0x", "0x123", "0xzzzzzzzz", "0x010203", "e21fd0e9", too_long, None, 5, []):
-        assert (await missed(http, upstream, source, **{path: value})).miss is Miss.BAD_REPLY
+        assert (
+            await missed(http, upstream, source, **{path: value})
+        ).miss is NoRouteReason.BAD_REPLY
 
 
 @pytest.mark.parametrize(
@@ -216,7 +224,7 @@ async def test_velora_promise_is_net_of_the_partner_fee(
 @pytest.mark.parametrize("fee", [-1, 100, "1000", 1e30])
 async def test_velora_fee_that_is_none(http: HttpClient, upstream: Upstream, fee: Any) -> None:
     miss = await missed(http, upstream, "velora", **{"priceRoute.partnerFee": fee})
-    assert miss.miss is Miss.BAD_REPLY
+    assert miss.miss is NoRouteReason.BAD_REPLY
 
 
 async def test_velora_net_amount_is_taken_where_it_is_given(
@@ -233,7 +241,7 @@ async def test_velora_router_of_the_price_must_be_that_of_the_transaction(
     http: HttpClient, upstream: Upstream
 ) -> None:
     miss = await missed(http, upstream, "velora", **{"priceRoute.contractAddress": DAI})
-    assert miss.miss is Miss.BAD_REPLY
+    assert miss.miss is NoRouteReason.BAD_REPLY
 
 
 def _velora() -> tuple[dict[str, Any], dict[str, Any]]:

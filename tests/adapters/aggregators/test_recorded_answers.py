@@ -15,8 +15,8 @@ import pytest
 from quietswap.adapters.aggregators import kyberswap, oneinch, openocean, sushi, velora, zeroex
 from quietswap.adapters.http import HttpClient
 from quietswap.domain import address as addresses
-from quietswap.domain.money_rules import check_route, with_enforced_minimum
-from quietswap.domain.route import Miss, Route, SourceMiss, SwapRequest
+from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route, RouteRequest
+from quietswap.domain.quote.route_policy import check_route, with_enforced_minimum
 from tests.adapters.aggregators.recorded import (
     ANY,
     MISSES,
@@ -26,6 +26,7 @@ from tests.adapters.aggregators.recorded import (
     Missed,
 )
 from tests.adapters.upstream import Reply, Upstream
+from tests.waiting import WITHIN_S
 
 _BESIDE = Path(__file__).parents[4] / "shared" / "fixtures"
 FOLDER = Path(os.environ.get("QUIETSWAP_FIXTURES") or _BESIDE) / "aggregators"
@@ -61,9 +62,9 @@ def as_json(name: str) -> Any:
 
 
 async def ask(
-    http: HttpClient, upstream: Upstream, source: str, request: SwapRequest, *replies: Reply
+    http: HttpClient, upstream: Upstream, source: str, request: RouteRequest, *replies: Reply
 ) -> Route:
-    adapter = ADAPTERS[source](http, base_url=upstream.will(*replies).url, timeout_s=5)
+    adapter = ADAPTERS[source](http, base_url=upstream.will(*replies).url, timeout_s=WITHIN_S)
     route: Route = await adapter.route(request)
     return route
 
@@ -76,7 +77,7 @@ def _ids(cases: list[Any]) -> list[str]:
 async def test_recorded_route(http: HttpClient, upstream: Upstream, case: Answered) -> None:
     replies = [Reply(body(name)) for name in case.files]
     route = await ask(http, upstream, case.source, case.request, *replies)
-    route = with_enforced_minimum(route)
+    route = with_enforced_minimum(route, case.request)
     assert {name: getattr(route, name) for name in case.says} == case.says
     assert route.source == case.source
     for verdict, value in ((case.verdict, route.value), (case.without_value, 0)):
@@ -88,14 +89,18 @@ async def test_recorded_route(http: HttpClient, upstream: Upstream, case: Answer
 async def test_recorded_miss(http: HttpClient, upstream: Upstream, case: Missed) -> None:
     *before, last = case.files
     replies = [*(Reply(body(name)) for name in before), Reply(body(last), case.status)]
-    with pytest.raises(SourceMiss) as caught:
+    with pytest.raises(NoRoute) as caught:
         await ask(http, upstream, case.source, case.request, *replies)
     assert caught.value.miss is case.miss
     assert case.reason in caught.value.reason
 
 
-KYBER = {"4008": Miss.NO_ROUTE, "4009": Miss.NO_ROUTE, "4010": Miss.NO_ROUTE}
-KYBER["4011"] = Miss.TOKEN_UNKNOWN
+KYBER = {
+    "4008": NoRouteReason.NO_ROUTE,
+    "4009": NoRouteReason.NO_ROUTE,
+    "4010": NoRouteReason.NO_ROUTE,
+}
+KYBER["4011"] = NoRouteReason.TOKEN_UNKNOWN
 
 
 @pytest.mark.parametrize("status", [200, 400, 422])
@@ -104,9 +109,9 @@ async def test_kyberswap_codes_decide_whatever_the_status(
 ) -> None:
     for code, said in as_json("kyberswap-errors-spec").items():
         reply = Reply(json.dumps(said["body"]).encode(), status)
-        with pytest.raises(SourceMiss) as caught:
+        with pytest.raises(NoRoute) as caught:
             await ask(http, upstream, "kyberswap", ANY, reply)
-        assert caught.value.miss is KYBER.get(code, Miss.BAD_REPLY), code
+        assert caught.value.miss is KYBER.get(code, NoRouteReason.BAD_REPLY), code
 
 
 async def test_velora_documented_errors(http: HttpClient, upstream: Upstream) -> None:
@@ -115,14 +120,14 @@ async def test_velora_documented_errors(http: HttpClient, upstream: Upstream) ->
         if row["endpoint"] != "GET /prices" or row["status"] == 200:
             continue
         reply = Reply(json.dumps({"error": row["match"]}).encode(), row["status"])
-        with pytest.raises(SourceMiss) as caught:
+        with pytest.raises(NoRoute) as caught:
             await ask(http, upstream, "velora", ANY, reply)
         found[row["match"]] = caught.value.miss
     assert found == {
-        "Invalid srcToken or Invalid destToken": Miss.TOKEN_UNKNOWN,
-        "Unsupported chain": Miss.BAD_REPLY,
-        "Stale priceRoute": Miss.BAD_REPLY,
-        "Too Many Requests": Miss.RATE_LIMITED,
+        "Invalid srcToken or Invalid destToken": NoRouteReason.TOKEN_UNKNOWN,
+        "Unsupported chain": NoRouteReason.BAD_REPLY,
+        "Stale priceRoute": NoRouteReason.BAD_REPLY,
+        "Too Many Requests": NoRouteReason.RATE_LIMITED,
     }
 
 

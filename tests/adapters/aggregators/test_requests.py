@@ -9,7 +9,7 @@ import pytest
 
 from quietswap.adapters.aggregators import kyberswap, openocean, sushi, velora
 from quietswap.adapters.http import HttpClient
-from quietswap.domain.route import SourceMiss, SwapRequest
+from quietswap.domain.quote.route import NoRoute, RouteRequest
 from quietswap.domain.token import WETH
 from tests.adapters.aggregators.bodies import REQUEST, USDC, WALLET
 from tests.adapters.aggregators.vendors import KEY, VENDORS
@@ -50,6 +50,10 @@ ASKED: dict[str, Calls] = {
                 "partner": "house",
                 "maxImpact": "100",
                 "ignoreBadUsdPrice": "true",
+                "includeContractMethods": (
+                    "swapExactAmountIn,swapExactAmountInOnUniswapV2,swapExactAmountInOnUniswapV3,"
+                    "swapExactAmountInOnCurveV1,swapExactAmountInOnCurveV2"
+                ),
             },
         )
     ],
@@ -108,6 +112,7 @@ ASKED: dict[str, Calls] = {
                 "slippage": "0.5",
                 "disableEstimate": "true",
                 "allowPartialFill": "false",
+                "compatibility": "true",
                 "includeTokensInfo": "true",
             },
         )
@@ -127,7 +132,7 @@ def own_headers(asked: Asked) -> dict[str, str]:
     return {name: asked.headers[name] for name in names}
 
 
-async def ask(http: HttpClient, upstream: Upstream, source: str, request: SwapRequest) -> None:
+async def ask(http: HttpClient, upstream: Upstream, source: str, request: RouteRequest) -> None:
     """Ask once; the slippage in the answer is not for the adapter to judge."""
     upstream.will(*VENDORS[source].replies())
     await VENDORS[source].made(http, upstream.url).route(request)
@@ -220,7 +225,7 @@ OPTIONAL_KEYS: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("adapter", "place"), OPTIONAL_KEYS)
 async def test_optional_key(http: HttpClient, upstream: Upstream, adapter: Any, place: str) -> None:
     upstream.will(js({}, 500))
-    with pytest.raises(SourceMiss) as caught:
+    with pytest.raises(NoRoute) as caught:
         await adapter(http, base_url=upstream.url, api_key=KEY).route(REQUEST)
     assert KEY not in f"{caught.value!r}"
     [asked] = upstream.asked

@@ -9,23 +9,27 @@ from typing import Any
 import pytest
 
 from quietswap.adapters.http import HttpClient
-from quietswap.domain.route import Miss, SourceMiss
+from quietswap.domain.quote.route import NoRoute, NoRouteReason
 from tests.adapters.aggregators.bodies import REQUEST
 from tests.adapters.aggregators.vendors import VENDORS
 from tests.adapters.upstream import Upstream, js
 
 Words = list[tuple[int, Any]]
-SAID: dict[str, dict[Miss, Words]] = {
+SAID: dict[str, dict[NoRouteReason, Words]] = {
     "kyberswap": {
-        Miss.NO_ROUTE: [(400, {"code": 4008}), (422, {"code": 4009}), (200, {"code": 4010})],
-        Miss.TOKEN_UNKNOWN: [(400, {"code": 4011, "message": "token not found"})],
-        Miss.REFUSED: [(401, {}), (403, {"code": 4008}), (451, {})],
-        Miss.UNAVAILABLE: [
+        NoRouteReason.NO_ROUTE: [
+            (400, {"code": 4008}),
+            (422, {"code": 4009}),
+            (200, {"code": 4010}),
+        ],
+        NoRouteReason.TOKEN_UNKNOWN: [(400, {"code": 4011, "message": "token not found"})],
+        NoRouteReason.REFUSED: [(401, {}), (403, {"code": 4008}), (451, {})],
+        NoRouteReason.UNAVAILABLE: [
             (200, {"code": 500}),
             (400, {"code": 4990, "message": "request was cancelled"}),
             (500, {"code": 4008}),
         ],
-        Miss.BAD_REPLY: [
+        NoRouteReason.BAD_REPLY: [
             *[(400, {"code": code}) for code in (4000, 4001, 4002, 4003, 4005, 4007, 40010)],
             *[(422, {"code": code}) for code in (4221, 4222, 4227)],
             (400, {"message": "token not found"}),
@@ -34,24 +38,27 @@ SAID: dict[str, dict[Miss, Words]] = {
         ],
     },
     "velora": {
-        Miss.NO_ROUTE: [
+        NoRouteReason.NO_ROUTE: [
             (400, {"error": "No routes found with enough liquidity"}),
             (400, {"errorType": "PricingError", "details": "something"}),
             (400, {"error": "ESTIMATED_LOSS_GREATER_THAN_MAX_IMPACT", "value": "99%"}),
         ],
-        Miss.TOKEN_UNKNOWN: [
+        NoRouteReason.TOKEN_UNKNOWN: [
             (400, {"error": "Invalid srcToken"}),
             (400, {"errorType": "InvalidInput", "details": "Invalid destToken"}),
             (404, {"error": "Token not found"}),
         ],
-        Miss.RATE_LIMITED: [
+        NoRouteReason.RATE_LIMITED: [
             (400, {"error": "Rate limited"}),
             (400, {"error": "Rate limit reached"}),
         ],
-        Miss.REFUSED: [(403, {"error": "Forbidden"}), (422, {"error": "Partner not allowed"})],
-        Miss.TIMED_OUT: [(408, {}), (400, {"error": "Price Timeout"})],
-        Miss.UNAVAILABLE: [(500, {"error": "No routes found with enough liquidity"})],
-        Miss.BAD_REPLY: [
+        NoRouteReason.REFUSED: [
+            (403, {"error": "Forbidden"}),
+            (422, {"error": "Partner not allowed"}),
+        ],
+        NoRouteReason.TIMED_OUT: [(408, {}), (400, {"error": "Price Timeout"})],
+        NoRouteReason.UNAVAILABLE: [(500, {"error": "No routes found with enough liquidity"})],
+        NoRouteReason.BAD_REPLY: [
             (400, {"error": "Too much slippage on quote, please try again"}),
             (400, {"error": "Bad USD Price"}),
             (422, {"errorType": "UnsupportedChain", "details": "Unsupported chain"}),
@@ -60,15 +67,18 @@ SAID: dict[str, dict[Miss, Words]] = {
         ],
     },
     "sushi": {
-        Miss.NO_ROUTE: [(200, {"status": "NoWay"}), (200, {"status": "Partial", "amountIn": "1"})],
-        Miss.TOKEN_UNKNOWN: [
+        NoRouteReason.NO_ROUTE: [
+            (200, {"status": "NoWay"}),
+            (200, {"status": "Partial", "amountIn": "1"}),
+        ],
+        NoRouteReason.TOKEN_UNKNOWN: [
             (404, {"detail": "Token not found"}),
             (422, {"detail": "bad tokenIn"}),
         ],
-        Miss.RATE_LIMITED: [(429, {}), (529, {})],
-        Miss.REFUSED: [(401, {"code": "invalid-api-key"}), (403, {})],
-        Miss.UNAVAILABLE: [(500, {"detail": "Token not found"}), (503, {})],
-        Miss.BAD_REPLY: [
+        NoRouteReason.RATE_LIMITED: [(429, {}), (529, {})],
+        NoRouteReason.REFUSED: [(401, {"code": "invalid-api-key"}), (403, {})],
+        NoRouteReason.UNAVAILABLE: [(500, {"detail": "Token not found"}), (503, {})],
+        NoRouteReason.BAD_REPLY: [
             (422, {"code": "422-04", "detail": "Insufficient allowance"}),
             (200, {"status": "Success"}),
             (200, {"status": "noway"}),
@@ -76,7 +86,7 @@ SAID: dict[str, dict[Miss, Words]] = {
         ],
     },
     "openocean": {
-        Miss.NO_ROUTE: [
+        NoRouteReason.NO_ROUTE: [
             (200, {"code": 200}),
             (200, {"code": 200, "data": None}),
             (200, {"code": 200, "data": {"outAmount": "0"}}),
@@ -84,32 +94,35 @@ SAID: dict[str, dict[Miss, Words]] = {
             (400, {"code": 400, "error": "No route"}),
             (200, {"code": 400, "errorMsg": "Insufficient liquidity"}),
         ],
-        Miss.TOKEN_UNKNOWN: [(200, {"code": 400, "error": "Token not found"})],
-        Miss.RATE_LIMITED: [(200, {"code": 429}), (429, {"code": 429})],
-        Miss.REFUSED: [(401, {}), (403, {"code": 403})],
-        Miss.UNAVAILABLE: [(200, {"code": 500, "error": "oops"}), (502, {})],
-        Miss.BAD_REPLY: [(200, {"code": 400, "error": "gasPrice is missing"}), (400, {"code": 0})],
+        NoRouteReason.TOKEN_UNKNOWN: [(200, {"code": 400, "error": "Token not found"})],
+        NoRouteReason.RATE_LIMITED: [(200, {"code": 429}), (429, {"code": 429})],
+        NoRouteReason.REFUSED: [(401, {}), (403, {"code": 403})],
+        NoRouteReason.UNAVAILABLE: [(200, {"code": 500, "error": "oops"}), (502, {})],
+        NoRouteReason.BAD_REPLY: [
+            (200, {"code": 400, "error": "gasPrice is missing"}),
+            (400, {"code": 0}),
+        ],
     },
     "zeroex": {
-        Miss.NO_ROUTE: [(200, {"liquidityAvailable": False, "zid": "0x1"})],
-        Miss.TOKEN_UNKNOWN: [
+        NoRouteReason.NO_ROUTE: [(200, {"liquidityAvailable": False, "zid": "0x1"})],
+        NoRouteReason.TOKEN_UNKNOWN: [
             (400, {"name": "TOKEN_NOT_SUPPORTED"}),
             (422, {"name": "BUY_TOKEN_NOT_AUTHORIZED_FOR_TRADE"}),
             (422, {"name": "SELL_TOKEN_NOT_AUTHORIZED_FOR_TRADE"}),
         ],
-        Miss.RATE_LIMITED: [(429, {})],
-        Miss.REFUSED: [
+        NoRouteReason.RATE_LIMITED: [(429, {})],
+        NoRouteReason.REFUSED: [
             (400, {"name": "USER_NOT_AUTHORIZED"}),
             (401, {}),
             (403, {"name": "TAKER_NOT_AUTHORIZED_FOR_TRADE"}),
             (403, {"name": "SOMETHING_NEW"}),
             (451, {}),
         ],
-        Miss.UNAVAILABLE: [
+        NoRouteReason.UNAVAILABLE: [
             (500, {"name": "INTERNAL_SERVER_ERROR"}),
             (500, {"name": "UNCATEGORIZED"}),
         ],
-        Miss.BAD_REPLY: [
+        NoRouteReason.BAD_REPLY: [
             (400, {"name": "INPUT_INVALID", "data": {"details": [{"field": "taker"}]}}),
             (400, {"name": "SWAP_VALIDATION_FAILED"}),
             (400, {"name": ["TOKEN_NOT_SUPPORTED"]}),
@@ -118,12 +131,19 @@ SAID: dict[str, dict[Miss, Words]] = {
         ],
     },
     "oneinch": {
-        Miss.NO_ROUTE: [(400, {"error": "Bad Request", "description": "insufficient liquidity"})],
-        Miss.TOKEN_UNKNOWN: [(400, {"description": "cannot sync token"})],
-        Miss.RATE_LIMITED: [(429, {"error": "The limit of requests per second has been exceeded"})],
-        Miss.REFUSED: [(401, {"message": "Unauthorized"}), (403, {"description": "blocked"})],
-        Miss.UNAVAILABLE: [(500, {"description": "insufficient liquidity"}), (503, {})],
-        Miss.BAD_REPLY: [
+        NoRouteReason.NO_ROUTE: [
+            (400, {"error": "Bad Request", "description": "insufficient liquidity"})
+        ],
+        NoRouteReason.TOKEN_UNKNOWN: [(400, {"description": "cannot sync token"})],
+        NoRouteReason.RATE_LIMITED: [
+            (429, {"error": "The limit of requests per second has been exceeded"})
+        ],
+        NoRouteReason.REFUSED: [
+            (401, {"message": "Unauthorized"}),
+            (403, {"description": "blocked"}),
+        ],
+        NoRouteReason.UNAVAILABLE: [(500, {"description": "insufficient liquidity"}), (503, {})],
+        NoRouteReason.BAD_REPLY: [
             (400, {"description": "cannot estimate"}),
             (400, {"description": "Not enough allowance. Amount: 1. Allowance: 0."}),
             (400, {"description": "Not enough 0x balance. Amount: 1. Balance: 0."}),
@@ -139,11 +159,11 @@ KINDS = [(source, miss) for source, misses in SAID.items() for miss in misses]
 
 @pytest.mark.parametrize(("source", "miss"), KINDS)
 async def test_what_it_is_read_as(
-    http: HttpClient, upstream: Upstream, source: str, miss: Miss
+    http: HttpClient, upstream: Upstream, source: str, miss: NoRouteReason
 ) -> None:
     for status, body in SAID[source][miss]:
         upstream.will(js(body, status))
-        with pytest.raises(SourceMiss) as caught:
+        with pytest.raises(NoRoute) as caught:
             await VENDORS[source].made(http, upstream.url).route(REQUEST)
         assert caught.value.miss is miss, body
     assert len(upstream.asked) == len(SAID[source][miss])
@@ -156,6 +176,6 @@ async def test_the_second_call_of_kyberswap_may_say_no_as_well(
     for miss, words in SAID["kyberswap"].items():
         for status, body in words:
             upstream.will(found, js(body, status))
-            with pytest.raises(SourceMiss) as caught:
+            with pytest.raises(NoRoute) as caught:
                 await VENDORS["kyberswap"].made(http, upstream.url).route(REQUEST)
             assert caught.value.miss is miss, body

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from quietswap.adapters.aggregators import kyberswap, oneinch, openocean, sushi, velora, zeroex
 from quietswap.adapters.http import HttpClient
 from quietswap.domain.address import Address
-from quietswap.ports.outside import Aggregator
+from quietswap.ports.aggregator import Aggregator
 from tests.adapters.aggregators.bodies import BODIES, Terms
 from tests.adapters.upstream import Reply, js
 

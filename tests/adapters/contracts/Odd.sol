@@ -229,3 +229,47 @@ contract Venue {
 
     function takeEther() external payable {}
 }
+
+/// Takes a fifth of what a contract sends; people pay nothing.
+contract TaxedByCode is Plain {
+    function move(address from, address to, uint256 value) internal override {
+        take(from, value);
+        give(to, from.code.length > 0 ? value - value / 5 : value);
+    }
+}
+
+/// Takes a fifth of what is not sent by the transaction's own account.
+contract TaxedByOrigin is Plain {
+    function move(address from, address to, uint256 value) internal override {
+        take(from, value);
+        give(to, msg.sender != tx.origin ? value - value / 5 : value);
+    }
+}
+
+/// Every view answers a number and half a megabyte behind it.
+contract Verbose {
+    uint256 private constant SIZE = 500_000;
+
+    function decimals() external pure returns (uint8) {
+        return 18;
+    }
+
+    function symbol() external pure returns (string memory) {
+        return "ODD";
+    }
+
+    function balanceOf(address) external pure {
+        lengthy();
+    }
+
+    function allowance(address, address) external pure {
+        lengthy();
+    }
+
+    function lengthy() private pure {
+        assembly {
+            mstore(0, 1000000000)
+            return(0, SIZE)
+        }
+    }
+}

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietswap.adapters.http import HttpReply
-from quietswap.adapters.relays.answers import classify
-from quietswap.ports.outside import RelayOutcome
+from quietswap.adapters.relays.responses import classify_response
+from quietswap.domain.order.relay_response import RelayOutcome
 
 HASH = "0x" + "ab" * 32
 
@@ -19,7 +19,7 @@ HASH = "0x" + "ab" * 32
 def outcome(body: Any, status: int = 200) -> RelayOutcome:
     """Return how a body is classified; JSON unless it is bytes."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return classify(HttpReply(status, raw, {})).outcome
+    return classify_response(HttpReply(status, raw, {})).outcome
 
 
 def refusal(message: str, code: int = -32000) -> dict[str, Any]:
@@ -37,21 +37,21 @@ def test_a_hash_or_titans_number_is_an_acceptance(result: Any) -> None:
     "result", ["", "0x", HASH[:-1], HASH + "0", "ok", 201, 0, True, None, [HASH], {"hash": HASH}]
 )
 def test_any_other_result_says_nothing(result: Any) -> None:
-    assert outcome({"jsonrpc": "2.0", "id": 1, "result": result}) is RelayOutcome.SILENT
+    assert outcome({"jsonrpc": "2.0", "id": 1, "result": result}) is RelayOutcome.UNKNOWN
 
 
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        ("already known", RelayOutcome.HELD),
-        ("ALREADY KNOWN", RelayOutcome.HELD),
-        ("known transaction: 0xab", RelayOutcome.HELD),
-        ("Transaction with the same hash was already imported.", RelayOutcome.HELD),
-        ("unknown transaction type", RelayOutcome.SILENT),
+        ("already known", RelayOutcome.ALREADY_KNOWN),
+        ("ALREADY KNOWN", RelayOutcome.ALREADY_KNOWN),
+        ("known transaction: 0xab", RelayOutcome.ALREADY_KNOWN),
+        ("Transaction with the same hash was already imported.", RelayOutcome.ALREADY_KNOWN),
+        ("unknown transaction type", RelayOutcome.UNKNOWN),
         ("replacement transaction underpriced", RelayOutcome.CONFLICT),
         ("nonce too low: next nonce 8, tx nonce 7", RelayOutcome.NONCE_USED),
         ("err: nonce too low: address 0x1", RelayOutcome.NONCE_USED),
-        ("insufficient funds for gas * price + value: balance 1", RelayOutcome.NO_FUNDS),
+        ("insufficient funds for gas * price + value: balance 1", RelayOutcome.INSUFFICIENT_FUNDS),
         ("in-flight transaction limit reached for delegated accounts", RelayOutcome.BUSY),
         ("txpool is full", RelayOutcome.BUSY),
         ("execution reverted", RelayOutcome.WOULD_REVERT),
@@ -70,11 +70,11 @@ def test_any_other_result_says_nothing(result: Any) -> None:
         ("only replay-protected (EIP-155) transactions allowed over RPC", RelayOutcome.INVALID),
         ("rlp: value size exceeds available input length", RelayOutcome.INVALID),
         ("transaction type not supported", RelayOutcome.INVALID),
-        ("nonce too high", RelayOutcome.SILENT),
-        ("max fee per gas less than block base fee", RelayOutcome.SILENT),
-        ("internal error", RelayOutcome.SILENT),
-        ("rate limited", RelayOutcome.SILENT),
-        ("", RelayOutcome.SILENT),
+        ("nonce too high", RelayOutcome.UNKNOWN),
+        ("max fee per gas less than block base fee", RelayOutcome.UNKNOWN),
+        ("internal error", RelayOutcome.UNKNOWN),
+        ("rate limited", RelayOutcome.UNKNOWN),
+        ("", RelayOutcome.UNKNOWN),
     ],
 )
 def test_the_words_of_an_error(message: str, expected: RelayOutcome) -> None:
@@ -85,13 +85,13 @@ def test_the_words_of_an_error(message: str, expected: RelayOutcome) -> None:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        (1000, RelayOutcome.HELD),
+        (1000, RelayOutcome.ALREADY_KNOWN),
         (3, RelayOutcome.WOULD_REVERT),
         (-38010, RelayOutcome.NONCE_USED),
         (-38013, RelayOutcome.INVALID),
-        (-38014, RelayOutcome.NO_FUNDS),
+        (-38014, RelayOutcome.INSUFFICIENT_FUNDS),
         (-38015, RelayOutcome.INVALID),
-        (-32603, RelayOutcome.SILENT),
+        (-32603, RelayOutcome.UNKNOWN),
     ],
 )
 def test_the_codes_of_an_error_without_known_words(code: int, expected: RelayOutcome) -> None:
@@ -105,11 +105,11 @@ def test_a_revert_code_outweighs_the_contracts_own_words() -> None:
 @pytest.mark.parametrize("status", [301, 302, 429, 500, 502, 503, 504, 520])
 @pytest.mark.parametrize("body", [{"result": HASH}, refusal("invalid sender"), b"<html>1015"])
 def test_a_failing_status_says_nothing_whatever_the_body(status: int, body: Any) -> None:
-    assert outcome(body, status) is RelayOutcome.SILENT
+    assert outcome(body, status) is RelayOutcome.UNKNOWN
 
 
 def test_an_acceptance_under_a_client_error_says_nothing() -> None:
-    assert outcome({"result": HASH}, 400) is RelayOutcome.SILENT
+    assert outcome({"result": HASH}, 400) is RelayOutcome.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -122,28 +122,28 @@ def test_an_acceptance_under_a_client_error_says_nothing() -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_a_json_rpc_answer_says_nothing(body: bytes) -> None:
-    assert outcome(body) is RelayOutcome.SILENT
+    assert outcome(body) is RelayOutcome.UNKNOWN
 
 
 @given(noise=st.binary(max_size=300), status=st.integers(100, 599))
 def test_noise_says_nothing(noise: bytes, status: int) -> None:
-    assert outcome(noise, status) is RelayOutcome.SILENT
+    assert outcome(noise, status) is RelayOutcome.UNKNOWN
 
 
 @given(message=st.text(max_size=200))
 def test_a_reason_is_never_the_relays_own_text(message: str) -> None:
     secret = f"{message} nonce too low for key-123456"
-    answer = classify(HttpReply(200, json.dumps(refusal(secret)).encode(), {}))
+    answer = classify_response(HttpReply(200, json.dumps(refusal(secret)).encode(), {}))
     assert "key-123456" not in answer.reason
 
 
 EXPECTED_CLASSES = {
-    "held": {RelayOutcome.HELD},
+    "held": {RelayOutcome.ALREADY_KNOWN},
     "check own receipt": {RelayOutcome.NONCE_USED},
     "another tx holds the slot": {RelayOutcome.CONFLICT},
-    "permanent": {RelayOutcome.INVALID, RelayOutcome.NO_FUNDS},
-    "gapped": {RelayOutcome.SILENT},
-    "retry": {RelayOutcome.SILENT, RelayOutcome.BUSY},
+    "permanent": {RelayOutcome.INVALID, RelayOutcome.INSUFFICIENT_FUNDS},
+    "gapped": {RelayOutcome.UNKNOWN},
+    "retry": {RelayOutcome.UNKNOWN, RelayOutcome.BUSY},
 }
 _BESIDE = Path(__file__).parents[4] / "shared" / "fixtures"
 RECORDED = Path(os.environ.get("QUIETSWAP_FIXTURES") or _BESIDE) / "relays/node"

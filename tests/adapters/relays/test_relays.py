@@ -11,10 +11,13 @@ from structlog.testing import capture_logs
 from quietswap.adapters.http import HttpClient
 from quietswap.adapters.relays.mev_blocker import MevBlocker, read_status
 from quietswap.adapters.relays.private_rpc import PrivateRpc
-from quietswap.domain.protection import EndpointType, ShareMode
-from quietswap.ports.outside import Relay, RelayOutcome
+from quietswap.domain.order.relay_response import RelayOutcome
+from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
+from quietswap.ports.relay import Relay
+from quietswap.settings.schema import RelayConfig as RelaySettings
 from tests.adapters.fake_web import Answer, FakeWeb, Request, serving
 from tests.adapters.manual_clock import ManualClock
+from tests.defaults import RELAY
 
 RAW = bytes.fromhex("02f8aabbccdd")
 HASH = "0x" + "ab" * 32
@@ -50,7 +53,9 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def blocker(http: HttpClient, web: FakeWeb, clock: ManualClock) -> MevBlocker:
-    return MevBlocker(http, clock, referrer="quiet swap", base_url=web.url, timeout_s=0.3)
+    return MevBlocker(
+        http, clock, referrer="quiet swap", base_url=web.url, timeout_s=1.0, name=RELAY["name"]
+    )
 
 
 @pytest.fixture
@@ -61,7 +66,7 @@ def private(http: HttpClient, web: FakeWeb, clock: ManualClock) -> PrivateRpc:
         name="Backup",
         base_url=f"{web.url}/v1/secret-key",
         tracking_base="https://track.test/tx/",
-        timeout_s=0.3,
+        timeout_s=1.0,
     )
 
 
@@ -100,21 +105,19 @@ async def test_the_backup_is_called_by_its_key_and_shown_without(
     assert web.requests[0].path == "/v1/secret-key"
     assert private.endpoint(FAST, SAFE) == web.url
     assert private.tracking_url(HASH) == f"https://track.test/tx/{HASH}"
-    assert await private.hint(HASH) is None
+    assert await private.status_hint(HASH) is None
 
 
 async def test_a_password_is_sent_and_never_shown(
     http: HttpClient, web: FakeWeb, clock: ManualClock
 ) -> None:
     url = web.url.replace("//", "//user:p%40ss@")
-    first = MevBlocker(http, clock, referrer="r", base_url=url)
-    backup = PrivateRpc(
-        http, clock, name="B", base_url=f"{url}/key", tracking_base="https://t.test"
-    )
+    first = MevBlocker(http, clock, referrer="r", base_url=url, **RELAY)
+    backup = PrivateRpc(http, clock, base_url=f"{url}/key", tracking_base="https://t.test", **RELAY)
     for relay in (first, backup):
         assert await submit(relay) is RelayOutcome.ACCEPTED
         await relay.cancel(HASH)
-        await relay.hint(HASH)
+        await relay.status_hint(HASH)
         assert relay.probe_url.startswith(url)
     assert {r.headers["authorization"] for r in web.requests} == {"Basic dXNlcjpwQHNz"}
     assert first.endpoint(FAST, SAFE) == f"{web.url}/fast?shareSafe=1&referrer=r"
@@ -133,9 +136,9 @@ async def test_a_password_is_sent_and_never_shown(
     ],
 )
 def test_what_is_shown_of_a_url(http: HttpClient, clock: ManualClock, url: str, shown: str) -> None:
-    relay = MevBlocker(http, clock, referrer="r", base_url=url)
+    relay = MevBlocker(http, clock, referrer="r", base_url=url, **RELAY)
     assert relay.endpoint(EndpointType.FULLPRIVACY, SAFE) == f"{shown}/fullprivacy?referrer=r"
-    private = PrivateRpc(http, clock, name="B", base_url=url, tracking_base="https://t.test")
+    private = PrivateRpc(http, clock, base_url=url, tracking_base="https://t.test", **RELAY)
     assert private.endpoint(FAST, SAFE) == shown.removesuffix("/path")
 
 
@@ -171,14 +174,14 @@ async def test_an_answer_that_is_lost_or_spoilt_is_silence(
     blocker: MevBlocker, web: FakeWeb, answer: Answer
 ) -> None:
     web.answer = lambda _: answer
-    assert await submit(blocker) is RelayOutcome.SILENT
+    assert await submit(blocker) is RelayOutcome.UNKNOWN
     assert len(web.requests) == 1
 
 
 async def test_no_connection_means_not_sent(http: HttpClient, clock: ManualClock) -> None:
     async with serving(accepts) as gone:
         url = gone.url
-    relay = MevBlocker(http, clock, referrer="r", base_url=url)
+    relay = MevBlocker(http, clock, referrer="r", base_url=url, **RELAY)
     assert await submit(relay) is RelayOutcome.NOT_SENT
 
 
@@ -188,15 +191,15 @@ async def test_three_timeouts_in_a_row_open_the_circuit(
     web.answer = lambda _: Answer(b"", hang=True)
     for _ in range(3):
         assert blocker.is_up
-        assert await submit(blocker) is RelayOutcome.SILENT
+        assert await submit(blocker) is RelayOutcome.UNKNOWN
     assert not blocker.is_up
     assert await submit(blocker) is RelayOutcome.NOT_SENT
     await blocker.cancel(HASH)
-    assert await blocker.hint(HASH) is None
+    assert await blocker.status_hint(HASH) is None
     assert len(web.requests) == 3
     clock.advance(30)
     assert blocker.is_up
-    assert await submit(blocker) is RelayOutcome.SILENT
+    assert await submit(blocker) is RelayOutcome.UNKNOWN
     assert not blocker.is_up
 
 
@@ -257,13 +260,13 @@ def test_a_url_that_would_not_be_private_is_refused(
     http: HttpClient, clock: ManualClock, url: str
 ) -> None:
     with pytest.raises(ValueError, match="https"):
-        MevBlocker(http, clock, referrer="r", base_url=url)
+        MevBlocker(http, clock, referrer="r", base_url=url, **RELAY)
     with pytest.raises(ValueError, match="https"):
-        PrivateRpc(http, clock, name="B", base_url=url, tracking_base="https://t.test")
+        PrivateRpc(http, clock, base_url=url, tracking_base="https://t.test", **RELAY)
 
 
 def test_the_default_is_mev_blocker_itself(http: HttpClient, clock: ManualClock) -> None:
-    relay = MevBlocker(http, clock, referrer="r")
+    relay = MevBlocker(http, clock, referrer="r", base_url=RelaySettings().url, **RELAY)
     assert relay.name == "MEV Blocker"
     assert relay.tracking_url(HASH) == f"https://rpc.mevblocker.io/tx/{HASH}"
 
@@ -272,7 +275,7 @@ async def test_the_status_page_is_a_hint_in_our_words(blocker: MevBlocker, web: 
     page = {"status": "FAILED", "simulationError": "execution reverted: secret"}
     web.answer = lambda _: Answer(json.dumps(page).encode())
     expected = "it says the transaction failed, and that its simulation failed"
-    assert await blocker.hint(HASH) == expected
+    assert await blocker.status_hint(HASH) == expected
     assert web.requests[0].path == f"/tx/{HASH}"
 
 

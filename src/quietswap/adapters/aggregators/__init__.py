@@ -1,1 +1,1 @@
-"""DEX aggregators, one page each. They never see each other."""
+"""DEX aggregators, one module each. They do not import each other."""

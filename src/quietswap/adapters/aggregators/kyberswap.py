@@ -8,11 +8,13 @@ from typing import Any
 
 import msgspec
 
-from quietswap.adapters import source_reading as read
-from quietswap.adapters.http import HttpClient, HttpReply
+from quietswap.adapters.aggregators import reply_fields as read
+from quietswap.adapters.aggregators.base import HttpAggregator
+from quietswap.adapters.http import HttpReply
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import less_slippage
-from quietswap.domain.route import Miss, Route, SourceMiss, SwapRequest
+from quietswap.domain.quote.indicative_price import SourcePrice, SourcePriceRequest
+from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route, RouteRequest
 
 NAME = "kyberswap"
 DEFAULT_URL = "https://aggregator-api.kyberswap.com"
@@ -27,7 +29,7 @@ _PAUSE_HEADER = "x-ratelimit-reset-after"
 
 
 class _RoutesData(msgspec.Struct):
-    routeSummary: msgspec.Raw  # sent back verbatim, unknown keys and all
+    routeSummary: msgspec.Raw  # returned unchanged to the vendor, including unknown keys
     routerAddress: Any = None
 
 
@@ -46,6 +48,8 @@ class _Summary(msgspec.Struct):
     tokenIn: Any = None
     tokenOut: Any = None
     amountIn: Any = None
+    amountOut: Any = None
+    gas: Any = None
     route: list[list[_Hop]] | None = None
 
 
@@ -67,67 +71,50 @@ class _Failure(msgspec.Struct):
     code: int = -1
 
 
-class KyberSwap:
-    """Implements quietswap.ports.outside.Aggregator."""
+class KyberSwap(HttpAggregator):
+    """Implements quietswap.ports.aggregator.Aggregator."""
 
     name = NAME
+    default_url = DEFAULT_URL
 
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        base_url: str = DEFAULT_URL,
-        client_name: str = "quietswap",
-        timeout_s: float = 3.0,
-        api_key: str | None = None,
-    ) -> None:
-        self._http = http
-        self._base = base_url.rstrip("/")
-        self._client = client_name
-        self._timeout_s = timeout_s
-        self._headers = {"x-client-id": client_name, **({"x-api-key": api_key} if api_key else {})}
+    def _auth(self) -> dict[str, str]:
+        key = {"x-api-key": self._api_key} if self._api_key else {}
+        return {"x-client-id": self._client, **key}
 
-    async def route(self, request: SwapRequest) -> Route:
-        """Find a route, then have its calldata built; `timeout_s` bounds each of the two calls."""
-        found = await self._found(request)
+    async def route(self, request: RouteRequest) -> Route:
+        """Request a route, then its calldata. `timeout_s` limits each of the two calls."""
+        found = await self._found(_query(request) | {"origin": request.wallet})
         body = _build_body(request, found.routeSummary, self._client)
-        reply = await read.fetched(
-            self._http.post(
-                f"{self._base}/ethereum/api/v1/route/build",
-                body,
-                headers=self._headers,
-                timeout_s=self._timeout_s,
-            )
-        )
+        reply = await self._post("/ethereum/api/v1/route/build", body)
         return _route(request, found, _answered(reply, _Build).data)
 
-    async def _found(self, request: SwapRequest) -> _RoutesData:
-        reply = await read.fetched(
-            self._http.get(
-                f"{self._base}/ethereum/api/v1/routes",
-                params=_query(request),
-                headers=self._headers,
-                timeout_s=self._timeout_s,
-            )
-        )
+    async def price(self, request: SourcePriceRequest) -> SourcePrice:
+        """Request a route without its calldata: half the requests of a quote."""
+        summary = _summary(await self._found(_query(request)))
+        _same_swap(request, summary)
+        if read.amount(summary.amountIn, "amountIn") != request.sell_amount:
+            raise read.bad_reply("it sells another amount than asked")
+        return SourcePrice(NAME, read.amount(summary.amountOut, "amountOut"), read.gas(summary.gas))
+
+    async def _found(self, query: dict[str, str]) -> _RoutesData:
+        reply = await self._get("/ethereum/api/v1/routes", query)
         data: _RoutesData | None = _answered(reply, _Routes).data
         if data is None:
-            raise read.bad("there is no route summary")
+            raise read.bad_reply("there is no route summary")
         return data
 
 
-def _query(request: SwapRequest) -> dict[str, str]:
+def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
     return {
         "tokenIn": request.sell.address,
         "tokenOut": request.buy.address,
         "amountIn": str(request.sell_amount),
         "gasInclude": "true",
-        "excludeRFQSources": "true",  # RFQ legs expire in seconds, a private relay takes longer
-        "origin": request.wallet,
+        "excludeRFQSources": "true",  # RFQ legs expire in seconds; a private relay takes longer
     }
 
 
-def _build_body(request: SwapRequest, summary: msgspec.Raw, client: str) -> bytes:
+def _build_body(request: RouteRequest, summary: msgspec.Raw, client: str) -> bytes:
     return msgspec.json.encode(
         {
             "routeSummary": summary,
@@ -142,20 +129,16 @@ def _build_body(request: SwapRequest, summary: msgspec.Raw, client: str) -> byte
     )
 
 
-def _route(request: SwapRequest, found: _RoutesData, built: _BuildData | None) -> Route:
-    try:
-        summary = msgspec.json.decode(found.routeSummary, type=_Summary)
-    except (msgspec.DecodeError, RecursionError):
-        raise read.bad("the route summary has another shape") from None
+def _route(request: RouteRequest, found: _RoutesData, built: _BuildData | None) -> Route:
+    summary = _summary(found)
     if built is None:
-        raise read.bad("there is no built route")
-    read.same_token(summary.tokenIn, request.sell.address, "tokenIn")
-    read.same_token(summary.tokenOut, request.buy.address, "tokenOut")
+        raise read.bad_reply("there is no built route")
+    _same_swap(request, summary)
     if read.amount(built.amountIn, "amountIn") != request.sell_amount:
-        raise read.bad("it sells another amount than asked")
+        raise read.bad_reply("it sells another amount than asked")
     router = read.address(built.routerAddress, "routerAddress")
     if found.routerAddress is not None and router != read.address(found.routerAddress, "router"):
-        raise read.bad("the router of the route is not the router of the transaction")
+        raise read.bad_reply("the router of the route is not the router of the transaction")
     promised = read.amount(built.amountOut, "amountOut")
     hops = max(summary.route or [[]], key=_share)
     return Route(
@@ -169,38 +152,50 @@ def _route(request: SwapRequest, found: _RoutesData, built: _BuildData | None) -
         buy_amount=promised,
         min_buy_amount=less_slippage(promised, request.slippage_bps),
         gas=read.gas(built.gas),
-        impact_percent=None,  # none given: computed against independent prices
+        impact_percent=None,  # not in the response; computed from independent prices
     )
 
 
+def _summary(found: _RoutesData) -> _Summary:
+    try:
+        return msgspec.json.decode(found.routeSummary, type=_Summary)
+    except (msgspec.DecodeError, RecursionError):
+        raise read.bad_reply("the route summary has an unexpected structure") from None
+
+
+def _same_swap(request: RouteRequest | SourcePriceRequest, summary: _Summary) -> None:
+    read.same_token(summary.tokenIn, request.sell.address, "tokenIn")
+    read.same_token(summary.tokenOut, request.buy.address, "tokenOut")
+
+
 def _share(hops: list[_Hop]) -> Decimal:
-    """Return how much a path of the route sells, to name the largest."""
+    """Return the amount that a path sells, to find the largest path."""
     return (read.decimal(hops[0].swapAmount) if hops else None) or Decimal(0)
 
 
 def _answered(reply: HttpReply, shape: type[Any]) -> Any:
     if reply.status == 200:
-        found = read.parsed(reply, shape)
+        found = read.parse(reply, shape)
         if found.code == 0:
             return found
         raise _classified(found.code)
     raise _refusal(reply)
 
 
-def _refusal(reply: HttpReply) -> SourceMiss:
+def _refusal(reply: HttpReply) -> NoRoute:
     if reply.status in (400, 404, 422):
-        return _classified(read.parsed(reply, _Failure).code)
-    miss = read.by_status(reply)
-    if miss.miss is Miss.RATE_LIMITED and miss.retry_after is None:
-        miss.retry_after = read.pause_s(reply, _PAUSE_HEADER)
+        return _classified(read.parse(reply, _Failure).code)
+    miss = read.no_route_for_status(reply)
+    if miss.miss is NoRouteReason.RATE_LIMITED and miss.retry_after is None:
+        miss.retry_after = read.retry_after_s(reply, _PAUSE_HEADER)
     return miss
 
 
-def _classified(code: int) -> SourceMiss:
+def _classified(code: int) -> NoRoute:
     if code in _NO_ROUTE:
-        return SourceMiss(Miss.NO_ROUTE, f"no route (code {code})")
+        return NoRoute(NoRouteReason.NO_ROUTE, f"no route (code {code})")
     if code in _TOKEN_UNKNOWN:
-        return SourceMiss(Miss.TOKEN_UNKNOWN, f"token not found (code {code})")
+        return NoRoute(NoRouteReason.TOKEN_UNKNOWN, f"token not found (code {code})")
     if code in _DOWN:
-        return SourceMiss(Miss.UNAVAILABLE, f"failure of the vendor's own (code {code})")
-    return SourceMiss(Miss.BAD_REPLY, f"error code {code}")
+        return NoRoute(NoRouteReason.UNAVAILABLE, f"failure of the vendor's own (code {code})")
+    return NoRoute(NoRouteReason.BAD_REPLY, f"error code {code}")

@@ -7,11 +7,13 @@ from typing import Any
 
 import msgspec
 
-from quietswap.adapters import source_reading as read
-from quietswap.adapters.http import HttpClient, HttpReply
+from quietswap.adapters.aggregators import reply_fields as read
+from quietswap.adapters.aggregators.base import HttpAggregator
+from quietswap.adapters.http import HttpReply
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import format_units, less_slippage
-from quietswap.domain.route import Miss, Route, SourceMiss, SwapRequest
+from quietswap.domain.quote.indicative_price import SourcePrice, SourcePriceRequest
+from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route, RouteRequest
 
 NAME = "oneinch"
 DEFAULT_URL = "https://api.1inch.com"
@@ -33,6 +35,7 @@ class _Tx(msgspec.Struct):
 
 class _Answer(msgspec.Struct):
     dstAmount: Any = None
+    gas: Any = None
     srcToken: _Token | None = None
     dstToken: _Token | None = None
     tx: _Tx | None = None
@@ -43,41 +46,43 @@ class _Failure(msgspec.Struct):
     description: Any = None
 
 
-class OneInch:
-    """Implements quietswap.ports.outside.Aggregator."""
+class OneInch(HttpAggregator):
+    """Implements quietswap.ports.aggregator.Aggregator."""
 
     name = NAME
+    default_url = DEFAULT_URL
 
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        base_url: str = DEFAULT_URL,
-        client_name: str = "quietswap",
-        timeout_s: float = 3.0,
-        api_key: str | None = None,
-    ) -> None:
-        self._http = http
-        self._base = base_url.rstrip("/")
-        self._timeout_s = timeout_s
-        self._headers = {"authorization": f"Bearer {api_key or ''}"}
+    def _auth(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self._api_key or ''}"}
 
-    async def route(self, request: SwapRequest) -> Route:
-        """Ask for prices and calldata in one call."""
-        reply = await read.fetched(
-            self._http.get(
-                f"{self._base}/swap/v6.1/1/swap",
-                params=_query(request),
-                headers=self._headers,
-                timeout_s=self._timeout_s,
-            )
-        )
+    async def route(self, request: RouteRequest) -> Route:
+        """Request price and calldata in one call."""
+        reply = await self._get("/swap/v6.1/1/swap", _query(request))
         if reply.status != 200:
             raise _classified(reply)
-        return _route(request, read.parsed(reply, _Answer))
+        return _route(request, read.parse(reply, _Answer))
+
+    async def price(self, request: SourcePriceRequest) -> SourcePrice:
+        """Request a price and its gas."""
+        reply = await self._get("/swap/v6.1/1/quote", _price_query(request))
+        if reply.status != 200:
+            raise _classified(reply)
+        answer = read.parse(reply, _Answer)
+        _same_tokens(request, answer)
+        return SourcePrice(NAME, read.amount(answer.dstAmount, "dstAmount"), read.gas(answer.gas))
 
 
-def _query(request: SwapRequest) -> dict[str, str]:
+def _price_query(request: SourcePriceRequest) -> dict[str, str]:
+    return {
+        "src": request.sell.address,
+        "dst": request.buy.address,
+        "amount": str(request.sell_amount),
+        "includeTokensInfo": "true",
+        "includeGas": "true",
+    }
+
+
+def _query(request: RouteRequest) -> dict[str, str]:
     return {
         "src": request.sell.address,
         "dst": request.buy.address,
@@ -85,19 +90,17 @@ def _query(request: SwapRequest) -> dict[str, str]:
         "from": request.wallet,
         "origin": request.wallet,
         "slippage": format_units(request.slippage_bps, 2),  # percent
-        "disableEstimate": "true",  # else it fails for a wallet that has not approved yet
+        "disableEstimate": "true",  # without it, a wallet without an allowance gets an error
         "allowPartialFill": "false",
+        "compatibility": "true",  # excludes `unoswap`, which is safe for some pools only
         "includeTokensInfo": "true",
     }
 
 
-def _route(request: SwapRequest, answer: _Answer) -> Route:
+def _route(request: RouteRequest, answer: _Answer) -> Route:
     if answer.tx is None:
-        raise read.bad("there is no transaction")
-    if answer.srcToken is not None:
-        read.same_token(answer.srcToken.address, request.sell.address, "srcToken")
-    if answer.dstToken is not None:
-        read.same_token(answer.dstToken.address, request.buy.address, "dstToken")
+        raise read.bad_reply("there is no transaction")
+    _same_tokens(request, answer)
     promised = read.amount(answer.dstAmount, "dstAmount")
     target = read.address(answer.tx.to, "tx.to")
     return Route(
@@ -111,17 +114,24 @@ def _route(request: SwapRequest, answer: _Answer) -> Route:
         buy_amount=promised,
         min_buy_amount=less_slippage(promised, request.slippage_bps),
         gas=read.gas(answer.tx.gas),  # 0, meaning unknown, with disableEstimate
-        impact_percent=None,  # none given: computed against independent prices
+        impact_percent=None,  # not in the response; computed from independent prices
     )
 
 
-def _classified(reply: HttpReply) -> SourceMiss:
+def _same_tokens(request: RouteRequest | SourcePriceRequest, answer: _Answer) -> None:
+    if answer.srcToken is not None:
+        read.same_token(answer.srcToken.address, request.sell.address, "srcToken")
+    if answer.dstToken is not None:
+        read.same_token(answer.dstToken.address, request.buy.address, "dstToken")
+
+
+def _classified(reply: HttpReply) -> NoRoute:
     if reply.status not in (400, 404):
-        return read.by_status(reply)
-    failure = read.parsed(reply, _Failure)
+        return read.no_route_for_status(reply)
+    failure = read.parse(reply, _Failure)
     words = read.words(failure.error, failure.description)
     if "insufficient liquidity" in words:
-        return SourceMiss(Miss.NO_ROUTE, "insufficient liquidity")
+        return NoRoute(NoRouteReason.NO_ROUTE, "insufficient liquidity")
     if "cannot sync token" in words or "token not found" in words:
-        return SourceMiss(Miss.TOKEN_UNKNOWN, "token not known")
-    return SourceMiss(Miss.BAD_REPLY, f"refused with status {reply.status}")
+        return NoRoute(NoRouteReason.TOKEN_UNKNOWN, "token not known")
+    return NoRoute(NoRouteReason.BAD_REPLY, f"refused with status {reply.status}")

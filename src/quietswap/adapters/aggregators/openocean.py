@@ -1,4 +1,4 @@
-"""OpenOcean v4: one call; keyless, though the public host often turns servers away.
+"""OpenOcean v4: one call, no key. The public host often rejects requests from servers.
 
 https://apis.openocean.finance/developer/apis/swap-api/api-v4
 """
@@ -8,11 +8,13 @@ from typing import Any
 
 import msgspec
 
-from quietswap.adapters import source_reading as read
-from quietswap.adapters.http import HttpClient, HttpReply
+from quietswap.adapters.aggregators import reply_fields as read
+from quietswap.adapters.aggregators.base import HttpAggregator
+from quietswap.adapters.http import HttpReply
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import format_units
-from quietswap.domain.route import Miss, Route, SourceMiss, SwapRequest
+from quietswap.domain.quote.indicative_price import SourcePrice, SourcePriceRequest
+from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route, RouteRequest
 
 NAME = "openocean"
 DEFAULT_URL = "https://open-api.openocean.finance"
@@ -66,63 +68,64 @@ class _Answer(msgspec.Struct):
     errorMsg: Any = None
 
 
-class OpenOcean:
-    """Implements quietswap.ports.outside.Aggregator."""
+class OpenOcean(HttpAggregator):
+    """Implements quietswap.ports.aggregator.Aggregator."""
 
     name = NAME
+    default_url = DEFAULT_URL
 
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        base_url: str = DEFAULT_URL,
-        client_name: str = "quietswap",
-        timeout_s: float = 3.0,
-        api_key: str | None = None,
-    ) -> None:
-        self._http = http
-        self._base = base_url.rstrip("/")
-        self._timeout_s = timeout_s
-        self._headers = {"apikey": api_key} if api_key else {}
+    def _auth(self) -> dict[str, str]:
+        return {"apikey": self._api_key} if self._api_key else {}
 
-    async def route(self, request: SwapRequest) -> Route:
-        """Ask for prices and calldata in one call."""
-        reply = await read.fetched(
-            self._http.get(
-                f"{self._base}/v4/1/swap",
-                params=_query(request),
-                headers=self._headers,
-                timeout_s=self._timeout_s,
-            )
+    async def route(self, request: RouteRequest) -> Route:
+        """Request price and calldata in one call."""
+        wallet = {"account": request.wallet, "sender": request.wallet}
+        slippage = format_units(request.slippage_bps, 2)  # percent
+        query = _query(request) | {"slippage": slippage} | wallet
+        return _route(request, await self._answered("/v4/1/swap", query))
+
+    async def price(self, request: SourcePriceRequest) -> SourcePrice:
+        """Request a price without calldata."""
+        data = await self._answered("/v4/1/quote", _query(request) | {"slippage": "1"})
+        _same_swap(request, data)
+        impact = _impact(data.price_impact)
+        promised = read.amount(data.outAmount, "outAmount")
+        return SourcePrice(
+            NAME, _realistic(promised, 1, impact), read.gas(data.estimatedGas), impact
         )
+
+    async def _answered(self, path: str, query: dict[str, str]) -> _Data:
+        reply = await self._get(path, query)
         if reply.status != 200:
             raise _refusal(reply)
-        answer = read.parsed(reply, _Answer)
+        answer = read.parse(reply, _Answer)
         if answer.code != 200 or answer.data is None or answer.data.outAmount in (None, "0", 0):
             raise _classified(answer)
-        return _route(request, answer.data)
+        data: _Data = answer.data
+        return data
 
 
-def _query(request: SwapRequest) -> dict[str, str]:
+def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
     return {
         "inTokenAddress": request.sell.address,
         "outTokenAddress": request.buy.address,
         "amountDecimals": str(request.sell_amount),
         "gasPriceDecimals": str(request.gas_price_wei),
-        "slippage": format_units(request.slippage_bps, 2),  # percent
-        "account": request.wallet,
-        "sender": request.wallet,
-        "disableRfq": "true",  # RFQ legs expire in seconds, a private relay takes longer
+        "disableRfq": "true",  # RFQ legs expire in seconds; a private relay takes longer
     }
 
 
-def _route(request: SwapRequest, data: _Data) -> Route:
+def _same_swap(request: RouteRequest | SourcePriceRequest, data: _Data) -> None:
     if data.inToken is not None:
         read.same_token(data.inToken.address, request.sell.address, "inToken")
     if data.outToken is not None:
         read.same_token(data.outToken.address, request.buy.address, "outToken")
     if read.amount(data.inAmount, "inAmount") != request.sell_amount:
-        raise read.bad("it sells another amount than asked")
+        raise read.bad_reply("it sells another amount than asked")
+
+
+def _route(request: RouteRequest, data: _Data) -> Route:
+    _same_swap(request, data)
     target = read.address(data.to, "to")
     minimum = read.amount(data.minOutAmount, "minOutAmount")
     impact = _impact(data.price_impact)
@@ -143,35 +146,35 @@ def _route(request: SwapRequest, data: _Data) -> Route:
 
 
 def _impact(value: Any) -> Decimal | None:
-    """Return the loss in percent; the vendor writes it as text, negative: `-0.14%`."""
+    """Return the loss in percent. The vendor sends it as negative text, such as `-0.14%`."""
     number = read.decimal(value.rstrip("% ")) if isinstance(value, str) else read.decimal(value)
     return None if number is None or abs(number) > 100 else -number
 
 
 def _realistic(out: int, minimum: int, impact: Decimal | None) -> int:
-    """Return the promise after price impact, which `outAmount` leaves out; never below the minimum.
+    """Return `outAmount` minus the price impact, and at least the minimum.
 
-    Measured by integrators to be some 10 bps too good otherwise.
+    `outAmount` does not include the price impact; integrators measured it 10 bps too high.
     """
     if impact is None or impact <= 0:
         return max(out, minimum)
     return max(out - int(out * impact / 100), minimum)
 
 
-def _refusal(reply: HttpReply) -> SourceMiss:
+def _refusal(reply: HttpReply) -> NoRoute:
     if reply.status in (400, 404, 500) and not reply.body.lstrip().startswith(b"<"):
-        return _classified(read.parsed(reply, _Answer))
-    return read.by_status(reply)
+        return _classified(read.parse(reply, _Answer))
+    return read.no_route_for_status(reply)
 
 
-def _classified(answer: _Answer) -> SourceMiss:
+def _classified(answer: _Answer) -> NoRoute:
     words = read.words(answer.error, answer.errorMsg)
     if any(text in words for text in _TOKEN_UNKNOWN):
-        return SourceMiss(Miss.TOKEN_UNKNOWN, "token not known")
+        return NoRoute(NoRouteReason.TOKEN_UNKNOWN, "token not known")
     if answer.code == 200 or any(text in words for text in _NO_ROUTE):
-        return SourceMiss(Miss.NO_ROUTE, "no route")
+        return NoRoute(NoRouteReason.NO_ROUTE, "no route")
     if answer.code == 429:
-        return SourceMiss(Miss.RATE_LIMITED, "too many requests")
+        return NoRoute(NoRouteReason.RATE_LIMITED, "too many requests")
     if answer.code == 500:
-        return SourceMiss(Miss.UNAVAILABLE, "internal error of the vendor")
-    return SourceMiss(Miss.BAD_REPLY, "refused without a known reason")
+        return NoRoute(NoRouteReason.UNAVAILABLE, "internal error of the vendor")
+    return NoRoute(NoRouteReason.BAD_REPLY, "refused without a known reason")

@@ -1,14 +1,17 @@
 """Sushi Swap API v7: one call, no key. https://docs.sushi.com/api/swagger"""
 
+from decimal import Decimal
 from typing import Any
 
 import msgspec
 
-from quietswap.adapters import source_reading as read
-from quietswap.adapters.http import HttpClient, HttpReply
+from quietswap.adapters.aggregators import reply_fields as read
+from quietswap.adapters.aggregators.base import HttpAggregator
+from quietswap.adapters.http import HttpReply
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import format_units, less_slippage
-from quietswap.domain.route import Miss, Route, SourceMiss, SwapRequest
+from quietswap.domain.quote.indicative_price import SourcePrice, SourcePriceRequest
+from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route, RouteRequest
 
 NAME = "sushi"
 DEFAULT_URL = "https://api.sushi.com"
@@ -44,70 +47,70 @@ class _Failure(msgspec.Struct):
     detail: Any = None
 
 
-class Sushi:
-    """Implements quietswap.ports.outside.Aggregator."""
+class Sushi(HttpAggregator):
+    """Implements quietswap.ports.aggregator.Aggregator."""
 
     name = NAME
+    default_url = DEFAULT_URL
 
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        base_url: str = DEFAULT_URL,
-        client_name: str = "quietswap",
-        timeout_s: float = 3.0,
-        api_key: str | None = None,
-    ) -> None:
-        self._http = http
-        self._base = base_url.rstrip("/")
-        self._client = client_name
-        self._timeout_s = timeout_s
-        self._key = {"apiKey": api_key} if api_key else {}
+    async def route(self, request: RouteRequest) -> Route:
+        """Request price and calldata in one call."""
+        slippage = format_units(request.slippage_bps, 4)  # a fraction without exponent
+        own = {"maxSlippage": slippage, "sender": request.wallet, "recipient": request.wallet}
+        return _route(request, await self._answered("/swap/v7/1", request, own))
 
-    async def route(self, request: SwapRequest) -> Route:
-        """Ask for prices and calldata in one call."""
-        reply = await read.fetched(
-            self._http.get(
-                f"{self._base}/swap/v7/1",
-                params={**_query(request, self._client), **self._key},
-                timeout_s=self._timeout_s,
-            )
-        )
+    async def price(self, request: SourcePriceRequest) -> SourcePrice:
+        """Request a price without calldata."""
+        answer = await self._answered("/quote/v7/1", request, {"maxSlippage": "0.005"})
+        impact = _checked(request, answer)
+        promised = read.amount(answer.assumedAmountOut, "assumedAmountOut")
+        return SourcePrice(NAME, promised, read.gas(answer.gasSpent), impact)
+
+    async def _answered(
+        self, path: str, request: RouteRequest | SourcePriceRequest, own: dict[str, str]
+    ) -> _Answer:
+        key = {"apiKey": self._api_key} if self._api_key else {}
+        reply = await self._get(path, _query(request, self._client) | own | key)
         if reply.status != 200:
             raise _classified(reply)
-        return _route(request, read.parsed(reply, _Answer))
+        return read.parse(reply, _Answer)
 
 
-def _query(request: SwapRequest, client: str) -> dict[str, str]:
+def _query(request: RouteRequest | SourcePriceRequest, client: str) -> dict[str, str]:
     return {
         "tokenIn": request.sell.address,
         "tokenOut": request.buy.address,
         "amount": str(request.sell_amount),
-        "maxSlippage": format_units(request.slippage_bps, 4),  # a fraction, never an exponent
-        "sender": request.wallet,
-        "recipient": request.wallet,
         "referrer": client,
     }
 
 
-def _route(request: SwapRequest, answer: _Answer) -> Route:
+def _checked(request: RouteRequest | SourcePriceRequest, answer: _Answer) -> Decimal | None:
+    """Check that the answer is for this swap; return its price impact in percent."""
     if answer.status in ("NoWay", "Partial"):
-        raise SourceMiss(Miss.NO_ROUTE, f"status {answer.status}")
-    if answer.status != "Success" or answer.tx is None:
-        raise read.bad("there is neither a route nor a reason")
+        raise NoRoute(NoRouteReason.NO_ROUTE, f"status {answer.status}")
+    if answer.status != "Success":
+        raise read.bad_reply("there is neither a route nor a reason")
     if read.amount(answer.amountIn, "amountIn") != request.sell_amount:
-        raise read.bad("it sells another amount than asked")
+        raise read.bad_reply("it sells another amount than asked")
     read.same_token(_token_at(answer, answer.tokenFrom), request.sell.address, "tokenFrom")
     read.same_token(_token_at(answer, answer.tokenTo), request.buy.address, "tokenTo")
-    promised = read.amount(answer.assumedAmountOut, "assumedAmountOut")
     impact = read.decimal(answer.priceImpact)
+    return None if impact is None else impact * 100
+
+
+def _route(request: RouteRequest, answer: _Answer) -> Route:
+    impact = _checked(request, answer)
+    if answer.tx is None:
+        raise read.bad_reply("there is neither a route nor a reason")
+    promised = read.amount(answer.assumedAmountOut, "assumedAmountOut")
     target = read.address(answer.tx.to, "tx.to")
     return Route(
         source=NAME,
         dex=NAME,
         target=target,
         spender=target,
-        value=read.wei(answer.tx.value, "tx.value"),  # absent when a token is sold
+        value=read.wei(answer.tx.value, "tx.value"),  # absent for a token as input
         data=read.hexdata(answer.tx.data),
         path=read.path(
             [token.address for token in answer.tokens], request.sell.address, request.buy.address
@@ -115,23 +118,23 @@ def _route(request: SwapRequest, answer: _Answer) -> Route:
         buy_amount=promised,
         min_buy_amount=less_slippage(promised, request.slippage_bps),
         gas=read.gas(answer.tx.gas) or read.gas(answer.gasSpent),
-        impact_percent=None if impact is None else impact * 100,
+        impact_percent=impact,
     )
 
 
 def _token_at(answer: _Answer, index: Any) -> Any:
-    """Return the address `tokenFrom` or `tokenTo` points to; None when it points nowhere."""
+    """Return the address at the index `tokenFrom` or `tokenTo`; None for an invalid index."""
     if isinstance(index, bool) or not isinstance(index, int):
         return None
     return answer.tokens[index].address if 0 <= index < len(answer.tokens) else None
 
 
-def _classified(reply: HttpReply) -> SourceMiss:
+def _classified(reply: HttpReply) -> NoRoute:
     if reply.status == 529:
-        return SourceMiss(Miss.RATE_LIMITED, "the vendor is overloaded")
+        return NoRoute(NoRouteReason.RATE_LIMITED, "the vendor is overloaded")
     if reply.status not in (400, 404, 422):
-        return read.by_status(reply)
-    detail = read.words(read.parsed(reply, _Failure).detail)
+        return read.no_route_for_status(reply)
+    detail = read.words(read.parse(reply, _Failure).detail)
     if "token" in detail:
-        return SourceMiss(Miss.TOKEN_UNKNOWN, "token not known")
-    return SourceMiss(Miss.BAD_REPLY, f"refused with status {reply.status}")
+        return NoRoute(NoRouteReason.TOKEN_UNKNOWN, "token not known")
+    return NoRoute(NoRouteReason.BAD_REPLY, f"refused with status {reply.status}")

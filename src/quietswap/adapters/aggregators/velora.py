@@ -7,18 +7,23 @@ from typing import Any
 
 import msgspec
 
-from quietswap.adapters import source_reading as read
-from quietswap.adapters.http import HttpClient, HttpReply
+from quietswap.adapters.aggregators import reply_fields as read
+from quietswap.adapters.aggregators.base import HttpAggregator
+from quietswap.adapters.http import HttpReply
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import less_slippage
-from quietswap.domain.route import Miss, Route, SourceMiss, SwapRequest
+from quietswap.domain.quote.indicative_price import SourcePrice, SourcePriceRequest
+from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route, RouteRequest
+from quietswap.domain.routers.accepted_methods import BOUND
 
 NAME = "velora"
 DEFAULT_URL = "https://api.velora.xyz"
 ROUTERS = (Address("0x6A000F20005980200259B80c5102003040001068"),)
-"""Augustus v6.2: router and spender are one only in this version."""
+"""Augustus v6.2. Only in this version router and spender are the same contract."""
 NEEDS_KEY = False
 _VERSION = "6.2"
+_METHODS = ",".join(row.name for row in BOUND if row.router in ROUTERS)
+"""Requested by name, so that the vendor returns no method that would be refused."""
 
 _NO_ROUTE = ("no routes found", "pricingerror", "estimated_loss_greater_than_max_impact")
 _TOKEN_UNKNOWN = ("invalid srctoken", "invalid desttoken", "token not found")
@@ -51,6 +56,10 @@ class _PriceRoute(msgspec.Struct):
     bestRoute: list[_Leg] = []
 
 
+class _Prices(msgspec.Struct):
+    priceRoute: _PriceRoute
+
+
 class _TxParams(msgspec.Struct):
     to: Any = None
     value: Any = None
@@ -68,42 +77,35 @@ class _Failure(msgspec.Struct):
     details: Any = None
 
 
-class Velora:
-    """Implements quietswap.ports.outside.Aggregator."""
+class Velora(HttpAggregator):
+    """Implements quietswap.ports.aggregator.Aggregator."""
 
     name = NAME
+    default_url = DEFAULT_URL
 
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        base_url: str = DEFAULT_URL,
-        client_name: str = "quietswap",
-        timeout_s: float = 3.0,
-        api_key: str | None = None,
-    ) -> None:
-        self._http = http
-        self._base = base_url.rstrip("/")
-        self._client = client_name
-        self._timeout_s = timeout_s
-        self._headers = {"x-api-key": api_key} if api_key else {}
+    def _auth(self) -> dict[str, str]:
+        return {"x-api-key": self._api_key} if self._api_key else {}
 
-    async def route(self, request: SwapRequest) -> Route:
-        """Ask for prices and calldata in one call."""
-        reply = await read.fetched(
-            self._http.get(
-                f"{self._base}/swap",
-                params=_query(request, self._client),
-                headers=self._headers,
-                timeout_s=self._timeout_s,
-            )
-        )
+    async def route(self, request: RouteRequest) -> Route:
+        """Request price and calldata in one call."""
+        own = {"userAddress": request.wallet, "slippage": str(request.slippage_bps)}  # bps
+        reply = await self._get("/swap", _query(request, self._client) | own)
         if reply.status != 200:
             raise _classified(reply)
-        return _route(request, read.parsed(reply, _Answer))
+        return _route(request, read.parse(reply, _Answer))
+
+    async def price(self, request: SourcePriceRequest) -> SourcePrice:
+        """Request a price without calldata."""
+        query = _query(request, self._client) | {"excludeRFQ": "true"}  # as /swap does by itself
+        reply = await self._get("/prices", query)
+        if reply.status != 200:
+            raise _classified(reply)
+        priced = read.parse(reply, _Prices).priceRoute
+        _same_swap(request, priced)
+        return SourcePrice(NAME, _net(priced), read.gas(priced.gasCost))
 
 
-def _query(request: SwapRequest, client: str) -> dict[str, str]:
+def _query(request: RouteRequest | SourcePriceRequest, client: str) -> dict[str, str]:
     return {
         "srcToken": request.sell.address,
         "srcDecimals": str(request.sell.decimals),
@@ -112,26 +114,29 @@ def _query(request: SwapRequest, client: str) -> dict[str, str]:
         "amount": str(request.sell_amount),
         "side": "SELL",
         "network": "1",
-        "userAddress": request.wallet,
-        "slippage": str(request.slippage_bps),  # bps
-        "version": _VERSION,  # the vendor's default, 5, has another spender
-        "partner": client,  # without one the vendor takes a fee of 1 bp
-        "maxImpact": "100",  # the impact is ours to judge and to show
+        "version": _VERSION,  # the default, 5, has a separate spender
+        "partner": client,  # without it, the vendor charges 1 bps
+        "maxImpact": "100",  # the service itself limits and reports the impact
         "ignoreBadUsdPrice": "true",
+        "includeContractMethods": _METHODS,
     }
 
 
-def _route(request: SwapRequest, answer: _Answer) -> Route:
-    priced, tx = answer.priceRoute, answer.txParams
+def _same_swap(request: RouteRequest | SourcePriceRequest, priced: _PriceRoute) -> None:
     read.same_token(priced.srcToken, request.sell.address, "srcToken")
     read.same_token(priced.destToken, request.buy.address, "destToken")
     if read.amount(priced.srcAmount, "srcAmount") != request.sell_amount:
-        raise read.bad("it sells another amount than asked")
+        raise read.bad_reply("it sells another amount than asked")
+
+
+def _route(request: RouteRequest, answer: _Answer) -> Route:
+    priced, tx = answer.priceRoute, answer.txParams
+    _same_swap(request, priced)
     target = read.address(tx.to, "txParams.to")
     if priced.contractAddress is not None and target != read.address(
         priced.contractAddress, "contractAddress"
     ):
-        raise read.bad("the router of the price is not the router of the transaction")
+        raise read.bad_reply("priceRoute.contractAddress differs from txParams.to")
     promised = _net(priced)
     leg = max(priced.bestRoute, key=lambda leg: read.decimal(leg.percent) or 0, default=_Leg())
     exchange = next((e.exchange for swap in leg.swaps for e in swap.swapExchanges), None)
@@ -148,34 +153,36 @@ def _route(request: SwapRequest, answer: _Answer) -> Route:
         buy_amount=promised,
         min_buy_amount=less_slippage(promised, request.slippage_bps),
         gas=read.gas(priced.gasCost),
-        impact_percent=None,  # none given: computed against independent prices
+        impact_percent=None,  # not in the response; computed from independent prices
     )
 
 
 def _net(priced: _PriceRoute) -> int:
-    """Return what arrives: `destAmount` is before the partner's fee, written in percent."""
+    """Return the received amount: `destAmount` minus the partner fee, which is in percent."""
     if priced.destAmountAfterFee is not None:
         return read.amount(priced.destAmountAfterFee, "destAmountAfterFee")
     gross = read.amount(priced.destAmount, "destAmount")
     fee = read.decimal(priced.partnerFee) or 0
     if not 0 <= fee < 100:
-        raise read.bad("partnerFee is no percentage")
+        raise read.bad_reply("partnerFee is no percentage")
     return gross - int(gross * fee / 100)
 
 
-def _classified(reply: HttpReply) -> SourceMiss:
+def _classified(reply: HttpReply) -> NoRoute:
     if reply.status not in (400, 404, 408, 422):
-        return read.by_status(reply)
-    failure = read.parsed(reply, _Failure)
+        return read.no_route_for_status(reply)
+    failure = read.parse(reply, _Failure)
     words = read.words(failure.error, failure.errorType, failure.details)
     if any(text in words for text in _NO_ROUTE):
-        return SourceMiss(Miss.NO_ROUTE, "no routes with enough liquidity")
+        return NoRoute(NoRouteReason.NO_ROUTE, "no routes with enough liquidity")
     if any(text in words for text in _TOKEN_UNKNOWN):
-        return SourceMiss(Miss.TOKEN_UNKNOWN, "token not found")
+        return NoRoute(NoRouteReason.TOKEN_UNKNOWN, "token not found")
     if "rate limit" in words:
-        return SourceMiss(Miss.RATE_LIMITED, "too many requests")
+        return NoRoute(NoRouteReason.RATE_LIMITED, "too many requests")
     if "partner not allowed" in words:
-        return SourceMiss(Miss.REFUSED, "the vendor does not know our client name as a partner")
+        return NoRoute(
+            NoRouteReason.REFUSED, "the vendor does not know our client name as a partner"
+        )
     if reply.status == 408 or "timeout" in words:
-        return SourceMiss(Miss.TIMED_OUT, "the vendor's own pricing timed out")
-    return SourceMiss(Miss.BAD_REPLY, f"refused with status {reply.status}")
+        return NoRoute(NoRouteReason.TIMED_OUT, "the vendor's own pricing timed out")
+    return NoRoute(NoRouteReason.BAD_REPLY, f"refused with status {reply.status}")

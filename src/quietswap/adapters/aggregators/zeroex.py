@@ -7,15 +7,17 @@ from typing import Any
 
 import msgspec
 
-from quietswap.adapters import source_reading as read
-from quietswap.adapters.http import HttpClient, HttpReply
+from quietswap.adapters.aggregators import reply_fields as read
+from quietswap.adapters.aggregators.base import HttpAggregator
+from quietswap.adapters.http import HttpReply
 from quietswap.domain.address import Address
-from quietswap.domain.route import Miss, Route, SourceMiss, SwapRequest
+from quietswap.domain.quote.indicative_price import SourcePrice, SourcePriceRequest
+from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route, RouteRequest
 
 NAME = "zeroex"
 DEFAULT_URL = "https://api.0x.org"
 ROUTERS = (Address("0x0000000000001fF3684f28c67538d4D072C22734"),)
-"""AllowanceHolder: `to` and spender. Never the Settler behind it."""
+"""AllowanceHolder is call target and spender. The Settler behind it is never one."""
 NEEDS_KEY = True
 
 _TOKEN_UNKNOWN = frozenset(
@@ -64,6 +66,7 @@ class _Answer(msgspec.Struct):
     sellAmount: Any = None
     buyAmount: Any = None
     minBuyAmount: Any = None
+    gas: Any = None
     route: _Path | None = None
     transaction: _Transaction | None = None
 
@@ -72,61 +75,57 @@ class _Failure(msgspec.Struct):
     name: Any = None
 
 
-class ZeroEx:
-    """Implements quietswap.ports.outside.Aggregator."""
+class ZeroEx(HttpAggregator):
+    """Implements quietswap.ports.aggregator.Aggregator."""
 
     name = NAME
+    default_url = DEFAULT_URL
 
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        base_url: str = DEFAULT_URL,
-        client_name: str = "quietswap",
-        timeout_s: float = 3.0,
-        api_key: str | None = None,
-    ) -> None:
-        self._http = http
-        self._base = base_url.rstrip("/")
-        self._timeout_s = timeout_s
-        self._headers = {"0x-version": "v2", "0x-api-key": api_key or ""}
+    def _auth(self) -> dict[str, str]:
+        return {"0x-version": "v2", "0x-api-key": self._api_key or ""}
 
-    async def route(self, request: SwapRequest) -> Route:
-        """Ask for a firm quote in one call."""
-        reply = await read.fetched(
-            self._http.get(
-                f"{self._base}/swap/allowance-holder/quote",
-                params=_query(request),
-                headers=self._headers,
-                timeout_s=self._timeout_s,
-            )
-        )
+    async def route(self, request: RouteRequest) -> Route:
+        """Request a firm quote in one call."""
+        own = {"taker": request.wallet, "slippageBps": str(request.slippage_bps)}  # bps
+        return _route(request, await self._answered("quote", _query(request) | own))
+
+    async def price(self, request: SourcePriceRequest) -> SourcePrice:
+        """Request an indicative price, which does not bind the vendor's makers."""
+        answer = await self._answered("price", _query(request))
+        _same_swap(request, answer)
+        return SourcePrice(NAME, read.amount(answer.buyAmount, "buyAmount"), read.gas(answer.gas))
+
+    async def _answered(self, path: str, query: dict[str, str]) -> _Answer:
+        reply = await self._get(f"/swap/allowance-holder/{path}", query)
         if reply.status != 200:
             raise _classified(reply)
-        return _route(request, read.parsed(reply, _Answer))
+        return read.parse(reply, _Answer)
 
 
-def _query(request: SwapRequest) -> dict[str, str]:
+def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
     return {
         "chainId": "1",
         "sellToken": request.sell.address,
         "buyToken": request.buy.address,
         "sellAmount": str(request.sell_amount),
-        "taker": request.wallet,
-        "slippageBps": str(request.slippage_bps),  # bps
         "gasPrice": str(request.gas_price_wei),
     }
 
 
-def _route(request: SwapRequest, answer: _Answer) -> Route:
+def _same_swap(request: RouteRequest | SourcePriceRequest, answer: _Answer) -> None:
     if answer.liquidityAvailable is False:
-        raise SourceMiss(Miss.NO_ROUTE, "no liquidity available")
-    if answer.transaction is None:
-        raise read.bad("there is neither a transaction nor a reason")
+        raise NoRoute(NoRouteReason.NO_ROUTE, "no liquidity available")
     read.same_token(answer.sellToken, request.sell.address, "sellToken")
     read.same_token(answer.buyToken, request.buy.address, "buyToken")
     if read.amount(answer.sellAmount, "sellAmount") != request.sell_amount:
-        raise read.bad("it sells another amount than asked")
+        raise read.bad_reply("it sells another amount than asked")
+
+
+def _route(request: RouteRequest, answer: _Answer) -> Route:
+    if answer.liquidityAvailable is not False and answer.transaction is None:
+        raise read.bad_reply("there is neither a transaction nor a reason")
+    _same_swap(request, answer)
+    assert answer.transaction
     hops = answer.route or _Path()
     return Route(
         source=NAME,
@@ -141,17 +140,17 @@ def _route(request: SwapRequest, answer: _Answer) -> Route:
         buy_amount=read.amount(answer.buyAmount, "buyAmount"),
         min_buy_amount=read.amount(answer.minBuyAmount, "minBuyAmount"),
         gas=read.gas(answer.transaction.gas),
-        impact_percent=None,  # none given: computed against independent prices
+        impact_percent=None,  # not in the response; computed from independent prices
     )
 
 
-def _classified(reply: HttpReply) -> SourceMiss:
+def _classified(reply: HttpReply) -> NoRoute:
     if reply.status not in (400, 403, 404, 422):
-        return read.by_status(reply)
-    name = read.parsed(reply, _Failure).name
+        return read.no_route_for_status(reply)
+    name = read.parse(reply, _Failure).name
     name = name if isinstance(name, str) else ""
     if name in _TOKEN_UNKNOWN:
-        return SourceMiss(Miss.TOKEN_UNKNOWN, "token not supported")
+        return NoRoute(NoRouteReason.TOKEN_UNKNOWN, "token not supported")
     if name in _REFUSED or reply.status == 403:
-        return SourceMiss(Miss.REFUSED, "the vendor does not serve this key or wallet")
-    return SourceMiss(Miss.BAD_REPLY, f"refused with status {reply.status}")
+        return NoRoute(NoRouteReason.REFUSED, "the vendor does not serve this key or wallet")
+    return NoRoute(NoRouteReason.BAD_REPLY, f"refused with status {reply.status}")

@@ -1,1 +1,1 @@
-"""Private relays: each answers accepted, refused or silent, never anything in between."""
+"""Private relays. Each submission has a RelayOutcome: accepted, refused or unknown."""

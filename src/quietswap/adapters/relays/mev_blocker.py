@@ -1,18 +1,23 @@
-"""MEV Blocker (https://docs.mevblocker.io): backruns are auctioned, most of the bid comes back.
+"""MEV Blocker (https://docs.mevblocker.io): backruns are auctioned, most of the bid is rebated.
 
-`POST /fast | /noreverts | /fullprivacy` takes `eth_sendRawTransaction` without a key, a priority
-fee of zero included; `eth_cancelTransaction([hash])` is best effort; `GET /tx/<hash>` tells a state
-that is a hint and never a verdict: its FAILED has been followed by an inclusion.
+`POST /fast | /noreverts | /fullprivacy` accepts `eth_sendRawTransaction` without a key and with a
+priority fee of zero. `eth_cancelTransaction([hash])` is best effort. The state of `GET /tx/<hash>`
+proves nothing: inclusions after FAILED have been observed.
 
-Quotes show its URL, without the `user:password@` by which it may be called.
+Quotes show the URL without `user:password@`.
 """
 
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.relays.raw_sender import RawSender, checked_url, without_userinfo
-from quietswap.domain.protection import EndpointType, ShareMode, endpoint_url
-from quietswap.ports.outside import Clock, RelayAnswer
+from decimal import Decimal, InvalidOperation
 
-BASE_URL = "https://rpc.mevblocker.io"
+from quietswap.adapters.http import HttpClient
+from quietswap.adapters.relays.relay_client import RelayClient, checked_url, without_userinfo
+from quietswap.domain.order.refund import ReportedRefund, reported_refund
+from quietswap.domain.order.relay_response import RelayResponse
+from quietswap.domain.quote.relay_settings import EndpointType, ShareMode, endpoint_url
+from quietswap.ports.clock import Clock
+
+_LONGEST_NUMBER = 100
+"""Characters of a refund."""
 _STATES = {
     "INCLUDED": "it says the transaction is included",
     "FAILED": "it says the transaction failed",
@@ -20,8 +25,8 @@ _STATES = {
 }
 
 
-class MevBlocker:
-    """Implements quietswap.ports.outside.Relay. `tracking_base` is where `/<hash>` is added."""
+class MevBlocker(RelayClient):
+    """Implements quietswap.ports.relay.Relay."""
 
     def __init__(
         self,
@@ -29,25 +34,16 @@ class MevBlocker:
         clock: Clock,
         *,
         referrer: str,
-        name: str = "MEV Blocker",
-        base_url: str = BASE_URL,
+        name: str,
+        base_url: str,
         tracking_base: str | None = None,
-        timeout_s: float = 5.0,
+        timeout_s: float,
     ) -> None:
-        self._name = name
         self._base = checked_url(base_url)
         self._shown = without_userinfo(self._base)
-        self._tracking = (tracking_base or f"{self._shown}/tx").rstrip("/")
         self._referrer = referrer
-        self._sender = RawSender(name, http, clock, timeout_s=timeout_s)
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def is_up(self) -> bool:
-        return self._sender.is_up
+        tracking = tracking_base or f"{self._shown}/tx"
+        super().__init__(name, http, clock, tracking_base=tracking, timeout_s=timeout_s)
 
     @property
     def pays_rebates(self) -> bool:
@@ -66,21 +62,41 @@ class MevBlocker:
     def _called(self, kind: EndpointType, share: ShareMode) -> str:
         return endpoint_url(self._base, kind, share, self._referrer)
 
-    def tracking_url(self, tx_hash: str) -> str:
-        return f"{self._tracking}/{tx_hash}"
-
-    async def submit(self, raw: bytes, kind: EndpointType, share: ShareMode) -> RelayAnswer:
-        return await self._sender.submit(self._called(kind, share), raw)
+    async def submit(self, raw: bytes, kind: EndpointType, share: ShareMode) -> RelayResponse:
+        return await self._submit(self._called(kind, share), raw)
 
     async def cancel(self, tx_hash: str) -> None:
-        await self._sender.cancel(f"{self._base}/{EndpointType.FAST}", tx_hash)
+        await self._cancel(f"{self._base}/{EndpointType.FAST}", tx_hash)
 
-    async def hint(self, tx_hash: str) -> str | None:
-        return read_status(await self._sender.look(f"{self._base}/tx/{tx_hash}"))
+    async def refund(self, tx_hash: str) -> ReportedRefund | None:
+        return read_refund(await self._look(f"{self._base}/tx/{tx_hash}"), tx_hash)
+
+    async def status_hint(self, tx_hash: str) -> str | None:
+        return read_status(await self._look(f"{self._base}/tx/{tx_hash}"))
+
+
+def read_refund(page: object, tx_hash: str) -> ReportedRefund | None:
+    """Return the refund of a status reply: a number of ETH, or the same as text.
+
+    The shortest decimal of the float is the number that the relay wrote. None for another
+    transaction, and if there is no refund.
+    """
+    if not isinstance(page, dict) or str(page.get("hash", tx_hash)).lower() != tx_hash.lower():
+        return None
+    ether = page.get("refund")
+    if isinstance(ether, bool) or not isinstance(ether, int | float | str):
+        return None
+    text = str(ether)
+    if len(text) > _LONGEST_NUMBER:
+        return None
+    try:
+        return reported_refund(Decimal(text))
+    except InvalidOperation:
+        return None
 
 
 def read_status(page: object) -> str | None:
-    """Return a status page in words of ours; None for a shape or a state nobody documented."""
+    """Return a status reply as text; None if its structure or state is not documented."""
     if not isinstance(page, dict) or not isinstance(page.get("status"), str):
         return None
     words = _STATES.get(page["status"].upper())

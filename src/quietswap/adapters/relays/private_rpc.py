@@ -1,20 +1,22 @@
-"""Any private relay with one JSON-RPC URL that takes `eth_sendRawTransaction`.
+"""Any private relay with one JSON-RPC URL that accepts `eth_sendRawTransaction`.
 
-The relay must accept a priority fee of zero: Flashbots Protect and public nodes refuse it. Its URL
-may carry a key, so quotes show the host alone and it is called by the URL of the settings. There is
-one endpoint: what it shares and whether it drops reverts is the operator's agreement with it.
+The relay must accept a priority fee of zero, which Flashbots Protect and public nodes refuse. Its
+URL may contain a key, so quotes show only scheme, host and port. It has one endpoint: sharing and
+dropping of reverts depend on the operator's agreement with it.
 """
 
 from urllib.parse import urlsplit
 
 from quietswap.adapters.http import HttpClient
-from quietswap.adapters.relays.raw_sender import RawSender, checked_url, without_userinfo
-from quietswap.domain.protection import EndpointType, ShareMode
-from quietswap.ports.outside import Clock, RelayAnswer
+from quietswap.adapters.relays.relay_client import RelayClient, checked_url, without_userinfo
+from quietswap.domain.order.refund import ReportedRefund
+from quietswap.domain.order.relay_response import RelayResponse
+from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
+from quietswap.ports.clock import Clock
 
 
-class PrivateRpc:
-    """Implements quietswap.ports.outside.Relay. `tracking_base` is where `/<hash>` is added."""
+class PrivateRpc(RelayClient):
+    """Implements quietswap.ports.relay.Relay."""
 
     def __init__(
         self,
@@ -24,29 +26,17 @@ class PrivateRpc:
         name: str,
         base_url: str,
         tracking_base: str,
-        timeout_s: float = 5.0,
+        timeout_s: float,
     ) -> None:
-        self._name = name
         self._url = checked_url(base_url)
-        self._tracking = tracking_base.rstrip("/")
-        self._sender = RawSender(name, http, clock, timeout_s=timeout_s)
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def is_up(self) -> bool:
-        return self._sender.is_up
+        super().__init__(name, http, clock, tracking_base=tracking_base, timeout_s=timeout_s)
 
     @property
     def pays_rebates(self) -> bool:
         return False
 
     def drops_reverts(self, kind: EndpointType) -> bool:
-        return (
-            False  # nothing is known of it: a promise the operator cannot keep is worse than none
-        )
+        return False  # unknown for an arbitrary relay
 
     @property
     def probe_url(self) -> str:
@@ -56,19 +46,14 @@ class PrivateRpc:
         parts = urlsplit(without_userinfo(self._url))
         return f"{parts.scheme}://{parts.netloc}"
 
-    def tracking_url(self, tx_hash: str) -> str:
-        return f"{self._tracking}/{tx_hash}"
-
-    async def submit(
-        self,
-        raw: bytes,
-        kind: EndpointType,
-        share: ShareMode,
-    ) -> RelayAnswer:
-        return await self._sender.submit(self._url, raw)
+    async def submit(self, raw: bytes, kind: EndpointType, share: ShareMode) -> RelayResponse:
+        return await self._submit(self._url, raw)
 
     async def cancel(self, tx_hash: str) -> None:
-        await self._sender.cancel(self._url, tx_hash)
+        await self._cancel(self._url, tx_hash)
 
-    async def hint(self, tx_hash: str) -> str | None:
+    async def refund(self, tx_hash: str) -> ReportedRefund | None:
+        return None
+
+    async def status_hint(self, tx_hash: str) -> str | None:
         return None

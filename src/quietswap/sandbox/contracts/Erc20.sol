@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// A token's books, at the storage slots its subclass names. The supply is written at genesis.
+/// Balances and allowances of a token in the slots its subclass names. Genesis writes the supply.
 abstract contract Ledger {
     event Transfer(address indexed from, address indexed to, uint256 value);
     event Approval(address indexed owner, address indexed spender, uint256 value);
@@ -55,7 +55,7 @@ abstract contract Ledger {
         emit Transfer(from, address(0), value);
     }
 
-    /// Where Solidity keeps `mapping(address => ...)` declared at `slot`.
+    /// The slot of an entry of a Solidity `mapping(address => ...)` declared at `slot`.
     function _mapped(address key, bytes32 slot) internal pure returns (bytes32) {
         return keccak256(abi.encode(key, slot));
     }
@@ -79,7 +79,7 @@ abstract contract Ledger {
     }
 }
 
-/// The standard's three functions, each returning true.
+/// The standard's three functions; each returns true.
 abstract contract Erc20 is Ledger {
     function transfer(address to, uint256 value) external returns (bool) {
         _move(msg.sender, to, value);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// What a Chainlink price feed answers. The sandbox writes the three slots directly.
+/// The answers of a Chainlink price feed. The sandbox writes the three slots directly.
 contract Feed {
     int256 private answer;
-    /// Unix seconds; 0 means that the feed is as fresh as the block it is read in
+    /// Unix seconds; 0 stands for the time of the block in which the feed is read
     uint256 private updatedAt;
     uint80 private round;
     string public description;

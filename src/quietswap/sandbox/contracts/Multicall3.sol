@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// The functions of Multicall3 (github.com/mds1/multicall) that clients use most.
+/// The most used functions of Multicall3 (github.com/mds1/multicall).
 contract Multicall3 {
     struct Call3 {
         address target;

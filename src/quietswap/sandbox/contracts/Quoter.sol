@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Hop, IV3Pool, Pools} from "./Swapper.sol";
+import {Hop, IV3Pool, Pools} from "./Pools.sol";
 
-/// Says what routes would deliver now, pool by pool, without swapping.
+/// Returns the outputs of routes at this block, pool by pool, without swapping.
 ///
-/// Fees that a token itself takes on transfer are not in the answer, as in many a vendor's.
+/// A token's transfer fees are not deducted, as in many vendors' quotes.
 contract Quoter {
     /// Returns one amount per route, 0 where a pool is missing or too small.
     function quote(Hop[][] calldata routes, uint256 amountIn) external returns (uint256[] memory) {
@@ -26,7 +26,7 @@ contract Quoter {
     }
 
     /// Reverts with the amount, so that the pool undoes the swap. Only a swap of the whole
-    /// input counts: a pool that runs dry has no price.
+    /// input counts: a pool without enough liquidity has no price.
     function uniswapV3SwapCallback(int256 amount0, int256 amount1, bytes calldata data) external pure {
         (int256 paid, int256 received) = amount0 > 0 ? (amount0, amount1) : (amount1, amount0);
         require(paid == abi.decode(data, (int256)));

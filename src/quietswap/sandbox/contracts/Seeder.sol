@@ -23,7 +23,7 @@ interface IPool {
     ) external returns (uint256 amount0, uint256 amount1);
 }
 
-/// Opens the pools at genesis out of tokens it was given, and owns their liquidity for ever.
+/// Opens the pools at genesis with tokens from genesis, and owns their liquidity permanently.
 contract Seeder {
     using SafeToken for address;
 

@@ -26,7 +26,7 @@ contract Usdc is Erc20 {
     }
 }
 
-/// Tether's slots (balances 2, allowances 5) and its two oddities: nothing is returned, and an
+/// Tether's slots (balances 2, allowances 5) and its two deviations: no return value, and an
 /// allowance can only be changed to or from zero.
 contract Usdt is Ledger {
     function name() external pure override returns (string memory) {
@@ -110,7 +110,7 @@ contract Wbtc is Erc20 {
     }
 }
 
-/// Burns 1 % of every transfer, so that less arrives than was sent.
+/// Burns 1 % of every transfer.
 contract FeeToken is Erc20 {
     function name() external pure override returns (string memory) {
         return "Fee On Transfer";
@@ -139,7 +139,7 @@ contract FeeToken is Erc20 {
     }
 }
 
-/// Laid out as Vyper does it: the slot is hashed before the key. Balances 3, allowances 4, as CRV.
+/// Vyper's layout: the slot is hashed before the key. Balances 3, allowances 4, as CRV.
 contract VyperToken is Erc20 {
     function name() external pure override returns (string memory) {
         return "Vyper Layout";
@@ -162,7 +162,7 @@ contract VyperToken is Erc20 {
     }
 }
 
-/// Laid out as Solady's ERC20: packed seeds, no declared slot at all.
+/// Layout of Solady's ERC20: packed seeds, no declared slots.
 contract SoladyToken is Erc20 {
     function name() external pure override returns (string memory) {
         return "Solady Layout";

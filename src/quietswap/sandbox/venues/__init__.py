@@ -1,1 +1,1 @@
-"""The vendors of prices, each speaking its real HTTP protocol over the sandbox's real pools."""
+"""Stand-ins for the aggregators: each has a vendor's HTTP protocol and the sandbox's pools."""

@@ -1,16 +1,16 @@
-"""What every venue knows of the market: tokens, pools, prices in USD, gas."""
+"""Market data of all venues: tokens, pools, prices in USD and gas."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from quietswap.domain.address import Address
-from quietswap.sandbox.chain import Chain
-from quietswap.sandbox.routes import PoolRoute, PricedRoute, amount_out, priced_routes
-from quietswap.sandbox.tokens import BY_ADDRESS, USDC, WETH, SandboxToken
+from quietswap.sandbox.chain.local_chain import LocalChain
+from quietswap.sandbox.contracts.tokens import BY_ADDRESS, USDC, WETH, SandboxToken
+from quietswap.sandbox.venues.routes import PoolRoute, PricedRoute, amount_out, priced_routes
 
 Taste = Callable[[Sequence[PricedRoute]], PricedRoute | None]
-"""Chooses among routes, given the best first, by a vendor's own lights."""
+"""A vendor's choice among routes, which are sorted by output, the best first."""
 
 _MAX_HOPS = 3
 _SMALL_USD = Decimal(10)
@@ -18,45 +18,55 @@ _SMALL_USD = Decimal(10)
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a swap moves in USD, at the pools' own prices: in, out, and its gas."""
+    """USD values of a swap at the pools' prices: input, output and gas."""
 
     in_usd: Decimal
     out_usd: Decimal
     gas_usd: Decimal
 
 
-class Market:
-    """Asks the chain; everything is as of the latest block."""
+class NoPrice(Exception):
+    """No route to USDC can swap any amount of the token."""
 
-    def __init__(self, chain: Chain) -> None:
-        self.chain = chain
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """Market data of the latest block."""
+
+    chain: LocalChain
 
     @staticmethod
     def token(address: Address) -> SandboxToken | None:
-        """Return the token at an address, if there is one."""
+        """Return the token at an address, or None."""
         return BY_ADDRESS.get(address)
 
     async def route(
         self, sell: Address, buy: Address, amount: int, taste: Taste
     ) -> PricedRoute | None:
-        """Return the route a vendor would take, with what it delivers."""
+        """Return the route that a vendor chooses, with its output."""
         return taste(await priced_routes(self.chain, sell, buy, amount, _MAX_HOPS))
 
     async def delivers(self, route: PoolRoute, amount: int) -> int:
-        """Return what a known route delivers now."""
+        """Return the output of a route."""
         return await amount_out(self.chain, route, amount)
 
     async def before_impact(self, route: PoolRoute, amount: int) -> int:
-        """Return what `amount` would bring if it moved no price."""
+        """Return the output of `amount` without price impact."""
         small = max(amount // 10_000, 1)
         return await amount_out(self.chain, route, small) * amount // small
 
     async def usd_price(self, token: SandboxToken) -> Decimal:
-        """Return what one whole token is worth in USDC, at the middle of the pools' prices."""
+        """Return the price of one whole token in USDC, without pool fees.
+
+        Raises NoPrice.
+        """
         if token is USDC:
             return Decimal(1)
         small = token.units(_SMALL_USD / token.usd)
-        best = (await priced_routes(self.chain, token.address, USDC.address, small))[0]
+        routes = await priced_routes(self.chain, token.address, USDC.address, small)
+        if not routes:
+            raise NoPrice(token.symbol)
+        best = routes[0]
         kept = Decimal(1)
         for hop in best.route.hops:
             kept *= 1 - Decimal(hop.pool.fee) / 1_000_000
@@ -67,7 +77,7 @@ class Market:
         return whole_out / kept / whole_in
 
     async def gas_price(self) -> int:
-        """Return wei per gas unit."""
+        """Return the base fee in wei per gas unit."""
         return int((await self.chain.head())["baseFeePerGas"], 16)
 
     async def block_number(self) -> int:
@@ -86,22 +96,22 @@ class Market:
 
 
 def best(routes: Sequence[PricedRoute]) -> PricedRoute | None:
-    """Take what delivers most."""
+    """Return the route with the highest output."""
     return next(iter(routes), None)
 
 
 def prefers_v3(routes: Sequence[PricedRoute]) -> PricedRoute | None:
-    """Take the best route over a V3 pool, or the best at all where no V3 pool helps."""
+    """Return the best route with a V3 pool, or else the best route."""
     with_v3 = [one for one in routes if any(hop.pool.v3 for hop in one.route.hops)]
     return best(with_v3) or best(routes)
 
 
 def only_v2(routes: Sequence[PricedRoute]) -> PricedRoute | None:
-    """Take the best route that stays on V2 pairs."""
+    """Return the best route on V2 pairs only."""
     return best([one for one in routes if not any(hop.pool.v3 for hop in one.route.hops)])
 
 
 def direct_v2(routes: Sequence[PricedRoute]) -> PricedRoute | None:
-    """Take the pair of the two tokens, or the best V2 route where there is none."""
+    """Return the direct V2 pair of the two tokens, or else the best V2 route."""
     direct = [one for one in routes if len(one.route.hops) == 1]
     return only_v2(direct) or only_v2(routes)

@@ -1,92 +1,75 @@
 """1inch Swap API v6.1, `GET /swap/v6.1/1/swap` and `/quote`.
 
 https://portal.1inch.dev/documentation/apis/swap/classic-swap. Needs `Authorization: Bearer KEY`.
-Takes the best of all routes and keeps 10 basis points. Without `disableEstimate=true` it insists
-on balance and allowance.
+Uses the best of all routes and keeps 10 basis points. Without `disableEstimate=true` it requires
+balance and allowance.
 """
 
 import uuid
+from http.client import responses
 from typing import Any
 
 from quietswap.domain.address import Address
-from quietswap.sandbox.faults import FaultBoard
-from quietswap.sandbox.tokens import SandboxToken
-from quietswap.sandbox.venues.desk import BadParameter, Desk, Miss, Missed, Offer, Query, less
-from quietswap.sandbox.venues.market import Market, best
-from quietswap.sandbox.web import Answer, Reply, Request, json_reply
+from quietswap.sandbox.contracts.tokens import SandboxToken
+from quietswap.sandbox.venues.market import best
+from quietswap.sandbox.venues.quote_engine import (
+    BadParameter,
+    PriceQuote,
+    QueryParams,
+    RejectReason,
+    Venue,
+    described,
+    less,
+)
+from quietswap.sandbox.wire.http_server import Answer, HttpRequest, HttpResponse, json_reply
 
-NAME = "oneinch"
 _SWAP, _QUOTE = "/swap/v6.1/1/swap", "/swap/v6.1/1/quote"
 _FEE_BPS = 10
 _MISSES = {
-    Miss.NO_ROUTE: (400, "insufficient liquidity"),
-    Miss.UNKNOWN_TOKEN: (400, "cannot sync token"),
-    Miss.RATE_LIMITED: (429, "The limit of requests per second has been exceeded"),
-    Miss.REFUSED: (403, "access denied"),
+    RejectReason.NO_ROUTE: (400, "insufficient liquidity"),
+    RejectReason.UNKNOWN_TOKEN: (400, "cannot sync token"),
+    RejectReason.RATE_LIMITED: (429, "The limit of requests per second has been exceeded"),
+    RejectReason.REFUSED: (403, "access denied"),
 }
-_ERRORS = {400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 429: "Too Many Requests"}
 
 
-class OneInch:
-    """`handle` serves the two calls."""
+class OneInchVenue(Venue):
+    """`handle` serves `/swap` and `/quote`."""
 
-    def __init__(self, market: Market, board: FaultBoard) -> None:
-        self._desk = Desk(NAME, market, board, best)
+    name = "oneinch"
+    taste = staticmethod(best)
 
-    async def handle(self, request: Request) -> Answer:
-        """Answer one request."""
+    async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
         if request.method != "GET" or request.path not in {_SWAP, _QUOTE}:
             return json_reply({"statusCode": 404, "error": "Not Found"}, 404)
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key.strip():
             return _failure(401, "invalid api key")
-        query = Query(request.query)
-        try:
-            offer = await self._offer(query)
-            if request.path == _QUOTE:
-                return json_reply(self._quoted(offer, query))
-            return await self._swap(offer, query)
-        except Missed as error:
-            return _failure(*_MISSES[error.miss])
-        except BadParameter as error:
-            return _failure(400, str(error))
+        offer = await self._desk.asked(query, "src", "dst", "amount")
+        if request.path == _QUOTE:
+            return json_reply(_quoted(offer, query))
+        return await self._swap(offer, query)
 
-    async def _offer(self, query: Query) -> Offer:
-        sell, buy = query.address("src"), query.address("dst")
-        return await self._desk.offer(self._desk.ask(sell, buy, query.amount("amount")))
+    def _missed(self, miss: RejectReason) -> Answer:
+        return _failure(*_MISSES[miss])
 
-    async def _swap(self, offer: Offer, query: Query) -> Reply:
+    def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
+        return _failure(400, str(error))
+
+    async def _swap(self, offer: PriceQuote, query: QueryParams) -> HttpResponse:
         wallet = query.address("from")
         query.address("origin")
         slippage = query.decimal("slippage", "0", "50")
-        estimates = query.text("disableEstimate", "false") != "true"
+        estimates = not query.flag("disableEstimate")
         if estimates and (refusal := await self._refusal(offer, wallet)):
             return refusal
         least = less(less(offer.promised, _FEE_BPS), slippage * 100)
-        data = self._desk.calldata(
-            offer, min_out=least, recipient=query.address("receiver", wallet)
-        )
-        transaction = {
-            "from": wallet.lower(),
-            "to": self._desk.router.lower(),
-            "data": data,
-            "value": str(self._desk.value),
-            "gas": offer.route.gas if estimates else 0,
-            "gasPrice": str(await self._desk.market.gas_price()),
-        }
-        return json_reply(self._quoted(offer, query) | {"tx": transaction})
+        recipient = query.address("receiver", wallet)
+        data = self._desk.calldata(offer, min_out=least, recipient=recipient)
+        own = {"from": wallet.lower(), "gas": offer.route.gas if estimates else 0}
+        return json_reply(_quoted(offer, query) | {"tx": await self._desk.transaction(data) | own})
 
-    def _quoted(self, offer: Offer, query: Query) -> dict[str, Any]:
-        answer: dict[str, Any] = {"dstAmount": str(less(offer.promised, _FEE_BPS))}
-        if query.text("includeTokensInfo", "false") == "true":
-            answer |= {"srcToken": _token(offer.ask.sell), "dstToken": _token(offer.ask.buy)}
-        if query.text("includeProtocols", "false") == "true":
-            answer |= {"protocols": _protocols(offer)}
-        if query.text("includeGas", "false") == "true":
-            answer |= {"gas": offer.route.gas}
-        return answer
-
-    async def _refusal(self, offer: Offer, wallet: Address) -> Reply | None:
+    async def _refusal(self, offer: PriceQuote, wallet: Address) -> HttpResponse | None:
         chain, token, amount = self._desk.market.chain, offer.route.sell, offer.ask.amount
         if (balance := await chain.token_balance(token, wallet)) < amount:
             return _failure(400, f"Not enough balance. Amount: {amount}. Balance: {balance}")
@@ -97,41 +80,40 @@ class OneInch:
         return None
 
 
+def _quoted(offer: PriceQuote, query: QueryParams) -> dict[str, Any]:
+    answer: dict[str, Any] = {"dstAmount": str(less(offer.promised, _FEE_BPS))}
+    if query.flag("includeTokensInfo"):
+        answer |= {"srcToken": _token(offer.ask.sell), "dstToken": _token(offer.ask.buy)}
+    if query.flag("includeProtocols"):
+        answer |= {"protocols": _protocols(offer)}
+    if query.flag("includeGas"):
+        answer |= {"gas": offer.route.gas}
+    return answer
+
+
 def _token(token: SandboxToken) -> dict[str, Any]:
-    return {
-        "address": token.address.lower(),
-        "symbol": token.symbol,
-        "name": token.symbol,
-        "decimals": token.decimals,
-        "eip2612": False,
-        "isFoT": False,
-        "tags": ["tokens"],
-    }
+    own = {"address": token.address.lower(), "eip2612": False, "isFoT": False, "tags": ["tokens"]}
+    return described(token) | own
 
 
-def _protocols(offer: Offer) -> list[dict[str, Any]]:
-    return [
+def _protocols(offer: PriceQuote) -> list[dict[str, Any]]:
+    hops = [
         {
-            "token": hop.token_in.lower(),
-            "hops": [
-                {
-                    "part": 100,
-                    "dst": hop.token_out.lower(),
-                    "fromTokenId": at,
-                    "toTokenId": at + 1,
-                    "protocols": [
-                        {"name": "UNISWAP_V3" if hop.pool.v3 else "UNISWAP_V2", "part": 100}
-                    ],
-                }
-            ],
+            "part": 100,
+            "dst": hop.token_out.lower(),
+            "fromTokenId": at,
+            "toTokenId": at + 1,
+            "protocols": [{"name": "UNISWAP_V3" if hop.pool.v3 else "UNISWAP_V2", "part": 100}],
         }
         for at, hop in enumerate(offer.route.hops)
     ]
+    sold = [hop.token_in.lower() for hop in offer.route.hops]
+    return [{"token": one, "hops": [hop]} for one, hop in zip(sold, hops, strict=True)]
 
 
-def _failure(status: int, description: str) -> Reply:
+def _failure(status: int, description: str) -> HttpResponse:
     body = {
-        "error": _ERRORS[status],
+        "error": responses[status],
         "description": description,
         "statusCode": status,
         "requestId": str(uuid.uuid4()),

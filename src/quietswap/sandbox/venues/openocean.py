@@ -1,68 +1,66 @@
-"""OpenOcean API v4, `GET /v4/1/swap`; https://docs.openocean.finance/docs/swap-api.
+"""OpenOcean API v4, `GET /v4/1/swap` and `GET /v4/1/quote`; https://docs.openocean.finance/docs/swap-api.
 
-Like the real one, this venue says what the swap would bring if it moved no price, and chooses its
-route by that: its promise is too good, the more so the larger the swap. Its minimum is honest.
+Like the real one, this venue quotes the output without price impact and chooses its route by it.
+The quote is too high, the more so the larger the swap. Its minimum is correct.
 """
 
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from quietswap.sandbox.faults import FaultBoard
-from quietswap.sandbox.routes import PricedRoute
-from quietswap.sandbox.tokens import SandboxToken
-from quietswap.sandbox.venues.desk import BadParameter, Desk, Miss, Missed, Offer, Query, less
-from quietswap.sandbox.venues.market import Market
-from quietswap.sandbox.web import Answer, Reply, Request, json_reply
+from quietswap.sandbox.contracts.tokens import SandboxToken
+from quietswap.sandbox.venues.quote_engine import (
+    BadParameter,
+    PriceQuote,
+    QueryParams,
+    RejectReason,
+    Venue,
+    described,
+    less,
+)
+from quietswap.sandbox.venues.routes import PricedRoute
+from quietswap.sandbox.wire.http_server import Answer, HttpRequest, json_reply
 
-NAME = "openocean"
-_PATHS = frozenset(f"/v4/{chain}/swap" for chain in ("1", "eth", "ethereum"))
-_MISSES = {
-    Miss.NO_ROUTE: (200, {"code": 200, "data": None}),
-    Miss.UNKNOWN_TOKEN: (
-        400,
-        {"code": 400, "error": "token not found", "errorMsg": "outToken is not supported"},
-    ),
-    Miss.RATE_LIMITED: (429, {"code": 429, "error": "Too Many Requests"}),
-    Miss.REFUSED: (403, {"code": 403, "error": "Forbidden"}),
+_CHAINS = ("1", "eth", "ethereum")
+_SWAPS = frozenset(f"/v4/{chain}/swap" for chain in _CHAINS)
+_QUOTES = frozenset(f"/v4/{chain}/quote" for chain in _CHAINS)
+_QUOTED = (
+    "inToken", "outToken", "inAmount", "outAmount", "dexes", "path", "save", "price_impact",
+)  # fmt: skip
+"""What `/quote` has of the members of `/swap`."""
+_UNKNOWN = {"code": 400, "error": "token not found", "errorMsg": "outToken is not supported"}
+_MISSES: dict[RejectReason, tuple[dict[str, Any], int]] = {
+    RejectReason.NO_ROUTE: ({"code": 200, "data": None}, 200),
+    RejectReason.UNKNOWN_TOKEN: (_UNKNOWN, 400),
+    RejectReason.RATE_LIMITED: ({"code": 429, "error": "Too Many Requests"}, 429),
+    RejectReason.REFUSED: ({"code": 403, "error": "Forbidden"}, 403),
 }
 
 
 def _cheapest(routes: Sequence[PricedRoute]) -> PricedRoute | None:
-    """Take the route with the lowest fees, whatever the size of the swap."""
+    """Return the route with the lowest fees, for any size of the swap."""
     return min(routes, key=lambda one: sum(hop.pool.fee for hop in one.route.hops), default=None)
 
 
-class OpenOcean:
-    """`handle` serves the call."""
+class OpenOceanVenue(Venue):
+    """`handle` serves `/swap`, and `/quote` without a wallet and calldata."""
 
-    def __init__(self, market: Market, board: FaultBoard) -> None:
-        self._desk = Desk(NAME, market, board, _cheapest)
+    name = "openocean"
+    taste = staticmethod(_cheapest)
 
-    async def handle(self, request: Request) -> Answer:
-        """Answer one request."""
-        if request.method != "GET" or request.path not in _PATHS:
+    async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
+        if request.method != "GET" or request.path not in _SWAPS | _QUOTES:
             return json_reply({"code": 404, "error": "Not Found"}, 404)
         if not request.query.keys() & {"gasPriceDecimals", "gasPrice"}:
             return json_reply({"code": 200})
-        try:
-            return await self._swap(Query(request.query))
-        except Missed as error:
-            status, body = _MISSES[error.miss]
-            return json_reply(body, status)
-        except BadParameter as error:
-            return json_reply({"code": 400, "error": str(error), "errorMsg": str(error)}, 400)
-
-    async def _swap(self, query: Query) -> Reply:
-        sell, buy = query.address("inTokenAddress"), query.address("outTokenAddress")
         slippage = query.decimal("slippage", "0.05", "50", "1")
-        ask = self._desk.ask(sell, buy, query.amount("amountDecimals"))
-        offer = await self._desk.offer(ask)
-        untouched = await self._desk.market.before_impact(offer.route, ask.amount)
-        promised = self._desk.promise(untouched)
+        offer = await self._desk.asked(query, "inTokenAddress", "outTokenAddress", "amountDecimals")
         least = less(offer.promised, slippage * 100)
-        data = await self._described(offer, promised, least)
-        if query.text("account", "-") != "-":
+        data = await self._quoted(offer, least)
+        if request.path in _QUOTES:
+            own = {"estimatedGas": str(offer.route.gas), "exchange": self._desk.router}
+            data = {name: data[name] for name in _QUOTED} | own
+        elif query.text("account", "-") != "-":
             account = query.address("account")
             data |= {
                 "from": query.address("sender", account),
@@ -70,9 +68,17 @@ class OpenOcean:
             }
         return json_reply({"code": 200, "data": data})
 
-    async def _described(self, offer: Offer, promised: int, least: int) -> dict[str, Any]:
+    def _missed(self, miss: RejectReason) -> Answer:
+        return json_reply(*_MISSES[miss])
+
+    def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
+        return json_reply({"code": 400, "error": str(error), "errorMsg": str(error)}, 400)
+
+    async def _quoted(self, offer: PriceQuote, least: int) -> dict[str, Any]:
         ask, market = offer.ask, self._desk.market
+        promised = self._desk.promise(await market.before_impact(offer.route, ask.amount))
         impact = (Decimal(offer.promised) / promised - 1) * 100 if promised else Decimal(0)
+        first = _dex(offer.route.hops[0].pool.v3)
         return {
             "inToken": await self._token(ask.sell, ask.amount),
             "outToken": await self._token(ask.buy, promised),
@@ -85,40 +91,30 @@ class OpenOcean:
             "gasPrice": str(await market.gas_price()),
             "chainId": 1,
             "price_impact": f"{impact:.2f}%",
-            "dexes": [{"dexIndex": 0, "dexCode": _dex(offer), "swapAmount": str(promised)}],
+            "dexes": [{"dexIndex": 0, "dexCode": first, "swapAmount": str(promised)}],
             "path": _path(offer),
             "save": 0,
         }
 
     async def _token(self, token: SandboxToken, amount: int) -> dict[str, Any]:
         usd = await self._desk.market.usd_price(token)
-        return {
-            "address": token.address,
-            "decimals": token.decimals,
-            "symbol": token.symbol,
-            "name": token.symbol,
-            "usd": f"{usd:.6f}",
-            "volume": float(usd * amount / 10**token.decimals),
-        }
+        volume = float(usd * amount / 10**token.decimals)
+        return described(token) | {"usd": f"{usd:.6f}", "volume": volume}
 
 
-def _dex(offer: Offer) -> str:
-    return "UniswapV3" if offer.route.hops[0].pool.v3 else "UniswapV2"
+def _dex(v3: bool) -> str:
+    return "UniswapV3" if v3 else "UniswapV2"
 
 
-def _path(offer: Offer) -> dict[str, Any]:
+def _path(offer: PriceQuote) -> dict[str, Any]:
     steps = [
         {
             "from": hop.token_in,
             "to": hop.token_out,
             "parts": 100,
-            "dexes": [{"dex": "UniswapV3" if hop.pool.v3 else "UniswapV2", "percentage": 100}],
+            "dexes": [{"dex": _dex(hop.pool.v3), "percentage": 100}],
         }
         for hop in offer.route.hops
     ]
-    return {
-        "from": offer.route.sell,
-        "to": offer.route.buy,
-        "parts": 1,
-        "routes": [{"parts": 1, "percentage": 100, "subRoutes": steps}],
-    }
+    routes = [{"parts": 1, "percentage": 100, "subRoutes": steps}]
+    return {"from": offer.route.sell, "to": offer.route.buy, "parts": 1, "routes": routes}

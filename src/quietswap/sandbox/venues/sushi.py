@@ -1,96 +1,93 @@
-"""Sushi Swap API v7, `GET /swap/v7/1`; https://docs.sushi.com/api/swagger.
+"""Sushi Swap API v7, `GET /swap/v7/1` and `GET /quote/v7/1`; https://docs.sushi.com/api/swagger.
 
-This venue trades on the pair of the two tokens where there is one, and promises a little less
-than it delivers.
+This venue uses the direct pair of the two tokens if there is one, and quotes slightly less than it
+delivers.
 """
 
 from typing import Any
 
-from quietswap.sandbox.faults import FaultBoard
-from quietswap.sandbox.tokens import SandboxToken
-from quietswap.sandbox.venues.desk import BadParameter, Desk, Miss, Missed, Offer, Query, less
-from quietswap.sandbox.venues.market import Market, direct_v2
-from quietswap.sandbox.web import Answer, Reply, Request, json_reply
+from quietswap.sandbox.venues import quote_engine
+from quietswap.sandbox.venues.market import direct_v2
+from quietswap.sandbox.venues.quote_engine import (
+    BadParameter,
+    PriceQuote,
+    QueryParams,
+    QuoteRejected,
+    RejectReason,
+    Venue,
+    less,
+)
+from quietswap.sandbox.wire.http_server import Answer, HttpRequest, json_reply
 
-NAME = "sushi"
+_SWAP, _QUOTE = "/swap/v7/1", "/quote/v7/1"
 _CAUTION_BPS = 2
+_MISSES: dict[RejectReason, tuple[dict[str, str], int, dict[str, str]]] = {
+    RejectReason.NO_ROUTE: ({"status": "NoWay"}, 200, {}),
+    RejectReason.UNKNOWN_TOKEN: ({"code": "422-01", "detail": "Invalid tokenOut"}, 422, {}),
+    RejectReason.RATE_LIMITED: (
+        {"code": "429", "detail": "Too many requests"},
+        429,
+        {"Retry-After": "2"},
+    ),
+    RejectReason.REFUSED: ({"code": "401-01", "detail": "invalid-api-key"}, 401, {}),
+}
 
 
-class Sushi:
-    """`handle` serves the call."""
+class SushiVenue(Venue):
+    """`handle` serves `/swap`, and `/quote` without a wallet and a transaction."""
 
-    def __init__(self, market: Market, board: FaultBoard) -> None:
-        self._desk = Desk(NAME, market, board, direct_v2)
+    name = "sushi"
+    taste = staticmethod(direct_v2)
 
-    async def handle(self, request: Request) -> Answer:
-        """Answer one request."""
-        if (request.method, request.path) != ("GET", "/swap/v7/1"):
+    async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
+        if request.method != "GET" or request.path not in {_SWAP, _QUOTE}:
             return json_reply({"code": "404", "detail": "Not found"}, 404)
-        try:
-            return json_reply(await self._swap(Query(request.query)))
-        except Missed as error:
-            return _missed(error.miss)
-        except BadParameter as error:
-            return json_reply({"code": "422-01", "detail": f"Invalid {error.name}"}, 422)
-
-    async def _swap(self, query: Query) -> dict[str, Any]:
+        slippage = query.decimal("maxSlippage", "0", "0.999999", "0.005")
+        market = self._desk.market
+        if not all(market.token(query.address(name)) for name in ("tokenIn", "tokenOut")):
+            raise QuoteRejected(RejectReason.NO_ROUTE)
+        offer = await self._desk.asked(query, "tokenIn", "tokenOut", "amount")
+        promised = less(offer.promised, _CAUTION_BPS)
+        quoted = await self._quoted(offer, promised)
+        if request.path == _QUOTE:
+            return json_reply({name: one for name, one in quoted.items() if name != "gasSpent"})
         sender = query.address("sender")
         recipient = query.address("recipient", sender)
-        slippage = query.decimal("maxSlippage", "0", "0.999999", "0.005")
-        sell, buy = query.address("tokenIn"), query.address("tokenOut")
-        if self._desk.market.token(sell) is None or self._desk.market.token(buy) is None:
-            raise Missed(Miss.NO_ROUTE)
-        offer = await self._desk.offer(self._desk.ask(sell, buy, query.amount("amount")))
-        promised = less(offer.promised, _CAUTION_BPS)
-        data = self._desk.calldata(
-            offer, min_out=less(promised, slippage * 10_000), recipient=recipient
-        )
+        least = less(promised, slippage * 10_000)
+        data = self._desk.calldata(offer, min_out=least, recipient=recipient)
         transaction: dict[str, Any] = {
             "from": sender.lower(),
             "to": self._desk.router.lower(),
             "data": data,
-            "gasPrice": await self._desk.market.gas_price(),
+            "gasPrice": await market.gas_price(),
         }
         if self._desk.value:
             transaction["value"] = str(self._desk.value)
-        return await self._answer(offer, promised) | {"tx": transaction}
+        return json_reply(quoted | {"tx": transaction})
 
-    async def _answer(self, offer: Offer, promised: int) -> dict[str, Any]:
-        untouched = await self._desk.market.before_impact(offer.route, offer.ask.amount)
-        tokens = [self._desk.market.token(one) for one in offer.route.path]
-        known = [token for token in tokens if token is not None]
-        sell, buy = offer.ask.sell, offer.ask.buy
-        whole_in = offer.ask.amount / 10**sell.decimals
+    def _missed(self, miss: RejectReason) -> Answer:
+        return json_reply(*_MISSES[miss])
+
+    def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
+        return json_reply({"code": "422-01", "detail": f"Invalid {error.name}"}, 422)
+
+    async def _quoted(self, offer: PriceQuote, promised: int) -> dict[str, Any]:
+        market, ask = self._desk.market, offer.ask
+        untouched = await market.before_impact(offer.route, ask.amount)
+        tokens = [
+            quote_engine.described(token)
+            for one in offer.route.path
+            if (token := market.token(one))
+        ]
+        whole_in = ask.amount / 10**ask.sell.decimals
         return {
             "status": "Success",
-            "tokens": [_described(token) for token in known],
+            "tokens": tokens,
             "tokenFrom": 0,
-            "tokenTo": len(known) - 1,
-            "swapPrice": promised / 10**buy.decimals / whole_in,
+            "tokenTo": len(tokens) - 1,
+            "swapPrice": promised / 10**ask.buy.decimals / whole_in,
             "priceImpact": 1 - offer.delivered / untouched if untouched else 0,
-            "amountIn": str(offer.ask.amount),
+            "amountIn": str(ask.amount),
             "assumedAmountOut": str(promised),
             "gasSpent": offer.route.gas - 20_000,
         }
-
-
-def _described(token: SandboxToken) -> dict[str, Any]:
-    return {
-        "address": token.address,
-        "symbol": token.symbol,
-        "name": token.symbol,
-        "decimals": token.decimals,
-    }
-
-
-def _missed(miss: Miss) -> Reply:
-    match miss:
-        case Miss.NO_ROUTE:
-            return json_reply({"status": "NoWay"})
-        case Miss.UNKNOWN_TOKEN:
-            return json_reply({"code": "422-01", "detail": "Invalid tokenOut"}, 422)
-        case Miss.RATE_LIMITED:
-            body = {"code": "429", "detail": "Too many requests"}
-            return json_reply(body, 429, {"Retry-After": "2"})
-        case Miss.REFUSED:
-            return json_reply({"code": "401-01", "detail": "invalid-api-key"}, 401)

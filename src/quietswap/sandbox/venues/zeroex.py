@@ -1,109 +1,101 @@
-"""0x Swap API v2, `GET /swap/allowance-holder/quote`; https://0x.org/docs/0x-swap-api.
+"""0x Swap API v2, `GET /swap/allowance-holder/quote` and `/price`; https://0x.org/docs/0x-swap-api.
 
-Needs `0x-api-key` and `0x-version: v2`. Takes the best of all routes and keeps 15 basis points:
-they are off its promise. A wallet without balance or allowance is told so under `issues`.
+Needs `0x-api-key` and `0x-version: v2`. Uses the best of all routes and quotes 15 basis points
+less, its fee. `issues` reports a missing balance or allowance of the wallet.
 """
 
 import secrets
 from typing import Any
 
 from quietswap.domain.address import Address
-from quietswap.sandbox.faults import FaultBoard
-from quietswap.sandbox.tokens import BY_ADDRESS
-from quietswap.sandbox.venues.desk import BadParameter, Desk, Miss, Missed, Offer, Query, less
-from quietswap.sandbox.venues.market import Market, best
-from quietswap.sandbox.web import Answer, Reply, Request, json_reply
+from quietswap.sandbox.contracts.tokens import BY_ADDRESS
+from quietswap.sandbox.venues.market import best
+from quietswap.sandbox.venues.quote_engine import (
+    BadParameter,
+    PriceQuote,
+    QueryParams,
+    RejectReason,
+    Venue,
+    less,
+)
+from quietswap.sandbox.wire.http_server import Answer, HttpRequest, HttpResponse, json_reply
 
-NAME = "zeroex"
-_PATH = "/swap/allowance-holder/quote"
+_QUOTE, _PRICE = "/swap/allowance-holder/quote", "/swap/allowance-holder/price"
+ZERO = Address("0x" + "0" * 40)
 _FEE_BPS = 15
 _NO_TAX = {"buyTaxBps": "0", "sellTaxBps": "0", "transferTaxBps": "0"}
 _MISSES = {
-    Miss.UNKNOWN_TOKEN: (400, "TOKEN_NOT_SUPPORTED", "Token is not supported"),
-    Miss.RATE_LIMITED: (429, "RATE_LIMITED", "Rate limit exceeded"),
-    Miss.REFUSED: (403, "TAKER_NOT_AUTHORIZED_FOR_TRADE", "The taker is not authorized"),
+    RejectReason.UNKNOWN_TOKEN: (400, "TOKEN_NOT_SUPPORTED", "Token is not supported"),
+    RejectReason.RATE_LIMITED: (429, "RATE_LIMITED", "Rate limit exceeded"),
+    RejectReason.REFUSED: (403, "TAKER_NOT_AUTHORIZED_FOR_TRADE", "The taker is not authorized"),
 }
 
 
-class ZeroEx:
-    """`handle` serves the call."""
+class ZeroExVenue(Venue):
+    """`handle` serves `/quote`, and `/price`, which needs no taker."""
 
-    def __init__(self, market: Market, board: FaultBoard) -> None:
-        self._desk = Desk(NAME, market, board, best)
+    name = "zeroex"
+    taste = staticmethod(best)
 
-    async def handle(self, request: Request) -> Answer:
-        """Answer one request."""
-        if (request.method, request.path) != ("GET", _PATH):
+    async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
+        if request.method != "GET" or request.path not in {_QUOTE, _PRICE}:
             return json_reply({"name": "NOT_FOUND", "message": "no Route matched"}, 404)
         if not request.headers.get("0x-api-key"):
             return _failure(401, "USER_NOT_AUTHORIZED", "The API key is missing or invalid")
         if request.headers.get("0x-version") != "v2":
-            return _failure(400, "INPUT_INVALID", "The input is invalid", "0x-version", "Invalid")
-        try:
-            return json_reply(await self._quote(Query(request.query)))
-        except Missed as error:
-            if error.miss is Miss.NO_ROUTE:
-                return json_reply({"liquidityAvailable": False, "zid": _zid()})
-            return _failure(*_MISSES[error.miss])
-        except BadParameter as error:
-            text = "The input is invalid"
-            return _failure(400, "INPUT_INVALID", text, error.name, str(error))
-
-    async def _quote(self, query: Query) -> dict[str, Any]:
+            raise BadParameter("0x-version", "Invalid")
         if query.text("chainId") != "1":
             raise BadParameter("chainId", "chainId must be 1")
-        taker = query.address("taker")
+        priced = request.path == _PRICE
+        taker = query.address("taker", ZERO if priced else None)
         slippage = query.integer("slippageBps", 0, 10_000, 100)
-        sell, buy = query.address("sellToken"), query.address("buyToken")
-        offer = await self._desk.offer(self._desk.ask(sell, buy, query.amount("sellAmount")))
+        offer = await self._desk.asked(query, "sellToken", "buyToken", "sellAmount")
         net = less(offer.promised, _FEE_BPS)
         least = less(net, slippage)
-        data = self._desk.calldata(
-            offer, min_out=least, recipient=query.address("recipient", taker)
-        )
-        return await self._described(offer, taker, net, least) | {
-            "transaction": {
-                "to": self._desk.router.lower(),
-                "data": data,
-                "gas": str(offer.route.gas + 60_000),
-                "gasPrice": str(await self._desk.market.gas_price()),
-                "value": str(self._desk.value),
-            },
-            "zid": _zid(),
-        }
+        gas = {"gas": str(offer.route.gas + 60_000)}
+        quote = await self._quoted(offer, taker, net, least)
+        if priced:
+            price = {"gasPrice": str(await self._desk.market.gas_price())}
+            return json_reply(quote | gas | price)
+        recipient = query.address("recipient", taker)
+        data = self._desk.calldata(offer, min_out=least, recipient=recipient)
+        return json_reply(quote | {"transaction": await self._desk.transaction(data) | gas})
 
-    async def _described(
-        self, offer: Offer, taker: Address, net: int, least: int
+    def _missed(self, miss: RejectReason) -> Answer:
+        if miss is RejectReason.NO_ROUTE:
+            return json_reply({"liquidityAvailable": False, "zid": _zid()})
+        return _failure(*_MISSES[miss])
+
+    def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
+        details = [{"field": error.name, "reason": str(error)}]
+        return _failure(400, "INPUT_INVALID", "The input is invalid", details)
+
+    async def _quoted(
+        self, offer: PriceQuote, taker: Address, net: int, least: int
     ) -> dict[str, Any]:
-        fee = {
-            "amount": str(offer.promised - net),
-            "token": offer.route.buy.lower(),
-            "type": "volume",
-        }
+        sell, buy = offer.route.sell.lower(), offer.route.buy.lower()
+        fee = {"amount": str(offer.promised - net), "token": buy, "type": "volume"}
+        none = dict.fromkeys(("integratorFee", "integratorFees", "gasFee"))
         gas = offer.route.gas * await self._desk.market.gas_price()
         return {
             "allowanceTarget": self._desk.spender.lower(),
             "blockNumber": str(await self._desk.market.block_number()),
             "buyAmount": str(net),
-            "buyToken": offer.route.buy.lower(),
-            "fees": {
-                "integratorFee": None,
-                "integratorFees": None,
-                "zeroExFee": fee,
-                "gasFee": None,
-            },
+            "buyToken": buy,
+            "fees": none | {"zeroExFee": fee},
             "issues": await self._issues(offer, taker),
             "liquidityAvailable": True,
             "minBuyAmount": str(least),
             "mode": "exact-in",
             "route": _route(offer),
             "sellAmount": str(offer.ask.amount),
-            "sellToken": offer.route.sell.lower(),
+            "sellToken": sell,
             "tokenMetadata": {"buyToken": _NO_TAX, "sellToken": _NO_TAX},
             "totalNetworkFee": str(gas),
+            "zid": _zid(),
         }
 
-    async def _issues(self, offer: Offer, taker: Address) -> dict[str, Any]:
+    async def _issues(self, offer: PriceQuote, taker: Address) -> dict[str, Any]:
         chain, token, amount = self._desk.market.chain, offer.route.sell, offer.ask.amount
         spender = self._desk.spender
         allowance = await chain.allowance(token, taker, spender)
@@ -118,7 +110,7 @@ class ZeroEx:
         }
 
 
-def _route(offer: Offer) -> dict[str, Any]:
+def _route(offer: PriceQuote) -> dict[str, Any]:
     fills = [
         {
             "from": hop.token_in.lower(),
@@ -128,9 +120,8 @@ def _route(offer: Offer) -> dict[str, Any]:
         }
         for hop in offer.route.hops
     ]
-    tokens = [
-        {"address": one.lower(), "symbol": BY_ADDRESS[one].symbol} for one in offer.route.path
-    ]
+    path = offer.route.path
+    tokens = [{"address": one.lower(), "symbol": BY_ADDRESS[one].symbol} for one in path]
     return {"fills": fills, "tokens": tokens}
 
 
@@ -138,7 +129,6 @@ def _zid() -> str:
     return "0x" + secrets.token_hex(12)
 
 
-def _failure(status: int, name: str, message: str, field: str = "", reason: str = "") -> Reply:
-    details = [{"field": field, "reason": reason}] if field else []
+def _failure(status: int, name: str, message: str, details: Any = ()) -> HttpResponse:
     body = {"name": name, "message": message, "data": {"zid": _zid(), "details": details}}
     return json_reply(body, status)

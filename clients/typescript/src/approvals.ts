@@ -1,0 +1,120 @@
+/** Approvals, sent through the caller's own node, and what they must not endanger. */
+import { ClientError, NodeRpcError } from "./errors.js";
+import { QuoteDeclined } from "./flow-errors.js";
+import { UINT256_MAX, approvalData, type Receipt } from "./node.js";
+import { retryTransient, transient, waitForReceipt, type Context } from "./polling.js";
+import { history } from "./reading.js";
+import { hashOf, sign, type Signer } from "./signing.js";
+import { segment, type Call } from "./transport.js";
+import type { Hex, OrderHistory } from "./types.js";
+
+const SENDINGS = 3;
+/** Node errors for bytes that it already has; then the receipt decides. */
+const HELD = /already known|already imported|nonce too low/;
+
+/** One approval that was mined; `amount` in smallest units (0 for a reset). */
+export interface Approved {
+  readonly token: string;
+  readonly router: string;
+  readonly amount: bigint;
+  readonly receipt: Receipt;
+}
+
+export interface ApprovalTerms {
+  readonly token: string;
+  readonly router: string;
+  readonly amount: bigint;
+  readonly wallet: string;
+  readonly approval: "exact" | "max" | "never";
+}
+
+export const historyCall = (wallet: string, query: Record<string, string | undefined>): Call<OrderHistory> => ({
+  path: `/mev/orders/user/${segment(wallet)}`,
+  query,
+  read: history,
+});
+
+/**
+ * Refuse `what` while an order is open, because it would use that order's nonce. No node counts
+ * private orders, so only the service's history shows them. Throws QuoteDeclined.
+ */
+export async function requireNoOpenOrder(context: Context, wallet: string, what: string): Promise<void> {
+  for (const status of ["pending", "submitted", "mining"]) {
+    const call = historyCall(wallet, { limit: "1", offset: "0", status });
+    const { orders } = await retryTransient(context, () => context.io.call(call));
+    const found = orders.find((item) => ["pending", "submitted", "mining"].includes(item.status));
+    if (found)
+      throw new QuoteDeclined(
+        `order ${found.orderId} is open, and ${what} would take its nonce and cancel it: wait until it` +
+          " is decided, or give replace",
+      );
+  }
+}
+
+/**
+ * Approve `router` if its allowance is below `amount`; return the mined approvals. Some tokens (USDT)
+ * refuse to change an allowance that is not zero: then it is first reset to zero. Throws NodeRpcError
+ * when the approval itself reverts.
+ */
+export async function ensureAllowance(context: Context, terms: ApprovalTerms, signer: Signer): Promise<Approved[]> {
+  const { token, router, amount, wallet, approval } = terms;
+  const current = await context.node.allowance(token, wallet, router);
+  if (current >= amount || approval === "never") return [];
+  const wanted = approval === "max" ? UINT256_MAX : amount;
+  const needsReset = current > 0n && !(await wouldPass(context, token, approvalData(router, wanted), wallet));
+  const sent: Approved[] = [];
+  for (const each of needsReset ? [0n, wanted] : [wanted]) {
+    const call = { to: token, data: approvalData(router, each), wallet };
+    const receipt = await sendPublic(context, "the approval", call, signer);
+    sent.push({ token, router, amount: each, receipt });
+  }
+  return sent;
+}
+
+async function wouldPass({ node }: Context, to: string, data: string, from: string): Promise<boolean> {
+  try {
+    await node.estimateGas({ from, to, data });
+    return true;
+  } catch (error) {
+    if (error instanceof NodeRpcError) return false;
+    throw error;
+  }
+}
+
+/**
+ * Send an ordinary transaction through the caller's own node and wait until it is mined. It is public
+ * in the mempool, so never send a swap this way.
+ */
+async function sendPublic(
+  context: Context,
+  what: string,
+  call: { to: string; data: string; wallet: string },
+  signer: Signer,
+): Promise<Receipt> {
+  const { node, polling } = context;
+  const { to, data, wallet } = call;
+  await node.requireMainnet();
+  const gas = ((await node.estimateGas({ from: wallet, to, data })) * 5n) / 4n;
+  const nonce = await node.nonce(wallet);
+  const maxPriorityFeePerGas = await node.tip();
+  const maxFeePerGas = 2n * (await node.baseFee()) + maxPriorityFeePerGas;
+  const fees = { gas, maxFeePerGas, maxPriorityFeePerGas, nonce };
+  const plain = { type: "eip1559", chainId: 1, to: to as Hex, data: data as Hex, value: 0n } as const;
+  const signed = await sign({ ...plain, ...fees }, signer, wallet);
+  await send(context, signed);
+  return waitForReceipt(context, polling, { what, txHash: hashOf(signed), wallet, nonce });
+}
+
+/** Send the signed bytes, and repeat if no answer arrives: they can be only one transaction. */
+async function send({ io, node, polling }: Context, signed: Hex): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await node.send(signed);
+    } catch (error) {
+      if (attempt > 1 && error instanceof NodeRpcError && HELD.test(error.message.toLowerCase())) return;
+      const trouble: ClientError = transient(error);
+      if (attempt === SENDINGS) throw trouble;
+      await io.sleep(polling.pause(attempt, trouble));
+    }
+  }
+}

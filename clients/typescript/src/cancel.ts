@@ -1,0 +1,197 @@
+/** The cancel flow: request the transaction, check, sign, submit, and follow both orders. */
+import { ApiError, ClientError } from "./errors.js";
+import {
+  OrderStillOpen,
+  QuoteDeclined,
+  StatusContradiction,
+  UnsafeQuote,
+  type Submitted,
+} from "./flow-errors.js";
+import { CancelResult, type CancelEvent, type CancelRequest } from "./cancel-result.js";
+import { CANCEL_FEE_WEI, CANCEL_GAS } from "./generated/rules.js";
+import type { Receipt } from "./node.js";
+import { errorFor, watchOutcome } from "./outcome.js";
+import { followOrder, isTerminal, orderStatusCall, retryTransient, type Context } from "./polling.js";
+import { checkParams, faultsOf } from "./quote-checks.js";
+import { cancelQuote, isObject, submission } from "./reading.js";
+import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
+import { segment, type Call } from "./transport.js";
+import type { CancelOrder, CancelQuote, Hex, OrderStatus, Schemas, TransactionParams } from "./types.js";
+
+const RECEIPT_LOOKS = 10;
+
+/** Refuse a quote that is not an empty self-transfer with a bounded fee. Throws UnsafeQuote. */
+export function checkCancel(quote: CancelQuote, request: CancelRequest, wallet: string): void {
+  const params: TransactionParams = quote.transactionParams;
+  const { orderId, nonce, mostFeeWei = CANCEL_FEE_WEI } = request;
+  const found = faultsOf({
+    "another order": quote.orderId !== orderId,
+    "another receiver than the wallet itself": params.to.toLowerCase() !== wallet.toLowerCase(),
+    calldata: params.data !== "0x",
+    "ETH to be sent along": BigInt(params.value) !== 0n,
+    [`another gas limit than ${CANCEL_GAS}`]: BigInt(params.gasLimit) !== CANCEL_GAS,
+    "no nonce": params.nonce === null,
+    [`nonce ${params.nonce}, not ${nonce} as you gave`]: nonce !== undefined && params.nonce !== nonce,
+    "a fee above the limit": CANCEL_GAS * BigInt(params.maxFeePerGas) > mostFeeWei,
+  }).concat(checkParams(params));
+  if (found.length) throw new UnsafeQuote(`the cancel has ${found.join(", ")}`);
+}
+
+const pathOf = (orderId: string) => `/mev/orders/${segment(orderId)}/cancel`;
+
+export const cancelQuoteCall = (orderId: string): Call<CancelQuote> => ({
+  path: pathOf(orderId),
+  body: {},
+  read: cancelQuote,
+});
+
+/** The call that submits a signed cancel; repeating it creates no second order. */
+export function submitCancelCall(quote: CancelQuote, signedTransaction: Hex): Call<CancelOrder> {
+  const { orderId, providerMetadata } = quote;
+  const body: Schemas["OrderCancelBody"] = { signedTransaction, providerMetadata };
+  return { path: pathOf(orderId), body, read: submission("cancel") };
+}
+
+/** The latest records that the service returned. */
+interface Race {
+  readonly quote: CancelQuote;
+  readonly txHash: string;
+  status: OrderStatus;
+  taken?: CancelOrder | undefined;
+  end?: OrderStatus;
+}
+
+/**
+ * Run the whole flow. If the swap is mined first, that is a result. Before signing, throws UnsafeQuote
+ * and QuoteDeclined; afterwards OrderStillOpen, StatusContradiction or MayBeMined.
+ */
+export async function cancel(
+  context: Context,
+  request: CancelRequest,
+  wallet: string,
+  signer: Signer,
+  watch: (event: CancelEvent) => void,
+): Promise<CancelResult> {
+  const { io, node } = context;
+  const { orderId } = request;
+  if (io.hasNode) await node.requireMainnet();
+  const before = await io.call(orderStatusCall(orderId));
+  if (before.txHash == null)
+    throw new UnsafeQuote(
+      `the record of order ${orderId} names no txHash, so nobody could check what became of it`,
+    );
+  const quote = await io.call(cancelQuoteCall(orderId));
+  checkCancel(quote, request, wallet);
+  const transaction = toSign(quote.transactionParams);
+  const { nonce } = transaction;
+  if (io.hasNode && nonce < (await node.nonce(wallet, "latest")))
+    throw new UnsafeQuote(`nonce ${nonce} of the cancel is used already`);
+  await requireOwnNonce(context, before.txHash, nonce, request, wallet);
+  watch({ quote });
+  if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the cancel was not accepted");
+  const signed = await sign(transaction, signer, wallet);
+  const sent: Submitted = { what: "the cancel", txHash: hashOf(signed), wallet, nonce, orderId };
+  const race: Race = { quote, status: before, txHash: before.txHash };
+  const trouble = await run(context, race, signed, watch);
+  if (io.hasNode) return seen(context, race, sent, trouble, watch);
+  if (trouble instanceof OrderStillOpen) throw trouble.of(sent);
+  if (trouble) throw errorFor("open", trouble.message, sent, trouble);
+  return new CancelResult(quote, race.taken, race.end, race.status, undefined, undefined);
+}
+
+/**
+ * Refuse a nonce if only the service claims that it is the order's. The own node seldom knows a
+ * private transaction; if it does, its data decides. Throws UnsafeQuote.
+ */
+async function requireOwnNonce(
+  { io, node }: Context,
+  txHash: string,
+  nonce: number,
+  request: CancelRequest,
+  wallet: string,
+): Promise<void> {
+  let known: [string, number] | undefined;
+  try {
+    known = io.hasNode ? await node.senderAndNonce(txHash) : undefined;
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+  }
+  if (known && (known[0] !== wallet.toLowerCase() || known[1] !== nonce))
+    throw new UnsafeQuote(
+      `by your own node the order's transaction ${txHash} is nonce ${known[1]} of ${known[0]}, not nonce` +
+        ` ${nonce} of the wallet`,
+    );
+  if (!known && request.nonce === undefined && !request.anyNonce)
+    throw new UnsafeQuote(
+      `only the service says that nonce ${nonce} is the order's; it could be another one of the wallet`,
+      "; give the nonce that the order was signed with",
+    );
+}
+
+/** Submit the cancel and follow both orders until they end; return what went wrong. */
+async function run(
+  context: Context,
+  race: Race,
+  signed: Hex,
+  watch: (event: CancelEvent) => void,
+): Promise<ClientError | undefined> {
+  const { orderId } = race.quote;
+  const told = (status: OrderStatus) => watch({ status });
+  try {
+    race.taken = await submitted(context, race.quote, signed);
+    if (race.taken) {
+      watch({ submitted: race.taken });
+      const { cancel: taken, tracking } = race.taken;
+      race.end = await followOrder(context, taken.orderId, told, tracking.pollingInterval, hashOf(signed));
+    }
+    race.status = await followOrder(context, orderId, told);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ClientError) return error;
+    throw error;
+  }
+}
+
+/** Return the accepted cancel; undefined if the order had ended before. */
+async function submitted(context: Context, quote: CancelQuote, signed: Hex): Promise<CancelOrder | undefined> {
+  try {
+    const answer = await retryTransient(context, () => context.io.call(submitCancelCall(quote, signed)));
+    requireSame(hashOf(signed), answer.cancel.txHash);
+    return answer;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { code, details } = error;
+    const hasEnded = isObject(details) && details["reason"] === "ORDER_ENDED";
+    if (code === "NONCE_TOO_LOW" || (code === "VALIDATION_ERROR" && hasEnded)) return undefined;
+    throw error;
+  }
+}
+
+/** The result by the receipts of both transactions at the caller's own node. */
+async function seen(
+  context: Context,
+  race: Race,
+  sent: Submitted,
+  trouble: ClientError | undefined,
+  watch: (event: CancelEvent) => void,
+): Promise<CancelResult> {
+  const { status } = race.status;
+  const said = `the service says that the order is ${status}`;
+  const seconds = context.polling.doubtS;
+  watch({ watching: { why: trouble?.message ?? said, sent, seconds } });
+  const { fate } = await watchOutcome(context, sent, seconds);
+  let swap: Receipt | undefined;
+  try {
+    swap = await retryTransient(context, () => context.node.receipt(race.txHash), RECEIPT_LOOKS);
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    const why = `your own node does not say what became of the order's own ${race.txHash} (${error.message})`;
+    throw errorFor("open", why, sent, error);
+  }
+  if (swap?.succeeded && isTerminal(race.status) && status !== "confirmed")
+    throw new StatusContradiction(race.quote.orderId, status, race.txHash);
+  if (!swap && fate === "open" && trouble instanceof OrderStillOpen) throw trouble.of(sent);
+  if (!swap && fate === "open")
+    throw errorFor(fate, trouble?.message ?? `${said}, but your own node does not show it`, sent, trouble);
+  return new CancelResult(race.quote, race.taken, race.end, race.status, fate, swap);
+}

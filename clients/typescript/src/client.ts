@@ -1,0 +1,189 @@
+/** The client: one method per endpoint, and the flows. */
+import { historyCall } from "./approvals.js";
+import type { CancelEvent, CancelRequest, CancelResult } from "./cancel-result.js";
+import type { EventsOptions } from "./events.js";
+import { Node, type Receipt } from "./node.js";
+import { Polling, followOrder, orderStatusCall, type Context, type PollingOptions } from "./polling.js";
+import { checkedRequest, type SwapRequest } from "./quote-checks.js";
+import { swapQuoteCall } from "./quoting.js";
+import { hashOf, requireSame, walletOf, type Signer } from "./signing.js";
+import { submitOrderCall, swap, type SwapEvent, type SwapResult } from "./swap.js";
+import { Transport, segment, type Call, type TransportOptions } from "./transport.js";
+import type { CancelOrder, CancelQuote, Hex, OrderEvent, OrderHistory, OrderState, OrderStatus, Schemas } from "./types.js";
+import type { SwapOrder, SwapQuote, WrapOperation, WrapOrder, WrapQuote } from "./types.js";
+import type { WrapOptions, WrapResult } from "./wrap.js";
+
+// Parts that a page may never need are loaded when they are used; a swap needs none of them.
+const cancelling = () => import("./cancel.js");
+const wrapping = () => import("./wrap.js");
+
+export interface ClientOptions extends TransportOptions {
+  readonly polling?: PollingOptions | undefined;
+}
+
+export interface HistoryOptions {
+  /** Orders per page, 1 to 200 (50). */
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+  readonly status?: OrderState | undefined;
+  /** Without it: swaps. */
+  readonly kind?: OrderHistory["orders"][number]["kind"] | undefined;
+}
+
+const unwatched = () => undefined;
+
+/**
+ * A client of the service at `url` with one API key, and of the caller's own node at `rpcUrl`. Every
+ * method may throw ServiceUnreachable, UnexpectedResponse, and the ApiError of the code that the
+ * service answered; RangeError names a wrong argument. Approvals, the nonce of a wrap, the checks of
+ * fees and nonces, the simulation and the receipts need `rpcUrl`.
+ */
+export class QuietswapClient {
+  readonly #context: Context;
+
+  constructor(options: ClientOptions) {
+    const io = new Transport(options);
+    this.#context = { io, node: new Node(io), polling: new Polling(options.polling) };
+  }
+
+  /**
+   * Quote, approve if needed, simulate, sign, submit, and follow until the order ends. A failed or
+   * cancelled order is a result. Before signing, throws UnsafeQuote and QuoteDeclined; afterwards
+   * TransactionHashMismatch, StatusContradiction and AfterSubmission.
+   */
+  async swap(request: SwapRequest, signer: Signer, watch: (event: SwapEvent) => void = unwatched): Promise<SwapResult> {
+    const terms = checkedRequest(request, walletOf(signer, request.wallet));
+    if (!this.#context.io.hasNode && terms.approval !== "never")
+      throw new RangeError("approval needs rpcUrl, your own node: give it, or approval: \"never\"");
+    return swap(this.#context, terms, signer, watch);
+  }
+
+  /** Cancel an open order by its nonce, and follow until both transactions are decided. */
+  async cancel(
+    request: CancelRequest,
+    signer: Signer,
+    watch: (event: CancelEvent) => void = unwatched,
+  ): Promise<CancelResult> {
+    const { cancel } = await cancelling();
+    return cancel(this.#context, request, walletOf(signer, request.wallet), signer, watch);
+  }
+
+  /** Convert `amount` ETH (a decimal string) to WETH and wait until the transaction is mined. */
+  async wrap(amount: string, signer: Signer, options: WrapOptions = {}): Promise<WrapResult> {
+    return this.#convert("wrap", amount, signer, options);
+  }
+
+  /** Convert `amount` WETH to ETH and wait until the transaction is mined. */
+  async unwrap(amount: string, signer: Signer, options: WrapOptions = {}): Promise<WrapResult> {
+    return this.#convert("unwrap", amount, signer, options);
+  }
+
+  /** Follow an order until it is confirmed, failed or cancelled. Throws OrderStillOpen. */
+  async follow(orderId: string, watch: (record: OrderStatus) => void = unwatched): Promise<OrderStatus> {
+    return followOrder(this.#context, orderId, watch);
+  }
+
+  /** Yield the events of this client's orders, from the one after `after`, and reconnect as needed. */
+  async *events(options: EventsOptions = {}): AsyncGenerator<OrderEvent> {
+    const { followEvents } = await import("./events.js");
+    yield* followEvents(this.#context.io, options);
+  }
+
+  /** Return the best route and its transaction to sign, without checking it. */
+  async quote(request: SwapRequest & { wallet: string }): Promise<SwapQuote> {
+    return this.#call(swapQuoteCall(checkedRequest(request, request.wallet)));
+  }
+
+  /** Submit a signed swap once. Throws TransactionHashMismatch. */
+  async submitOrder(quote: SwapQuote, request: SwapRequest & { wallet: string }, signed: Hex): Promise<SwapOrder> {
+    const { io } = this.#context;
+    const terms = checkedRequest(request, request.wallet);
+    const answer = await io.call(submitOrderCall(quote, terms, signed, io.unixMs()));
+    requireSame(hashOf(signed), answer.order.txHash);
+    return answer;
+  }
+
+  async orderStatus(orderId: string): Promise<OrderStatus> {
+    return this.#call(orderStatusCall(orderId));
+  }
+
+  /** Return one page of a wallet's orders of one kind. */
+  async orderHistory(wallet: string, options: HistoryOptions = {}): Promise<OrderHistory> {
+    const { limit = 50, offset = 0, status, kind } = options;
+    return this.#call(historyCall(wallet, { limit: `${limit}`, offset: `${offset}`, status, kind }));
+  }
+
+  /** Return an indicative price: nothing is simulated, and it cannot be traded. */
+  async price(sellToken: string, buyToken: string, sellAmount: bigint): Promise<Schemas["PriceResponse"]> {
+    const query = { sellToken, buyToken, sellAmount: sellAmount.toString(), chainId: "1" };
+    return this.#call({ path: "/price", query });
+  }
+
+  /** Return one page (1 to 200) of the tokens that a symbol, name or address finds. */
+  async tokens(search = "", limit = 50, offset = 0): Promise<Schemas["TokensResponse"]> {
+    return this.#call({ path: "/tokens", query: { search, limit: `${limit}`, offset: `${offset}` } });
+  }
+
+  /** Return ETH, and balances and router allowances of up to 50 tokens (WETH), at one block. */
+  async balances(wallet: string, tokens: readonly string[] = []): Promise<Schemas["BalancesResponse"]> {
+    return this.#call({ path: `/mev/balances/${segment(wallet)}`, query: { tokens: tokens.join() || undefined } });
+  }
+
+  /** Return the limits of the key's client, and what it has used. */
+  async usage(): Promise<Schemas["UsageResponse"]> {
+    return this.#call({ path: "/mev/usage" });
+  }
+
+  /** Return results per source and per relay of the last 1 to 90 days. */
+  async orderStats(days = 7): Promise<Schemas["OrderStatsResponse"]> {
+    return this.#call({ path: "/mev/stats", query: { days: `${days}` } });
+  }
+
+  async wrapInfo(wallet: string): Promise<Schemas["WrapInfoResponse"]> {
+    return this.#call({ path: "/mev/wrap/info", query: { userAddress: wallet } });
+  }
+
+  /** Return the transaction that wraps or unwraps `amount` ETH; the caller sets its nonce. */
+  async wrapQuote(operation: WrapOperation, amount: string, wallet: string): Promise<WrapQuote> {
+    return this.#call((await wrapping()).wrapQuoteCall(operation, amount, wallet));
+  }
+
+  /** Submit a signed wrap or unwrap once. Throws TransactionHashMismatch. */
+  async submitWrapOrder(quote: WrapQuote, signed: Hex): Promise<WrapOrder> {
+    const order = await this.#call((await wrapping()).submitWrapCall(quote, signed));
+    requireSame(hashOf(signed), order.txHash);
+    return order;
+  }
+
+  /** Return the empty self-transfer that cancels an open order, without checking it. */
+  async cancelQuote(orderId: string): Promise<CancelQuote> {
+    return this.#call((await cancelling()).cancelQuoteCall(orderId));
+  }
+
+  /** Submit a signed cancel once. Throws TransactionHashMismatch. */
+  async submitCancel(quote: CancelQuote, signed: Hex): Promise<CancelOrder> {
+    const answer = await this.#call((await cancelling()).submitCancelCall(quote, signed));
+    requireSame(hashOf(signed), answer.cancel.txHash);
+    return answer;
+  }
+
+  /** The receipt at the caller's own node; undefined until the transaction is mined. */
+  async receipt(txHash: string): Promise<Receipt | undefined> {
+    return this.#context.node.receipt(txHash);
+  }
+
+  #call<T>(call: Call<T>): Promise<T> {
+    return this.#context.io.call(call);
+  }
+
+  async #convert(
+    operation: WrapOperation,
+    amount: string,
+    signer: Signer,
+    options: WrapOptions,
+  ): Promise<WrapResult> {
+    const wallet = walletOf(signer, options.wallet);
+    const { convert } = await wrapping();
+    return convert(this.#context, { ...options, operation, amount, wallet }, signer);
+  }
+}

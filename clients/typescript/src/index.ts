@@ -1,0 +1,30 @@
+/**
+ * A client of a quietswap service that does not trust it: quotes are checked, simulated at your own
+ * node, signed in your process and followed until your own node shows the outcome.
+ */
+export type { Approved } from "./approvals.js";
+export { CancelResult, type CancelEvent, type CancelRequest } from "./cancel-result.js";
+export { QuietswapClient, type ClientOptions, type HistoryOptions } from "./client.js";
+export {
+  ApiError,
+  ClientError,
+  NodeRpcError,
+  NodeUnreachable,
+  ServiceUnreachable,
+  UnexpectedResponse,
+  WrongChain,
+  type ErrorDetails,
+} from "./errors.js";
+export type { EventsOptions } from "./events.js";
+export * from "./flow-errors.js";
+export type { Log, Receipt } from "./node.js";
+export type { OutcomeWatch } from "./outcome.js";
+export type { PollingOptions } from "./polling.js";
+export type { SwapRequest } from "./quote-checks.js";
+export { providerSigner, type Account, type SignFunction, type Signer, type Transaction } from "./signing.js";
+export type { SwapSimulation } from "./simulation.js";
+export { SwapResult, type SwapEvent } from "./swap.js";
+export type { Eip1193Provider, TransportOptions } from "./transport.js";
+export type * from "./types.js";
+export { WETH } from "./types.js";
+export type { WrapEvent, WrapOptions, WrapResult } from "./wrap.js";

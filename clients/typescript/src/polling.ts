@@ -1,0 +1,217 @@
+/**
+ * Following an order by its id, and a transaction by its hash. The status record is always read by a
+ * request of its own; the event stream only says when.
+ */
+import { ApiError, ClientError } from "./errors.js";
+import { OrderStillOpen, TransactionFailed, TransactionReplaced } from "./flow-errors.js";
+import { LEAST_INTERVAL_S, MOST_INTERVAL_S } from "./generated/rules.js";
+import { Node, type Receipt } from "./node.js";
+import { orderStatus } from "./reading.js";
+import { requireSame } from "./signing.js";
+import { segment, type Call, type Transport } from "./transport.js";
+import type { OrderStatus } from "./types.js";
+
+export const SUGGESTED_S = 10;
+const STREAM_WAIT_S = 25;
+const LEAST_S = 0.2;
+const USUAL_LIFE_S = 1800;
+const GRACE_S = 60;
+const TERMINAL: readonly string[] = ["confirmed", "failed", "cancelled"];
+
+/** Intervals, timeouts and backoff, in seconds. */
+export interface PollingOptions {
+  /** Time between two polls of an order; without it the service's `pollingInterval`. */
+  readonly intervalS?: number | undefined;
+  /** Longest wait (300); null waits until the order expires, at most an hour. */
+  readonly patienceS?: number | null | undefined;
+  /** First pause after an error (1); it doubles with each failure. */
+  readonly firstBackoffS?: number | undefined;
+  /** Longest pause after an error (30). */
+  readonly longestBackoffS?: number | undefined;
+  /** Time between two receipt requests to the caller's own node (2). */
+  readonly nodeIntervalS?: number | undefined;
+  /** How long that node is watched when the service refuses what it already has (60). */
+  readonly doubtS?: number | undefined;
+  /** Called for each failure that is retried, with the error and the pause in s. */
+  readonly onTrouble?: ((error: ClientError, seconds: number) => void) | undefined;
+  /** Follow an order by its events where they arrive (true). */
+  readonly stream?: boolean | undefined;
+}
+
+export class Polling {
+  readonly intervalS: number | undefined;
+  readonly patienceS: number | null;
+  readonly nodeIntervalS: number;
+  readonly doubtS: number;
+  readonly stream: boolean;
+
+  private readonly options: PollingOptions;
+
+  constructor(options: PollingOptions = {}) {
+    this.options = options;
+    this.intervalS = options.intervalS;
+    this.patienceS = options.patienceS === undefined ? 300 : options.patienceS;
+    this.nodeIntervalS = options.nodeIntervalS ?? 2;
+    this.doubtS = options.doubtS ?? 60;
+    this.stream = options.stream ?? true;
+  }
+
+  /** The same with another longest wait. */
+  patient(patienceS: number): Polling {
+    return new Polling({ ...this.options, patienceS });
+  }
+
+  /** The longest wait in s; `endsInS` is the time until the order expires, if known. */
+  until(endsInS?: number): number {
+    if (this.patienceS !== null) return this.patienceS;
+    return Math.min(Math.max((endsInS ?? USUAL_LIFE_S) + GRACE_S, 300), 3600);
+  }
+
+  /** Report the nth failure in a row, and return the pause in s; at least `retryAfter`. */
+  pause(failures: number, error: ClientError): number {
+    const { firstBackoffS = 1, longestBackoffS = 30, onTrouble } = this.options;
+    const asked = error instanceof ApiError ? (error.retryAfter ?? 0) : 0;
+    const grown = firstBackoffS * 2 ** Math.min(failures - 1, 16);
+    const seconds = Math.max(Math.min(grown, longestBackoffS), asked);
+    onTrouble?.(error, seconds);
+    return seconds;
+  }
+}
+
+/** What every flow needs. */
+export interface Context {
+  readonly io: Transport;
+  readonly node: Node;
+  readonly polling: Polling;
+}
+
+/** Throw what is no ClientError on; return what may succeed later. */
+export function transient(error: unknown): ClientError {
+  if (error instanceof ClientError && error.isTransient) return error;
+  throw error;
+}
+
+/** Repeat a request while its failures are transient; repeating it must be safe. */
+export async function retryTransient<T>({ io, polling }: Context, ask: () => Promise<T>, attempts = 3): Promise<T> {
+  for (let failures = 1; failures < attempts; failures += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      await io.sleep(polling.pause(failures, transient(error)));
+    }
+  }
+  return ask();
+}
+
+export const orderStatusCall = (orderId: string): Call<OrderStatus> => ({
+  path: `/mev/orders/${segment(orderId)}`,
+  read: orderStatus,
+});
+
+export const isTerminal = (record: OrderStatus) => TERMINAL.includes(record.status);
+
+/** Waits between two reads of a status record, by the event stream while that works. */
+class Changes {
+  #place: number | undefined;
+
+  private readonly io: Transport;
+  private readonly orderId: string;
+  private isStreamed: boolean;
+
+  constructor(io: Transport, orderId: string, isStreamed: boolean) {
+    this.io = io;
+    this.orderId = orderId;
+    this.isStreamed = isStreamed;
+  }
+
+  /** Wait for a change: at least `intervalS` without one. The first wait finds the place only. */
+  async wait(intervalS: number, leftS: number): Promise<void> {
+    if (!this.isStreamed) return this.io.sleep(intervalS);
+    const started = this.io.seconds();
+    const isFirst = this.#place === undefined;
+    const seconds = Math.min(STREAM_WAIT_S, Math.max(leftS, intervalS));
+    const place = await this.io.awaitEvent(this.orderId, this.#place, seconds);
+    this.isStreamed = place !== undefined;
+    let least = intervalS;
+    if (place) {
+      this.#place = place.sequence;
+      if (isFirst) return;
+      if (place.hasNews) least = LEAST_S;
+    }
+    const waited = this.io.seconds() - started;
+    if (waited < least) await this.io.sleep(least - Math.max(waited, 0));
+  }
+}
+
+/** The interval that a service may ask for, within bounds. */
+const bounded = (seconds: number) =>
+  Number.isFinite(seconds) ? Math.min(Math.max(seconds, LEAST_INTERVAL_S), MOST_INTERVAL_S) : MOST_INTERVAL_S;
+
+/**
+ * Follow the order until it is final; call `watch` with each record. Throws OrderStillOpen at the
+ * timeout, or the last transient error; TransactionHashMismatch when a record names another hash.
+ */
+export async function followOrder(
+  { io, polling }: Context,
+  orderId: string,
+  watch: (record: OrderStatus) => void,
+  suggestedS = SUGGESTED_S,
+  signedHash?: string,
+): Promise<OrderStatus> {
+  const interval = polling.intervalS ?? bounded(suggestedS);
+  const started = io.seconds();
+  const changes = new Changes(io, orderId, polling.stream);
+  let failures = 0;
+  let state = "unknown";
+  for (;;) {
+    let trouble: ClientError | undefined;
+    let wait = interval;
+    try {
+      const record = await io.call(orderStatusCall(orderId));
+      failures = 0;
+      state = record.status;
+      if (signedHash) requireSame(signedHash, record.txHash);
+      watch(record);
+      if (isTerminal(record)) return record;
+    } catch (error) {
+      trouble = transient(error);
+      wait = polling.pause((failures += 1), trouble);
+    }
+    const waited = io.seconds() - started;
+    if (waited + wait > polling.until()) throw trouble ?? new OrderStillOpen(orderId, state, waited);
+    await (trouble ? io.sleep(wait) : changes.wait(wait, polling.until() - waited));
+  }
+}
+
+/**
+ * Wait for a transaction's receipt at the caller's own node. The nonce is read before the receipt: if
+ * `sureAfter` reads show a used nonce and no receipt, another transaction replaced this one. Throws
+ * TransactionFailed, TransactionReplaced or OrderStillOpen.
+ */
+export async function waitForReceipt(
+  { io, node }: Context,
+  polling: Polling,
+  tx: { what: string; txHash: string; wallet: string; nonce: number },
+  sureAfter = 2,
+): Promise<Receipt> {
+  const started = io.seconds();
+  let passedBy = 0;
+  let failures = 0;
+  for (;;) {
+    let wait = polling.nodeIntervalS;
+    try {
+      const next = await node.nonce(tx.wallet, "latest");
+      const receipt = await node.receipt(tx.txHash);
+      failures = 0;
+      if (receipt?.succeeded) return receipt;
+      if (receipt) throw new TransactionFailed(tx.what, receipt.transactionHash);
+      if (next > tx.nonce) passedBy += 1;
+      if (passedBy >= sureAfter) throw new TransactionReplaced(tx.txHash);
+    } catch (error) {
+      wait = polling.pause((failures += 1), transient(error));
+    }
+    const waited = io.seconds() - started;
+    if (waited + wait > polling.until()) throw new OrderStillOpen(tx.txHash, "not mined", waited);
+    await io.sleep(wait);
+  }
+}

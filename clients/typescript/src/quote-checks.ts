@@ -1,0 +1,218 @@
+/** The checks of a quote before signing. They trust neither the service nor its claims. */
+import { getAddress, isAddress } from "viem";
+import { decode, measuresRecipient } from "./calldata.js";
+import { QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
+import {
+  ABSURD_FEE,
+  GAS_LIMIT_CAP,
+  LEAST_GAS,
+  MAX_FEE_WEI,
+  PINNED_ROUTERS,
+  WITHOUT_TRANSFER_FEE,
+} from "./generated/rules.js";
+import type { SwapQuote, TransactionParams } from "./types.js";
+import { UnboundCalldata } from "./words.js";
+
+const BPS = 10_000n;
+/** 0x's contract. The contract that it lets move the tokens is read from the chain, not pinned. */
+export const ALLOWANCE_HOLDER = "0x0000000000001ff3684f28c67538d4d072c22734";
+
+/** What to swap. Amounts in smallest units, fees in wei. */
+export interface SwapRequest {
+  readonly sellToken: string;
+  readonly buyToken: string;
+  readonly sellAmount: bigint;
+  /** The signing wallet; not needed with an account as signer. */
+  readonly wallet?: string | undefined;
+  /** Slippage in basis points (50). */
+  readonly slippageBps?: number | undefined;
+  /** What to approve when the allowance is too low: the sell amount ("exact"), "max" or "never". */
+  readonly approval?: "exact" | "max" | "never" | undefined;
+  /** The lowest minimum output to sign for. */
+  readonly atLeast?: bigint | undefined;
+  /** Called with the quote before signing; false declines it. */
+  readonly accept?: ((quote: SwapQuote) => boolean | Promise<boolean>) | undefined;
+  /** Routers that may be approved and called in addition to the known ones. */
+  readonly routers?: readonly string[] | undefined;
+  /** Declines a quote that is further below Chainlink's prices at the caller's own node, in percent. */
+  readonly maxImpactPercent?: number | undefined;
+  /** The only nonce to sign with. */
+  readonly nonce?: number | undefined;
+  /** Accept the service's nonce, although the caller's own node names another one. */
+  readonly anyNonce?: boolean | undefined;
+  /** Allow an approval to use the nonce of an open order. */
+  readonly replace?: boolean | undefined;
+  /** Accept calldata whose minimum no router enforces, after a simulation at the own node. */
+  readonly acceptUnbound?: boolean | undefined;
+  /** The highest gas cost to sign for (0.05 ETH); null sets no limit. */
+  readonly maxFeeWei?: bigint | null | undefined;
+}
+
+/** A request with its defaults. */
+export interface SwapTerms extends SwapRequest {
+  readonly wallet: string;
+  readonly slippageBps: number;
+  readonly approval: "exact" | "max" | "never";
+  readonly routers: readonly string[];
+  readonly maxFeeWei: bigint | null;
+}
+
+/** Return the request with its defaults. Throws RangeError with the name of a wrong member. */
+export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms {
+  const { sellAmount, atLeast, maxFeeWei = MAX_FEE_WEI, approval = "exact", nonce } = request;
+  const { maxImpactPercent: impact, slippageBps = 50, routers = [] } = request;
+  const wrong = (name: string, wanted: string, given: unknown) =>
+    new RangeError(`${name} must be ${wanted}, not ${String(given)}`);
+  for (const [name, address] of Object.entries({
+    sellToken: request.sellToken,
+    buyToken: request.buyToken,
+    wallet,
+    ...Object.fromEntries(routers.map((each, index) => [`routers[${index}]`, each])),
+  }))
+    if (!isAddress(address, { strict: false })) throw wrong(name, "an address", address);
+  for (const [name, value] of Object.entries({ sellAmount, atLeast: atLeast ?? 0n, maxFeeWei: maxFeeWei ?? 0n }))
+    if (typeof value !== "bigint" || value < 0n) throw wrong(name, "a bigint of 0 or more", value);
+  if (!["exact", "max", "never"].includes(approval)) throw wrong("approval", "exact, max or never", approval);
+  if (nonce !== undefined && !(Number.isSafeInteger(nonce) && nonce >= 0)) throw wrong("nonce", "0 or more", nonce);
+  if (impact !== undefined && !(impact >= 0 && impact <= 100)) throw wrong("maxImpactPercent", "0 to 100", impact);
+  if (!(Number.isInteger(slippageBps) && slippageBps >= 1 && slippageBps < 10_000))
+    throw wrong("slippageBps", "a whole number from 1 to 9999", slippageBps);
+  return { ...request, wallet, slippageBps, approval, routers, maxFeeWei };
+}
+
+const same = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
+
+/** Return the names of the faults that are so. */
+export const faultsOf = (faults: Record<string, boolean>) =>
+  Object.entries(faults).flatMap(([name, isSo]) => (isSo ? [name] : []));
+
+/** Return the faults of a transaction's parameters, as text. */
+export function checkParams(params: TransactionParams): string[] {
+  return faultsOf({
+    "a priority fee": BigInt(params.maxPriorityFeePerGas) !== 0n,
+    "another chain or type": params.chainId !== 1 || params.type !== 2,
+    "more gas than a transaction may have": BigInt(params.gasLimit) > GAS_LIMIT_CAP,
+    "less gas than a transaction needs": BigInt(params.gasLimit) < LEAST_GAS,
+    "an absurd fee cap": BigInt(params.maxFeePerGas) > ABSURD_FEE,
+  });
+}
+
+/**
+ * Refuse a quote that does not match the request. The router must be known, and proven to enforce
+ * both tokens, the amount, the wallet as the receiver, and a minimum within the slippage. `settlers`
+ * are 0x's genuine Settlers, in lower case. Throws UnsafeQuote, and QuoteDeclined if only the gas
+ * cost is above the limit.
+ */
+export function checkQuote(quote: SwapQuote, request: SwapTerms, settlers: readonly string[] = []): void {
+  const params: TransactionParams = quote.mevProtection.transactionParams;
+  const route = quote.dexRoute;
+  const found = faultsOf({
+    "another sell token": !same(quote.sellToken, request.sellToken),
+    "another buy token": !same(quote.buyToken, request.buyToken),
+    "another amount": BigInt(quote.sellAmount) !== request.sellAmount,
+    "a target that is not the router": !same(params.to, route.target),
+    "other calldata than the route's": !same(params.data, route.data),
+    "ETH to be sent along": BigInt(params.value) !== 0n,
+    "no nonce": params.nonce === null,
+  }).concat(checkParams(params));
+  if (found.length) throw new UnsafeQuote(`the quote has ${found.join(", ")}`);
+  const fee = BigInt(params.gasLimit) * BigInt(params.maxFeePerGas);
+  if (request.maxFeeWei !== null && fee > request.maxFeeWei)
+    throw new QuoteDeclined(
+      `its gas may cost ${fee} wei, more than ${request.maxFeeWei}`,
+      ": not signed; maxFeeWei allows more",
+    );
+  if (!isAddress(route.target, { strict: false }))
+    throw new UnsafeQuote("the quote cannot be read: an address is 0x followed by 40 hexadecimal digits");
+  if (!/^0x([0-9a-fA-F]{2})*$/.test(route.data))
+    throw new UnsafeQuote("the quote cannot be read: its calldata is not 0x-prefixed hex");
+  const broken = brokenRule(quote, request, settlers);
+  if (broken) throw new UnsafeQuote(`the quote is not safe: ${broken.reason}`, broken.advice);
+}
+
+interface Broken {
+  readonly reason: string;
+  readonly advice?: string;
+}
+
+const OPT_IN = "; acceptUnbound takes it after a trial at your own node";
+
+/** Return the fund-safety rule that the quote breaks. */
+function brokenRule(quote: SwapQuote, request: SwapTerms, settlers: readonly string[]): Broken | undefined {
+  const target = quote.dexRoute.target.toLowerCase();
+  const known: string[] = [...PINNED_ROUTERS, ...request.routers.map((each) => each.toLowerCase())];
+  if (!known.includes(target))
+    return { reason: `${getAddress(target)} is not a router known here, nor one you named` };
+  const offer = brokenOffer(quote, request);
+  if (offer) return { reason: offer };
+  const broken = brokenTerms(quote, request, settlers);
+  if (!broken && !request.acceptUnbound && !isBound(quote))
+    return { reason: "the service says that it is not bound by its router", advice: OPT_IN };
+  if (!broken) return undefined;
+  if (target === ALLOWANCE_HOLDER && !settlers.length)
+    return { reason: broken, advice: "; 0x is only taken with a node of your own that names its contracts (rpcUrl)" };
+  return { reason: broken, advice: broken.startsWith("not bound") ? OPT_IN : "" };
+}
+
+/** Return the rule that the offer breaks apart from its calldata. */
+function brokenOffer(quote: SwapQuote, request: SwapTerms): string | undefined {
+  const promised = BigInt(quote.buyAmount);
+  const minimum = BigInt(quote.minBuyAmount);
+  // sources compute a minimum before a fee of about 15 bps; `buyAmount` is net of it
+  const granted = BigInt(request.slippageBps) + 1n + BigInt(request.slippageBps) / 500n;
+  if (promised <= 0n || minimum <= 0n) return "it promises nothing";
+  if (minimum > promised) return "its minimum is above its promise";
+  if (minimum < floorDivide(promised * (BPS - granted), BPS)) return "its minimum gives more slippage than was asked";
+  return undefined;
+}
+
+const floorDivide = (value: bigint, by: bigint) => (value < 0n ? -((-value + by - 1n) / by) : value / by);
+
+function brokenTerms(quote: SwapQuote, request: SwapTerms, settlers: readonly string[]): string | undefined {
+  const { target, data } = quote.dexRoute;
+  let terms;
+  try {
+    terms = decode(target, data, quote.buyToken, request.acceptUnbound);
+  } catch (error) {
+    if (!(error instanceof UnboundCalldata)) throw error;
+    if (error.isMalformed) return `its calldata is malformed: ${error.message}`;
+    // nobody can read it, so that the trial at the own node alone decides
+    return request.acceptUnbound ? undefined : `not bound by its router: ${error.message}`;
+  }
+  const { minBuyAmount, recipient, settler } = terms;
+  if (minBuyAmount < BigInt(quote.minBuyAmount))
+    return `its calldata enforces only ${minBuyAmount} of ${quote.minBuyAmount}`;
+  if (recipient !== undefined && !same(recipient, request.wallet))
+    return `its calldata pays ${getAddress(recipient)}, not the wallet`;
+  if (!same(terms.sellToken, request.sellToken)) return "its calldata sells another token";
+  if (!same(terms.buyToken, request.buyToken)) return "its calldata buys another token";
+  if (terms.sellAmount !== request.sellAmount) return "its calldata sells another amount";
+  if (settler === undefined || settlers.includes(settler)) return undefined;
+  const why = settlers.length ? "0x's Deployer names others" : "0x's Deployer names none, or could not be read";
+  return `its Settler ${getAddress(settler)} cannot be proven genuine: ${why}`;
+}
+
+/** Whether the router is proven to enforce the quote's terms; false also if the service denies it. */
+export function isBound(quote: SwapQuote): boolean {
+  if (quote.verification?.bound === false) return false;
+  try {
+    return decode(quote.dexRoute.target, quote.dexRoute.data, quote.buyToken).isBound;
+  } catch (error) {
+    if (error instanceof UnboundCalldata) return false;
+    throw error;
+  }
+}
+
+/** Whether only a simulation can see a fee that the buy token takes on its last transfer. */
+export const measuresItself = (quote: SwapQuote) => !measuresRecipient(quote.dexRoute.target, quote.dexRoute.data);
+
+/** Refuse a swap without simulation if a fee on transfer could lower the amount received. */
+export function checkUnsimulated(quote: SwapQuote): void {
+  const isFree = (WITHOUT_TRANSFER_FEE as readonly string[]).includes(quote.buyToken.toLowerCase());
+  if (measuresItself(quote) && !isFree)
+    throw new UnsafeQuote(
+      `${quote.source}'s router would not see a fee on transfer of ${quote.buyToken}, and only a trial` +
+        " at your own node, one with eth_simulateV1, can rule it out",
+      " (rpcUrl)",
+    );
+}

@@ -1,0 +1,173 @@
+/** Requests for quotes that pass the checks, are accepted, fresh, and covered by balance and allowance. */
+import { ensureAllowance, requireNoOpenOrder, type Approved } from "./approvals.js";
+import { NodeRpcError } from "./errors.js";
+import { NonceMismatch, QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
+import { FEE_HEADROOM, FEE_MULTIPLE, FRESH_S, SETTLERS } from "./generated/rules.js";
+import type { Context } from "./polling.js";
+import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, isBound, type SwapTerms } from "./quote-checks.js";
+import { swapQuote } from "./reading.js";
+import type { Signer } from "./signing.js";
+import type { Call } from "./transport.js";
+import type { SwapQuote, TransactionParams } from "./types.js";
+
+const MOST_QUOTES = 10;
+/** Most approvals in one swap; each fresh quote may name another source's router. */
+const MOST_ROUTERS = 5;
+const LAGGING_QUOTES = 5;
+
+export type QuoteWatch = (event: { quote: SwapQuote } | { approved: Approved }) => void;
+
+export const swapQuoteCall = (request: SwapTerms): Call<SwapQuote> => ({
+  path: "/quote",
+  query: {
+    sellToken: request.sellToken,
+    buyToken: request.buyToken,
+    sellAmount: request.sellAmount.toString(),
+    userAddress: request.wallet,
+    chainId: "1",
+    slippageBps: request.slippageBps.toString(),
+  },
+  read: swapQuote,
+});
+
+/**
+ * Return a quote whose router may move the sell amount, and the approvals that were mined for it. An
+ * approval takes time and a nonce, so a fresh quote follows each. Throws QuoteDeclined.
+ */
+export async function approvedQuote(
+  context: Context,
+  request: SwapTerms,
+  signer: Signer,
+  watch: QuoteWatch,
+): Promise<{ quote: SwapQuote; approvals: Approved[] }> {
+  const { node } = context;
+  const approvals: Approved[] = [];
+  for (let round = 0; round < MOST_ROUTERS; round += 1) {
+    const quote = await freshQuote(context, request, watch);
+    const { sellToken, dexRoute } = quote;
+    if (request.approval === "never" && !context.io.hasNode) return { quote, approvals };
+    if (!approvals.length) await requireFunds(context, request);
+    const allowed = await node.allowance(sellToken, request.wallet, dexRoute.target);
+    if (allowed >= request.sellAmount) return { quote, approvals };
+    await requireMayApprove(context, request, dexRoute.target, allowed);
+    const terms = { ...request, token: sellToken, router: dexRoute.target, amount: request.sellAmount };
+    for (const approved of await ensureAllowance(context, terms, signer)) {
+      approvals.push(approved);
+      watch({ approved });
+    }
+  }
+  throw new QuoteDeclined("each fresh quote chose a router that was not approved yet");
+}
+
+/** Refuse a swap above the balance, before an approval costs gas. */
+async function requireFunds({ node }: Context, { sellToken, wallet, sellAmount }: SwapTerms): Promise<void> {
+  const held = await node.balance(sellToken, wallet);
+  if (held < sellAmount)
+    throw new QuoteDeclined(`the wallet holds ${held} smallest units of the sell token, too few`);
+}
+
+async function requireMayApprove(
+  context: Context,
+  request: SwapTerms,
+  router: string,
+  allowed: bigint,
+): Promise<void> {
+  if (request.approval === "never")
+    throw new QuoteDeclined(
+      `${router} may move ${allowed} smallest units of the sell token, too few, and nothing was to be approved`,
+    );
+  if (request.nonce !== undefined)
+    throw new QuoteDeclined(
+      "the swap needs an approval first, which would take a nonce too, and only nonce" +
+        ` ${request.nonce} may be signed: approve ${router} by itself, or leave nonce out`,
+    );
+  if (!request.replace) await requireNoOpenOrder(context, request.wallet, "the approval that this swap needs");
+}
+
+/**
+ * Request a quote that passes the checks, is accepted, and has not expired. `accept` may take long:
+ * if the quote is then too old, a new one is requested and passed to it.
+ */
+async function freshQuote(context: Context, request: SwapTerms, watch: QuoteWatch): Promise<SwapQuote> {
+  const { io } = context;
+  for (let round = 0; round < MOST_QUOTES; round += 1) {
+    const quote = await safeQuote(context, request);
+    const came = io.seconds();
+    watch({ quote });
+    if (request.atLeast !== undefined && BigInt(quote.minBuyAmount) < request.atLeast)
+      throw new QuoteDeclined(`the minimum ${quote.minBuyAmount} is below ${request.atLeast}`);
+    if (request.maxImpactPercent !== undefined) {
+      const { requireFair } = await import("./reference-price.js");
+      await requireFair(context, quote, request);
+    }
+    if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the quote was not accepted");
+    if (io.seconds() - came <= FRESH_S) return quote;
+  }
+  throw new QuoteDeclined("each quote grew old before it was accepted");
+}
+
+/** Request a quote; repeat while the service's node is behind the caller's own node. */
+async function safeQuote(context: Context, request: SwapTerms): Promise<SwapQuote> {
+  const { io, node, polling } = context;
+  for (let attempt = 1; ; attempt += 1) {
+    const quote = await io.call(swapQuoteCall(request));
+    const isZeroEx = quote.dexRoute.target.toLowerCase() === ALLOWANCE_HOLDER;
+    checkQuote(quote, request, io.hasNode && isZeroEx ? await readSettlers(context) : []);
+    if (!io.hasNode) requireProven(quote);
+    const params: TransactionParams = quote.mevProtection.transactionParams;
+    let wanted = request.nonce;
+    if (io.hasNode) {
+      await checkFee(context, params);
+      if (wanted === undefined && !request.anyNonce) wanted = await node.nonce(request.wallet);
+    }
+    if (wanted === undefined || params.nonce === wanted) return quote;
+    const lags = request.nonce === undefined && params.nonce !== null && params.nonce < wanted;
+    if (!lags || attempt === LAGGING_QUOTES) throw otherNonce(params.nonce, wanted, request);
+    await io.sleep(polling.nodeIntervalS);
+  }
+}
+
+/** Refuse what only a trial at a node of the caller's own could allow. */
+export function requireProven(quote: SwapQuote): void {
+  if (!isBound(quote))
+    throw new UnsafeQuote("no router is proven to enforce this quote, and without `rpcUrl` it cannot be tried");
+  checkUnsimulated(quote);
+}
+
+function otherNonce(quoted: number | null, wanted: number, request: SwapTerms): NonceMismatch {
+  if (request.nonce !== undefined)
+    return new NonceMismatch(`the quote has nonce ${quoted}, you asked for ${wanted}`);
+  return new NonceMismatch(
+    `the quote has nonce ${quoted}, but the wallet's next is ${wanted} by your own node`,
+    "; if orders of yours are open, wait until they are decided, or take the service's word with anyNonce",
+  );
+}
+
+/** Refuse a fee cap far above the base fee at the caller's own node. Throws UnsafeQuote. */
+export async function checkFee({ node }: Context, params: TransactionParams): Promise<void> {
+  const baseFee = await node.baseFee();
+  if (BigInt(params.maxFeePerGas) > FEE_MULTIPLE * baseFee + FEE_HEADROOM)
+    throw new UnsafeQuote(
+      `the quote's fee cap is ${params.maxFeePerGas} wei per gas, though the base fee is ${baseFee} by your own node`,
+    );
+}
+
+/**
+ * 0x's current and previous Settler in lower case, as 0x's Deployer names them at the caller's own
+ * node. Without a current one there are none: this is how 0x pauses.
+ */
+async function readSettlers({ node }: Context): Promise<string[]> {
+  const [deployer, ownerOf, previous] = SETTLERS;
+  const read = async (data: string) => {
+    try {
+      const found = String(await node.view(deployer, data)).toLowerCase();
+      return /^0x0{24}(?!0{40})[0-9a-f]{40}$/.test(found) ? [`0x${found.slice(26)}`] : [];
+    } catch (error) {
+      if (error instanceof NodeRpcError) return [];
+      throw error;
+    }
+  };
+  const current = await read(ownerOf);
+  const before = await read(previous);
+  return current.length ? [...current, ...before] : [];
+}

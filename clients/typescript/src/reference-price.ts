@@ -1,0 +1,117 @@
+/** Chainlink's prices from the caller's own node: no other check detects a bad price. */
+import { NodeRpcError } from "./errors.js";
+import { QuoteDeclined } from "./flow-errors.js";
+import { PRICE_FEEDS } from "./generated/rules.js";
+import type { Context } from "./polling.js";
+import type { SwapTerms } from "./quote-checks.js";
+import { object, quantity } from "./reading.js";
+import { WETH, type SwapQuote } from "./types.js";
+
+const BPS = 10_000n;
+const SLACK_S = 300n;
+const MOST_DECIMALS = 77n;
+/** Percentages are integers of this many parts. */
+const PERCENT = 10n ** 12n;
+
+/** Prices in 10^-8 USD per whole token, and the value of the sell amount in the buy token. */
+interface Reference {
+  readonly sellUsd: bigint;
+  readonly sellDecimals: bigint;
+  readonly fair: bigint;
+}
+
+const percent = (value: number) => BigInt(Math.round(value * 1e6)) * 10n ** 6n;
+const shown = (value: bigint) => (Number(value / 10n ** 8n) / 1e4).toFixed(2);
+
+/** Return the reference of a swap; undefined if a token has no feed, or a price is stale. */
+async function reference(context: Context, sell: string, buy: string, amount: bigint): Promise<Reference | undefined> {
+  const { node, io } = context;
+  const block = object(await io.rpc("eth_getBlockByNumber", ["latest", false]), "block");
+  const time = quantity(block["timestamp"]);
+  const prices: bigint[] = [];
+  for (const token of [sell, buy]) {
+    const feed = (PRICE_FEEDS as Record<string, readonly [string, number]>)[token.toLowerCase()];
+    const price = feed && (await priceOf(context, feed, time));
+    if (price === undefined) return undefined;
+    prices.push(price);
+  }
+  const [sellUsd, buyUsd] = prices as [bigint, bigint];
+  const [sellDecimals, buyDecimals] = [await node.decimals(sell), await node.decimals(buy)];
+  if (sellDecimals === undefined || buyDecimals === undefined) return undefined;
+  if (sellDecimals > MOST_DECIMALS || buyDecimals > MOST_DECIMALS) return undefined;
+  const fair = (amount * sellUsd * 10n ** buyDecimals) / (buyUsd * 10n ** sellDecimals);
+  return fair > 0n ? { sellUsd, sellDecimals, fair } : undefined;
+}
+
+/** Return a price in 10^-8 USD; undefined if it is stale or invalid, or the feed reverts. */
+async function priceOf(
+  { node, io }: Context,
+  [feed, heartbeatS]: readonly [string, number],
+  blockTime: bigint,
+): Promise<bigint | undefined> {
+  let answer: string;
+  try {
+    answer = String(await node.view(feed, "0xfeaf968c"));
+  } catch (error) {
+    if (error instanceof NodeRpcError) return undefined;
+    throw error;
+  }
+  if (!/^0x[0-9a-fA-F]{320,}$/.test(answer)) return undefined;
+  const at = (index: number) => BigInt(`0x${answer.slice(2 + 64 * index, 66 + 64 * index)}`);
+  const clock = BigInt(Math.floor(io.unixMs() / 1000));
+  const age = (blockTime > clock ? blockTime : clock) - at(3);
+  const isFresh = age >= -SLACK_S && age <= BigInt(heartbeatS) + SLACK_S;
+  const price = BigInt.asIntN(256, at(1));
+  return price > 0n && isFresh ? price : undefined;
+}
+
+/** How far the enforced minimum, before slippage, is below the reference; negative if above. */
+function below(quote: SwapQuote, slippageBps: number, { fair }: Reference): bigint {
+  const whole = fair * (BPS - BigInt(slippageBps));
+  return (100n * PERCENT * (whole - BigInt(quote.minBuyAmount) * BPS)) / whole;
+}
+
+/**
+ * Decline a quote that is further below the reference than `maxImpactPercent`. Without a reference, a
+ * quote is declined unless `atLeast` is set. Throws QuoteDeclined.
+ */
+export async function requireFair(context: Context, quote: SwapQuote, request: SwapTerms): Promise<void> {
+  const { maxImpactPercent: most, sellToken, buyToken, sellAmount } = request;
+  if (most === undefined) return;
+  const found = context.io.hasNode ? await reference(context, sellToken, buyToken, sellAmount) : undefined;
+  if (!found && request.atLeast === undefined)
+    throw new QuoteDeclined(
+      "there is no fresh Chainlink price of both tokens at a node of yours to compare the quote with:" +
+        " give atLeast, the smallest amount you would take",
+    );
+  const gap = found ? below(quote, request.slippageBps, found) : 0n;
+  if (found && gap > percent(most))
+    throw new QuoteDeclined(
+      `the quote is ${shown(gap)} % below Chainlink's prices at your node, more than ${most} %: sell` +
+        " less at once, or allow more with maxImpactPercent",
+    );
+}
+
+/** Compare the quote and its gas cost, at the current base fee, with the reference. */
+export async function requireFairWithGas(
+  context: Context,
+  quote: SwapQuote,
+  request: SwapTerms,
+  gasUsed: bigint | undefined,
+): Promise<void> {
+  const { maxImpactPercent: most, sellToken, buyToken, sellAmount, slippageBps } = request;
+  if (most === undefined || gasUsed === undefined || sellAmount <= 0n) return;
+  const found = await reference(context, sellToken, buyToken, sellAmount);
+  const ether = found && (await reference(context, WETH, buyToken, 10n ** 18n));
+  if (!found || !ether) return;
+  const cost = gasUsed * (await context.node.baseFee());
+  const sold = sellAmount * found.sellUsd * 10n ** 18n;
+  const gas = (100n * PERCENT * cost * ether.sellUsd * 10n ** found.sellDecimals) / sold;
+  const gap = below(quote, slippageBps, found) + gas;
+  if (gap > percent(most))
+    throw new QuoteDeclined(
+      `with its gas, ${shown(gas)} % of the amount, it is ${shown(gap)} % below Chainlink's prices at your` +
+        ` node, more than ${most} %: swap more at once, wait for a lower base fee, or allow more with` +
+        " maxImpactPercent",
+    );
+}

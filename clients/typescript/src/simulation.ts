@@ -1,0 +1,217 @@
+/**
+ * Simulation of a swap on the caller's own node (`eth_simulateV1`), before it is signed. Every field
+ * equals that of the transaction or of the next block, so that a contract cannot tell them apart.
+ */
+import { payer } from "./calldata.js";
+import { NodeRpcError, UnexpectedResponse } from "./errors.js";
+import { UnsafeQuote } from "./flow-errors.js";
+import { GAS_MULTIPLE_HALVES, MODEST_GAS } from "./generated/rules.js";
+import { Node, balanceData, hex, isLog, pad, type Block, type Log } from "./node.js";
+import { checkUnsimulated, measuresItself, type SwapTerms } from "./quote-checks.js";
+import { isObject, object, quantity, word, type Json } from "./reading.js";
+import type { Transport } from "./transport.js";
+import type { SwapQuote } from "./types.js";
+import { arrived, brokenEffect, readLogs } from "./wallet-effects.js";
+
+/** `delivers` is undefined, with a `reason`, if the node cannot simulate. */
+export interface SwapSimulation {
+  readonly delivers: bigint | undefined;
+  readonly reason?: string;
+  /** Gas units after refunds; undefined if the node does not report them. */
+  readonly gasUsed?: bigint | undefined;
+}
+
+const BLOCK_S = 12n;
+const VIEW_GAS = hex(3_000_000);
+const LACKS = /does not exist|not (supported|found|available|implemented|allowed)|unsupported|unknown method/;
+
+const unsafe = (why: string) => new UnsafeQuote(`tried on your node ${why}`);
+
+/** Simulate the swap; `must` refuses it if the node cannot. Throws UnsafeQuote. */
+export async function simulateSwap(
+  io: Transport,
+  quote: SwapQuote,
+  request: SwapTerms,
+  must: boolean,
+): Promise<SwapSimulation> {
+  const node = new Node(io);
+  const block = await node.block();
+  const head = hex(block.number);
+  const before = {
+    sell: await node.balance(request.sellToken, request.wallet, head),
+    buy: await node.balance(request.buyToken, request.wallet, head),
+    allowance: await node.allowance(request.sellToken, request.wallet, quote.dexRoute.target),
+  };
+  let answer: unknown;
+  try {
+    answer = await io.rpc("eth_simulateV1", [state(quote, request, block), head]);
+  } catch (error) {
+    if (!(error instanceof NodeRpcError)) throw error;
+    const lacks = [-32601, -32602].includes(error.code) || LACKS.test(error.message.toLowerCase());
+    if (must || !lacks) throw new UnsafeQuote(`your node cannot try the swap (${error.message})`);
+    checkUnsimulated(quote);
+    return { delivers: undefined, reason: error.message };
+  }
+  return judge(results(answer), quote, request, before);
+}
+
+/**
+ * The swap in the next block; in the one after it the balances. If the router measures its own
+ * balance, that block also measures a fee on transfer: from the payer to the wallet, and from the
+ * wallet to a random address.
+ */
+function state(quote: SwapQuote, request: SwapTerms, block: Block): object {
+  const params = quote.mevProtection.transactionParams;
+  const { wallet, sellToken, buyToken } = request;
+  const view = (to: string, data: string) => ({ to, data, gas: VIEW_GAS });
+  const views: object[] = [sellToken, buyToken].map((token) => view(token, balanceData(wallet)));
+  const overrides: Record<string, object> = {};
+  if (measuresItself(quote)) {
+    const from = payer(quote.dexRoute.target, quote.dexRoute.data, buyToken);
+    const collector = random(20);
+    const part = BigInt(quote.minBuyAmount);
+    const transfer = (to: string) => `0xa9059cbb${pad(to)}${pad(part)}`;
+    const steps: [string, string][] = [
+      [buyToken, transfer(from)],
+      [from, transfer(wallet)],
+      [buyToken, balanceData(wallet)],
+      [buyToken, transfer(collector)],
+      [buyToken, balanceData(collector)],
+    ];
+    views.push(...steps.map(([to, data]) => ({ ...view(to, data), from: wallet })));
+    overrides[from] = { code: forwarder(buyToken) };
+  }
+  const swap = {
+    from: wallet,
+    to: params.to,
+    data: params.data,
+    value: hex(BigInt(params.value)),
+    gas: hex(BigInt(params.gasLimit)),
+    maxFeePerGas: hex(BigInt(params.maxFeePerGas)),
+    maxPriorityFeePerGas: hex(BigInt(params.maxPriorityFeePerGas)),
+    nonce: hex(params.nonce),
+  };
+  const second = { blockOverrides: blockOverrides(block, 2n), calls: views };
+  return {
+    blockStateCalls: [
+      { blockOverrides: blockOverrides(block, 1n), calls: [swap] },
+      measuresItself(quote) ? { ...second, stateOverrides: overrides } : second,
+    ],
+    traceTransfers: true,
+    validation: false,
+  };
+}
+
+/** Code that forwards its calldata to `token`, so that the token sees a sender with code. */
+const forwarder = (token: string) =>
+  `0x365f5f375f5f365f5f73${token.slice(2).toLowerCase()}5af16026575f5ffd5b00`;
+
+function random(bytes: number): string {
+  const drawn = crypto.getRandomValues(new Uint8Array(bytes));
+  return `0x${Array.from(drawn, (each) => each.toString(16).padStart(2, "0")).join("")}`;
+}
+
+const blockOverrides = (block: Block, later: bigint) => ({
+  number: hex(block.number + later),
+  time: hex(block.time + later * BLOCK_S),
+  gasLimit: hex(block.gasLimit),
+  feeRecipient: block.miner,
+  prevRandao: random(32),
+  baseFeePerGas: hex(block.nextBaseFee),
+});
+
+/** The result of one simulated call. */
+interface Tried {
+  readonly succeeded: boolean;
+  readonly returnData: unknown;
+  readonly gasUsed: bigint | undefined;
+  readonly logs: readonly Log[];
+  readonly message: string;
+}
+
+interface Results {
+  readonly swap: Tried;
+  readonly sell: Tried;
+  readonly buy: Tried;
+  readonly probe: readonly Tried[];
+}
+
+function results(answer: unknown): Results {
+  const [first, second] = Array.isArray(answer) && answer.length === 2 ? answer.map(calls) : [];
+  const [sell, buy, ...probe] = second ?? [];
+  const swap = first?.[0];
+  if (!swap || first.length !== 1 || !sell || !buy)
+    throw new UnexpectedResponse("eth_simulateV1: the node's answer cannot be read");
+  return { swap, sell, buy, probe };
+}
+
+function calls(block: unknown): Tried[] {
+  const found: unknown = object(block, "block")["calls"];
+  return Array.isArray(found) ? found.map((call) => tried(object(call, "call"))) : [];
+}
+
+function tried(call: Json): Tried {
+  const { status, returnData = "0x", gasUsed, logs = [], error } = call;
+  if (!Array.isArray(logs) || !logs.every(isLog))
+    throw new UnexpectedResponse("eth_simulateV1: the node's answer cannot be read");
+  return {
+    succeeded: quantity(status) === 1n,
+    returnData,
+    gasUsed: gasUsed == null ? undefined : quantity(gasUsed),
+    logs,
+    message: isObject(error) && typeof error["message"] === "string" ? error["message"] : "",
+  };
+}
+
+interface Before {
+  readonly sell: bigint;
+  readonly buy: bigint;
+  readonly allowance: bigint;
+}
+
+function judge(found: Results, quote: SwapQuote, request: SwapTerms, before: Before): SwapSimulation {
+  const { swap, sell, buy } = found;
+  const minimum = BigInt(quote.minBuyAmount);
+  if (!swap.succeeded) throw unsafe(`the swap reverts${swap.message && `: ${swap.message.slice(0, 120)}`}`);
+  const logs = readLogs(swap.logs);
+  const bounds = { ...request, router: quote.dexRoute.target, allowance: before.allowance };
+  const broken = brokenEffect(logs, bounds, before.sell, held(sell));
+  if (broken) throw unsafe(broken);
+  const delivers = held(buy) - before.buy;
+  if (delivers < minimum) throw unsafe(`it delivers ${delivers}, not ${minimum}`);
+  if (measuresItself(quote)) {
+    const missing = arrived(logs, request.wallet, request.buyToken) - delivers;
+    checkTransferFee(found, quote, minimum, missing);
+  }
+  checkGas(quote, swap.gasUsed);
+  return { delivers, gasUsed: swap.gasUsed };
+}
+
+function held(view: Tried | undefined): bigint {
+  if (!view?.succeeded) throw new UnsafeQuote("a token does not tell the wallet's balance on your node");
+  return word(view.returnData);
+}
+
+/** Refuse a gas limit far above the gas used, which could cost much more. */
+function checkGas(quote: SwapQuote, used: bigint | undefined): void {
+  const limit = BigInt(quote.mevProtection.transactionParams.gasLimit);
+  if (used === undefined) return;
+  const most = (used * GAS_MULTIPLE_HALVES) / 2n;
+  if (limit > (most > MODEST_GAS ? most : MODEST_GAS))
+    throw new UnsafeQuote(`its gas limit is ${limit}, though it uses ${used} tried on your node`);
+}
+
+/** Refuse a buy token with a fee on transfer, which the quote's router does not detect. */
+function checkTransferFee({ probe, buy }: Results, quote: SwapQuote, part: bigint, missing: bigint): void {
+  const [, , back, , collected] = probe;
+  const isWhole =
+    probe.length === 5 &&
+    probe.every((step) => step.succeeded) &&
+    held(buy) - held(back) <= 0n &&
+    part - held(collected) <= 0n;
+  if (missing > 0n || !isWhole)
+    throw unsafe(
+      `${quote.buyToken} takes a fee on transfer, or cannot be sent on, and this router's minimum` +
+        " holds only before that",
+    );
+}

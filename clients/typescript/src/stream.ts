@@ -1,0 +1,91 @@
+/** The event stream: https://html.spec.whatwg.org/multipage/server-sent-events.html */
+import { UnexpectedResponse } from "./errors.js";
+import type { Transport } from "./transport.js";
+
+const LONGEST = 1 << 20;
+
+/** `sequence` is where the next wait begins; `hasNews`: an event arrived. */
+export interface StreamPlace {
+  readonly sequence: number;
+  readonly hasNews: boolean;
+}
+
+/** One block of the stream: its number, and its data if it is an event. */
+interface Block {
+  readonly id: number | undefined;
+  readonly data: string | undefined;
+}
+
+/** Turns pieces of text into blocks. */
+export class StreamReader {
+  #line = "";
+  #id: number | undefined;
+  #data: string[] = [];
+
+  /** Return the blocks that the piece completes. Throws UnexpectedResponse for an endless line. */
+  feed(piece: string): Block[] {
+    const lines = (this.#line + piece).split("\n");
+    this.#line = lines.pop() ?? "";
+    if (this.#line.length > LONGEST) throw new UnexpectedResponse("an event has no end");
+    return lines.flatMap((line) => this.#read(line.replace(/\r$/, "")));
+  }
+
+  #read(line: string): Block[] {
+    if (line === "") {
+      const data = this.#data.length ? this.#data.join("\n") : undefined;
+      this.#data = [];
+      return [{ id: this.#id, data }];
+    }
+    const [, name, value = ""] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+    if (name === "data") this.#data.push(value);
+    if (name === "id" && /^[0-9]{1,15}$/.test(value.trim())) this.#id = Number(value);
+    return [];
+  }
+}
+
+/** The blocks of one connection, until it ends or is silent for too long. */
+export async function* blocks(answer: Response, beat: () => void): AsyncGenerator<Block> {
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const blocks = new StreamReader();
+  try {
+    for (;;) {
+      const piece = await reader?.read();
+      if (!piece || piece.done) return;
+      beat();
+      yield* blocks.feed(piece.value);
+    }
+  } finally {
+    await reader?.cancel().catch(() => undefined);
+  }
+}
+
+/**
+ * Wait up to `seconds` for an event of the query. With `isOpening` it does not wait: the outcome is
+ * the place of the newest event. Undefined where there is no stream. A stream that breaks is no
+ * error: the caller reads the status record, which says what is wrong.
+ */
+export async function awaitEvent(
+  io: Transport,
+  query: Record<string, string | undefined>,
+  isOpening: boolean,
+  seconds: number,
+): Promise<StreamPlace | undefined> {
+  let place: StreamPlace | undefined;
+  const cut = new AbortController();
+  const timer = setTimeout(() => cut.abort(), 1000 * (isOpening ? 30 : seconds));
+  try {
+    const answer = await io.events(query, cut.signal);
+    if (!answer) return undefined;
+    for await (const { id, data } of blocks(answer, () => undefined)) {
+      const hasNews = data !== undefined;
+      if (id !== undefined) place = { sequence: id, hasNews };
+      if (hasNews || (isOpening && place)) break;
+    }
+  } catch {
+    // what was read so far counts
+  } finally {
+    clearTimeout(timer);
+    cut.abort();
+  }
+  return place;
+}

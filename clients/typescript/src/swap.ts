@@ -1,0 +1,230 @@
+/** The swap flow: quote, check, approve, simulate, sign, submit, follow, and read what was received. */
+import type { Approved } from "./approvals.js";
+import { ApiError, ClientError } from "./errors.js";
+import { StatusContradiction, type Outcome, type Submitted } from "./flow-errors.js";
+import { received, type Receipt } from "./node.js";
+import { errorFor, throwOutcome, watchOutcome, type OutcomeWatch } from "./outcome.js";
+import { SUGGESTED_S, followOrder, transient, type Context } from "./polling.js";
+import { isBound, type SwapTerms } from "./quote-checks.js";
+import { approvedQuote } from "./quoting.js";
+import { isObject, submission } from "./reading.js";
+import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
+import { simulateSwap, type SwapSimulation } from "./simulation.js";
+import type { Call } from "./transport.js";
+import type { Hex, OrderStatus, Schemas, SwapOrder, SwapQuote } from "./types.js";
+
+const ORDER_LIFE_S = 30 * 60;
+const SUBMISSIONS = 3;
+const RECEIPT_LOOKS = 10;
+const THREAT_SCORE: Record<string, number> = { LOW: 20, MEDIUM: 55, HIGH: 90 };
+
+/** What a swap reports while it runs; exactly one member is present. */
+export type SwapEvent =
+  | { readonly quote: SwapQuote }
+  | { readonly approved: Approved }
+  | { readonly simulation: SwapSimulation }
+  | { readonly submitted: SwapOrder }
+  | { readonly status: OrderStatus }
+  | { readonly watching: OutcomeWatch };
+
+/**
+ * The result of a swap. `received` is what the wallet gained of the buy token by the receipt of the
+ * caller's own node, in smallest units; `fate` is the transaction's outcome there. Both are undefined
+ * without a node.
+ */
+export class SwapResult {
+  readonly quote: SwapQuote;
+  readonly approvals: readonly Approved[];
+  readonly status: OrderStatus;
+  readonly received: bigint | undefined;
+  readonly fate: Outcome | undefined;
+
+  constructor(
+    quote: SwapQuote,
+    approvals: readonly Approved[],
+    status: OrderStatus,
+    received?: bigint | undefined,
+    fate?: Outcome | undefined,
+  ) {
+    this.quote = quote;
+    this.approvals = approvals;
+    this.status = status;
+    this.received = received;
+    this.fate = fate;
+  }
+
+  /** Confirmed, and not less than the minimum received. Without a node only the service says so. */
+  get succeeded(): boolean {
+    return this.status.status === "confirmed" && !this.fellShort;
+  }
+
+  /** Mined, and less than the minimum received. */
+  get fellShort(): boolean {
+    return this.received !== undefined && this.received < BigInt(this.quote.minBuyAmount);
+  }
+
+  /** A failed or cancelled order may still be mined, unless the own node rules it out. */
+  get mayBeMined(): boolean {
+    return this.status.status !== "confirmed" && this.fate !== "reverted" && this.fate !== "replaced";
+  }
+}
+
+/** The call that submits a signed quote; repeating it creates no second order. */
+export function submitOrderCall(quote: SwapQuote, request: SwapTerms, signed: Hex, unixMs: number): Call<SwapOrder> {
+  const { providerMetadata } = quote.mevProtection;
+  const { threatLevel, estimatedProtectionUsd } = quote.mevAnalysis;
+  const body: Schemas["SwapOrderBody"] = {
+    orderParams: {
+      fromToken: quote.sellToken,
+      toToken: quote.buyToken,
+      amount: quote.sellAmount,
+      minReturnAmount: quote.minBuyAmount,
+      userAddress: request.wallet,
+      chainId: 1,
+      deadline: Math.floor(unixMs / 1000) + ORDER_LIFE_S,
+      slippageBps: request.slippageBps,
+      selectedTier: providerMetadata.tier ?? 2,
+      threatAnalysis: {
+        threatScore: THREAT_SCORE[threatLevel] ?? 50,
+        threatLevel,
+        confidence: quote.verification?.status === "verified" ? 1 : 0.5,
+        riskFactors: [],
+        estimatedSavings: { estimatedProtection: { amount: estimatedProtectionUsd, currency: "USD" } },
+        timestamp: unixMs,
+      },
+      transactionValueUsd: quote.scoring.netValueUsd,
+      dexRoute: {
+        source: quote.source,
+        target: quote.dexRoute.target,
+        data: quote.dexRoute.data,
+        estimatedGas: quote.estimatedGas,
+      },
+    },
+    signedTransaction: signed,
+    providerMetadata,
+  };
+  return { path: "/mev/orders", body, read: submission("order") };
+}
+
+interface Accepted {
+  readonly orderId: string;
+  readonly intervalS: number;
+  readonly endsInS: number | undefined;
+}
+
+/**
+ * Submit the signed quote. If no answer arrives, the same bytes are submitted again: they are always
+ * one order, and SIGNATURE_REPLAY then names it. Throws TransactionHashMismatch.
+ */
+async function submit(
+  { io, polling }: Context,
+  call: Call<SwapOrder>,
+  txHash: string,
+  watch: (event: SwapEvent) => void,
+): Promise<Accepted> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const submitted = await io.call(call);
+      const { order, tracking } = submitted;
+      requireSame(txHash, order.txHash);
+      watch({ submitted });
+      const endsInS = (Date.parse(order.expiresAt) - io.unixMs()) / 1000;
+      const isKnown = Number.isFinite(endsInS);
+      return { orderId: order.orderId, intervalS: tracking.pollingInterval, endsInS: isKnown ? endsInS : undefined };
+    } catch (error) {
+      const orderId = attempt > 1 ? replayed(error) : undefined;
+      if (orderId !== undefined) return { orderId, intervalS: SUGGESTED_S, endsInS: undefined };
+      const trouble = transient(error);
+      if (attempt === SUBMISSIONS) throw trouble;
+      await io.sleep(polling.pause(attempt, trouble));
+    }
+  }
+}
+
+function replayed(error: unknown): string | undefined {
+  if (!(error instanceof ApiError) || error.code !== "SIGNATURE_REPLAY" || !isObject(error.details)) return undefined;
+  const { orderId } = error.details;
+  return typeof orderId === "string" && orderId ? orderId : undefined;
+}
+
+/**
+ * Run the whole flow. A reverted or cancelled order is a result, not an error. Throws
+ * StatusContradiction when the own node contradicts the final status, and AfterSubmission when the
+ * service refuses or fails after it received the signed bytes.
+ */
+export async function swap(
+  context: Context,
+  request: SwapTerms,
+  signer: Signer,
+  watch: (event: SwapEvent) => void,
+): Promise<SwapResult> {
+  const { io, node, polling } = context;
+  if (io.hasNode) await node.requireMainnet();
+  const { quote, approvals } = await approvedQuote(context, request, signer, watch);
+  if (io.hasNode) {
+    const simulation = await simulateSwap(io, quote, request, !isBound(quote));
+    if (request.maxImpactPercent !== undefined) {
+      const { requireFairWithGas } = await import("./reference-price.js");
+      await requireFairWithGas(context, quote, request, simulation.gasUsed);
+    }
+    watch({ simulation });
+  }
+  const transaction = toSign(quote.mevProtection.transactionParams);
+  const signed = await sign(transaction, signer, request.wallet);
+  const call = submitOrderCall(quote, request, signed, io.unixMs());
+  let sent: Submitted = { what: "the swap", txHash: hashOf(signed), wallet: request.wallet, nonce: transaction.nonce };
+  let status: OrderStatus;
+  try {
+    const { orderId, intervalS, endsInS } = await submit(context, call, sent.txHash, watch);
+    sent = { ...sent, orderId };
+    const patient = { ...context, polling: polling.patient(polling.until(endsInS)) };
+    status = await followOrder(patient, orderId, (record) => watch({ status: record }), intervalS, sent.txHash);
+  } catch (error) {
+    return throwOutcome(context, error, sent, (watching) => watch({ watching }));
+  }
+  if (!io.hasNode) return new SwapResult(quote, approvals, status, undefined, undefined);
+  return settled(context, request, { quote, approvals, status, sent }, watch);
+}
+
+interface Ended {
+  readonly quote: SwapQuote;
+  readonly approvals: readonly Approved[];
+  readonly status: OrderStatus;
+  readonly sent: Submitted;
+}
+
+/** Compare the final status with the caller's own node. */
+async function settled(
+  context: Context,
+  request: SwapTerms,
+  { quote, approvals, status, sent }: Ended,
+  watch: (event: SwapEvent) => void,
+): Promise<SwapResult> {
+  if (status.status === "confirmed") {
+    const receipt = await confirmed(context, status, sent);
+    const gained = received(receipt, request.buyToken, request.wallet);
+    return new SwapResult(quote, approvals, status, gained, "mined");
+  }
+  const seconds = context.polling.doubtS;
+  watch({ watching: { why: `the order is ${status.status}`, sent, seconds } });
+  const { fate } = await watchOutcome(context, sent, seconds);
+  if (fate === "mined") throw new StatusContradiction(sent.orderId ?? "", status.status, sent.txHash);
+  return new SwapResult(quote, approvals, status, undefined, fate);
+}
+
+/** The receipt of a confirmed order; the own node may be some blocks behind, or fail for a while. */
+async function confirmed({ io, node, polling }: Context, status: OrderStatus, sent: Submitted): Promise<Receipt> {
+  let shows = "has no receipt of it";
+  for (let look = 0; look < RECEIPT_LOOKS; look += 1) {
+    if (look) await io.sleep(polling.nodeIntervalS);
+    try {
+      const receipt = await node.receipt(sent.txHash);
+      if (receipt?.succeeded) return receipt;
+      if (receipt) throw new StatusContradiction(status.orderId, status.status, sent.txHash);
+    } catch (error) {
+      if (!(error instanceof ClientError) || error instanceof StatusContradiction) throw error;
+      shows = `cannot show it (${error.message})`;
+    }
+  }
+  throw errorFor("open", `the service says that the order is confirmed, but your own node ${shows}`, sent);
+}

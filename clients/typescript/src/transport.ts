@@ -1,0 +1,218 @@
+/** Requests to the service and to the caller's own node, over `fetch`. */
+import { ApiError, ClientError, NodeRpcError, NodeUnreachable, ServiceUnreachable, UnexpectedResponse } from "./errors.js";
+import { MAX_BODY } from "./generated/rules.js";
+import { isObject, object, type Json } from "./reading.js";
+import { awaitEvent, type StreamPlace } from "./stream.js";
+
+const API = "/api/v1";
+const NO_SERVICE = "something else than a quietswap service answered there";
+const NO_NODE = "something else than an Ethereum node answered there";
+
+/** What a wallet extension offers (EIP-1193). */
+export interface Eip1193Provider {
+  request(call: { method: string; params?: unknown }): Promise<unknown>;
+}
+
+/** How the client reaches the outside; clock and pause can be replaced. */
+export interface TransportOptions {
+  /** Base address of the service. */
+  readonly url: string;
+  readonly apiKey: string;
+  /** The caller's own Ethereum node: an address, or a provider that leads to it. */
+  readonly rpcUrl?: string | Eip1193Provider | undefined;
+  /** Longest wait for an answer, in ms (30,000). */
+  readonly timeoutMs?: number | undefined;
+  readonly fetch?: typeof fetch | undefined;
+  /** Wait for so many seconds. */
+  readonly sleep?: ((seconds: number) => Promise<void>) | undefined;
+  /** A monotonic clock, in seconds. */
+  readonly seconds?: (() => number) | undefined;
+}
+
+/** One request to the service; `read` checks `data` and throws UnexpectedResponse. */
+export interface Call<T> {
+  readonly method?: "GET" | "POST" | "DELETE";
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: object;
+  readonly read?: (data: Json) => void;
+  /** The member of `data` that is returned; all of it without. */
+  readonly member?: string;
+  /** Only for the type of the result. */
+  readonly result?: T;
+}
+
+function isHttp(url: unknown): url is string {
+  if (typeof url !== "string" || !URL.canParse(url)) return false;
+  return /^https?:$/.test(new URL(url).protocol);
+}
+
+/** Return scheme and host only: the URL of a node often contains a key. */
+const origin = (url: string) => new URL(url).origin;
+
+/** Read at most MAX_BODY bytes after decompression. */
+async function whole(answer: Response, who: string): Promise<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let read = 0;
+  let text = "";
+  const reader = answer.body?.getReader();
+  for (;;) {
+    const piece = await reader?.read();
+    if (!piece || piece.done) return text + decoder.decode();
+    read += piece.value.length;
+    if (read > MAX_BODY) {
+      void reader?.cancel();
+      throw new UnexpectedResponse(`${who} answers more than ${MAX_BODY} bytes: not read`);
+    }
+    text += decoder.decode(piece.value, { stream: true });
+  }
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    const found: unknown = JSON.parse(text);
+    return isObject(found) ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export class Transport {
+  readonly hasNode: boolean;
+  readonly sleep: (seconds: number) => Promise<void>;
+  readonly seconds: () => number;
+  readonly #options: TransportOptions;
+  readonly #base: string;
+  readonly #fetch: typeof fetch;
+
+  constructor(options: TransportOptions) {
+    const { url, apiKey, rpcUrl } = options;
+    if (!isHttp(url)) throw new RangeError("url must be an http:// or https:// address");
+    if (/[?#]/.test(url)) throw new RangeError("url must be a base address, without ? and #");
+    if (typeof rpcUrl === "string" && !isHttp(rpcUrl))
+      throw new RangeError("rpcUrl must be an http:// or https:// address");
+    if (!/^[ -~]*$/.test(apiKey)) throw new RangeError("the API key holds characters that no key has");
+    this.#options = options;
+    this.#base = url.replace(/\/+$/, "") + API;
+    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
+    this.hasNode = rpcUrl !== undefined;
+    this.sleep = options.sleep ?? ((s) => new Promise((wake) => setTimeout(wake, 1000 * s)));
+    this.seconds = options.seconds ?? (() => performance.now() / 1000);
+  }
+
+  /** Unix time in ms. */
+  unixMs(): number {
+    return Date.now();
+  }
+
+  /** Send a request to the service. Throws ClientError. */
+  async call<T>(call: Call<T>): Promise<T> {
+    const body = call.body && JSON.stringify(call.body);
+    const { status, text } = await this.#send("the service", this.#url(call.path, call.query), {
+      method: call.method ?? (body ? "POST" : "GET"),
+      body: body ?? null,
+      headers: { ...this.#headers("application/json"), ...(body && { "Content-Type": "application/json" }) },
+    });
+    const answer = parsed(text);
+    if (status !== 200) {
+      if (answer?.["ok"] === false && typeof answer["error"] === "string")
+        throw new ApiError(answer, status);
+      if (status >= 502 && status <= 504)
+        throw new ServiceUnreachable(`HTTP ${status} from a gateway before the service`);
+      throw new UnexpectedResponse(`${NO_SERVICE} (HTTP ${status} without an error envelope)`);
+    }
+    if (answer?.["ok"] !== true) throw new UnexpectedResponse(`${NO_SERVICE} (HTTP 200)`);
+    let data = object(answer["data"], "data");
+    if (call.member) data = object(data[call.member], call.member);
+    call.read?.(data);
+    return data as T;
+  }
+
+  /** Send a call to the caller's own node. Throws ClientError. */
+  async rpc(method: string, params: readonly unknown[]): Promise<unknown> {
+    const { rpcUrl } = this.#options;
+    if (rpcUrl === undefined) throw new RangeError(`${method} needs an Ethereum node: give rpcUrl`);
+    if (typeof rpcUrl !== "string") return this.#provided(rpcUrl, method, params);
+    const { status, text } = await this.#send("the node", rpcUrl, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    });
+    const answer = parsed(text);
+    const fault = answer?.["error"];
+    if (isObject(fault)) throw rpcError(method, fault);
+    if (status === 200 && answer && "result" in answer) return answer["result"];
+    if (status === 429 || status >= 500)
+      throw new NodeUnreachable(`the node refuses to answer: HTTP ${status}`);
+    throw new UnexpectedResponse(`${method}: ${NO_NODE} (HTTP ${status}, no JSON-RPC result)`);
+  }
+
+  async #provided(provider: Eip1193Provider, method: string, params: readonly unknown[]): Promise<unknown> {
+    try {
+      return await provider.request({ method, params });
+    } catch (error) {
+      if (isObject(error) && typeof error["code"] === "number") throw rpcError(method, error);
+      throw new NodeUnreachable(`the provider does not answer ${method} (${String(error)})`);
+    }
+  }
+
+  /** Wait for an event of an order; see `awaitEvent`. */
+  awaitEvent(orderId: string, after: number | undefined, seconds: number): Promise<StreamPlace | undefined> {
+    return awaitEvent(this, { orderId, after: after?.toString() }, after === undefined, seconds);
+  }
+
+  /** Open the event stream; undefined where there is none for this client now. */
+  async events(query: Record<string, string | undefined>, signal: AbortSignal): Promise<Response | undefined> {
+    const answer = await this.#fetch(this.#url("/mev/events", query), {
+      ...COMMON,
+      headers: this.#headers("text/event-stream"),
+      signal,
+    });
+    const media = answer.headers.get("content-type") ?? "";
+    if (answer.status === 200 && media.startsWith("text/event-stream")) return answer;
+    void answer.body?.cancel();
+    return undefined;
+  }
+
+  #headers(accept: string): Record<string, string> {
+    return { "X-API-Key": this.#options.apiKey, Accept: accept };
+  }
+
+  #url(path: string, query: Call<unknown>["query"] = {}): string {
+    const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
+    const text = new URLSearchParams(given).toString();
+    return this.#base + path + (text && `?${text}`);
+  }
+
+  async #send(who: string, url: string, init: RequestInit): Promise<{ status: number; text: string }> {
+    const at = `${who} at ${origin(url)}`;
+    const signal = AbortSignal.timeout(this.#options.timeoutMs ?? 30_000);
+    try {
+      const answer = await this.#fetch(url, { ...COMMON, ...init, signal });
+      return { status: answer.status, text: await whole(answer, at) };
+    } catch (error) {
+      if (error instanceof ClientError) throw error;
+      if (error instanceof TypeError && /encod|utf/i.test(error.message))
+        throw new UnexpectedResponse(`${at} answers bytes that are no text`);
+      const how = signal.aborted ? "in time" : "(connection failed)";
+      const Kind = who === "the node" ? NodeUnreachable : ServiceUnreachable;
+      throw new Kind(`${at} does not answer ${how}`);
+    }
+  }
+}
+
+/** Redirects are not followed, because the API key belongs to one host. */
+const COMMON: RequestInit = {
+  redirect: "manual",
+  credentials: "omit",
+  cache: "no-store",
+  referrerPolicy: "no-referrer",
+};
+
+function rpcError(method: string, fault: Json): NodeRpcError {
+  const code = typeof fault["code"] === "number" ? fault["code"] : 0;
+  return new NodeRpcError(method, code, String(fault["message"] ?? ""));
+}
+
+/** Return a text as one segment of a path. */
+export const segment = (text: string) => encodeURIComponent(text);

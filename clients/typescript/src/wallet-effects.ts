@@ -1,0 +1,124 @@
+/**
+ * The effects of a simulated swap on the wallet, read from the logs of its call. Every loss that an
+ * allowance permits appears in a log of the token: ERC-20, 721, 1155, 777 and Permit2's allowances.
+ * Limit: a token that moves balances without a log; so the sell token is also measured by balance.
+ */
+import { getAddress, keccak256, stringToHex } from "viem";
+import { UnexpectedResponse } from "./errors.js";
+import { pad, type Log } from "./node.js";
+
+/** The permitted effects: at most `sellAmount` of `sellToken` may leave the wallet. */
+export interface SwapBounds {
+  readonly wallet: string;
+  readonly router: string;
+  readonly sellToken: string;
+  readonly sellAmount: bigint;
+  /** The router's allowance before the swap. */
+  readonly allowance: bigint;
+}
+
+/** The pseudo token under which nodes log transfers of ETH. */
+const ETHER = `0x${"e".repeat(40)}`;
+
+type Effect = "transfer" | "alike" | "other" | "approval" | "operator";
+
+/** By topic: effect, index of the affected account among the topics, number of topics. */
+const EVENTS: Record<string, readonly [Effect, number, number]> = Object.fromEntries(
+  (
+    [
+      ["Transfer(address,address,uint256)", "transfer", 1, 3],
+      ["Approval(address,address,uint256)", "approval", 1, 3],
+      ["ApprovalForAll(address,address,bool)", "operator", 1, 3],
+      ["TransferSingle(address,address,address,uint256,uint256)", "other", 2, 4],
+      ["TransferBatch(address,address,address,uint256[],uint256[])", "other", 2, 4],
+      ["Sent(address,address,address,uint256,bytes,bytes)", "alike", 2, 4],
+      ["Burned(address,address,uint256,bytes,bytes)", "alike", 2, 3],
+      ["AuthorizedOperator(address,address)", "operator", 2, 3],
+      ["Approval(address,address,address,uint160,uint48)", "operator", 1, 4],
+      ["Permit(address,address,address,uint160,uint48,uint48)", "operator", 1, 4],
+    ] as const
+  ).map(([signature, effect, owner, topics]) => [keccak256(stringToHex(signature)), [effect, owner, topics]]),
+);
+
+/** Return the logs in lower case. Throws UnexpectedResponse for what is no log. */
+export function readLogs(logs: readonly Log[]): Log[] {
+  return logs.map(({ address, topics, data }) => {
+    const isSound =
+      /^0x[0-9a-fA-F]{40}$/.test(address) &&
+      /^0x([0-9a-fA-F]{2})*$/.test(data) &&
+      topics.length <= 4 &&
+      topics.every((topic) => /^0x[0-9a-fA-F]{64}$/.test(topic));
+    if (!isSound) throw new UnexpectedResponse("eth_simulateV1: a log cannot be read");
+    const lower = (text: string) => text.toLowerCase();
+    return { address: lower(address), topics: topics.map(lower), data: lower(data) };
+  });
+}
+
+/** Return the rule that a swap with these logs and balances breaks, as text. */
+export function brokenEffect(
+  logs: readonly Log[],
+  bounds: SwapBounds,
+  before: bigint,
+  after: bigint,
+): string | undefined {
+  const owner = pad(bounds.wallet);
+  let sold = 0n;
+  for (const log of logs) {
+    const taken = takenBy(log, owner, bounds);
+    if (typeof taken === "string") return taken;
+    sold += taken;
+  }
+  if (before - after > sold) sold = before - after;
+  if (sold <= bounds.sellAmount) return undefined;
+  return (
+    `it takes ${sold} of ${getAddress(bounds.sellToken)} from the wallet, more than the` +
+    ` ${bounds.sellAmount} to be sold`
+  );
+}
+
+/** What `wallet` received of `token` by these logs; a token with a fee may credit less. */
+export function arrived(logs: readonly Log[], wallet: string, token: string): bigint {
+  const [transfer] = Object.keys(EVENTS);
+  const isIt = ({ address, topics, data }: Log) =>
+    address === token.toLowerCase() &&
+    topics.length === 3 &&
+    data.length === 66 &&
+    topics[0] === transfer &&
+    topics[2] === `0x${pad(wallet)}`;
+  return logs.filter(isIt).reduce((sum, { data }) => sum + BigInt(data), 0n);
+}
+
+/** Return the sell token amount that leaves the wallet by this log, or the broken rule. */
+function takenBy(log: Log, owner: string, bounds: SwapBounds): bigint | string {
+  const { address, topics, data } = log;
+  const event = EVENTS[topics[0] ?? ""];
+  if (!event) return 0n;
+  const [effect, index, count] = event;
+  if (topics.length !== count) return unusual(log, effect, owner);
+  if (topics[index] !== `0x${owner}`) return 0n;
+  const isSell = address === bounds.sellToken.toLowerCase();
+  const isWord = data.length === 66;
+  const what = address === ETHER ? "ETH" : getAddress(address);
+  if (effect === "transfer" && isSell && isWord) return BigInt(data);
+  if (effect === "alike" && isSell) return 0n;
+  if (effect === "approval" && isSell && isWord && onlyLowers(log, bounds)) return 0n;
+  if (effect === "approval" || effect === "operator") return `it lets others spend the wallet's ${what}`;
+  return `it moves ${what} out of the wallet`;
+}
+
+/** Whether this Approval only lowers the router's allowance (OpenZeppelin logs it). */
+function onlyLowers({ topics, data }: Log, bounds: SwapBounds): boolean {
+  return topics[2]?.slice(26) === bounds.router.slice(2).toLowerCase() && BigInt(data) <= bounds.allowance;
+}
+
+/**
+ * Judge an event whose number of indexed arguments differs from the standard. A Transfer without
+ * any has them in the data, in order, and may pay the wallet. In all others it must not appear.
+ */
+function unusual({ address, topics, data }: Log, effect: Effect, owner: string): bigint | string {
+  const words = [...topics.slice(1).map((topic) => topic.slice(2)), ...(data.slice(2).match(/.{1,64}/g) ?? [])];
+  if (!words.includes(owner)) return 0n;
+  const isPlain = effect === "transfer" && topics.length === 1 && words.length === 3;
+  if (isPlain && words[0] !== owner) return 0n;
+  return `it may move the wallet's ${getAddress(address)}: a log of it has an unusual form`;
+}

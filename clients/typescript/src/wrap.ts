@@ -1,0 +1,132 @@
+/** The wrap flow: quote, check, set the nonce, sign, submit, wait for the receipt. */
+import { requireNoOpenOrder } from "./approvals.js";
+import { OrderStillOpen, QuoteDeclined, UnsafeQuote, type Submitted } from "./flow-errors.js";
+import { pad, type Receipt } from "./node.js";
+import { throwOutcome, type OutcomeWatch } from "./outcome.js";
+import { retryTransient, waitForReceipt, type Context } from "./polling.js";
+import { checkParams, faultsOf } from "./quote-checks.js";
+import { checkFee } from "./quoting.js";
+import { text, wrapQuote, type Json } from "./reading.js";
+import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
+import type { Call } from "./transport.js";
+import { WETH, type Hex, type Schemas, type TransactionParams } from "./types.js";
+import type { WrapOperation, WrapOrder, WrapQuote } from "./types.js";
+
+export interface WrapOptions {
+  /** Needed with a signing function. */
+  readonly wallet?: string | undefined;
+  /** Without it the next nonce of the caller's own node; needed without a node. */
+  readonly nonce?: number | undefined;
+  /** Allow the transaction to use the nonce of an open order. */
+  readonly replace?: boolean | undefined;
+  /** Called with the quote before signing; false declines it. */
+  readonly accept?: ((quote: WrapQuote) => boolean | Promise<boolean>) | undefined;
+  readonly watch?: ((event: WrapEvent) => void) | undefined;
+}
+
+/** What to convert: `amount` in ETH, as a decimal string. */
+export interface WrapTerms extends WrapOptions {
+  readonly operation: WrapOperation;
+  readonly amount: string;
+  readonly wallet: string;
+}
+
+/** What a wrap reports while it runs; exactly one member is present. */
+export type WrapEvent =
+  | { readonly quote: WrapQuote }
+  | { readonly submitted: WrapOrder }
+  | { readonly receipt: Receipt }
+  | { readonly watching: OutcomeWatch };
+
+/** The result of a wrap or unwrap. `receipt` is undefined without a node. */
+export interface WrapResult {
+  readonly quote: WrapQuote;
+  readonly order: WrapOrder;
+  readonly receipt: Receipt | undefined;
+}
+
+/** A decimal ETH amount in wei: digits and at most 18 decimals. Throws RangeError. */
+export function toWei(amount: string): bigint {
+  const [, whole, part = ""] = /^([0-9]{1,60})(?:\.([0-9]{1,18}))?$/.exec(amount) ?? [];
+  const wei = whole === undefined ? 0n : BigInt(whole + part.padEnd(18, "0"));
+  if (wei === 0n)
+    throw new RangeError(`amount must be a positive amount of ETH with at most 18 decimals, not ${amount}`);
+  return wei;
+}
+
+/** Refuse a quote that is not exactly the requested conversion. Throws UnsafeQuote. */
+export function checkWrapQuote(quote: WrapQuote, operation: WrapOperation, amount: string): void {
+  const params: TransactionParams = quote.mevProtection.transactionParams;
+  const wei = toWei(amount);
+  const data = operation === "wrap" ? "0xd0e30db0" : `0x2e1a7d4d${pad(wei)}`;
+  const found = faultsOf({
+    "another operation": quote.operation !== operation,
+    "another amount": BigInt(quote.amountWei) !== wei,
+    "another contract than WETH": params.to.toLowerCase() !== WETH.toLowerCase(),
+    "another call": params.data.toLowerCase() !== data,
+    "another value": BigInt(params.value) !== (operation === "wrap" ? wei : 0n),
+  }).concat(checkParams(params));
+  if (found.length) throw new UnsafeQuote(`the quote has ${found.join(", ")}`);
+}
+
+export const wrapQuoteCall = (operation: WrapOperation, amount: string, userAddress: string): Call<WrapQuote> => ({
+  path: "/mev/wrap/quote",
+  body: { operation, amount, userAddress, chainId: 1 } satisfies Schemas["WrapQuoteBody"],
+  member: "quote",
+  read: wrapQuote,
+});
+
+/** The call that submits a signed quote; repeating it creates no second order. */
+export function submitWrapCall(quote: WrapQuote, signedTransaction: Hex): Call<WrapOrder> {
+  const { operation, quoteId, amount, mevProtection } = quote;
+  const { providerMetadata } = mevProtection;
+  const body: Schemas["WrapOrderBody"] = { operation, signedTransaction, providerMetadata, quoteId, amount };
+  const read = (order: Json) => void text(order["txHash"], "txHash");
+  return { path: "/mev/wrap/order", body, member: "order", read };
+}
+
+/**
+ * Run the whole flow. Before signing, throws UnsafeQuote and QuoteDeclined; while submitting,
+ * TransactionHashMismatch and AfterSubmission; while waiting, TransactionFailed,
+ * TransactionReplaced or OrderStillOpen.
+ */
+export async function convert(context: Context, request: WrapTerms, signer: Signer): Promise<WrapResult> {
+  const { io, node, polling } = context;
+  const { operation, amount, wallet, watch = () => undefined } = request;
+  if (!io.hasNode && request.nonce === undefined)
+    throw new RangeError(`${operation} needs rpcUrl for the wallet's next nonce, or nonce`);
+  toWei(amount);
+  const quote = await io.call(wrapQuoteCall(operation, amount, wallet));
+  checkWrapQuote(quote, operation, amount);
+  if (io.hasNode) {
+    await node.requireMainnet();
+    await checkFee(context, quote.mevProtection.transactionParams);
+  }
+  const nonce = request.nonce ?? (await nextNonce(context, request));
+  watch({ quote });
+  if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the quote was not accepted");
+  const signed = await sign(toSign(quote.mevProtection.transactionParams, nonce), signer, wallet);
+  const sent: Submitted = { what: `the ${operation}`, txHash: hashOf(signed), wallet, nonce };
+  let order: WrapOrder;
+  try {
+    order = await retryTransient(context, () => io.call(submitWrapCall(quote, signed)));
+    requireSame(sent.txHash, order.txHash);
+  } catch (error) {
+    return throwOutcome(context, error, sent, (watching) => watch({ watching }));
+  }
+  watch({ submitted: order });
+  if (!io.hasNode) return { quote, order, receipt: undefined };
+  try {
+    const receipt = await waitForReceipt(context, polling, sent);
+    watch({ receipt });
+    return { quote, order, receipt };
+  } catch (error) {
+    throw error instanceof OrderStillOpen ? error.of(sent) : error;
+  }
+}
+
+/** The next nonce of the caller's own node, if no open order of the wallet has it. */
+async function nextNonce(context: Context, { wallet, operation, replace }: WrapTerms): Promise<number> {
+  if (!replace) await requireNoOpenOrder(context, wallet, `the ${operation}`);
+  return context.node.nonce(wallet);
+}

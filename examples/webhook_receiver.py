@@ -1,0 +1,45 @@
+"""Receive the events of your orders: verify the signature, skip repeated events, answer at once.
+
+It needs the package `standardwebhooks`, and WEBHOOK_SECRET: the `secret` of the new webhook. It
+listens without TLS on loopback. In production a proxy with a certificate stands in front of it.
+"""
+
+import os
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+from standardwebhooks import Webhook, WebhookVerificationError
+
+webhook = Webhook(os.environ["WEBHOOK_SECRET"])
+known: set[str] = set()  # in production: a table with a unique column
+
+
+def handle(event: dict[str, Any]) -> None:
+    order = event.get("order", {})  # a test event has no order
+    print(event["type"], order.get("orderId", ""), order.get("status", ""), flush=True)
+
+
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        try:
+            event = webhook.verify(body, dict(self.headers))
+        except WebhookVerificationError:
+            self.reply(401)  # forged, or older than five minutes
+            return
+        if event["id"] not in known:  # an event may arrive more than once, with the same id
+            handle(event)
+            known.add(event["id"])
+        self.reply(204)
+
+    def reply(self, status: int) -> None:
+        self.send_response(status)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+if __name__ == "__main__":
+    port = int(os.environ.get("WEBHOOK_PORT", "9000"))
+    HTTPServer(("127.0.0.1", port), Receiver).serve_forever()

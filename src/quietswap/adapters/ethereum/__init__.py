@@ -1,0 +1,1 @@
+"""The ChainReader port on the operator's nodes; excludes raw HTTP."""

@@ -1,0 +1,271 @@
+"""The chain, read from the operator's nodes."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from quietswap.adapters.ethereum import node_results, token_metadata
+from quietswap.adapters.ethereum.receipt_batches import read_receipts
+from quietswap.adapters.ethereum.settler_cache import SettlerCache
+from quietswap.adapters.ethereum.simulation.dry_run import DryRunCodec, plain_call, read_plain
+from quietswap.adapters.ethereum.simulation.next_block import NextBlock, RandBelow
+from quietswap.adapters.ethereum.simulation.route_simulation import MeasuresItself, measures_itself
+from quietswap.adapters.ethereum.simulation.simulator import SwapSimulator
+from quietswap.adapters.ethereum.simulation.state_overrides import Holdings, SimulationUnsupported
+from quietswap.adapters.rpc import erc20, multicall
+from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.multicall import ViewCall
+from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
+from quietswap.domain.address import Address
+from quietswap.domain.order.dry_run import DryRun, SignedSwap
+from quietswap.domain.quote.route import RouteRequest
+from quietswap.domain.token import Token
+from quietswap.domain.transaction.unsigned import UnsignedTransaction
+from quietswap.ports.chain import (
+    Block,
+    Head,
+    NodeUnavailable,
+    Receipt,
+    UnreadableToken,
+    WalletSnapshot,
+)
+from quietswap.ports.clock import Clock
+from quietswap.ports.simulation import AccountState, PreparedSimulation
+from quietswap.resilience.single_flight import SingleFlight
+
+_LATEST_HEADER = RpcCall("eth_getBlockByNumber", ("latest", False))
+_VIEWS_GAS = 10_000_000
+"""Gas limit of all view calls of one token together. A token may use all the gas it gets."""
+
+
+class NodeChain:
+    """Implements quietswap.ports.chain.ChainReader over JSON-RPC.
+
+    `head_ttl_s`: time to live of the cached head; `batch_size`: most calls in one batch (hosted
+    nodes refuse more than 100 to 1000); `below`: random numbers that a simulated contract must not
+    predict; `measures_itself`: routes that need a measurement of the buy token's transfer fee.
+    """
+
+    def __init__(
+        self,
+        rpc: NodeRpcClient,
+        clock: Clock,
+        *,
+        head_ttl_s: float = 0.9,
+        batch_size: int = 100,
+        unknown_token_s: float = 60.0,
+        below: RandBelow = secrets.randbelow,
+        measures_itself: MeasuresItself = measures_itself,
+    ) -> None:
+        self._rpc = rpc
+        self._clock = clock
+        self._head_ttl_s = head_ttl_s
+        self._batch_size = batch_size
+        self._below = below
+        self._simulator = SwapSimulator(rpc, clock, below=below, measures_itself=measures_itself)
+        self._tokens = token_metadata.TokenMetadataCache(clock, unknown_for_s=unknown_token_s)
+        self._settlers = SettlerCache(rpc, clock)
+        self._head: tuple[Head, float] | None = None
+        self._in_flight: SingleFlight[None, Head] = SingleFlight()
+
+    @property
+    def can_simulate(self) -> bool:
+        """Whether the nodes may support eth_simulateV1."""
+        return self._simulator.can_simulate
+
+    async def head(self, max_age_s: float | None = None) -> Head:
+        """Return a head at most `max_age_s` old, or `head_ttl_s`. Concurrent callers share a call.
+
+        Every read of a wallet for a quote renews it.
+        """
+        ttl_s = self._head_ttl_s if max_age_s is None else max_age_s
+        if self._head and self._clock.monotonic() - self._head[1] < ttl_s:
+            return self._head[0]
+        return await self._in_flight(None, self._ask_head)
+
+    async def _ask_head(self) -> Head:
+        asked_at = self._clock.monotonic()
+        [header] = await self._rpc.batch([_LATEST_HEADER])
+        head = node_results.head(header)
+        self._head = head, asked_at
+        return head
+
+    async def token(self, address: Address) -> Token | None:
+        with suppress(KeyError):
+            return self._tokens[address]
+        views = token_metadata.views(address)
+        [result] = await self._rpc.batch([multicall.call(views, gas=_VIEWS_GAS)])
+        if isinstance(result, RpcErrorObject) and result.is_verdict:
+            token = None  # its views use all the gas they get
+        else:
+            token = token_metadata.token(address, multicall.answers(result, len(views)))
+        self._tokens[address] = token
+        return token
+
+    async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
+        return _facts(await self._rpc.batch(_facts_calls(wallet, token, spender)))
+
+    async def wallet_and_dry_run(
+        self, swap: SignedSwap, token: Address, spender: Address
+    ) -> tuple[WalletSnapshot, DryRun]:
+        facts = _facts_calls(swap.wallet, token, spender)
+        runs, answers = await self._run_signed([swap], facts)
+        return _facts(answers), runs[0]
+
+    async def dry_runs(self, swaps: Sequence[SignedSwap]) -> Sequence[DryRun]:
+        return (await self._run_signed(swaps, ()))[0] if swaps else []
+
+    async def _run_signed(
+        self, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
+    ) -> tuple[list[DryRun], list[Result]]:
+        """Simulate all swaps and run the other calls. Without eth_simulateV1, use eth_call."""
+        if self._simulator.can_simulate:
+            try:
+                return await self._run_on_latest(swaps, others)
+            except SimulationUnsupported:
+                self._simulator.went_blind()
+        results = await self._rpc.batch([*map(plain_call, swaps), *others])
+        return [read_plain(one) for one in results[: len(swaps)]], results[len(swaps) :]
+
+    async def _run_on_latest(
+        self, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
+    ) -> tuple[list[DryRun], list[Result]]:
+        """Run all on the cached head. If one fails, run all again on a newer head, if there is one:
+        the block between may contain its approval.
+        """
+        head = await self.head()
+        runs, answers = await self._run_on(head, swaps, others)
+        if any(run.succeeded is False for run in runs):
+            latest = await self._in_flight(None, self._ask_head)
+            if latest.hash != head.hash:
+                runs, answers = await self._run_on(latest, swaps, others)
+        return runs, answers
+
+    async def _run_on(
+        self, head: Head, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
+    ) -> tuple[list[DryRun], list[Result]]:
+        """Run all in the block after `head`. Raises NodeUnavailable and SimulationUnsupported."""
+        runs = DryRunCodec(swaps, below=self._below)
+        block = NextBlock(head, self._below(2**256))
+        results = await self._simulator.run(lambda b: [*runs.calls(b), *others], block)
+        count = 1 + len(swaps)
+        return runs.read(results[:count]), results[count:]
+
+    async def balances(self, wallet: Address, token: Address) -> tuple[int, int]:
+        views = [multicall.eth_balance(wallet), ViewCall(token, erc20.balance_of(wallet))]
+        eth, held = node_results.amounts((await self._rpc.batch([multicall.call(views)]))[0], 2)
+        return eth, held
+
+    async def prepare_simulation(
+        self, request: RouteRequest, spenders: Sequence[Address]
+    ) -> PreparedSimulation:
+        wallet, token = request.wallet, request.sell.address
+        views = [
+            ViewCall(token, erc20.balance_of(wallet)),
+            *(ViewCall(token, erc20.allowance(wallet, spender)) for spender in spenders),
+        ]
+        asked_at = self._clock.monotonic()
+        header, latest, pending, wei, answers = await self._rpc.batch(
+            [
+                _LATEST_HEADER,  # a cached head may be older than the wallet's state
+                node_results.count(wallet, "latest"),
+                node_results.count(wallet, "pending"),
+                RpcCall("eth_getBalance", (wallet, "latest")),
+                multicall.call(views, gas=_VIEWS_GAS),
+            ]
+        )
+        head = node_results.head(header)
+        self._head = head, asked_at
+        if isinstance(answers, RpcErrorObject) and answers.is_verdict:
+            raise UnreadableToken("its balances cannot be read")
+        held, *allowed = map(erc20.read_uint, multicall.answers(answers, len(views)))
+        if held is None:
+            raise UnreadableToken("it does not tell the wallet's balance")
+        allowances = {s: a or 0 for s, a in zip(spenders, allowed, strict=True)}
+        return await self._simulator.prepare_simulation(
+            request,
+            head,
+            AccountState(
+                node_results.quantity(latest),
+                node_results.quantity(pending),
+                node_results.quantity(wei),
+                held,
+                allowances,
+            ),
+            Holdings(held, allowances),
+        )
+
+    async def settlers(self) -> frozenset[Address]:
+        return await self._settlers()
+
+    async def estimate_gas(self, wallet: Address, params: UnsignedTransaction) -> int | None:
+        call = {
+            "from": wallet,
+            "to": params.to,
+            "data": "0x" + params.data.hex(),
+            "value": hex(params.value),
+        }
+        result = await self._rpc.call("eth_estimateGas", call, "latest")
+        if isinstance(result, RpcErrorObject) and result.is_verdict:
+            return None
+        return node_results.quantity(result)
+
+    async def block(self, number: int) -> Block | None:
+        block = node_results.block(await self._rpc.call("eth_getBlockByNumber", hex(number), True))
+        if block and block.number != number:
+            raise NodeUnavailable("the node returned another block than requested")
+        return block
+
+    async def block_by_hash(self, block_hash: str) -> Block | None:
+        block = node_results.block(await self._rpc.call("eth_getBlockByHash", block_hash, True))
+        if block and block.hash != block_hash.lower():
+            raise NodeUnavailable("the node returned another block than requested")
+        return block
+
+    async def finalized_number(self) -> int:
+        header = await self._rpc.call("eth_getBlockByNumber", "finalized", False)
+        return node_results.head(header).number
+
+    async def receipts(self, tx_hashes: Sequence[str]) -> Mapping[str, Receipt | None]:
+        return await read_receipts(self._rpc, tx_hashes, self._batch_size)
+
+    async def pending_nonce(self, wallet: Address) -> int:
+        [result] = await self._rpc.batch([node_results.count(wallet, "pending")])
+        return node_results.quantity(result)
+
+    async def nonces(self, wallets: Sequence[Address]) -> Mapping[Address, int]:
+        results = await self._batches([node_results.count(wallet, "latest") for wallet in wallets])
+        return {w: node_results.quantity(r) for w, r in zip(wallets, results, strict=True)}
+
+    async def _batches(self, calls: Sequence[RpcCall]) -> list[Result]:
+        results: list[Result] = []
+        for start in range(0, len(calls), self._batch_size):
+            results += await self._rpc.batch(calls[start : start + self._batch_size])
+        return results
+
+
+def _facts_calls(wallet: Address, token: Address, spender: Address) -> list[RpcCall]:
+    views = [
+        multicall.eth_balance(wallet),
+        ViewCall(token, erc20.balance_of(wallet)),
+        ViewCall(token, erc20.allowance(wallet, spender)),
+    ]
+    return [
+        RpcCall("eth_blockNumber"),
+        node_results.count(wallet, "latest"),
+        RpcCall("eth_getCode", (wallet, "latest")),
+        multicall.call(views),
+    ]
+
+
+def _facts(results: Sequence[Result]) -> WalletSnapshot:
+    number, nonce, code, answers = results
+    eth, held, allowed = node_results.amounts(answers, 3)
+    return WalletSnapshot(
+        node_results.quantity(number),
+        node_results.quantity(nonce),
+        eth,
+        held,
+        allowed,
+        node_results.octets(code),
+    )

@@ -1,0 +1,73 @@
+"""Receipts in batches that shrink, because the sender of a transaction decides how large one is.
+
+A transaction of 2**24 gas can write about 2 MB of logs, which is 4 MB of JSON. A few of them exceed
+the largest body that is read, or the largest batch that a node answers.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from quietswap import observe
+from quietswap.adapters.ethereum import node_results
+from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
+from quietswap.ports.chain import NodeUnavailable, Receipt
+
+
+async def read_receipts(
+    rpc: NodeRpcClient, tx_hashes: Sequence[str], batch_size: int
+) -> Mapping[str, Receipt | None]:
+    """Return receipts by hash, None where there is none; unreadable ones are left out.
+
+    After a failed batch the node must answer a small call; then the batches that follow have half
+    the size. So at most log2(`batch_size`) batches fail, and one more for each unreadable receipt.
+    Each other batch has at least one receipt. Raises NodeUnavailable if the small call fails, too.
+    """
+    found: dict[str, Receipt | None] = {}
+    unread: dict[str, str] = {}
+    waiting, size = list(tx_hashes), batch_size
+    while waiting:
+        piece, waiting = waiting[:size], waiting[size:]
+        try:
+            results = await rpc.batch([_call(tx_hash) for tx_hash in piece])
+        except NodeUnavailable as error:
+            await _probe(rpc)
+            if len(piece) > 1:
+                waiting = piece + waiting
+                size = len(piece) // 2
+            else:
+                unread[piece[0]] = str(error)
+            continue
+        refused = _keep(piece, results, found)
+        if len(refused) < len(piece):
+            waiting = [*refused, *waiting]
+        else:
+            await _probe(rpc)
+            unread |= refused
+    if unread:
+        observe.receipts_unread(unread)
+    return found
+
+
+def _call(tx_hash: str) -> RpcCall:
+    return RpcCall("eth_getTransactionReceipt", (tx_hash,))
+
+
+async def _probe(rpc: NodeRpcClient) -> None:
+    node_results.quantity(await rpc.call("eth_blockNumber"))
+
+
+def _keep(
+    piece: Sequence[str], results: Sequence[Result], found: dict[str, Receipt | None]
+) -> dict[str, str]:
+    """Add the receipts to `found`. Return the refused hashes with the reason, to be asked again.
+
+    A node that limits the bytes of a batch answers its first calls, and the others with errors
+    (`rpc.batch-response-max-size` of geth).
+    """
+    refused: dict[str, str] = {}
+    for tx_hash, result in zip(piece, results, strict=True):
+        if isinstance(result, RpcErrorObject):
+            refused[tx_hash] = f"the node answered error {result.code}: {result.message}"
+        else:
+            found[tx_hash] = node_results.receipt(result, tx_hash)
+    return refused

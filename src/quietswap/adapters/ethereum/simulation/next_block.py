@@ -1,0 +1,67 @@
+"""The block of a simulated swap. It equals the real next block as far as that is predictable.
+
+Block fields of eth_simulateV1: https://ethereum.github.io/execution-apis/api-documentation/.
+A contract reads the same number, base fee, gas limit and block hashes as in the real next block.
+`prevrandao` is random, the time is one slot (12 s) later, the coinbase is that of the latest block.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from quietswap.ports.chain import Head
+
+RandBelow = Callable[[int], int]
+"""Returns a random integer from 0 to below its argument, as `secrets.randbelow` does."""
+
+_SLOT_S = 12
+_ETHER = 10**18
+
+
+@dataclass(frozen=True, slots=True)
+class NextBlock:
+    """The block after `head`, with a random `randao`.
+
+    `exact`: the simulation runs on `head`, and the node validates fees and balances as in a real
+    block. Otherwise it runs on the node's latest block without validation, and the node sets number
+    and time.
+    """
+
+    head: Head
+    randao: int
+    exact: bool = True
+
+    def inexact(self) -> "NextBlock":
+        """Return the form for a node that does not support the exact one."""
+        return replace(self, exact=False)
+
+    @property
+    def tag(self) -> str:
+        """Return the block on which the simulation runs."""
+        return hex(self.head.number) if self.exact else "latest"
+
+    def overrides(self, later: int = 0) -> dict[str, object]:
+        """Return `blockOverrides` of this block, or of the block `later` blocks after it."""
+        fields: dict[str, object] = {
+            "baseFeePerGas": hex(self.head.next_base_fee),
+            "prevRandao": f"0x{(self.randao + later) % 2**256:064x}",
+        }
+        if self.head.coinbase is not None:
+            fields["feeRecipient"] = self.head.coinbase
+        if self.exact:
+            fields["number"] = hex(self.head.number + 1 + later)
+            fields["time"] = hex(self.head.time + _SLOT_S * (1 + later))
+        return fields
+
+
+def plausible_amount(needed: int, below: RandBelow) -> int:
+    """Return a random amount above `needed`, up to five times as much.
+
+    The exact amount, or any constant, would let a contract detect the simulation.
+    """
+    spread = max(needed, 1000) << below(3)
+    return needed + 1 + below(spread)
+
+
+def plausible_wei(needed: int, below: RandBelow) -> int:
+    """Return a random balance in wei above `needed`, by some thousandths of an ETH to some ETH."""
+    return needed + _ETHER // 1000 + below(_ETHER // 100 * 10 ** below(3))

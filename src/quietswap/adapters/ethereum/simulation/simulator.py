@@ -1,0 +1,298 @@
+"""Simulate candidate swaps on the node.
+
+eth_simulateV1 (https://ethereum.github.io/execution-apis/ethsimulatev1-notes) carries state from
+one simulated block to the next, so candidates in one payload would affect each other. Each
+candidate is therefore a separate payload in one JSON-RPC batch: one round trip, and all candidates
+start from the same state. Candidates that come later are further batches on the same block.
+
+A payload has two blocks. The first contains only the swap, as its transaction would run, so a
+contract cannot detect preparations. The second reads the wallet's balances after the swap. One
+further payload reads the balances before it, once for all candidates of all batches.
+
+One candidate must not prevent the simulation of the others. If the batch fails, or a gas limit is
+raised, each candidate is sent as a separate concurrent request.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from quietswap.adapters.ethereum.simulation.next_block import NextBlock, RandBelow
+from quietswap.adapters.ethereum.simulation.route_simulation import (
+    OTHER_BLOCK,
+    BalancesBefore,
+    LimitedRoute,
+    MeasuresItself,
+    RanSwap,
+    RouteSimulationCodec,
+    measures_itself,
+)
+from quietswap.adapters.ethereum.simulation.state_overrides import (
+    Holdings,
+    SimulationUnsupported,
+    StateOverride,
+    StateOverrideBuilder,
+)
+from quietswap.adapters.ethereum.simulation.wire import METHOD
+from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
+from quietswap.domain.address import Address
+from quietswap.domain.quote.route import Route, RouteRequest
+from quietswap.domain.transaction import fees
+from quietswap.ports.chain import Head, NodeUnavailable
+from quietswap.ports.clock import Clock
+from quietswap.ports.simulation import AccountState, SimulationResult
+from quietswap.resilience.circuit_breaker import CircuitBreaker
+
+NO_METHOD = f"node has no {METHOD}"
+
+_UNSUPPORTED_TTL_S = 15.0
+_MOST_ROUNDS = 3
+_MOST_S = 8.0
+"""Time limit of all rounds of one quote."""
+
+_TOO_LONG = "the node took too long to simulate it"
+
+_Ran = dict[int, RanSwap]
+"""By the index of the candidate."""
+
+
+class SwapSimulator:
+    """Simulates swaps of a wallet that may lack the balance or the allowance.
+
+    `below` returns unpredictable random numbers, as `secrets.randbelow`. `measures_itself` returns
+    whether the router compares its own balance, not the wallet's, with the minimum output.
+    """
+
+    def __init__(
+        self,
+        rpc: NodeRpcClient,
+        clock: Clock,
+        *,
+        below: RandBelow = secrets.randbelow,
+        measures_itself: MeasuresItself = measures_itself,
+    ) -> None:
+        self._rpc = rpc
+        self._clock = clock
+        self._below = below
+        self._measures_itself = measures_itself
+        self._pretender = StateOverrideBuilder(rpc, clock, below)
+        self._unsupported = CircuitBreaker(clock, pause_s=_UNSUPPORTED_TTL_S)
+        self._exact_refused = CircuitBreaker(clock, pause_s=_UNSUPPORTED_TTL_S)
+
+    @property
+    def can_simulate(self) -> bool:
+        """False for 15 s after the nodes reported that they do not support eth_simulateV1."""
+        return not self._unsupported.is_open
+
+    async def prepare_simulation(
+        self, request: RouteRequest, head: Head, sender: AccountState, holdings: Holdings
+    ) -> "PreparedSwapSimulation":
+        """Return the prepared simulation with its overrides. A failure of the node never raises."""
+        pretence: StateOverride | str
+        try:
+            if not self.can_simulate:
+                raise SimulationUnsupported
+            pretence = await self._pretender.prepare(request, holdings)
+        except SimulationUnsupported:
+            pretence = self.went_blind()
+        except NodeUnavailable as error:
+            pretence = str(error)
+        if isinstance(pretence, str):
+            return PreparedSwapSimulation(self, head, sender, pretence, self._clock)
+        trials = RouteSimulationCodec(
+            request,
+            NextBlock(head, self._below(2**256)),
+            sender,
+            pretence,
+            below=self._below,
+            measures_itself=self._measures_itself,
+        )
+        return PreparedSwapSimulation(self, head, sender, trials, self._clock)
+
+    async def run(
+        self, calls: Callable[[NextBlock], Sequence[RpcCall]], block: NextBlock
+    ) -> list[Result]:
+        """Return the results of the node. Raises NodeUnavailable and SimulationUnsupported.
+
+        The first call must be one that fails only if the node refuses the exact block. Then all
+        calls run again on the node's latest block, and later calls do so for 15 s.
+        """
+        if self._exact_refused.is_open:
+            block = block.inexact()
+        results = await self._rpc.batch(calls(block))
+        if any(isinstance(result, RpcErrorObject) and result.is_unsupported for result in results):
+            raise SimulationUnsupported
+        if block.exact and isinstance(results[0], RpcErrorObject):
+            self._exact_refused.record_failure()
+            return await self.run(calls, block)
+        return results
+
+    async def run_again(self, calls: Sequence[RpcCall]) -> list[Result] | None:
+        """Return the results of calls on an exact block that the node has simulated before.
+
+        None if a call failed or the node refuses exact blocks by now: it must be asked by `run`.
+        Raises NodeUnavailable.
+        """
+        if self._exact_refused.is_open:
+            return None
+        results = await self._rpc.batch(calls)
+        return None if any(isinstance(one, RpcErrorObject) for one in results) else results
+
+    def went_blind(self) -> str:
+        """Skip simulations for 15 s, as no node supports eth_simulateV1; return that reason."""
+        if self.can_simulate:
+            self._unsupported.record_failure()
+        return NO_METHOD
+
+    def distrust(self, token: Address) -> None:
+        """Record that this token did not return the overridden numbers."""
+        self._pretender.distrust(token)
+
+
+class PreparedSwapSimulation:
+    """Implements quietswap.ports.simulation.PreparedSimulation.
+
+    `trials` is a text if there can be none.
+    """
+
+    def __init__(
+        self,
+        simulator: SwapSimulator,
+        head: Head,
+        sender: AccountState,
+        trials: RouteSimulationCodec | str,
+        clock: Clock,
+    ) -> None:
+        self._simulator = simulator
+        self._head = head
+        self._sender = sender
+        self._trials = trials
+        self._clock = clock
+        self._before: BalancesBefore | None = None
+        """The balances before the swaps on the exact block, once they were read."""
+
+    @property
+    def sender(self) -> AccountState:
+        """The state of the sending wallet, as read from the node."""
+        return self._sender
+
+    @property
+    def next_base_fee(self) -> int:
+        """The base fee in wei of the simulated block."""
+        return self._head.next_base_fee
+
+    async def simulate(self, candidates: Sequence[Route]) -> Sequence[SimulationResult]:
+        """Return one result per candidate, in order. A later round never removes a result."""
+        trials = self._trials
+        if isinstance(trials, str):
+            return [SimulationResult(None, reason=trials)] * len(candidates)
+        verdicts: dict[int, SimulationResult] = {}
+        limits: dict[int, int] = {}
+        for at, route in enumerate(candidates):
+            obstacle = trials.obstacle(route)
+            if obstacle is not None:
+                verdicts[at] = SimulationResult(None, reason=obstacle)
+            else:
+                limits[at] = fees.first_gas_limit(route.gas, len(route.path) - 1)
+        until = self._clock.monotonic() + _MOST_S
+        raised: Collection[int] = ()
+        for _ in range(_MOST_ROUNDS):
+            if not limits or self._clock.monotonic() >= until:
+                break
+            rows = {at: (candidates[at], limit) for at, limit in limits.items()}
+            ran = await self._round(trials, rows, raised, until)
+            for at, (verdict, _) in ran.items():
+                if verdict.succeeded is not None or at not in verdicts:
+                    verdicts[at] = verdict
+            limits = _other_limits(limits, ran)
+            raised = [at for at in limits if not ran[at][0].succeeded]
+        return [verdicts[at] for at in range(len(candidates))]
+
+    async def _round(
+        self,
+        trials: RouteSimulationCodec,
+        rows: Mapping[int, LimitedRoute],
+        apart: Collection[int],
+        until: float,
+    ) -> _Ran:
+        """Run all rows in one batch, except those in `apart`, which run alone."""
+        together = {at: row for at, row in rows.items() if at not in apart}
+        groups = [group for group in (together, *({at: rows[at]} for at in apart)) if group]
+        if len(groups) == 1:
+            return await self._group(trials, groups[0], until)
+        ran = await asyncio.gather(*(self._group(trials, group, until) for group in groups))
+        return {at: one for part in ran for at, one in part.items()}
+
+    async def _group(
+        self, trials: RouteSimulationCodec, rows: Mapping[int, LimitedRoute], until: float
+    ) -> _Ran:
+        """Run the rows in one batch; if it fails, each alone."""
+        left_s = max(until - self._clock.monotonic(), 0)
+        try:
+            async with asyncio.timeout(left_s):
+                return dict(zip(rows, await self._batch(trials, list(rows.values())), strict=True))
+        except TimeoutError:
+            return dict.fromkeys(rows, (SimulationResult(None, reason=_TOO_LONG), 0))
+        except NodeUnavailable as error:
+            if len(rows) == 1:
+                return dict.fromkeys(rows, (SimulationResult(None, reason=str(error)), 0))
+        return await self._round(trials, rows, rows, until)
+
+    async def _batch(
+        self, trials: RouteSimulationCodec, rows: Sequence[LimitedRoute]
+    ) -> list[RanSwap]:
+        """Return result and gas used of each route with its gas limit. Raises NodeUnavailable."""
+        return await self._later(trials, rows) or await self._whole(trials, rows)
+
+    async def _later(
+        self, trials: RouteSimulationCodec, rows: Sequence[LimitedRoute]
+    ) -> list[RanSwap] | None:
+        """Run the swaps alone, if the balances before them are known; None if that fails."""
+        before = self._before
+        if before is None:
+            return None
+        swaps = [trials.swap_call(trials.block, route, limit) for route, limit in rows]
+        results = await self._simulator.run_again(swaps)
+        if results is None:
+            return None
+        ran = trials.read_all(results, before, rows)
+        return None if any(one.reason == OTHER_BLOCK for one, _ in ran) else ran
+
+    async def _whole(
+        self, trials: RouteSimulationCodec, rows: Sequence[LimitedRoute]
+    ) -> list[RanSwap]:
+        """Read the balances and run the swaps."""
+        exact = False
+
+        def calls(block: NextBlock) -> list[RpcCall]:
+            nonlocal exact
+            exact = block.exact
+            swaps = [trials.swap_call(block, route, limit) for route, limit in rows]
+            return [trials.before_call(block), *swaps]
+
+        try:
+            first, *rest = await self._simulator.run(calls, trials.block)
+        except SimulationUnsupported:
+            return [(SimulationResult(None, reason=self._simulator.went_blind()), 0)] * len(rows)
+        before = trials.read_before(first)
+        if isinstance(before, str):
+            return [(SimulationResult(None, reason=before), 0)] * len(rows)
+        if any(trials.misreads(before, route) for route, _ in rows):
+            self._simulator.distrust(trials.sell)
+        ran = trials.read_all(rest, before, rows)
+        if exact:
+            self._before = before
+        return ran
+
+
+def _other_limits(limits: Mapping[int, int], ran: Mapping[int, RanSwap]) -> dict[int, int]:
+    """Return the candidates that must run again, with their new gas limit."""
+    again: dict[int, int] = {}
+    for at, (verdict, used) in ran.items():
+        if verdict.succeeded is None:
+            continue
+        other = fees.other_gas_limit(limits[at], used, succeeded=verdict.succeeded)
+        if other is not None:
+            again[at] = other
+    return again

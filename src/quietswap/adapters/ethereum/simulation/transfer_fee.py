@@ -1,0 +1,112 @@
+"""The fee that a token takes on a transfer, measured by simulated transfers.
+
+The simulation gives a random wallet and a random contract some of the token, and moves a part of it
+from the wallet to the contract, from the contract to the wallet, and from the wallet to an address
+without code. A token may take a fee only at its own pools: then these transfers show none.
+"""
+
+import secrets
+from contextlib import suppress
+
+from cachetools import TLRUCache
+
+from quietswap.adapters.ethereum.simulation import wire
+from quietswap.adapters.ethereum.simulation.next_block import RandBelow, plausible_amount
+from quietswap.adapters.ethereum.simulation.state_overrides import (
+    SimulationUnsupported,
+    StateOverrideBuilder,
+)
+from quietswap.adapters.ethereum.simulation.storage_slots import MappingSlot
+from quietswap.adapters.rpc import erc20
+from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.wire import RpcCall, RpcErrorObject
+from quietswap.domain import address as addresses
+from quietswap.domain.address import Address
+from quietswap.domain.amounts import BPS
+from quietswap.domain.quote.transfer_fee_probe import STEPS, TransferFeeProbe, forwarder, lost
+from quietswap.domain.token_view import TransferFee
+from quietswap.ports.chain import NodeUnavailable
+from quietswap.ports.clock import Clock
+from quietswap.resilience.single_flight import SingleFlight
+
+_MEASURED_TTL_S, _UNKNOWN_TTL_S = 3600.0, 60.0
+_TOKENS_CACHED = 10_000
+_LEAST_PART = 1_000_000
+_MOST_WHOLE_DECIMALS = 27
+_SPENT_PARTS = 3
+_UNKNOWN = TransferFee()
+
+
+class TransferFeeMeter:
+    """Measures each token at most once an hour, and once a minute where that is impossible."""
+
+    def __init__(
+        self, rpc: NodeRpcClient, clock: Clock, *, below: RandBelow = secrets.randbelow
+    ) -> None:
+        self._rpc = rpc
+        self._below = below
+        self._layouts = StateOverrideBuilder(rpc, clock, below)
+        self._fees: TLRUCache[Address, TransferFee] = TLRUCache(
+            _TOKENS_CACHED,
+            lambda _, fee, now: now + (_UNKNOWN_TTL_S if fee == _UNKNOWN else _MEASURED_TTL_S),
+            timer=clock.monotonic,
+        )
+        self._in_flight: SingleFlight[Address, TransferFee] = SingleFlight()
+
+    def known(self, token: Address) -> TransferFee | None:
+        """Return the cached result."""
+        return self._fees.get(token)
+
+    async def __call__(self, token: Address, decimals: int) -> TransferFee:
+        """Return the fee of one token. Where the node cannot simulate, the fee is unknown."""
+        known = self._fees.get(token)
+        if known is not None:
+            return known
+        return await self._in_flight(token, lambda: self._measured(token, decimals))
+
+    async def _measured(self, token: Address, decimals: int) -> TransferFee:
+        fee = _UNKNOWN
+        with suppress(NodeUnavailable, SimulationUnsupported):
+            layout = await self._layouts.layout(token)
+            if layout.balance is not None:
+                fee = await self._simulated(token, decimals, layout.balance)
+        self._fees[token] = fee
+        return fee
+
+    async def _simulated(self, token: Address, decimals: int, place: MappingSlot) -> TransferFee:
+        wallet, payer, collector = (self._anybody() for _ in range(3))
+        part = max(10 ** min(decimals, _MOST_WHOLE_DECIMALS), _LEAST_PART)
+        part = plausible_amount(part, self._below)
+        held = plausible_amount(_SPENT_PARTS * part, self._below)
+        probe = TransferFeeProbe(wallet, payer, collector, token, part)
+        [result] = await self._rpc.batch([_call(probe, place, held)])
+        if isinstance(result, RpcErrorObject):
+            return _UNKNOWN
+        before, *steps = wire.read_calls(result, 1 + STEPS)
+        if before.number != held:
+            return _UNKNOWN  # the token does not read its balance from this slot
+        sent, paid, back, moved, collected = steps
+        if any(not step.succeeded or step.number == 0 for step in (sent, moved)):
+            return TransferFee(reverts=True)
+        if not paid.succeeded or back.number is None or collected.number is None:
+            return TransferFee(reverts=True)
+        gone = lost(part, held, back.number, collected.number)
+        return TransferFee(bps=-(-gone * BPS // part))
+
+    def _anybody(self) -> Address:
+        """Return an address that nobody has used: an empty balance slot is overridden."""
+        return addresses.from_bytes(self._below(2**160).to_bytes(20))
+
+
+def _call(probe: TransferFeeProbe, place: MappingSlot, held: int) -> RpcCall:
+    slots = (place.balance(holder) for holder in (probe.wallet, probe.payer))
+    overrides: dict[str, object] = {
+        probe.token: {"stateDiff": {wire.hex_word(slot): wire.hex_word(held) for slot in slots}},
+        probe.payer: {"code": "0x" + forwarder(probe.token).hex()},
+    }
+    steps = ((probe.token, erc20.balance_of(probe.wallet)), *probe.steps())
+    calls = [
+        {"from": probe.wallet, "to": to, "data": "0x" + data.hex(), "gas": hex(wire.VIEW_GAS)}
+        for to, data in steps
+    ]
+    return wire.simulation_call(overrides, calls)

@@ -1,0 +1,159 @@
+"""Tokens and holdings of wallets, read from the operator's nodes."""
+
+from collections.abc import Sequence
+
+from cachetools import TLRUCache
+
+from quietswap.adapters.ethereum import node_results
+from quietswap.adapters.ethereum.simulation.transfer_fee import TransferFeeMeter
+from quietswap.adapters.rpc import erc20, multicall
+from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.multicall import MULTICALL3, ViewCall
+from quietswap.adapters.rpc.wire import Result, RpcErrorObject
+from quietswap.domain.address import Address
+from quietswap.domain.token_view import TokenDetails, TokenHolding, TransferFee, WalletHoldings
+from quietswap.domain.untrusted_text import harmless
+from quietswap.ports.clock import Clock
+
+_DETAILS_TTL_S, _NO_TOKEN_TTL_S = 3600.0, 60.0
+_TOKENS_CACHED = 10_000
+_MOST_DECIMALS = 255
+_DETAIL_GAS = 10_000_000
+_OWN_GAS, _TOKEN_GAS = 1_000_000, 500_000
+"""Gas of one eth_call: a base, and more for each token. A proxy's view needs some 40,000."""
+_MOST_GAS = 25_000_000
+_ALONE_GAS = 5_000_000
+_LONGEST_SYMBOL, _LONGEST_NAME = 32, 60
+
+
+class NodeTokenReader:
+    """Implements quietswap.ports.tokens.TokenReader."""
+
+    def __init__(self, rpc: NodeRpcClient, clock: Clock, meter: TransferFeeMeter) -> None:
+        self._rpc = rpc
+        self._meter = meter
+        self._details: TLRUCache[Address, TokenDetails | None] = TLRUCache(
+            _TOKENS_CACHED,
+            lambda _, found, now: now + (_DETAILS_TTL_S if found else _NO_TOKEN_TTL_S),
+            timer=clock.monotonic,
+        )
+
+    async def details(self, address: Address) -> TokenDetails | None:
+        await self._learn([address])
+        return self._details.get(address)
+
+    def known_details(self, address: Address) -> TokenDetails | None:
+        return self._details.get(address)
+
+    async def transfer_fee(self, address: Address) -> TransferFee:
+        found = self._details.get(address)
+        return await self._meter(address, found.decimals if found else 18)
+
+    def measured_fee(self, address: Address) -> TransferFee | None:
+        return self._meter.known(address)
+
+    async def holdings(
+        self, wallet: Address, tokens: Sequence[Address], spenders: Sequence[Address]
+    ) -> WalletHoldings:
+        await self._learn(tokens)
+        views = [
+            ViewCall(MULTICALL3, multicall.BLOCK_NUMBER),
+            multicall.eth_balance(wallet),
+            *(view for token in tokens for view in _views(token, wallet, spenders)),
+        ]
+        gas = min(_OWN_GAS + _TOKEN_GAS * len(tokens), _MOST_GAS)
+        [result] = await self._rpc.batch([multicall.call(views, gas=gas)])
+        if isinstance(result, RpcErrorObject) and result.is_verdict:
+            [result] = await self._rpc.batch([multicall.call(views[:2], gas=_OWN_GAS)])
+            number, eth = node_results.amounts(result, 2)
+            rows: list[list[int | None]] = [[None] * (1 + len(spenders)) for _ in tokens]
+        else:
+            answers = [erc20.read_uint(one) for one in multicall.answers(result, len(views))]
+            number, eth = node_results.known(answers[0]), node_results.known(answers[1])
+            rows = _rows(answers[2:], 1 + len(spenders))
+        await self._ask_alone(rows, number, wallet, tokens, spenders)
+        return WalletHoldings(
+            wallet,
+            number,
+            eth,
+            tuple(
+                TokenHolding(
+                    token,
+                    self._details.get(token),
+                    row[0],
+                    dict(zip(spenders, row[1:], strict=True)),
+                )
+                for token, row in zip(tokens, rows, strict=True)
+            ),
+        )
+
+    async def _ask_alone(
+        self,
+        rows: list[list[int | None]],
+        number: int,
+        wallet: Address,
+        tokens: Sequence[Address],
+        spenders: Sequence[Address],
+    ) -> None:
+        """Ask each token without all answers again, at the same block.
+
+        Another token of the batch may have burned the gas of its views.
+        """
+        failed = [at for at, row in enumerate(rows) if None in row]
+        if not failed or len(tokens) == 1:
+            return
+        results = await self._rpc.batch(
+            [
+                multicall.call(_views(tokens[at], wallet, spenders), gas=_ALONE_GAS, at=hex(number))
+                for at in failed
+            ]
+        )
+        for at, result in zip(failed, results, strict=True):
+            rows[at] = _alone(result, 1 + len(spenders))
+
+    async def _learn(self, tokens: Sequence[Address]) -> None:
+        """Read the metadata of tokens that are not cached, each in a call of its own."""
+        missing = [token for token in tokens if token not in self._details]
+        if not missing:
+            return
+        calls = [multicall.call(_detail_views(token), gas=_DETAIL_GAS) for token in missing]
+        for token, result in zip(missing, await self._rpc.batch(calls), strict=True):
+            if isinstance(result, RpcErrorObject) and result.is_verdict:
+                self._details[token] = None
+            else:
+                self._details[token] = _details(token, multicall.answers(result, 4))
+
+
+def _views(token: Address, wallet: Address, spenders: Sequence[Address]) -> list[ViewCall]:
+    asked = (
+        erc20.balance_of(wallet),
+        *(erc20.allowance(wallet, spender) for spender in spenders),
+    )
+    return [ViewCall(token, data) for data in asked]
+
+
+def _detail_views(token: Address) -> list[ViewCall]:
+    asked = (erc20.DECIMALS, erc20.SYMBOL, erc20.NAME, erc20.balance_of(MULTICALL3))
+    return [ViewCall(token, data) for data in asked]
+
+
+def _details(address: Address, answers: Sequence[bytes | None]) -> TokenDetails | None:
+    decimals, balance = erc20.read_uint(answers[0]), erc20.read_uint(answers[3])
+    if decimals is None or balance is None or decimals > _MOST_DECIMALS:
+        return None
+    return TokenDetails(
+        address,
+        decimals,
+        harmless(erc20.read_symbol(answers[1]), _LONGEST_SYMBOL),
+        harmless(erc20.read_name(answers[2]), _LONGEST_NAME),
+    )
+
+
+def _rows(numbers: Sequence[int | None], width: int) -> list[list[int | None]]:
+    return [list(numbers[at : at + width]) for at in range(0, len(numbers), width)]
+
+
+def _alone(result: Result, width: int) -> list[int | None]:
+    if isinstance(result, RpcErrorObject) and result.is_verdict:
+        return [None] * width
+    return [erc20.read_uint(one) for one in multicall.answers(result, width)]

@@ -1,0 +1,1 @@
+"""The PriceOracle port on three independent price sources; excludes scoring."""

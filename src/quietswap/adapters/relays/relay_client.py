@@ -1,0 +1,133 @@
+"""JSON-RPC connection to a relay with a timeout and a circuit breaker; base of all relays.
+
+A submission is sent once. No log, error or answer contains the signed bytes, the URL or the
+relay's own text.
+"""
+
+import ipaddress
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from quietswap import observe
+from quietswap.adapters.http import ConnectionFailed, HttpClient, HttpError, InvalidBody
+from quietswap.adapters.relays.responses import SILENT, classify_response
+from quietswap.domain.order.relay_response import RelayOutcome, RelayResponse
+from quietswap.ports.clock import Clock
+from quietswap.resilience.circuit_breaker import CircuitBreaker
+
+MAX_ANSWER = 64 * 1024
+"""Bytes. The response to one call has a few hundred."""
+_NOT_SENT = RelayResponse(RelayOutcome.NOT_SENT, "no connection could be made")
+_PAUSED = RelayResponse(RelayOutcome.NOT_SENT, "its circuit is open after failed calls")
+
+
+def checked_url(url: str) -> str:
+    """Return the base URL of a relay without a trailing slash.
+
+    Raises ValueError unless it is https, or http on loopback: signed bytes stay private.
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "https" and parts.hostname:
+        return url.rstrip("/")
+    if parts.scheme == "http" and _is_loopback(parts.hostname or ""):
+        return url.rstrip("/")
+    raise ValueError("a relay's URL must be https://... (http:// only on this machine)")
+
+
+def without_userinfo(url: str) -> str:
+    """Return a URL without `user:password@`, as quotes show it."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class RelayClient:
+    """Base of the relays. `timeout_s` limits one exchange, `tracking_base` is where `/<hash>` goes.
+
+    The circuit opens for 30 s after three exchanges in a row without a response.
+    """
+
+    def __init__(
+        self, name: str, http: HttpClient, clock: Clock, *, tracking_base: str, timeout_s: float
+    ) -> None:
+        self._name = name
+        self._http = http
+        self._clock = clock
+        self._tracking = tracking_base.rstrip("/")
+        self._timeout_s = timeout_s
+        self._circuit = CircuitBreaker(clock, failures=3, pause_s=30.0)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def is_up(self) -> bool:
+        return not self._circuit.is_open
+
+    def tracking_url(self, tx_hash: str) -> str:
+        return f"{self._tracking}/{tx_hash}"
+
+    async def _submit(self, url: str, raw: bytes) -> RelayResponse:
+        """Send the bytes to `url` and return the meaning of the response."""
+        if self._circuit.is_open:
+            return _PAUSED
+        started = self._clock.monotonic()
+        answer = await observe.in_span("relay", self._exchange(url, raw), relay=self._name)
+        observe.relay_answered(self._name, answer.outcome.value, self._clock.monotonic() - started)
+        return answer
+
+    async def _exchange(self, url: str, raw: bytes) -> RelayResponse:
+        try:
+            reply = await self._http.post(
+                url,
+                _request("eth_sendRawTransaction", "0x" + raw.hex()),
+                timeout_s=self._timeout_s,
+                max_bytes=MAX_ANSWER,
+            )
+        except ConnectionFailed as trouble:
+            self._circuit.record_failure()
+            return _NOT_SENT if trouble.not_sent else SILENT
+        except InvalidBody:
+            self._circuit.record_success()
+            return SILENT
+        except HttpError:
+            self._circuit.record_failure()
+            return SILENT
+        self._circuit.record_success()
+        return classify_response(reply)
+
+    async def _cancel(self, url: str, tx_hash: str) -> None:
+        """Call `eth_cancelTransaction`. Its response proves nothing and is not read."""
+        if self._circuit.is_open:
+            return
+        try:
+            await self._http.post(
+                url,
+                _request("eth_cancelTransaction", tx_hash),
+                timeout_s=self._timeout_s,
+                max_bytes=MAX_ANSWER,
+            )
+        except HttpError:
+            self._circuit.record_failure()
+
+    async def _look(self, url: str) -> object:
+        """Return the JSON of a GET; None if there is none."""
+        if self._circuit.is_open:
+            return None
+        try:
+            reply = await self._http.get(url, timeout_s=self._timeout_s, max_bytes=MAX_ANSWER)
+            return reply.json() if reply.status == 200 else None
+        except HttpError:
+            return None
+
+
+def _request(method: str, param: str) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": [param]})

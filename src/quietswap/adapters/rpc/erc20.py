@@ -1,0 +1,71 @@
+"""ABI encoding of the ERC-20 view calls (https://eips.ethereum.org/EIPS/eip-20)."""
+
+from quietswap.domain import address as addresses
+from quietswap.domain.address import Address
+
+DECIMALS = bytes.fromhex("313ce567")
+SYMBOL = bytes.fromhex("95d89b41")
+NAME = bytes.fromhex("06fdde03")
+_BALANCE_OF = bytes.fromhex("70a08231")
+_ALLOWANCE = bytes.fromhex("dd62ed3e")
+_LONGEST_SYMBOL, _LONGEST_NAME = 32, 60
+
+
+def word(number: int) -> bytes:
+    """Return a uint256 as its 32-byte ABI word."""
+    return number.to_bytes(32)
+
+
+def address_word(address: Address) -> bytes:
+    """Return an address as its 32-byte ABI word, padded on the left."""
+    return addresses.to_bytes(address).rjust(32, b"\0")
+
+
+def balance_of(holder: Address) -> bytes:
+    """Return the calldata of `balanceOf(holder)`."""
+    return _BALANCE_OF + address_word(holder)
+
+
+def allowance(owner: Address, spender: Address) -> bytes:
+    """Return the calldata of `allowance(owner, spender)`."""
+    return _ALLOWANCE + address_word(owner) + address_word(spender)
+
+
+def read_uint(data: bytes | None) -> int | None:
+    """Return the first word of a result; None if the call failed or returned less."""
+    if data is None or len(data) < 32:
+        return None
+    return int.from_bytes(data[:32])
+
+
+def read_symbol(data: bytes | None) -> str:
+    """Return a symbol of type `string` or, as MKR's, `bytes32`; "" for other data.
+
+    The contract is not trusted: the symbol is reduced to 32 printable ASCII characters.
+    """
+    return _text(data, _LONGEST_SYMBOL)
+
+
+def read_name(data: bytes | None) -> str:
+    """Return a name like `read_symbol`, reduced to 60 printable ASCII characters."""
+    return _text(data, _LONGEST_NAME)
+
+
+def _text(data: bytes | None, limit: int) -> str:
+    if data is None or len(data) < 32:
+        return ""
+    return printable(_string(data, limit) if len(data) > 32 else data.rstrip(b"\0"), limit)
+
+
+def printable(text: bytes, limit: int) -> str:
+    """Return at most `limit` printable ASCII characters of untrusted text."""
+    shown = text.decode("ascii", "ignore")
+    return "".join(c for c in shown if c.isprintable())[:limit].strip()
+
+
+def _string(data: bytes, limit: int) -> bytes:
+    offset = int.from_bytes(data[:32])
+    if offset + 32 > len(data):
+        return b""
+    length = int.from_bytes(data[offset : offset + 32])
+    return data[offset + 32 : offset + 32 + min(length, 4 * limit)]

@@ -1,0 +1,1 @@
+"""Requests to the URLs of webhooks, which clients of the service name."""

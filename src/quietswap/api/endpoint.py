@@ -1,0 +1,196 @@
+"""One operation of the API as an ASGI endpoint, and its route."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from quietswap.api.events.stream import send_stream
+from quietswap.api.handlers.request import AuthenticatedRequest, Json
+from quietswap.api.operation import Answer, Operation
+from quietswap.api.operator.endpoint import OperatorEndpoint
+from quietswap.api.options import ApiOptions
+from quietswap.api.request_parsing.body_memory import BodyMemory, BodyReservation
+from quietswap.api.request_parsing.body_reader import check_media_type, read_body
+from quietswap.api.request_parsing.body_shape import parse_body
+from quietswap.api.responses.streamed import StreamedAnswer
+from quietswap.api.use_cases import EventSubscription, UseCases
+from quietswap.api.wallet_rpc.endpoint import WalletRpcEndpoint
+from quietswap.contract.base import Envelope
+from quietswap.domain.client_limits import KeyScope
+from quietswap.domain.errors.client_limits import Forbidden
+from quietswap.domain.errors.http import Unauthorized
+
+_encode = msgspec.json.Encoder().encode
+_Named = WalletRpcEndpoint | OperatorEndpoint
+_JSON = b"content-type", b"application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class OperationEndpoint:
+    """Checks method and body of an authenticated request and answers with its handler's result.
+
+    An ASGI application, not a function: Starlette would check the method of a function's route
+    before the middleware of that route, and so before the API key.
+    """
+
+    operation: Operation
+    use_cases: UseCases
+    options: ApiOptions
+    body_memory: BodyMemory
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one HTTP request.
+
+        Raises ApiError, StoreUnavailable, NodeUnavailable and BodyMemoryFull.
+        """
+        operation = self.operation
+        if scope["method"] not in operation.methods:
+            raise HTTPException(405, headers={"Allow": ", ".join(operation.methods)})
+        if operation.needs_trade and scope["user"].scope is not KeyScope.TRADE:
+            raise Forbidden(scope=scope["user"].scope.value, required=KeyScope.TRADE.value)
+        if operation.body:
+            with self.body_memory.reserve(scope["user"].client_id) as reservation:
+                answer = await self._answer(scope, await self._body(scope, receive, reservation))
+        else:
+            answer = await self._answer(scope, {})
+        if isinstance(answer, StreamedAnswer):
+            await answer.respond(receive, send, has_body=scope["method"] != "HEAD")
+            return
+        if not isinstance(answer, Envelope):
+            await self._stream(answer, scope, receive, send)
+            return
+        encoded = _encode(answer)
+        length = b"content-length", b"%d" % len(encoded)
+        await send({"type": "http.response.start", "status": 200, "headers": [length, _JSON]})
+        await send({"type": "http.response.body", "body": encoded})
+
+    async def _answer(self, scope: Scope, body: Json) -> Answer:
+        headers = dict(scope["headers"]) if self.operation.headers else {}
+        request = AuthenticatedRequest(
+            scope["user"],
+            scope["query_string"],
+            scope["path_params"],
+            body,
+            headers,
+            scope["state"].get("client_window"),
+        )
+        return await self.operation.handler(self.use_cases, request)
+
+    async def _stream(
+        self, subscription: EventSubscription, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        secret: str = scope["auth"]
+
+        async def is_key_valid() -> bool:
+            try:
+                return await self.use_cases.authenticate(secret) is not None
+            except Unauthorized:  # it expired, or its client was disabled
+                return False
+
+        await send_stream(
+            subscription,
+            is_key_valid,
+            receive,
+            send,
+            slow_s=self.options.slow_reader_s,
+            is_head=scope["method"] == "HEAD",
+        )
+
+    async def _body(self, scope: Scope, receive: Receive, reservation: BodyReservation) -> Json:
+        headers = dict(scope["headers"])
+        operation = self.operation
+        assert operation.body
+        if not operation.may_be_empty:
+            check_media_type(headers)
+        limit, timeout_s = self.options.max_body_bytes, self.options.body_timeout_s
+        raw = await read_body(headers, receive, limit, timeout_s, reservation)
+        if operation.may_be_empty:
+            if not raw:  # no length, length 0, or chunks that hold nothing
+                return {}
+            check_media_type(headers)
+        return parse_body(raw, operation.body)
+
+
+@dataclass(frozen=True, slots=True)
+class PathEndpoint:
+    """The operations of one path that has more than one, by method."""
+
+    by_method: Mapping[str, OperationEndpoint]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one HTTP request with the operation of its method, as OperationEndpoint does."""
+        found = self.by_method.get(scope["method"])
+        if found is None:
+            raise HTTPException(405, headers={"Allow": ", ".join(self.by_method)})
+        scope["endpoint"] = found
+        await found(scope, receive, send)
+
+
+def path_endpoints(
+    endpoints: Iterable[OperationEndpoint],
+) -> Iterator[tuple[str, "OperationEndpoint | PathEndpoint"]]:
+    """Yield each path with what serves it, in the order of the first operation of the path."""
+    by_path: dict[str, list[OperationEndpoint]] = {}
+    for one in endpoints:
+        by_path.setdefault(one.operation.path, []).append(one)
+    for path, [first, *others] in by_path.items():
+        if not others:
+            yield path, first
+        else:
+            yield path, PathEndpoint({m: e for e in (first, *others) for m in e.operation.methods})
+
+
+def operation_of(scope: Scope) -> Operation | None:
+    """Return the operation that the router found for a request.
+
+    A request that was refused before its PathEndpoint ran has one, too, if its method has.
+    """
+    endpoint = _endpoint(scope)
+    if isinstance(endpoint, PathEndpoint):
+        endpoint = endpoint.by_method.get(scope["method"])
+    return endpoint.operation if isinstance(endpoint, OperationEndpoint) else None
+
+
+def operation_name(scope: Scope) -> str:
+    """Return the name of operation or endpoint for logs and metrics, "other" without one."""
+    operation = operation_of(scope)
+    if operation is not None:
+        return operation.name
+    endpoint = _endpoint(scope)
+    return endpoint.name if isinstance(endpoint, _Named) else "other"
+
+
+def _endpoint(scope: Scope) -> object:
+    return scope.get("endpoint")
+
+
+class UnknownPath:
+    """The ASGI endpoint of paths without an operation."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Raise HTTPException (404)."""
+        raise HTTPException(404)
+
+
+def exact_route(
+    path: str,
+    endpoint: Callable[..., Any],
+    *,
+    methods: Sequence[str] | None = None,
+    middleware: Sequence[Middleware] = (),
+) -> Route:
+    """Return a route that a line break in the path does not deceive.
+
+    In Starlette's pattern `$` also matches before a final line break, and `.` no line break.
+    """
+    route = Route(path, endpoint, methods=methods, middleware=middleware)
+    pattern = route.path_regex.pattern.removesuffix("$") + r"\Z"
+    route.path_regex = re.compile(pattern, re.DOTALL)
+    return route

@@ -1,0 +1,1 @@
+"""Server-sent events over ASGI. Excludes the choice of the events."""

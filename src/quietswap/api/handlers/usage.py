@@ -1,0 +1,12 @@
+"""The handler that shows a client its limits and its usage."""
+
+from quietswap.api.handlers.request import AuthenticatedRequest
+from quietswap.api.responses.usage import usage_response
+from quietswap.api.use_cases import UseCases
+from quietswap.contract.usage import UsageEnvelope
+
+
+async def usage(use_cases: UseCases, request: AuthenticatedRequest) -> UsageEnvelope:
+    """GET /api/v1/mev/usage."""
+    used = await use_cases.usage(request.key)
+    return UsageEnvelope(ok=True, data=usage_response(used, request.client_window))

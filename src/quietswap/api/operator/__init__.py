@@ -1,0 +1,1 @@
+"""The operator view at /operator: login, pages, actions. Server-rendered, with a tiny script."""

@@ -1,0 +1,1 @@
+"""The pages of the operator view, one module per subject: records in, HTML out."""

@@ -1,0 +1,119 @@
+"""Swap quotes: domain values to contract Structs.
+
+Amounts are decimal strings, USD values and percentages JSON numbers. The interface cannot express
+that a USD value or the price impact is unknown: its type is number and clients compute with it. So
+an unknown value is 0, and the boolean beside it (`scoring.priceAvailable`, `priceImpactAvailable`)
+says that this 0 is not a measurement.
+"""
+
+from typing import TypeVar
+
+from quietswap.api.responses.json_values import amount, number
+from quietswap.contract import quotes as contract
+from quietswap.contract.transactions import SwapMevProtection, TransactionParams
+from quietswap.domain.quote.quote import AlternativeRoute, SourceReport, SwapQuote
+from quietswap.domain.quote.quote_issues import QuoteIssues, Shortfall
+from quietswap.domain.transaction.fees import PRIORITY_FEE
+from quietswap.domain.transaction.unsigned import MAINNET, TYPE_2, UnsignedTransaction
+
+P = TypeVar("P", bound=TransactionParams)
+
+
+def swap_quote_response(quote: SwapQuote) -> contract.SwapQuoteResponse:
+    """Return `data` of GET /api/v1/quote."""
+    route = quote.route
+    return contract.SwapQuoteResponse(
+        source=route.source,
+        sell_token=quote.sell_token,
+        buy_token=quote.buy_token,
+        sell_amount=amount(quote.sell_amount),
+        buy_amount=amount(quote.buy_amount),
+        min_buy_amount=amount(quote.min_buy_amount),
+        estimated_gas=quote.gas,
+        price_impact=number(quote.impact_percent),
+        price_impact_available=quote.impact_percent is not None,
+        dex_route=contract.DexRoute(
+            dex=route.dex, target=route.target, path=route.path, data="0x" + route.data.hex()
+        ),
+        scoring=contract.Scoring(
+            net_value_usd=number(quote.net_value_usd),
+            gas_cost_usd=number(quote.gas_cost_usd),
+            price_available=quote.net_value_usd is not None,
+        ),
+        alternatives=tuple(map(_alternative, quote.alternatives)),
+        mev_analysis=contract.MevAnalysis(
+            threat_level=quote.threat_level.value,
+            estimated_protection_usd=number(quote.protection_usd),
+            known=quote.threat_known,
+        ),
+        mev_protection=SwapMevProtection(
+            provider=quote.protection.display_name,
+            transaction_params=transaction_params(quote.params, TransactionParams),
+            provider_metadata=quote.protection.metadata(),
+        ),
+        verification=contract.Verification(
+            status=quote.verification.value, bound=route.bound, notes=quote.notes
+        ),
+        sources=tuple(map(_source, quote.sources)),
+        issues=_issues(quote.issues),
+    )
+
+
+def _issues(issues: QuoteIssues) -> contract.Issues:
+    return contract.Issues(
+        allowance=_allowance(issues.allowance) if issues.allowance else None,
+        balance=_balance(issues.balance) if issues.balance else None,
+        gas=_gas(issues.gas) if issues.gas else None,
+    )
+
+
+def _allowance(found: Shortfall) -> contract.AllowanceIssue:
+    return contract.AllowanceIssue(
+        spender=found.address or "", actual=amount(found.actual), needed=amount(found.needed)
+    )
+
+
+def _balance(found: Shortfall) -> contract.BalanceIssue:
+    return contract.BalanceIssue(
+        token=found.address or "", actual=amount(found.actual), needed=amount(found.needed)
+    )
+
+
+def _gas(found: Shortfall) -> contract.GasIssue:
+    return contract.GasIssue(actual=amount(found.actual), needed=amount(found.needed))
+
+
+def _alternative(entry: AlternativeRoute) -> contract.AlternativeEntry:
+    return contract.AlternativeEntry(
+        source=entry.source,
+        buy_amount=amount(entry.buy_amount),
+        net_value_usd=number(entry.net_value_usd),
+    )
+
+
+def _source(report: SourceReport) -> contract.SourceEntry:
+    promised, simulated = report.promised, report.simulated
+    return contract.SourceEntry(
+        source=report.source,
+        outcome=report.outcome.value,
+        latency_ms=report.latency_ms,
+        promised=None if promised is None else amount(promised),
+        simulated=None if simulated is None else amount(simulated),
+        difference_bps=report.difference_bps,
+        reason=report.reason,
+    )
+
+
+def transaction_params(params: UnsignedTransaction, kind: type[P]) -> P:
+    """Return a transaction to sign."""
+    return kind(
+        to=params.to,
+        data="0x" + params.data.hex(),
+        value=amount(params.value),
+        gas_limit=amount(params.gas_limit),
+        max_fee_per_gas=amount(params.max_fee_per_gas),
+        max_priority_fee_per_gas=amount(PRIORITY_FEE),
+        nonce=params.nonce,
+        chain_id=MAINNET,
+        type=TYPE_2,
+    )

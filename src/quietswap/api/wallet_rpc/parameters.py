@@ -1,0 +1,232 @@
+"""The methods that a wallet may read from the node, and the check of their parameters.
+
+The node gets what the wallet sent, so the check refuses and never changes.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quietswap.api.wallet_rpc.errors import bad_parameters
+
+MOST_GAS = 50_000_000
+"""Gas of one eth_call; geth's own default (--rpc.gascap)."""
+MOST_DATA_BYTES = 131_072
+"""Calldata of one eth_call: what the network accepts in a transaction."""
+MOST_FEE_BLOCKS, MOST_PERCENTILES = 1024, 100
+MOST_OVERRIDES = 64
+MOST_TOPICS, MOST_CHOICES = 4, 64
+"""Positions of a log filter, and addresses or topics to choose from at one of them."""
+
+_TAGS = frozenset(("latest", "pending", "earliest", "safe", "finalized"))
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+_QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
+_DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
+
+Check = Callable[[Any, str], None]
+"""Raises RpcError unless the value of the named parameter is right."""
+
+
+def _matches(pattern: re.Pattern[str], wanted: str) -> Check:
+    def check(value: Any, name: str) -> None:
+        if not isinstance(value, str) or not pattern.fullmatch(value):
+            raise bad_parameters(f"{name} must be {wanted}")
+
+    return check
+
+
+_address = _matches(_ADDRESS, "an address: 0x and 40 hexadecimal digits")
+_hash = _matches(_HASH, "a hash: 0x and 64 hexadecimal digits")
+_quantity = _matches(_QUANTITY, "a number: 0x and 1 to 64 hexadecimal digits")
+_block_number = _matches(re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII), "a block number in hex")
+
+
+def _boolean(value: Any, name: str) -> None:
+    if not isinstance(value, bool):
+        raise bad_parameters(f"{name} must be true or false")
+
+
+def _data(value: Any, name: str) -> None:
+    if not isinstance(value, str) or len(value) > 2 + 2 * MOST_DATA_BYTES:
+        raise bad_parameters(f"{name} must be hex of at most {MOST_DATA_BYTES} bytes")
+    if not _DATA.fullmatch(value):
+        raise bad_parameters(f"{name} must be 0x and an even number of hexadecimal digits")
+
+
+def _tag(value: Any, name: str) -> None:
+    if isinstance(value, str) and value in _TAGS:
+        return
+    _block_number(value, f"{name}, unless it is one of {', '.join(sorted(_TAGS))},")
+
+
+def _block(value: Any, name: str) -> None:
+    """A tag, a number, or an object of EIP-1898; null is the node's default."""
+    if value is None:
+        return
+    if not isinstance(value, dict):
+        _tag(value, name)
+        return
+    rules = {"blockHash": _hash, "blockNumber": _block_number, "requireCanonical": _boolean}
+    _members(value, rules, name, closed=True)
+    if ("blockHash" in value) == ("blockNumber" in value):
+        raise bad_parameters(f"{name} needs either blockHash or blockNumber")
+
+
+def _members(
+    value: Mapping[str, Any], rules: Mapping[str, Check], name: str, *, closed: bool = False
+) -> None:
+    for member, found in value.items():
+        rule = rules.get(member)
+        if rule is None and closed:
+            raise bad_parameters(f"{name} has members other than {', '.join(rules)}")
+        if rule is not None and found is not None:
+            rule(found, f"{name}.{member}")
+
+
+def _gas(value: Any, name: str) -> None:
+    _quantity(value, name)
+    if int(value, 16) > MOST_GAS:
+        raise bad_parameters(f"{name} is more than {MOST_GAS}")
+
+
+def _access_list(value: Any, name: str) -> None:
+    if not isinstance(value, list) or len(value) > MOST_CHOICES:
+        raise bad_parameters(f"{name} must be an array of at most {MOST_CHOICES} entries")
+
+
+_CALL_MEMBERS: Mapping[str, Check] = {
+    "from": _address,
+    "to": _address,
+    "data": _data,
+    "input": _data,
+    "gas": _gas,
+    "value": _quantity,
+    "nonce": _quantity,
+    "gasPrice": _quantity,
+    "maxFeePerGas": _quantity,
+    "maxPriorityFeePerGas": _quantity,
+    "accessList": _access_list,
+}
+
+
+def _call(value: Any, name: str) -> None:
+    if not isinstance(value, dict):
+        raise bad_parameters(f"{name} must be an object")
+    _members(value, _CALL_MEMBERS, name)
+
+
+def _overrides(value: Any, name: str) -> None:
+    if value is None:
+        return
+    if not isinstance(value, dict) or len(value) > MOST_OVERRIDES:
+        raise bad_parameters(f"{name} must be an object of at most {MOST_OVERRIDES} addresses")
+    for address, account in value.items():
+        _address(address, f"{name}: a member")
+        if not isinstance(account, dict):
+            raise bad_parameters(f"{name}: an account must be an object")
+
+
+def _fee_blocks(value: Any, name: str) -> None:
+    count = value
+    if isinstance(value, str) and _QUANTITY.fullmatch(value):
+        count = int(value, 16)
+    if type(count) is not int or not 1 <= count <= MOST_FEE_BLOCKS:
+        raise bad_parameters(f"{name} must be a number from 1 to {MOST_FEE_BLOCKS}")
+
+
+def _percentiles(value: Any, name: str) -> None:
+    if value is None:
+        return
+    if not isinstance(value, list) or len(value) > MOST_PERCENTILES:
+        raise bad_parameters(f"{name} must be an array of at most {MOST_PERCENTILES} numbers")
+    if not all(type(one) in (int, float) and 0 <= one <= 100 for one in value):
+        raise bad_parameters(f"{name} must hold numbers from 0 to 100")
+
+
+def _one_or_many(check: Check) -> Check:
+    def rule(value: Any, name: str) -> None:
+        if not isinstance(value, list):
+            check(value, name)
+            return
+        if len(value) > MOST_CHOICES:
+            raise bad_parameters(f"{name} has more than {MOST_CHOICES} values")
+        for one in value:
+            check(one, name)
+
+    return rule
+
+
+def _topics(value: Any, name: str) -> None:
+    if not isinstance(value, list) or len(value) > MOST_TOPICS:
+        raise bad_parameters(f"{name} must be an array of at most {MOST_TOPICS} entries")
+    for one in value:
+        if one is not None:
+            _one_or_many(_hash)(one, name)
+
+
+_FILTER_MEMBERS: Mapping[str, Check] = {
+    "fromBlock": _tag,
+    "toBlock": _tag,
+    "blockHash": _hash,
+    "address": _one_or_many(_address),
+    "topics": _topics,
+}
+
+
+def _filter(value: Any, name: str) -> None:
+    if not isinstance(value, dict):
+        raise bad_parameters(f"{name} must be an object")
+    _members(value, _FILTER_MEMBERS, name, closed=True)
+    if value.get("blockHash") and (value.get("fromBlock") or value.get("toBlock")):
+        raise bad_parameters(f"{name} has blockHash and a range of blocks")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The parameters of a method, in order; the first `required` must be given."""
+
+    checks: Sequence[tuple[str, Check]] = ()
+    required: int = 0
+
+    def check(self, given: Sequence[Any]) -> None:
+        """Raise RpcError unless the parameters have the right number and shape."""
+        if not self.required <= len(given) <= len(self.checks):
+            most = len(self.checks)
+            wanted = str(most) if self.required == most else f"{self.required} to {most}"
+            raise bad_parameters(f"there must be {wanted}, not {len(given)}")
+        for value, (name, check) in zip(given, self.checks, strict=False):
+            check(value, name)
+
+
+def _of(required: int, **checks: Check) -> Parameters:
+    return Parameters(tuple(checks.items()), required)
+
+
+NONE = Parameters()
+RAW_TRANSACTION = _of(1, transaction=_data)
+READS: Mapping[str, Parameters] = {
+    "eth_syncing": NONE,
+    "eth_blockNumber": NONE,
+    "eth_gasPrice": NONE,
+    "eth_maxPriorityFeePerGas": NONE,
+    "eth_getBlockByNumber": _of(2, block=_tag, full=_boolean),
+    "eth_getBlockByHash": _of(2, hash=_hash, full=_boolean),
+    "eth_getBalance": _of(1, address=_address, block=_block),
+    "eth_getCode": _of(1, address=_address, block=_block),
+    "eth_getStorageAt": _of(2, address=_address, slot=_quantity, block=_block),
+    "eth_call": _of(1, call=_call, block=_block, overrides=_overrides),
+    "eth_estimateGas": _of(1, call=_call, block=_block, overrides=_overrides),
+    "eth_feeHistory": _of(2, blocks=_fee_blocks, newest=_tag, percentiles=_percentiles),
+    "eth_getLogs": _of(1, filter=_filter),
+    "eth_getTransactionCount": _of(1, address=_address, block=_block),
+    "eth_getTransactionByHash": _of(1, hash=_hash),
+    "eth_getTransactionReceipt": _of(1, hash=_hash),
+}
+"""Methods that the node answers."""
+
+
+def is_heavy(method: str, params: Sequence[Any]) -> bool:
+    """Return whether the result may have megabytes; the parameters were checked before."""
+    return method == "eth_getLogs" or (method.startswith("eth_getBlockBy") and params[1])

@@ -1,0 +1,1 @@
+"""The web page: its assets, its anonymous sessions, and what a session may do."""

@@ -1,0 +1,129 @@
+"""Background tasks of a process: the order tracker, the retention job and webhooks."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+
+from quietswap import observe
+from quietswap.app.container import Container
+from quietswap.app.order_ids import PREFIXES
+from quietswap.app.web import make_sessions
+from quietswap.app.webhooks import make_delivery
+from quietswap.domain.tracking.rules import TrackingRules
+from quietswap.ports.clock import Clock
+from quietswap.ports.stores import StoreUnavailable
+from quietswap.services.api_keys import Authenticate
+from quietswap.services.retention import RetentionJob
+from quietswap.services.tracking.tracker import OrderTracker
+from quietswap.services.tracking.worker import TrackerWorker
+from quietswap.settings.schema import TrackingConfig
+from quietswap.storage.stores.order_retention import OrderRetention
+
+_STOP_S = 3.0
+"""Time for a running tracking cycle at shutdown. After it, the next leader reads the database."""
+_RETENTION_EVERY_S = 60.0
+_DAY_MS = 86_400_000
+_NEXT_BATCH_S = 0.1
+_KEY_USES_EVERY_S = 60.0
+
+
+def start_tracking(
+    parts: Container, clock: Clock, stack: AsyncExitStack
+) -> Callable[[], Awaitable[None]]:
+    """Start the tracker, the retention job and webhooks. Return the function that stops them.
+
+    `stack` also stops them at its end. Nothing starts if `tracking.enabled` is false: another
+    process then tracks the orders.
+    """
+    tracking = parts.settings.tracking
+    observe.tracker_standing_by(is_enabled=tracking.enabled)
+    if not tracking.enabled:
+        return _nothing
+    rules = tracking_rules(tracking)
+    tracker = OrderTracker(
+        parts.storage.orders, parts.outside.chain, parts.outside.relays, clock, rules
+    )
+    worker = TrackerWorker(tracker, parts.storage.leadership, clock, poll_s=tracking.poll_s)
+    following = asyncio.create_task(worker.run())
+    keeping = asyncio.create_task(_delete_old_data(parts, clock))
+    caller = parts.outside.webhooks.delivering
+    webhooks = make_delivery(parts.settings, parts.storage, caller, clock)
+    delivering = asyncio.create_task(webhooks.run())
+
+    async def stop() -> None:
+        keeping.cancel()
+        delivering.cancel()
+        worker.stop()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(following, _STOP_S)
+        await asyncio.gather(keeping, delivering, return_exceptions=True)
+
+    stack.push_async_callback(stop)
+    return stop
+
+
+def tracking_rules(settings: TrackingConfig) -> TrackingRules:
+    """Return the tracker's rules under the settings."""
+    return TrackingRules(
+        confirmations=settings.confirmations,
+        resend_every=settings.resend_every_blocks,
+        backstop_every=settings.backstop_every_blocks,
+    )
+
+
+def start_key_uses(parts: Container, clock: Clock, stack: AsyncExitStack) -> None:
+    """Store the last use of API keys once a minute, and once more at the end of `stack`."""
+    authenticate = parts.use.authenticate
+    assert isinstance(authenticate, Authenticate)
+
+    async def store() -> None:
+        try:
+            await authenticate.store_uses()
+        except StoreUnavailable as error:
+            observe.key_uses_kept(str(error))
+        except Exception as fault:  # noqa: BLE001  logged; the next minute stores them
+            observe.background_task_failed("key_uses", fault)
+
+    async def keep() -> None:
+        while True:
+            await clock.sleep(_KEY_USES_EVERY_S)
+            await store()
+
+    keeping = asyncio.create_task(keep())
+
+    async def stop() -> None:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        await store()
+
+    stack.push_async_callback(stop)
+
+
+async def _nothing() -> None:
+    pass
+
+
+async def _delete_old_data(parts: Container, clock: Clock) -> None:
+    """Delete expired quotes and old signed bytes, in the process that is the tracking leader."""
+    days = parts.settings.storage.orders_kept_days
+    keep = RetentionJob(
+        parts.storage.quotes,
+        parts.storage.orders,
+        clock,
+        OrderRetention(parts.storage.database, PREFIXES),
+        None if days is None else days * _DAY_MS,
+        events=parts.storage.events,
+        events_kept_ms=parts.settings.storage.events_kept_days * _DAY_MS,
+    )
+    sessions = make_sessions(parts.settings, parts.storage, clock)
+    while True:
+        more = False
+        try:
+            if parts.storage.leadership.is_held:
+                more = any([await keep(), await sessions.purge()])
+        except StoreUnavailable as error:
+            observe.tracker_waiting(f"StoreDown: {error}")
+        except Exception as fault:  # noqa: BLE001  logged; the next turn begins anew
+            observe.background_task_failed("retention", fault)
+        await clock.sleep(_NEXT_BATCH_S if more else _RETENTION_EVERY_S)

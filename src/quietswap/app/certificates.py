@@ -1,0 +1,168 @@
+"""Checks of the TLS files: whether the server accepts them, and the certificate's validity.
+
+The server loads them with OpenSSL at its start and with rustls in each worker. rustls accepts
+fewer forms of keys and certificates. Known differences have a message of their own here;
+`certificate_trial` finds the others.
+"""
+
+import re
+import ssl
+from datetime import UTC, datetime
+from pathlib import Path
+
+from quietswap.app.certificate_trial import trial_fault
+
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.S)
+_KEY = re.compile(r"-----BEGIN ((?:[A-Z]+ )*PRIVATE KEY)-----")
+_KEY_FORMS = ("PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY")
+_V3 = 3
+_SEQUENCE, _INTEGER, _OID, _VERSION, _UTC_TIME = 0x30, 0x02, 0x06, 0xA0, 0x17
+_EC_KEY = bytes.fromhex("2a8648ce3d0201")
+_PLAIN_KEYS = (bytes.fromhex("2a864886f70d010101"), bytes.fromhex("2b6570"))
+"""RSA (RFC 8017, appendix A.1) and Ed25519 (RFC 8410, section 3)."""
+_CURVES = (bytes.fromhex("2a8648ce3d030107"), bytes.fromhex("2b81040022"))
+"""P-256 and P-384 (RFC 5480, section 2.1.1.1). With another curve the worker exits at its start."""
+
+
+def tls_faults(certificate: str, key: str) -> list[str]:
+    """Return one line for each reason why the server cannot use the two files."""
+    faults: list[str] = []
+    chain = _text(certificate, "server.tls_cert", faults)
+    secret = _text(key, "server.tls_key", faults)
+    if chain is not None and not _CERTIFICATE.search(chain):
+        faults.append(f"server.tls_cert: {certificate} holds no PEM certificate")
+    if secret is not None:
+        faults.extend(_key_faults(secret, key))
+    return faults or _pair_faults(certificate, key)
+
+
+def _text(path: str, name: str, faults: list[str]) -> str | None:
+    try:
+        text = Path(path).read_text("latin-1")
+    except OSError as error:
+        faults.append(f"{name}: {path}: {error.strerror or 'it cannot be read'}")
+        return None
+    if not text.strip():
+        faults.append(f"{name}: {path} is empty")
+        return None
+    return text
+
+
+def _key_faults(text: str, path: str) -> list[str]:
+    found = _KEY.search(text)
+    if found is None:
+        return [f"server.tls_key: {path} holds no PEM private key"]
+    if "ENCRYPTED" in found[1] or "Proc-Type: 4,ENCRYPTED" in text:
+        return [f"server.tls_key: {path} is encrypted; decrypt it: openssl pkey -in KEY -out NEW"]
+    if found[1] not in _KEY_FORMS:
+        return [f"server.tls_key: {path} is a {found[1]}; make it PKCS#8: openssl pkey -in KEY"]
+    return []
+
+
+def _pair_faults(certificate: str, key: str) -> list[str]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key, password="")
+        if not _is_usable(certificate):
+            return [f"server.tls_cert: {certificate} is not of RSA, P-256, P-384 or Ed25519"]
+        if (version := _version(certificate)) != _V3:
+            fault = f"{certificate} is an X.509 v{version} certificate and the server takes only v3"
+            return [f"server.tls_cert: {fault}: reissue it with its names in subjectAltName"]
+        expires_at(certificate)
+    except ssl.SSLError as error:
+        if error.reason == "KEY_VALUES_MISMATCH":
+            return [f"server.tls_key: {key} is not the private key of {certificate}"]
+        reason = (error.reason or "unreadable").replace("_", " ").lower()
+        return [f"server.tls_cert and server.tls_key cannot be loaded: {reason}"]
+    except (OSError, ValueError) as error:
+        return [f"server.tls_cert and server.tls_key cannot be loaded: {error}"]
+    if (refused := trial_fault(certificate, key)) is not None:
+        return [f"server.tls_cert and server.tls_key: the server cannot use them: {refused}"]
+    return []
+
+
+def untimely(certificate: str, now: datetime) -> str | None:
+    """Return one line that says why the certificate is not valid at `now`; None if it is valid.
+
+    Raises OSError and ValueError as `expires_at` does.
+    """
+    begins, expires = _validity(certificate)
+    if now < begins:
+        return (
+            f"the certificate is not valid before {begins:%Y-%m-%d %H:%M} UTC: clients refuse it; "
+            "check this machine's clock, or wait"
+        )
+    if now > expires:
+        return f"the certificate expired {expires:%Y-%m-%d}: clients refuse it; renew it"
+    return None
+
+
+def expires_at(certificate: str) -> datetime:
+    """Return `notAfter` of the first certificate in a PEM file, which is the server certificate.
+
+    Raises OSError, and ValueError if there is no readable certificate (RFC 5280, section 4.1).
+    """
+    return _validity(certificate)[1]
+
+
+def _validity(certificate: str) -> tuple[datetime, datetime]:
+    """Return notBefore and notAfter."""
+    validity, _ = _fields(certificate)
+    before, rest = _moment(validity)
+    return before, _moment(rest)[0]
+
+
+def _moment(data: bytes) -> tuple[datetime, bytes]:
+    """Return the DER time at the start of `data`, and the bytes after it."""
+    text, rest = _inside(data, data[0])
+    form = "%y%m%d%H%M%SZ" if data[0] == _UTC_TIME else "%Y%m%d%H%M%SZ"
+    return datetime.strptime(text.decode("ascii"), form).replace(tzinfo=UTC), rest
+
+
+def _is_usable(certificate: str) -> bool:
+    """Return whether rustls can sign with this kind of key."""
+    _, algorithm = _fields(certificate)
+    name, parameters = _inside(algorithm, _OID)
+    return name in _PLAIN_KEYS or (name == _EC_KEY and _inside(parameters, _OID)[0] in _CURVES)
+
+
+def _version(certificate: str) -> int:
+    """Return 1, 2 or 3. DER omits the default, version 1."""
+    body = _body(certificate)
+    if body[:1] != bytes([_VERSION]):
+        return 1
+    return int.from_bytes(_inside(_inside(body, _VERSION)[0], _INTEGER)[0]) + 1
+
+
+def _body(certificate: str) -> bytes:
+    """Return the first certificate's tbsCertificate, without its DER header. Raises ValueError."""
+    found = _CERTIFICATE.search(Path(certificate).read_text("latin-1"))
+    if found is None:
+        raise ValueError("there is no PEM certificate")
+    return _inside(_inside(ssl.PEM_cert_to_DER_cert(found[0]), _SEQUENCE)[0], _SEQUENCE)[0]
+
+
+def _fields(certificate: str) -> tuple[bytes, bytes]:
+    """Return validity and key algorithm, without their DER headers. Raises ValueError."""
+    body = _body(certificate)
+    if body[:1] == bytes([_VERSION]):
+        body = _inside(body, _VERSION)[1]
+    for kind in (_INTEGER, _SEQUENCE, _SEQUENCE):  # serial number, algorithm, issuer
+        body = _inside(body, kind)[1]
+    validity, body = _inside(body, _SEQUENCE)
+    body = _inside(body, _SEQUENCE)[1]  # subject
+    public_key = _inside(body, _SEQUENCE)[0]
+    return validity, _inside(public_key, _SEQUENCE)[0]
+
+
+def _inside(data: bytes, kind: int) -> tuple[bytes, bytes]:
+    """Return the content of the DER value at the start of `data`, and the bytes after it."""
+    if len(data) < 2 or data[0] != kind:
+        raise ValueError("it is not an X.509 certificate")
+    size, at = data[1], 2
+    if size & 0x80:
+        at += size & 0x7F
+        size = int.from_bytes(data[2:at])
+    if len(data) < at + size:
+        raise ValueError("the certificate ends early")
+    return data[at : at + size], data[at + size :]

@@ -1,0 +1,291 @@
+"""Objects built from the settings: aggregators, router pins, budgets, relays and token lists."""
+
+import ipaddress
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+from quietswap.adapters.aggregators import kyberswap, oneinch, openocean, sushi, velora, zeroex
+from quietswap.adapters.aggregators.base import HttpAggregator
+from quietswap.adapters.http import HttpClient, can_be_asked
+from quietswap.adapters.relays.mev_blocker import MevBlocker
+from quietswap.adapters.relays.private_rpc import PrivateRpc
+from quietswap.api.request_parsing.client_address import Network
+from quietswap.domain import address as addresses
+from quietswap.domain.address import Address
+from quietswap.domain.quote.relay_settings import BACKUP_TIER, FIRST_TIER, EndpointType, ShareMode
+from quietswap.domain.token import TokenPolicy
+from quietswap.observe import LogOptions
+from quietswap.ports.aggregator import Aggregator
+from quietswap.ports.clock import Clock
+from quietswap.ports.relay import Relay
+from quietswap.services.quoting.quote_swap import SwapQuotePolicy
+from quietswap.services.quoting.quote_wrap import WrapQuotePolicy
+from quietswap.services.quoting.source_limits import RequestBudget
+from quietswap.services.quoting.sources import AggregatorSource
+from quietswap.services.wallet_rpc.match_transaction import WalletRpcPolicy
+from quietswap.settings.load import BadSettings
+from quietswap.settings.schema import RelayConfig as RelaySettings
+from quietswap.settings.schema import Settings
+from quietswap.settings.schema import SourceConfig as SourceSettings
+
+Choice = TypeVar("Choice", EndpointType, ShareMode)
+
+_AGGREGATORS: dict[str, tuple[Any, type[HttpAggregator]]] = {
+    "kyberswap": (kyberswap, kyberswap.KyberSwap),
+    "velora": (velora, velora.Velora),
+    "zeroex": (zeroex, zeroex.ZeroEx),
+    "oneinch": (oneinch, oneinch.OneInch),
+    "sushi": (sushi, sushi.Sushi),
+    "openocean": (openocean, openocean.OpenOcean),
+}
+"""Aggregators in order of preference. 0x and 1inch need an API key."""
+_ASKED = 4
+_BUDGETS = {
+    "kyberswap": RequestBudget(1.5),
+    "velora": RequestBudget(1.0, 3000),
+    "zeroex": RequestBudget(5.0),
+    "oneinch": RequestBudget(1.0),
+    "sushi": RequestBudget(10.0),
+    "openocean": RequestBudget(2.0),
+}
+"""Quotes per second and per day within the vendors' published limits.
+
+KyberSwap allows 3 requests per second, and a quote needs two. Velora: the limit without a key
+(https://docs.velora.xyz). 0x and 1inch: the free plans. Sushi publishes no limit."""
+
+
+def check_urls(settings: Settings) -> None:
+    """Raise BadSettings with one line for each invalid URL. The line does not contain the URL."""
+    urls: dict[str, str | None] = {
+        f"node.urls, number {n}": url for n, url in enumerate(settings.node.urls, 1)
+    }
+    urls |= {f"source.{name}.url": one.url or None for name, one in settings.source.items()}
+    urls |= {
+        f"prices.{name}": getattr(settings.prices, name)
+        for name in ("defillama_url", "coingecko_url")
+    }
+    for place, relay in (("first", settings.relay.first), ("backup", settings.relay.backup)):
+        if relay is not None:
+            urls[f"relay.{place}.url"] = relay.url
+            urls[f"relay.{place}.tracking_url"] = relay.tracking_url or None
+    urls["tracking.explorer_url"] = settings.tracking.explorer_url
+    urls["observe.otlp_endpoint"] = settings.observe.otlp_endpoint
+    faults = [
+        f"{name}: it is not http://... or https://... with a host, and a port up to 65535"
+        for name, url in urls.items()
+        if url is not None and not can_be_asked(url)
+    ]
+    if faults:
+        raise BadSettings("\n".join(faults))
+
+
+def check_body_limits(settings: Settings) -> None:
+    """Raise BadSettings if the memory limits cannot hold one body of the maximum size."""
+    server = settings.server
+    if not server.max_body_bytes <= server.max_key_bodies_bytes <= server.max_bodies_bytes:
+        raise BadSettings(
+            "server.max_key_bodies_bytes: it is below server.max_body_bytes, or above "
+            "server.max_bodies_bytes"
+        )
+
+
+def log_options(settings: Settings) -> LogOptions:
+    """Return level and format of the log."""
+    chosen = settings.observe
+    return LogOptions(chosen.log_level, chosen.log_format == "console", chosen.access_log)
+
+
+def trusted_networks(settings: Settings) -> tuple[Network, ...]:
+    """Return the networks of the trusted proxies. Raises BadSettings."""
+    try:
+        return tuple(ipaddress.ip_network(text) for text in settings.server.trusted_proxies)
+    except ValueError as error:
+        raise BadSettings(
+            f"server.trusted_proxies: {error}; it is an address, or a network such as 10.0.0.0/8"
+        ) from error
+
+
+def chosen_sources(settings: Settings) -> list[str]:
+    """Return the names of the aggregators in use. Raises BadSettings for an unknown name."""
+    unknown = {*settings.quotes.sources, *settings.source} - set(_AGGREGATORS)
+    if unknown:
+        raise BadSettings(
+            f"quotes.sources: there is no source {', '.join(sorted(unknown))}; "
+            f"there are {', '.join(_AGGREGATORS)}"
+        )
+    if len(set(settings.quotes.sources)) < len(settings.quotes.sources):
+        raise BadSettings("quotes.sources: a source is named twice")
+    if settings.quotes.sources:
+        keyless = [name for name in settings.quotes.sources if not _is_ready(settings, name)]
+        if keyless:
+            raise BadSettings(f"source.{keyless[0]}.api_key: this source needs a key")
+        return list(settings.quotes.sources)
+    return [name for name in _AGGREGATORS if _is_ready(settings, name)][:_ASKED]
+
+
+def _is_ready(settings: Settings, name: str) -> bool:
+    module, _ = _AGGREGATORS[name]
+    return not module.NEEDS_KEY or bool(_source(settings, name).api_key)
+
+
+def _source(settings: Settings, name: str) -> SourceSettings:
+    return settings.source.get(name, SourceSettings())
+
+
+def routers(settings: Settings, name: str) -> list[Address]:
+    """Return the router pins of a source. Raises BadSettings for an invalid address."""
+    configured = _source(settings, name).routers
+    if configured is None:
+        return list(_AGGREGATORS[name][0].ROUTERS)
+    try:
+        return [addresses.parse(text) for text in configured]
+    except addresses.BadAddress as error:
+        raise BadSettings(f"source.{name}.routers: {error}") from error
+
+
+def accepted_unbound(settings: Settings) -> frozenset[str]:
+    """Return the sources with `accept_unbound`. Raises BadSettings if it has no effect."""
+    accepted = frozenset(name for name, one in settings.source.items() if one.accept_unbound)
+    pointless = sorted(accepted - {openocean.NAME})
+    if pointless:
+        raise BadSettings(
+            f"source.{pointless[0]}.accept_unbound: only {openocean.NAME} has routes whose terms"
+            " can be read but not proven"
+        )
+    return accepted
+
+
+def token_policy(settings: Settings) -> TokenPolicy:
+    """Return the operator's allow and deny lists. Raises BadSettings."""
+    allow, deny = settings.quotes.token_allow_list, settings.quotes.token_deny_list
+    return TokenPolicy(
+        allowed=token_list(allow, "quotes.token_allow_list") if allow else None,
+        denied=token_list(deny, "quotes.token_deny_list") if deny else frozenset(),
+    )
+
+
+def token_list(path: str, name: str) -> frozenset[Address]:
+    """Return mainnet addresses of a token list (https://uniswap.org/tokenlist.schema.json)."""
+    try:
+        tokens = json.loads(Path(path).read_text("utf-8"))["tokens"]
+        return frozenset(
+            addresses.from_any_case(token["address"]) for token in tokens if token["chainId"] == 1
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadSettings(f"{name}: {path} is not a readable token list ({error!r})") from error
+
+
+def make_aggregator(settings: Settings, name: str, http: HttpClient) -> Aggregator:
+    """Return the adapter of a source under its settings."""
+    _, adapter = _AGGREGATORS[name]
+    chosen = _source(settings, name)
+    return adapter(
+        http,
+        base_url=source_url(settings, name),
+        client_name=settings.quotes.client_name,
+        timeout_s=chosen.timeout_s,
+        api_key=chosen.api_key,
+    )
+
+
+def source_url(settings: Settings, name: str) -> str:
+    """Return the base URL of a source."""
+    return _source(settings, name).url or str(_AGGREGATORS[name][0].DEFAULT_URL)
+
+
+def relay_urls(settings: Settings) -> Mapping[int, str]:
+    """Return the base URLs of the relays by tier."""
+    first, backup = settings.relay.first, settings.relay.backup
+    return {FIRST_TIER: first.url} | ({BACKUP_TIER: backup.url} if backup else {})
+
+
+def make_source(settings: Settings, name: str, http: HttpClient, clock: Clock) -> AggregatorSource:
+    """Return a source with its circuit breaker and its request budget."""
+    chosen, usual = _source(settings, name), _BUDGETS[name]
+    budget = RequestBudget(
+        chosen.per_second or usual.per_second,
+        chosen.per_day if chosen.per_day is not None else usual.per_day,
+    )
+    return AggregatorSource(make_aggregator(settings, name, http), budget, clock)
+
+
+def make_relays(settings: Settings, http: HttpClient, clock: Clock) -> Mapping[int, Relay]:
+    """Return the relays by tier. Raises BadSettings."""
+    relays = {FIRST_TIER: _relay(settings, settings.relay.first, "first", http, clock)}
+    if settings.relay.backup is not None:
+        relays[BACKUP_TIER] = _relay(settings, settings.relay.backup, "backup", http, clock)
+    return relays
+
+
+def _relay(
+    settings: Settings, chosen: RelaySettings, place: str, http: HttpClient, clock: Clock
+) -> Relay:
+    try:
+        if chosen.kind == "mev_blocker":
+            return MevBlocker(
+                http,
+                clock,
+                referrer=settings.relay.referrer,
+                name=chosen.name,
+                base_url=chosen.url,
+                tracking_base=chosen.tracking_url,
+                timeout_s=chosen.timeout_s,
+            )
+        if chosen.kind == "private_rpc":
+            return PrivateRpc(
+                http,
+                clock,
+                name=chosen.name,
+                base_url=chosen.url,
+                tracking_base=chosen.tracking_url or f"{settings.tracking.explorer_url}/tx",
+                timeout_s=chosen.timeout_s,
+            )
+    except ValueError as error:
+        raise BadSettings(f"relay.{place}.url: {error}") from error
+    raise BadSettings(f"relay.{place}.kind: it must be one of mev_blocker and private_rpc")
+
+
+def swap_terms(settings: Settings) -> SwapQuotePolicy:
+    """Return the operator's options for swap quotes. Raises BadSettings."""
+    relay, quotes = settings.relay, settings.quotes
+    if quotes.soft_deadline_s > quotes.hard_deadline_s:
+        raise BadSettings("quotes.soft_deadline_s: it is later than quotes.hard_deadline_s")
+    return SwapQuotePolicy(
+        endpoint_type=_member(EndpointType, relay.swap_endpoint, "relay.swap_endpoint"),
+        share_mode=_member(ShareMode, relay.swap_share, "relay.swap_share"),
+        validity_ms=quotes.validity_s * 1000,
+        attack_probability=Decimal(str(quotes.attack_probability)),
+    )
+
+
+def wrap_terms(settings: Settings) -> WrapQuotePolicy:
+    """Return the operator's options for wrap quotes. Raises BadSettings."""
+    relay = settings.relay
+    return WrapQuotePolicy(
+        endpoint_type=_member(EndpointType, relay.wrap_endpoint, "relay.wrap_endpoint"),
+        share_mode=_member(ShareMode, relay.wrap_share, "relay.wrap_share"),
+        validity_ms=settings.quotes.wrap_validity_s * 1000,
+    )
+
+
+def wallet_rpc_policy(settings: Settings) -> WalletRpcPolicy:
+    """Return the operator's options for transactions of wallet RPC URLs. Raises BadSettings."""
+    wrap = wrap_terms(settings)
+    return WalletRpcPolicy(
+        max_fee_per_gas=settings.wallet_rpc.max_fee_gwei * 10**9,
+        quote_validity_ms=settings.quotes.validity_s * 1000,
+        endpoint_type=wrap.endpoint_type,
+        share_mode=wrap.share_mode,
+    )
+
+
+def _member(kind: type[Choice], text: str, name: str) -> Choice:
+    try:
+        return kind(text)
+    except ValueError:
+        *others, last = kind
+        values = f"{', '.join(others)} and {last}"
+        raise BadSettings(f"{name}: it must be one of {values}") from None

@@ -1,0 +1,65 @@
+"""The parts of the web page: whether it is served, its sessions and its options."""
+
+from quietswap.api.middleware.trusted_hosts import is_loopback
+from quietswap.api.web.options import WebOptions
+from quietswap.ports.clock import Clock
+from quietswap.ports.web_sessions import WebSessionBounds
+from quietswap.services.web_sessions import WebSessions
+from quietswap.settings.load import BadSettings
+from quietswap.settings.schema import ServerConfig, Settings
+from quietswap.storage.factory import Storage
+
+
+def is_local(server: ServerConfig) -> bool:
+    """Return whether this machine alone reaches the service, as far as its settings tell.
+
+    A proxy on the same machine may serve the whole world: one is there if it ends TLS, if its
+    address is trusted, or if the service answers to a name of its own.
+    """
+    has_proxy = server.behind_tls_proxy or bool(server.trusted_proxies)
+    return (
+        is_loopback(server.host) and not has_proxy and all(map(is_loopback, server.allowed_hosts))
+    )
+
+
+def is_secure(server: ServerConfig) -> bool:
+    """Return whether browsers reach the service by TLS, its own or a proxy's."""
+    return bool(server.tls_cert) or server.behind_tls_proxy
+
+
+def is_web_enabled(settings: Settings) -> bool:
+    """Return whether the page is served. Raises BadSettings if it would have any host name.
+
+    Beyond loopback the names must be listed. Otherwise a page of another site could give its own
+    name this service's address, and use the service as its own origin.
+    """
+    server, chosen = settings.server, settings.web.enabled
+    on_loopback = is_loopback(server.host)
+    if chosen and not on_loopback and not server.allowed_hosts:
+        raise BadSettings(
+            "web.enabled: beyond loopback the page needs server.allowed_hosts, the host names "
+            "under which browsers reach it"
+        )
+    return is_local(server) if chosen is None else chosen
+
+
+def make_sessions(settings: Settings, storage: Storage, clock: Clock) -> WebSessions:
+    """Return the use cases of the page's sessions."""
+    web = settings.web
+    bounds = WebSessionBounds(web.sessions_per_address, web.max_sessions)
+    return WebSessions(storage.web_sessions, clock, bounds)
+
+
+def web_options(settings: Settings, storage: Storage, clock: Clock) -> WebOptions | None:
+    """Return the options of the page; None if it is not served. Raises BadSettings."""
+    if not is_web_enabled(settings):
+        return None
+    sessions = make_sessions(settings, storage, clock)
+    return WebOptions(
+        begin=sessions.begin,
+        renew=sessions.renew,
+        explorer_url=settings.tracking.explorer_url.rstrip("/"),
+        quote_s=settings.quotes.validity_s,
+        requests=settings.web.rate_limit,
+        secure=is_secure(settings.server),
+    )

@@ -1,0 +1,1 @@
+"""One module per command: its options and one call. Excludes output formats and prompts."""

@@ -1,0 +1,91 @@
+"""`quietswap history`: the orders of a wallet, or one order."""
+
+import click
+
+from quietswap.cli.context import CommandContext
+from quietswap.cli.options.connection import poll_option, with_context
+from quietswap.cli.options.signing import own_wallet, wallet_option
+from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
+
+_STATES = ("pending", "submitted", "mining", "confirmed", "failed", "cancelled")
+
+
+_KINDS = ("swap", "wrap", "cancel", "approval", "transaction")
+
+
+@click.command()
+@wallet_option
+@click.option(
+    "--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Orders to list."
+)
+@click.option(
+    "--offset", type=click.IntRange(min=0), default=0, show_default=True, help="Orders to skip."
+)
+@click.option("--status", type=click.Choice(_STATES), help="Only orders in this state.")
+@click.option("--kind", type=click.Choice(_KINDS), help="Orders of this kind instead of swaps.")
+@click.option("--order", "order_id", metavar="ID", help="One order instead of the list.")
+@click.option("--follow", is_flag=True, help="With --order: wait until it is final.")
+@poll_option
+@with_context
+def history(
+    *, context: CommandContext, wallet: str | None, limit: int, offset: int, status: str | None,
+    kind: str | None, order_id: str | None, follow: bool, poll: float,
+) -> None:  # fmt: skip
+    """List a wallet's orders, newest first; or show one order, and follow it.
+
+    Lists orders submitted with this API key. With --follow, exit code 0 means that the order is
+    confirmed, 4 that it is still open.
+    """
+    if order_id is not None:
+        _one(context, order_id, poll, follow=follow)
+        return
+    if follow:
+        raise click.UsageError("--follow needs --order ID")
+    from quietswap.cli.output.orders import history_table
+
+    with context.client() as client:
+        found = client.order_history(
+            own_wallet(wallet),
+            limit=limit,
+            offset=offset,
+            status=status,  # type: ignore[arg-type]
+            kind=kind,  # type: ignore[arg-type]
+        )
+        context.result(found)
+        if not context.as_json:
+            context.screen.print(history_table(found, client, context))
+
+
+def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -> None:
+    from rich.text import Text
+
+    from quietswap.cli.output.orders import order_details
+    from quietswap.cli.output.progress import OrderProgress
+    from quietswap.client import OrderStillOpen, PollingPolicy, ServiceUnreachable
+
+    progress = OrderProgress(context.screen)
+    with context.client(
+        PollingPolicy(interval_s=poll, patience_s=None, on_trouble=progress.trouble)
+    ) as client:
+        try:
+            if follow:
+                progress.start()
+                found = client.follow(order_id, progress.state)
+            else:
+                found = client.order_status(order_id)
+        except (KeyboardInterrupt, OrderStillOpen, ServiceUnreachable) as error:
+            progress.stop()
+            if follow:
+                context.say(Text("The order may still be mined. To check it:", "yellow"))
+                context.again("history", "--order", order_id, "--follow")
+            if not isinstance(error, KeyboardInterrupt):
+                raise
+            context.result({"ok": False, "error": "LEFT_OPEN", "orderId": order_id})
+            raise click.exceptions.Exit(UNDECIDED) from None
+        finally:
+            progress.stop()
+        context.result(found)
+        if not context.as_json:
+            context.screen.print(order_details(found, client, context))
+    if follow and found.status != "confirmed":
+        raise click.exceptions.Exit(REFUSED)

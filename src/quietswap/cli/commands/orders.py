@@ -1,0 +1,240 @@
+"""`quietswap orders`: stored orders and their event logs, for the operator."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from quietswap.adapters.clock import SystemClock
+from quietswap.cli.commands.orders_export import export
+from quietswap.cli.options.client_choice import owner_of
+from quietswap.cli.options.database import storage_url, with_storage
+from quietswap.cli.options.settings_option import settings_option
+from quietswap.cli.options.times import SINCE
+from quietswap.cli.options.token_lookup import amount_of, tokens_at
+from quietswap.cli.output.tokens import DisplayToken, wallet_address
+from quietswap.domain.address import Address
+from quietswap.domain.amounts import difference_bps
+from quietswap.domain.order.order import Order, OrderEvent, OrderStatus
+from quietswap.storage.factory import Storage
+from quietswap.storage.stores.operator_search import OrderFilter, search_orders
+
+_BY_RELAY = ("relay_accepted", "relay_said", "refused", "not_sent", "would_fail")
+"""Event types that record a relay's response. For `would_fail` the relay was queried too."""
+
+
+@click.group()
+def orders() -> None:
+    """Show stored orders and their event logs."""
+
+
+orders.add_command(export)
+
+
+_LIMIT = 50
+
+
+@orders.command("list")
+@settings_option
+@click.option("--all", "every", is_flag=True, help="Also final orders; newest first.")
+@click.option("--wallet", help="Only orders of this wallet; this and the next options imply --all.")
+@click.option("--client", metavar="CLIENT", help="Only orders of this client: its id or name.")
+@click.option("--key", "key_id", metavar="KEY_ID", help="Only orders of the client of this key.")
+@click.option(
+    "--status",
+    type=click.Choice([status.value for status in OrderStatus]),
+    help="Only orders with this status.",
+)
+@click.option(
+    "--since",
+    type=SINCE,
+    metavar="TIME",
+    help="Not older than: 30m, 12h, 7d, or 2026-11-20 (UTC).",
+)
+@click.option(
+    "--limit", type=click.IntRange(1, 100_000), help=f"At most so many (default {_LIMIT})."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+def list_orders(
+    settings_path: Path | None, every: bool, wallet: str | None, client: str | None,
+    key_id: str | None, status: str | None, since: int | None, limit: int | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """List the orders that the tracker still follows, oldest first, or search all orders.
+
+    A failed or cancelled order is followed until its nonce is used, because it can still be mined.
+    Any option except --json searches all orders, newest first. This scans the whole table, which
+    takes seconds with millions of orders. In --json keyId is the client's id, as clientId.
+    """
+    wanted = OrderFilter(
+        wallet=wallet_address(wallet) if wallet else None,
+        client_id=owner_of(settings_path, client, key_id),
+        status=OrderStatus(status) if status else None,
+        since_ms=since,
+    )
+    searches = every or limit is not None or wanted != OrderFilter()
+
+    async def look(storage: Storage) -> Sequence[Order]:
+        if not searches:
+            return await storage.orders.watched()
+        return await search_orders(storage.database, wanted, (limit or _LIMIT) + 1)
+
+    found = with_storage(settings_path, look)
+    if searches and len(found) > (limit or _LIMIT):
+        found = found[: limit or _LIMIT]
+        click.echo(f"the newest {len(found)}; there are more: --limit", err=True)
+    if as_json:
+        click.echo(json.dumps([_row(order) for order in found]))
+        return
+    if found:
+        _print(found, SystemClock().now_ms())
+    else:
+        what = "No such order" if searches else "No order is being followed"
+        click.echo(f"{what} in {storage_url(settings_path)}.", err=True)
+
+
+def _print(found: Sequence[Order], now_ms: int) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from quietswap.cli.options.connection import console
+    from quietswap.cli.output.progress import STYLE
+    from quietswap.cli.output.quote import short
+
+    table = Table(
+        box=None, padding=(0, 1), pad_edge=False, collapse_padding=True, header_style="dim"
+    )
+    for name in ("order", "state", "age", "wallet", "why"):
+        table.add_column(name, justify="right" if name == "age" else "left", overflow="fold")
+    for order in found:
+        table.add_row(
+            order.order_id,
+            Text(order.status.value, STYLE.get(order.status.value, "")),
+            _age(now_ms - order.created_at_ms),
+            short(order.wallet),
+            Text(order.failure.code.value if order.failure else "", "yellow"),
+        )
+    console().print(table)
+
+
+def _age(span_ms: int) -> str:
+    seconds = span_ms // 1000
+    for unit, size in (("h", 3600), ("m", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+@orders.command()
+@settings_option
+@click.argument("order")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def show(settings_path: Path | None, order: str, as_json: bool) -> None:
+    """Show ORDER (its id or transaction hash) and its event log with times and evidence.
+
+    Amounts are in whole tokens if the service's node knows the decimals. --json prints smallest
+    units; its keyId is the client's id, as clientId.
+    """
+
+    async def look(storage: Storage) -> tuple[Order, list[OrderEvent]] | None:
+        found = await storage.orders.find(order) or await storage.orders.by_hash(order)
+        if found is None:
+            return None
+        return found, list(await storage.orders.events(found.order_id))
+
+    looked = with_storage(settings_path, look)
+    if looked is None:
+        raise click.ClickException(f"there is no order {order} in {storage_url(settings_path)}")
+    found, events = looked
+    tokens = tokens_at(settings_path, {found.sell_token, found.buy_token})
+    row = {**_row(found), "relay": relay_verdict(events)}
+    if as_json:
+        units = {"sell": _unit(tokens, found.sell_token), "buy": _unit(tokens, found.buy_token)}
+        body = {**row, "tokens": units, "events": [_event(event) for event in events]}
+        click.echo(json.dumps(body))
+        return
+    row |= {
+        "sellAmount": amount_of(found.sell_amount, found.sell_token, tokens),
+        "minBuyAmount": amount_of(found.min_buy_amount, found.buy_token, tokens),
+    }
+    if found.inclusion is not None and found.inclusion.received is not None:
+        row["receivedAmount"] = amount_of(found.inclusion.received, found.buy_token, tokens)
+    del row["keyId"]  # for programs only: it repeats clientId
+    for name, value in row.items():
+        click.echo(f"{name:18} {value if value is not None else '-'}")
+    click.echo("\nevent log")
+    for event in events:
+        move = f"{event.from_status or '-'} -> {event.to_status}"
+        click.echo(f"  {_time(event.at_ms)}  {event.sighting:16} {move:24} {event.evidence}")
+
+
+def _unit(tokens: dict[Address, DisplayToken], address: Address) -> dict[str, Any] | None:
+    token = tokens.get(address)
+    return None if token is None else {"symbol": token.symbol, "decimals": token.decimals}
+
+
+def relay_verdict(events: Sequence[OrderEvent]) -> str | None:
+    """Return the relay's last response with its time; None without a response."""
+    said = [event for event in events if event.sighting in _BY_RELAY]
+    return f"{said[-1].evidence} ({_time(said[-1].at_ms)})" if said else None
+
+
+def _time(unix_ms: int) -> str:
+    return datetime.fromtimestamp(unix_ms / 1000, UTC).isoformat(timespec="milliseconds")
+
+
+def _row(order: Order) -> dict[str, Any]:
+    block = order.inclusion
+    return {
+        "orderId": order.order_id,
+        "kind": order.kind.value,
+        "keyId": order.client_id,
+        "clientId": order.client_id,
+        "status": order.status.value,
+        "txHash": order.tx_hash,
+        "wallet": order.wallet,
+        "nonce": order.nonce,
+        "sellToken": order.sell_token,
+        "buyToken": order.buy_token,
+        "sellAmount": str(order.sell_amount),
+        "minBuyAmount": str(order.min_buy_amount),
+        "tier": order.tier,
+        "attempts": order.attempts,
+        "createdAt": _time(order.created_at_ms),
+        "expiresAt": _time(order.expires_at_ms),
+        "blockNumber": block.block_number if block else None,
+        **_result(order),
+        "failure": f"{order.failure.code}: {order.failure.message}" if order.failure else None,
+        "followed": order.watched,
+    }
+
+
+def _result(order: Order) -> dict[str, Any]:
+    """Return what the block brought; None for what is unknown."""
+    block = order.inclusion
+    received = None if block is None else block.received
+    known = received is not None and block is not None and block.succeeded and order.buy_amount
+    refund = None if block is None else block.refund
+    return {
+        "source": order.source,
+        "receivedAmount": None if received is None else str(received),
+        "receivedReason": None if block is None else block.received_issue,
+        "toPromiseBps": difference_bps(received or 0, order.buy_amount) if known else None,
+        "feePaidWei": None if block is None else str(block.gas_used * block.effective_gas_price),
+        "refundStatus": None if refund is None else refund.status.value,
+        "refundWei": None if refund is None else str(refund.amount_wei),
+        "refundTxHash": None if refund is None else refund.tx_hash,
+    }
+
+
+def _event(event: OrderEvent) -> dict[str, Any]:
+    return {
+        "at": _time(event.at_ms),
+        "by": event.sighting,
+        "from": event.from_status,
+        "to": event.to_status,
+        "evidence": event.evidence,
+    }

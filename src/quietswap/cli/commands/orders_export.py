@@ -1,0 +1,136 @@
+"""`quietswap orders export`: every stored order of a range as CSV or JSON, for accounting."""
+
+import contextlib
+import os
+import sys
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from quietswap import observe
+from quietswap.adapters.clock import SystemClock
+from quietswap.api.responses.exports import WRITERS
+from quietswap.app.container import build_adapters
+from quietswap.app.order_ids import PREFIXES
+from quietswap.cli.options.client_choice import owner_of
+from quietswap.cli.options.database import with_storage
+from quietswap.cli.options.settings_option import read_settings, settings_option
+from quietswap.cli.options.times import SINCE
+from quietswap.cli.output.tokens import wallet_address
+from quietswap.contract.exports import FORMATS
+from quietswap.domain.address import Address
+from quietswap.domain.order.export import ExportFilter, ExportPage
+from quietswap.services.reading.order_export import ExportOrders
+from quietswap.settings.load import BadSettings
+from quietswap.storage.factory import Storage
+from quietswap.storage.stores.order_export import SqlOrderExport
+
+_PAGE = 1_000
+
+
+@click.command()
+@settings_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="csv",
+    show_default=True,
+    help="Lines of CSV, or one JSON array.",
+)
+@click.option(
+    "--from",
+    "since",
+    type=SINCE,
+    metavar="TIME",
+    help="Created at this time or later: 2026-01-01 (UTC), 12h, 7d.",
+)
+@click.option(
+    "--to",
+    "until",
+    type=SINCE,
+    metavar="TIME",
+    help="Created before this time; by default now.",
+)
+@click.option("--wallet", help="Only orders of this wallet.")
+@click.option("--client", metavar="CLIENT", help="Only orders of this client: its id or name.")
+@click.option("--key", "key_id", metavar="KEY_ID", help="Only orders of the client of this key.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A new file; by default standard output.",
+)
+def export(
+    settings_path: Path | None, form: str, since: int | None, until: int | None,
+    wallet: str | None, client: str | None, key_id: str | None, output: Path | None,
+) -> None:  # fmt: skip
+    """Write every order of a range with amounts, fees, hashes and times.
+
+    Orders of a client come oldest first. Without --client and --key they come by kind (swap, wrap,
+    cancel, approval, transaction), and those of a kind oldest first. Memory does not grow
+    with the number of orders. Whole tokens need the service's node: without it these columns are
+    empty.
+    """
+    since_ms = since or 0
+    until_ms = SystemClock().now_ms() + 1 if until is None else until
+    if since_ms >= until_ms:
+        raise click.UsageError("--to: it must be later than --from")
+    wanted = ExportFilter(
+        since_ms=since_ms,
+        until_ms=until_ms,
+        client_id=owner_of(settings_path, client, key_id),
+        wallet=Address(wallet_address(wallet)) if wallet else None,
+    )
+
+    async def work(storage: Storage) -> None:
+        await _write(storage, settings_path, wanted, form, output)
+
+    with_storage(settings_path, work)
+
+
+async def _write(
+    storage: Storage, path: Path | None, wanted: ExportFilter, form: str, output: Path | None
+) -> None:
+    write, _ = WRITERS[form]
+    with _target(output) as file:
+        async for chunk in write(_pages(storage, path, wanted)):
+            file.write(chunk)
+        file.flush()
+
+
+async def _pages(
+    storage: Storage, path: Path | None, wanted: ExportFilter
+) -> AsyncGenerator[ExportPage]:
+    """Yield the pages, with the tokens that the service's node knows."""
+    orders = SqlOrderExport(storage.database, PREFIXES, _PAGE)
+    observe.log_nothing()
+    settings = read_settings(path)
+    try:
+        outside = build_adapters(settings, SystemClock()) if settings.node.urls else None
+    except BadSettings:
+        outside = None
+    try:
+        async for page in ExportOrders(orders, outside.chain if outside else None)(wanted):
+            yield page
+    finally:
+        if outside is not None:
+            await outside.rpc.close()
+            await outside.http.close()
+
+
+@contextlib.contextmanager
+def _target(output: Path | None) -> Iterator[BinaryIO]:
+    """Open a new file that only its owner reads, or standard output."""
+    if output is None:
+        yield sys.stdout.buffer
+        return
+    try:
+        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise click.UsageError(f"--output: {output} exists already") from None
+    except OSError as error:
+        raise click.UsageError(f"--output: {output}: {error.strerror}") from error
+    with os.fdopen(handle, "wb") as file:
+        yield file

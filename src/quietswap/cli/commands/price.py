@@ -1,0 +1,28 @@
+"""`quietswap price`: an indicative price. No wallet is needed and nothing is stored."""
+
+import click
+
+from quietswap.cli.context import CommandContext
+from quietswap.cli.options.connection import with_context
+
+
+@click.command()
+@click.argument("amount")
+@click.argument("sell")
+@click.argument("buy")
+@with_context
+def price(*, context: CommandContext, amount: str, sell: str, buy: str) -> None:
+    """Show what AMOUNT of token SELL is worth in token BUY, as the sources promise it.
+
+    Nothing is verified, so the figure cannot be traded: quietswap price 1 WETH USDC
+    """
+    from quietswap.cli.output.holdings import price_table
+    from quietswap.cli.output.tokens import find_by_service, parse_amount
+
+    with context.client() as client:
+        selling, buying = (find_by_service(text, client) for text in (sell, buy))
+        units = parse_amount(amount, selling, raw=context.raw)
+        found = client.price(selling.address, buying.address, units)
+    context.result(found)
+    if not context.as_json:
+        context.screen.print(price_table(found, selling, buying, raw=context.raw))

@@ -1,0 +1,157 @@
+"""`quietswap serve`: the API on granian, TLS 1.3 or loopback only."""
+
+import json
+import os
+import tempfile
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from quietswap.app.certificates import expires_at, untimely
+from quietswap.app.settings_summary import settings_summary
+from quietswap.cli.options.settings_option import read_settings, settings_option
+from quietswap.cli.output.exit_codes import USAGE
+from quietswap.cli.server.startup_checks import is_alone, startup_faults, store_faults
+from quietswap.settings.load import secret_origins
+from quietswap.settings.schema import Settings
+
+if TYPE_CHECKING:
+    from quietswap.storage.factory import Storage
+
+_METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""https://prometheus.github.io/client_python/multiprocess/"""
+
+
+@click.command()
+@settings_option
+@click.option("--host", help="Address to listen on (default 127.0.0.1).")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on (default 8080).")
+@click.option("--workers", type=click.IntRange(1, 64), help="API processes (default 1).")
+@click.option("--tls-cert", type=click.Path(), help="PEM certificate chain.")
+@click.option("--tls-key", type=click.Path(), help="PEM private key of the certificate.")
+@click.option(
+    "--check", is_flag=True, help="Validate settings and TLS files without a connection, and stop."
+)
+@click.option("--stores", is_flag=True, help="With --check: connect to database and Redis, too.")
+@click.option("--json", "as_json", is_flag=True, help="With --check: one JSON object.")
+def serve(
+    settings_path: Path | None, host: str | None, port: int | None, workers: int | None,
+    tls_cert: str | None, tls_key: str | None, check: bool, stores: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Serve the API until SIGINT or SIGTERM. SIGHUP reloads settings and certificate."""
+    if (as_json or stores) and not check:
+        raise click.UsageError("--json and --stores need --check")
+    settings = read_settings(settings_path)
+    given = {
+        "host": host, "port": port, "workers": workers, "tls_cert": tls_cert, "tls_key": tls_key,
+    }  # fmt: skip
+    given = {name: value for name, value in given.items() if value is not None}
+    server = msgspec.structs.replace(settings.server, **given)
+    settings = msgspec.structs.replace(settings, server=server)
+    click.get_current_context().with_resource(_metrics_of_all(server.workers))
+    faults = startup_faults(settings)
+    if stores and not faults:
+        faults = store_faults(settings)
+    if check and not faults and settings.server.tls_cert:
+        late = untimely(settings.server.tls_cert, datetime.now(UTC))
+        faults = [f"server.tls_cert: {late}"] if late else []
+    if as_json:
+        facts = {} if faults else settings_summary(settings, settings_path)
+        if stores and not faults:
+            facts["alone"] = is_alone(settings)
+        if not faults:
+            facts["secrets"] = [
+                {"setting": one.setting, "from": one.origin}
+                for one in secret_origins(settings_path)
+            ]
+        click.echo(json.dumps({"ok": not faults, "faults": faults, **facts}))
+        raise click.exceptions.Exit(USAGE if faults else 0)
+    if faults:
+        head = "the settings have faults" if check else "quietswap cannot start"
+        raise click.UsageError(f"{head}:\n" + "\n".join(f"- {f}" for f in faults))
+    if check:
+        click.echo(_summary(settings))
+        if stores:
+            click.echo(_reached(settings, settings_path))
+        for one in secret_origins(settings_path):
+            click.echo(f"{one.setting}: from {one.origin}")
+        return
+    from quietswap.cli.server.server_process import run_server
+
+    _begin_on_storage(settings_path, shared=bool(settings.storage.redis_url))
+    options = {f"QUIETSWAP_SERVER__{name.upper()}": str(value) for name, value in given.items()}
+    run_server(settings, settings_path, options)
+
+
+def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
+    """Check that the database is usable and that no other process serves from it.
+
+    Waits for a process that shuts down. With `shared` rate limits other processes are permitted.
+    Raises click.ClickException.
+    """
+    from quietswap.adapters.clock import SystemClock
+    from quietswap.cli.options.database import with_storage
+    from quietswap.services.single_process import (
+        PREDECESSOR_S,
+        SecondProcessError,
+        SingleProcessGuard,
+    )
+
+    def begin(storage: "Storage") -> Awaitable[object]:
+        if shared:
+            return storage.database.has_table("orders")
+        return SingleProcessGuard(storage.alone, SystemClock()).begin(PREDECESSOR_S)
+
+    try:
+        with_storage(path, begin)
+    except SecondProcessError as error:
+        raise click.ClickException(f"quietswap cannot start: {error}") from error
+
+
+@contextmanager
+def _metrics_of_all(workers: int) -> Iterator[None]:
+    """Create a folder for the metrics of several processes, so that each can report all of them.
+
+    prometheus_client reads the environment variable at its import, so this module must not import
+    a module with metrics at the top.
+    """
+    os.environ.pop(_METRICS_FOLDER, None)
+    if workers == 1:
+        yield
+        return
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="quietswap-metrics-")
+    except OSError as error:
+        raise click.UsageError(
+            "server.workers: several processes need a temporary folder for metrics: "
+            f"{error.strerror}; set TMPDIR"
+        ) from error
+    with folder:
+        os.environ[_METRICS_FOLDER] = folder.name
+        yield
+
+
+def _reached(settings: Settings, path: Path | None) -> str:
+    """Return what `store_faults` connected to, without passwords."""
+    from quietswap.cli.options.database import storage_url
+
+    has_redis = settings.storage.redis_url is not None
+    redis = "Redis was reached" if has_redis else "Redis is not set (storage.redis_url)"
+    return f"the database {storage_url(path)} was reached and takes writes; {redis}"
+
+
+def _summary(settings: Settings) -> str:
+    server = settings.server
+    scheme = "https (TLS 1.3)" if server.tls_cert else "http"
+    text = (
+        f"the settings are good: {scheme} on {server.host}:{server.port}, "
+        f"{server.workers} process(es), {len(settings.node.urls)} node URL(s)"
+    )
+    if server.tls_cert:
+        text += f"\nthe certificate is valid until {expires_at(server.tls_cert):%Y-%m-%d}"
+    return text

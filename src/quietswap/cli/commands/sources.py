@@ -1,0 +1,170 @@
+"""`quietswap sources`: check each dependency of the service, and pause or resume aggregators."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from quietswap import observe
+from quietswap.adapters.clock import SystemClock
+from quietswap.app.container import build_adapters
+from quietswap.app.dependency_checks import CheckResult, check_dependencies
+from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
+from quietswap.cli.options.database import with_storage
+from quietswap.cli.options.settings_option import read_settings, settings_option
+from quietswap.cli.options.times import time_text
+from quietswap.ports.operator_view import PausedSource
+from quietswap.services.operator.act import ActionRefused, checked_reason
+from quietswap.settings.load import BadSettings
+from quietswap.storage.factory import Storage
+
+
+@click.group()
+def sources() -> None:
+    """Check aggregators, node, relay and prices; pause and resume aggregators."""
+
+
+@sources.command("list")
+@settings_option
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+def list_sources(settings_path: Path | None, as_json: bool) -> None:
+    """List the aggregators in use, and which of them are paused. Times are UTC."""
+    names = _names(settings_path)
+    paused = with_storage(settings_path, lambda storage: storage.paused_sources.list())
+    held = {one.name: one for one in paused}
+    names += [name for name in held if name not in names]
+    if as_json:
+        click.echo(json.dumps([_row(name, held.get(name)) for name in names]))
+        return
+    from quietswap.cli.output.plain_table import print_table
+
+    header = ("source", "state", "since", "by", "reason")
+    rows = [
+        (name, "paused", time_text(one.paused_at_ms), one.paused_by, one.reason)
+        if (one := held.get(name))
+        else (name, "in use", "", "", "")
+        for name in names
+    ]
+    print_table(header, rows)
+
+
+@sources.command()
+@settings_option
+@click.argument("name")
+@click.option("--reason", default="", help="Why; clients see it in `sources` of each quote.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def pause(settings_path: Path | None, name: str, reason: str, as_json: bool) -> None:
+    """Send no more requests to the source NAME, from the next second on, in every process.
+
+    `quietswap sources resume` undoes it. Quotes are made of the other sources meanwhile.
+    """
+    _known(settings_path, name)
+    try:
+        reason = checked_reason(reason)
+    except ActionRefused as error:
+        raise click.UsageError(f"--reason: {error}") from error
+    audit = audit_entry("source_paused", source=name, pauseReason=reason)
+    held = PausedSource(name, audit.at_ms, str(audit.actor["user"]), reason)
+
+    async def work(storage: Storage) -> None:
+        if not await storage.paused_sources.pause(held, audit):
+            raise click.ClickException(f"{name} is paused already")
+
+    with recorded_in_audit_log(settings_path, "source_paused", source=name, pauseReason=reason):
+        with_storage(settings_path, work)
+    click.echo(json.dumps(_row(name, held)) if as_json else f"{name} is paused.")
+
+
+@sources.command()
+@settings_option
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def resume(settings_path: Path | None, name: str, as_json: bool) -> None:
+    """Send requests to the source NAME again."""
+    audit = audit_entry("source_resumed", source=name)
+
+    async def work(storage: Storage) -> None:
+        if not await storage.paused_sources.resume(name, audit):
+            raise click.ClickException(f"{name} is not paused: see quietswap sources list")
+
+    with recorded_in_audit_log(settings_path, "source_resumed", source=name[:100]):
+        with_storage(settings_path, work)
+    click.echo(json.dumps(_row(name, None)) if as_json else f"{name} is in use again.")
+
+
+def _names(settings_path: Path | None) -> list[str]:
+    """Return the aggregators of the settings. Raises click.UsageError."""
+    from quietswap.app import factories
+
+    try:
+        return factories.chosen_sources(read_settings(settings_path))
+    except BadSettings as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _known(settings_path: Path | None, name: str) -> None:
+    names = _names(settings_path)
+    if name not in names:
+        raise click.ClickException(f"{name} is not in use; there are {', '.join(names)}")
+
+
+def _row(name: str, held: PausedSource | None) -> dict[str, object]:
+    return {
+        "name": name,
+        "paused": held is not None,
+        "pausedAt": held and held.paused_at_ms,
+        "pausedBy": held and held.paused_by,
+        "reason": held and held.reason,
+    }
+
+
+@sources.command()
+@settings_option
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+def check(settings_path: Path | None, as_json: bool) -> None:
+    """Query each configured source, node, relay and price feed once.
+
+    Exit code 1 means that the service cannot work: no node, no source or no relay responds.
+    """
+    observe.log_nothing()
+    settings = read_settings(settings_path)
+    if not settings.node.urls:
+        raise click.UsageError("node.urls is not set (QUIETSWAP_NODE__URLS=https://...)")
+
+    async def run() -> list[CheckResult]:
+        outside = build_adapters(settings, SystemClock())
+        try:
+            return await check_dependencies(outside, SystemClock())
+        finally:
+            await outside.http.close()
+
+    try:
+        findings = asyncio.run(run())
+    except BadSettings as error:
+        raise click.UsageError(str(error)) from error
+    if as_json:
+        click.echo(json.dumps([finding.row() for finding in findings]))
+    else:
+        _print(findings)
+    vital = {"source", "node", "relay"}
+    if vital - {finding.kind for finding in findings if finding.works}:
+        raise SystemExit(1)
+
+
+def _print(findings: list[CheckResult]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for name in ("what", "name", "works", "ms", "found", "what to do"):
+        table.add_column(name, justify="right" if name == "ms" else "left", overflow="fold")
+    for finding in findings:
+        table.add_row(
+            finding.kind,
+            finding.name,
+            "yes" if finding.works else "no",
+            "-" if finding.ms is None else str(finding.ms),
+            finding.found,
+            finding.advice,
+        )
+    Console(highlight=False).print(table)

@@ -1,0 +1,120 @@
+"""`quietswap swap`: quote, approve, sign, submit, follow, and report the amount received."""
+
+import click
+
+from quietswap.cli.context import CommandContext
+from quietswap.cli.options.connection import (
+    is_typed,
+    poll_option,
+    slippage_option,
+    with_context,
+)
+from quietswap.cli.options.signing import WalletSigner, signing_options
+
+
+@click.command()
+@click.argument("amount")
+@click.argument("sell")
+@click.argument("buy")
+@slippage_option
+@click.option(
+    "--approve", type=click.Choice(["exact", "max", "never"]), default="exact", show_default=True,
+    help="Amount to approve if the router's allowance is too low; needs --rpc-url.",
+)  # fmt: skip
+@click.option(
+    "--at-least", metavar="AMOUNT",
+    help="Do not sign if the swap can deliver less of BUY than this.",
+)  # fmt: skip
+@click.option(
+    "--max-impact", type=click.FloatRange(0, 100), default=3.0, show_default=True,
+    metavar="PERCENT",
+    help="With --yes, or if given: do not sign if the quote is further below Chainlink's prices,"
+    " read from --rpc-url.",
+)  # fmt: skip
+@click.option(
+    "--max-fee", metavar="ETH", default="0.05", show_default=True,
+    help="With --yes, or if given: do not sign if the gas can cost more ETH than this.",
+)  # fmt: skip
+@click.option(
+    "--router", "routers", multiple=True, metavar="ADDRESS",
+    help="Also permit approval of and calls to this contract, besides the known routers of the"
+    " aggregators; repeatable. What it enforces is unknown: needs --accept-unbound.",
+)  # fmt: skip
+@click.option(
+    "--accept-unbound", is_flag=True,
+    help="Also sign if no router is proven to enforce the minimum, after a simulation at"
+    " --rpc-url.",
+)  # fmt: skip
+@click.option(
+    "--nonce", type=click.IntRange(min=0),
+    help="Sign only this nonce. To replace an order that may still be mined, give its nonce: then"
+    " at most one of the two can be mined.",
+)  # fmt: skip
+@click.option(
+    "--any-nonce", is_flag=True,
+    help="Sign the nonce that the service names, even if it is not the next one at --rpc-url.",
+)  # fmt: skip
+@click.option(
+    "--replace", is_flag=True,
+    help="Approve even while an order of yours is open; the approval may cancel that order.",
+)  # fmt: skip
+@click.option("--yes", is_flag=True, help="Do not ask before signing.")
+@poll_option
+@signing_options
+@with_context
+def swap(
+    *, context: CommandContext, signer: WalletSigner, amount: str, sell: str, buy: str,
+    slippage_bps: int, approve: str, at_least: str | None, max_impact: float, max_fee: str,
+    routers: tuple[str, ...], accept_unbound: bool, nonce: int | None, any_nonce: bool,
+    replace: bool, yes: bool, poll: float,
+) -> None:  # fmt: skip
+    """Swap AMOUNT of token SELL into token BUY, privately: quietswap swap 1 WETH USDC
+
+    Tokens are WETH, USDC, USDT, DAI, WBTC or addresses.
+
+    Shows the promised and simulated output of each source, asks, approves the router if needed,
+    simulates the swap on your own node, signs on this machine, submits and follows the order.
+    Exit code 0 means confirmed with at least the minimum received, 1 that nothing was swapped, 4
+    that it may still be mined (check before you swap again), 5 that less than the minimum was
+    received.
+
+    --yes compares the quote with a price that is not from the service: --at-least, or Chainlink's,
+    which includes the gas used in the simulation.
+    """
+    from decimal import Decimal
+
+    from quietswap.cli.flows.swap import SwapRun
+    from quietswap.cli.output.tokens import find, parse_amount, parse_ether, router_address
+    from quietswap.client import PollingPolicy, SwapRequest
+    from quietswap.client.flows.wrap import to_wei
+
+    compares = is_typed("max_impact") or (yes and at_least is None)
+    if yes and at_least is None and context.rpc_url is None:
+        raise click.UsageError(
+            "--yes needs a price that is not the service's own: give --at-least AMOUNT,"
+            " or --rpc-url for Chainlink's"
+        )
+    if is_typed("approve") and approve != "never" and context.rpc_url is None:
+        raise click.UsageError(f"--approve {approve} needs --rpc-url: approvals are sent there")
+    limits = is_typed("max_fee") or yes
+    most_fee = to_wei(parse_ether(max_fee, raw=False)) if limits else None
+    with context.client(PollingPolicy(interval_s=poll, patience_s=None)) as client:
+        has_node = context.rpc_url is not None
+        selling, buying = (find(t, client, has_node=has_node, raw=context.raw) for t in (sell, buy))
+        request = SwapRequest(
+            selling.address,
+            buying.address,
+            parse_amount(amount, selling, raw=context.raw),
+            signer.wallet,
+            slippage_bps,
+            approve if has_node else "never",  # type: ignore[arg-type]
+            None if at_least is None else parse_amount(at_least, buying, raw=context.raw),
+            routers=frozenset(map(router_address, routers)),
+            max_impact_percent=Decimal(str(max_impact)) if compares else None,
+            nonce=nonce,
+            any_nonce=any_nonce,
+            replace=replace,
+            accept_unbound=accept_unbound,
+            max_fee_wei=most_fee,
+        )
+        SwapRun(context, client, signer, request, (selling, buying), (amount, sell, buy), yes=yes)()

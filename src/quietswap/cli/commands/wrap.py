@@ -1,0 +1,68 @@
+"""`quietswap wrap` and `quietswap unwrap`: ETH into WETH and back, one to one."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from quietswap.cli.context import CommandContext
+from quietswap.cli.options.connection import with_context
+from quietswap.cli.options.signing import WalletSigner, signing_options
+
+if TYPE_CHECKING:
+    from quietswap.contract.base import WrapOperation
+
+
+_HELP = """Turn AMOUNT {} into {}, one to one: quietswap {} 0.5
+
+Asks, signs on this machine, submits privately and waits for the receipt. Exit code 0 means
+confirmed, or submitted if there is no --rpc-url to check it; 4 that it may still be mined.
+"""
+
+
+def _command(operation: "WrapOperation", give: str, get: str) -> click.Command:
+    @click.command(operation, help=_HELP.format(give, get, operation))
+    @click.argument("amount")
+    @click.option(
+        "--nonce", type=click.IntRange(min=0),
+        help="The wallet's next nonce, if no --rpc-url is given.",
+    )  # fmt: skip
+    @click.option(
+        "--replace", is_flag=True,
+        help="With --yes: sign even while an order of yours is open; this may cancel that order.",
+    )  # fmt: skip
+    @click.option("--yes", is_flag=True, help="Do not ask before signing.")
+    @signing_options
+    @with_context
+    def command(
+        *, context: CommandContext, signer: WalletSigner, amount: str, nonce: int | None,
+        yes: bool, replace: bool,
+    ) -> None:  # fmt: skip
+        _convert(operation, context, signer, amount, nonce=nonce, yes=yes, replace=replace)
+
+    return command
+
+
+wrap = _command("wrap", "ETH", "WETH")
+unwrap = _command("unwrap", "WETH", "ETH")
+
+
+def _convert(
+    operation: "WrapOperation",
+    context: CommandContext,
+    signer: WalletSigner,
+    amount: str,
+    *,
+    nonce: int | None,
+    yes: bool,
+    replace: bool,
+) -> None:
+    from quietswap.cli.flows.wrap import WrapRun
+    from quietswap.cli.output.tokens import parse_ether
+    from quietswap.client import PollingPolicy, WrapRequest
+
+    if context.rpc_url is None and nonce is None:
+        raise click.UsageError("the nonce is unknown: give --rpc-url or --nonce")
+    ether = parse_ether(amount, raw=context.raw)
+    with context.client(PollingPolicy(node_interval_s=1.0)) as client:
+        request = WrapRequest(operation, ether, signer.wallet, nonce)
+        WrapRun(context, client, signer, request, yes=yes, may_replace=replace)()

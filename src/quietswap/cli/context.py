@@ -1,0 +1,63 @@
+"""The context of a client command: connection to the service, and output."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from quietswap.client import PollingPolicy, QuietswapClient
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """Connection options and output of one command."""
+
+    url: str
+    api_key: str
+    rpc_url: str | None
+    as_json: bool
+    raw: bool
+    screen: "Console"
+    """Text output: standard output, or standard error with `--json`."""
+    reach: tuple[str, ...] = ()
+    """The given connection options without secrets, as words for a new command line."""
+    ca_file: Path | None = None
+
+    def client(self, polling: "PollingPolicy | None" = None) -> "QuietswapClient":
+        """Return a client of the service. Raises click.UsageError for an invalid URL."""
+        from quietswap.client import QuietswapClient
+
+        try:
+            return QuietswapClient(
+                self.url,
+                self.api_key,
+                rpc_url=self.rpc_url,
+                ca_file=self.ca_file,
+                polling=polling,
+            )
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+
+    def say(self, text: "Text") -> None:
+        """Print one message. In a pipe it is not wrapped, so that `grep` finds it."""
+        self.screen.print(text, soft_wrap=not self.screen.is_terminal)
+
+    def again(self, *words: str) -> None:
+        """Print a command to run later, with the connection options of this one but no secret."""
+        from rich.text import Text
+
+        command = shlex.join(["quietswap", *words, *self.reach])
+        self.screen.print(Text(f"  {command}"), soft_wrap=True)
+
+    def result(self, value: Any) -> None:
+        """Print `value` as one line of JSON if `--json` is given."""
+        if self.as_json:
+            from quietswap.client.wire import encode
+
+            click.echo(encode(value))

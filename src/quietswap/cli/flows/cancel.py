@@ -1,0 +1,137 @@
+"""`quietswap cancel` at a terminal: prompt, progress, and which transaction was mined."""
+
+from dataclasses import replace
+from typing import Any
+
+import click
+from rich.text import Text
+
+from quietswap.cli.context import CommandContext
+from quietswap.cli.flows.open_transaction import print_signed_transaction
+from quietswap.cli.flows.signing_flow import SigningFlow
+from quietswap.cli.options.signing import WalletSigner
+from quietswap.cli.output.exit_codes import REFUSED
+from quietswap.cli.output.orders import order_details
+from quietswap.cli.output.quote import nonce_to_sign, to_sign
+from quietswap.client import (
+    CancelRequest,
+    CancelResult,
+    ClientError,
+    QuietswapClient,
+    StatusContradiction,
+    node_calls,
+)
+from quietswap.client.flows.cancel import Event
+from quietswap.client.flows.submission_outcome import OutcomeWatch
+from quietswap.contract.cancels import CancelOrderResponse, CancelQuoteResponse
+
+
+class CancelRun(SigningFlow):
+    """Runs the client's cancel flow; prints its events and the result."""
+
+    def __init__(
+        self,
+        context: CommandContext,
+        client: QuietswapClient,
+        signer: WalletSigner,
+        request: CancelRequest,
+        *,
+        yes: bool,
+    ) -> None:
+        super().__init__(context, client, signer, yes=yes)
+        self._request = replace(request, accept=self._accept)
+
+    def __call__(self) -> None:
+        """Cancel; exit code 1 unless the order is cancelled."""
+        result = self._run(
+            lambda: self._client.cancel(self._request, self._signer, self._print_event)
+        )
+        self._report(result)
+        if not result.cancelled:
+            raise click.exceptions.Exit(REFUSED)
+
+    def _explain(self, error: ClientError) -> None:
+        if self._signer.called and not isinstance(error, StatusContradiction):
+            self._leave("Not decided yet")
+
+    def _accept(self, quote: CancelQuoteResponse) -> bool:
+        screen, params = self._context.screen, quote.transaction_params
+        screen.print(Text(f"cancel {quote.order_id}", "bold"))
+        self._print_signer()
+        counted = None
+        if self._context.rpc_url is not None:
+            counted = self._client.node(node_calls.nonce(self._request.wallet, "latest"))
+        nonce = nonce_to_sign(params.nonce, counted)
+        screen.print(to_sign(params, "the wallet itself: an empty transfer", nonce))
+        if self._request.nonce is None:
+            text = "Only the service says that this nonce belongs to the order."
+            self._print_warning(text)
+        screen.print()
+        return self._confirm()
+
+    def _print_event(self, event: Event) -> None:
+        if isinstance(event, CancelQuoteResponse):
+            return
+        if isinstance(event, CancelOrderResponse):
+            self._progress.say(f"cancel     {event.cancel.order_id}")
+            self._progress.say(f"tx {event.cancel.tx_hash}")
+            self._progress.start()
+        elif isinstance(event, OutcomeWatch):
+            text = f"{event.why}; asking your own node which of the two is in a block, for at most"
+            self._progress.say(f"{text} {event.seconds:.0f} s")
+        elif event.order_id == self._request.order_id:
+            self._progress.say(f"order      {event.status}")
+        else:
+            self._progress.say(f"cancel     {event.status}")
+
+    def _open_order(self) -> dict[str, Any]:
+        return {"orderId": self._request.order_id}
+
+    def _leave(self, why: str) -> None:
+        self._progress.stop()
+        text = f"{why}: the order or its cancel may still be mined."
+        self._context.say(Text(text, "yellow"))
+        print_signed_transaction(self._context, self._signer)
+        self._context.say(Text("To check the order:"))
+        self._context.again("history", "--order", self._request.order_id, "--follow")
+
+    def _report(self, result: CancelResult) -> None:
+        self._context.result(_machine(result))
+        screen = self._context.screen
+        screen.print()
+        screen.print(_verdict(result))
+        if not self._context.as_json:
+            screen.print(order_details(result.status, self._client, self._context))
+
+
+def _verdict(result: CancelResult) -> Text:
+    nonce = result.quote.transaction_params.nonce
+    if result.cancelled and not result.checked:
+        return Text("The service says that it is cancelled; not checked.", "bold yellow")
+    if result.cancelled:
+        text = f"Cancelled: nonce {nonce} is used: nothing else with nonce {nonce} can be mined."
+        return Text(text, "bold green")
+    if result.swap is not None and result.swap.succeeded:
+        return Text("The swap was faster: it took place, nothing was cancelled.", "bold yellow")
+    if result.status.status == "confirmed" and not result.checked:
+        text = "The service says that the swap was faster: it took place; not checked."
+        return Text(text, "bold yellow")
+    if result.fate == "replaced" and result.swap is None:
+        text = f"Another transaction used nonce {nonce}: neither this cancel nor anything else with"
+        return Text(f"{text} nonce {nonce} can be mined.", "bold yellow")
+    return Text(
+        f"Not cancelled by this transaction: the order is {result.status.status}.", "bold yellow"
+    )
+
+
+def _machine(result: CancelResult) -> dict[str, Any]:
+    return {
+        "ok": result.cancelled,
+        "cancelled": result.cancelled,
+        "checked": result.checked,
+        "fate": result.fate,
+        "nonce": result.quote.transaction_params.nonce,
+        "order": result.status,
+        "cancel": result.end,
+        "submission": result.submission,
+    }

@@ -1,0 +1,277 @@
+"""`quietswap swap` at a terminal: quote, prompt, progress and the amount received."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import click
+from rich.text import Text
+
+from quietswap.cli.context import CommandContext
+from quietswap.cli.flows.open_transaction import (
+    find_order,
+    is_open_mismatch,
+    print_cancel_command,
+    print_signed_transaction,
+)
+from quietswap.cli.flows.quote_issues import require_submittable
+from quietswap.cli.flows.signing_flow import SigningFlow
+from quietswap.cli.options.connection import typed_options
+from quietswap.cli.options.signing import SIGNING, WalletSigner
+from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
+from quietswap.cli.output.quote import nonce_to_sign, short, summary, to_sign
+from quietswap.cli.output.swap import UNCHECKED, compared, machine, report, tried
+from quietswap.cli.output.tokens import DisplayToken
+from quietswap.client import (
+    Approved,
+    ClientError,
+    MayBeMined,
+    OrderStillOpen,
+    OutcomeWatch,
+    QuietswapClient,
+    QuoteDeclined,
+    SwapRequest,
+    SwapSimulation,
+    TransactionHashMismatch,
+    node_calls,
+)
+from quietswap.client.flows import reference_price
+from quietswap.client.flows.approvals import approval_cost
+from quietswap.client.flows.swap import Event
+from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
+from quietswap.contract.quotes import SwapQuoteResponse
+
+AGAIN = (
+    "raw",
+    "slippage-bps",
+    "approve",
+    "at-least",
+    "max-impact",
+    "max-fee",
+    "router",
+    "accept-unbound",
+)
+"""Options of `swap` that the retry command repeats."""
+
+
+class SwapRun(SigningFlow):
+    """Runs the client's swap flow; prints its events and the result."""
+
+    def __init__(
+        self,
+        context: CommandContext,
+        client: QuietswapClient,
+        signer: WalletSigner,
+        request: SwapRequest,
+        pair: tuple[DisplayToken, DisplayToken],
+        words: tuple[str, str, str],
+        *,
+        yes: bool,
+    ) -> None:
+        super().__init__(context, client, signer, yes=yes)
+        self._asked = request
+        self._request = replace(
+            request, accept=self._accept, at_least=None, max_impact_percent=None
+        )
+        self._words = words
+        self._sell, self._buy = pair
+        self._agreed: SwapQuoteResponse | None = None
+        self._order_id: str | None = None
+        self._has_ended = False
+        self._approves = False
+
+    def __call__(self) -> None:
+        """Swap; the exit codes are those of `quietswap.cli.output.exit_codes`."""
+        result = self._run(
+            lambda: self._client.swap(self._request, self._signer, self._print_event)
+        )
+        self._context.result(machine(result))
+        self._context.screen.print()
+        self._context.screen.print(report(result, self._buy, raw=self._context.raw))
+        if result.may_be_mined:
+            self._leave("Not decided by any block")
+            self._retry(result.quote.mev_protection.transaction_params.nonce)
+            raise click.exceptions.Exit(UNDECIDED)
+        if not result.succeeded:
+            raise click.exceptions.Exit(SHORT if result.fell_short else REFUSED)
+
+    def _explain(self, error: ClientError) -> None:
+        if not isinstance(error, OrderStillOpen | MayBeMined | TransactionHashMismatch):
+            return
+        self._order_id = self._order_id or error.order_id
+        if self._order_id is None and error.tx_hash is not None:
+            self._order_id = find_order(self._client, self._wallet_signer.wallet, error.tx_hash)
+        if not isinstance(error, TransactionHashMismatch) or is_open_mismatch(error):
+            self._leave("Not decided yet")
+            if not isinstance(error, OrderStillOpen):
+                self._retry(error.nonce)
+
+    def _accept(self, quote: SwapQuoteResponse) -> bool:
+        """Show the quote and ask. Ask again only if a new quote is worse than the accepted one."""
+        agreed, screen = self._agreed, self._context.screen
+        change = None if agreed is None else self._changes(quote, agreed)
+        if agreed is not None and self._context.rpc_url is None:
+            require_submittable(quote)
+        if agreed is not None and change is None:
+            return True
+        self._progress.stop()
+        if change is not None:
+            screen.print(Text(f"\n{change}", "yellow"))
+        self._show(quote)
+        if change is not None and self._yes:
+            return agreed is not None and quote.buy_amount >= agreed.min_buy_amount
+        if not self._confirm("approving" if self._approves else "submitting"):
+            return False
+        self._agreed = quote
+        return True
+
+    def _changes(self, quote: SwapQuoteResponse, agreed: SwapQuoteResponse) -> str | None:
+        """Return what is worse in a new quote than in the accepted one, or None."""
+        if quote.min_buy_amount < agreed.min_buy_amount:
+            return "The market moved: this quote is worse."
+        if quote.dex_route.target != agreed.dex_route.target:
+            return "Another source is best now: the swap would call another router."
+        if _cap(quote) > 2 * _cap(agreed):
+            return "The maximum fee has more than doubled."
+        return None
+
+    def _show(self, quote: SwapQuoteResponse) -> None:
+        screen, raw = self._context.screen, self._context.raw
+        screen.print(summary(quote, self._sell, self._buy, raw=raw))
+        if self._context.rpc_url is not None:
+            self._check_funds(quote)
+        else:
+            require_submittable(quote)
+        floor = self._asked.at_least
+        if floor is not None and quote.min_buy_amount < floor:
+            least = self._buy.show(floor, raw=raw)
+            raise QuoteDeclined(f"it could deliver less than {least}: nothing was signed")
+        self._compare(quote)
+        self._print_signer()
+        params = quote.mev_protection.transaction_params
+        nonce, approval_wei = Text(str(params.nonce)), 0
+        if self._context.rpc_url is None:
+            self._print_warning(UNCHECKED, "unchecked")
+        else:
+            counted = self._client.node(node_calls.nonce(self._request.wallet))
+            nonce = nonce_to_sign(params.nonce, counted)
+            self._approves = self._request.approval != "never" and self._show_allowance(quote)
+            if self._approves:
+                # Before the public approval: its gas would be paid for a swap that is declined.
+                gas = reference_price.require_fair_with_gas(quote, self._asked, quote.estimated_gas)
+                self._client.run(gas)
+                approval_wei = self._approval_cost(quote)
+                nonce = Text(f"{params.nonce} for the approval, the next for the swap")
+        target = f"router of {quote.source}"
+        screen.print(to_sign(params, target, nonce, approval_wei=approval_wei))
+        screen.print()
+
+    def _compare(self, quote: SwapQuoteResponse) -> None:
+        """Compare the quote with Chainlink prices at the caller's node. Raises QuoteDeclined."""
+        found = None
+        if self._context.rpc_url is not None:
+            found = self._client.run(reference_price.find(self._asked))
+        if found is not None:
+            below = found.below_percent(quote, self._asked.slippage_bps)
+            self._context.screen.print(compared(found, below, self._buy, raw=self._context.raw))
+        reference_price.require_fair(quote, self._asked, found)
+
+    def _check_funds(self, quote: SwapQuoteResponse) -> None:
+        held = self._client.node(node_calls.token_balance(quote.sell_token, self._request.wallet))
+        show = partial(self._sell.show, raw=self._context.raw)
+        self._require_funds(held, quote.sell_amount, show, "swap")
+
+    def _show_allowance(self, quote: SwapQuoteResponse) -> bool:
+        """Show the approval before the swap. Return whether one is needed."""
+        router, raw = quote.dex_route.target, self._context.raw
+        call = node_calls.allowance(quote.sell_token, self._request.wallet, router)
+        if self._client.node(call) >= quote.sell_amount:
+            return False
+        amount = self._sell.show(quote.sell_amount, raw=raw)
+        if self._request.approval == "max":
+            amount = f"any amount of {self._sell.symbol}"
+        self._print_warning(f"first, publicly: {short(router)} may move {amount}", "approve")
+        return True
+
+    def _approval_cost(self, quote: SwapQuoteResponse) -> int:
+        return self._client.run(
+            approval_cost(
+                token=quote.sell_token,
+                router=quote.dex_route.target,
+                amount=quote.sell_amount,
+                wallet=self._request.wallet,
+                approval=self._request.approval,
+            )
+        )
+
+    def _print_event(self, event: Event) -> None:
+        if isinstance(event, Approved):
+            amount = "no limit"
+            if event.amount < node_calls.UINT256_MAX:
+                amount = self._sell.show(event.amount, raw=self._context.raw)
+            block = f"in block {event.receipt.block_number:,}"
+            self._progress.say(f"approved   {amount} for {short(event.router)} {block}")
+        elif isinstance(event, SwapSimulation):
+            self._progress.say(tried(event, self._buy, raw=self._context.raw))
+            if self._agreed is not None:
+                fair = reference_price.require_fair_with_gas(
+                    self._agreed, self._asked, event.gas_used
+                )
+                self._client.run(fair)
+        elif isinstance(event, OutcomeWatch):
+            self._print_watch(event)
+        elif isinstance(event, SwapOrderResponse):
+            self._order_id = event.order.order_id
+            self._progress.say(f"order      {event.order.order_id}")
+            self._progress.say(f"tx {event.order.tx_hash}")
+            self._progress.say(f"nonce {self._signer.nonce}")
+            self._progress.name(event.order.status)
+            self._progress.start()
+        elif isinstance(event, OrderStatusResponse):
+            self._order_id = event.order_id
+            self._has_ended = event.is_terminal
+            self._progress.state(event)
+
+    @property
+    def _may_be_submitted(self) -> bool:
+        return self._order_id is not None or self._swap_is_signed
+
+    def _open_order(self) -> dict[str, Any]:
+        return {"orderId": self._order_id}
+
+    @property
+    def _swap_is_signed(self) -> bool:
+        """Whether the swap was signed: approvals call the token, the swap another contract."""
+        token = self._request.sell_token.lower()
+        return any(called.lower() != token for called in self._signer.called)
+
+    def _leave(self, why: str) -> None:
+        self._progress.stop()
+        say = self._context.say
+        if self._order_id is not None:
+            say(Text(f"{why}: the order may still be mined. To check it:", "yellow"))
+            self._context.again("history", "--order", self._order_id, "--follow")
+        else:
+            # the response may have been lost: do not claim that no order exists
+            say(Text(f"{why}: no response with an order. To check whether one exists:", "yellow"))
+            self._context.again("history", "--wallet", self._wallet_signer.wallet)
+        if self._swap_is_signed:
+            print_signed_transaction(self._context, self._signer)
+        if self._order_id is not None and not self._has_ended:
+            print_cancel_command(self._context, self._order_id, self._signer.nonce)
+
+    def _retry(self, nonce: int | None) -> None:
+        """Print the command that swaps again without the risk of paying twice."""
+        text = "To swap again, sign the same nonce: then at most one of the two can be mined."
+        if self._order_id is not None and not self._has_ended:
+            text += " While the order is live the service refuses this: cancel first, and leave"
+            text += " --nonce out once it is cancelled."
+        self._context.say(Text(text, "yellow"))
+        amount, sell, buy = self._words
+        typed = typed_options(*AGAIN, *SIGNING)
+        self._context.again("swap", amount, sell, buy, "--nonce", str(nonce), *typed)
+
+
+def _cap(quote: SwapQuoteResponse) -> int:
+    params = quote.mev_protection.transaction_params
+    return params.gas_limit * params.max_fee_per_gas

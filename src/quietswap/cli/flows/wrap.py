@@ -1,0 +1,164 @@
+"""`quietswap wrap` and `unwrap` at a terminal: prompt, progress and balances."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from quietswap.cli.context import CommandContext
+from quietswap.cli.flows.open_transaction import (
+    find_order,
+    is_open_mismatch,
+    print_cancel_command,
+    print_signed_transaction,
+)
+from quietswap.cli.flows.signing_flow import SigningFlow
+from quietswap.cli.options.connection import typed_options
+from quietswap.cli.options.signing import SIGNING, WalletSigner
+from quietswap.cli.output.quote import facts, to_sign
+from quietswap.cli.output.tokens import ETHER, WETH
+from quietswap.client import (
+    ClientError,
+    MayBeMined,
+    OrderStillOpen,
+    OutcomeWatch,
+    QuietswapClient,
+    ServiceUnreachable,
+    TransactionHashMismatch,
+    WrapRequest,
+    WrapResult,
+)
+from quietswap.client.flows.open_orders import find_open_order
+from quietswap.client.flows.wrap import Event
+from quietswap.contract.wraps import Balances, WrapOrderResponse, WrapQuoteResponse
+
+_UNDECIDED = (OrderStillOpen, ServiceUnreachable, MayBeMined, TransactionHashMismatch)
+"""Errors after which a submitted transaction may still be mined."""
+
+
+class WrapRun(SigningFlow):
+    """Runs the client's wrap flow; prints its events and the result."""
+
+    def __init__(
+        self,
+        context: CommandContext,
+        client: QuietswapClient,
+        signer: WalletSigner,
+        request: WrapRequest,
+        *,
+        yes: bool,
+        may_replace: bool,
+    ) -> None:
+        super().__init__(context, client, signer, yes=yes)
+        self._request = replace(request, accept=self._accept, replace=may_replace or not yes)
+        self._tx_hash: str | None = None
+
+    def __call__(self) -> None:
+        """Convert; exit code 1 unless it is mined (or submitted, where there is no node)."""
+        self._report(
+            self._run(lambda: self._client.convert(self._request, self._signer, self._print_event))
+        )
+
+    def _explain(self, error: ClientError) -> None:
+        is_open = isinstance(error, MayBeMined) or is_open_mismatch(error)
+        if is_open or (self._tx_hash is not None and isinstance(error, _UNDECIDED)):
+            self._leave("Not decided yet")
+        if is_open and self._signer.nonce is not None:
+            self._offer_cancel()
+            self._retry(self._signer.nonce)
+
+    def _accept(self, quote: WrapQuoteResponse) -> bool:
+        screen, raw = self._context.screen, self._context.raw
+        before, after = (ETHER, WETH) if quote.operation == "wrap" else (WETH, ETHER)
+        give, get = before.show(quote.amount_wei, raw=raw), after.show(quote.amount_wei, raw=raw)
+        screen.print(Text(f"{quote.operation} {give} into {get}", "bold"))
+        self._check_funds(quote)
+        self._print_signer()
+        self._warn_of_open_orders()
+        params = quote.mev_protection.transaction_params
+        screen.print(to_sign(params, "WETH", Text(str(params.nonce))))
+        screen.print()
+        return self._confirm()
+
+    def _check_funds(self, quote: WrapQuoteResponse) -> None:
+        """Check the converted amount. The service checks the fee. Raises QuoteDeclined."""
+        found = self._client.wrap_info(self._wallet_signer.wallet).balances
+        token, held = (ETHER, found.eth) if quote.operation == "wrap" else (WETH, found.weth)
+        show = partial(token.show, raw=self._context.raw)
+        self._require_funds(held.wei, quote.amount_wei, show, quote.operation)
+
+    def _warn_of_open_orders(self) -> None:
+        """Warn of an open order: it is private, so the node's nonce count does not include it.
+
+        With --yes the client flow refuses instead.
+        """
+        if self._request.nonce is not None or not self._request.replace:
+            return
+        found = self._client.run(find_open_order(self._wallet_signer.wallet, self._client.polling))
+        if found is None:
+            return
+        self._print_warning(f"order {found} is open: this may take its nonce and cancel it")
+
+    def _print_event(self, event: Event) -> None:
+        if isinstance(event, WrapOrderResponse):
+            self._tx_hash = event.tx_hash
+            self._progress.say(f"tx {event.tx_hash}")
+            self._progress.name(event.status)
+            self._progress.start()
+        elif isinstance(event, OutcomeWatch):
+            self._print_watch(event)
+        elif not isinstance(event, WrapQuoteResponse):
+            self._progress.name("confirmed")
+
+    def _offer_cancel(self) -> None:
+        tx_hash = self._signer.tx_hash or ""
+        order_id = find_order(self._client, self._wallet_signer.wallet, tx_hash)
+        if order_id is not None:
+            print_cancel_command(self._context, order_id, self._signer.nonce)
+
+    def _retry(self, nonce: int) -> None:
+        """Print the command that tries again without the risk of paying twice."""
+        text = "To try again, sign the same nonce: then at most one of the two can be mined."
+        self._context.say(Text(text, "yellow"))
+        words = (self._request.operation, self._request.amount, "--nonce", str(nonce))
+        self._context.again(*words, *typed_options(*SIGNING))
+
+    def _leave(self, why: str) -> None:
+        self._progress.stop()
+        say = self._context.say
+        if self._tx_hash is not None:
+            say(Text(f"{why}: the transaction may still be mined: {self._tx_hash}", "yellow"))
+        else:
+            say(Text(f"{why}: no response, but it may have been submitted.", "yellow"))
+        print_signed_transaction(self._context, self._signer)
+        say(Text("To check the balances:"))
+        self._context.again("balances", "--wallet", self._wallet_signer.wallet)
+
+    def _report(self, result: WrapResult) -> None:
+        """Print the balances. A failure to read them does not change the result."""
+        raw, rows = self._context.raw, list[tuple[str, RenderableType]]()
+        if result.receipt is None:
+            rows.append(("note", "submitted; without --rpc-url it is not followed"))
+        balances = None
+        try:
+            balances = self._client.wrap_info(self._wallet_signer.wallet).balances
+        except ClientError as error:
+            rows.append(("note", Text(f"the balances cannot be shown: {error}", "yellow")))
+        else:
+            rows.append(("ETH", ETHER.number(balances.eth.wei, raw=raw)))
+            rows.append(("WETH", WETH.number(balances.weth.wei, raw=raw)))
+        self._context.result(_machine(result, balances))
+        self._context.screen.print()
+        self._context.screen.print(facts(*rows))
+
+
+def _machine(result: WrapResult, balances: Balances | None) -> dict[str, Any]:
+    return {
+        "ok": True,
+        "order": result.order,
+        "receipt": result.receipt,
+        "balances": balances,
+        "quote": result.quote,
+    }

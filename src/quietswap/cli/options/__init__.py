@@ -1,0 +1,4 @@
+"""Shared click options, signers, keystore, secret files and database access for commands.
+
+Excludes output formats.
+"""

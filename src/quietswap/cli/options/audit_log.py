@@ -1,0 +1,50 @@
+"""Audit records of operator commands: in the database, and in the audit file of the settings.
+
+An entry of the database is stored in the transaction of the change. A command does nothing if its
+record cannot be written.
+"""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from quietswap.adapters.clock import SystemClock
+from quietswap.cli.options.settings_option import read_settings
+from quietswap.observe.audit import AuditLog, AuditUnavailable, actor
+from quietswap.ports.clients import AuditEntry
+
+
+@contextmanager
+def recorded_in_audit_log(
+    path: Path | None, event: str, **details: object
+) -> Iterator[dict[str, object]]:
+    """Record the outcome of the `with` block, done or failed, in the audit file of the settings.
+
+    The block can add details to the mapping. Raises click.ClickException before the block if the
+    audit file cannot be written.
+    """
+    audit = AuditLog(read_settings(path).observe.audit_file)
+    found: dict[str, object] = {}
+    try:
+        audit.check()
+    except AuditUnavailable as error:
+        raise click.ClickException(f"{error}; nothing was done") from error
+    try:
+        yield found
+    except BaseException as error:
+        reason = type(error).__name__
+        if isinstance(error, click.ClickException):
+            reason = error.format_message()
+        audit.write(event, outcome="failed", reason=reason, **details, **found)
+        raise
+    audit.write(event, outcome="done", **details, **found)
+
+
+def audit_entry(event: str, **details: object) -> AuditEntry:
+    """Return an entry of now by the account that runs the command. Details are no secrets."""
+    now = SystemClock().now_ms()
+    who = {name: str(value) for name, value in actor().items()}
+    return AuditEntry(f"aud_{now:012x}{secrets.token_hex(6)}", now, who, event, details)

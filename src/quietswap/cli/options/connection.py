@@ -1,0 +1,160 @@
+"""Options shared by all client commands: address of the service, API key and output."""
+
+import contextlib
+import functools
+import ipaddress
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+from quietswap.cli.options.secret_files import read_secret
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+from quietswap.cli.context import CommandContext
+
+
+def with_context(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the connection options and pass a `context`. Client errors become exit codes."""
+
+    @click.option(
+        "--url", envvar="QUIETSWAP_URL", show_envvar=True, default="http://127.0.0.1:8080",
+        show_default=True, help="The service.",
+    )  # fmt: skip
+    @click.option(
+        "--api-key", envvar="QUIETSWAP_API_KEY", show_envvar=True,
+        help="Prefer the environment or a file: a process list shows options.",
+    )  # fmt: skip
+    @click.option(
+        "--api-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="File that contains the API key.",
+    )  # fmt: skip
+    @click.option(
+        "--rpc-url", envvar="QUIETSWAP_RPC_URL", show_envvar=True,
+        help="Your own Ethereum node, for approvals, nonces and receipts.",
+    )  # fmt: skip
+    @click.option(
+        "--ca-file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        envvar="QUIETSWAP_CA_FILE", show_envvar=True,
+        help="Certificates (PEM) to trust besides the system's: an authority of your own, or the"
+        " service's self-signed one.",
+    )  # fmt: skip
+    @click.option("--json", "as_json", is_flag=True, help="One line of JSON on standard output.")
+    @click.option("--raw", is_flag=True, help="Amounts in smallest units, in and out.")
+    @functools.wraps(function)
+    def command(
+        *, url: str, api_key: str | None, api_key_file: Path | None, rpc_url: str | None,
+        ca_file: Path | None, as_json: bool, raw: bool, **rest: Any,
+    ) -> None:  # fmt: skip
+        key = _key(api_key, api_key_file)
+        _warn_of_plain_http(url)
+        screen = console(stderr=as_json)
+        reach = typed_options("url", "api-key-file", "ca-file")
+        context = CommandContext(url, key, rpc_url or None, as_json, raw, screen, reach, ca_file)
+        with handle_errors(context):
+            function(context=context, **rest)
+
+    return command
+
+
+def typed_options(*names: str) -> tuple[str, ...]:
+    """Return the given options of the running command as words for a new command line.
+
+    `names` are spelled as on the command line. None may hold a secret.
+    """
+    context = click.get_current_context()
+    words: tuple[str, ...] = ()
+    for option in context.command.params:
+        spelled, name = option.opts[0], option.name or ""
+        if spelled[2:] not in names or not is_typed(name):
+            continue
+        value = context.params[name]
+        if getattr(option, "is_flag", False):
+            words += (spelled,)
+        else:
+            for each in value if option.multiple else (value,):
+                words += (spelled, str(each))
+    return words
+
+
+def is_typed(name: str) -> bool:
+    """Return whether the parameter was given on the command line, not by a variable or default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+poll_option = click.option(
+    "--poll", type=click.FloatRange(0.2, 60), default=5.0, show_default=True, metavar="SECONDS",
+    help="Time between two polls of the order, where the event stream does not work.",
+)  # fmt: skip
+slippage_option = click.option(
+    "--slippage-bps", type=click.IntRange(1, 5000), default=50, show_default=True,
+    help="Accepted loss below the quote, in basis points: 50 is 0.5 %.",
+)  # fmt: skip
+
+
+def _warn_of_plain_http(url: str) -> None:
+    """Warn if the API key is sent unencrypted to a host outside the local network."""
+    with contextlib.suppress(ValueError):  # an invalid URL is rejected later, with a message
+        parts = urlsplit(url)
+        if parts.scheme == "http" and parts.hostname and _is_public(parts.hostname):
+            text = f"careful: http:// shows your API key to every network up to {parts.hostname}"
+            click.echo(text, err=True)
+
+
+def _is_public(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        return "." in host  # a name without a dot is localhost or in the local network
+
+
+def _key(api_key: str | None, file: Path | None) -> str:
+    key = (read_secret(file, "API key") if file else api_key or "").strip()
+    if not key:
+        raise click.UsageError(
+            "an API key is needed: set QUIETSWAP_API_KEY or give --api-key-file FILE"
+        )
+    return key
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """Return the console for text output of `quietswap.cli.output.console`."""
+    from quietswap.cli.output.console import open_screen
+
+    return open_screen(stderr=stderr)
+
+
+@contextlib.contextmanager
+def handle_errors(context: CommandContext) -> Iterator[None]:
+    """Print a client error and exit with its code."""
+    from quietswap.client import ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        from quietswap.cli.output.error_messages import exit_code, print_error
+
+        print_error(context, error)
+        raise click.exceptions.Exit(exit_code(error)) from error
+
+
+def confirm(question: str, *, skip: bool) -> bool:
+    """Ask on standard error; `skip` answers yes.
+
+    Raises click.UsageError if standard input is not a terminal.
+    """
+    if skip:
+        return True
+    if not _is_interactive():
+        raise click.UsageError("cannot ask for confirmation without a terminal: give --yes")
+    return click.confirm(question, err=True)
+
+
+def _is_interactive() -> bool:
+    return sys.stdin.isatty()

@@ -1,0 +1,55 @@
+"""Access to the service's database for operator commands. The service need not run."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from quietswap.adapters.clock import SystemClock
+from quietswap.cli.options.settings_option import read_settings
+from quietswap.cli.output.exit_codes import DependencyUnreachable
+from quietswap.ports.stores import StoreUnavailable
+from quietswap.storage.factory import BadDatabaseUrl, Storage, open_storage
+from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
+from quietswap.storage.sqlite_to_postgres import CannotCopy
+
+T = TypeVar("T")
+
+
+def storage_url(path: Path | None) -> str:
+    """Return the database URL without user and password."""
+    scheme, _, rest = read_settings(path).storage.url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def with_storage(path: Path | None, work: Callable[[Storage], Awaitable[T]]) -> T:
+    """Open the storage and return the result of `work`. Raises as `storage_errors` does."""
+    settings = read_settings(path)
+
+    async def run() -> T:
+        storage = await open_storage(settings.storage.url, clock=SystemClock())
+        try:
+            return await work(storage)
+        finally:
+            await storage.close()
+
+    with storage_errors():
+        return asyncio.run(run())
+
+
+@contextmanager
+def storage_errors() -> Iterator[None]:
+    """Turn storage errors into click errors: exit code 1, 2 or 3 with a message."""
+    try:
+        yield
+    except StoreUnavailable as error:
+        raise DependencyUnreachable(
+            f"{error}: is storage.url right, and the database up?"
+        ) from error
+    except BadDatabaseUrl as error:
+        raise click.UsageError(str(error)) from error
+    except (SchemaTooNew, SchemaTooOld, CannotCopy) as error:
+        raise click.ClickException(str(error)) from error

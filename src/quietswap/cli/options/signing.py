@@ -1,0 +1,227 @@
+"""Signers: a keystore file, a private key from the environment, or an external command.
+
+A private key is never an option, never printed and never passed to a child process.
+"""
+
+import functools
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from quietswap.cli.options.keystore import PASSWORD, Keystore
+from quietswap.cli.output.tokens import wallet_address
+
+if TYPE_CHECKING:
+    from quietswap.client.signing import Signer
+
+_KEY = "QUIETSWAP_PRIVATE_KEY"
+_SECRETS = (_KEY, PASSWORD, "QUIETSWAP_API_KEY")
+_COMMAND_SECONDS = 300
+SIGNING = ("wallet", "keystore", "password-file", "sign-with")
+"""Options that select the signer. None holds a secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class WalletSigner:
+    """A wallet address and its signer; `how` describes the signer in the prompt."""
+
+    wallet: str
+    signer: "Signer"
+    how: str
+
+    def ready(self) -> None:
+        """Decrypt a keystore before the flow, because a quote expires while a password is typed."""
+        if isinstance(self.signer, Keystore):
+            self.signer.unlock()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether the signer itself prints nothing to the terminal."""
+        return not isinstance(self.signer, CommandSigner)
+
+
+class RecordingSigner:
+    """Signs and records each `to` address in `called`, and the last hash and nonce."""
+
+    def __init__(self, signer: WalletSigner) -> None:
+        self._wallet_signer = signer
+        self.called: list[str] = []
+        self.tx_hash: str | None = None
+        self.nonce: int | None = None
+
+    def __call__(self, transaction: dict[str, Any]) -> str:
+        """Return the signed transaction as hex. Raises SignerMismatch and the signer's errors."""
+        from quietswap.client.signing import hash_of, sign
+
+        raw = sign(transaction, self._wallet_signer.signer, self._wallet_signer.wallet)
+        self.called.append(transaction["to"])
+        self.tx_hash, self.nonce = hash_of(raw), transaction["nonce"]
+        return raw
+
+    def signed(self) -> dict[str, Any]:
+        """Return the JSON members for hash and nonce of the transaction signed last."""
+        return {"txHash": self.tx_hash, "nonce": self.nonce}
+
+
+def wallet_option(function: Callable[..., None]) -> Callable[..., None]:
+    """Add `--wallet`, for commands that only read."""
+    return click.option(
+        "--wallet", metavar="ADDRESS", help="The wallet; default: the signing key's own."
+    )(function)
+
+
+def signing_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that select the signer, and pass a `signer` to the command."""
+
+    @wallet_option
+    @click.option(
+        "--keystore", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        envvar="QUIETSWAP_KEYSTORE", show_envvar=True,
+        help=f"Encrypted key (JSON). Without it {_KEY} signs.",
+    )  # fmt: skip
+    @click.option(
+        "--password-file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help=f"Password of the keystore, instead of {PASSWORD} or a prompt.",
+    )  # fmt: skip
+    @click.option(
+        "--sign-with", metavar="COMMAND",
+        help="External signer: transaction JSON on its standard input, raw hex on its output;"
+        " needs --wallet.",
+    )  # fmt: skip
+    @functools.wraps(function)
+    def command(
+        *, wallet: str | None, keystore: Path | None, password_file: Path | None,
+        sign_with: str | None, **rest: Any,
+    ) -> None:  # fmt: skip
+        given = wallet_address(wallet) if wallet else None
+        signer = _wallet_signer(given, keystore, password_file, sign_with)
+        if given is not None and signer.wallet != given:
+            raise click.UsageError(f"--wallet is {given}, but the key is that of {signer.wallet}")
+        function(signer=signer, **rest)
+
+    return command
+
+
+def _wallet_signer(
+    wallet: str | None, keystore: Path | None, password_file: Path | None, sign_with: str | None
+) -> WalletSigner:
+    if sign_with is not None:
+        if wallet is None:
+            raise click.UsageError("--sign-with needs --wallet ADDRESS")
+        return WalletSigner(wallet, CommandSigner(sign_with, wallet), "by your command")
+    if keystore is not None:
+        store = Keystore(keystore, password_file, wallet)
+        return WalletSigner(store.address, store, "with the keystore")
+    key = os.environ.get(_KEY)
+    if not key:
+        raise click.UsageError(
+            f"nothing to sign with: give --keystore FILE or --sign-with COMMAND, or set {_KEY}"
+        )
+    account = _account(key)
+    return WalletSigner(str(account.address), account, f"with the key of {_KEY}")
+
+
+def _account(key: str) -> Any:
+    from eth_account import Account
+
+    try:
+        return Account.from_key(key.strip())
+    except Exception as error:  # noqa: BLE001  several unrelated families; never show the key
+        raise click.UsageError(f"{_KEY} does not hold a private key") from error.with_traceback(
+            None
+        )
+
+
+def own_wallet(wallet: str | None) -> str:
+    """Return the given wallet address, or that of the keystore or private key in use."""
+    if wallet:
+        return wallet_address(wallet)
+    keystore = os.environ.get("QUIETSWAP_KEYSTORE")
+    if keystore:
+        return Keystore(Path(keystore)).address
+    if os.environ.get(_KEY):
+        return _address(os.environ[_KEY].strip())
+    raise click.UsageError(
+        f"which wallet? Give --wallet ADDRESS, or set {_KEY} or QUIETSWAP_KEYSTORE"
+    )
+
+
+def _address(private_key: str) -> str:
+    """Return a private key's address. Importing eth_account instead would take about 1 s."""
+    from coincurve import PrivateKey
+
+    from quietswap.domain.address import from_bytes
+    from quietswap.domain.crypto import keccak256
+
+    try:
+        raw = bytes.fromhex(private_key.removeprefix("0x"))
+        if len(raw) != 32:  # the library would pad a shorter one
+            raise ValueError("a private key has 32 bytes")
+        public = PrivateKey(raw).public_key
+    except ValueError as error:
+        raise click.UsageError(f"{_KEY} does not hold a private key") from error.with_traceback(
+            None
+        )
+    return from_bytes(keccak256(public.format(compressed=False)[1:])[12:])
+
+
+class CommandSigner:
+    """Signs by an external command, without a shell and without secrets in its environment."""
+
+    def __init__(self, command: str, wallet: str) -> None:
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise click.UsageError(f"--sign-with cannot be read: {error}") from None
+        self._wallet = wallet
+        if not self._words:
+            raise click.UsageError("--sign-with is empty")
+
+    def __call__(self, transaction: dict[str, Any]) -> str:
+        """Return the hex that the command printed. Raises click.ClickException if it fails."""
+        spelled = {
+            "from": self._wallet,
+            "to": transaction["to"],
+            "data": transaction["data"],
+            "value": str(transaction["value"]),
+            "gasLimit": str(transaction["gas"]),
+            "maxFeePerGas": str(transaction["maxFeePerGas"]),
+            "maxPriorityFeePerGas": str(transaction["maxPriorityFeePerGas"]),
+            "nonce": transaction["nonce"],
+            "chainId": transaction["chainId"],
+            "type": transaction["type"],
+        }
+        env = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+        try:
+            done = subprocess.run(  # noqa: S603  the user's own command is the point
+                self._words, input=json.dumps(spelled).encode(), stdout=subprocess.PIPE,
+                env=env, timeout=_COMMAND_SECONDS, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise click.ClickException(
+                f"the signing command did not run: {error}; nothing was sent"
+            ) from error
+        raw = done.stdout.decode("ascii", "replace").strip()
+        if done.returncode != 0:
+            raise click.ClickException(
+                f"the signing command refused (exit {done.returncode}); nothing was sent"
+            )
+        if not _is_hex(raw):
+            raise click.ClickException(
+                "the signing command did not print raw hex; nothing was sent"
+            )
+        return raw
+
+
+def _is_hex(text: str) -> bool:
+    try:
+        return len(bytes.fromhex(text.removeprefix("0x"))) > 0
+    except ValueError:
+        return False

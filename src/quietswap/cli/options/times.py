@@ -1,0 +1,80 @@
+"""Times and spans of time as options: `30m`, `12h`, `7d`, or a UTC date."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from quietswap.adapters.clock import SystemClock
+
+_SPAN = re.compile(r"(\d{1,6})([mhd])", re.ASCII)
+_UNIT_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+_LONGEST_DAYS = 3650
+
+
+def span_ms(text: str) -> int | None:
+    """Return a span such as `24h` in ms; None for other text."""
+    span = _SPAN.fullmatch(text)
+    return None if span is None else int(span[1]) * _UNIT_MS[span[2]]
+
+
+class _Moment(click.ParamType):  # type: ignore[type-arg]
+    """A time as Unix ms, given as a UTC date or as a span from now; `sign` is its direction."""
+
+    name = "time"
+
+    def __init__(self, sign: int) -> None:
+        self._sign = sign
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        span = span_ms(value)
+        if span is not None:
+            return SystemClock().now_ms() + self._sign * span
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither 30m, 12h, 7d nor 2026-11-20 or 2026-11-20T08:00")
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+class _Expiry(_Moment):
+    """A time that is not over."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        moment = super().convert(value, param, ctx)
+        if moment <= SystemClock().now_ms():
+            self.fail(f"{value!r} is over already")
+        return moment
+
+
+class _Span(click.ParamType):  # type: ignore[type-arg]
+    """A span of time in ms."""
+
+    name = "span"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        span = span_ms(value) if isinstance(value, str) else value
+        if span is None:
+            self.fail(f"{value!r} is no span: write 30m, 24h or 7d; 0m is none")
+        if span > _LONGEST_DAYS * _UNIT_MS["d"]:
+            self.fail(f"{value!r} is too long: at most {_LONGEST_DAYS}d")
+        return span
+
+
+SINCE = _Moment(-1)
+EXPIRY = _Expiry(1)
+SPAN = _Span()
+
+
+def iso_text(unix_ms: int) -> str:
+    """Return a time as ISO 8601 in UTC to the second, such as `2026-11-20T08:00:00Z`."""
+    return datetime.fromtimestamp(unix_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def time_text(unix_ms: int | None, absent: str = "-") -> str:
+    """Return a time as ISO 8601 in UTC to the minute, `absent` for None."""
+    if unix_ms is None:
+        return absent
+    return datetime.fromtimestamp(unix_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,65 @@
+"""Token decimals and symbols for `quietswap orders show`, read from the service's node."""
+
+import asyncio
+from collections.abc import Collection
+from pathlib import Path
+
+from quietswap import observe
+from quietswap.adapters.clock import SystemClock
+from quietswap.app.container import build_adapters
+from quietswap.cli.options.settings_option import read_settings
+from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
+from quietswap.domain.address import Address
+from quietswap.domain.quote.issued_quote import NATIVE
+from quietswap.ports.chain import NodeUnavailable
+from quietswap.settings.load import BadSettings
+from quietswap.settings.schema import Settings
+
+_WITHIN_S = 5.0
+
+
+def tokens_at(path: Path | None, addresses: Collection[Address]) -> dict[Address, DisplayToken]:
+    """Return the tokens that are built in or known to the service's node.
+
+    A token is missing if no node is configured, none responds, or none knows it.
+    """
+    built_in = {token.address: token for token in KNOWN.values()} | {NATIVE: ETHER}
+    known = {address: built_in[address] for address in addresses if address in built_in}
+    missing = [address for address in addresses if address not in known]
+    settings = read_settings(path)
+    if not missing or not settings.node.urls:
+        return known
+    observe.log_nothing()
+
+    try:
+        return known | asyncio.run(_read_tokens(settings, missing))
+    except BadSettings:
+        return known
+
+
+async def _read_tokens(
+    settings: Settings, addresses: Collection[Address]
+) -> dict[Address, DisplayToken]:
+    """Return the tokens that the node returns within `_WITHIN_S`."""
+    outside = build_adapters(settings, SystemClock())
+    found = {}
+    try:
+        async with asyncio.timeout(_WITHIN_S):
+            asked = await asyncio.gather(*map(outside.chain.token, addresses))
+    except (NodeUnavailable, TimeoutError):
+        asked = []
+    finally:
+        await outside.rpc.close()
+        await outside.http.close()
+    for token in filter(None, asked):
+        symbol = token.symbol or f"{token.address[:6]}…{token.address[-4:]}"
+        found[token.address] = DisplayToken(token.address, symbol, token.decimals)
+    return found
+
+
+def amount_of(units: int, address: Address, tokens: dict[Address, DisplayToken]) -> str:
+    """Return an amount with its unit, or in smallest units if the decimals are unknown."""
+    token = tokens.get(address)
+    if token is None:
+        return f"{units} smallest units of {address} (no node returned its decimals)"
+    return token.show(units)

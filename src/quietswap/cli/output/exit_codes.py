@@ -1,0 +1,69 @@
+"""Exit codes, and errors as one line of JSON.
+
+Exit codes: 0 done; 1 refused or failed, nothing was done; 2 usage; 3 unreachable, nothing was done;
+4 the signed transaction may still be mined, or was mined although the service reported a failure:
+check before you repeat it; 5 mined, but less than the minimum received.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import sys
+from collections.abc import Iterator
+
+import click
+
+REFUSED, USAGE, UNREACHABLE, UNDECIDED, SHORT = 1, 2, 3, 4, 5
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+class DependencyUnreachable(click.ClickException):
+    """A dependency of the command does not respond."""
+
+    exit_code = UNREACHABLE
+
+
+@contextlib.contextmanager
+def json_errors(*, wanted: bool) -> Iterator[None]:
+    """With `--json`, print the error of a command as JSON on standard output."""
+    try:
+        yield
+    except click.NoSuchOption as error:
+        clearer: click.UsageError = error
+        if error.option_name[1:2].isdigit():
+            text = f"{error.option_name!r} is not an amount: it must be greater than zero"
+            clearer = click.UsageError(text, error.ctx)
+        _tell("USAGE", clearer.format_message(), wanted=wanted)
+        raise clearer from None
+    except click.ClickException as error:
+        _tell(_code(error), error.format_message(), wanted=wanted)
+        raise
+    except (click.Abort, KeyboardInterrupt):
+        _tell("ABORTED", "stopped; no order was submitted", wanted=wanted)
+        raise
+
+
+@contextlib.contextmanager
+def checked_output() -> Iterator[None]:
+    """Turn a failed write to standard output into click.ClickException."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        # Python flushes the buffer again at exit, which would fail again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.ClickException(f"the output cannot be written: {error.strerror}") from None
+
+
+def _code(error: click.ClickException) -> str:
+    if isinstance(error, click.UsageError):
+        return "USAGE"
+    return "UNREACHABLE" if error.exit_code == UNREACHABLE else "REFUSED"
+
+
+def _tell(code: str, message: str, *, wanted: bool) -> None:
+    if wanted:
+        click.echo(json.dumps({"ok": False, "error": code, "message": message}))

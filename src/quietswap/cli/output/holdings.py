@@ -1,0 +1,136 @@
+"""Output of balances and allowances, of token searches and of indicative prices."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from quietswap.cli.output.quote import facts, short, usd
+from quietswap.cli.output.tokens import ETHER, DisplayToken
+
+if TYPE_CHECKING:
+    from quietswap.contract.prices import PriceResponse
+    from quietswap.contract.tokens import (
+        BalancesResponse,
+        RouterAllowance,
+        TokenBalance,
+        TokenEntry,
+        TokensResponse,
+    )
+
+_UNLIMITED = 2**128
+"""An allowance from here on is shown as unlimited: no token has so many units."""
+
+
+def names(found: "BalancesResponse") -> list[str]:
+    """Return one name for each token: its symbol, or its address if that is not unique."""
+    count = Counter(["ETH", *(token.symbol for token in found.tokens)])
+    return [
+        token.symbol if token.symbol and count[token.symbol] == 1 else token.address
+        for token in found.tokens
+    ]
+
+
+def as_json(found: "BalancesResponse") -> dict[str, Any]:
+    """Return the JSON of `quietswap balances`: amounts in smallest units, null if unknown."""
+    named = list(zip(names(found), found.tokens, strict=True))
+    return {
+        "wallet": found.user_address,
+        "blockNumber": found.block_number,
+        "balances": {"ETH": str(found.eth.wei)} | {n: _text(t.balance) for n, t in named},
+        "allowances": {
+            name: {row.router: _text(row.allowance) for row in token.allowances}
+            for name, token in named
+        },
+    }
+
+
+def _text(amount: int | None) -> str | None:
+    return None if amount is None else str(amount)
+
+
+def summary(found: "BalancesResponse", *, raw: bool, allowances: bool) -> RenderableType:
+    """Return the balances as text."""
+    rows: list[tuple[str, RenderableType]] = [("ETH", ETHER.number(int(found.eth.wei), raw=raw))]
+    for name, token in zip(names(found), found.tokens, strict=True):
+        rows.append((name if len(name) <= 11 else short(name), _number(token, token.balance, raw)))
+        if allowances:
+            rows += [
+                (
+                    "",
+                    Text(
+                        f"router {short(row.router)}: {_number(token, row.allowance, raw)}", "dim"
+                    ),
+                )
+                for row in token.allowances
+            ]
+    return Group(Text(f"{found.user_address} at block {found.block_number}", "bold"), facts(*rows))
+
+
+def _allowance(token: "TokenBalance", row: "RouterAllowance", raw: bool) -> Text:
+    return Text(f"router {short(row.router)}: {_number(token, row.allowance, raw)}", "dim")
+
+
+def _number(token: "TokenBalance", amount: int | None, raw: bool) -> str:
+    if amount is None:
+        return "unknown: the contract does not tell"
+    if amount >= _UNLIMITED and not raw:
+        return "unlimited"
+    if token.decimals is None:
+        return f"{amount} smallest units"
+    return DisplayToken(token.address, token.symbol, token.decimals).number(int(amount), raw=raw)
+
+
+def token_table(found: "TokensResponse") -> RenderableType:
+    """Return the tokens of a search, each with its warnings."""
+    if not found.tokens:
+        return Text("no token found")
+    lines: list[RenderableType] = [_entry(token) for token in found.tokens]
+    if found.has_more or found.pagination.offset:
+        first = found.pagination.offset + 1
+        last = found.pagination.next_offset
+        more = f"; more with --offset {last}" if found.has_more else ""
+        lines.append(Text(f"{first} to {last} of {found.total}{more}", "dim"))
+    return Group(*lines)
+
+
+def _entry(token: "TokenEntry") -> RenderableType:
+    head = Text.assemble((token.symbol or "no symbol", "bold"), f"  {token.name}")
+    rows: list[tuple[str, RenderableType]] = [
+        ("address", token.address),
+        ("decimals", str(token.decimals)),
+        ("lists", ", ".join(token.lists) or "none"),
+    ]
+    if token.transfer_fee_bps is not None:
+        rows.append(("fee", f"{token.transfer_fee_bps / 100:.2f} % on a simulated transfer"))
+    if token.warnings:
+        rows.append(("warnings", Text(", ".join(token.warnings), "yellow")))
+    return Group(head, facts(*rows))
+
+
+def price_table(
+    found: "PriceResponse", sell: DisplayToken, buy: DisplayToken, *, raw: bool
+) -> RenderableType:
+    """Return an indicative price and the promise of each source."""
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    table.add_column("source", no_wrap=True)
+    for name in ("promised", "ms"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("why not", overflow="fold")
+    for row in found.sources:
+        promised = "–" if row.buy_amount is None else buy.brief(int(row.buy_amount), raw=raw)
+        style = "bold" if row.outcome == "won" else ""
+        why = "" if row.buy_amount is not None else f"{row.outcome}: {row.reason or ''}"
+        table.add_row(row.source, promised, str(row.latency_ms), why, style=style)
+    impact = f"{found.price_impact:.2f} %" if found.price_impact_available else "unknown"
+    gas = usd(found.scoring.gas_cost_usd, known=found.scoring.price_available)
+    rows: tuple[tuple[str, RenderableType], ...] = (
+        ("sell", sell.show(int(found.sell_amount), raw=raw)),
+        ("get about", f"{buy.show(int(found.buy_amount), raw=raw)} by {found.source}"),
+        ("impact", impact),
+        ("gas", f"about {found.estimated_gas:,} units, {gas}"),
+    )
+    note = "indicative: nothing was simulated or verified; `quietswap quote` verifies"
+    return Group(table, facts(*rows), Text(note, "yellow"))

@@ -1,0 +1,147 @@
+"""Output of orders: one page of the history, or one order."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from quietswap.cli.context import CommandContext
+from quietswap.cli.output.progress import STYLE, failure_text, gas_cost
+from quietswap.cli.output.quote import facts, short
+from quietswap.cli.output.responsive_table import ResponsiveTable
+from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
+
+if TYPE_CHECKING:
+    from quietswap.client import QuietswapClient
+    from quietswap.contract.orders import OrderHistoryResponse, OrderStatusResponse
+
+
+def when(moment: datetime | None) -> str:
+    """Return a time in this machine's time zone, empty for None."""
+    return "" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _token(address: str, client: "QuietswapClient", context: CommandContext) -> DisplayToken:
+    """Return the token; if its decimals are unknown, one that shows smallest units."""
+    try:
+        return by_address(address, client, has_node=context.rpc_url is not None, raw=context.raw)
+    except click.UsageError:
+        return DisplayToken(address, short(address), 0)
+
+
+def history_table(
+    found: "OrderHistoryResponse", client: "QuietswapClient", context: CommandContext
+) -> RenderableType:
+    """Return one page of the history, with one to three lines per order by terminal width."""
+    if not found.orders:
+        return Text("No orders.")
+    wide = _table("created", "state", "swap", "order", folds=False)
+    table = _table("created", "state", "swap", "order, transaction", folds=True)
+    blocks: list[RenderableType] = []
+    for item in found.orders:
+        sell = _token(item.summary.sell_token, client, context)
+        buy = _token(item.summary.buy_token, client, context)
+        sold = f"{sell.brief(item.summary.sell_amount, raw=context.raw)} {sell.symbol}"
+        bought = f"→ {buy.brief(item.summary.buy_amount, raw=context.raw)} {buy.symbol}"
+        created, state = when(item.created_at), Text(item.status, STYLE.get(item.status, ""))
+        tx = short(item.tx_hash or "–")
+        table.add_row(
+            created.replace(" ", "\n"),
+            state,
+            Text(f"{sold}\n{bought}"),
+            Text(f"{item.order_id}\n{tx}"),
+        )
+        wide.add_row(
+            created[: len("2026-11-20 08:00")], state, Text(f"{sold} {bought}"), Text(item.order_id)
+        )
+        blocks += [Text.assemble(created, " ", state), Text(f"{sold}\n{bought}")]
+        blocks += [Text(f"{item.order_id}\n{tx}\n")]
+    start = found.pagination.offset
+    tail = f"{start + 1} to {start + len(found.orders)} of {found.total}"
+    if found.has_more:
+        tail += f"; more with --offset {found.pagination.next_offset}"
+    return Group(ResponsiveTable(wide, ResponsiveTable(table, Group(*blocks))), Text(tail, "dim"))
+
+
+def _table(*names: str, folds: bool) -> Table:
+    """Return an empty table. With `folds`, the swap column may use several lines."""
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    for name in names:
+        table.add_column(name, no_wrap=name != "swap" or not folds, overflow="fold")
+    return table
+
+
+def order_details(
+    found: "OrderStatusResponse", client: "QuietswapClient", context: CommandContext
+) -> RenderableType:
+    """Return all facts of one order."""
+    terms = found.order_params
+    sell, buy = (_token(t, client, context) for t in (terms.from_token, terms.to_token))
+    rows: list[tuple[str, RenderableType]] = [
+        ("order", Text(found.order_id)),
+        ("state", Text(found.status, STYLE.get(found.status, ""))),
+        ("sell", sell.show(terms.amount, raw=context.raw)),
+        ("at least", buy.show(terms.min_return_amount, raw=context.raw)),
+        *(_reported(found, buy, context) or _received(found, buy, client, context)),
+        ("created", when(found.created_at)),
+    ]
+    if found.tx_hash:
+        rows.append(("tx", Text(found.tx_hash)))
+    if found.confirmed_at:
+        rows.append(
+            ("confirmed", f"{when(found.confirmed_at)} in block {found.block_number or 0:,}")
+        )
+    gas, price = gas_cost(found)
+    if gas and price:
+        rows.append(("gas", f"{gas:,} units, {ETHER.show(gas * price)}"))
+    if found.refund is not None and found.refund.status != "none":
+        words = "reported by the relay, not seen on chain"
+        if found.refund.status == "paid":
+            words = f"paid by {short(found.refund.tx_hash or '')}"
+        rows.append(("refund", f"{ETHER.show(found.refund.amount_wei)}, {words}"))
+    if found.error:
+        rows.append(("why", Text(failure_text(found.error), "yellow")))
+    return facts(*rows)
+
+
+def _reported(
+    found: "OrderStatusResponse", buy: DisplayToken, context: CommandContext
+) -> list[tuple[str, RenderableType]]:
+    """Return what the service reports as received, without the caller's own node."""
+    if context.rpc_url is not None or found.received is None or found.status != "confirmed":
+        return []
+    if found.received.amount is None:
+        return [("received", f"not known: {found.received.reason}")]
+    text = buy.show(found.received.amount, raw=context.raw)
+    if found.delivered is not None:
+        text += f" ({found.delivered.to_promise_bps / 100:+.2f} % against the quote)"
+    return [("received", Text(f"{text}, as the service reports"))]
+
+
+def _received(
+    found: "OrderStatusResponse",
+    buy: DisplayToken,
+    client: "QuietswapClient",
+    context: CommandContext,
+) -> list[tuple[str, RenderableType]]:
+    """Return the amount received, if the caller's node has the receipt."""
+    from quietswap.client import ClientError, node_calls
+
+    if context.rpc_url is None or found.status != "confirmed" or found.tx_hash is None:
+        return []
+    try:
+        receipt = client.node(node_calls.receipt(found.tx_hash))
+    except ClientError:
+        return []
+    if receipt is None or not receipt.succeeded:
+        return []
+    if buy is ETHER:  # a receipt names no amount of ETH; an unwrap gives exactly its minimum
+        least = found.order_params.min_return_amount
+        return [("received", Text(buy.show(least, raw=context.raw), "bold green"))] if least else []
+    if not receipt.sender:
+        return []
+    gained = node_calls.received(receipt, buy.address, receipt.sender)
+    return [("received", Text(buy.show(gained, raw=context.raw), "bold green"))]

@@ -1,0 +1,122 @@
+"""Progress of an order: a spinner in a terminal, and one line for each event."""
+
+import time
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from quietswap.client import ClientError
+    from quietswap.contract.orders import OrderFailure, OrderStatusResponse
+
+STYLE = {
+    "pending": "cyan",
+    "submitted": "cyan",
+    "mining": "cyan",
+    "confirmed": "green",
+    "failed": "red",
+    "cancelled": "yellow",
+}
+_MEANING = {
+    "pending": "waiting for the relay",
+    "submitted": "the relay has it",
+    "mining": "offered to the block builders",
+    "confirmed": "on chain",
+    "failed": "reverted or rejected",
+    "cancelled": "given up",
+}
+
+
+_UNDECIDED = ("EXPIRED", "REFUSED")
+"""Failure codes without evidence on the chain: the transaction can still be mined."""
+
+
+def failure_text(failure: "OrderFailure") -> str:
+    """Return why an order failed, and whether it may still be mined."""
+    text = f"{failure.code}: {failure.message}"
+    said = failure.may_be_mined  # unset by a service without this field
+    is_open = said if isinstance(said, bool) else failure.code in _UNDECIDED
+    return f"{text}; it may still be mined until its nonce is used" if is_open else text
+
+
+def gas_cost(order: "OrderStatusResponse") -> tuple[int | None, int | None]:
+    """Return gas used and price in wei, of the order or of its reverted transaction."""
+    if order.error is not None and order.gas_used is None:
+        return order.error.gas_used, order.error.effective_gas_price
+    return order.gas_used, order.effective_gas_price
+
+
+class OrderProgress:
+    """Prints each new state once, with the seconds since the start; `say` prints other events."""
+
+    def __init__(self, screen: Console, doing: str = "waiting") -> None:
+        self._screen = screen
+        self._doing = doing
+        self._started = time.monotonic()
+        self._state = self._trouble = self._why = ""
+        self._live: Live | None = None
+
+    def line(self) -> Text:
+        """Return the text of the spinner's line."""
+        return Text(f"{self._state or self._doing}, {self.seconds:.0f} s", "dim")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print one line with the seconds since the start."""
+        stamp = f"{self.seconds:6.1f} s  "
+        # not wrapped, because users copy and search these lines
+        self._screen.print(Text.assemble((stamp, "dim"), (text, style)), soft_wrap=True)
+
+    def state(self, record: "OrderStatusResponse") -> None:
+        """Print the order's state if it is new."""
+        self.name(record.status)
+        if record.error is not None and self._why != record.error.code:
+            self._why = record.error.code
+            self.say(f"{'':<10} {failure_text(record.error)}", "yellow")
+
+    def name(self, state: str) -> None:
+        """Print a state if it is new."""
+        self._trouble = ""
+        if state != self._state:
+            self._state = state
+            self.say(f"{state:<10} {_MEANING.get(state, '')}".rstrip(), STYLE.get(state, ""))
+
+    def trouble(self, error: "ClientError", seconds: float) -> None:
+        """Print a temporary failure, but not the same one twice in a row."""
+        if str(error) != self._trouble:
+            self._trouble = str(error)
+            self.say(f"{error}; trying again in {seconds:.0f} s", "yellow")
+
+    def start(self) -> None:
+        """Show a spinner until `stop`, in a terminal only."""
+        if self._live is None and self._screen.is_terminal:
+            self._live = Live(
+                _SpinnerLine(self), console=self._screen, transient=True, refresh_per_second=8
+            )
+            self._live.start()
+
+    def stop(self) -> None:
+        """Remove the spinner."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+
+class _SpinnerLine:
+    """A spinner in front of the line of an OrderProgress."""
+
+    def __init__(self, progress: OrderProgress) -> None:
+        self._progress = progress
+        self._spinner = Spinner("dots")
+
+    def __rich__(self) -> Spinner:
+        """Return the next frame; rich calls this several times a second."""
+        self._spinner.update(text=self._progress.line())
+        return self._spinner

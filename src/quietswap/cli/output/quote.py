@@ -1,0 +1,190 @@
+"""Output of a quote: table of the sources, amounts and value, and the transaction to sign."""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from quietswap.cli.output.responsive_table import ResponsiveTable
+from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
+
+if TYPE_CHECKING:
+    from quietswap.contract.quotes import SourceEntry, SwapQuoteResponse
+    from quietswap.contract.transactions import TransactionParams
+
+_THREAT_STYLE = {"LOW": "green", "MEDIUM": "yellow", "HIGH": "red"}
+_HALF_A_CENT = Decimal("0.005")
+_HEAVY_IMPACT, _RUINOUS_IMPACT = 1, 5
+"""Price impact in percent: yellow from the first value, a red warning from the second."""
+_FIGURES = ("promised", "simulated", "net USD", "ms", "why not")
+_GOOD = ("won", "answered")
+
+
+def usd(value: Decimal, *, known: bool = True) -> str:
+    """Return USD to the cent, or a dash if the price is unknown."""
+    if not known:
+        return "–"
+    if 0 < value < _HALF_A_CENT:
+        return "<$0.01"
+    return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
+
+
+def short(text: str) -> str:
+    """Return the first 6 and last 4 characters of an address or hash."""
+    return f"{text[:6]}…{text[-4:]}"
+
+
+def facts(*rows: tuple[str, RenderableType]) -> Table:
+    """Return a table of names and values."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True, min_width=9)
+    grid.add_column(overflow="fold")
+    for name, value in rows:
+        grid.add_row(name, value)
+    return grid
+
+
+def sources(quote: "SwapQuoteResponse", buy: DisplayToken, *, raw: bool = False) -> RenderableType:
+    """Return promised and simulated output of each source, or why it has no route."""
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    table.add_column("", width=1)
+    table.add_column("source", no_wrap=True)
+    for name in _FIGURES[:-1]:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(_FIGURES[-1], overflow="fold")
+    worth = {quote.source: quote.scoring.net_value_usd}
+    worth |= {other.source: other.net_value_usd for other in quote.alternatives}
+    ranks = {name: rank for rank, name in enumerate(worth)}
+    blocks: list[RenderableType] = []
+    for report in sorted(quote.sources, key=lambda r: ranks.get(r.source, len(ranks))):
+        won, net = report.source == quote.source, worth.get(report.source)
+        source = Text(report.source, "bold" if won else "")
+        known = quote.scoring.price_available
+        cells = [
+            Text(_amount(report.promised, buy, raw)),
+            Text(_amount(report.simulated, buy, raw)),
+            Text(usd(net, known=known) if net is not None else ""),
+            Text(str(report.latency_ms)),
+            Text(_why(report), "yellow"),
+        ]
+        table.add_row(Text("▸" if won else "", "green"), source, *cells)
+        rows = [(name, cell) for name, cell in zip(_FIGURES, cells, strict=True) if cell.plain]
+        head = Text.assemble("▸ " if won else "  ", source)
+        blocks += [head, Padding(facts(*rows), (0, 0, 0, 2))]
+    return ResponsiveTable(table, Group(*blocks))
+
+
+def _amount(amount: int | None, token: DisplayToken, raw: bool) -> str:
+    return "" if amount is None else token.brief(amount, raw=raw)
+
+
+def _why(report: "SourceEntry") -> str:
+    if report.outcome in _GOOD:
+        return report.reason or ""
+    outcome = report.outcome.replace("_", " ")
+    return f"{outcome}: {report.reason}" if report.reason not in (None, "", outcome) else outcome
+
+
+def summary(
+    quote: "SwapQuoteResponse", sell: DisplayToken, buy: DisplayToken, *, raw: bool = False
+) -> RenderableType:
+    """Return sources, amounts, value, checks and MEV risk of a quote."""
+    known, gas_usd = quote.scoring.price_available, quote.scoring.gas_cost_usd
+    gas = f"gas {usd(gas_usd, known=gas_usd > 0)} for {quote.estimated_gas:,} units"
+    net = f"net {usd(quote.scoring.net_value_usd, known=known)}"
+    checked = Text("verified by simulation", "green")
+    if not quote.is_verified:
+        checked = Text("not verified: the amounts are not simulated", "yellow")
+    if quote.verification is not None and quote.verification.bound is False:
+        checked = Text("no router is proven to enforce the minimum", "bold red")
+    rows: list[tuple[str, RenderableType]] = [
+        ("give", Text(sell.show(quote.sell_amount, raw=raw))),
+        ("get", Text(f"{buy.show(quote.buy_amount, raw=raw)} via {quote.source}", "bold")),
+        ("at least", Text(buy.show(quote.min_buy_amount, raw=raw))),
+        ("worth", Text.assemble(f"{net}, {gas}, price impact ", _impact(quote))),
+        ("checked", checked),
+        ("MEV", _mev(quote)),
+    ]
+    if quote.price_impact_available and quote.price_impact >= _RUINOUS_IMPACT:
+        text = f"the swap itself moves the price by {quote.price_impact:.1f} %, against you:"
+        rows.append(("careful", Text(f"{text} a smaller amount loses less", "bold red")))
+    rows += [("missing", Text(text, "yellow")) for text in _missing(quote, sell, raw=raw)]
+    notes = quote.verification.notes if quote.verification else ()
+    rows += [("note", Text(note, "yellow")) for note in notes]
+    return Group(sources(quote, buy, raw=raw), Text(), facts(*rows))
+
+
+def _missing(quote: "SwapQuoteResponse", sell: DisplayToken, *, raw: bool) -> list[str]:
+    """Return what the wallet lacks to submit the quote."""
+    lines, issues = [], quote.issues
+    if issues.balance is not None:
+        held = sell.show(issues.balance.actual, raw=raw)
+        lines.append(f"balance: the wallet holds {held}")
+    if issues.allowance is not None:
+        allowed = sell.show(issues.allowance.actual, raw=raw)
+        lines.append(f"allowance: {issues.allowance.spender} may move {allowed}")
+    if issues.gas is not None:
+        held, needed = ETHER.show(issues.gas.actual), ETHER.at_most(issues.gas.needed, 6)
+        lines.append(f"gas: the wallet holds {held}, the transaction locks up to {needed}")
+    return lines
+
+
+def _impact(quote: "SwapQuoteResponse") -> Text:
+    if not quote.price_impact_available:
+        return Text("unknown", "yellow")
+    percent = quote.price_impact
+    style = "yellow" if percent >= _HEAVY_IMPACT else ""
+    return Text(f"{percent:.2f} %", "bold red" if percent >= _RUINOUS_IMPACT else style)
+
+
+def _mev(quote: "SwapQuoteResponse") -> Text:
+    analysis, settings = quote.mev_analysis, quote.mev_protection.metadata.mev_relay_metadata
+    loss = usd(analysis.estimated_protection_usd)
+    threat = Text(analysis.threat_level, _THREAT_STYLE.get(analysis.threat_level, ""))
+    risk = f": sent publicly it could lose up to {loss}. "
+    if not analysis.estimated_protection_usd:
+        risk = ": not worth a sandwich. "
+    if not analysis.known:
+        threat = Text(f"unknown, at most {analysis.threat_level}", "yellow")
+        risk = ": the price or the price impact is unknown. "
+    reverts = "reverts are not mined" if settings.revert_protection else "reverts are mined"
+    via = f"Goes privately to {quote.mev_protection.provider}"
+    return Text.assemble(threat, risk, f"{via} ({settings.endpoint_type}; {reverts}).")
+
+
+def to_sign(
+    params: "TransactionParams", target: str, nonce: Text, *, approval_wei: int = 0
+) -> Table:
+    """Return the fields of the transaction to sign; `target` names the called contract.
+
+    `approval_wei` is the maximum fee of the approvals before it, in wei; the shown fee includes it.
+    """
+    cap = params.gas_limit * params.max_fee_per_gas + approval_wei
+    more = max(len(params.data) // 2 - 5, 0)
+    call = params.data[:10] + (f" and {more:,} bytes" if more else "")
+    return facts(
+        ("to", Text(f"{params.to} ({target})")),
+        ("value", Text(ETHER.show(params.value))),
+        ("call", Text(call)),
+        ("nonce", nonce),
+        (
+            "fee",
+            Text(
+                f"at most {ETHER.at_most(cap, 6)}: {params.gas_limit:,} gas at"
+                f" {GWEI.at_most(params.max_fee_per_gas, 3)}, tip {params.max_priority_fee_per_gas}"
+                + (f", and {ETHER.at_most(approval_wei, 6)} to approve" if approval_wei else "")
+            ),
+        ),
+    )
+
+
+def nonce_to_sign(nonce: int | None, counted: int | None) -> Text:
+    """Return the nonce with a warning unless it is `counted`, the next one at the caller's node."""
+    if nonce is None or counted is None or nonce == counted:
+        return Text(str(nonce))
+    if nonce < counted:
+        return Text(f"{nonce}: used already, your node counts {counted}", "yellow")
+    return Text(f"{nonce}: waits for {nonce - counted} still open before it", "yellow")

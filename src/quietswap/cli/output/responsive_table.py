@@ -1,0 +1,38 @@
+"""A table that has another layout for narrow terminals."""
+
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.table import Column, Table
+
+_ANY_WIDTH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ResponsiveTable:
+    """Shows `wide` if the terminal is wide enough for all its cells, else `narrow`."""
+
+    wide: Table
+    narrow: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the layout that fits."""
+        needed = Measurement.get(console, options.update(max_width=_ANY_WIDTH), self.wide)
+        extra = sum(_beyond_words(column, console, options) for column in self.wide.columns)
+        yield self.wide if needed.minimum + extra <= options.max_width else self.narrow
+
+
+def _beyond_words(column: Column, console: Console, options: ConsoleOptions) -> int:
+    """Return by how much a column without wrapping is wider than its longest word.
+
+    rich computes the minimum width of every column from its longest word, and cuts longer cells.
+    """
+    if not column.no_wrap:
+        return 0
+    found = [Measurement.get(console, options.update(max_width=_ANY_WIDTH), column.header)]
+    found += [
+        Measurement.get(console, options.update(max_width=_ANY_WIDTH), cell)
+        for cell in column.cells
+    ]
+    return max(cell.maximum for cell in found) - max(cell.minimum for cell in found)

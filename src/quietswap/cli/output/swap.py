@@ -1,0 +1,105 @@
+"""Output of a swap's result: received against promised amount, as text and as JSON."""
+
+from decimal import Decimal
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from quietswap.cli.output.progress import failure_text, gas_cost
+from quietswap.cli.output.quote import facts
+from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
+from quietswap.client import SwapResult, SwapSimulation
+from quietswap.client.flows.reference_price import MAX_IMPACT_PERCENT, ReferencePrice
+from quietswap.domain.amounts import difference_bps
+
+UNCHECKED = (
+    "without --rpc-url: approve the router yourself; nonce, fee, price, output and receipt are not"
+    " checked"
+)
+_HEAVY_PERCENT = 1
+
+
+def compared(
+    found: ReferencePrice, below: Decimal, buy: DisplayToken, *, raw: bool = False
+) -> RenderableType:
+    """Return the quote compared with Chainlink's prices; `below` in percent."""
+    fair = buy.at_most(found.fair_amount, 6) if not raw else buy.show(found.fair_amount, raw=True)
+    far = "above" if below < 0 else "below"
+    style = "" if below < _HEAVY_PERCENT else "yellow" if below < MAX_IMPACT_PERCENT else "bold red"
+    text = Text.assemble(f"{fair} by Chainlink at your node; this is ")
+    text.append(f"{abs(below):.2f} % {far}", style)
+    return facts(("reference", text))
+
+
+def tried(trial: SwapSimulation, buy: DisplayToken, *, raw: bool = False) -> str:
+    """Return the result of the simulation at the caller's node."""
+    if trial.delivers is None:
+        return "not tried  your node has no eth_simulateV1"
+    return f"tried      {buy.show(trial.delivers, raw=raw)} on your node, nothing else taken"
+
+
+def report(result: SwapResult, buy: DisplayToken, *, raw: bool = False) -> RenderableType:
+    """Return the amounts received, promised and paid, or why the swap failed."""
+    quote, status = result.quote, result.status
+    minimum = buy.show(quote.min_buy_amount, raw=raw)
+    rows: list[tuple[str, RenderableType]] = []
+    if result.received is not None:
+        bps = difference_bps(result.received, quote.buy_amount)
+        style = "bold green" if result.received >= quote.min_buy_amount else "bold red"
+        rows.append(("received", Text(buy.show(result.received, raw=raw), style)))
+        rows.append(("promised", f"{buy.show(quote.buy_amount, raw=raw)} ({bps / 100:+.2f} %)"))
+        rows.append(("minimum", minimum))
+    elif status.status == "confirmed":
+        rows.append(("received", _reported(result, buy, raw=raw)))
+        rows.append(("minimum", minimum))
+    if status.error is not None:
+        rows.append((status.status, Text(failure_text(status.error))))
+    if result.fell_short:
+        text = "less than the minimum arrived: the router or the token kept too much"
+        rows.append(("careful", Text(text, "bold red")))
+    if result.may_be_mined:
+        text = "no block shows the result: it may still be mined"
+        rows.append(("careful", Text(text, "yellow")))
+    elif result.fate is not None and result.fate != "mined":
+        text = f"your own node confirms it ({result.fate}): another swap is safe"
+        rows.append(("checked", Text(text, "green")))
+    gas, price = gas_cost(status)
+    if gas is not None and price is not None:
+        rows.append(("gas", f"{gas:,} at {GWEI.show(price)} = {ETHER.show(gas * price)}"))
+    return facts(*rows)
+
+
+def _reported(result: SwapResult, buy: DisplayToken, *, raw: bool) -> str:
+    """Return what the service says that arrived; without a node nothing else says it."""
+    told = "reported by the service; --rpc-url checks it"
+    received = result.status.received  # an older service does not say it
+    if received is None or received.amount is None:
+        return f"at least the minimum, {told}"
+    amount, promised = received.amount, result.quote.buy_amount
+    bps = difference_bps(amount, promised)
+    shown, wanted = buy.show(amount, raw=raw), buy.show(promised, raw=raw)
+    return f"{shown} of {wanted} promised ({bps / 100:+.2f} %), {told}"
+
+
+def machine(result: SwapResult) -> dict[str, Any]:
+    """Return the result as JSON values, with the quote and the last order status."""
+    return {
+        "ok": result.succeeded,
+        "order": result.status,
+        "fate": result.fate,
+        "mayBeMined": result.may_be_mined,
+        "received": None if result.received is None else str(result.received),
+        "promised": result.quote.buy_amount,
+        "minimum": result.quote.min_buy_amount,
+        "approvals": [
+            {
+                "token": each.token,
+                "router": each.router,
+                "amount": str(each.amount),
+                "txHash": each.receipt.transaction_hash,
+            }
+            for each in result.approvals
+        ],
+        "quote": result.quote,
+    }

@@ -1,0 +1,176 @@
+"""Tokens by symbol or address, and amounts in decimal digits."""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from quietswap.domain.address import BadAddress, from_any_case, parse
+from quietswap.domain.amounts import format_units
+
+if TYPE_CHECKING:
+    from quietswap.client import QuietswapClient
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayToken:
+    """Address, symbol and decimals of a token."""
+
+    address: str
+    symbol: str
+    decimals: int
+
+    def show(self, amount: int, *, raw: bool = False) -> str:
+        """Return an amount exactly, with its unit."""
+        return f"{self.number(amount, raw=raw)} {self.symbol}"
+
+    def number(self, amount: int, *, raw: bool = False) -> str:
+        """Return an amount exactly: in whole tokens with thousands, or raw in smallest units."""
+        if raw:
+            return str(amount)
+        sign, text = "-" if amount < 0 else "", format_units(abs(amount), self.decimals)
+        whole, _, fraction = text.partition(".")
+        return f"{sign}{int(whole):,}" + (f".{fraction}" if fraction else "")
+
+    def brief(self, amount: int, *, raw: bool = False) -> str:
+        """Return an amount for a narrow column, rounded down to six decimals."""
+        if raw or self.decimals <= 6:
+            return self.number(amount, raw=raw)
+        step = 10 ** (self.decimals - 6)
+        return self.number(amount // step * step)
+
+    def at_most(self, amount: int, places: int) -> str:
+        """Return an amount with its unit, rounded up to some decimals."""
+        step = 10 ** max(self.decimals - places, 0)
+        return self.show(-(-amount // step) * step)
+
+
+KNOWN = {
+    token.symbol: token
+    for token in (
+        DisplayToken("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", "WETH", 18),
+        DisplayToken("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "USDC", 6),
+        DisplayToken("0xdAC17F958D2ee523a2206206994597C13D831ec7", "USDT", 6),
+        DisplayToken("0x6B175474E89094C44Da98b954EedeAC495271d0F", "DAI", 18),
+        DisplayToken("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599", "WBTC", 8),
+    )
+}
+ETHER = DisplayToken("", "ETH", 18)
+GWEI = DisplayToken("", "gwei", 9)
+"""1 gwei is 10^9 wei: the unit of gas prices."""
+WETH = KNOWN["WETH"]
+_BY_ADDRESS = {token.address: token for token in KNOWN.values()}
+_MOST_DECIMALS = 77
+_NATIVE = "0x" + 40 * "e"
+"""The address that many APIs use for native ETH."""
+_AMOUNT = re.compile(r"([0-9]{1,78})(?:\.([0-9]{1,77}))?")
+
+
+def wallet_address(text: str, what: str = "wallet address") -> str:
+    """Return an address with EIP-55 checksum; `what` is its name in click.UsageError."""
+    try:
+        return _address(text)
+    except BadAddress as error:
+        raise click.UsageError(f"{text!r} is no {what}: {error}") from error
+
+
+def router_address(text: str) -> str:
+    """Return a router's address as `wallet_address` does."""
+    return wallet_address(text, "router's address")
+
+
+def _address(text: str) -> str:
+    """Return the checksummed address. Only an all lower-case one may lack the checksum."""
+    digits = text[2:]
+    return from_any_case(text) if digits == digits.lower() else parse(text)
+
+
+def address_of(text: str) -> str:
+    """Return the address of a symbol known by name or of an address. Raises click.UsageError."""
+    if text.upper() in KNOWN:
+        return KNOWN[text.upper()].address
+    try:
+        return _address(text)
+    except BadAddress as error:
+        names = ", ".join(KNOWN)
+        raise click.UsageError(f"{text!r} is neither {names} nor an address: {error}") from error
+
+
+def find(text: str, client: "QuietswapClient", *, has_node: bool, raw: bool) -> DisplayToken:
+    """Return the token of a symbol or address. Raises click.UsageError.
+
+    The decimals of other than the built-in tokens are read from the caller's node.
+    """
+    if text.upper() in KNOWN:
+        return KNOWN[text.upper()]
+    _refuse_ether(text)
+    return by_address(address_of(text), client, has_node=has_node, raw=raw)
+
+
+def _refuse_ether(text: str) -> None:
+    if text.lower() in ("eth", _NATIVE):
+        raise click.UsageError("native ETH cannot be swapped: wrap it first, then use WETH")
+
+
+def find_by_service(text: str, client: "QuietswapClient") -> DisplayToken:
+    """Return the token of a symbol or address. Raises click.UsageError.
+
+    The service tells the decimals of other than the built-in tokens: for figures only, never for
+    an amount to sign.
+    """
+    _refuse_ether(text)
+    address = address_of(text)
+    if address in _BY_ADDRESS:
+        return _BY_ADDRESS[address]
+    found = client.tokens(address).tokens
+    if len(found) != 1 or found[0].address != address:
+        raise click.UsageError(f"{address} is not an ERC-20 token: the service found none")
+    symbol = found[0].symbol[:11] or f"{address[:6]}…{address[-4:]}"
+    return DisplayToken(address, symbol, found[0].decimals)
+
+
+def by_address(
+    address: str, client: "QuietswapClient", *, has_node: bool, raw: bool
+) -> DisplayToken:
+    """Return the token at a checksummed address, as `find` does."""
+    if address.lower() == _NATIVE:
+        return ETHER
+    if address in _BY_ADDRESS:
+        return _BY_ADDRESS[address]
+    short = f"{address[:6]}…{address[-4:]}"
+    if not has_node:
+        if raw:
+            return DisplayToken(address, short, 0)
+        raise click.UsageError(
+            f"the decimals of {address} are unknown: give --rpc-url, or --raw and smallest units"
+        )
+    from quietswap.client import node_calls
+    from quietswap.client.flows.approvals import require_mainnet
+
+    client.run(require_mainnet())
+    decimals = client.node(node_calls.decimals(address))
+    if decimals is None or decimals > _MOST_DECIMALS:
+        raise click.UsageError(f"{address} is not an ERC-20 token: it has no decimals()")
+    return DisplayToken(address, client.node(node_calls.symbol(address))[:11] or short, decimals)
+
+
+def parse_amount(text: str, token: DisplayToken, *, raw: bool) -> int:
+    """Return smallest units of an amount written in decimal digits. Raises click.UsageError."""
+    found = _AMOUNT.fullmatch(text)
+    if found is None:
+        raise click.UsageError(f"{text!r} is not an amount: digits and a point, such as 1.5")
+    whole, fraction = found[1], (found[2] or "").rstrip("0")
+    decimals = 0 if raw else token.decimals
+    if len(fraction) > decimals:
+        most = "smallest units are whole" if raw else f"{token.symbol} has {decimals}"
+        raise click.UsageError(f"{text!r} has too many decimals: {most}")
+    units = int(whole + fraction.ljust(decimals, "0"))
+    if units == 0:
+        raise click.UsageError("the amount must be greater than zero")
+    return units
+
+
+def parse_ether(text: str, *, raw: bool) -> str:
+    """Return an ETH amount as a decimal string of the API. Raises click.UsageError."""
+    return format_units(parse_amount(text, ETHER, raw=raw), ETHER.decimals)

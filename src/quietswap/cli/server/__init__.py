@@ -1,0 +1,4 @@
+"""The granian server process with reload on SIGHUP, and the checks before its start.
+
+Excludes click options.
+"""

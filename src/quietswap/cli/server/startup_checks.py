@@ -1,0 +1,138 @@
+"""Checks of the settings before the start. Each fault is one line that names the setting."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from quietswap.app.certificates import tls_faults
+from quietswap.settings.load import BadSettings
+from quietswap.settings.schema import Settings
+
+
+def startup_faults(settings: Settings) -> list[str]:
+    """Return one line for each reason why the service must not start with these settings."""
+    from quietswap.api.middleware.trusted_hosts import is_loopback
+
+    server = settings.server
+    faults = []
+    if not settings.node.urls:
+        faults.append(
+            "node.urls is not set: balances, nonces and blocks are read from your own Ethereum "
+            "node. Set it in the file or as QUIETSWAP_NODE__URLS=https://... "
+            "(to try quietswap without a node, run: quietswap sandbox)"
+        )
+    if bool(server.tls_cert) != bool(server.tls_key):
+        faults.append("server.tls_cert and server.tls_key must be set together")
+    if server.tls_cert and server.tls_key:
+        faults += tls_faults(server.tls_cert, server.tls_key)
+    if not (server.tls_cert or server.behind_tls_proxy or is_loopback(server.host)):
+        faults.append(
+            f"server.host is {server.host} without TLS: set server.tls_cert and server.tls_key, "
+            "or server.behind_tls_proxy = true when a proxy on your side ends TLS"
+        )
+    if server.workers > 1 and not settings.storage.redis_url:
+        faults.append(
+            "storage.redis_url is not set: with more than one process the rate limit needs a "
+            "store they share"
+        )
+    if server.workers > 1 and settings.storage.url.startswith("sqlite"):
+        faults.append("storage.url is SQLite: more than one process needs postgresql://...")
+    if not settings.node.urls:  # reported above; a placeholder lets the other checks run
+        node = msgspec.structs.replace(settings.node, urls=("http://unset",))
+        settings = msgspec.structs.replace(settings, node=node)
+    return faults + _unusable_choices(settings) + _unwritable(settings.observe.audit_file)
+
+
+def _unwritable(file: str | None) -> list[str]:
+    """Check that the audit file is writable, without creating it."""
+    if file is None:
+        return []
+    path = Path(file)
+    place = path if path.exists() else path.parent
+    if place.exists() and not path.is_dir() and os.access(place, os.W_OK):
+        return []
+    return [f"observe.audit_file: {file} cannot be written"]
+
+
+def store_faults(settings: Settings) -> list[str]:
+    """Connect to the database and Redis. Return why the service cannot use them."""
+    from quietswap.adapters.clock import SystemClock
+    from quietswap.ports.stores import StoreUnavailable
+    from quietswap.storage.factory import BadDatabaseUrl, open_storage
+    from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
+
+    async def ping() -> None:
+        storage = await open_storage(
+            settings.storage.url, clock=SystemClock(), rates_url=settings.storage.redis_url
+        )
+        try:
+            await storage.ping()
+        finally:
+            await storage.close()
+
+    try:
+        asyncio.run(ping())
+    except (StoreUnavailable, BadDatabaseUrl, SchemaTooNew, SchemaTooOld) as error:
+        return [str(error)]
+    return []
+
+
+def is_alone(settings: Settings) -> bool:
+    """Return whether no other process holds the single-process lock of the database.
+
+    Always true with Redis, which permits any number of processes. It acquires the lock and releases
+    it. Raises StoreUnavailable.
+    """
+    from quietswap.adapters.clock import SystemClock
+    from quietswap.storage.factory import open_storage
+
+    async def ask() -> bool:
+        storage = await open_storage(settings.storage.url, clock=SystemClock())
+        try:
+            return await storage.alone.acquire_or_renew()
+        finally:
+            await storage.close()
+
+    return settings.storage.redis_url is not None or asyncio.run(ask())
+
+
+def _unusable_choices(settings: Settings) -> list[str]:
+    """Return the faults that otherwise appear only when the service builds its objects."""
+    from quietswap.adapters.clock import SystemClock
+    from quietswap.api.middleware.cors import InvalidOrigin, checked_origin
+    from quietswap.api.middleware.trusted_hosts import InvalidHost, checked_host
+    from quietswap.app import factories, token_factories
+    from quietswap.app.container import build_adapters
+    from quietswap.app.tracing import check_traces
+    from quietswap.storage.factory import BadDatabaseUrl, check_redis_url, is_embedded
+
+    faults = []
+    checks: tuple[Callable[[], object], ...] = (
+        lambda: build_adapters(settings, SystemClock()),
+        lambda: factories.token_policy(settings),
+        lambda: token_factories.token_catalogue(settings),
+        lambda: factories.accepted_unbound(settings),
+        lambda: factories.check_body_limits(settings),
+        lambda: factories.trusted_networks(settings),
+        lambda: factories.swap_terms(settings),
+        lambda: factories.wrap_terms(settings),
+        lambda: [factories.routers(settings, name) for name in factories.chosen_sources(settings)],
+        lambda: is_embedded(settings.storage.url),
+        lambda: check_redis_url(settings.storage.redis_url),
+        lambda: check_traces(settings),
+        lambda: [checked_origin(origin) for origin in settings.server.cors_origins],
+        lambda: [checked_host(host) for host in settings.server.allowed_hosts],
+    )
+    for check in checks:
+        try:
+            check()
+        except InvalidOrigin as error:
+            faults.append(f"server.cors_origins: {error}")
+        except InvalidHost as error:
+            faults.append(f"server.allowed_hosts: {error}")
+        except (BadSettings, BadDatabaseUrl) as error:
+            faults.extend(str(error).splitlines())
+    return list(dict.fromkeys(faults))

@@ -1,0 +1,164 @@
+"""Approvals: allow a router to move the sell token, by a public transaction of the wallet."""
+
+from dataclasses import dataclass
+
+from quietswap.client import node_calls
+from quietswap.client.errors.base import ClientError, NodeRpcError, WrongChain
+from quietswap.client.flows.effects import Flow, perform
+from quietswap.client.flows.polling import PollingPolicy, wait_for_receipt
+from quietswap.client.flows.quote_checks import Approval
+from quietswap.client.signing import Signer, hash_of, sign
+from quietswap.domain.transaction.unsigned import MAINNET
+
+_SENDINGS = 3
+_FROM_ZERO_GAS = 22_100 - 5_000
+"""Extra gas to write a zero storage slot instead of a nonzero one (EIP-2929).
+
+An approval after a reset needs it. No node can estimate that approval before the reset is mined.
+"""
+_HELD = ("already known", "already imported", "nonce too low")
+"""Node errors for bytes that it already has; then the receipt decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """One approval that was mined; `amount` in smallest units (0 for a reset)."""
+
+    token: str
+    router: str
+    amount: int
+    receipt: node_calls.NodeReceipt
+
+
+def ensure_allowance(
+    *,
+    token: str,
+    router: str,
+    amount: int,
+    wallet: str,
+    signer: Signer,
+    approval: Approval,
+    polling: PollingPolicy,
+) -> Flow[tuple[Approved, ...]]:
+    """Approve `router` if its allowance is below `amount`; return the mined approvals.
+
+    Some tokens (USDT) refuse to change an allowance that is not zero. If the allowance is not zero
+    and the node estimates that the approval reverts, the allowance is first reset to zero. Raises
+    NodeRpcError when the approval itself reverts, and the errors of `send_public`.
+    """
+    current = yield from perform(node_calls.allowance(token, wallet, router))
+    if current >= amount or approval == "never":
+        return ()
+    wanted = node_calls.UINT256_MAX if approval == "max" else amount
+    amounts = [wanted]
+    if current > 0 and not (yield from _would_pass(token, router, wanted, wallet)):
+        amounts = [0, wanted]
+    sent = []
+    for each in amounts:
+        data = node_calls.approval_data(router, each)
+        receipt = yield from send_public(
+            "the approval", to=token, data=data, wallet=wallet, signer=signer, polling=polling
+        )
+        sent.append(Approved(token, router, each, receipt))
+    return tuple(sent)
+
+
+def approval_cost(
+    *, token: str, router: str, amount: int, wallet: str, approval: Approval
+) -> Flow[int]:
+    """Return the highest gas cost of `ensure_allowance` in wei, at the node's current fees.
+
+    Raises NodeRpcError when the approval reverts.
+    """
+    wanted = node_calls.UINT256_MAX if approval == "max" else amount
+    tip = yield from perform(node_calls.tip())
+    base_fee = yield from perform(node_calls.base_fee())
+    try:
+        gas = yield from _approval_gas(token, router, wanted, wallet)
+    except NodeRpcError:
+        reset = yield from _approval_gas(token, router, 0, wallet)
+        gas = reset + (reset + _FROM_ZERO_GAS) * 5 // 4
+    return gas * (2 * base_fee + tip)
+
+
+def _approval_gas(token: str, router: str, amount: int, wallet: str) -> Flow[int]:
+    wish = {"from": wallet, "to": token, "data": node_calls.approval_data(router, amount)}
+    return _with_margin((yield from perform(node_calls.estimate_gas(wish))))
+
+
+def _with_margin(gas: int) -> int:
+    return gas * 5 // 4
+
+
+def require_mainnet() -> Flow[None]:
+    """Refuse a node of another chain, whose nonces do not apply. Raises WrongChain."""
+    found = yield from perform(node_calls.chain_id())
+    if found != MAINNET:
+        raise WrongChain(found)
+
+
+def _would_pass(token: str, router: str, amount: int, wallet: str) -> Flow[bool]:
+    data = node_calls.approval_data(router, amount)
+    try:
+        yield from perform(node_calls.estimate_gas({"from": wallet, "to": token, "data": data}))
+    except NodeRpcError:
+        return False
+    return True
+
+
+def send_public(
+    what: str,
+    *,
+    to: str,
+    data: str,
+    wallet: str,
+    signer: Signer,
+    polling: PollingPolicy,
+    gas_limit: int | None = None,
+) -> Flow[node_calls.NodeReceipt]:
+    """Send an ordinary transaction through the caller's own node and wait until it is mined.
+
+    The fee cap is twice the base fee plus the node's priority fee. `gas_limit` None uses the node's
+    estimate plus 25 percent. The transaction is public in the mempool, so never send a swap this
+    way.
+    """
+    yield from require_mainnet()
+    gas = gas_limit
+    if gas is None:
+        wish = {"from": wallet, "to": to, "data": data}
+        gas = _with_margin((yield from perform(node_calls.estimate_gas(wish))))
+    nonce = yield from perform(node_calls.nonce(wallet))
+    tip = yield from perform(node_calls.tip())
+    base_fee = yield from perform(node_calls.base_fee())
+    transaction = {
+        "to": to,
+        "data": data,
+        "value": 0,
+        "gas": gas,
+        "maxFeePerGas": 2 * base_fee + tip,
+        "maxPriorityFeePerGas": tip,
+        "nonce": nonce,
+        "chainId": MAINNET,
+        "type": 2,
+    }
+    signed = sign(transaction, signer, wallet)
+    tx_hash = yield from _send(signed, polling)
+    return (yield from wait_for_receipt(what, tx_hash, wallet, nonce, polling))
+
+
+def _send(signed: str, polling: PollingPolicy) -> Flow[str]:
+    """Send the signed bytes, and repeat if no answer arrives: they can be only one transaction."""
+    for attempt in range(1, _SENDINGS + 1):
+        try:
+            yield from perform(node_calls.send(signed))
+        except NodeRpcError as refused:
+            # error texts for known bytes: https://github.com/ethereum/go-ethereum core/txpool
+            if attempt == 1 or not any(word in str(refused).lower() for word in _HELD):
+                raise
+        except ClientError as error:
+            if not error.is_transient or attempt == _SENDINGS:
+                raise
+            yield polling.wait(attempt, error)
+            continue
+        break
+    return hash_of(signed)

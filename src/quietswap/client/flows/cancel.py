@@ -1,0 +1,283 @@
+"""The cancel flow: request the transaction, check, sign, submit, and poll both orders."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from quietswap.client import api_calls, node_calls
+from quietswap.client.errors.base import ClientError
+from quietswap.client.errors.flow import (
+    OrderStillOpen,
+    QuoteDeclined,
+    StatusContradiction,
+    UnsafeQuote,
+)
+from quietswap.client.errors.order import NonceTooLow
+from quietswap.client.errors.request import ValidationError
+from quietswap.client.flows.approvals import require_mainnet
+from quietswap.client.flows.effects import Flow, perform
+from quietswap.client.flows.polling import PollingPolicy, follow_order, retry_transient
+from quietswap.client.flows.quote_checks import check_params
+from quietswap.client.flows.submission_outcome import (
+    OutcomeWatch,
+    SubmittedTransaction,
+    TransactionOutcome,
+    error_for_outcome,
+    watch_outcome,
+    with_transaction,
+)
+from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
+from quietswap.contract.cancels import CancelOrderResponse, CancelQuoteResponse
+from quietswap.contract.orders import OrderStatusResponse
+
+CANCEL_GAS = 21_000
+"""Gas units of an empty transfer; the gas limit of a cancel must equal it."""
+MOST_FEE_WEI = 2 * 10**16
+"""0.02 ETH, about 950 gwei per gas. The priority fee is 0, so only the base fee is paid."""
+_USER_CANCELLED = "USER_CANCELLED"
+_RECEIPT_LOOKS = 10
+
+Event = CancelQuoteResponse | CancelOrderResponse | OrderStatusResponse | OutcomeWatch
+Watch = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequest:
+    """The order of `wallet` to cancel. `most_fee_wei` is the highest gas cost to sign for, in wei.
+
+    `nonce` is the nonce that the order was signed with; a quote with another nonce is refused. If
+    it is None, the caller's own node must know the order's transaction, unless `any_nonce` accepts
+    the nonce that the service names.
+
+    `accept` is called with the quote before signing; False declines it.
+    """
+
+    order_id: str
+    wallet: str
+    most_fee_wei: int = MOST_FEE_WEI
+    nonce: int | None = None
+    accept: Callable[[CancelQuoteResponse], bool] | None = None
+    any_nonce: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CancelResult:
+    """The result of a cancel.
+
+    `status` is the last record of the order. `submission` is None when the service accepted no
+    cancel, for example because the order had already ended. `end` is the last record of the cancel,
+    or None.
+
+    `fate` is the outcome of the cancel at the caller's own node; None without a node. `swap` is
+    that node's receipt of the order's transaction; None if there is none.
+    """
+
+    quote: CancelQuoteResponse
+    submission: CancelOrderResponse | None
+    end: OrderStatusResponse | None
+    status: OrderStatusResponse
+    fate: TransactionOutcome | None
+    swap: node_calls.NodeReceipt | None = None
+
+    @property
+    def checked(self) -> bool:
+        """Whether the caller's own node showed the outcome; if not, only the service reports it."""
+        return self.fate is not None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the cancel is in a block, and the order's transaction is in none.
+
+        No other transaction with this nonce can then be mined. Without a node of the caller's own,
+        only the service reports this.
+        """
+        if self.fate is not None:
+            return self.swap is None and self.fate in (
+                TransactionOutcome.MINED,
+                TransactionOutcome.REVERTED,
+            )
+        by_service = self.status.error is not None and self.status.error.code == _USER_CANCELLED
+        return by_service or (self.end is not None and self.end.block_number is not None)
+
+
+def check_cancel(quote: CancelQuoteResponse, request: CancelRequest) -> None:
+    """Refuse a quote that is not an empty self-transfer with a bounded fee. Raises UnsafeQuote."""
+    params = quote.transaction_params
+    other_nonce = request.nonce is not None and params.nonce != request.nonce
+    faults = {
+        "another order": quote.order_id != request.order_id,
+        "another receiver than the wallet itself": params.to.lower() != request.wallet.lower(),
+        "calldata": params.data != "0x",
+        "ETH to be sent along": params.value != 0,
+        f"another gas limit than {CANCEL_GAS}": params.gas_limit != CANCEL_GAS,
+        "no nonce": params.nonce is None,
+        f"nonce {params.nonce}, not {request.nonce} as you gave": other_nonce,
+        "a fee above the limit": CANCEL_GAS * params.max_fee_per_gas > request.most_fee_wei,
+    }
+    found = [name for name, is_so in faults.items() if is_so] + check_params(params)
+    if found:
+        raise UnsafeQuote(f"the cancel has {', '.join(found)}: not signed")
+
+
+def cancel_call(quote: CancelQuoteResponse, signed: str) -> api_calls.ApiCall[CancelOrderResponse]:
+    """Return the call that submits a signed cancel; repeating it creates no second order."""
+    return api_calls.submit_cancel(
+        quote.order_id, signed_transaction=signed, provider_metadata=quote.provider_metadata
+    )
+
+
+def place(quote: CancelQuoteResponse, signed: str) -> Flow[CancelOrderResponse]:
+    """Submit a signed cancel once. Raises TransactionHashMismatch."""
+    answer = yield from perform(cancel_call(quote, signed))
+    require_same(hash_of(signed), answer.cancel.tx_hash)
+    return answer
+
+
+def cancel(
+    request: CancelRequest, signer: Signer, polling: PollingPolicy, watch: Watch, *, has_node: bool
+) -> Flow[CancelResult]:
+    """Run the whole flow. If the swap is mined first, that is a result, not an exception.
+
+    Before signing, raises UnsafeQuote and QuoteDeclined. After signing, raises OrderStillOpen;
+    StatusContradiction when the caller's own node shows that the swap succeeded, but the service
+    reports another final status; and MayBeMined when that node does not show the outcome, or when
+    the service refuses or fails and there is no node.
+    """
+    if has_node:
+        yield from require_mainnet()
+    before = yield from perform(api_calls.order_status(request.order_id))
+    if before.tx_hash is None:
+        raise UnsafeQuote(
+            f"the record of order {request.order_id} names no txHash, so nobody could check what"
+            " became of it: not signed"
+        )
+    quote = yield from perform(api_calls.quote_cancel(request.order_id))
+    check_cancel(quote, request)
+    params = quote.transaction_params
+    nonce = params.nonce or 0
+    if has_node and nonce < (yield from perform(node_calls.nonce(request.wallet, "latest"))):
+        raise UnsafeQuote(f"nonce {nonce} of the cancel is used already: not signed")
+    yield from _tie(before.tx_hash, nonce, request, has_node=has_node)
+    watch(quote)
+    if request.accept is not None and not request.accept(quote):
+        raise QuoteDeclined("the cancel was not accepted")
+    signed = sign(to_sign(params), signer, request.wallet)
+    sent = SubmittedTransaction(
+        "the cancel", hash_of(signed), request.wallet, nonce, request.order_id
+    )
+    race = _Race(quote, before)
+    trouble: ClientError | None = None
+    try:
+        yield from _run(race, signed, sent.tx_hash, polling, watch)
+    except ClientError as error:
+        trouble = error
+    if not has_node:
+        if isinstance(trouble, OrderStillOpen):
+            raise with_transaction(trouble, sent)
+        if trouble is not None:
+            raise error_for_outcome(
+                TransactionOutcome.OPEN, str(trouble), sent, trouble
+            ) from trouble
+        return race.result(None, None)
+    return (yield from _seen(race, sent, trouble, polling, watch))
+
+
+def _tie(tx_hash: str, nonce: int, request: CancelRequest, *, has_node: bool) -> Flow[None]:
+    """Refuse a nonce if only the service claims that it is the order's. Raises UnsafeQuote.
+
+    The caller's own node seldom knows a private transaction. If it does, its data decides.
+    """
+    known = None
+    if has_node:
+        try:
+            known = yield from perform(node_calls.sender_and_nonce(tx_hash))
+        except ClientError:
+            known = None
+    if known is not None and known != (request.wallet.lower(), nonce):
+        raise UnsafeQuote(
+            f"by your own node the order's transaction {tx_hash} is nonce {known[1]} of {known[0]},"
+            f" not nonce {nonce} of the wallet: not signed"
+        )
+    if known is None and request.nonce is None and not request.any_nonce:
+        raise UnsafeQuote(
+            f"only the service says that nonce {nonce} is the order's; it could be another one of"
+            " the wallet: not signed. Give the nonce that the order was signed with (--nonce):"
+            " `quietswap swap` prints it"
+        )
+
+
+@dataclass(slots=True)
+class _Race:
+    """The latest records of the order and the cancel that the service returned."""
+
+    quote: CancelQuoteResponse
+    status: OrderStatusResponse
+    taken: CancelOrderResponse | None = None
+    end: OrderStatusResponse | None = None
+    tx_hash: str = ""
+
+    def __post_init__(self) -> None:
+        self.tx_hash = self.status.tx_hash or ""
+
+    def result(
+        self, fate: TransactionOutcome | None, swap: node_calls.NodeReceipt | None
+    ) -> CancelResult:
+        return CancelResult(self.quote, self.taken, self.end, self.status, fate, swap)
+
+
+def _run(
+    race: _Race, signed: str, tx_hash: str, polling: PollingPolicy, watch: Watch
+) -> Flow[None]:
+    """Submit the cancel, and poll both orders until they end."""
+    race.taken = yield from _submitted(race.quote, signed, polling)
+    if race.taken is not None:
+        watch(race.taken)
+        interval = race.taken.tracking.polling_interval
+        cancel_id = race.taken.cancel.order_id
+        race.end = yield from follow_order(cancel_id, polling, watch, interval, tx_hash)
+    race.status = yield from follow_order(race.quote.order_id, polling, watch)
+
+
+def _submitted(
+    quote: CancelQuoteResponse, signed: str, polling: PollingPolicy
+) -> Flow[CancelOrderResponse | None]:
+    """Return the accepted cancel; None if the order had ended before."""
+    try:
+        answer = yield from retry_transient(cancel_call(quote, signed), polling)
+    except (NonceTooLow, ValidationError) as error:
+        reason = getattr(error.details, "reason", None)
+        if isinstance(error, ValidationError) and reason != "ORDER_ENDED":
+            raise
+        return None
+    require_same(hash_of(signed), answer.cancel.tx_hash)
+    return answer
+
+
+def _seen(
+    race: _Race,
+    sent: SubmittedTransaction,
+    trouble: ClientError | None,
+    polling: PollingPolicy,
+    watch: Watch,
+) -> Flow[CancelResult]:
+    """Return the result by the receipts of both transactions at the caller's own node."""
+    status = race.status.status
+    said = f"the service says that the order is {status}"
+    watch(OutcomeWatch(said if trouble is None else str(trouble), sent, polling.doubt_s))
+    fate, _ = yield from watch_outcome(sent, polling, polling.doubt_s)
+    try:
+        swap = yield from retry_transient(
+            node_calls.receipt(race.tx_hash), polling, attempts=_RECEIPT_LOOKS
+        )
+    except ClientError as error:
+        why = f"your own node does not say what became of the order's own {race.tx_hash} ({error})"
+        raise error_for_outcome(TransactionOutcome.OPEN, why, sent, error) from error
+    if swap is not None:
+        if swap.succeeded and race.status.is_terminal and status != "confirmed":
+            raise StatusContradiction(race.quote.order_id, status, race.tx_hash)
+        return race.result(fate, swap)
+    if fate is TransactionOutcome.OPEN and isinstance(trouble, OrderStillOpen):
+        raise with_transaction(trouble, sent)
+    if fate is TransactionOutcome.OPEN:
+        why = str(trouble) if trouble else f"{said}, but your own node does not show it"
+        raise error_for_outcome(fate, why, sent, trouble) from trouble
+    return race.result(fate, None)

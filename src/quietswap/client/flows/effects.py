@@ -1,0 +1,97 @@
+"""Flows without I/O: generators that yield an `Effect` and receive its outcome.
+
+The same flow runs on blocking and on asynchronous transports. `run` and `run_async` differ only in
+`await`.
+"""
+
+from collections.abc import Awaitable, Generator
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, cast
+
+from quietswap.client.api_calls import ApiCall
+from quietswap.client.errors.base import ClientError
+from quietswap.client.event_stream import AwaitEvent, StreamPlace
+from quietswap.client.node_calls import NodeCall
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Wait for `seconds`."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReadClock:
+    """Read the clock; the outcome is a `ClockReading`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockReading:
+    """`seconds` of a monotonic clock, and Unix time in ms."""
+
+    seconds: float
+    unix_ms: int
+
+
+Effect = ApiCall[Any] | NodeCall[Any] | AwaitEvent | Sleep | ReadClock
+Flow = Generator[Effect, Any, T]
+
+
+class SyncPerformer(Protocol):
+    """Performs one effect and returns its outcome. Raises ClientError."""
+
+    def perform(self, effect: Effect) -> Any: ...
+
+
+class AsyncPerformer(Protocol):
+    """Performs one effect and returns its outcome. Raises ClientError."""
+
+    def perform(self, effect: Effect) -> Awaitable[Any]: ...
+
+
+def perform(call: ApiCall[T] | NodeCall[T]) -> Flow[T]:
+    """Perform one request inside a flow and return its typed answer."""
+    return cast("T", (yield call))
+
+
+def await_event(effect: AwaitEvent) -> Flow[StreamPlace | None]:
+    """Wait for an event inside a flow."""
+    return cast("StreamPlace | None", (yield effect))
+
+
+def read_clock() -> Flow[ClockReading]:
+    """Read the clock inside a flow."""
+    return cast("ClockReading", (yield ReadClock()))
+
+
+def run(flow: Flow[T], transport: SyncPerformer) -> T:
+    """Run a flow to its end and return its result."""
+    try:
+        effect = next(flow)
+        while True:
+            try:
+                outcome = transport.perform(effect)
+            except ClientError as error:
+                effect = flow.throw(error)
+            else:
+                effect = flow.send(outcome)
+    except StopIteration as end:
+        return cast("T", end.value)
+
+
+async def run_async(flow: Flow[T], transport: AsyncPerformer) -> T:
+    """Run a flow to its end and return its result."""
+    try:
+        effect = next(flow)
+        while True:
+            try:
+                outcome = await transport.perform(effect)
+            except ClientError as error:
+                effect = flow.throw(error)
+            else:
+                effect = flow.send(outcome)
+    except StopIteration as end:
+        return cast("T", end.value)

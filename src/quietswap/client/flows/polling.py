@@ -1,0 +1,213 @@
+"""Following an order by its id, and a transaction by its hash.
+
+The status record is always read by a request of its own. The event stream only says when: where it
+works, there is a request for each change of the order instead of one every few seconds.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from quietswap.client import api_calls, bounds, node_calls
+from quietswap.client.errors.base import ApiError, ClientError
+from quietswap.client.errors.flow import OrderStillOpen, TransactionFailed, TransactionReplaced
+from quietswap.client.event_stream import AwaitEvent
+from quietswap.client.flows.effects import Flow, Sleep, await_event, perform, read_clock
+from quietswap.client.signing import require_same
+from quietswap.contract.orders import OrderStatusResponse
+
+SUGGESTED_S = 10.0
+"""The poll interval that the API recommends, in s; an order's `pollingInterval` replaces it."""
+
+
+_STREAM_WAIT_S = 25.0
+"""Longest wait for an event, in s: then the record is read all the same."""
+_LEAST_S = 0.2
+"""Least time from one wait to the next, in s, whatever a service sends."""
+_USUAL_LIFE_S, _GRACE_S = 1800.0, 60.0
+_LEAST_PATIENCE_S, _MOST_PATIENCE_S = 300.0, 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class PollingPolicy:
+    """Poll intervals, timeouts and backoff, in seconds.
+
+    `interval_s` is the time between two polls of an order; None uses the service's
+    `pollingInterval`.
+
+    `patience_s` is the longest wait. None waits until the order expires, by the service's data, and
+    at most one hour.
+
+    After an error the pause starts at `first_backoff_s`, doubles with each failure, and is at most
+    `longest_backoff_s`. `on_trouble` is called for each such failure with the error and the pause.
+
+    With `stream`, an order is followed by its events. Where they do not arrive, it is polled.
+
+    `node_interval_s` is the time between two receipt requests to the caller's own node. `doubt_s`
+    is how long that node is watched when the service refuses a transaction that it already has.
+    """
+
+    interval_s: float | None = None
+    patience_s: float | None = 300.0
+    first_backoff_s: float = 1.0
+    longest_backoff_s: float = 30.0
+    node_interval_s: float = 2.0
+    doubt_s: float = 60.0
+    on_trouble: Callable[[ClientError, float], None] | None = None
+    stream: bool = True
+
+    def until(self, ends_in_s: float | None = None) -> float:
+        """Return the timeout in s; `ends_in_s` is the time until the order expires, if known."""
+        if self.patience_s is not None:
+            return self.patience_s
+        known = _USUAL_LIFE_S if ends_in_s is None else ends_in_s
+        return min(max(known + _GRACE_S, _LEAST_PATIENCE_S), _MOST_PATIENCE_S)
+
+    def wait(self, failures: int, error: ClientError) -> Sleep:
+        """Call `on_trouble` for the nth failure in a row, and return the pause."""
+        seconds = self.backoff(failures, error)
+        if self.on_trouble is not None:
+            self.on_trouble(error, seconds)
+        return Sleep(seconds)
+
+    def backoff(self, failures: int, error: ClientError) -> float:
+        """Return the pause in s after the nth failure in a row; at least the error's `retryAfter`.
+
+        `retryAfter` is limited to `bounds.MOST_RETRY_S`.
+        """
+        asked = error.retry_after if isinstance(error, ApiError) else None
+        grown = self.first_backoff_s * 2.0 ** min(failures - 1, 16)
+        return max(min(grown, self.longest_backoff_s), asked or 0.0)
+
+
+def retry_transient(
+    call: api_calls.ApiCall[api_calls.T] | node_calls.NodeCall[api_calls.T],
+    polling: PollingPolicy,
+    *,
+    attempts: int = 3,
+) -> Flow[api_calls.T]:
+    """Repeat a request while its failures are transient; repeating it must be safe."""
+    for failures in range(1, attempts):
+        try:
+            return (yield from perform(call))
+        except ClientError as error:
+            if not error.is_transient:
+                raise
+            yield polling.wait(failures, error)
+    return (yield from perform(call))
+
+
+class _Changes:
+    """Waits between two reads of a status record, by the event stream while that works."""
+
+    def __init__(self, order_id: str, *, is_streamed: bool) -> None:
+        self._order_id = order_id
+        self._is_streamed = is_streamed
+        self._place: int | None = None
+
+    def wait(self, interval_s: float, left_s: float) -> Flow[None]:
+        """Wait for a change: at least `interval_s` without one, at most `left_s`.
+
+        The first wait only finds the place in the stream. A change before that is seen by the read
+        that follows at once, one after it is in the stream.
+        """
+        if not self._is_streamed:
+            yield Sleep(interval_s)
+            return
+        started = (yield from read_clock()).seconds
+        seconds = min(_STREAM_WAIT_S, max(left_s, interval_s))
+        is_first = self._place is None
+        place = yield from await_event(AwaitEvent(self._order_id, self._place, seconds))
+        self._is_streamed = place is not None
+        if place is not None:
+            self._place = place.sequence
+            if is_first:
+                return
+            interval_s = _LEAST_S if place.has_news else interval_s
+        waited = (yield from read_clock()).seconds - started
+        if waited < interval_s:
+            yield Sleep(interval_s - max(waited, 0.0))
+
+
+def follow_order(
+    order_id: str,
+    polling: PollingPolicy,
+    watch: Callable[[OrderStatusResponse], None],
+    suggested_s: float = SUGGESTED_S,
+    signed_hash: str | None = None,
+) -> Flow[OrderStatusResponse]:
+    """Follow the order until it is terminal; call `watch` with each record.
+
+    Raises OrderStillOpen at the timeout, or the last transient error if the last poll failed.
+    Raises any error that is not transient. Raises TransactionHashMismatch when `signed_hash` is
+    given and a record names another hash.
+    """
+    interval = (
+        polling.interval_s if polling.interval_s is not None else bounds.interval(suggested_s)
+    )
+    started, patience_s = (yield from read_clock()).seconds, polling.until()
+    failures, state = 0, "unknown"
+    changes = _Changes(order_id, is_streamed=polling.stream)
+    while True:
+        trouble: ClientError | None = None
+        wait = interval
+        try:
+            record = yield from perform(api_calls.order_status(order_id))
+        except ClientError as error:
+            if not error.is_transient:
+                raise
+            failures += 1
+            trouble, wait = error, polling.wait(failures, error).seconds
+        else:
+            failures, state = 0, record.status
+            if signed_hash is not None:
+                require_same(signed_hash, record.tx_hash)
+            watch(record)
+            if record.is_terminal:
+                return record
+        waited = (yield from read_clock()).seconds - started
+        if waited + wait > patience_s:
+            raise trouble or OrderStillOpen(order_id, state, waited)
+        if trouble is None:
+            yield from changes.wait(wait, patience_s - waited)
+        else:
+            yield Sleep(wait)
+
+
+def wait_for_receipt(
+    what: str, tx_hash: str, wallet: str, nonce: int, polling: PollingPolicy, *, sure_after: int = 2
+) -> Flow[node_calls.NodeReceipt]:
+    """Wait for a transaction's receipt at the caller's own node.
+
+    The nonce is read before the receipt. If `sure_after` reads show that the nonce is used and no
+    receipt exists, another transaction replaced this one. Raises TransactionFailed,
+    TransactionReplaced or OrderStillOpen.
+    """
+    started = (yield from read_clock()).seconds
+    passed_by = failures = 0
+    while True:
+        wait = polling.node_interval_s
+        try:
+            next_nonce = yield from perform(node_calls.nonce(wallet, "latest"))
+            receipt = yield from perform(node_calls.receipt(tx_hash))
+        except ClientError as error:
+            failures += 1
+            if not error.is_transient:
+                raise
+            wait = polling.wait(failures, error).seconds
+        else:
+            failures = 0
+            passed_by += next_nonce > nonce
+            if receipt is not None:
+                return _succeeded(what, receipt)
+            if passed_by >= sure_after:
+                raise TransactionReplaced(tx_hash)
+        waited = (yield from read_clock()).seconds - started
+        if waited + wait > polling.until():
+            raise OrderStillOpen(tx_hash, "not mined", waited)
+        yield Sleep(wait)
+
+
+def _succeeded(what: str, receipt: node_calls.NodeReceipt) -> node_calls.NodeReceipt:
+    if not receipt.succeeded:
+        raise TransactionFailed(what, receipt.transaction_hash)
+    return receipt

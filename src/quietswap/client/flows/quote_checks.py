@@ -1,0 +1,262 @@
+"""The checks of a quote before signing. They do not trust the service.
+
+They use only the quote and the request. If no router is proven to enforce the terms of the
+calldata, the swap must also be simulated on the caller's own node.
+"""
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal, get_args
+
+from quietswap.client import api_calls
+from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
+from quietswap.contract.quotes import SwapQuoteResponse
+from quietswap.contract.transactions import TransactionParams
+from quietswap.domain.address import Address, from_any_case
+from quietswap.domain.quote import route_policy
+from quietswap.domain.quote.route import Route
+from quietswap.domain.quote.route import RouteRequest as Terms
+from quietswap.domain.routers import calldata
+from quietswap.domain.routers.method_row import Measure
+from quietswap.domain.routers.methods import measure
+from quietswap.domain.token import WITHOUT_TRANSFER_FEE, Token
+from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP, MAINNET, TYPE_2
+
+Approval = Literal["exact", "max", "never"]
+"""What to approve when the allowance is too low: the sell amount, the maximum, or nothing."""
+DEFAULT_SLIPPAGE_BPS = 50
+MAX_FEE_WEI = 5 * 10**16
+"""0.05 ETH: 500,000 gas at a fee cap of 100 gwei."""
+
+_OPT_IN = "; accept_unbound (--accept-unbound) takes it after a trial at your own node"
+_HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
+LEAST_GAS = 21_000
+ABSURD_FEE = 10**13
+"""10,000 gwei, in wei per gas: more than any base fee so far."""
+
+ALLOWANCE_HOLDER = "0x0000000000001fF3684f28c67538d4D072C22734"
+"""0x's contract. The contract that it lets move the tokens is read from the chain, not pinned."""
+
+ROUTERS = frozenset(
+    {
+        "0x6131B5fae19EA4f9D964eAc0408E4408b66337b5",  # KyberSwap
+        "0x6A000F20005980200259B80c5102003040001068",  # Velora
+        "0xAC4c6e212A361c968F1725b4d055b47E63F80b75",  # Sushi
+        "0x6352a56caadC4F1E25CD6c75970Fa768A3304e64",  # OpenOcean
+        ALLOWANCE_HOLDER,
+        "0x111111125421cA6dc452d289314280a0f8842A65",  # 1inch
+    }
+)
+"""The router pin: without `SwapRequest.routers`, only these contracts are approved or called."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwapRequest:
+    """What to swap. `sell_amount` is in smallest units.
+
+    `at_least` is the lowest minimum output to sign for, in smallest units. `accept` is called with
+    the quote before signing; False declines it. `max_impact_percent` declines a quote that is
+    further below Chainlink's prices at the caller's own node. `max_fee_wei` is the highest gas cost
+    (gas limit x fee cap) to sign for, in wei; None sets no limit.
+
+    `routers` are contracts that may be approved and called in addition to `ROUTERS`.
+    `accept_unbound` accepts calldata whose minimum no router enforces, after a simulation at the
+    caller's own node.
+
+    `nonce` is the only nonce to sign with. If it is None and the client has a node, the quote must
+    have that node's next nonce, unless `any_nonce` accepts the service's. `replace` allows an
+    approval to use the nonce of an open order.
+    """
+
+    sell_token: str
+    buy_token: str
+    sell_amount: int
+    wallet: str
+    slippage_bps: int = DEFAULT_SLIPPAGE_BPS
+    approval: Approval = "exact"
+    at_least: int | None = None
+    accept: Callable[[SwapQuoteResponse], bool] | None = None
+    routers: frozenset[str] = frozenset()
+    max_impact_percent: Decimal | None = None
+    nonce: int | None = None
+    any_nonce: bool = False
+    replace: bool = False
+    accept_unbound: bool = False
+    max_fee_wei: int | None = MAX_FEE_WEI
+
+    def __post_init__(self) -> None:
+        if self.approval not in get_args(Approval):
+            raise ValueError(f"approval must be exact, max or never, not {self.approval!r}")
+        if self.nonce is not None and self.nonce < 0:
+            raise ValueError(f"nonce must be 0 or more, not {self.nonce}")
+        if self.max_impact_percent is not None and not 0 <= self.max_impact_percent <= 100:
+            raise ValueError(f"max_impact_percent must be 0 to 100, not {self.max_impact_percent}")
+
+    def call(self) -> api_calls.ApiCall[SwapQuoteResponse]:
+        """Return the call that requests a quote."""
+        return api_calls.quote(
+            sell_token=self.sell_token,
+            buy_token=self.buy_token,
+            sell_amount=self.sell_amount,
+            wallet=self.wallet,
+            slippage_bps=self.slippage_bps,
+        )
+
+
+def check_params(params: TransactionParams) -> list[str]:
+    """Return the faults of a transaction's parameters, as text."""
+    faults = {
+        "a priority fee": params.max_priority_fee_per_gas != 0,
+        "another chain or type": (params.chain_id, params.type) != (MAINNET, TYPE_2),
+        "more gas than a transaction may have": params.gas_limit > GAS_LIMIT_CAP,
+        "less gas than a transaction needs": params.gas_limit < LEAST_GAS,
+        "an absurd fee cap": params.max_fee_per_gas > ABSURD_FEE,
+    }
+    return [name for name, is_so in faults.items() if is_so]
+
+
+def check_quote(
+    quote: SwapQuoteResponse, request: SwapRequest, settlers: Collection[Address] = ()
+) -> None:
+    """Refuse a quote that does not match the request.
+
+    The router must be in the router pin. It must be proven to enforce both tokens, the amount, the
+    wallet as the receiver, and a minimum within the slippage. `settlers` are 0x's genuine Settler
+    contracts, which only the caller's own node can name. Raises UnsafeQuote, and QuoteDeclined if
+    only the gas cost is above the limit.
+    """
+    params, route = quote.mev_protection.transaction_params, quote.dex_route
+    faults = {
+        "another sell token": quote.sell_token.lower() != request.sell_token.lower(),
+        "another buy token": quote.buy_token.lower() != request.buy_token.lower(),
+        "another amount": quote.sell_amount != request.sell_amount,
+        "a target that is not the router": params.to.lower() != route.target.lower(),
+        "other calldata than the route's": params.data.lower() != route.data.lower(),
+        "ETH to be sent along": params.value != 0,
+        "no nonce": params.nonce is None,
+    }
+    found = [name for name, is_so in faults.items() if is_so] + check_params(params)
+    if found:
+        raise UnsafeQuote(f"the quote has {', '.join(found)}: not signed")
+    _check_max_fee(params, request)
+    try:
+        broken = _broken_rule(quote, request, settlers)
+    except ValueError as error:
+        raise UnsafeQuote(f"the quote cannot be read: {error}: not signed") from error
+    if broken is not None:
+        raise UnsafeQuote(f"the quote is not safe: {broken}: not signed")
+
+
+def _check_max_fee(params: TransactionParams, request: SwapRequest) -> None:
+    fee = params.gas_limit * params.max_fee_per_gas
+    if request.max_fee_wei is not None and fee > request.max_fee_wei:
+        raise QuoteDeclined(
+            f"its gas may cost {fee} wei, more than {request.max_fee_wei}: not signed; max_fee_wei"
+            " (--max-fee) allows more"
+        )
+
+
+def is_bound(quote: SwapQuoteResponse) -> bool:
+    """Return whether the router is proven to enforce the quote's terms.
+
+    False also if the service reports that it does not. Raises ValueError for a quote that
+    `check_quote` refuses.
+    """
+    if quote.verification is not None and quote.verification.bound is False:
+        return False
+    target, data = from_any_case(quote.dex_route.target), _octets(quote.dex_route.data)
+    try:
+        return calldata.decode(target, data, buy_token=from_any_case(quote.buy_token)).bound
+    except calldata.UnboundCalldata:
+        return False
+
+
+def measures_itself(quote: SwapQuoteResponse) -> bool:
+    """Return whether the router compares a balance of its own with the minimum; True if unknown.
+
+    Such a router does not detect a fee that the buy token takes on the last transfer.
+    """
+    method = measure(from_any_case(quote.dex_route.target), _octets(quote.dex_route.data))
+    return method is not Measure.RECIPIENT
+
+
+def check_unsimulated(quote: SwapQuoteResponse) -> None:
+    """Refuse a swap without simulation if a fee on transfer could lower the amount received.
+
+    Raises UnsafeQuote.
+    """
+    if measures_itself(quote) and from_any_case(quote.buy_token) not in WITHOUT_TRANSFER_FEE:
+        raise UnsafeQuote(
+            f"{quote.source}'s router would not see a fee on transfer of {quote.buy_token}, and"
+            " only a trial at your own node, one with eth_simulateV1, can rule it out (--rpc-url):"
+            " not signed"
+        )
+
+
+def _broken_rule(
+    quote: SwapQuoteResponse, request: SwapRequest, settlers: Collection[Address]
+) -> str | None:
+    """Return the fund-safety rule that the quote breaks, or None, by the service's own code."""
+    target, data = from_any_case(quote.dex_route.target), _octets(quote.dex_route.data)
+    known = {from_any_case(each) for each in ROUTERS | request.routers}
+    if target not in known:
+        return f"{target} is not a router known here, nor one you named"
+    route = Route(
+        source=quote.source,
+        dex=quote.dex_route.dex,
+        target=target,
+        spender=target,
+        value=quote.mev_protection.transaction_params.value,
+        data=data,
+        path=(),
+        buy_amount=quote.buy_amount,
+        min_buy_amount=quote.min_buy_amount,
+        gas=None,
+        impact_percent=None,
+    )
+    terms = Terms(
+        sell=Token(from_any_case(request.sell_token), 0),
+        buy=Token(from_any_case(request.buy_token), 0),
+        sell_amount=request.sell_amount,
+        wallet=from_any_case(request.wallet),
+        slippage_bps=request.slippage_bps,
+        gas_price_wei=0,
+        deadline=0,
+    )
+    if request.accept_unbound and _is_unreadable(route, terms):
+        return route_policy.check_offer(route, terms, known)
+    broken = route_policy.check_route(
+        route, terms, known, settlers=settlers, accept_unbound=request.accept_unbound
+    )
+    if broken is None and not request.accept_unbound and not is_bound(quote):
+        return f"the service says that it is not bound by its router{_OPT_IN}"
+    return broken and broken + _way_out(broken, target, settlers)
+
+
+def _is_unreadable(route: Route, terms: Terms) -> bool:
+    """Return whether the method is unknown, so that only a simulation shows what the swap does.
+
+    False for known calldata, which the rules check, and for malformed calldata, which is always
+    refused.
+    """
+    try:
+        calldata.decode(route.target, route.data, buy_token=terms.buy.address, accept_unbound=True)
+    except calldata.MalformedCalldata:
+        return False
+    except calldata.UnboundCalldata:
+        return True
+    return False
+
+
+def _way_out(broken: str, target: Address, settlers: Collection[Address]) -> str:
+    if target == ALLOWANCE_HOLDER and not settlers:
+        return "; 0x is only taken with a node of your own that names its contracts (--rpc-url)"
+    return _OPT_IN if broken.startswith("not bound") else ""
+
+
+def _octets(text: str) -> bytes:
+    if not _HEX.fullmatch(text):
+        raise ValueError("its calldata is not 0x-prefixed hex")
+    return bytes.fromhex(text[2:])

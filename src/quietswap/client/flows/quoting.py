@@ -1,0 +1,172 @@
+"""Requests for quotes that pass the checks, are accepted, fresh, and covered by the balance.
+
+The router of such a quote also has a sufficient allowance.
+"""
+
+from collections.abc import Callable
+
+from quietswap.client import node_calls
+from quietswap.client.errors.flow import NonceMismatch, QuoteDeclined, UnsafeQuote
+from quietswap.client.flows.approvals import Approved, ensure_allowance
+from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
+from quietswap.client.flows.open_orders import require_no_open_order
+from quietswap.client.flows.polling import PollingPolicy
+from quietswap.client.flows.quote_checks import (
+    ALLOWANCE_HOLDER,
+    SwapRequest,
+    check_quote,
+    check_unsimulated,
+    is_bound,
+)
+from quietswap.client.flows.reference_price import compare
+from quietswap.client.flows.zeroex_settlers import read_settlers
+from quietswap.client.signing import Signer
+from quietswap.contract.quotes import SwapQuoteResponse
+from quietswap.contract.transactions import TransactionParams
+from quietswap.domain.address import Address
+
+FRESH_S = 20.0
+"""A quote expires after about 30 s. After 20 s too little time may be left to sign it."""
+_MOST_QUOTES = 10
+_MOST_ROUTERS = 5
+"""Most approvals in one swap; each fresh quote may name another source's router."""
+_LAGGING_QUOTES = 5
+_FEE_MULTIPLE = 10
+_FEE_HEADROOM = 10 * 10**9
+"""10 gwei, in wei. A fee cap above 10 x the base fee plus this is refused; the service uses 2 x."""
+
+Watch = Callable[[SwapQuoteResponse | Approved], None]
+
+
+def fresh_quote(
+    request: SwapRequest, polling: PollingPolicy, watch: Watch, *, has_node: bool
+) -> Flow[SwapQuoteResponse]:
+    """Request a quote that passes the checks, is accepted, and has not expired.
+
+    `accept` may take long, for example if a person answers a prompt. If the quote is then too old,
+    a new one is requested and passed to `accept`. Raises UnsafeQuote or QuoteDeclined.
+    """
+    for _ in range(_MOST_QUOTES):
+        quote = yield from _safe_quote(request, polling, has_node=has_node)
+        came = (yield from read_clock()).seconds
+        watch(quote)
+        if request.at_least is not None and quote.min_buy_amount < request.at_least:
+            raise QuoteDeclined(f"the minimum {quote.min_buy_amount} is below {request.at_least}")
+        if request.max_impact_percent is not None:
+            yield from compare(quote, request, has_node=has_node)
+        if request.accept is not None and not request.accept(quote):
+            raise QuoteDeclined("the quote was not accepted")
+        if (yield from read_clock()).seconds - came <= FRESH_S:
+            return quote
+    raise QuoteDeclined("each quote grew old before it was accepted")
+
+
+def _safe_quote(
+    request: SwapRequest, polling: PollingPolicy, *, has_node: bool
+) -> Flow[SwapQuoteResponse]:
+    """Request a quote; repeat while the service's node is behind the caller's own node.
+
+    Raises UnsafeQuote.
+    """
+    for attempt in range(1, _LAGGING_QUOTES + 1):
+        quote = yield from perform(request.call())
+        needs_settlers = has_node and quote.dex_route.target.lower() == ALLOWANCE_HOLDER.lower()
+        settlers = (yield from read_settlers()) if needs_settlers else frozenset[Address]()
+        check_quote(quote, request, settlers)
+        if not has_node and not is_bound(quote):
+            raise UnsafeQuote(
+                "no router is proven to enforce this quote, and without `rpc_url` (--rpc-url) it"
+                " cannot be tried: not signed"
+            )
+        if not has_node:
+            check_unsimulated(quote)
+        params = quote.mev_protection.transaction_params
+        wanted = request.nonce
+        if has_node:
+            yield from check_fee(params)
+            if wanted is None and not request.any_nonce:
+                wanted = yield from perform(node_calls.nonce(request.wallet))
+        if wanted is None or params.nonce == wanted:
+            return quote
+        lags = request.nonce is None and params.nonce is not None and params.nonce < wanted
+        if not lags or attempt == _LAGGING_QUOTES:
+            raise NonceMismatch(_other_nonce(params.nonce, wanted, request))
+        yield Sleep(polling.node_interval_s)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _other_nonce(quoted: int | None, wanted: int, request: SwapRequest) -> str:
+    if request.nonce is not None:
+        return f"the quote has nonce {quoted}, you asked for {wanted}: not signed"
+    return (
+        f"the quote has nonce {quoted}, but the wallet's next is {wanted} by your own node: not"
+        " signed. If orders of yours are open, wait until they are decided, or take the service's"
+        " word with any_nonce (--any-nonce)"
+    )
+
+
+def check_fee(params: TransactionParams) -> Flow[None]:
+    """Refuse a fee cap far above the base fee at the caller's own node. Raises UnsafeQuote."""
+    base_fee = yield from perform(node_calls.base_fee())
+    most = _FEE_MULTIPLE * base_fee + _FEE_HEADROOM
+    if params.max_fee_per_gas > most:
+        raise UnsafeQuote(
+            f"the quote's fee cap is {params.max_fee_per_gas} wei per gas, though the base fee is"
+            f" {base_fee} by your own node: not signed"
+        )
+
+
+def approved_quote(
+    request: SwapRequest, signer: Signer, polling: PollingPolicy, watch: Watch, *, has_node: bool
+) -> Flow[tuple[SwapQuoteResponse, tuple[Approved, ...]]]:
+    """Return a quote whose router has an allowance of at least the sell amount.
+
+    An approval takes time and a nonce, so a fresh quote follows each approval; it may name another
+    router. Raises QuoteDeclined when balance or allowance is too low, or when the approval would
+    use the nonce of an open order. Raises the errors of `ensure_allowance`.
+    """
+    approvals: list[Approved] = []
+    for _ in range(_MOST_ROUTERS):
+        quote = yield from fresh_quote(request, polling, watch, has_node=has_node)
+        if request.approval == "never" and not has_node:
+            return quote, ()
+        if not approvals:
+            yield from _can_pay(quote, request)
+        router = quote.dex_route.target
+        allowed = yield from perform(node_calls.allowance(quote.sell_token, request.wallet, router))
+        if allowed >= quote.sell_amount:
+            return quote, tuple(approvals)
+        if request.approval == "never":
+            raise QuoteDeclined(
+                f"{router} may move {allowed} smallest units of the sell token, too few, and"
+                " nothing was to be approved"
+            )
+        if request.nonce is not None:
+            raise QuoteDeclined(
+                f"the swap needs an approval first, which would take a nonce too, and only nonce"
+                f" {request.nonce} may be signed: approve {router} by itself, or leave nonce out"
+            )
+        if not request.replace:
+            yield from require_no_open_order(
+                request.wallet, "the approval that this swap needs", polling
+            )
+        sent = yield from ensure_allowance(
+            token=quote.sell_token,
+            router=router,
+            amount=quote.sell_amount,
+            wallet=request.wallet,
+            signer=signer,
+            approval=request.approval,
+            polling=polling,
+        )
+        approvals.extend(sent)
+        for each in sent:
+            watch(each)
+    raise QuoteDeclined("each fresh quote chose a router that was not approved yet")
+
+
+def _can_pay(quote: SwapQuoteResponse, request: SwapRequest) -> Flow[None]:
+    """Refuse a swap above the balance, before an approval costs gas. Raises QuoteDeclined."""
+    held = yield from perform(node_calls.token_balance(quote.sell_token, request.wallet))
+    if held < quote.sell_amount:
+        raise QuoteDeclined(f"the wallet holds {held} smallest units of the sell token, too few")

@@ -1,0 +1,249 @@
+"""The swap flow: quote, check, approve, sign, submit, poll, and read the amount received."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from quietswap.client import api_calls, node_calls
+from quietswap.client.errors.base import ClientError
+from quietswap.client.errors.flow import StatusContradiction
+from quietswap.client.errors.order import SignatureReplay
+from quietswap.client.flows.approvals import Approved, require_mainnet
+from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
+from quietswap.client.flows.polling import SUGGESTED_S, PollingPolicy, follow_order
+from quietswap.client.flows.quote_checks import SwapRequest, is_bound
+from quietswap.client.flows.quoting import approved_quote
+from quietswap.client.flows.reference_price import require_fair_with_gas
+from quietswap.client.flows.simulation import SwapSimulation, simulate_swap
+from quietswap.client.flows.submission_outcome import (
+    OutcomeWatch,
+    SubmittedTransaction,
+    TransactionOutcome,
+    error_for_outcome,
+    raise_outcome,
+    watch_outcome,
+)
+from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
+from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
+from quietswap.contract.quotes import SwapQuoteResponse
+from quietswap.contract.requests import (
+    EstimatedProtection,
+    EstimatedSavings,
+    OrderedRoute,
+    SwapOrderParams,
+    ThreatAnalysis,
+)
+from quietswap.domain.transaction.unsigned import MAINNET
+
+ORDER_LIFE_S = 30 * 60
+_SUBMISSIONS = 3
+_RECEIPT_LOOKS = 10
+_THREAT_SCORE = {"LOW": 20, "MEDIUM": 55, "HIGH": 90}
+
+Event = (
+    SwapQuoteResponse
+    | Approved
+    | SwapSimulation
+    | SwapOrderResponse
+    | OrderStatusResponse
+    | OutcomeWatch
+)
+Watch = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SwapResult:
+    """The result of a swap.
+
+    `received` is the amount of the buy token that the wallet gained, in smallest units, from the
+    transaction's receipt. It is None when the swap did not happen, or when the client has no node.
+
+    `fate` is the outcome of the transaction at the caller's own node; None without a node.
+    """
+
+    quote: SwapQuoteResponse
+    approvals: tuple[Approved, ...]
+    status: OrderStatusResponse
+    received: int | None
+    fate: TransactionOutcome | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the order is confirmed and did not deliver less than the minimum.
+
+        Without a node of the caller's own, only the service reports this, and the amount is not
+        checked.
+        """
+        return self.status.status == "confirmed" and not self.fell_short
+
+    @property
+    def fell_short(self) -> bool:
+        """Whether it was mined and delivered less than the minimum."""
+        return self.received is not None and self.received < self.quote.min_buy_amount
+
+    @property
+    def may_be_mined(self) -> bool:
+        """Whether a failed or cancelled order may still be mined.
+
+        True unless the caller's own node shows that the transaction reverted or was replaced.
+        """
+        is_off = self.status.status != "confirmed"
+        return is_off and self.fate not in (
+            TransactionOutcome.REVERTED,
+            TransactionOutcome.REPLACED,
+        )
+
+
+def order_params(quote: SwapQuoteResponse, request: SwapRequest, unix_ms: int) -> SwapOrderParams:
+    """Return the `orderParams` of a quote."""
+    return SwapOrderParams(
+        from_token=quote.sell_token,
+        to_token=quote.buy_token,
+        amount=str(int(quote.sell_amount)),
+        min_return_amount=str(int(quote.min_buy_amount)),
+        user_address=request.wallet,
+        chain_id=MAINNET,
+        deadline=unix_ms // 1000 + ORDER_LIFE_S,
+        slippage_bps=request.slippage_bps,
+        selected_tier=quote.mev_protection.provider_metadata.get("tier", 2),
+        threat_analysis=_threat_analysis(quote, unix_ms),
+        transaction_value_usd=quote.scoring.net_value_usd,
+        dex_route=OrderedRoute(
+            source=quote.source,
+            target=quote.dex_route.target,
+            data=quote.dex_route.data,
+            estimated_gas=quote.estimated_gas,
+        ),
+    )
+
+
+def _threat_analysis(quote: SwapQuoteResponse, unix_ms: int) -> ThreatAnalysis:
+    analysis = quote.mev_analysis
+    protection = EstimatedProtection(amount=analysis.estimated_protection_usd, currency="USD")
+    return ThreatAnalysis(
+        threat_score=_THREAT_SCORE.get(analysis.threat_level, 50),
+        threat_level=analysis.threat_level,
+        confidence=1 if quote.is_verified else 0.5,
+        risk_factors=[],
+        estimated_savings=EstimatedSavings(estimated_protection=protection),
+        timestamp=unix_ms,
+    )
+
+
+def order_call(
+    quote: SwapQuoteResponse, request: SwapRequest, signed: str, unix_ms: int
+) -> api_calls.ApiCall[SwapOrderResponse]:
+    """Return the call that submits a signed quote."""
+    return api_calls.submit_order(
+        order_params=order_params(quote, request, unix_ms),
+        signed_transaction=signed,
+        provider_metadata=quote.mev_protection.provider_metadata,
+    )
+
+
+def place(quote: SwapQuoteResponse, request: SwapRequest, signed: str) -> Flow[SwapOrderResponse]:
+    """Submit a signed quote once. Raises TransactionHashMismatch."""
+    call = order_call(quote, request, signed, (yield from read_clock()).unix_ms)
+    answer = yield from perform(call)
+    require_same(hash_of(signed), answer.order.tx_hash)
+    return answer
+
+
+def submit(
+    quote: SwapQuoteResponse,
+    request: SwapRequest,
+    signed: str,
+    polling: PollingPolicy,
+    watch: Watch,
+) -> Flow[tuple[str, float, float | None]]:
+    """Submit the signed quote; return order id, poll interval in s, and time until it expires in s.
+
+    If no answer arrives, the same bytes are submitted again. They can create only one order, and
+    the error SIGNATURE_REPLAY then names that order; its time until expiry is None. Raises
+    TransactionHashMismatch.
+    """
+    call = order_call(quote, request, signed, (yield from read_clock()).unix_ms)
+    for attempt in range(1, _SUBMISSIONS + 1):
+        try:
+            answer = yield from perform(call)
+        except SignatureReplay as replay:
+            if attempt == 1 or replay.details is None:
+                raise
+            return replay.details.order_id, SUGGESTED_S, None
+        except ClientError as error:
+            if not error.is_transient or attempt == _SUBMISSIONS:
+                raise
+            yield polling.wait(attempt, error)
+        else:
+            require_same(hash_of(signed), answer.order.tx_hash)
+            watch(answer)
+            ends_in_s = (
+                answer.order.expires_at.timestamp() - (yield from read_clock()).unix_ms / 1000
+            )
+            return answer.order.order_id, answer.tracking.polling_interval, ends_in_s
+    raise AssertionError("the last attempt returns or raises")
+
+
+def swap(
+    request: SwapRequest, signer: Signer, polling: PollingPolicy, watch: Watch, *, has_node: bool
+) -> Flow[SwapResult]:
+    """Run the whole flow. A reverted or cancelled order is a result, not an exception.
+
+    Raises StatusContradiction when the caller's own node contradicts the final status of the order,
+    and AfterSubmission when the service refuses or fails after it received the signed bytes.
+    """
+    if has_node:
+        yield from require_mainnet()
+    quote, approvals = yield from approved_quote(request, signer, polling, watch, has_node=has_node)
+    if has_node:
+        trial = yield from simulate_swap(quote, request, must=not is_bound(quote))
+        yield from require_fair_with_gas(quote, request, trial.gas_used)
+        watch(trial)
+    params = quote.mev_protection.transaction_params
+    signed = sign(to_sign(params), signer, request.wallet)
+    sent = SubmittedTransaction("the swap", hash_of(signed), request.wallet, params.nonce or 0)
+    try:
+        order_id, interval, ends_in_s = yield from submit(quote, request, signed, polling, watch)
+        sent = replace(sent, order_id=order_id)
+        patient = replace(polling, patience_s=polling.until(ends_in_s))
+        status = yield from follow_order(order_id, patient, watch, interval, sent.tx_hash)
+    except ClientError as error:
+        yield from raise_outcome(error, sent, polling, watch, has_node=has_node)
+    received, fate = None, None
+    if has_node and status.status == "confirmed":
+        receipt = yield from _confirmed(status, sent, polling)
+        fate, received = (
+            TransactionOutcome.MINED,
+            node_calls.received(receipt, request.buy_token, request.wallet),
+        )
+    elif has_node:
+        watch(OutcomeWatch(f"the order is {status.status}", sent, polling.doubt_s))
+        fate, _ = yield from watch_outcome(sent, polling, polling.doubt_s)
+        if fate is TransactionOutcome.MINED:
+            raise StatusContradiction(order_id, status.status, sent.tx_hash)
+    return SwapResult(quote, approvals, status, received, fate)
+
+
+def _confirmed(
+    status: OrderStatusResponse, sent: SubmittedTransaction, polling: PollingPolicy
+) -> Flow[node_calls.NodeReceipt]:
+    """Return the receipt of a confirmed order from the caller's own node.
+
+    That node may be some blocks behind the service's node, or fail, so the request is repeated.
+    Without a receipt the order does not count as confirmed. Raises StatusContradiction if the
+    transaction reverted, and MayBeMined if no request returns a receipt.
+    """
+    shows = "has no receipt of it"
+    for look in range(_RECEIPT_LOOKS):
+        if look:
+            yield Sleep(polling.node_interval_s)
+        try:
+            receipt = yield from perform(node_calls.receipt(sent.tx_hash))
+        except ClientError as error:
+            shows = f"cannot show it ({error})"
+            continue
+        if receipt is not None and not receipt.succeeded:
+            raise StatusContradiction(status.order_id, status.status, sent.tx_hash)
+        if receipt is not None:
+            return receipt
+    why = f"the service says that the order is confirmed, but your own node {shows}"
+    raise error_for_outcome(TransactionOutcome.OPEN, why, sent)

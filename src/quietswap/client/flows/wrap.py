@@ -1,0 +1,149 @@
+"""The wrap flow: quote, check, set the nonce, sign, submit, wait for the receipt."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from quietswap.client import api_calls, node_calls
+from quietswap.client.errors.base import ClientError
+from quietswap.client.errors.flow import OrderStillOpen, QuoteDeclined, UnsafeQuote
+from quietswap.client.flows.approvals import require_mainnet
+from quietswap.client.flows.effects import Flow, perform
+from quietswap.client.flows.open_orders import require_no_open_order
+from quietswap.client.flows.polling import PollingPolicy, retry_transient, wait_for_receipt
+from quietswap.client.flows.quote_checks import check_params
+from quietswap.client.flows.quoting import check_fee
+from quietswap.client.flows.submission_outcome import (
+    OutcomeWatch,
+    SubmittedTransaction,
+    raise_outcome,
+    with_transaction,
+)
+from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
+from quietswap.contract.base import WrapOperation
+from quietswap.contract.wraps import WrapOrderResponse, WrapQuoteResponse
+
+WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
+"""Canonical WETH9 on Ethereum mainnet."""
+_DEPOSIT, _WITHDRAW = "0xd0e30db0", "0x2e1a7d4d"
+_ETHER = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,18}))?")
+
+Event = WrapQuoteResponse | WrapOrderResponse | node_calls.NodeReceipt | OutcomeWatch
+Watch = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WrapRequest:
+    """What to wrap or unwrap. `amount` is in ETH, as a decimal string.
+
+    `nonce` None uses the next nonce of the caller's own node. The request is then refused while an
+    order of the wallet is open, unless `replace` allows the transaction to use that order's nonce.
+
+    `accept` is called with the quote before signing; False declines it.
+    """
+
+    operation: WrapOperation
+    amount: str
+    wallet: str
+    nonce: int | None = None
+    accept: Callable[[WrapQuoteResponse], bool] | None = None
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WrapResult:
+    """The result of a wrap or unwrap. `receipt` is None when the client has no node."""
+
+    quote: WrapQuoteResponse
+    order: WrapOrderResponse
+    receipt: node_calls.NodeReceipt | None
+
+
+def to_wei(amount: str) -> int:
+    """Return a decimal ETH amount in wei: digits and at most 18 decimals. Raises ValueError."""
+    found = _ETHER.fullmatch(amount)
+    wei = int(found[1] + (found[2] or "").ljust(18, "0")) if found else 0
+    if wei == 0:
+        raise ValueError(f"{amount!r} is not a positive amount of ETH with at most 18 decimals")
+    return wei
+
+
+def check_quote(quote: WrapQuoteResponse, request: WrapRequest) -> None:
+    """Refuse a quote that is not exactly the requested conversion. Raises UnsafeQuote."""
+    params, wei = quote.mev_protection.transaction_params, to_wei(request.amount)
+    is_wrap = request.operation == "wrap"
+    data = _DEPOSIT if is_wrap else _WITHDRAW + f"{wei:064x}"
+    faults = {
+        "another operation": quote.operation != request.operation,
+        "another amount": quote.amount_wei != wei,
+        "another contract than WETH": params.to.lower() != WETH.lower(),
+        "another call": params.data.lower() != data,
+        "another value": params.value != (wei if is_wrap else 0),
+    }
+    found = [name for name, is_so in faults.items() if is_so] + check_params(params)
+    if found:
+        raise UnsafeQuote(f"the quote has {', '.join(found)}: not signed")
+
+
+def order_call(quote: WrapQuoteResponse, signed: str) -> api_calls.ApiCall[WrapOrderResponse]:
+    """Return the call that submits a signed quote; repeating it creates no second order."""
+    return api_calls.submit_wrap_order(
+        operation=quote.operation,
+        signed_transaction=signed,
+        provider_metadata=quote.mev_protection.provider_metadata,
+        quote_id=quote.quote_id,
+        amount=quote.amount,
+    )
+
+
+def place(quote: WrapQuoteResponse, signed: str) -> Flow[WrapOrderResponse]:
+    """Submit a signed quote once. Raises TransactionHashMismatch."""
+    order = yield from perform(order_call(quote, signed))
+    require_same(hash_of(signed), order.tx_hash)
+    return order
+
+
+def convert(
+    request: WrapRequest, signer: Signer, polling: PollingPolicy, watch: Watch, *, has_node: bool
+) -> Flow[WrapResult]:
+    """Run the whole flow.
+
+    Before signing, raises UnsafeQuote, and QuoteDeclined when an order of the wallet is open or
+    `accept` returns False. While submitting, raises TransactionHashMismatch, and AfterSubmission
+    when the service refuses a transaction that it already has. While waiting, raises
+    TransactionFailed, TransactionReplaced or OrderStillOpen.
+    """
+    quote = yield from perform(
+        api_calls.wrap_quote(request.operation, request.amount, request.wallet)
+    )
+    check_quote(quote, request)
+    nonce = request.nonce
+    if has_node or nonce is None:
+        yield from require_mainnet()
+        yield from check_fee(quote.mev_protection.transaction_params)
+    if nonce is None and not request.replace:
+        yield from require_no_open_order(request.wallet, f"the {request.operation}", polling)
+    if nonce is None:
+        nonce = yield from perform(node_calls.nonce(request.wallet))
+    quote = quote.with_nonce(nonce)
+    watch(quote)
+    if request.accept is not None and not request.accept(quote):
+        raise QuoteDeclined("the quote was not accepted")
+    params = quote.mev_protection.transaction_params
+    signed = sign(to_sign(params), signer, request.wallet)
+    what = f"the {request.operation}"
+    sent = SubmittedTransaction(what, hash_of(signed), request.wallet, nonce)
+    try:
+        order = yield from retry_transient(order_call(quote, signed), polling)
+        require_same(sent.tx_hash, order.tx_hash)
+    except ClientError as error:
+        yield from raise_outcome(error, sent, polling, watch, has_node=has_node)
+    watch(order)
+    if not has_node:
+        return WrapResult(quote, order, None)
+    try:
+        receipt = yield from wait_for_receipt(what, sent.tx_hash, request.wallet, nonce, polling)
+    except OrderStillOpen as error:
+        raise with_transaction(error, sent) from None
+    watch(receipt)
+    return WrapResult(quote, order, receipt)

@@ -1,0 +1,268 @@
+"""Calls to the caller's own Ethereum node: approvals, nonces, simulations and receipts. No I/O.
+
+JSON-RPC: https://ethereum.github.io/execution-apis
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from quietswap.client.errors.base import NodeRpcError, UnexpectedResponse
+from quietswap.client.wire import decode
+from quietswap.contract.base import WireStruct
+from quietswap.domain.address import from_any_case
+from quietswap.domain.transaction.fees import next_base_fee
+
+T = TypeVar("T")
+
+UINT256_MAX = 2**256 - 1
+TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+"""Topic of `Transfer(address,address,uint256)` (https://eips.ethereum.org/EIPS/eip-20)."""
+
+_ALLOWANCE, _APPROVE, _BALANCE_OF = "0xdd62ed3e", "0x095ea7b3", "0x70a08231"
+_DECIMALS, _SYMBOL = "0x313ce567", "0x95d89b41"
+_QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
+_WORD_CHARS = 2 + 64
+BLOCK_S = 12
+"""Seconds between two blocks of mainnet."""
+_ELSE = "something else than an Ethereum node answered there"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCall(Generic[T]):
+    """One JSON-RPC call; `read` converts its result to a value."""
+
+    method: str
+    params: Sequence[Any]
+    read: Callable[[Any], T]
+
+
+class ReceiptLog(WireStruct, frozen=True):
+    """One event log of a receipt."""
+
+    address: str
+    topics: tuple[str, ...]
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeBlock:
+    """The latest block: `time` in Unix seconds, `next_base_fee` in wei per gas."""
+
+    number: int
+    time: int
+    gas_limit: int
+    next_base_fee: int
+    miner: str
+
+
+class NodeReceipt(WireStruct, frozen=True):
+    """The receipt of a mined transaction: `gas_used` in units, `effective_gas_price` in wei."""
+
+    transaction_hash: str
+    succeeded: bool
+    block_number: int
+    gas_used: int
+    effective_gas_price: int
+    logs: tuple[ReceiptLog, ...]
+    sender: str = ""
+
+
+def number(result: Any) -> int:
+    """Return a hex quantity as an int. Raises UnexpectedResponse."""
+    if not isinstance(result, str) or not _QUANTITY.fullmatch(result):
+        raise UnexpectedResponse(f"{_ELSE}: no number came")
+    return int(result, 16)
+
+
+def _word(value: int | str) -> str:
+    digits = value[2:].lower() if isinstance(value, str) else f"{value:x}"
+    return digits.rjust(64, "0")
+
+
+def first_word(result: Any) -> int:
+    """Return the first 32-byte word of returned data as a number; 0 if there is none."""
+    return number(result[:_WORD_CHARS]) if isinstance(result, str) and len(result) > 2 else 0
+
+
+def word_of(result: Any) -> int:
+    """Return the number that a view function returned.
+
+    Raises UnexpectedResponse for less than 32 bytes: empty data does not mean zero.
+    """
+    if not isinstance(result, str) or len(result) < _WORD_CHARS:
+        raise UnexpectedResponse(
+            "no token contract, or something else than an Ethereum node, answered"
+        )
+    return number(result[:_WORD_CHARS])
+
+
+def _decimals_of(result: Any) -> int | None:
+    return None if result == "0x" else word_of(result)
+
+
+def view(to: str, data: str, read: Callable[[Any], T], block: str = "latest") -> NodeCall[T]:
+    """Call a view function; `read` converts the hex it returns to a value."""
+    return NodeCall("eth_call", ({"to": to, "data": data}, block), read)
+
+
+def approval_data(spender: str, amount: int) -> str:
+    """Return the calldata of `approve(spender, amount)`."""
+    return _APPROVE + _word(spender) + _word(amount)
+
+
+def balance_data(wallet: str) -> str:
+    """Return the calldata of `balanceOf(wallet)`."""
+    return _BALANCE_OF + _word(wallet)
+
+
+def chain_id() -> NodeCall[int]:
+    """Request the chain id."""
+    return NodeCall("eth_chainId", (), number)
+
+
+def nonce(wallet: str, block: str = "pending") -> NodeCall[int]:
+    """Request the wallet's transaction count, which is its next nonce."""
+    return NodeCall("eth_getTransactionCount", (wallet, block), number)
+
+
+def eth_balance(wallet: str) -> NodeCall[int]:
+    """Request the ETH balance, in wei."""
+    return NodeCall("eth_getBalance", (wallet, "latest"), number)
+
+
+def token_balance(token: str, wallet: str, block: str = "latest") -> NodeCall[int]:
+    """Request a token balance, in smallest units."""
+    return view(token, balance_data(wallet), word_of, block)
+
+
+def allowance(token: str, owner: str, spender: str) -> NodeCall[int]:
+    """Request the allowance of `spender` for tokens of `owner`, in smallest units."""
+    return view(token, _ALLOWANCE + _word(owner) + _word(spender), word_of)
+
+
+def decimals(token: str) -> NodeCall[int | None]:
+    """Request the decimals of an ERC-20 token; None if no contract answers."""
+    return view(token, _DECIMALS, _decimals_of)
+
+
+def symbol(token: str) -> NodeCall[str]:
+    """Request the symbol of an ERC-20 token; empty if it is not readable."""
+    return view(token, _SYMBOL, _text)
+
+
+def _text(result: Any) -> str:
+    raw = bytes.fromhex(result.removeprefix("0x"))
+    if len(raw) >= 64 and raw[:32] == (32).to_bytes(32):
+        raw = raw[64 : 64 + int.from_bytes(raw[32:64])]
+    return "".join(c for c in raw.rstrip(b"\0").decode("ascii", "ignore") if c.isprintable())
+
+
+def estimate_gas(transaction: dict[str, str]) -> NodeCall[int]:
+    """Request the gas estimate of a call. Raises NodeRpcError when the call reverts."""
+    return NodeCall("eth_estimateGas", (transaction,), number)
+
+
+def tip() -> NodeCall[int]:
+    """Request the node's suggested priority fee, in wei per gas."""
+    return NodeCall("eth_maxPriorityFeePerGas", (), number)
+
+
+def latest_block() -> NodeCall[NodeBlock]:
+    """Request the latest block."""
+    return NodeCall("eth_getBlockByNumber", ("latest", False), _block)
+
+
+def base_fee() -> NodeCall[int]:
+    """Request the latest block's base fee, in wei per gas."""
+    return NodeCall("eth_getBlockByNumber", ("latest", False), lambda b: number(b["baseFeePerGas"]))
+
+
+def block_time() -> NodeCall[int]:
+    """Request the latest block's time, in Unix seconds."""
+    return NodeCall("eth_getBlockByNumber", ("latest", False), lambda b: number(b["timestamp"]))
+
+
+def _block(result: Any) -> NodeBlock:
+    fee, used, limit = (number(result[k]) for k in ("baseFeePerGas", "gasUsed", "gasLimit"))
+    return NodeBlock(
+        number=number(result["number"]),
+        time=number(result["timestamp"]),
+        gas_limit=limit,
+        next_base_fee=next_base_fee(fee, used, limit),
+        miner=from_any_case(result["miner"]),
+    )
+
+
+def send(raw: str) -> NodeCall[str]:
+    """Send a transaction to the public mempool; the result is its hash."""
+    return NodeCall("eth_sendRawTransaction", (raw,), str)
+
+
+def receipt(tx_hash: str) -> NodeCall[NodeReceipt | None]:
+    """Request a receipt; None until the transaction is mined."""
+    return NodeCall("eth_getTransactionReceipt", (tx_hash,), _receipt)
+
+
+def sender_and_nonce(tx_hash: str) -> NodeCall[tuple[str, int] | None]:
+    """Request sender (lower case) and nonce of a transaction; None if the node does not know it."""
+    return NodeCall("eth_getTransactionByHash", (tx_hash,), _sender_and_nonce)
+
+
+def _sender_and_nonce(result: Any) -> tuple[str, int] | None:
+    return None if result is None else (str(result["from"]).lower(), number(result["nonce"]))
+
+
+def _receipt(result: Any) -> NodeReceipt | None:
+    if result is None:
+        return None
+    try:
+        return NodeReceipt(
+            transaction_hash=result["transactionHash"],
+            succeeded=number(result["status"]) == 1,
+            block_number=number(result["blockNumber"]),
+            gas_used=number(result["gasUsed"]),
+            effective_gas_price=number(result["effectiveGasPrice"]),
+            logs=msgspec.convert(result["logs"], tuple[ReceiptLog, ...]),
+            sender=str(result.get("from") or ""),
+        )
+    except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
+        raise UnexpectedResponse("the node answered an unreadable receipt") from error
+
+
+def received(receipt: NodeReceipt, token: str, wallet: str) -> int:
+    """Return what `wallet` gained of `token`, from the receipt's Transfer events."""
+    me, gained = _word(wallet), 0
+    for log in receipt.logs:
+        if log.address.lower() != token.lower() or len(log.topics) != 3:
+            continue
+        if log.topics[0] == TRANSFER:
+            amount = first_word(log.data)
+            gained += amount * ((log.topics[2][2:] == me) - (log.topics[1][2:] == me))
+    return gained
+
+
+def read_result(call: NodeCall[T], status: int, body: bytes) -> T:
+    """Return the result of a JSON-RPC answer. Raises NodeRpcError or UnexpectedResponse.
+
+    Nodes send JSON-RPC errors with different HTTP statuses, so an error is read at any status, a
+    result only at 200.
+    """
+    try:
+        answer = decode(body, dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise UnexpectedResponse(f"{call.method}: {_ELSE}, not in JSON-RPC") from error
+    fault = answer.get("error")
+    if isinstance(fault, dict):
+        code = fault.get("code")
+        message = str(fault.get("message", ""))
+        raise NodeRpcError(call.method, code if isinstance(code, int) else 0, message)
+    if status != 200 or "result" not in answer:
+        raise UnexpectedResponse(f"{call.method}: {_ELSE} (HTTP {status}, no JSON-RPC result)")
+    try:
+        return call.read(answer["result"])
+    except (TypeError, ValueError, KeyError, AttributeError, msgspec.ValidationError) as error:
+        raise UnexpectedResponse(f"{call.method}: the node's answer cannot be read") from error

@@ -1,0 +1,108 @@
+"""One order of an export: a line of CSV or an object of JSON, with the same members."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from quietswap.contract import examples
+from quietswap.contract.base import (
+    AddressText,
+    AmountText,
+    Count,
+    HashText,
+    OrderState,
+    Tier,
+    Timestamp,
+    WireStruct,
+    doc,
+)
+from quietswap.domain.order.received import ReceivedIssue
+from quietswap.domain.token import WETH
+
+Whole = Annotated[str | None, doc("The same in whole tokens; null if the node is away", "1.5")]
+Symbol = Annotated[
+    str | None, doc("Symbol as the token's contract states it; anyone can choose one", "WETH")
+]
+FORMATS = ("csv", "json")
+
+
+class OrderExportQuery(WireStruct, frozen=True, kw_only=True):
+    """Query of GET /api/v1/mev/orders/user/:userAddress/export."""
+
+    format: Annotated[
+        str, doc("csv, or json: an array with one order per line.", "csv", enum=list(FORMATS))
+    ] = "csv"
+    since: Annotated[
+        str | None,
+        doc(
+            "Orders created at this time or later: a date or an ISO 8601 time, UTC unless it names"
+            " an offset. Without it: all.",
+            "2026-01-01",
+        ),
+    ] = msgspec.field(default=None, name="from")
+    until: Annotated[
+        str | None,
+        doc("Orders created before this time. Without it: now.", "2027-01-01T00:00:00Z"),
+    ] = msgspec.field(default=None, name="to")
+
+
+class ExportedOrder(WireStruct, frozen=True, kw_only=True):
+    """One order. Amounts are in smallest units, with the same in whole tokens beside them."""
+
+    order_id: Annotated[str, doc("Order id; wraps and cancels have one here", examples.ORDER_ID)]
+    kind: Annotated[Literal["swap", "wrap", "cancel"], doc("Kind", "swap", type="string")]
+    status: OrderState
+    wallet: Annotated[AddressText, doc("Wallet", examples.WALLET)]
+    nonce: Annotated[Count, doc("Nonce of the transaction", 7)]
+    tx_hash: HashText
+    created_at: Annotated[Timestamp, doc("When the service accepted it (ISO 8601, UTC)")]
+    submitted_at: Annotated[Timestamp | None, doc("When the relay took it; null: never")] = None
+    mined_at: Annotated[Timestamp | None, doc("Time of its block; null: not mined")] = None
+    block_number: Annotated[Count | None, doc("Number of its block", 23_800_000)] = None
+    block_hash: Annotated[str | None, doc("Hash of its block", examples.TX_HASH)] = None
+    sell_token: Annotated[AddressText, doc("Sold token; 0xEeee… is ETH", WETH)]
+    sell_symbol: Symbol = None
+    sell_amount: Annotated[AmountText, doc("Sold amount, smallest units", examples.ONE_ETHER)]
+    sell_amount_whole: Whole = None
+    buy_token: Annotated[AddressText, doc("Bought token; 0xEeee… is ETH", examples.USDC)]
+    buy_symbol: Symbol = None
+    quoted_amount: Annotated[AmountText, doc("Quoted output, smallest units", "3000000000")]
+    minimum_amount: Annotated[AmountText, doc("Minimum output, smallest units", "2985000000")]
+    received_amount: Annotated[
+        AmountText | None,
+        doc("What the wallet received, smallest units; null: unknown", "2998000000"),
+    ] = None
+    received_whole: Whole = None
+    received_reason: Annotated[
+        str | None,
+        doc(
+            "Why a mined order has no amount",
+            enum=[*(issue.value for issue in ReceivedIssue), None],
+        ),
+    ] = None
+    to_promise_bps: Annotated[
+        int | None, doc("Received against the quoted output, basis points, rounded down", -7)
+    ] = None
+    to_minimum_bps: Annotated[
+        int | None, doc("Received against the minimum output, basis points, rounded down", 43)
+    ] = None
+    gas_used: Annotated[AmountText | None, doc("Gas units used", "180123")] = None
+    effective_gas_price: Annotated[
+        AmountText | None, doc("Wei per gas unit paid", "1000000000")
+    ] = None
+    fee_paid_wei: Annotated[AmountText | None, doc("Network fee, wei", "180123000000000")] = None
+    fee_paid_eth: Annotated[str | None, doc("Network fee, ETH", "0.000180123")] = None
+    refund_status: Annotated[
+        str | None,
+        doc(
+            "none, reported (by the relay) or paid (seen on chain)",
+            enum=["none", "reported", "paid", None],
+        ),
+    ] = None
+    refund_wei: Annotated[AmountText | None, doc("Refund, wei", "0")] = None
+    refund_tx_hash: Annotated[str | None, doc("The transaction that paid it", examples.TX_HASH)] = (
+        None
+    )
+    source: Annotated[str | None, doc("Aggregator of the route", "kyberswap")] = None
+    tier: Tier
+    error_code: Annotated[str | None, doc("Why it failed or was cancelled", "EXPIRED")] = None

@@ -1,0 +1,193 @@
+"""The answer of GET /api/v1/quote."""
+
+from typing import Annotated
+
+from msgspec import UNSET, UnsetType
+
+from quietswap.contract import examples
+from quietswap.contract.base import (
+    BESIDE_DATA,
+    AddressText,
+    AmountText,
+    Count,
+    Envelope,
+    EnvelopeTimestamp,
+    Figure,
+    HexText,
+    WireStruct,
+    doc,
+    ref,
+)
+from quietswap.contract.transactions import SwapMevProtection
+from quietswap.domain.quote import quote
+from quietswap.domain.token import WETH
+
+
+class DexRoute(WireStruct, frozen=True, kw_only=True):
+    """The route."""
+
+    dex: Annotated[str, doc("Name of the selected DEX", "uniswap-v3")]
+    target: Annotated[
+        AddressText,
+        doc("Router; the sell token must be approved to it (EIP-55 checksummed)", examples.ROUTER),
+    ]
+    path: Annotated[
+        tuple[Annotated[AddressText, doc("Token (EIP-55 checksummed)", WETH)], ...],
+        doc("Tokens along the path"),
+    ]
+    data: Annotated[HexText, doc("Swap calldata as hex; do not change it", examples.CALLDATA)]
+
+
+class Scoring(WireStruct, frozen=True, kw_only=True):
+    """Value of the route after gas."""
+
+    net_value_usd: Annotated[
+        Figure, doc("Net value after gas in USD; 0 when priceAvailable is false", 2999.1)
+    ]
+    gas_cost_usd: Annotated[
+        Figure, doc("Estimated gas cost in USD; 0 when the price of ETH is unknown", 0.63)
+    ]
+    price_available: Annotated[bool, doc("Whether netValueUsd is a measurement", True)] = True
+
+
+class AlternativeEntry(WireStruct, frozen=True, kw_only=True):
+    """A lower-ranked route."""
+
+    source: Annotated[str, doc("Aggregator", "velora")]
+    buy_amount: Annotated[AmountText, doc("Expected output, smallest units", "2990000000")]
+    net_value_usd: Annotated[
+        Figure, doc("Net value in USD; 0 when scoring.priceAvailable is false", 2989.2)
+    ]
+
+
+class MevAnalysis(WireStruct, frozen=True, kw_only=True):
+    """Estimated loss to a sandwich if the swap were sent to the public mempool."""
+
+    threat_level: Annotated[
+        str,
+        doc(
+            "Threat level; if `known` is false, the highest level that the known values allow",
+            "LOW",
+            enum=[level.value for level in quote.ThreatLevel],
+        ),
+    ]
+    estimated_protection_usd: Annotated[
+        Figure, doc("Upper bound of the loss avoided in USD; 0 when the value is unknown", 15.0)
+    ]
+    known: Annotated[
+        bool, doc("Whether the value and price impact that the level needs are known", True)
+    ] = True
+
+
+class Verification(WireStruct, frozen=True, kw_only=True):
+    """Whether the route was simulated, and whether its router enforces the terms."""
+
+    status: Annotated[
+        str,
+        doc(
+            "Result of the simulation", "verified", enum=[v.value for v in quote.VerificationStatus]
+        ),
+    ]
+    bound: Annotated[
+        bool | UnsetType,
+        doc("Whether the router is proven to enforce minimum, amount and recipient", True),
+    ] = UNSET
+    notes: Annotated[tuple[Annotated[str, doc("Note")], ...], doc("Notes for people")] = ()
+
+
+class SourceEntry(WireStruct, frozen=True, kw_only=True):
+    """Result of one aggregator."""
+
+    source: Annotated[str, doc("Aggregator", "kyberswap")]
+    outcome: Annotated[str, doc("Result", "won", enum=[o.value for o in quote.SourceOutcome])]
+    latency_ms: Annotated[Count, doc("Response time in milliseconds", 210)]
+    promised: Annotated[
+        AmountText | None, doc("Output by the aggregator, smallest units of the buy token")
+    ] = None
+    simulated: Annotated[
+        AmountText | None, doc("Output of the simulation, smallest units of the buy token")
+    ] = None
+    difference_bps: Annotated[
+        int | None, doc("Simulated minus promised output in basis points")
+    ] = None
+    reason: Annotated[str | None, doc("Why the route was not chosen, in plain words")] = None
+
+
+class AllowanceIssue(WireStruct, frozen=True, kw_only=True):
+    """The router may move less of the sell token than the sell amount."""
+
+    spender: Annotated[
+        AddressText, doc("Router to approve: dexRoute.target (EIP-55 checksummed)", examples.ROUTER)
+    ]
+    actual: Annotated[AmountText, doc("Present allowance, smallest units", "0")]
+    needed: Annotated[AmountText, doc("Sell amount, smallest units", examples.ONE_ETHER)]
+
+
+class BalanceIssue(WireStruct, frozen=True, kw_only=True):
+    """The wallet holds less of the sell token than the sell amount."""
+
+    token: Annotated[AddressText, doc("Sell token (EIP-55 checksummed)", WETH)]
+    actual: Annotated[AmountText, doc("Present balance, smallest units", "0")]
+    needed: Annotated[AmountText, doc("Sell amount, smallest units", examples.ONE_ETHER)]
+
+
+class GasIssue(WireStruct, frozen=True, kw_only=True):
+    """The wallet holds less ETH than gasLimit x maxFeePerGas."""
+
+    actual: Annotated[AmountText, doc("Present balance in wei", "0")]
+    needed: Annotated[AmountText, doc("Wei that the transaction may cost", "525000000000000")]
+
+
+class Issues(WireStruct, frozen=True, kw_only=True):
+    """Why the wallet cannot submit the quote at present; null where nothing is missing."""
+
+    allowance: Annotated[AllowanceIssue | None, doc("Missing allowance of the router")] = None
+    balance: Annotated[BalanceIssue | None, doc("Missing balance of the sell token")] = None
+    gas: Annotated[GasIssue | None, doc("Missing ETH for gas")] = None
+
+
+class SwapQuoteResponse(WireStruct, frozen=True, kw_only=True):
+    """Swap quote, valid for about 30 seconds."""
+
+    source: Annotated[str, doc("Aggregator of the best route", "kyberswap")]
+    sell_token: Annotated[AddressText, doc("Sold token (EIP-55 checksummed)", WETH)]
+    buy_token: Annotated[AddressText, doc("Bought token (EIP-55 checksummed)", examples.USDC)]
+    sell_amount: Annotated[AmountText, doc("Input, smallest units", examples.ONE_ETHER)]
+    buy_amount: Annotated[
+        AmountText, doc("Expected output before slippage, smallest units", "3000000000")
+    ]
+    min_buy_amount: Annotated[
+        AmountText, doc("Minimum output after slippage, smallest units", "2985000000")
+    ]
+    estimated_gas: Annotated[Count, doc("Estimated gas units", 210_000)]
+    price_impact: Annotated[
+        Figure, doc("Percent (0.12 means 0.12 %); 0 when priceImpactAvailable is false", 0.12)
+    ]
+    price_impact_available: Annotated[bool, doc("Whether priceImpact is a measurement", True)] = (
+        True
+    )
+    dex_route: Annotated[DexRoute, doc("The route")]
+    scoring: Annotated[Scoring, doc("Value of the route after gas")]
+    alternatives: Annotated[tuple[AlternativeEntry, ...], doc("Lower-ranked routes, best first")]
+    mev_analysis: Annotated[MevAnalysis, doc("Estimated loss to a sandwich in the public mempool")]
+    mev_protection: Annotated[SwapMevProtection, doc("How the swap is protected")]
+    verification: Annotated[
+        Verification | None, doc("Whether the route was simulated", **ref("Verification"))
+    ] = None
+    sources: Annotated[tuple[SourceEntry, ...], doc("Results of all configured aggregators")] = ()
+    issues: Annotated[Issues, doc("What the wallet lacks to submit the quote")] = Issues()
+    timestamp: Annotated[
+        EnvelopeTimestamp | UnsetType, doc("The envelope's timestamp", **BESIDE_DATA)
+    ] = UNSET
+    """Set by the client from the envelope; the service does not send it in `data`."""
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether a simulation delivered at least the minimum."""
+        return self.verification is not None and self.verification.status == "verified"
+
+
+class SwapQuoteEnvelope(Envelope[SwapQuoteResponse], frozen=True, kw_only=True):
+    """The answer of GET /api/v1/quote; the only answer with a timestamp."""
+
+    timestamp: EnvelopeTimestamp = 0

@@ -1,0 +1,43 @@
+"""The session of the web page, beside the interface. Only the page uses it."""
+
+from typing import Annotated
+
+from quietswap.contract.base import (
+    AddressText,
+    Envelope,
+    RequestStruct,
+    Timestamp,
+    UrlText,
+    WireStruct,
+    doc,
+)
+
+
+class WebSessionBody(RequestStruct, frozen=True, kw_only=True):
+    """Body of POST /web/session."""
+
+    address: Annotated[str | None, doc("A wallet's account, in any case.")] = None
+
+
+class ConnectionCheck(WireStruct, frozen=True, kw_only=True):
+    """The eth_call whose answer is the id of the RPC URL that a wallet uses."""
+
+    to: Annotated[str, doc("Address of the call")]
+    data: Annotated[str, doc("Data of the call, 0x hex")]
+
+
+class WebSessionResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """The session of a browser. Its secret is in an HttpOnly cookie."""
+
+    chain_id: Annotated[int, doc("Chain that the service is for", 1)]
+    explorer_url: Annotated[UrlText, doc("Block explorer")]
+    connected: Annotated[ConnectionCheck, doc("How to check a wallet's RPC URL")]
+    quote_seconds: Annotated[int, doc("Seconds that a swap quote is valid", 30)]
+    expires_at: Annotated[Timestamp, doc("When the session ends (ISO 8601, UTC)")]
+    address: Annotated[AddressText | None, doc("The account of the body, EIP-55 checksummed")] = (
+        None
+    )
+
+
+class WebSessionEnvelope(Envelope[WebSessionResponse], frozen=True, kw_only=True):
+    """The answer of POST /web/session."""

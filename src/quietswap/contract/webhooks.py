@@ -1,0 +1,200 @@
+"""Requests and answers about webhooks, and the event that a test sends."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from quietswap.contract import examples, limits
+from quietswap.contract.base import (
+    Count,
+    Envelope,
+    RequestStruct,
+    Timestamp,
+    WireStruct,
+    doc,
+)
+from quietswap.domain.order.order_change import OrderChange
+from quietswap.domain.webhook.state import PRUNED, TEST, DisabledReason, WebhookState
+from quietswap.domain.webhook.url import MAX_LENGTH
+
+_TYPES = [change.value for change in OrderChange]
+
+WebhookId = Annotated[
+    str, doc("Webhook id", "whk_4f3a9c0d2b6e8a1c7f5d3e90", pattern=limits.ID_PATTERN)
+]
+WebhookUrl = Annotated[
+    str,
+    doc("Where events are sent", "https://hooks.example.com/quietswap", format="uri"),
+]
+EventTypes = Annotated[
+    tuple[Annotated[str, doc("Event type", "order.confirmed", enum=_TYPES)], ...],
+    doc("Event types that are sent; empty: all", ["order.confirmed", "order.failed"]),
+]
+Description = Annotated[
+    str | None,
+    doc("Your own note", "accounting", type="string", maxLength=limits.MAX_DESCRIPTION),
+]
+CreatedAt = Annotated[Timestamp, doc("Time of creation (ISO 8601, UTC)")]
+
+
+class WebhookCreateBody(RequestStruct, frozen=True, kw_only=True):
+    """Body of POST /api/v1/mev/webhooks."""
+
+    url: Annotated[
+        str,
+        doc(
+            "Where events are sent: https only, no user name, a public host.",
+            "https://hooks.example.com/quietswap",
+            maxLength=MAX_LENGTH,
+        ),
+    ]
+    events: Annotated[
+        list[Annotated[str, doc("Event type", "order.confirmed", enum=_TYPES)]] | None,
+        doc("Event types to send; without it all.", ["order.confirmed", "order.failed"]),
+    ] = None
+    description: Annotated[
+        Annotated[str, doc("Text", maxLength=limits.MAX_DESCRIPTION)] | None,
+        doc("Your own note.", "accounting"),
+    ] = None
+
+
+class WebhookPath(WireStruct, frozen=True, kw_only=True):
+    """Path of one webhook."""
+
+    webhook_id: WebhookId
+
+
+class WebhookDeliveriesQuery(WireStruct, frozen=True, kw_only=True):
+    """Query of GET /api/v1/mev/webhooks/:webhookId/deliveries."""
+
+    limit: Annotated[
+        int, Meta(ge=1, le=limits.MAX_LIMIT), doc("Deliveries per page.", limits.DEFAULT_LIMIT)
+    ] = limits.DEFAULT_LIMIT
+    offset: Annotated[int, Meta(ge=0, le=limits.MAX_OFFSET), doc("Deliveries to skip.", 0)] = 0
+
+
+class WebhookResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """A webhook, without its secret."""
+
+    id: WebhookId
+    url: WebhookUrl
+    events: EventTypes
+    description: Description = None
+    state: Annotated[
+        Literal["active", "disabled"],
+        doc(
+            "disabled: nothing is sent until a test succeeds",
+            "active",
+            type="string",
+            enum=[state.value for state in WebhookState],
+        ),
+    ]
+    disabled_reason: Annotated[
+        str | None,
+        doc(
+            "gone: the receiver answered 410. failed: ten tries of one event failed",
+            "gone",
+            enum=[reason.value for reason in DisabledReason],
+            type="string",
+        ),
+    ] = None
+    sequence: Annotated[Count, doc("Sequence of the last event that is done", 41)]
+    failures: Annotated[Count, doc("Failed tries of the next event", 0)]
+    next_try_at: Annotated[
+        Timestamp | None,
+        doc("Not tried again before then; absent without a pause (ISO 8601, UTC)", examples.TIME),
+    ] = None
+    created_at: CreatedAt
+
+
+class CreatedWebhookResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """A new webhook with its secret."""
+
+    id: WebhookId
+    secret: Annotated[
+        str,
+        doc(
+            "Verifies signatures (Standard Webhooks); shown only in this answer",
+            "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDBxVQxQ6n1tE=",
+        ),
+    ]
+    url: WebhookUrl
+    events: EventTypes
+    description: Description = None
+    state: Annotated[
+        Literal["active", "disabled"],
+        doc("Always active", "active", type="string", enum=[state.value for state in WebhookState]),
+    ]
+    created_at: CreatedAt
+
+
+class WebhookListResponse(WireStruct, frozen=True, kw_only=True):
+    """All webhooks of the calling client, oldest first."""
+
+    webhooks: Annotated[tuple[WebhookResponse, ...], doc("Webhooks")]
+
+
+class DeletedWebhookResponse(WireStruct, frozen=True, kw_only=True):
+    """A webhook that is deleted."""
+
+    id: WebhookId
+    deleted: Annotated[bool, doc("Always true", const=True)]
+
+
+class DeliveryResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """One try to deliver an event."""
+
+    id: Annotated[str, doc("Delivery id", "dlv_01a2b3c4d5e64f3a9c0d")]
+    event_id: Annotated[str, doc("Id of the event: webhook-id", "evt_ord_01_3")]
+    type: Annotated[str, doc("Event type", "order.confirmed", enum=[*_TYPES, TEST, PRUNED])]
+    sequence: Annotated[
+        Count,
+        doc("Sequence of the event; 0 for a test; the last one of events that were pruned", 41),
+    ]
+    attempt: Annotated[Count, doc("Number of the try of this event, from 1; 0 if pruned", 1)]
+    at: Annotated[Timestamp, doc("When it was sent (ISO 8601, UTC)")]
+    ms: Annotated[Count, doc("Milliseconds until the end of the answer", 120)]
+    delivered: Annotated[bool, doc("Whether the receiver answered 2xx", True)]
+    status: Annotated[Count | None, doc("HTTP status of the answer", 200, type="integer")] = None
+    error: Annotated[
+        str | None, doc("Why it is not delivered", "no complete answer in 15 s", type="string")
+    ] = None
+
+
+class DeliveriesResponse(WireStruct, frozen=True, kw_only=True):
+    """One page of the deliveries of a webhook, newest first."""
+
+    deliveries: Annotated[tuple[DeliveryResponse, ...], doc("Deliveries")]
+
+
+class WebhookTestEvent(WireStruct, frozen=True, kw_only=True):
+    """The JSON that a test sends: an event without an order."""
+
+    id: Annotated[str, doc("Event id", "evt_test_4f3a9c0d2b6e8a1c7f5d3e90")]
+    sequence: Annotated[Count, doc("Always 0: a test is not in the sequence", 0)]
+    type: Annotated[str, doc("Always webhook.test", const=TEST)]
+    at: Annotated[Timestamp, doc("When it was sent (ISO 8601, UTC)")]
+
+
+class WebhookCreatedEnvelope(Envelope[CreatedWebhookResponse], frozen=True, kw_only=True):
+    """The answer of POST /api/v1/mev/webhooks."""
+
+
+class WebhookListEnvelope(Envelope[WebhookListResponse], frozen=True, kw_only=True):
+    """The answer of GET /api/v1/mev/webhooks."""
+
+
+class WebhookEnvelope(Envelope[WebhookResponse], frozen=True, kw_only=True):
+    """The answer of GET /api/v1/mev/webhooks/:webhookId."""
+
+
+class WebhookDeletedEnvelope(Envelope[DeletedWebhookResponse], frozen=True, kw_only=True):
+    """The answer of DELETE /api/v1/mev/webhooks/:webhookId."""
+
+
+class WebhookTestEnvelope(Envelope[DeliveryResponse], frozen=True, kw_only=True):
+    """The answer of POST /api/v1/mev/webhooks/:webhookId/test."""
+
+
+class WebhookDeliveriesEnvelope(Envelope[DeliveriesResponse], frozen=True, kw_only=True):
+    """The answer of GET /api/v1/mev/webhooks/:webhookId/deliveries."""

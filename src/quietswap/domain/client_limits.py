@@ -1,0 +1,139 @@
+"""What a client may do: the scope of its keys, and its limits.
+
+USD amounts are cents, rounded up. A day is a UTC day, counted from 1970-01-01.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from enum import StrEnum
+
+from quietswap.domain.address import Address
+from quietswap.domain.errors.client_limits import (
+    DailyValueLimitExceeded,
+    OpenOrderLimitExceeded,
+    QuoteLimitExceeded,
+    SwapValueLimitExceeded,
+    SwapValueUnknown,
+    TokenNotAllowed,
+    WalletNotAllowed,
+)
+
+DAY_MS = 86_400_000
+
+
+class KeyScope(StrEnum):
+    """What a key may do: `read` only reads and quotes, `trade` also posts."""
+
+    TRADE = "trade"
+    READ = "read"
+
+
+def day_of(now_ms: int) -> int:
+    """Return the number of the UTC day of a time in Unix ms."""
+    return now_ms // DAY_MS
+
+
+def day_end_ms(now_ms: int) -> int:
+    """Return the end of the UTC day of a time, both in Unix ms."""
+    return (day_of(now_ms) + 1) * DAY_MS
+
+
+def _day_end(now_ms: int) -> dict[str, int]:
+    end = day_end_ms(now_ms)
+    return {"reset_ms": end, "retry_after": -(-(end - now_ms) // 1000)}
+
+
+_MOST_CENTS = 10**15
+"""More than all money there is. The sum of many still fits into 64 bits of a database."""
+
+
+def to_cents(usd: Decimal) -> int:
+    """Return USD in cents, rounded up. A token can have any price: it is cut at 10^15."""
+    if usd >= _MOST_CENTS:
+        return _MOST_CENTS
+    return min(int((usd * 100).to_integral_value(ROUND_CEILING)), _MOST_CENTS)
+
+
+@dataclass(frozen=True, slots=True)
+class DayUsage:
+    """What a client used on one UTC day."""
+
+    quotes: int = 0
+    orders: int = 0
+    usd_cents: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLimits:
+    """The limits of one client. None is no limit, an empty list allows every address."""
+
+    requests_per_minute: int | None = None
+    quotes_per_day: int | None = None
+    open_orders: int | None = None
+    usd_cents_per_swap: int | None = None
+    usd_cents_per_day: int | None = None
+    wallets: frozenset[Address] = frozenset()
+    tokens: frozenset[Address] = frozenset()
+
+    def check_trade(self, wallet: Address, tokens: Iterable[Address]) -> None:
+        """Raise WalletNotAllowed or TokenNotAllowed for an address outside the allow lists."""
+        if self.wallets and wallet not in self.wallets:
+            raise WalletNotAllowed(wallet=wallet)
+        for token in tokens:
+            if self.tokens and token not in self.tokens:
+                raise TokenNotAllowed(token=token)
+
+    def check_value(self, usd_cents: int | None) -> None:
+        """Check the value of one swap. Raises SwapValueUnknown, SwapValueLimitExceeded."""
+        if self.usd_cents_per_swap is None and self.usd_cents_per_day is None:
+            return
+        if usd_cents is None:
+            raise SwapValueUnknown
+        limit = self.usd_cents_per_swap
+        if limit is not None and usd_cents > limit:
+            raise SwapValueLimitExceeded(limit_cents=limit, value_cents=usd_cents)
+
+    def check_unknown(self, wallet: Address) -> None:
+        """Check a transaction of unknown content.
+
+        Raises WalletNotAllowed, and TokenNotAllowed or SwapValueUnknown for any limit on tokens or
+        USD: it could move any of them.
+        """
+        self.check_trade(wallet, ())
+        if self.tokens:
+            raise TokenNotAllowed(token=None)
+        if self.usd_cents_per_swap is not None or self.usd_cents_per_day is not None:
+            raise SwapValueUnknown(unknown_content=True)
+
+    def check_quotes(self, used: int, now_ms: int) -> None:
+        """Check the number of quotes of this day with the new one. Raises QuoteLimitExceeded."""
+        if self.quotes_per_day is not None and used > self.quotes_per_day:
+            raise QuoteLimitExceeded(limit=self.quotes_per_day, **_day_end(now_ms))
+
+    def check_open_orders(self, count: int) -> None:
+        """Check the number of open orders with the new one. Raises OpenOrderLimitExceeded."""
+        if self.open_orders is not None and count > self.open_orders:
+            raise OpenOrderLimitExceeded(limit=self.open_orders)
+
+    def check_day(self, usd_cents: int, value_cents: int, now_ms: int) -> None:
+        """Check the value of this day with the new swap in it. Raises DailyValueLimitExceeded."""
+        limit = self.usd_cents_per_day
+        if limit is not None and usd_cents > limit:
+            raise DailyValueLimitExceeded(
+                limit_cents=limit,
+                used_cents=usd_cents - value_cents,
+                value_cents=value_cents,
+                **_day_end(now_ms),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ClientUsage:
+    """Limits of a client and what it used on the UTC day of `at_ms` (Unix ms)."""
+
+    client_id: str
+    limits: ClientLimits
+    today: DayUsage
+    open_orders: int
+    at_ms: int

@@ -1,0 +1,95 @@
+"""Error codes of the HTTP layer: API key, rate limit, paths, methods, sizes, `Host`."""
+
+from collections.abc import Sequence
+
+from quietswap.domain.errors.base import RequestError
+
+_UNAUTHORIZED = {
+    None: "the X-API-Key header is missing or its key is not valid",
+    "EXPIRED": "the key in the X-API-Key header has expired",
+    "CLIENT_DISABLED": "the operator of this service has disabled the client of this key",
+}
+
+
+class Unauthorized(RequestError):
+    """The API key is missing, unknown or revoked; the error does not say which.
+
+    `reason` is EXPIRED or CLIENT_DISABLED: only who has the key learns it.
+    """
+
+    code = "UNAUTHORIZED"
+
+    def __init__(self, reason: str | None = None) -> None:
+        super().__init__(
+            _UNAUTHORIZED[reason],
+            None if reason is None else {"reason": reason},
+            suggestion="Send a key issued by this service's operator.",
+        )
+
+
+class RateLimitExceeded(RequestError):
+    """Too many requests; `retry_after` and `window` in seconds."""
+
+    code = "RATE_LIMIT_EXCEEDED"
+
+    def __init__(
+        self, *, retry_after: int, limit: int, window: int, message: str | None = None
+    ) -> None:
+        super().__init__(message or f"more than {limit} requests in {window} seconds")
+        self.retry_after = retry_after
+        self.limit = limit
+        self.window = window
+
+
+class NotFound(RequestError):
+    """There is no endpoint at this path."""
+
+    code = "NOT_FOUND"
+
+    def __init__(self, *, path: str) -> None:
+        super().__init__("there is no endpoint at this path", {"path": path})
+
+
+class MethodNotAllowed(RequestError):
+    """The endpoint does not support this method."""
+
+    code = "METHOD_NOT_ALLOWED"
+
+    def __init__(self, *, method: str, allowed: Sequence[str]) -> None:
+        super().__init__(
+            f"{method} is not allowed here", {"method": method, "allowed": list(allowed)}
+        )
+        self.allowed = allowed
+
+
+class UnsupportedMediaType(RequestError):
+    """The body of a POST is not application/json."""
+
+    code = "UNSUPPORTED_MEDIA_TYPE"
+
+    def __init__(self, *, provided: str) -> None:
+        super().__init__(
+            "the body must be sent with Content-Type: application/json", {"provided": provided}
+        )
+
+
+class PayloadTooLarge(RequestError):
+    """The body is larger than the service reads; `limit` in bytes."""
+
+    code = "PAYLOAD_TOO_LARGE"
+
+    def __init__(self, *, limit: int) -> None:
+        super().__init__(f"the body is larger than {limit} bytes", {"limit": limit})
+
+
+class HostNotAllowed(RequestError):
+    """The request names a host that this service does not serve (RFC 9110, section 15.5.20)."""
+
+    code = "HOST_NOT_ALLOWED"
+
+    def __init__(self, *, provided: str) -> None:
+        super().__init__(
+            "the service does not answer to the host this request names",
+            {"provided": provided},
+            "Its operator lists the names it answers to in server.allowed_hosts.",
+        )

@@ -1,0 +1,1 @@
+"""Figures of the operator view: what is counted, how values are rounded, and their percentiles."""

@@ -1,0 +1,273 @@
+"""The state machine of an order.
+
+1. `TRANSITIONS` has every state and every transition.
+2. Only the chain or the client changes a terminal state. A reorganisation takes a verdict of the
+   chain back. A late inclusion, or the use of the nonce by another transaction, corrects a verdict
+   of time or of a relay. A client that posts the same bytes again reopens an order that no block
+   has decided.
+3. Every verdict has its evidence: an inclusion has its block, a failure its reason.
+"""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from quietswap.domain.address import Address
+from quietswap.domain.order.received import Refund
+
+
+class OrderStatus(StrEnum):
+    """The six states of the interface."""
+
+    PENDING = "pending"
+    SUBMITTED = "submitted"
+    MINING = "mining"
+    CONFIRMED = "confirmed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_terminal(self) -> bool:
+        """Return whether a client may stop polling."""
+        return self in (OrderStatus.CONFIRMED, OrderStatus.FAILED, OrderStatus.CANCELLED)
+
+
+class OrderEventType(StrEnum):
+    """An observation of an order; each is one kind of evidence."""
+
+    RELAY_ACCEPTED = "relay_accepted"
+    NEW_HEAD = "new_head"
+    """The relay holds it, and at least one new block has arrived since."""
+    INCLUDED = "included"
+    """In a canonical block with status 1 and enough confirmations."""
+    REVERTED = "reverted"
+    """In a canonical block with status 0 and enough confirmations."""
+    NOT_SENT = "not_sent"
+    """The relay certainly did not get the bytes."""
+    REFUSED = "refused"
+    """The relay refused it, and had not accepted it before."""
+    NONCE_TAKEN = "nonce_taken"
+    """Another transaction of the wallet used the nonce."""
+    EXPIRED = "expired"
+    REORGANISED = "reorganised"
+    """The block that decided is no longer canonical."""
+    REPOSTED = "reposted"
+    """The client posted the same bytes again after the order had ended without a block."""
+
+
+P, S, M = OrderStatus.PENDING, OrderStatus.SUBMITTED, OrderStatus.MINING
+CONFIRMED, FAILED, CANCELLED = OrderStatus.CONFIRMED, OrderStatus.FAILED, OrderStatus.CANCELLED
+
+_OPEN_MOVES: dict[OrderEventType, OrderStatus] = {
+    OrderEventType.INCLUDED: CONFIRMED,
+    OrderEventType.REVERTED: FAILED,
+    OrderEventType.NONCE_TAKEN: CANCELLED,
+    OrderEventType.EXPIRED: CANCELLED,
+}
+
+_CORRECTIONS: dict[OrderEventType, OrderStatus] = {
+    OrderEventType.INCLUDED: CONFIRMED,
+    OrderEventType.REVERTED: FAILED,
+    OrderEventType.REORGANISED: S,
+    OrderEventType.NONCE_TAKEN: CANCELLED,
+    OrderEventType.REPOSTED: P,
+}
+
+TRANSITIONS: dict[OrderStatus, dict[OrderEventType, OrderStatus]] = {
+    P: {
+        OrderEventType.RELAY_ACCEPTED: S,
+        OrderEventType.REFUSED: FAILED,
+        OrderEventType.NOT_SENT: FAILED,
+        **_OPEN_MOVES,
+    },
+    S: {OrderEventType.NEW_HEAD: M, **_OPEN_MOVES},
+    M: dict(_OPEN_MOVES),
+    CONFIRMED: {OrderEventType.REORGANISED: S},
+    FAILED: dict(_CORRECTIONS),
+    CANCELLED: dict(_CORRECTIONS),
+}
+
+
+class IllegalTransition(Exception):
+    """A transition that is not in the table: a bug of the service, never a user's error."""
+
+
+class FailureCode(StrEnum):
+    """Why an order is failed or cancelled (`error.code` of its status record)."""
+
+    NOT_SENT = "NOT_SENT"
+    REFUSED = "REFUSED"
+    REVERTED = "REVERTED"
+    REPLACED = "REPLACED"
+    USER_CANCELLED = "USER_CANCELLED"
+    NONCE_CONSUMED = "NONCE_CONSUMED"
+    EXPIRED = "EXPIRED"
+
+
+BY_NONCE = frozenset({FailureCode.REPLACED, FailureCode.USER_CANCELLED, FailureCode.NONCE_CONSUMED})
+"""Another transaction used the nonce: only a reorganisation can take that back."""
+WITHOUT_BLOCK = frozenset({FailureCode.NOT_SENT, FailureCode.REFUSED, FailureCode.EXPIRED})
+"""No block decided: the same bytes may be posted again."""
+AT_LARGE = frozenset({FailureCode.REFUSED, FailureCode.EXPIRED})
+"""A relay had the bytes: they may still be mined, until their nonce is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """`message` is for people and never contains a relay's raw text or a transaction."""
+
+    code: FailureCode
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inclusion:
+    """The block that included it; gas in units, price in wei, block time in Unix ms.
+
+    `received` is the amount of the buy token that arrived; None with the reason in
+    `received_issue`. `refund` is what is known of a refund by the relay. Orders of older releases
+    have none of the three, and a cancel has no `received`.
+    """
+
+    block_number: int
+    block_hash: str
+    gas_used: int
+    effective_gas_price: int
+    block_time_ms: int
+    succeeded: bool
+    received: int | None = None
+    received_issue: str | None = None
+    refund: Refund | None = None
+
+
+_PROOF = {OrderEventType.INCLUDED: True, OrderEventType.REVERTED: False}
+"""The receipt's status for a transition that needs a block."""
+
+
+def _said(inclusion: Inclusion | None) -> bool | None:
+    return None if inclusion is None else inclusion.succeeded
+
+
+class OrderKind(StrEnum):
+    """What an order's transaction does. The last two come from wallet RPC URLs only."""
+
+    SWAP = "swap"
+    WRAP = "wrap"
+    CANCEL = "cancel"
+    """An empty self-transfer with the nonce of an order, sent to replace it."""
+    APPROVAL = "approval"
+    """An exact `approve` of a quote's sell token for the quote's router."""
+    TRANSACTION = "transaction"
+    """Anything else that a wallet sends, if its token permits it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One signed transaction and its state. Amounts in smallest units, times in Unix ms.
+
+    `raw` is None once the order is final and its bytes are deleted. `version` grows by one with
+    each stored change: stores compare it before a write. Tracking ends at `watch_until_ms`.
+    """
+
+    order_id: str
+    client_id: str
+    kind: OrderKind
+    status: OrderStatus
+    wallet: Address
+    nonce: int
+    tx_hash: str
+    raw: bytes | None = field(repr=False)
+    sell_token: Address
+    buy_token: Address
+    sell_amount: int
+    min_buy_amount: int
+    buy_amount: int
+    tier: int
+    endpoint_type: str
+    share_mode: str
+    created_at_ms: int
+    expires_at_ms: int
+    watch_until_ms: int
+    submitted_at_ms: int | None = None
+    submitted_head: int | None = None
+    sent_head: int | None = None
+    attempts: int = 0
+    inclusion: Inclusion | None = None
+    failure: Failure | None = None
+    watched: bool = True
+    version: int = 0
+    source: str | None = None
+    """The aggregator of a swap's route; None for other orders and those of older releases."""
+    usd_cents: int | None = None
+    """Value of a swap when it was quoted, None if no price was known."""
+    quote_id: str | None = None
+    """The quote that a swap spends; None for other orders and those of older releases."""
+
+    def after(
+        self,
+        sighting: OrderEventType,
+        *,
+        failure: Failure | None = None,
+        inclusion: Inclusion | None = None,
+    ) -> "Order":
+        """Return the order after one transition. An earlier failure or inclusion is replaced.
+
+        Raises IllegalTransition for a transition that the table lacks, or without its evidence.
+        """
+        target = TRANSITIONS[self.status].get(sighting)
+        if target is None or not self.can_move_by(sighting):
+            raise IllegalTransition(f"{self.status} cannot move by {sighting}")
+        if _said(inclusion) is not _PROOF.get(sighting):
+            raise IllegalTransition(f"{sighting} comes with the block that proves it, or with none")
+        if (failure is not None) != (target in (FAILED, CANCELLED)):
+            raise IllegalTransition(f"{target} says why, and nothing else does")
+        return replace(self, status=target, failure=failure, inclusion=inclusion)
+
+    def can_move_by(self, sighting: OrderEventType) -> bool:
+        """Return whether the table allows this transition from the current status."""
+        if sighting not in TRANSITIONS[self.status]:
+            return False
+        if sighting is OrderEventType.REPOSTED:
+            return self.may_resubmit
+        is_correction = sighting is OrderEventType.NONCE_TAKEN and self.status.is_terminal
+        return self.is_at_large or not is_correction
+
+    @property
+    def is_at_large(self) -> bool:
+        """Return whether it expired or was refused, and a relay had it: it may be mined."""
+        return self.failure is not None and self.failure.code in AT_LARGE
+
+    @property
+    def may_resubmit(self) -> bool:
+        """Return whether the same bytes may be posted again: no block decided, still tracked."""
+        return self.watched and self.failure is not None and self.failure.code in WITHOUT_BLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One transition: the observation, its evidence as text, and its failure or inclusion.
+
+    `depth` is the number of confirmations of the block that proves it, 0 without one.
+    """
+
+    sighting: OrderEventType
+    evidence: str
+    failure: Failure | None = None
+    inclusion: Inclusion | None = None
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OrderEvent:
+    """One event of an order: time (Unix ms), observation and evidence.
+
+    `depth` is the number of confirmations of the block that decided, 0 without one. It is told to
+    the client, and not stored with the event.
+    """
+
+    order_id: str
+    at_ms: int
+    sighting: str
+    from_status: str | None
+    to_status: str
+    evidence: str
+    depth: int = 0

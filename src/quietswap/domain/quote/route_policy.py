@@ -1,0 +1,129 @@
+"""The rules that a route must keep before it is simulated.
+
+The service and the client use the same code: a route that breaks a rule is neither offered nor
+signed.
+"""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from quietswap.domain.address import Address
+from quietswap.domain.amounts import less_slippage
+from quietswap.domain.quote.route import Route, RouteRequest
+from quietswap.domain.routers import calldata
+
+_DUST_UNITS = 3
+"""Two units of rounding, and the one that Augustus keeps."""
+_DUST_SHARE = 10**9
+
+
+def with_enforced_minimum(
+    route: Route, request: RouteRequest, *, accept_unbound: bool = False
+) -> Route:
+    """Return the route with `bound`, and with the calldata's minimum if only rounding lowers it.
+
+    Vendors round in floats, so their calldata may enforce a few units less than integer arithmetic
+    gives. A gap of up to 3 smallest units or a billionth of the promise is rounding: the minimum
+    becomes the lower figure. A larger gap stays, and `check_route` refuses it.
+    """
+    try:
+        terms = calldata.decode(
+            route.target, route.data, buy_token=request.buy.address, accept_unbound=accept_unbound
+        )
+    except calldata.UnboundCalldata:
+        return replace(route, bound=False)
+    dust = max(_DUST_UNITS, route.buy_amount // _DUST_SHARE)
+    is_rounding = 0 < route.min_buy_amount - terms.min_buy_amount <= dust
+    minimum = terms.min_buy_amount if is_rounding else route.min_buy_amount
+    return replace(route, min_buy_amount=minimum, bound=terms.bound)
+
+
+def check_route(
+    route: Route,
+    request: RouteRequest,
+    pinned: Collection[Address],
+    *,
+    settlers: Collection[Address] | None = None,
+    accept_unbound: bool = False,
+) -> str | None:
+    """Return the money rule that the route breaks, as text; None if it keeps all.
+
+    The wallet approves `target`, often without limit, so only pinned addresses are accepted.
+    Minimum, recipient, tokens and amount are read from the calldata, and only for a method whose
+    router is proven to enforce them. Other claims of a source bind nobody.
+
+    `settlers` are 0x's genuine Settlers (`quietswap.domain.routers.settlers`); without them 0x is
+    refused.
+    `accept_unbound` also accepts terms that are readable but not proven (OpenOcean).
+    """
+    broken = check_offer(route, request, pinned)
+    if broken is not None:
+        return broken
+    try:
+        terms = calldata.decode(
+            route.target, route.data, buy_token=request.buy.address, accept_unbound=accept_unbound
+        )
+    except calldata.MalformedCalldata as error:
+        return f"its calldata is malformed: {error}"
+    except calldata.UnboundCalldata as error:
+        return f"not bound by its router: {error}"
+    return _check_terms(terms, route, request) or _check_settler(terms.settler, settlers)
+
+
+def check_offer(route: Route, request: RouteRequest, pinned: Collection[Address]) -> str | None:
+    """Return the rule that the route breaks apart from its calldata; None if it keeps all.
+
+    This alone is enough only if the caller accepts calldata that nothing enforces.
+    """
+    if route.target not in pinned:
+        return f"{route.target} is not a pinned router of {route.source}"
+    if route.spender != route.target:
+        return f"the spender {route.spender} is not the router"
+    if route.value != 0:
+        return f"it asks for {route.value} wei with the transaction"
+    if route.buy_amount <= 0 or route.min_buy_amount <= 0:
+        return "it promises nothing"
+    if route.min_buy_amount > route.buy_amount:
+        return "its minimum is above its promise"
+    if route.min_buy_amount < _least(route, request):
+        return "its minimum gives more slippage than was asked"
+    return None
+
+
+def _least(route: Route, request: RouteRequest) -> int:
+    """Return the lowest minimum that the requested slippage allows.
+
+    Sources compute a minimum from their gross output, before a fee of about 15 bps; `buy_amount` is
+    net of it. So the minimum may be lower by the slippage's share of that fee.
+    """
+    granted = 1 + request.slippage_bps // 500
+    return less_slippage(route.buy_amount, request.slippage_bps + granted)
+
+
+def _check_terms(
+    terms: calldata.DecodedCalldata, route: Route, request: RouteRequest
+) -> str | None:
+    if terms.min_buy_amount < route.min_buy_amount:
+        return f"its calldata enforces only {terms.min_buy_amount} of {route.min_buy_amount}"
+    if terms.recipient not in (None, request.wallet):
+        return f"its calldata pays {terms.recipient}, not the wallet"
+    if terms.sell_token != request.sell.address:
+        return "its calldata sells another token"
+    if terms.buy_token != request.buy.address:
+        return "its calldata buys another token"
+    if terms.sell_amount != request.sell_amount:
+        return "its calldata sells another amount"
+    return None
+
+
+def _check_settler(settler: Address | None, settlers: Collection[Address] | None) -> str | None:
+    if settler is None:
+        return None
+    if not settlers:
+        return (
+            f"its Settler {settler} cannot be proven genuine: 0x's Deployer names none, or could"
+            " not be read"
+        )
+    if settler not in settlers:
+        return f"its Settler {settler} cannot be proven genuine: 0x's Deployer names others"
+    return None

@@ -1,0 +1,82 @@
+"""Listed tokens and the search among them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from quietswap.domain.address import Address
+from quietswap.domain.token import WETH
+
+
+@dataclass(frozen=True, slots=True)
+class ListedToken:
+    """A token of at least one list; `lists` names them. Texts are harmless to show."""
+
+    address: Address
+    symbol: str
+    name: str
+    decimals: int
+    logo_uri: str | None = None
+    lists: tuple[str, ...] = ()
+
+
+BUILT_IN = tuple(
+    ListedToken(Address(address), symbol, name, decimals, lists=("built in",))
+    for address, symbol, name, decimals in (
+        (WETH, "WETH", "Wrapped Ether", 18),
+        ("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "USDC", "USD Coin", 6),
+        ("0xdAC17F958D2ee523a2206206994597C13D831ec7", "USDT", "Tether USD", 6),
+        ("0x6B175474E89094C44Da98b954EedeAC495271d0F", "DAI", "Dai Stablecoin", 18),
+        ("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599", "WBTC", "Wrapped BTC", 8),
+    )
+)
+"""What is listed where no list is configured."""
+
+
+class TokenCatalogue:
+    """All listed tokens. Of a token in several lists, the first list's text counts."""
+
+    def __init__(self, tokens: Iterable[ListedToken]) -> None:
+        merged: dict[Address, ListedToken] = {}
+        for token in tokens:
+            first = merged.setdefault(token.address, token)
+            if first is not token:
+                names = dict.fromkeys((*first.lists, *token.lists))
+                merged[token.address] = replace(first, lists=tuple(names))
+        self._tokens: Mapping[Address, ListedToken] = merged
+        self._symbols = {token.symbol.casefold() for token in merged.values()}
+
+    def get(self, address: Address) -> ListedToken | None:
+        """Return a listed token."""
+        return self._tokens.get(address)
+
+    def has_symbol(self, symbol: str) -> bool:
+        """Return whether a listed token has this symbol, in any letter case."""
+        return symbol.casefold() in self._symbols
+
+    def search(self, text: str = "") -> Sequence[ListedToken]:
+        """Return the tokens whose symbol, name or address contains `text`, best first.
+
+        Order: equal symbol, symbol that begins with the text, name that begins with it, others;
+        then the order of the lists.
+        """
+        wanted = text.strip().casefold()
+        if not wanted:
+            return list(self._tokens.values())
+        ranked = [
+            (place, number, token)
+            for number, token in enumerate(self._tokens.values())
+            if (place := _place(token, wanted)) is not None
+        ]
+        return [token for *_, token in sorted(ranked, key=lambda row: row[:2])]
+
+
+def _place(token: ListedToken, wanted: str) -> int | None:
+    symbol, name = token.symbol.casefold(), token.name.casefold()
+    rules = (
+        symbol == wanted,
+        symbol.startswith(wanted),
+        name.startswith(wanted),
+        wanted in symbol or wanted in name,
+        wanted.startswith("0x") and token.address.lower().startswith(wanted),
+    )
+    return next((place for place, fits in enumerate(rules) if fits), None)

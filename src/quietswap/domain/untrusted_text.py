@@ -1,0 +1,29 @@
+"""Text that anybody can choose, such as a token's name, made harmless to show."""
+
+import unicodedata
+
+_DROPPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Controls, bidirectional and zero-width marks, surrogates, private use, line separators."""
+_MARKS = frozenset({"Mn", "Me"})
+_MOST_MARKS = 2
+"""Combining marks on one letter. More of them draw over the neighbouring lines."""
+_MARKUP = str.maketrans({"<": "‹", ">": "›", '"': "”", "'": "’", "`": "’"})
+"""Characters with a meaning in HTML, and what looks like them without it."""
+_READ_FACTOR = 8
+
+
+def harmless(text: str, limit: int) -> str:
+    """Return at most `limit` characters in one line: no control, no direction mark, no markup.
+
+    A page that shows the text as HTML by mistake gets no element and no attribute from it.
+    """
+    kept: list[str] = []
+    marks = 0
+    for char in unicodedata.normalize("NFC", text[: limit * _READ_FACTOR]):
+        kind = unicodedata.category(char)
+        marks = marks + 1 if kind in _MARKS else 0
+        if char.isspace():
+            kept.append(" ")
+        elif kind not in _DROPPED and marks <= _MOST_MARKS:
+            kept.append(char)
+    return " ".join("".join(kept).translate(_MARKUP).split())[:limit].rstrip()

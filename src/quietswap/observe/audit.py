@@ -1,0 +1,72 @@
+"""The audit log: one JSON line per action of an operator, in a separate file.
+
+Each line is appended by one write and is on disk before the action is reported. An account that can
+write the file can also change it: copy the log to another host if that matters.
+"""
+
+import json
+import os
+import pwd
+import socket
+from datetime import UTC, datetime
+
+
+class AuditUnavailable(Exception):
+    """The audit file cannot be written; the message names it and the reason."""
+
+
+class AuditLog:
+    """Appends records to a file; without a file it does nothing. Raises AuditUnavailable."""
+
+    def __init__(self, file: str | None) -> None:
+        self._file = file
+
+    def check(self) -> None:
+        """Check that a record can be written now."""
+        if self._file is not None:
+            os.close(self._open(self._file))
+
+    def write(self, event: str, **details: object) -> None:
+        """Append one record with time, event, account, host and `details`.
+
+        Details are names and ids, never secrets.
+        """
+        if self._file is None:
+            return
+        line = json.dumps(
+            {
+                "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "event": event,
+                **actor(),
+                **details,
+            }
+        )
+        handle = self._open(self._file)
+        try:
+            os.write(handle, line.encode() + b"\n")
+            os.fsync(handle)
+        except OSError as error:
+            raise self._unavailable(error) from error
+        finally:
+            os.close(handle)
+
+    def _open(self, file: str) -> int:
+        try:
+            return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise self._unavailable(error) from error
+
+    def _unavailable(self, error: OSError) -> AuditUnavailable:
+        return AuditUnavailable(f"observe.audit_file: {self._file}: {error.strerror or error}")
+
+
+def actor() -> dict[str, object]:
+    """Return the account of the process's user id, independent of $USER, and the sudo user."""
+    try:
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        user = str(os.getuid())
+    found: dict[str, object] = {"user": user, "host": socket.gethostname(), "pid": os.getpid()}
+    if sudo := os.environ.get("SUDO_USER"):
+        found["sudoUser"] = sudo
+    return found

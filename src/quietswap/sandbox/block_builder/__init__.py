@@ -1,0 +1,1 @@
+"""Contents and order of the next block; excludes the relay protocol."""

@@ -1,0 +1,177 @@
+"""The local chain: an anvil process with the sandbox's contracts, and the operations on it."""
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from quietswap.domain.address import Address
+from quietswap.sandbox.chain import mining
+from quietswap.sandbox.chain.anvil import Anvil, Order, start_anvil
+from quietswap.sandbox.chain.deploy import BLOCK_SECONDS, SETUP_BLOCKS, deploy
+from quietswap.sandbox.contracts import abi, feeds
+from quietswap.sandbox.contracts.storage_words import set_storage
+from quietswap.sandbox.contracts.tokens import SUPPLY_KEY, WETH, SandboxToken
+from quietswap.sandbox.wire.rpc_client import RpcError, SandboxRpcClient
+
+MAX_FEE_PER_GAS = 10**11
+"""Fee cap of the sandbox's own transactions, in wei per gas."""
+_REVERTED = 3
+
+
+class CallReverted(Exception):
+    """A call reverted; `data` is the revert data, such as an ABI-encoded error."""
+
+    def __init__(self, message: str, data: bytes) -> None:
+        super().__init__(message)
+        self.data = data
+
+
+@dataclass(frozen=True, slots=True)
+class LocalChain:
+    """A local copy of mainnet: chain id 1, with every contract and pool.
+
+    Amounts are in wei and smallest units. A block is mined only when `mine` is called.
+    """
+
+    anvil: Anvil
+    rpc: SandboxRpcClient
+
+    @property
+    def url(self) -> str:
+        """The JSON-RPC endpoint."""
+        return self.anvil.url
+
+    async def stop(self) -> None:
+        """End the node and close the connections."""
+        await self.rpc.close()
+        await self.anvil.stop()
+
+    async def mine(self, timestamp: int | None = None) -> int:
+        """Mine the pending transactions into one block (see `blocks.mine`)."""
+        return await mining.mine(self.rpc, timestamp)
+
+    async def reorg(self, depth: int, kept: Sequence[tuple[bytes, int]] = ()) -> None:
+        """Replace the last `depth` blocks by empty ones and drop their transactions.
+
+        `kept` has (signed transaction, index of its new block, from 0).
+        """
+        await self.rpc.call("anvil_reorg", depth, [("0x" + raw.hex(), at) for raw, at in kept])
+        await mining.hold_base_fee(self.rpc, await self.head())
+
+    async def head(self) -> dict[str, Any]:
+        """Return the latest block with the hashes of its transactions, in JSON-RPC format."""
+        return await self.rpc.head()
+
+    async def receipt(self, tx_hash: str) -> dict[str, Any] | None:
+        """Return the receipt in JSON-RPC format; None while the transaction is not mined."""
+        found: dict[str, Any] | None = await self.rpc.call("eth_getTransactionReceipt", tx_hash)
+        return found
+
+    async def call(self, to: str, data: bytes, sender: str | None = None) -> bytes:
+        """Return the result of a call on the latest block. Raises CallReverted."""
+        request = {"to": to, "data": "0x" + data.hex()} | ({"from": sender} if sender else {})
+        try:
+            answer: str = await self.rpc.call("eth_call", request, "latest")
+        except RpcError as error:
+            if error.code != _REVERTED:
+                raise
+            raise CallReverted(str(error), bytes.fromhex((error.data or "0x")[2:])) from error
+        return bytes.fromhex(answer[2:])
+
+    async def send(
+        self,
+        sender: str,
+        to: str,
+        data: bytes = b"",
+        *,
+        value: int = 0,
+        priority_fee: int = 0,
+        gas: int | None = None,
+    ) -> str:
+        """Send a transaction of any account to the mempool and return its hash. Needs no key.
+
+        Without `gas` the limit is 125 % of the node's estimate. The estimate raises RpcError when
+        the transaction would revert.
+        """
+        await self.rpc.call("anvil_impersonateAccount", sender)
+        transaction = {
+            "from": sender,
+            "to": to,
+            "data": "0x" + data.hex(),
+            "value": hex(value),
+            "maxFeePerGas": hex(MAX_FEE_PER_GAS),
+            "maxPriorityFeePerGas": hex(priority_fee),
+        }
+        if gas is None:
+            gas = await self.rpc.number("eth_estimateGas", transaction) * 5 // 4
+        tx_hash: str = await self.rpc.call("eth_sendTransaction", transaction | {"gas": hex(gas)})
+        return tx_hash
+
+    async def send_raw(self, raw: bytes) -> str:
+        """Send a signed transaction to the mempool and return its hash. Raises RpcError."""
+        tx_hash: str = await self.rpc.call("eth_sendRawTransaction", "0x" + raw.hex())
+        return tx_hash
+
+    async def eth_balance(self, owner: str) -> int:
+        """Return the ETH balance in wei."""
+        return await self.rpc.number("eth_getBalance", owner, "latest")
+
+    async def token_balance(self, token: Address, owner: str) -> int:
+        """Return the token balance in smallest units."""
+        return abi.word(await self.call(token, abi.call("balanceOf(address)", owner)), 0)
+
+    async def allowance(self, token: Address, owner: str, spender: str) -> int:
+        """Return the allowance in smallest units."""
+        asked = abi.call("allowance(address,address)", owner, spender)
+        return abi.word(await self.call(token, asked), 0)
+
+    async def give_eth(self, owner: str, amount: int) -> None:
+        """Set an ETH balance in wei, without a transaction."""
+        await self.rpc.call("anvil_setBalance", owner, hex(amount))
+
+    async def give(self, token: SandboxToken, owner: str, amount: int) -> None:
+        """Set a token balance in smallest units, without a transaction or an event.
+
+        The total supply changes by the same amount; for WETH that is the contract's ETH.
+        """
+        change = amount - await self.token_balance(token.address, owner)
+        await self.rpc.batch([set_storage(token.address, token.balance_key(owner), amount)])
+        if token is WETH:
+            await self.give_eth(WETH.address, await self.eth_balance(WETH.address) + change)
+            return
+        supply = abi.word(await self.call(token.address, abi.call("totalSupply()")), 0)
+        await self.rpc.batch([set_storage(token.address, SUPPLY_KEY, supply + change)])
+
+    async def set_price(self, pair: str, usd: Decimal, updated_at: int = 0) -> None:
+        """Set the price of the feed of `pair` (see `feeds.answers`)."""
+        await self.rpc.batch(list(feeds.answers(pair, usd, updated_at)))
+
+
+async def start_chain(port: int = 0, order: Order = "fees") -> LocalChain:
+    """Start a node on a loopback port (0: a free one) with the sandbox's genesis.
+
+    Raises MissingPackage (the message says what to install), AnvilFailed, GenesisFailed.
+    """
+    # the setup blocks have timestamps in the past, so that the next block can have the present
+    genesis_time = int(time.time()) - (SETUP_BLOCKS + 1) * BLOCK_SECONDS
+    anvil = await start_anvil(genesis_time, port, order)
+    chain = LocalChain(anvil, SandboxRpcClient(anvil.url))
+    try:
+        await deploy(chain.rpc)
+    except BaseException:
+        await chain.stop()
+        raise
+    return chain
+
+
+@asynccontextmanager
+async def running_chain(port: int = 0, order: Order = "fees") -> AsyncIterator[LocalChain]:
+    """Run a chain for the length of a `with` block."""
+    chain = await start_chain(port, order)
+    try:
+        yield chain
+    finally:
+        await chain.stop()

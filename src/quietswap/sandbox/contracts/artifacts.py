@@ -1,0 +1,55 @@
+"""Contract code: the sandbox's own from contracts/artifacts.json, public contracts from npm."""
+
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from quietswap.domain.address import Address
+from quietswap.sandbox.contracts import addresses
+from quietswap.sandbox.contracts.abi import encode
+from quietswap.sandbox.contracts.npm import read_artifact
+from quietswap.sandbox.contracts.tokens import WETH
+
+_OWN = Path(__file__).parent / "artifacts.json"
+
+
+class _Contract(msgspec.Struct):
+    runtime: str
+
+
+class _Artifacts(msgspec.Struct):
+    contracts: dict[str, _Contract]
+
+
+@cache
+def _own() -> dict[str, _Contract]:
+    return msgspec.json.decode(_OWN.read_bytes(), type=_Artifacts).contracts
+
+
+def own_runtime(name: str) -> str:
+    """Return the runtime code of one of the sandbox's own contracts, as 0x text."""
+    return _own()[name].runtime
+
+
+def public_creations() -> dict[Address, str]:
+    """Return the public contracts' creation code with constructor arguments, by final address.
+
+    Raises MissingPackage.
+    """
+    router = encode("(address,address)", (addresses.V2_FACTORY, WETH.address)).hex()
+    # the owner for setPairFee: mainnet has a timelock, the sandbox has no owner
+    setter = encode("(address)", ("0x" + "00" * 20,)).hex()
+    v3 = "@uniswap/v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json"
+    return {
+        WETH.address: _creation("canonical-weth/build/contracts/WETH9.json"),
+        addresses.V2_FACTORY: _creation("@uniswap/v2-core/build/UniswapV2Factory.json") + setter,
+        addresses.V2_ROUTER: _creation("@uniswap/v2-periphery/build/UniswapV2Router02.json")
+        + router,
+        addresses.V3_FACTORY: _creation(v3),
+    }
+
+
+def _creation(path: str) -> str:
+    code: str = read_artifact(path)["bytecode"]
+    return "0x" + code.removeprefix("0x")

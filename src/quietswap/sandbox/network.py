@@ -1,0 +1,187 @@
+"""The whole network: chain, node, relays, block builder, searcher, venues, prices and control API.
+
+Everything runs in the caller's event loop except anvil, which is a process and ends with this one.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+from quietswap.domain.address import Address
+from quietswap.sandbox.block_builder.builder import BlockBuilder
+from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
+from quietswap.sandbox.chain.mempool import MempoolHistory
+from quietswap.sandbox.chain.read_write_lock import ReadWriteLock
+from quietswap.sandbox.chain.vendor_governance import VendorGovernance
+from quietswap.sandbox.contracts.accounts import WALLETS, Wallet
+from quietswap.sandbox.contracts.tokens import TOKENS
+from quietswap.sandbox.control.http_api import ControlApi
+from quietswap.sandbox.faults.active_faults import ActiveFaults
+from quietswap.sandbox.faults.component_server import ComponentServer
+from quietswap.sandbox.faults.registry import RELAYS, VENUES, Fault
+from quietswap.sandbox.node.node_proxy import NAME as NODE
+from quietswap.sandbox.node.node_proxy import NodeProxy
+from quietswap.sandbox.relay.relay import SandboxRelay
+from quietswap.sandbox.searcher.searcher import Searcher
+from quietswap.sandbox.venues.feed_updater import FeedUpdater
+from quietswap.sandbox.venues.kyberswap import KyberSwapVenue
+from quietswap.sandbox.venues.market import Market
+from quietswap.sandbox.venues.oneinch import OneInchVenue
+from quietswap.sandbox.venues.openocean import OpenOceanVenue
+from quietswap.sandbox.venues.price_stubs import CoinGeckoStub, DefiLlamaStub
+from quietswap.sandbox.venues.sushi import SushiVenue
+from quietswap.sandbox.venues.velora import VeloraVenue
+from quietswap.sandbox.venues.zeroex import ZeroExVenue
+from quietswap.sandbox.wire.http_server import Handler, HttpServer
+
+CONTROL = "control"
+_VENUES = (
+    KyberSwapVenue,
+    VeloraVenue,
+    SushiVenue,
+    OpenOceanVenue,
+    ZeroExVenue,
+    OneInchVenue,
+    DefiLlamaStub,
+    CoinGeckoStub,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkOptions:
+    """How a sandbox starts.
+
+    `block_time` in seconds; `faults` as returned by `faults.parse_option`; `ports` by part name or
+    `control`. A part without a port takes a free one; with `yields` so does a part whose port is in
+    use. With `paused`, blocks are built on request only.
+    """
+
+    block_time: float = 2.0
+    faults: Sequence[tuple[str, Fault]] = ()
+    ports: Mapping[str, int] = field(default_factory=dict)
+    yields: bool = False
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxNetwork:
+    """A running sandbox: its parts and their URLs, without a trailing slash."""
+
+    chain: LocalChain
+    board: ActiveFaults
+    builder: BlockBuilder
+    searcher: Searcher
+    relays: Mapping[str, SandboxRelay]
+    public: MempoolHistory
+    urls: Mapping[str, str]
+    """By part name, and `control`."""
+    _running: AsyncExitStack
+
+    @classmethod
+    async def start(cls, options: NetworkOptions | None = None) -> "SandboxNetwork":
+        """Start everything and return when it answers; end it with `stop`.
+
+        Raises MissingPackage (the message says what to install), AnvilFailed, GenesisFailed, and
+        OSError when a port is in use. After an error or a cancellation nothing is left running.
+        """
+        options = options or NetworkOptions()
+        async with AsyncExitStack() as stack:
+            chain = await stack.enter_async_context(running_chain(order="fifo"))
+            board, turns, public = ActiveFaults(options.faults), ReadWriteLock(), MempoolHistory()
+            relays = {name: SandboxRelay(name, chain.rpc, board) for name in RELAYS}
+            searcher, feeds = Searcher(chain), FeedUpdater(chain)
+            await searcher.start()
+            builder = BlockBuilder(
+                chain=chain,
+                turns=turns,
+                relays=list(relays.values()),
+                searcher=searcher,
+                public=public,
+                block_time=options.block_time,
+                genesis=await chain.rpc.number("eth_blockNumber"),
+                changed=feeds.update,
+                paused=options.paused,
+            )
+            node = NodeProxy(chain.rpc, turns, public, board)
+            stack.push_async_callback(node.close)
+            market = Market(chain)
+            handlers: dict[str, Handler] = {one.name: one(market, board).handle for one in _VENUES}
+            handlers |= {name: relay.handle for name, relay in relays.items()}
+            handlers[NODE] = node.handle
+            parts = [
+                ComponentServer(
+                    name, board, handler, options.ports.get(name, 0), yields=options.yields
+                )
+                for name, handler in handlers.items()
+            ]
+            urls = {part.name: await _serve(stack, part) for part in parts}
+            vendors = [VendorGovernance(name, chain.rpc, board) for name in VENUES]
+
+            async def settled() -> None:
+                changing = [part.settled() for part in parts]
+                await asyncio.gather(*changing, *(vendor.settle() for vendor in vendors))
+
+            every = [*relays.values()]
+            control = ControlApi(chain, board, builder, every, searcher, public, settled, feeds)
+            port = options.ports.get(CONTROL, 0)
+            urls[CONTROL] = await _serve(
+                stack, HttpServer(control.handle, port, yields=options.yields)
+            )
+            stack.push_async_callback(_end, builder, asyncio.create_task(builder.run()))
+            return cls(chain, board, builder, searcher, relays, public, urls, stack.pop_all())
+
+    async def stop(self) -> None:
+        """End everything. A second call does nothing."""
+        await self._running.aclose()
+
+    @property
+    def rpc_url(self) -> str:
+        """The node's proxy, which hides private transactions."""
+        return self.urls[NODE]
+
+    @property
+    def relay_url(self) -> str:
+        """The relay of tier 2."""
+        return self.urls["relay"]
+
+    @property
+    def control_url(self) -> str:
+        """The control API (see `control.ROUTES`)."""
+        return self.urls[CONTROL]
+
+    @property
+    def venues(self) -> Mapping[str, str]:
+        """The base URLs of the aggregators, by name."""
+        return {name: self.urls[name] for name in VENUES}
+
+    @property
+    def wallets(self) -> Sequence[Wallet]:
+        """Accounts that hold ETH and every token."""
+        return WALLETS
+
+    @property
+    def tokens(self) -> Mapping[str, Address]:
+        """Token addresses by symbol."""
+        return {symbol: token.address for symbol, token in TOKENS.items()}
+
+
+@asynccontextmanager
+async def running_network(options: NetworkOptions | None = None) -> AsyncIterator[SandboxNetwork]:
+    """Run a sandbox within a `with` block (see `Sandbox.start`)."""
+    sandbox = await SandboxNetwork.start(options)
+    try:
+        yield sandbox
+    finally:
+        await sandbox.stop()
+
+
+async def _serve(stack: AsyncExitStack, server: ComponentServer | HttpServer) -> str:
+    url = await server.start()
+    stack.push_async_callback(server.stop)
+    return url
+
+
+async def _end(builder: BlockBuilder, running: asyncio.Task[None]) -> None:
+    builder.halt()
+    await running

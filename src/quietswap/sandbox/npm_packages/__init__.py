@@ -1,0 +1,1 @@
+"""The npm packages that an installed sandbox needs, pinned, and their installation."""

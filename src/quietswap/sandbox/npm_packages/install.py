@@ -1,0 +1,109 @@
+"""Installs the pinned npm packages of the sandbox into the user's cache, outside a project."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+_HERE = Path(__file__).resolve().parent
+_FILES = ("package.json", "package-lock.json")
+_OLDEST_NODE = 20
+_LAST_LINES = 3
+_COMMAND = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=http")
+
+
+class InstallFailed(Exception):
+    """Node or npm is missing or too old, or npm failed; the message says which and what to do."""
+
+
+@cache
+def install_folder() -> Path:
+    """Return the folder for the packages of this release: another lock file, another folder.
+
+    It is below XDG_CACHE_HOME, by default `~/.cache`
+    (https://specifications.freedesktop.org/basedir-spec/latest/).
+    """
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    cache_home = base if base.is_absolute() else Path.home() / ".cache"
+    lock = hashlib.sha256((_HERE / "package-lock.json").read_bytes()).hexdigest()
+    return cache_home / "quietswap" / f"sandbox-{lock[:12]}"
+
+
+def is_installed() -> bool:
+    """Return whether the packages of this release are in the user's cache."""
+    return (install_folder() / "node_modules").is_dir()
+
+
+def package_count() -> int:
+    """Return how many packages npm installs at most: one of the platforms' binaries."""
+    lock = msgspec.json.decode((_HERE / "package-lock.json").read_bytes())
+    packages = [name for name, one in lock["packages"].items() if name and "os" not in one]
+    return len(packages) + 1
+
+
+def install(on_package: Callable[[], object]) -> Path:
+    """Install the packages and return their folder; `on_package` is called for each download.
+
+    The folder appears when it is complete: a process that is stopped leaves nothing half done.
+    Raises InstallFailed.
+    """
+    npm = _npm()
+    final = install_folder()
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=final.parent, prefix=".partial-") as name:
+            folder = Path(name)
+            for file in _FILES:
+                shutil.copyfile(_HERE / file, folder / file)
+            _run(npm, folder, on_package)
+            with contextlib.suppress(OSError):  # another process was first
+                folder.rename(final)
+                folder.mkdir()  # the context manager deletes it
+    except OSError as error:
+        raise InstallFailed(f"{final.parent} cannot be written: {error.strerror}") from error
+    if not is_installed():
+        raise InstallFailed(f"{final} exists and is not complete: delete it and try again")
+    return final
+
+
+def _npm() -> str:
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        raise InstallFailed(
+            f"Node {_OLDEST_NODE} or newer with npm is not on the PATH: install it "
+            "(https://nodejs.org), then run `quietswap sandbox --install` again"
+        )
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    major = said.strip().removeprefix("v").partition(".")[0]
+    if not major.isdecimal() or int(major) < _OLDEST_NODE:
+        raise InstallFailed(
+            f"Node {said.strip() or 'of unknown version'} is too old: the sandbox needs "
+            f"{_OLDEST_NODE} or newer"
+        )
+    return npm
+
+
+def _run(npm: str, folder: Path, on_package: Callable[[], object]) -> None:
+    lines: list[str] = []
+    with subprocess.Popen(
+        [npm, *_COMMAND], cwd=folder, text=True, errors="replace",
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stderr
+        for line in process.stderr:
+            if ".tgz " in line:
+                on_package()
+            if line.startswith("npm error"):
+                lines.append(line.removeprefix("npm error").strip())
+    if process.returncode:
+        said = " ".join(line for line in lines if line)[:300]
+        raise InstallFailed(
+            f"npm failed with exit code {process.returncode}: {said or 'no message'}"
+        )

@@ -1,0 +1,69 @@
+"""The usual ports of a sandbox, so that a client can be configured once."""
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from quietswap.sandbox.faults.registry import PRICES, VENUES
+
+API = 8080
+"""The port of `quietswap serve` and the client's default."""
+_LOOPBACK = "127.0.0.1"
+_NODE = 8545
+PARTS: Mapping[str, int] = {
+    name: _NODE + n
+    for n, name in enumerate(("node", "relay", "backup_relay", "control", *VENUES, *PRICES))
+}
+"""By part name, from anvil's usual 8545."""
+
+
+def free_port() -> int:
+    """Return a free loopback port."""
+    with socket.create_server((_LOOPBACK, 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The ports of a sandbox. `api` 0 is a free port; None is 8080, or a free port if in use.
+
+    With `stable`, the parts take their usual ports unless these are in use; else free ports.
+    """
+
+    api: int | None = 0
+    stable: bool = False
+
+    def choose_api(self) -> int:
+        """Return the port of the API."""
+        if self.api is None:
+            return API if _is_free(API) else free_port()
+        return self.api or free_port()
+
+    def parts(self) -> Mapping[str, int]:
+        """Return the wanted ports by part name."""
+        return PARTS if self.stable else {}
+
+    def moved(self, facts: Mapping[str, Any]) -> list[str]:
+        """Return a line for each address in `facts` whose port differs from the usual one."""
+        wanted = {"baseUrl": ("the API", API)} if self.api is None else {}
+        wanted |= {
+            "rpcUrl": ("the node", self.parts().get("node", 0)),
+            "relayUrl": ("the relay", self.parts().get("relay", 0)),
+            "controlUrl": ("the control address", self.parts().get("control", 0)),
+        }
+        found = ((what, port, urlsplit(facts[name]).port) for name, (what, port) in wanted.items())
+        return [
+            f"port {port} is in use: {what} is on {actual}"
+            for what, port, actual in found
+            if port and actual != port
+        ]
+
+
+def _is_free(port: int) -> bool:
+    try:
+        socket.create_server((_LOOPBACK, port)).close()
+    except OSError:
+        return False
+    return True

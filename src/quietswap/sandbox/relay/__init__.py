@@ -1,0 +1,1 @@
+"""The private relay and its transaction pool; excludes block building."""

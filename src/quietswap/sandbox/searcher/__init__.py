@@ -1,0 +1,1 @@
+"""A searcher that sandwiches public swaps; excludes block building."""

@@ -1,0 +1,1 @@
+"""HTTP server, JSON-RPC server and JSON-RPC client of the sandbox; excludes faults."""

@@ -1,0 +1,1 @@
+"""Use cases of the operator view: sessions, figures of all orders, and actions with their audit."""

@@ -1,0 +1,164 @@
+"""Verification on arrival: a route is checked and simulated while other sources are still asked.
+
+Routes that arrive in one turn of the event loop share a batch to the node. While a batch of the
+quote is at the node, further routes wait for its end, or for `settled`, and then go together: a
+fast source costs at most one request more. All routes of a quote are simulated in one block.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from quietswap.domain.quote.quote import VerificationStatus
+from quietswap.domain.quote.route import Route, RouteRequest
+from quietswap.ports.simulation import PreparedSimulation, SimulationResult
+from quietswap.services.quoting.verify_routes import VerificationResult, VerifyRoutes
+
+PATIENCE_S = 2.0
+"""How long a simulation is waited for after the last other one, if another route is verified."""
+
+_GIVEN_UP = SimulationResult(None, reason="its simulation took too long")
+
+
+@dataclass(slots=True)
+class ArrivingRoutes:
+    """The routes of one quote. Use as an async context manager: no task outlives it.
+
+    `preparing` is awaited by the first batch; it is not cancelled here. Without `early` all routes
+    wait for `settled`: one request to the node for all.
+    """
+
+    verify: VerifyRoutes
+    request: RouteRequest
+    preparing: "asyncio.Future[PreparedSimulation]"
+    early: bool = True
+    _sources: set[str] = field(default_factory=set)
+    _waiting: list[Route] = field(default_factory=list)
+    _batches: "list[asyncio.Task[None]]" = field(default_factory=list)
+    _start: asyncio.Handle | None = None
+    _settling: bool = False
+    _closed: bool = False
+    _refused: list[VerificationResult] = field(default_factory=list)
+    _unsimulated: dict[str, Route] = field(default_factory=dict)
+    _simulated: dict[str, tuple[Route, SimulationResult]] = field(default_factory=dict)
+    """Both by source: what the policy admits, before and after its simulation."""
+
+    async def __aenter__(self) -> "ArrivingRoutes":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._closed = True
+        if self._start is not None:
+            self._start.cancel()
+        await _cancelled(self._batches)
+
+    def add(self, route: Route) -> None:
+        """Verify this route soon. A second route of its source is ignored, and one that is late."""
+        if self._closed or route.source in self._sources:
+            return
+        self._sources.add(route.source)
+        self._waiting.append(route)
+        self._start_soon()
+
+    @property
+    def is_usable(self) -> bool:
+        """Return whether a route can be offered by the results so far."""
+        return any(verdict.candidate for verdict in self._judged())
+
+    @property
+    def has_new(self) -> bool:
+        """Return whether a route has arrived that is not verified yet."""
+        return bool(self._waiting or self._running)
+
+    async def settled(self) -> None:
+        """Verify at once what has arrived, and wait for all results; later routes have to wait.
+
+        A simulation without a result `PATIENCE_S` after the last other result is given up if a
+        route is verified without it. Raises what the preparation raises.
+        """
+        self._begin()
+        self._settling = True
+        try:
+            await self._finished()
+            await self._compared()
+        finally:
+            self._settling = False
+
+    def verdicts(self) -> list[VerificationResult]:
+        """Return the verdict of each verified route, and count it. Call it once."""
+        judged = self._judged()
+        self.verify.count(judged)
+        return [*self._refused, *judged]
+
+    def _judged(self) -> list[VerificationResult]:
+        return self.verify.judge(self.request, list(self._simulated.values()))
+
+    @property
+    def _running(self) -> "list[asyncio.Task[None]]":
+        return [batch for batch in self._batches if not batch.done()]
+
+    def _start_soon(self) -> None:
+        is_free = self._start is None and not self._settling and not self._running
+        if self.early and self._waiting and is_free:
+            self._start = asyncio.get_running_loop().call_soon(self._begin)
+
+    def _begin(self) -> None:
+        if self._start is not None:
+            self._start.cancel()
+            self._start = None
+        if not self._waiting:
+            return
+        routes, self._waiting = self._waiting, []
+        batch = asyncio.create_task(self._verified(routes))
+        self._batches.append(batch)
+        batch.add_done_callback(self._ended)
+
+    def _ended(self, _batch: "asyncio.Task[None]") -> None:
+        if not self._closed:
+            self._start_soon()
+
+    async def _verified(self, routes: Sequence[Route]) -> None:
+        checked = await self.verify.check(self.request, routes)
+        self._refused += [one for one in checked if isinstance(one, VerificationResult)]
+        safe = [one for one in checked if isinstance(one, Route)]
+        if safe:
+            self._unsimulated |= {route.source: route for route in safe}
+            await self._simulate(safe)
+
+    async def _simulate(self, routes: Sequence[Route]) -> None:
+        # a batch that is cancelled must not cancel the preparation of the others
+        prepared = await asyncio.shield(self.preparing)
+        results = await self.verify.simulate(prepared, routes)
+        for route, result in zip(routes, results, strict=True):
+            self._unsimulated.pop(route.source, None)
+            self._simulated[route.source] = route, result
+
+    async def _finished(self) -> None:
+        while running := self._running:
+            patience = PATIENCE_S if self._has_verified else None
+            done, late = await asyncio.wait(
+                running, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not done:
+                await _cancelled(late)
+        for batch in self._batches:
+            if not batch.cancelled():
+                batch.result()
+        self._simulated |= {name: (r, _GIVEN_UP) for name, r in self._unsimulated.items()}
+
+    @property
+    def _has_verified(self) -> bool:
+        candidates = (verdict.candidate for verdict in self._judged())
+        return any(c and c.verification is VerificationStatus.VERIFIED for c in candidates)
+
+    async def _compared(self) -> None:
+        """Simulate again, together, if the node used more than one block for the results."""
+        delivered = [row for row in self._simulated.values() if row[1].succeeded]
+        if len({result.block for _, result in delivered}) > 1:
+            await self._simulate([route for route, _ in delivered])
+
+
+async def _cancelled(tasks: "Collection[asyncio.Task[None]]") -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

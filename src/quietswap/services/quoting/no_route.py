@@ -1,0 +1,40 @@
+"""The error for a quote when no source gave a usable route."""
+
+from collections.abc import Sequence
+
+from quietswap.domain.address import Address
+from quietswap.domain.errors.availability import InsufficientLiquidity, ServiceUnavailable
+from quietswap.domain.errors.request import TokenNotSupported
+from quietswap.domain.quote.quote import SourceOutcome, SourceReport
+
+_FOUND_NOTHING = frozenset(
+    {
+        SourceOutcome.NO_ROUTE,
+        SourceOutcome.REVERTED,
+        SourceOutcome.SHORT_DELIVERY,
+        SourceOutcome.UNSAFE,
+    }
+)
+"""The source answered, but gave no usable route."""
+_SAYS_NOTHING = frozenset({SourceOutcome.UNBOUND, SourceOutcome.TOKEN_UNKNOWN})
+"""With these alone nothing is away. A route that is never offered does not stand for the others."""
+
+
+def no_route_error(reports: Sequence[SourceReport], buy_token: Address) -> Exception:
+    """Return the error for a quote without a candidate.
+
+    InsufficientLiquidity if any source answered without a usable route; otherwise
+    TokenNotSupported if any does not know the token; otherwise ServiceUnavailable. A source whose
+    routes are never offered counts only if no other one is away.
+    """
+    outcomes = {report.outcome for report in reports}
+    rows = [
+        {"source": report.source, "outcome": report.outcome.value, "reason": report.reason}
+        for report in reports
+    ]
+    is_only_unbound = SourceOutcome.UNBOUND in outcomes and outcomes <= _SAYS_NOTHING
+    if outcomes & _FOUND_NOTHING or is_only_unbound:
+        return InsufficientLiquidity(sources=rows)
+    if SourceOutcome.TOKEN_UNKNOWN in outcomes:
+        return TokenNotSupported(token=buy_token, reason="no aggregator knows the pair's tokens")
+    return ServiceUnavailable("no aggregator gave a usable answer", {"sources": rows})

@@ -1,0 +1,158 @@
+"""GET /api/v1/price: what the sources promise, without wallet, transaction or storage."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field, replace
+
+from cachetools import TTLCache
+
+from quietswap.domain.address import Address
+from quietswap.domain.errors.request import InvalidTokenAddress
+from quietswap.domain.quote.indicative_price import (
+    IndicativePrice,
+    SourcePrice,
+    SourcePriceRequest,
+    rank_prices,
+)
+from quietswap.domain.quote.price_impact import impact_percent
+from quietswap.domain.quote.quote import SourceOutcome, SourceReport
+from quietswap.domain.quote.scoring import (
+    PricingContext,
+    UsdRates,
+    believed,
+    gas_cost_usd,
+    value_usd,
+)
+from quietswap.domain.requests import IndicativePriceRequest
+from quietswap.domain.token import Token, TokenPolicy
+from quietswap.ports.aggregator import Aggregator
+from quietswap.ports.chain import ChainReader, Head
+from quietswap.ports.clients import ApiKey
+from quietswap.ports.clock import Clock
+from quietswap.ports.prices import PriceOracle
+from quietswap.resilience.single_flight import SingleFlight
+from quietswap.services.quoting.fan_out import SourceFanOut
+from quietswap.services.quoting.no_route import no_route_error
+from quietswap.services.quoting.sources import AggregatorSource, SourceAnswer
+from quietswap.services.quoting.tradable_token import tradable_token
+from quietswap.services.unavailable import service_unavailable
+
+ANSWER_TTL_S = 2.0
+"""An answer is given again for so long: a page asks while its user types."""
+_ANSWERS_CACHED = 4096
+
+_Swap = tuple[Address, Address, int]
+
+
+@dataclass(slots=True, kw_only=True)
+class QuotePrice:
+    """`soft_s`, `hard_s`: as for quotes; seconds until one price is enough, and until the end.
+
+    Answers hold nothing of a client. So concurrent and later equal requests share one answer, and
+    the first client's share of the vendor budgets pays for it.
+    """
+
+    chain: ChainReader
+    prices: PriceOracle
+    sources: Sequence[AggregatorSource]
+    tokens: TokenPolicy
+    clock: Clock
+    soft_s: float
+    hard_s: float
+    _in_flight: SingleFlight[_Swap, IndicativePrice] = field(init=False)
+    _answers: TTLCache[_Swap, IndicativePrice] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._in_flight = SingleFlight()
+        self._answers = TTLCache(_ANSWERS_CACHED, ANSWER_TTL_S, timer=self.clock.monotonic)
+
+    async def __call__(self, key: ApiKey, ask: IndicativePriceRequest) -> IndicativePrice:
+        """Return the best promise, with the result of each source.
+
+        Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable.
+        """
+        swap = ask.sell_token, ask.buy_token, ask.sell_amount
+        known = self._answers.get(swap)
+        if known is not None:
+            return known
+        with service_unavailable():
+            return await self._in_flight(swap, lambda: self._asked(key.client_id, ask, swap))
+
+    async def _asked(
+        self, client_id: str, ask: IndicativePriceRequest, swap: _Swap
+    ) -> IndicativePrice:
+        sell, buy, head = await asyncio.gather(
+            tradable_token(self.chain, self.tokens, ask.sell_token, "sellToken"),
+            tradable_token(self.chain, self.tokens, ask.buy_token, "buyToken"),
+            self.chain.head(),
+        )
+        if sell.address == buy.address:
+            raise InvalidTokenAddress(
+                field="buyToken", provided=buy.address, reason="both tokens are the same"
+            )
+        request = SourcePriceRequest(sell, buy, ask.sell_amount, max(head.next_base_fee, 1))
+        rates, answers = await asyncio.gather(
+            self._rates(sell, buy), self._collect(client_id, request)
+        )
+        price = self._compose(request, rates, answers, head)
+        self._answers[swap] = price
+        return price
+
+    async def _rates(self, sell: Token, buy: Token) -> UsdRates:
+        return UsdRates(
+            *await asyncio.gather(
+                self.prices.eth_usd(), self.prices.token_usd(sell), self.prices.token_usd(buy)
+            )
+        )
+
+    async def _collect(
+        self, client_id: str, request: SourcePriceRequest
+    ) -> list[SourceAnswer[SourcePrice]]:
+        def ask(aggregator: Aggregator) -> Awaitable[SourcePrice]:
+            return aggregator.price(request)
+
+        with SourceFanOut(self.sources, client_id, ask, self.clock, hard_s=self.hard_s) as asked:
+            await asked.wait(self.soft_s)
+            while not asked.fresh() and asked.is_open:
+                await asked.wait(self.hard_s, first=True)
+            return asked.answers()
+
+    def _compose(
+        self,
+        request: SourcePriceRequest,
+        rates: UsdRates,
+        answers: Sequence[SourceAnswer[SourcePrice]],
+        head: Head,
+    ) -> IndicativePrice:
+        promised = [answer.found for answer in answers if answer.found]
+        if not promised:
+            raise no_route_error([_report(answer) for answer in answers], request.buy.address)
+        read = PricingContext(
+            request.sell, request.sell_amount, request.buy, rates, head.next_base_fee
+        )
+        best = rank_prices(promised, read)[0]
+        used = believed(read, promised).rates
+        value = value_usd(best.buy_amount, request.buy, used.buy)
+        cost = gas_cost_usd(best.gas_estimate, head.next_base_fee, used.eth)
+        sold = value_usd(request.sell_amount, request.sell, used.sell)
+        return IndicativePrice(
+            sell_token=request.sell.address,
+            buy_token=request.buy.address,
+            sell_amount=request.sell_amount,
+            best=best,
+            impact_percent=impact_percent(best.impact_percent, sold, value),
+            net_value_usd=None if value is None or cost is None else value - cost,
+            gas_cost_usd=cost,
+            asked_at_ms=self.clock.now_ms(),
+            sources=tuple(_report(answer, best.source) for answer in answers),
+        )
+
+
+def _report(answer: SourceAnswer[SourcePrice], winner: str = "") -> SourceReport:
+    report = SourceReport(answer.source, SourceOutcome.ANSWERED, answer.latency_ms)
+    if answer.miss is not None:
+        outcome = SourceOutcome.SKIPPED if answer.skipped else SourceOutcome(answer.miss.miss)
+        return replace(report, outcome=outcome, reason=answer.miss.reason)
+    outcome = SourceOutcome.WON if answer.source == winner else SourceOutcome.ANSWERED
+    promised = answer.found.buy_amount if answer.found else None
+    return replace(report, outcome=outcome, promised=promised)

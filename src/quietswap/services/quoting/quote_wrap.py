@@ -1,0 +1,87 @@
+"""POST /api/v1/mev/wrap/quote: a transaction that wraps or unwraps ETH one to one."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from quietswap.domain.quote.issued_quote import issued_wrap
+from quietswap.domain.quote.quote import WrapOperation, WrapQuote
+from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
+from quietswap.domain.quote.wrap_calldata import TYPICAL_GAS, calldata, value_of
+from quietswap.domain.requests import WrapQuoteRequest
+from quietswap.domain.token import WETH
+from quietswap.domain.transaction import fees
+from quietswap.domain.transaction.unsigned import UnsignedTransaction
+from quietswap.ports.chain import ChainReader
+from quietswap.ports.clients import ApiKey
+from quietswap.ports.clock import Clock
+from quietswap.ports.relay import Relay
+from quietswap.ports.stores import QuoteStore
+from quietswap.services.choose_relay import protect
+from quietswap.services.unavailable import service_unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class WrapQuotePolicy:
+    """The operator's settings; `validity_ms` in ms. A wrap offers nothing to a searcher."""
+
+    endpoint_type: EndpointType
+    share_mode: ShareMode
+    validity_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuoteWrap:
+    """`relays` by tier; `new_suffix` returns the last part of a quote id."""
+
+    chain: ChainReader
+    quotes: QuoteStore
+    relays: Mapping[int, Relay]
+    terms: WrapQuotePolicy
+    clock: Clock
+    new_suffix: Callable[[], str]
+
+    async def __call__(self, key: ApiKey, ask: WrapQuoteRequest) -> WrapQuote:
+        """Return an issued, stored quote. Raises ServiceUnavailable."""
+        with service_unavailable():
+            quote = await self._quote(ask)
+            await self.quotes.save(issued_wrap(quote, key.client_id))
+        return quote
+
+    async def _quote(self, ask: WrapQuoteRequest) -> WrapQuote:
+        head = await self.chain.head()
+        eth, _ = await self.chain.balances(ask.wallet, WETH)
+        gas = await self._gas(ask)
+        limit = fees.gas_limit_for(gas, fees.WRAP_GAS_FLOOR)
+        now = self.clock.now_ms()
+        value = value_of(ask.operation, ask.amount)
+        cap = fees.max_fee_per_gas(
+            head.next_base_fee, fees.WRAP_FEE_MULTIPLE, gas_limit=limit, balance=eth, value=value
+        )
+        return WrapQuote(
+            quote_id=f"weth_{ask.operation.value}_{now}_{self.new_suffix()}",
+            operation=ask.operation,
+            amount=ask.amount,
+            wallet=ask.wallet,
+            gas=gas,
+            protection=protect(self.relays, self.terms.endpoint_type, self.terms.share_mode, None),
+            params=_params(ask.operation, ask.amount, limit, cap),
+            issued_at_ms=now,
+            valid_until_ms=now + self.terms.validity_ms,
+        )
+
+    async def _gas(self, ask: WrapQuoteRequest) -> int:
+        """Return the node's estimate, or the typical use while the wallet cannot cover the call."""
+        probe = _params(ask.operation, ask.amount, fees.WRAP_GAS_FLOOR, 0)
+        estimate = await self.chain.estimate_gas(ask.wallet, probe)
+        return TYPICAL_GAS[ask.operation] if estimate is None else estimate
+
+
+def _params(operation: WrapOperation, amount: int, gas_limit: int, cap: int) -> UnsignedTransaction:
+    return UnsignedTransaction(
+        to=WETH,
+        data=calldata(operation, amount),
+        value=value_of(operation, amount),
+        gas_limit=gas_limit,
+        max_fee_per_gas=cap,
+        nonce=None,
+    )

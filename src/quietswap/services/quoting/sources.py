@@ -1,0 +1,129 @@
+"""One aggregator with its circuit breaker and request budget, and its answer to one request."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from quietswap import observe
+from quietswap.domain.quote.route import NoRoute, NoRouteReason
+from quietswap.ports.aggregator import Aggregator
+from quietswap.ports.clock import Clock
+from quietswap.services.quoting.source_limits import Circuit, FairBudget, RequestBudget
+
+_SILENCE = frozenset({NoRouteReason.TIMED_OUT, NoRouteReason.UNAVAILABLE})
+"""What counts as a failure for the circuit breaker. A bad reply does not: it may depend on the
+request (such as a slippage that the vendor rejects), and one client must not disable a source for
+the others."""
+_LONGEST_PAUSE_S = 300.0
+_MOST_STRAGGLERS = 16
+"""Late requests per source that may continue after the quote was answered."""
+
+
+class FromSource(Protocol):
+    """A route or a price, with the name of its source."""
+
+    @property
+    def source(self) -> str:
+        """Return the name of the source."""
+
+
+F = TypeVar("F", bound=FromSource)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAnswer(Generic[F]):
+    """The result of one source: either `found` or `miss`. `skipped`: it was not asked."""
+
+    source: str
+    latency_ms: int
+    found: F | None = None
+    miss: NoRoute | None = None
+    skipped: bool = False
+
+
+class AggregatorSource:
+    """One aggregator with its circuit breaker and its budget, both shared fairly between keys.
+
+    Market results (no route, unknown token) are no failures.
+    """
+
+    def __init__(
+        self,
+        aggregator: Aggregator,
+        budget: RequestBudget,
+        clock: Clock,
+        *,
+        failures: int = 5,
+        pause_s: float = 15.0,
+    ) -> None:
+        self.aggregator = aggregator
+        self.name = aggregator.name
+        self._budget = FairBudget(budget, clock)
+        self._circuit = Circuit(clock, failures=failures, pause_s=pause_s)
+        self._stragglers: set[asyncio.Task[None]] = set()
+        self.pause_reason: str | None = None
+        """Why an operator paused it; None if it is not paused. Clients see the text."""
+
+    @property
+    def is_up(self) -> bool:
+        """Return whether the circuit breaker is closed for every client."""
+        return self._circuit.is_answering
+
+    @property
+    def circuit_state(self) -> str:
+        """Return `closed`, `open`, or `open for some clients`, in this process."""
+        if not self._circuit.is_closed:
+            return "open"
+        return "closed" if self._circuit.is_answering else "open for some clients"
+
+    def refusal(self, client_id: str) -> str | None:
+        """Return why this client may not ask it now; None takes one request of its budget."""
+        if self.pause_reason is not None:
+            return self.pause_reason
+        if not self._circuit.admits(client_id):
+            return "paused for a while after failures or a rate limit"
+        if not self._budget.take(client_id):
+            return "its own rate limit is spent"
+        self._circuit.asked(client_id)
+        return None
+
+    def note(self, client_id: str, miss: NoRoute | None) -> None:
+        """Count an answer to this client for the circuit."""
+        if miss is not None and miss.miss is NoRouteReason.RATE_LIMITED:
+            seconds = min(miss.retry_after or 1.0, _LONGEST_PAUSE_S)
+            self._circuit.pause(seconds)
+            observe.source_paused(self.name, seconds)
+        elif miss is None or miss.miss not in _SILENCE:
+            self._circuit.answered()
+        else:
+            paused = self._circuit.silent(client_id)
+            if paused is not None:
+                observe.source_paused(self.name, paused)
+
+    def let_finish(
+        self, task: "asyncio.Task[SourceAnswer[F]]", client_id: str, left_s: float
+    ) -> None:
+        """Let a late request continue for `left_s`, to learn whether the source answers at all.
+
+        A source that is slower than the others is no failure; one that never answers is.
+        """
+        if left_s > 0 and len(self._stragglers) >= _MOST_STRAGGLERS:
+            task.cancel()
+            return
+        straggler = asyncio.create_task(self._see_off(task, client_id, left_s))
+        self._stragglers.add(straggler)
+        straggler.add_done_callback(self._stragglers.discard)
+
+    async def _see_off(
+        self, task: "asyncio.Task[SourceAnswer[F]]", client_id: str, left_s: float
+    ) -> None:
+        try:
+            if left_s > 0:
+                await asyncio.wait({task}, timeout=left_s)
+            if not task.done():
+                self.note(
+                    client_id,
+                    NoRoute(NoRouteReason.TIMED_OUT, "no answer before the hard deadline"),
+                )
+        finally:
+            task.cancel()

@@ -1,0 +1,1 @@
+"""Use cases that only read orders and balances; excludes writes."""

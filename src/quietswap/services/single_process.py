@@ -1,0 +1,70 @@
+"""Refuse a second API process on the same database when there is no shared rate store.
+
+Each process would count its own window, so a key would have one budget per process.
+"""
+
+import asyncio
+from typing import Never
+
+from quietswap.ports.clock import Clock
+from quietswap.ports.stores import LeaderLock, RateStore, RateWindow, StoreUnavailable
+
+PREDECESSOR_S = 12.0
+"""A process has ten seconds to stop; the next one waits a little longer."""
+_ASK_EVERY_S = 0.25
+_KEEP_EVERY_S = 1.0
+
+WHY_NOT_ALONE = (
+    "another process serves from this database and storage.redis_url is not set: with more than "
+    "one process the rate limit needs a Redis or Valkey they share"
+)
+
+
+class SecondProcessError(Exception):
+    """Another process serves already; the message says what to set."""
+
+
+class SingleProcessGuard:
+    """Hold `lock`, for which all API processes of one database compete."""
+
+    def __init__(self, lock: LeaderLock, clock: Clock) -> None:
+        self._lock = lock
+        self._clock = clock
+
+    async def begin(self, within_s: float) -> None:
+        """Return once this process holds the lock.
+
+        Raises SecondProcessError if another process keeps it.
+        """
+        until = self._clock.monotonic() + within_s
+        while not await self._lock.acquire_or_renew():
+            if self._clock.monotonic() >= until:
+                raise SecondProcessError(WHY_NOT_ALONE)
+            await self._clock.sleep(_ASK_EVERY_S)
+
+    async def keep(self) -> Never:
+        """Renew the lock forever: it is lost with its connection or its file.
+
+        Cancellation does not interrupt a renewal, which would release the lock.
+        """
+        while True:
+            await asyncio.shield(self._lock.acquire_or_renew())
+            await self._clock.sleep(_KEEP_EVERY_S)
+
+    def check(self) -> None:
+        """Return while this process holds the lock. Raises StoreUnavailable."""
+        if not self._lock.is_held:
+            raise StoreUnavailable(f"the database is away, or {WHY_NOT_ALONE}")
+
+
+class GuardedRateStore:
+    """Implements quietswap.ports.stores.RateStore while this process holds the lock."""
+
+    def __init__(self, rates: RateStore, alone: SingleProcessGuard) -> None:
+        self._rates = rates
+        self._alone = alone
+
+    async def hit(self, key: str, limit: int, window_s: int, count: int = 1) -> RateWindow:
+        """Count `count` requests. Raises StoreUnavailable if another process may be counting."""
+        self._alone.check()
+        return await self._rates.hit(key, limit, window_s, count)

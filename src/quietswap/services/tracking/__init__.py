@@ -1,0 +1,4 @@
+"""Follows open orders on the chain; only the elected leader runs it.
+
+Excludes the rules, which are in domain/tracking.
+"""

@@ -1,0 +1,128 @@
+"""Compare orders with receipts and nonces: the check for what reading the blocks did not show.
+
+Receipts and nonces are read in one batch each. A receipt counts only in a canonical block. A
+missing receipt counts only together with the nonce, and only at two blocks in a row.
+"""
+
+from collections.abc import Sequence
+
+from quietswap.domain.tracking.canonical_chain import BlockRef
+from quietswap.domain.tracking.evidence import failure_by, nonce_consumed_transition
+from quietswap.domain.tracking.rules import Discrepancy, Replacement, TrackedOrder, is_by_nonce
+from quietswap.ports.chain import ChainReader, Receipt
+from quietswap.services.tracking.chain_follower import ChainFollower
+from quietswap.services.tracking.order_cache import OrderCache
+
+BATCH = 100
+"""Orders per batch: hosted nodes accept 100 calls in a batch, go-ethereum 1000."""
+
+
+class Reconciler:
+    """Every method raises NodeUnavailable if the node is away: no change then.
+
+    A receipt that cannot be read concerns its order alone, which is checked at the next block.
+    """
+
+    def __init__(self, board: OrderCache, chain: ChainReader, follower: ChainFollower) -> None:
+        self._board = board
+        self._chain = chain
+        self._follower = follower
+        self._others: dict[int, BlockRef | None] = {}
+
+    async def reconcile(self, watches: Sequence[TrackedOrder]) -> list[TrackedOrder]:
+        """Check these orders, in batches. Return those that were checked."""
+        self._others.clear()
+        checked: list[TrackedOrder] = []
+        for start in range(0, len(watches), BATCH):
+            checked += await self._batch(watches[start : start + BATCH])
+        return checked
+
+    async def _batch(self, watches: Sequence[TrackedOrder]) -> list[TrackedOrder]:
+        receipts = await self._chain.receipts([w.order.tx_hash for w in watches])
+        nonces = await self._chain.nonces(sorted({w.order.wallet for w in watches}))
+        checked = [watch for watch in watches if watch.order.tx_hash in receipts]
+        for watch in watches:
+            order = watch.order
+            if order.tx_hash not in receipts:
+                self._board.watches.doubted[order.order_id] = watch
+                continue
+            receipt = receipts[order.tx_hash]
+            if receipt is not None:
+                await self._found(watch, receipt)
+            elif order.inclusion is not None:
+                await self._lost(watch, order.inclusion.block_number, order.inclusion.block_hash)
+            elif not watch.is_placed:
+                await self._absent(watch, is_used=nonces[order.wallet] > order.nonce)
+        return checked
+
+    async def _found(self, watch: TrackedOrder, receipt: Receipt) -> None:
+        """Handle a receipt: it counts if its block is canonical."""
+        place = await self._canonical(receipt.block_number)
+        if place is None or place.hash != receipt.block_hash:
+            return
+        self._trust(watch)
+        watches, order = self._board.watches, watch.order
+        if watch.seen != place:
+            watches.set_block(watch, place)
+        for other in list(watches.affected_by(order.tx_hash, order.wallet, order.nonce)):
+            if other is not watch and not other.is_placed:
+                self._trust(other)
+                watches.set_block(other, None, Replacement(place, failure_by(order, other.order)))
+
+    async def _lost(self, watch: TrackedOrder, number: int, block_hash: str) -> None:
+        """Handle an included order without a receipt: check that its block is canonical."""
+        place = await self._canonical(number)
+        if place is None:
+            return
+        if place.hash == block_hash:
+            self._trust(watch)
+            self._board.watches.set_block(watch, place)
+        elif self._doubt(watch, Discrepancy.UNDONE):
+            self._board.watches.mark_reorged(watch)
+
+    async def _absent(self, watch: TrackedOrder, *, is_used: bool) -> None:
+        """Handle an order without a known block: its nonce decides."""
+        by_nonce = is_by_nonce(watch.order)
+        if not is_used and not by_nonce:
+            if watch.gone_since is not None:
+                watch.gone_since = None
+                self._board.watches.reindex(watch)
+            self._trust(watch)
+        elif by_nonce and not is_used:
+            if self._doubt(watch, Discrepancy.UNDONE):
+                self._board.watches.mark_reorged(watch)
+        elif by_nonce or watch.gone_since is not None:
+            self._gone(watch)
+        elif self._doubt(watch, Discrepancy.NONCE_GONE):
+            if watch.is_open:
+                await self._board.apply(watch, nonce_consumed_transition(self._follower.tip.number))
+            self._gone(watch)
+
+    def _gone(self, watch: TrackedOrder) -> None:
+        if watch.gone_since is None:
+            watch.gone_since = self._follower.tip.number
+        self._trust(watch)
+        self._board.watches.set_block(watch, None)
+
+    def _trust(self, watch: TrackedOrder) -> None:
+        watch.trusts()
+        self._board.watches.doubted.pop(watch.order.order_id, None)
+
+    def _doubt(self, watch: TrackedOrder, doubt: Discrepancy) -> bool:
+        """Record a doubt, to be checked at the next block; return whether it stood before."""
+        if watch.doubts(doubt, self._follower.tip.number):
+            self._trust(watch)
+            return True
+        self._board.watches.doubted[watch.order.order_id] = watch
+        return False
+
+    async def _canonical(self, number: int) -> BlockRef | None:
+        """Return the canonical block of a number: from memory, or read once per check."""
+        known = self._follower.canon.at(number)
+        if known is not None or number > self._follower.tip.number:
+            return known
+        if number not in self._others:
+            block = await self._chain.block(number)
+            ref = BlockRef(block.number, block.hash, block.time) if block else None
+            self._others[number] = ref
+        return self._others[number]

@@ -1,0 +1,150 @@
+"""Resend the same bytes, and ask relays to forget expired ones."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from quietswap import observe
+from quietswap.domain.order.order import Order, OrderStatus
+from quietswap.domain.order.relay_response import (
+    EarlierSend,
+    RelayOutcome,
+    RelayResponse,
+    last_response_text,
+    response_text,
+)
+from quietswap.domain.tracking.canonical_chain import BlockRef
+from quietswap.domain.tracking.evidence import expiry_transition
+from quietswap.domain.tracking.rules import TrackedOrder, safe_now_ms, with_resend_recorded
+from quietswap.ports.chain import ChainReader
+from quietswap.ports.relay import Relay
+from quietswap.resilience.bounded_gather import bounded_gather
+from quietswap.services.lifecycle.relay_transition import RELAY_SAID, transition_for_response
+from quietswap.services.lifecycle.send import send
+from quietswap.services.tracking.order_cache import OrderCache
+from quietswap.services.tracking.reconcile import Reconciler
+from quietswap.services.tracking.resend_dry_run import ResendDryRun
+
+MOST_RESENT, MOST_EXPIRED = 64, 256
+"""Orders resent and expired per block; the rest waits for the next block."""
+PARALLEL = 16
+
+
+class Resender:
+    """`relays` by tier. Identical bytes cannot be mined twice, so a resend is harmless."""
+
+    def __init__(
+        self, board: OrderCache, chain: ChainReader, relays: Mapping[int, Relay], looks: Reconciler
+    ) -> None:
+        self._board = board
+        self._chain = chain
+        self._relays = relays
+        self._looks = looks
+        self._trial = ResendDryRun(board, chain)
+
+    async def resend(self, tip: BlockRef) -> None:
+        """Resend what is due: first the orders that no relay is known to have."""
+        if not any(relay.is_up for relay in self._relays.values()):
+            return
+        watches = self._board.watches
+        due = watches.resend_pending.take(tip.number, MOST_RESENT)
+        due += watches.resend_held.take(tip.number, MOST_RESENT - len(due))
+        failing: set[str] = set()
+        try:
+            failing = await self._failing(due, tip)
+            for piece in _pieces([order_id for order_id in due if order_id not in failing]):
+                await self._send_again(piece, tip)
+        finally:
+            for watch in filter(None, map(watches.get, due)):
+                fails = watch.order.order_id in failing
+                wait = self._board.rules.resend_every if fails else 1
+                watches.reindex(watch, not_before=tip.number + wait)
+
+    async def _failing(self, due: Sequence[str], tip: BlockRef) -> set[str]:
+        """Return the orders that would fail now; they wait as long as after a resend."""
+        found = filter(None, map(self._board.watches.get, due))
+        wanted = [watch for watch in found if self._may_be_sent(watch, tip)]
+        relays = {w.order.order_id: self._relays[w.order.tier] for w in wanted}
+        return await self._trial.failing(wanted, relays)
+
+    async def _send_again(self, due: Sequence[str], tip: BlockRef) -> None:
+        """Store the resend of these orders, then send them.
+
+        The write comes first: a delivery that would conclude "nothing was sent" finds the row
+        changed. An order that another writer has changed is read again and waits for a block.
+        """
+        watches = self._board.watches
+        wanted = [w for w in map(watches.get, due) if w is not None and self._may_be_sent(w, tip)]
+        raws = await self._board.orders.claim([watch.order for watch in wanted], tip.number)
+        claims = [(w, raws[w.order.order_id]) for w in wanted if w.order.order_id in raws]
+        for watch, _ in claims:
+            watch.must_go_out = False
+            watch.order = with_resend_recorded(watch.order, tip.number)
+        await bounded_gather(claims, self._send, limit=PARALLEL)
+        for watch in wanted:
+            if watch.order.order_id not in raws:
+                await self._board.refresh(watch.order.order_id)
+
+    async def _send(self, claim: tuple[TrackedOrder, bytes]) -> None:
+        watch, raw = claim
+        order = watch.order
+        answer = await send(self._relays[order.tier], order, raw)
+        observe.order_resent(order.order_id, order.attempts, answer.outcome.value)
+        await self._conclude(watch, order, answer)
+
+    def _may_be_sent(self, watch: TrackedOrder, tip: BlockRef) -> bool:
+        relay = self._relays.get(watch.order.tier)
+        if watch.order.status.is_terminal or relay is None or not relay.is_up:
+            return False
+        if self._board.watches.live_replacement(watch.order) is not None:
+            return False  # its wallet cancels it, or pays more for it
+        return self._past(tip) < watch.order.expires_at_ms or tip.number < watch.spared_until
+
+    def _past(self, tip: BlockRef) -> int:
+        return safe_now_ms(self._board.clock.now_ms(), tip.time)
+
+    async def _conclude(self, watch: TrackedOrder, order: Order, answer: RelayResponse) -> None:
+        """Apply the response to a pending order; an accepted order changes by the chain only."""
+        if answer.outcome is RelayOutcome.NONCE_USED:
+            self._board.watches.doubted[order.order_id] = watch
+        step = None
+        if order.status is OrderStatus.PENDING:
+            step = await transition_for_response(
+                answer, order, self._board.orders, self._chain, EarlierSend.POSSIBLE
+            )
+        if step is not None:
+            await self._board.apply(watch, step)
+        elif response_text(answer) != (watch.relay_said or last_response_text(order)):
+            await self._board.remark(watch, RELAY_SAID, response_text(answer))
+        watch.relay_said = response_text(answer)
+
+    async def expire(self, tip: BlockRef) -> None:
+        """Expire orders whose time is over, unless a last check finds them in a block."""
+        watches = self._board.watches
+        due = watches.expiry.take(self._past(tip), MOST_EXPIRED)
+        found = [w for w in map(watches.get, due) if w is not None]
+        try:
+            open_ = [w for w in found if _may_expire(w, tip.number)]
+            checked = await self._looks.reconcile(open_)
+            over = [w.order.order_id for w in checked if _may_expire(w, tip.number)]
+            await bounded_gather(over, self._expire, limit=PARALLEL)
+        finally:
+            for watch in filter(None, map(watches.get, due)):
+                watches.reindex(watch)
+
+    async def _expire(self, order_id: str) -> None:
+        watch = self._board.watches.get(order_id)
+        assert watch is not None
+        relay, hint = self._relays.get(watch.order.tier), None
+        if relay is not None:
+            await relay.cancel(watch.order.tx_hash)
+            hint = await relay.status_hint(watch.order.tx_hash)
+        await self._board.apply(watch, expiry_transition(hint))
+
+
+def _may_expire(watch: TrackedOrder, head: int) -> bool:
+    return (
+        watch.is_open and not watch.is_placed and watch.doubt is None and head >= watch.spared_until
+    )
+
+
+def _pieces(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (keys[start : start + PARALLEL] for start in range(0, len(keys), PARALLEL))

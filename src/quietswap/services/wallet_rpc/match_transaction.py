@@ -1,0 +1,279 @@
+"""What a wallet's transaction is: the order it becomes, and the orders that it replaces."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from quietswap.domain.errors.availability import ProviderUnavailable
+from quietswap.domain.order import wallet_transaction as rules
+from quietswap.domain.order.order import Order, OrderKind
+from quietswap.domain.order.submission import GRACE_MS, PlannedOrder, planned_order
+from quietswap.domain.quote.issued_quote import CancelOrderTerms, IssuedQuote, QuoteKind, Trade
+from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
+from quietswap.domain.token import WETH
+from quietswap.domain.transaction.fees import OwnNonces
+from quietswap.domain.transaction.signed import SignedTransaction, decode
+from quietswap.domain.transaction.unsigned import UnsignedTransaction
+from quietswap.ports.clock import Clock
+from quietswap.ports.relay import Relay
+from quietswap.ports.stores import OrderStore, QuoteStore
+from quietswap.ports.wallet_rpc import WalletRpcToken
+from quietswap.services.choose_relay import choose_relay
+from quietswap.services.submitting.preflight import RequiredSpend
+
+_OPEN_AT_MOST_MS = 7 * 86_400_000
+"""Orders are watched for days; older ones of the same trade are not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class WalletRpcPolicy:
+    """The operator's settings. `max_fee_per_gas` is the highest accepted fee cap in wei.
+
+    `quote_validity_ms` is the longest validity of a swap quote. The endpoint and the share mode are
+    used for everything but swaps, which offers nothing to a searcher.
+    """
+
+    max_fee_per_gas: int
+    quote_validity_ms: int
+    endpoint_type: EndpointType
+    share_mode: ShareMode
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedTransaction:
+    """The order that a transaction becomes, and what it takes from the wallet.
+
+    `unsimulated_gas`: the least gas limit without a simulation. `replaces`: the orders at its nonce
+    that it replaces, with their bytes; empty for a new nonce. `origin` is text for the event log.
+    """
+
+    plan: PlannedOrder
+    spend: RequiredSpend
+    origin: str
+    unsimulated_gas: int = 0
+    replaces: Sequence[Order] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchTransaction:
+    """`relays` by tier."""
+
+    quotes: QuoteStore
+    orders: OrderStore
+    relays: Mapping[int, Relay]
+    clock: Clock
+    policy: WalletRpcPolicy
+
+    async def __call__(
+        self,
+        token: WalletRpcToken,
+        signed: SignedTransaction,
+        own: OwnNonces,
+        known: Order | None = None,
+    ) -> MatchedTransaction:
+        """Return the match; `own` are the nonces of the client's orders of this wallet.
+
+        `known` is the ended order of the same bytes. A swap needs a live quote again, the others
+        stay what they were.
+
+        Raises ValidationError with reason NONCE_IN_USE, QUOTE_USED, QUOTE_EXPIRED or NO_MATCH, and
+        ProviderUnavailable if the quote's relay is not configured any more.
+        """
+        if signed.nonce in (*own.live, *own.at_large):
+            found_at = await self.orders.contenders(token.client_id, signed.sender, signed.nonce)
+            rivals = [order for order in found_at if order.tx_hash != signed.hash]
+            found = self._replacement(signed, rivals)
+            if found is not None:
+                return found
+            for rival in rivals:
+                if not rival.status.is_terminal:
+                    raise rules.nonce_in_use(rival)
+        if known is not None and known.kind is not OrderKind.SWAP:
+            return self._again(signed, known)
+        return await self._new(token, signed)
+
+    def _again(self, signed: SignedTransaction, known: Order) -> MatchedTransaction:
+        plan = _plan_like(known, known.kind, _trade_of(known))
+        return self._served(MatchedTransaction(plan, _spend(plan, signed.params), "sent again"))
+
+    def _replacement(
+        self, signed: SignedTransaction, rivals: Sequence[Order]
+    ) -> MatchedTransaction | None:
+        """Return a cancel, or the same call with another fee; None if it is neither."""
+        if not rivals:
+            return None
+        if rules.is_empty_self_transfer(signed):
+            target = min(rivals, key=rules.is_cancel)
+            plan = _plan_like(target, OrderKind.CANCEL, CancelOrderTerms.trade)
+            return self._served(
+                MatchedTransaction(
+                    plan,
+                    RequiredSpend(WETH, 0, spender=None),
+                    f"cancel of {target.order_id}",
+                    replaces=rivals,
+                )
+            )
+        for rival in rivals:
+            before = _call_of(rival)
+            if before is not None and rules.same_call(before, signed.params):
+                plan = _plan_like(rival, rival.kind, _trade_of(rival))
+                return self._served(
+                    MatchedTransaction(
+                        plan,
+                        _spend(plan, signed.params),
+                        f"speed-up of {rival.order_id}",
+                        unsimulated_gas=before.gas_limit,
+                        replaces=rivals,
+                    )
+                )
+        return None
+
+    async def _new(self, token: WalletRpcToken, signed: SignedTransaction) -> MatchedTransaction:
+        params = signed.params
+        quote, late = await self._swap(token, signed)
+        if quote is not None:
+            plan = planned_order(quote)
+            await self._check_unused(plan, quote, signed)
+            return self._served(
+                MatchedTransaction(
+                    plan,
+                    _spend(plan, params),
+                    f"quote {quote.quote_id}",
+                    unsimulated_gas=quote.params.gas_limit,
+                )
+            )
+        approval = rules.read_approval(params)
+        if approval is not None and await self._needs(token, signed, approval):
+            return self._other(token, signed, OrderKind.APPROVAL, approval.trade)
+        wrap = rules.read_wrap(params)
+        if wrap is not None:
+            return self._other(token, signed, OrderKind.WRAP, wrap.trade)
+        if token.unmatched == "private":
+            return self._other(token, signed, OrderKind.TRANSACTION, rules.plain_trade(params))
+        raise _unmatched(late, is_approval=approval is not None)
+
+    async def _swap(
+        self, token: WalletRpcToken, signed: SignedTransaction
+    ) -> tuple[IssuedQuote | None, IssuedQuote | None]:
+        """Return the live quote with this call, and an expired one if there is only that."""
+        found = await self._quotes(token, signed, signed.params.to, signed.params.data)
+        same = [quote for quote in found if rules.same_call(quote.params, signed.params)]
+        best = max(same, key=lambda quote: quote.valid_until_ms, default=None)
+        if best is None or self._is_live(best):
+            return best, None
+        return None, best
+
+    async def _needs(
+        self, token: WalletRpcToken, signed: SignedTransaction, approval: rules.ApprovalCall
+    ) -> bool:
+        """Return whether a live swap quote needs this approval."""
+        found = await self._quotes(token, signed, approval.spender)
+        return any(
+            self._is_live(quote) and rules.is_approved_by(quote, approval) for quote in found
+        )
+
+    async def _quotes(
+        self,
+        token: WalletRpcToken,
+        signed: SignedTransaction,
+        target: str,
+        data: bytes | None = None,
+    ) -> Sequence[IssuedQuote]:
+        since = self.clock.now_ms() - 2 * (self.policy.quote_validity_ms + GRACE_MS)
+        return await self.quotes.since(
+            token.client_id, signed.sender, QuoteKind.SWAP, since, target=target, data=data
+        )
+
+    def _is_live(self, quote: IssuedQuote) -> bool:
+        return self.clock.now_ms() <= quote.valid_until_ms + GRACE_MS
+
+    async def _check_unused(
+        self, plan: PlannedOrder, quote: IssuedQuote, signed: SignedTransaction
+    ) -> None:
+        """Refuse the same swap at another nonce while an earlier one is open.
+
+        Both would be paid, also with two quotes: a wallet that sends refused bytes again must not
+        find an equal quote that a page has fetched meanwhile. That one quote is spent at one nonce
+        only is certain where the order is stored.
+        """
+        since_ms = quote.issued_at_ms - _OPEN_AT_MOST_MS
+        earlier = await self.orders.same_trade(plan.client_id, signed.sender, plan.trade, since_ms)
+        for order in earlier:
+            call = _call_of(order)
+            is_same = call is not None and rules.same_call(call, signed.params)
+            is_open = not order.status.is_terminal or (order.is_at_large and order.watched)
+            if is_same and is_open and order.nonce != signed.nonce:
+                raise rules.quote_used(order.nonce, signed.nonce, order)
+
+    def _other(
+        self, token: WalletRpcToken, signed: SignedTransaction, kind: OrderKind, trade: Trade
+    ) -> MatchedTransaction:
+        tier, _ = choose_relay(self.relays)
+        plan = PlannedOrder(
+            client_id=token.client_id,
+            kind=kind,
+            trade=trade,
+            tier=tier,
+            endpoint_type=self.policy.endpoint_type.value,
+            share_mode=self.policy.share_mode.value,
+        )
+        return MatchedTransaction(plan, _spend(plan, signed.params), f"wallet RPC {token.id}")
+
+    def _served(self, found: MatchedTransaction) -> MatchedTransaction:
+        if found.plan.tier not in self.relays:
+            raise ProviderUnavailable(f"no relay serves tier {found.plan.tier} any more")
+        return found
+
+
+def _unmatched(late: IssuedQuote | None, *, is_approval: bool) -> Exception:
+    if late is not None:
+        return rules.unmatched("QUOTE_EXPIRED", "the quote of this transaction has expired")
+    if is_approval:
+        return rules.unmatched(
+            "NO_MATCH",
+            "no live quote of this wallet needs this approval: it must name the quote's sell token"
+            " and router, and at most the amount sold",
+        )
+    return rules.unmatched(
+        "NO_MATCH",
+        "it is neither the transaction of a live quote of this wallet nor an approval for one, a"
+        " wrap, a cancel or a speed-up, and this RPC URL accepts nothing else",
+    )
+
+
+def _spend(plan: PlannedOrder, params: UnsignedTransaction) -> RequiredSpend:
+    """Return the tokens that the wallet must hold."""
+    trade = plan.trade
+    if plan.kind is OrderKind.SWAP:
+        return RequiredSpend(trade.sell_token, trade.sell_amount, spender=params.to)
+    unwraps = plan.kind is OrderKind.WRAP and trade.sell_token == WETH
+    return RequiredSpend(WETH, trade.sell_amount if unwraps else 0, spender=None)
+
+
+def _plan_like(order: Order, kind: OrderKind, trade: Trade) -> PlannedOrder:
+    """Return an order that goes to the endpoint of another one: the relay that holds it."""
+    return PlannedOrder(
+        client_id=order.client_id,
+        kind=kind,
+        trade=trade,
+        tier=order.tier,
+        endpoint_type=order.endpoint_type,
+        share_mode=order.share_mode,
+        source=order.source if kind is OrderKind.SWAP else None,
+        usd_cents=order.usd_cents if kind is OrderKind.SWAP else None,
+        quote_id=order.quote_id if kind is OrderKind.SWAP else None,
+    )
+
+
+def _trade_of(order: Order) -> Trade:
+    return Trade(
+        order.sell_token,
+        order.buy_token,
+        order.sell_amount,
+        order.min_buy_amount,
+        order.buy_amount,
+    )
+
+
+def _call_of(order: Order) -> UnsignedTransaction | None:
+    """Return the transaction of an order; None if its bytes are deleted."""
+    return None if order.raw is None else decode("0x" + order.raw.hex()).params

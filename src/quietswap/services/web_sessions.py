@@ -1,0 +1,63 @@
+"""Anonymous sessions of the web page: each is a client of its own, with one key that expires."""
+
+import secrets
+from dataclasses import replace
+
+from quietswap.domain.errors.http import RateLimitExceeded
+from quietswap.ports.clients import WEB_SESSION_PREFIX, ApiKey, Client
+from quietswap.ports.clock import Clock
+from quietswap.ports.web_sessions import SECRET_PREFIX, WebSessionBounds, WebSessionStore
+from quietswap.services.api_keys import hash_secret
+
+FIRST_MS = 86_400_000
+"""Life of a session that was never continued."""
+LASTS_MS = 30 * 86_400_000
+"""Life of a session after it was continued. Then the RPC URL in the wallet ends, too."""
+_EXTEND_AFTER_MS = 86_400_000
+BATCH = 200
+_RETRY_S = 3600
+_NAME = "web page"
+
+
+class WebSessions:
+    """Begins, continues and deletes sessions. Their keys have ids that begin with `web_`."""
+
+    def __init__(self, store: WebSessionStore, clock: Clock, bounds: WebSessionBounds) -> None:
+        self._store = store
+        self._clock = clock
+        self._bounds = bounds
+
+    async def begin(self, address: str) -> tuple[ApiKey, str]:
+        """Store a session of a visitor at a client address; return its key and its secret.
+
+        Raises RateLimitExceeded when the address, or the whole service, has too many sessions, and
+        StoreUnavailable.
+        """
+        now = self._clock.now_ms()
+        identity = WEB_SESSION_PREFIX + secrets.token_hex(8)
+        key = ApiKey(identity, _NAME, now, None, identity, expires_at_ms=now + FIRST_MS)
+        secret = SECRET_PREFIX + secrets.token_hex(32)
+        client = Client(identity, _NAME, now)
+        if not await self._store.add(key, hash_secret(secret), client, address, self._bounds):
+            raise RateLimitExceeded(
+                retry_after=_RETRY_S,
+                limit=self._bounds.per_address,
+                window=FIRST_MS // 1000,
+                message="too many visitors began a session; close other browsers, or come later",
+            )
+        return key, secret
+
+    async def renew(self, key: ApiKey) -> ApiKey:
+        """Return the key of a session that goes on, with its later end. Raises StoreUnavailable."""
+        end = self._clock.now_ms() + LASTS_MS
+        if key.expires_at_ms is None or end - key.expires_at_ms < _EXTEND_AFTER_MS:
+            return key
+        await self._store.extend(key.id, end)
+        return replace(key, expires_at_ms=end)
+
+    async def purge(self) -> bool:
+        """Delete a batch of ended sessions; return whether more may be left.
+
+        Raises StoreUnavailable.
+        """
+        return await self._store.purge(self._clock.now_ms(), BATCH) >= BATCH

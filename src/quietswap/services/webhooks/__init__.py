@@ -1,0 +1,1 @@
+"""Webhooks: what clients may set up, and the delivery of events to them."""

@@ -1,0 +1,294 @@
+"""Validates storage URLs and opens the stores. Only this module knows both databases."""
+
+import re
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from quietswap.ports.clock import Clock
+from quietswap.ports.stores import LeaderLock, RateStore
+from quietswap.storage import migrate
+from quietswap.storage.database import Database
+from quietswap.storage.rate_limits.memory import MemoryRateStore
+from quietswap.storage.sqlite.database import SqliteDatabase
+from quietswap.storage.sqlite.file_lock import FileLeaderLock
+from quietswap.storage.stores.audit import SqlAuditStore
+from quietswap.storage.stores.cached_orders import CachedOrderStore
+from quietswap.storage.stores.client_usage import SqlUsageStore
+from quietswap.storage.stores.clients import SqlClientStore
+from quietswap.storage.stores.events import SqlEventStore
+from quietswap.storage.stores.figures import SqlFigureStore
+from quietswap.storage.stores.keys import SqlKeyStore
+from quietswap.storage.stores.operators import SqlOperatorStore
+from quietswap.storage.stores.orders import SqlOrderStore
+from quietswap.storage.stores.paused_sources import SqlPausedSourceStore
+from quietswap.storage.stores.quotes import SqlQuoteStore
+from quietswap.storage.stores.wallet_rpc_tokens import SqlWalletRpcTokenStore
+from quietswap.storage.stores.web_sessions import SqlWebSessionStore
+from quietswap.storage.stores.webhooks import SqlWebhookStore
+from quietswap.storage.tracing import traced
+
+if TYPE_CHECKING:
+    from quietswap.storage.rate_limits.redis import RedisRateStore
+
+_SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql://", "postgres://")
+_REDIS = ("redis://", "rediss://", "valkey://", "unix://")
+_WORDS = {
+    "sslmode": {"disable", "allow", "prefer", "require", "verify-ca", "verify-full"},
+    "target_session_attrs": {
+        "any", "primary", "standby", "prefer-standby", "read-write", "read-only",
+    },
+}  # fmt: skip
+"""https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS"""
+_LAST_PORT = 65_535
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::\d{1,5})?")
+
+_WRITES_NOTHING = "UPDATE orders SET version = version WHERE 1 = 0"
+"""Refused by a standby, a read-only database and a role without rights, as other writes."""
+PATIENCE_S = 3.0
+"""Time limit of a database call in seconds, after which it raises StoreUnavailable."""
+LOCK_PATIENCE_S = 2.0
+"""Time limit of a PostgreSQL lock's renewal in seconds, after which the lock is given up."""
+CONNECTIONS = 8
+"""PostgreSQL connections of one process, without those of the leader locks."""
+_STRANGERS = 50_000
+"""Client addresses whose wrong keys are counted in memory, about 200 bytes each."""
+WAITING = 1000
+"""Most calls in flight or in the queue. Further calls fail at once, which limits memory."""
+
+
+class BadDatabaseUrl(ValueError):
+    """The database URL is invalid; the message contains the valid forms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """All stores of one database.
+
+    `rates` counts requests of keys. `guesses` counts failed authentication by client address, in a
+    separate store, so that many addresses cannot displace the windows of keys. `leadership` is the
+    lock of the tracker, `alone` the lock of a process that counts in memory.
+    """
+
+    database: Database
+    clients: SqlClientStore
+    usage: SqlUsageStore
+    audit: SqlAuditStore
+    operators: SqlOperatorStore
+    paused_sources: SqlPausedSourceStore
+    figures: SqlFigureStore
+    keys: SqlKeyStore
+    quotes: SqlQuoteStore
+    orders: SqlOrderStore
+    rpc_tokens: SqlWalletRpcTokenStore
+    events: SqlEventStore
+    webhooks: SqlWebhookStore
+    web_sessions: SqlWebSessionStore
+    rates: RateStore
+    guesses: RateStore
+    shared_rates: "RedisRateStore | None"
+    leadership: LeaderLock
+    alone: LeaderLock
+
+    async def ping(self) -> None:
+        """Check that the database, and Redis if configured, accept writes.
+
+        Raises StoreUnavailable.
+        """
+        await self.database.change(_WRITES_NOTHING, durable=False)
+        if self.shared_rates:
+            await self.shared_rates.ping()
+
+    async def close(self) -> None:
+        """Finish accepted work, then release the locks: the next holder finds all of it stored."""
+        try:
+            if self.shared_rates:
+                await self.shared_rates.close()
+            await self.database.close()
+        finally:
+            await self.leadership.release()
+            await self.alone.release()
+
+
+def is_embedded(url: str, name: str = "storage.url") -> bool:
+    """Return True for SQLite and False for PostgreSQL. Raises BadDatabaseUrl.
+
+    `name` is the setting or option of the URL, for the error message.
+    """
+    if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
+        if "?" in url or "\0" in url:
+            raise BadDatabaseUrl(f"{name}: a SQLite URL is a path and takes no ?options")
+        return True
+    if url.startswith(_POSTGRES):
+        _check_hosts(url, name)
+        _check_words(url, name)
+        _check_extra("postgres", "asyncpg", name)
+        return False
+    raise BadDatabaseUrl(
+        f"{name}: a database URL is sqlite:///path/to/file, sqlite:////absolute/path, "
+        "sqlite:///:memory: or postgresql://user:password@host/name"
+    )
+
+
+def check_redis_url(url: str | None) -> None:
+    """Raise BadDatabaseUrl unless `url` is None or a valid URL of Redis or Valkey."""
+    if url is None:
+        return
+    if not url.startswith(_REDIS):
+        raise BadDatabaseUrl("storage.redis_url: it is redis://, rediss://, valkey:// or unix://")
+    if not url.startswith("unix://"):
+        _check_hosts(url, "storage.redis_url")
+    _check_extra("redis", "redis", "storage.redis_url")
+    from quietswap.storage.rate_limits.redis import RedisRateStore
+
+    path = urlsplit(url).path.strip("/")
+    try:
+        if path.isdecimal() or not path or url.startswith("unix://"):
+            RedisRateStore.open(url).check()
+            return
+    except (ValueError, TypeError, AttributeError):
+        pass  # the text may contain the password
+    raise BadDatabaseUrl(
+        "storage.redis_url: the database is a number, as in /0, and each ?option one of redis-py's"
+    )
+
+
+def _check_hosts(url: str, name: str) -> None:
+    """Refuse what the drivers would refuse, with a message that never contains the password."""
+    try:
+        hosts = urlsplit(url).netloc.rpartition("@")[2].split(",")
+    except ValueError:
+        hosts = [":"]
+    if not all(_HOST.fullmatch(host) and _port(host) <= _LAST_PORT for host in hosts):
+        raise BadDatabaseUrl(
+            f"{name}: its host and port cannot be read; write special characters of a password as "
+            "%2F and the like"
+        )
+
+
+def _port(host: str) -> int:
+    _, colon, port = host.rpartition("]")[2].partition(":")
+    return int(port) if colon else 0
+
+
+def _check_extra(extra: str, package: str, name: str) -> None:
+    if find_spec(package) is None:
+        raise BadDatabaseUrl(
+            f"{name}: its driver is not installed: install 'quietswap[{extra}]' in the place of "
+            "'quietswap', with the tool you used for it"
+        )
+
+
+def _check_words(url: str, name: str) -> None:
+    if "\0" in unquote(url):
+        raise BadDatabaseUrl(f"{name}: %00 cannot stand in it")
+    for word, values in parse_qs(urlsplit(url).query).items():
+        if word in _WORDS and not _WORDS[word].issuperset(values):
+            raise BadDatabaseUrl(f"{name}: {word} is one of {', '.join(sorted(_WORDS[word]))}")
+
+
+async def open_storage(
+    url: str,
+    *,
+    clock: Clock,
+    rates_url: str | None = None,
+    connections: int = CONNECTIONS,
+    patience_s: float = PATIENCE_S,
+    lock_patience_s: float = LOCK_PATIENCE_S,
+    alone: bool = False,
+) -> Storage:
+    """Open all stores of `url`, with rate windows in memory or in Redis or Valkey at `rates_url`.
+
+    `patience_s` limits a call in seconds, `lock_patience_s` the renewal of a PostgreSQL lock.
+    With `alone`, the process caches orders while it holds both locks, because no other process then
+    writes them.
+
+    A SQLite schema is migrated here, a PostgreSQL schema only by `migrate_storage`. Raises
+    BadDatabaseUrl, StoreUnavailable, and SchemaTooOld or SchemaTooNew of quietswap.storage.migrate.
+    """
+    database = await open_database(url, connections=connections, patience_s=patience_s)
+    try:
+        if is_embedded(url):
+            await migrate.migrate(database)
+        await migrate.check(database)
+        shared_rates = _shared_rates(rates_url) if rates_url else None
+    except BaseException:
+        await database.close()
+        raise
+    stored = traced(database)
+    leadership, only = _locks(url, database, lock_patience_s)
+
+    def term() -> tuple[int, int] | None:
+        following, serving = leadership.term, only.term
+        return None if following is None or serving is None else (following, serving)
+
+    return Storage(
+        database=database,
+        clients=SqlClientStore(stored),
+        usage=SqlUsageStore(stored),
+        audit=SqlAuditStore(stored),
+        operators=SqlOperatorStore(stored),
+        paused_sources=SqlPausedSourceStore(stored),
+        figures=SqlFigureStore(stored),
+        keys=SqlKeyStore(stored),
+        quotes=SqlQuoteStore(stored),
+        orders=CachedOrderStore(stored, clock, term) if alone else SqlOrderStore(stored),
+        rpc_tokens=SqlWalletRpcTokenStore(stored),
+        events=SqlEventStore(stored),
+        webhooks=SqlWebhookStore(stored),
+        web_sessions=SqlWebSessionStore(stored),
+        rates=shared_rates or MemoryRateStore(clock),
+        guesses=shared_rates or MemoryRateStore(clock, _STRANGERS),
+        shared_rates=shared_rates,
+        leadership=leadership,
+        alone=only,
+    )
+
+
+async def migrate_storage(url: str) -> list[str]:
+    """Migrate the schema at `url` to this release and return the names of the migrations.
+
+    Raises BadDatabaseUrl, StoreUnavailable and SchemaTooNew.
+    """
+    database = await open_database(url, connections=1)
+    try:
+        return await migrate.migrate(database)
+    finally:
+        await database.close()
+
+
+async def open_database(
+    url: str, *, connections: int = CONNECTIONS, patience_s: float = PATIENCE_S
+) -> Database:
+    """Open the database at `url` with any schema. Raises BadDatabaseUrl and StoreUnavailable."""
+    if is_embedded(url):
+        path = url.removeprefix(_SQLITE)
+        return await SqliteDatabase.open(path, patience_s=patience_s, waiting=WAITING)
+    from quietswap.storage.postgres.database import PostgresDatabase
+
+    try:
+        return await PostgresDatabase.open(
+            url, connections=connections, patience_s=patience_s, waiting=WAITING
+        )
+    except ValueError as error:
+        raise BadDatabaseUrl("storage.url: the PostgreSQL URL cannot be read") from error
+
+
+def _shared_rates(url: str) -> "RedisRateStore":
+    from quietswap.storage.rate_limits.redis import RedisRateStore
+
+    return RedisRateStore.open(url)
+
+
+def _locks(url: str, database: Database, patience_s: float) -> tuple[LeaderLock, LeaderLock]:
+    """Return the locks of the tracker and of the single server process, not yet acquired."""
+    if isinstance(database, SqliteDatabase):
+        return FileLeaderLock(database.path), FileLeaderLock(database.path, "server")
+    from quietswap.storage.postgres.advisory_lock import SERVER, AdvisoryLeaderLock
+
+    return (
+        AdvisoryLeaderLock(url, patience_s=patience_s),
+        AdvisoryLeaderLock(url, SERVER, patience_s=patience_s),
+    )

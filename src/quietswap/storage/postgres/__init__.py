@@ -1,0 +1,1 @@
+"""PostgreSQL: connections and the advisory lock; excludes repositories."""

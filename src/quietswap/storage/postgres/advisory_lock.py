@@ -1,0 +1,92 @@
+"""Leader locks on PostgreSQL: advisory locks, each held by a separate connection.
+
+The server releases the lock when the connection ends: at once if the process ends, after the
+keepalive times below if its host is lost. https://www.postgresql.org/docs/current/
+explicit-locking.html#ADVISORY-LOCKS. They do not work through a pooler in transaction mode.
+"""
+
+import asyncio
+from typing import Any
+
+import asyncpg  # type: ignore[import-untyped]
+
+from quietswap.storage.postgres.database import AWAY, session_settings
+
+TRACKER = 0x7175_6965_7474
+"""Number of the tracker's lock, per database: `quiett` in ASCII."""
+SERVER = 0x7175_6965_7475
+"""Number of the lock of the single server process."""
+
+_LOST_HOST = {
+    "tcp_keepalives_idle": "2",
+    "tcp_keepalives_interval": "1",
+    "tcp_keepalives_count": "2",
+    "tcp_user_timeout": "4000",
+}
+"""The server detects the loss of our host within 4 s, so that another one can take over in 5 s."""
+
+
+class AdvisoryLeaderLock:
+    """Implements quietswap.ports.stores.LeaderLock. `patience_s` limits every call in seconds."""
+
+    def __init__(self, url: str, lock: int = TRACKER, *, patience_s: float) -> None:
+        self._url = url
+        self._lock = lock
+        self._patience_s = patience_s
+        self._connection: Any = None
+        self._is_held = False
+        self._terms = 0
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def is_held(self) -> bool:
+        return self._is_held and not self._connection.is_closed()
+
+    @property
+    def term(self) -> int | None:
+        return self._terms if self.is_held else None
+
+    async def acquire_or_renew(self) -> bool:
+        async with self._one_at_a_time:
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    self._is_held = await self._ask()
+            except (*AWAY, asyncpg.PostgresError, asyncpg.InterfaceError):
+                self._drop()
+            except BaseException:
+                self._drop()  # the call was interrupted, so its result is unknown
+                raise
+            return self._is_held
+
+    async def release(self) -> None:
+        async with self._one_at_a_time:
+            connection = self._connection
+            if connection is not None and not connection.is_closed():
+                self._is_held = False
+                try:
+                    await connection.close(timeout=self._patience_s)
+                except (*AWAY, asyncpg.PostgresError, asyncpg.InterfaceError):
+                    connection.terminate()
+            self._drop()
+
+    async def _ask(self) -> bool:
+        if self._connection is None or self._connection.is_closed():
+            self._drop()
+            self._connection = await asyncpg.connect(
+                self._url,
+                timeout=self._patience_s,
+                server_settings={**session_settings(self._patience_s), **_LOST_HOST},
+            )
+        if self.is_held:
+            # The lock lasts as long as the session, so a response of the session proves it.
+            await self._connection.fetchval("SELECT 1")
+            return True
+        taken = await self._connection.fetchval("SELECT pg_try_advisory_lock($1)", self._lock)
+        self._terms += bool(taken)
+        return bool(taken)
+
+    def _drop(self) -> None:
+        self._is_held = False
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None

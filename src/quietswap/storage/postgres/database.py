@@ -1,0 +1,248 @@
+"""PostgreSQL through a pool of asyncpg connections.
+
+Every call ends within `patience_s`, including the wait for a connection. A connection with an
+interrupted call is closed and not reused.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import asyncpg  # type: ignore[import-untyped]
+
+from quietswap.ports.stores import StoreUnavailable
+from quietswap.resilience.batching import CallBatcher
+from quietswap.storage.database import BatchedRead, Body, Row, T, Value, numbered
+
+_CLOSE_WITHIN_S = 5.0
+
+_CUT = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InternalClientError,  # the server ended the session between two messages of one call
+)
+AWAY = (
+    *_CUT,
+    asyncpg.TargetServerAttributeNotMatched,  # no primary among the hosts of the URL
+    asyncpg.OperatorInterventionError,  # shutting down, starting up, statement_timeout
+    asyncpg.InsufficientResourcesError,  # disk full, too many connections
+    asyncpg.TransactionRollbackError,  # deadlock, serialisation
+    asyncpg.ReadOnlySQLTransactionError,  # a standby
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.PostgresSystemError,  # its disk cannot be read or written
+    asyncpg.InternalServerError,  # its files are damaged
+    asyncpg.InsufficientPrivilegeError,  # the rights of our role were revoked
+    asyncpg.InvalidSchemaNameError,  # the schema of our tables was dropped
+)
+"""The database is unavailable or overloaded. Other errors are faults of our SQL."""
+
+_IN_WORDS = {
+    "28P01": "user or password is wrong",
+    "28000": "this user may not log in from here",
+    "3D000": "there is no such database",
+    "55000": "the database takes no connections",
+    "42501": "the user lacks rights",
+    "25006": "it is read-only",
+}
+"""Errors that an operator can fix, by SQLSTATE (https://www.postgresql.org/docs/current/
+errcodes-appendix.html). The text of the server is not shown, because it may contain values."""
+
+
+_NO_LIMITS = """
+SET LOCAL statement_timeout = 0;
+SET LOCAL idle_in_transaction_session_timeout = 0
+"""
+
+
+async def _keep(_connection: object) -> None:
+    """Do not reset the session: our statements do not change it, and a reset is a round trip."""
+
+
+def session_settings(patience_s: float) -> dict[str, str]:
+    """Return the settings of a session. The server also stops after `patience_s` seconds."""
+    limit = str(int(patience_s * 1000))
+    return {
+        "application_name": "quietswap",
+        "timezone": "UTC",
+        "random_page_cost": "1.1",  # random reads are cheap on SSD and in memory
+        "jit": "off",  # compilation of short statements costs more than it saves
+        "statement_timeout": limit,
+        "idle_in_transaction_session_timeout": limit,  # a lost host must not keep its locks
+    }
+
+
+class PostgresDatabase:
+    """A database of any number of processes and hosts. Implements Database."""
+
+    dialect = "postgresql"
+
+    def __init__(self, pool: Any, patience_s: float, waiting: int) -> None:
+        self._pool = pool
+        self._patience_s = patience_s
+        self._limit = waiting
+        self._users = 0
+        self._batches: dict[BatchedRead, CallBatcher[Sequence[Value], Sequence[Row]]] = {}
+        self._looking_up = 0
+
+    @classmethod
+    async def open(
+        cls, url: str, *, connections: int, patience_s: float, waiting: int
+    ) -> "PostgresDatabase":
+        """Create a pool of at most `connections`, which connect at first use.
+
+        `patience_s` limits every call in seconds, `waiting` the number of calls in flight and in
+        the queue. Raises ValueError for an invalid URL.
+        """
+        pool = await asyncpg.create_pool(
+            url,
+            min_size=0,
+            max_size=connections,
+            reset=_keep,
+            timeout=patience_s,
+            server_settings=session_settings(patience_s),
+        )
+        return cls(pool, patience_s, waiting)
+
+    async def fetch(self, sql: str, *args: Value | Sequence[Value]) -> Sequence[Row]:
+        async with self._connection() as connection:
+            rows: Sequence[Row] = await connection.fetch(numbered(sql), *args)
+            return rows
+
+    async def look_up(self, read: BatchedRead, *args: Value, alone: bool = False) -> Sequence[Row]:
+        if alone:
+            rows = await self.fetch(read.many, *([value] for value in args))
+            return [row[1:] for row in rows]
+        if self._looking_up >= self._limit:
+            raise StoreUnavailable("too many calls are waiting for PostgreSQL")
+        batches = self._batches.get(read)
+        if batches is None:
+            answer = partial(self._answer_all, read)
+            batches = self._batches[read] = CallBatcher(answer, read.at_once)
+        self._looking_up += 1
+        try:
+            return await batches(args)
+        finally:
+            self._looking_up -= 1
+
+    async def _answer_all(
+        self, read: BatchedRead, calls: Sequence[Sequence[Value]], asked_at: float
+    ) -> Sequence[Sequence[Row]]:
+        """Return the rows of each call, all within the patience of the oldest one."""
+        try:
+            async with (
+                asyncio.timeout_at(asked_at + self._patience_s),
+                self._connection() as connection,
+            ):
+                rows = await connection.fetch(numbered(read.many), *zip(*calls, strict=True))
+        except TimeoutError as error:
+            raise StoreUnavailable(_told(error)) from error
+        found: list[list[Row]] = [[] for _ in calls]
+        for row in rows:
+            found[row[0] - 1].append(row[1:])
+        return found
+
+    scan = fetch
+
+    async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
+        return await self.fetch(sql, *args)  # the server's configuration decides about durability
+
+    async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
+        async with self._connection(bounded) as connection, connection.transaction():
+            if not bounded:
+                await connection.execute(_NO_LIMITS)
+            return await body(_Inside(connection))
+
+    async def has_table(self, name: str) -> bool:
+        rows = await self.fetch("SELECT to_regclass(CAST(? AS text)) IS NOT NULL", name)
+        return bool(rows[0][0])
+
+    async def close(self) -> None:
+        try:
+            async with asyncio.timeout(_CLOSE_WITHIN_S):
+                await self._pool.close()
+        except AWAY:
+            self._pool.terminate()
+
+    @asynccontextmanager
+    async def _connection(self, bounded: bool = True) -> AsyncIterator[Any]:
+        if self._users >= self._limit:
+            raise StoreUnavailable("too many calls are waiting for PostgreSQL")
+        self._users += 1
+        try:
+            patience_s = self._patience_s if bounded else None
+            async with asyncio.timeout(patience_s), self._pooled() as connection:
+                yield connection
+        except AWAY as error:
+            if isinstance(error, _CUT):
+                # After a broken connection, replace the idle ones at their next use. A failover
+                # then fails one call instead of one call per connection.
+                await self._pool.expire_connections()
+            raise StoreUnavailable(_told(error)) from error
+        except asyncpg.InterfaceError as error:
+            if not self._pool.is_closing():
+                raise
+            raise StoreUnavailable("the database is closed") from error
+        finally:
+            self._users -= 1
+
+    async def _login(self) -> Any:
+        """Return a connection. Every login error is an outage."""
+        try:
+            return await self._pool.acquire()
+        except AWAY:
+            raise
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
+            if self._pool.is_closing():
+                raise
+            raise StoreUnavailable(_told(error)) from error
+
+    @asynccontextmanager
+    async def _pooled(self) -> AsyncIterator[Any]:
+        connection = await self._login()
+        clean = False
+        try:
+            yield connection
+            clean = True
+        except asyncpg.PostgresError:
+            clean = not _is_gone(connection) and not connection.is_in_transaction()
+            raise
+        except asyncpg.InterfaceError as error:
+            if _is_gone(connection):
+                raise ConnectionResetError(str(error)) from error
+            raise
+        except Exception:  # of the body, which rolled its transaction back
+            clean = not _is_gone(connection) and not connection.is_in_transaction()
+            raise
+        finally:
+            if not clean and not _is_gone(connection):
+                connection.terminate()
+            await self._pool.release(connection)
+
+
+def _told(error: Exception) -> str:
+    words = _IN_WORDS.get(getattr(error, "sqlstate", None) or "")
+    if isinstance(error, ValueError):
+        words = "the URL cannot be used"
+    return f"PostgreSQL: {type(error).__name__}" + (f" ({words})" if words else "")
+
+
+def _is_gone(connection: Any) -> bool:
+    try:
+        return bool(connection.is_closed())
+    except asyncpg.InterfaceError:  # the pool already released a broken connection
+        return True
+
+
+class _Inside:
+    """The Transaction of a body."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
+        rows: Sequence[Row] = await self._connection.fetch(numbered(sql), *args)
+        return rows

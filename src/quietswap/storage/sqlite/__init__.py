@@ -1,0 +1,1 @@
+"""SQLite: connections, the writer thread and the lock file; excludes repositories."""

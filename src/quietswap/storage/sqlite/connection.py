@@ -1,0 +1,25 @@
+"""Connections to a SQLite file, and what their errors mean."""
+
+import sqlite3
+from pathlib import Path
+
+from quietswap.ports.stores import StoreUnavailable
+
+_LOGIC = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH}
+"""Primary result codes of faults in our SQL (https://www.sqlite.org/rescode.html)."""
+
+
+def connect(path: Path, busy_ms: int) -> sqlite3.Connection:
+    """Return a connection without transactions of its own; it waits `busy_ms` for a lock."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA busy_timeout = {busy_ms}")
+    connection.execute("PRAGMA cache_size = -65536")  # 64 MiB for the upper index pages
+    return connection
+
+
+def translated(error: sqlite3.Error) -> Exception:
+    """Return StoreUnavailable for an error of file or disk; return a fault of our SQL unchanged."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None or code & 0xFF in _LOGIC:
+        return error
+    return StoreUnavailable(f"SQLite: {error}")

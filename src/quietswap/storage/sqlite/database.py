@@ -1,0 +1,110 @@
+"""SQLite: short reads on the event loop, writes in one thread with group commit.
+
+Reads use `quietswap.storage.sqlite.reader`. A write waits for the disk, so all writes use
+`quietswap.storage.sqlite.writer_thread`. In WAL mode, readers and the writer do not block each
+other (https://www.sqlite.org/wal.html).
+"""
+
+import asyncio
+import os
+import sqlite3
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from quietswap.ports.stores import StoreUnavailable
+from quietswap.storage.database import BatchedRead, Body, Row, T, Transaction, Value
+from quietswap.storage.sqlite.connection import connect, translated
+from quietswap.storage.sqlite.reader import SqliteReader
+from quietswap.storage.sqlite.writer_thread import SqliteWriterThread
+
+IN_MEMORY = ":memory:"
+
+_SCAN_WAIT_MS = 250
+"""Longest wait of a scan for a lock, which exists only during the recovery after a crash."""
+
+
+class SqliteDatabase:
+    """A file that processes of one host can share. Implements Database."""
+
+    dialect = "sqlite"
+
+    def __init__(
+        self,
+        path: Path,
+        reader: SqliteReader,
+        writer: SqliteWriterThread,
+        patience_s: float,
+        folder: "_Folder | None",
+    ) -> None:
+        self.path = path
+        self._reader = reader
+        self._writer = writer
+        self._patience_s = patience_s
+        self._folder = folder
+
+    @classmethod
+    async def open(cls, path: str, *, patience_s: float, waiting: int) -> "SqliteDatabase":
+        """Open or create the file with mode 0600, because it contains signed transactions.
+
+        `:memory:` is a file in a temporary folder that `close` deletes, so that it behaves as any
+        file. `patience_s` limits a call in seconds, `waiting` the number of queued writes, and of
+        queued reads. Raises StoreUnavailable if the file cannot be opened.
+        """
+        folder = _Folder(prefix="quietswap-") if path == IN_MEMORY else None
+        file = Path(folder.name, "memory.db") if folder else Path(path)
+        try:
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+            # The wait for a lock is shorter than the call's limit, so that its result is known.
+            connection = connect(file, int(500 * patience_s))
+            connection.execute("PRAGMA journal_mode = WAL")
+        except (OSError, sqlite3.Error) as error:
+            raise StoreUnavailable(f"the SQLite file cannot be opened: {error}") from error
+        writer = SqliteWriterThread(connection, asyncio.get_running_loop(), waiting)
+        writer.start()
+        reader = SqliteReader(file, patience_s=patience_s, waiting=waiting)
+        return cls(file, reader, writer, patience_s, folder)
+
+    async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
+        return await self._reader.fetch(sql, args)
+
+    async def look_up(self, read: BatchedRead, *args: Value, alone: bool = False) -> Sequence[Row]:
+        return await self._reader.fetch(read.one, args)
+
+    async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
+        return await asyncio.to_thread(self._scan, sql, args)
+
+    def _scan(self, sql: str, args: Sequence[Value]) -> Sequence[Row]:
+        try:
+            with closing(connect(self.path, _SCAN_WAIT_MS)) as connection:
+                return connection.execute(sql, args).fetchall()
+        except sqlite3.Error as error:
+            raise translated(error) from error
+
+    async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
+        async def one_statement(transaction: Transaction) -> Sequence[Row]:
+            return await transaction.fetch(sql, *args)
+
+        return await self.transact(one_statement, durable=durable)
+
+    async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
+        outcome = self._writer.submit(body, durable=durable)
+        try:
+            async with asyncio.timeout(self._patience_s if bounded else None):
+                return await outcome
+        except TimeoutError as error:
+            raise StoreUnavailable("the SQLite file did not take a write in time") from error
+
+    async def has_table(self, name: str) -> bool:
+        sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+        return bool(await self.fetch(sql, name))
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._writer.stop)
+        self._reader.close()
+        if self._folder:
+            self._folder.cleanup()
+
+
+_Folder = tempfile.TemporaryDirectory[str]

@@ -1,0 +1,157 @@
+"""SQLite reads: at once on the event loop while they are short, otherwise in threads.
+
+An indexed read takes some microseconds, less than a switch of threads. In WAL mode no read waits
+for a writer (https://www.sqlite.org/wal.html), so three things could still stop the loop, and each
+has a limit: a lock (of a recovery, or of a program that wants the file for itself) is never waited
+for on the loop, a long statement is interrupted there, and a slow disk is met there by one read
+every few seconds.
+"""
+
+import asyncio
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from quietswap.ports.stores import StoreUnavailable
+from quietswap.storage.database import Row, Value
+from quietswap.storage.sqlite.connection import connect, translated
+
+_LOCK_WAIT_MS = 250
+"""Longest wait of a read for a lock, in a thread."""
+_STEPS = 100_000
+"""Steps of SQLite's machine, about a millisecond. A statement that takes twice as many is
+interrupted on the loop; a page of history takes some thousand."""
+SLOW_S = 0.05
+"""A read on the loop that took longer met a slow disk, or a stopped machine."""
+IN_THREADS_S = 5.0
+"""Time after a slow read in which reads use threads."""
+_THREADS = 2
+
+_NOT_HERE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT}
+"""Primary result codes of a read that a thread repeats (https://www.sqlite.org/rescode.html)."""
+
+
+@dataclass(slots=True)
+class _Read:
+    sql: str
+    args: Sequence[Value]
+    future: "asyncio.Future[Sequence[Row]]"
+
+
+class SqliteReader:
+    """Reads `path`. `waiting` limits the queue of the threads, `patience_s` the time of its reads.
+
+    `monotonic` is a clock in seconds.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        patience_s: float,
+        waiting: int,
+        lock_wait_ms: int = _LOCK_WAIT_MS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path = path
+        self._patience_s = patience_s
+        self._waiting = waiting
+        self._lock_wait_ms = lock_wait_ms
+        self._now = monotonic
+        self._steps_left = 0
+        self._in_threads_until: float | None = None
+        self._queue: queue.SimpleQueue[_Read | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._connection = self._connect(0)
+        self._connection.set_progress_handler(self._stop_a_long_read, _STEPS)
+
+    async def fetch(self, sql: str, args: Sequence[Value]) -> Sequence[Row]:
+        """Run one statement. Raises StoreUnavailable."""
+        began = self._now()
+        if self._in_threads_until is not None:
+            if began < self._in_threads_until:
+                return await self._in_thread(sql, args)
+            self._in_threads_until = None
+        self._steps_left = 2
+        try:
+            rows = self._connection.execute(sql, args).fetchall()
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NOT_HERE:
+                return await self._in_thread(sql, args)
+            raise translated(error) from error
+        if (ended := self._now()) - began > SLOW_S:
+            self._in_threads_until = ended + IN_THREADS_S
+        return rows
+
+    def close(self) -> None:
+        """Close the connections; reads in the queue fail."""
+        self._connection.close()
+        for _ in self._threads:
+            self._queue.put(None)
+
+    def _stop_a_long_read(self) -> int:
+        """Return whether to interrupt. SQLite counts on from the read before, so the first call of
+        a read says little.
+        """
+        self._steps_left -= 1
+        return self._steps_left <= 0
+
+    async def _in_thread(self, sql: str, args: Sequence[Value]) -> Sequence[Row]:
+        if self._queue.qsize() >= self._waiting:
+            raise StoreUnavailable("too many reads are waiting for the disk")
+        loop = asyncio.get_running_loop()
+        if not self._threads:
+            self._threads = [self._started(loop) for _ in range(_THREADS)]
+        read = _Read(sql, args, loop.create_future())
+        self._queue.put(read)
+        try:
+            async with asyncio.timeout(self._patience_s):
+                return await read.future
+        except TimeoutError as error:
+            raise StoreUnavailable("the SQLite file did not answer a read in time") from error
+
+    def _started(self, loop: asyncio.AbstractEventLoop) -> threading.Thread:
+        """Return a thread that nobody waits for: it may be stuck at the disk."""
+        thread = threading.Thread(
+            target=self._serve, args=(loop,), name="sqlite-reader", daemon=True
+        )
+        thread.start()
+        return thread
+
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        connection: sqlite3.Connection | None = None
+        while (read := self._queue.get()) is not None:
+            if read.future.done():  # its caller gave up
+                continue
+            rows: Sequence[Row] = ()
+            error: Exception | None = None
+            try:
+                connection = connection or self._connect(self._lock_wait_ms)
+                rows = connection.execute(read.sql, read.args).fetchall()
+            except sqlite3.Error as known:
+                error = translated(known)
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(_deliver, read.future, rows, error)
+        if connection is not None:
+            connection.close()
+
+    def _connect(self, wait_ms: int) -> sqlite3.Connection:
+        connection = connect(self._path, wait_ms)
+        connection.execute("PRAGMA query_only = 1")
+        return connection
+
+
+def _deliver(
+    future: "asyncio.Future[Sequence[Row]]", rows: Sequence[Row], error: Exception | None
+) -> None:
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(rows)

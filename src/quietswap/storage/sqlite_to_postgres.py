@@ -1,0 +1,119 @@
+"""Copy of a SQLite file into an empty PostgreSQL database.
+
+One transaction contains all rows. The file is not changed, except for its migration.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from quietswap.ports.stores import StoreUnavailable
+from quietswap.storage import migrate
+from quietswap.storage.database import Database, Row, Transaction
+from quietswap.storage.factory import BadDatabaseUrl, is_embedded, open_database
+from quietswap.storage.sqlite.database import IN_MEMORY, SqliteDatabase
+from quietswap.storage.sqlite.file_lock import FileLeaderLock
+
+TABLES = (
+    "clients",
+    "api_keys",
+    "quotes",
+    "orders",
+    "order_bytes",
+    "order_events",
+    "order_counts",
+    "wallet_rpc_tokens",
+    "events",
+    "event_counters",
+    "webhooks",
+    "webhook_deliveries",
+    "client_limits",
+    "client_usage",
+    "web_sessions",
+    "audit_log",
+    "operators",
+    "operator_sessions",
+    "paused_sources",
+    "operator_figures",
+    "service_processes",
+)
+_ROWS = 500
+"""Rows per INSERT: PostgreSQL takes at most 65 535 arguments per statement."""
+
+
+class CannotCopy(Exception):
+    """The file or the database cannot be copied; the message contains the reason."""
+
+
+async def copy_storage(source_url: str, target_url: str) -> dict[str, int]:
+    """Copy all rows from a SQLite file to an empty PostgreSQL; return the number by table.
+
+    Both are migrated first. Raises CannotCopy, BadDatabaseUrl, StoreUnavailable and SchemaTooNew.
+    """
+    if not is_embedded(source_url, "--from") or is_embedded(target_url):
+        raise BadDatabaseUrl("copying goes from sqlite:///file to a storage.url of postgresql://")
+    path = _existing(source_url.removeprefix("sqlite:///"))
+    try:
+        source = await open_database(source_url)
+    except StoreUnavailable as error:
+        raise CannotCopy(f"--from: {error}") from error
+    locks = [FileLeaderLock(path), FileLeaderLock(path, "server")]
+    try:
+        if not all([await lock.acquire_or_renew() for lock in locks]):
+            raise CannotCopy(f"a process still serves from {path}: stop it first")
+        await migrate.migrate(source)
+        assert isinstance(source, SqliteDatabase)
+        return await _fill(source, target_url)
+    finally:
+        for lock in locks:
+            await lock.release()
+        await source.close()
+
+
+def _existing(name: str) -> Path:
+    """Return the path of an existing file, because `open_database` would create a missing one."""
+    path = Path(name)
+    if name == IN_MEMORY or not path.is_file():
+        raise CannotCopy(f"there is no file {path}")
+    return path
+
+
+async def _fill(source: SqliteDatabase, target_url: str) -> dict[str, int]:
+    target = await open_database(target_url, connections=1)
+
+    async def body(transaction: Transaction) -> dict[str, int]:
+        for table in TABLES:
+            if table == "audit_log":  # the migration of the new database stands there already
+                continue
+            if await transaction.fetch(f"SELECT 1 FROM {table} LIMIT 1"):  # noqa: S608
+                raise CannotCopy(f"the new database is not empty: {table} has rows")
+        return {table: await _copy(source, transaction, table) for table in TABLES}
+
+    try:
+        await migrate.migrate(target)
+        return await target.transact(body, bounded=False)
+    finally:
+        await target.close()
+
+
+async def _copy(source: SqliteDatabase, transaction: Transaction, table: str) -> int:
+    columns = [row[1] for row in await source.fetch(f"PRAGMA table_info({table})")]
+    names, copied, last = ", ".join(columns), 0, 0
+    while rows := await _after(source, table, names, last):
+        marks = ", ".join([f"({', '.join('?' for _ in columns)})"] * len(rows))
+        await transaction.fetch(
+            f"INSERT INTO {table} ({names}) VALUES {marks}",  # noqa: S608
+            *_values(rows),
+        )
+        copied, last = copied + len(rows), rows[-1][0]
+    return copied
+
+
+async def _after(source: Database, table: str, names: str, last: int) -> Sequence[Row]:
+    """Return the next rows by rowid, each row preceded by its rowid."""
+    sql = f"SELECT rowid, {names} FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT ?"  # noqa: S608
+    return await source.fetch(sql, last, _ROWS)
+
+
+def _values(rows: Sequence[Row]) -> Iterator[str | int | bytes | None]:
+    for row in rows:
+        yield from row[1:]

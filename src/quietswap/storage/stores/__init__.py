@@ -1,0 +1,4 @@
+"""Repositories of orders, quotes and keys with one SQL text for both databases.
+
+Excludes connections.
+"""

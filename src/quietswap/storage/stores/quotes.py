@@ -1,0 +1,147 @@
+"""Issued quotes."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from quietswap.domain.address import Address
+from quietswap.domain.quote.issued_quote import IssuedQuote, QuoteKind
+from quietswap.domain.transaction.unsigned import UnsignedTransaction
+from quietswap.storage.database import Database, Row, Transaction, Value
+from quietswap.storage.stores.client_usage import admit_quote
+from quietswap.storage.stores.quote_rows import terms_json, terms_of
+
+_MATCHES = 200
+"""Most quotes with the same transaction that are returned. Only wraps repeat a transaction."""
+
+_COLUMNS = (
+    "quote_id, kind, client_id, wallet, target, data, value, gas_limit, max_fee_per_gas, nonce, "
+    "endpoint_type, share_mode, tier, issued_at_ms, valid_until_ms, metadata, terms"
+)
+STORED = (*_COLUMNS.split(", "), "fingerprint")
+"""The columns of `quote_values`."""
+_INSERT = f"""
+INSERT INTO quotes ({", ".join(STORED)})
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""  # noqa: S608 - only the constant above
+_SELECT = f"SELECT {_COLUMNS} FROM quotes WHERE "  # noqa: S608
+_NEWEST = " ORDER BY issued_at_ms DESC, quote_id DESC LIMIT ?"
+
+
+class SqlQuoteStore:
+    """Implements quietswap.ports.stores.QuoteStore."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def save(self, quote: IssuedQuote) -> None:
+        async def body(transaction: Transaction) -> None:
+            await transaction.fetch(_INSERT, *quote_values(quote))
+            await admit_quote(transaction, quote)
+
+        # A quote that a power failure undoes is requested again: nothing was sent for it.
+        await self._database.transact(body, durable=False)
+
+    async def by_fingerprint(
+        self, client_id: str, wallet: Address, kind: QuoteKind, fingerprint: str
+    ) -> Sequence[IssuedQuote]:
+        return await self._newest(
+            "fingerprint = ? AND wallet = ? AND client_id = ? AND kind = ?",
+            fingerprint,
+            wallet,
+            client_id,
+            kind.value,
+            _MATCHES,
+        )
+
+    async def nearest(
+        self, client_id: str, wallet: Address, kind: QuoteKind, limit: int
+    ) -> Sequence[IssuedQuote]:
+        return await self._newest(
+            "client_id = ? AND wallet = ? AND kind = ?", client_id, wallet, kind.value, limit
+        )
+
+    async def by_id(self, client_id: str, quote_id: str) -> IssuedQuote | None:
+        quotes = await self._newest("quote_id = ? AND client_id = ?", quote_id, client_id, 1)
+        return quotes[0] if quotes else None
+
+    async def since(
+        self,
+        client_id: str,
+        wallet: Address,
+        kind: QuoteKind,
+        issued_from_ms: int,
+        *,
+        target: str,
+        data: bytes | None = None,
+    ) -> Sequence[IssuedQuote]:
+        condition = "client_id = ? AND wallet = ? AND kind = ? AND issued_at_ms >= ? AND target = ?"
+        args: list[Value] = [client_id, wallet, kind.value, issued_from_ms, target]
+        if data is not None:
+            condition += " AND data = ?"
+            args.append(data)
+        return await self._newest(condition, *args, _MATCHES)
+
+    async def purge(self, issued_before_ms: int, limit: int) -> int:
+        rows = await self._database.change(
+            "DELETE FROM quotes WHERE quote_id IN ("
+            "SELECT quote_id FROM quotes WHERE issued_at_ms < ? ORDER BY issued_at_ms LIMIT ?"
+            ") RETURNING quote_id",
+            issued_before_ms,
+            limit,
+        )
+        return len(rows)
+
+    async def _newest(self, condition: str, *args: Value) -> Sequence[IssuedQuote]:
+        rows = await self._database.fetch(_SELECT + condition + _NEWEST, *args)
+        return [_quote(row) for row in rows]
+
+
+def quote_values(quote: IssuedQuote) -> tuple[Value, ...]:
+    """Return the values of `STORED`."""
+    params = quote.params
+    return (
+        quote.quote_id,
+        quote.kind.value,
+        quote.client_id,
+        quote.wallet,
+        params.to,
+        params.data,
+        str(params.value),
+        params.gas_limit,
+        str(params.max_fee_per_gas),
+        None if params.nonce is None else str(params.nonce),
+        quote.endpoint_type,
+        quote.share_mode,
+        quote.tier,
+        quote.issued_at_ms,
+        quote.valid_until_ms,
+        msgspec.json.encode(quote.metadata).decode(),
+        terms_json(quote),
+        params.fingerprint(),
+    )
+
+
+def _quote(row: Row) -> IssuedQuote:
+    identity, kind, client_id, wallet, target, data, value, gas_limit, max_fee, nonce, *rest = row
+    endpoint_type, share_mode, tier, issued_at_ms, valid_until_ms, metadata, terms = rest
+    return IssuedQuote(
+        quote_id=identity,
+        client_id=client_id,
+        params=UnsignedTransaction(
+            to=target,
+            data=data,
+            value=int(value),
+            gas_limit=gas_limit,
+            max_fee_per_gas=int(max_fee),
+            nonce=None if nonce is None else int(nonce),
+        ),
+        wallet=wallet,
+        endpoint_type=endpoint_type,
+        share_mode=share_mode,
+        tier=tier,
+        issued_at_ms=issued_at_ms,
+        valid_until_ms=valid_until_ms,
+        metadata=msgspec.json.decode(metadata),
+        terms=terms_of(QuoteKind(kind), terms),
+    )

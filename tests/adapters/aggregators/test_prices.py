@@ -1,0 +1,263 @@
+"""Indicative prices of every aggregator: what is asked, and how each answer is read."""
+
+import json
+import os
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quietswap.adapters.http import HttpClient
+from quietswap.domain import address as addresses
+from quietswap.domain.quote.indicative_price import SourcePrice, SourcePriceRequest
+from quietswap.domain.quote.route import NoRoute, NoRouteReason
+from quietswap.domain.token import WETH, Token
+from tests.adapters.aggregators.bodies import REQUEST, USDC
+from tests.adapters.aggregators.recorded import DAI, ETH, ONEINCH, POLYGON_USDC, POLYGON_WETH, SUSHI
+from tests.adapters.aggregators.recorded import WETH as RECORDED_WETH
+from tests.adapters.aggregators.vendors import VENDORS
+from tests.adapters.upstream import HTML, SILENCE, Reply, Upstream, js, page
+
+ASK = SourcePriceRequest(REQUEST.sell, REQUEST.buy, 10**18, 2_000_000_000)
+SWAP = {"sell": WETH.lower(), "buy": USDC.lower(), "amount": str(10**18)}
+
+
+def price_body(source: str, **changes: Any) -> dict[str, Any]:
+    """Return the smallest answer of a price endpoint; `out` in smallest units."""
+    terms = SWAP | {"out": "3000000000"} | changes
+    sell, buy, amount, out = (terms[name] for name in ("sell", "buy", "amount", "out"))
+    summary = {
+        "tokenIn": sell,
+        "tokenOut": buy,
+        "amountIn": amount,
+        "amountOut": out,
+        "gas": "1000",
+    }
+    route = {"srcToken": sell, "destToken": buy, "srcAmount": amount, "destAmount": out}
+    bodies: dict[str, dict[str, Any]] = {
+        "kyberswap": {"code": 0, "data": {"routeSummary": summary | {"gas": "1000"}}},
+        "velora": {"priceRoute": route | {"gasCost": "1000", "partnerFee": 0}},
+        "sushi": {
+            "status": "Success",
+            "tokens": [{"address": sell}, {"address": buy}],
+            "tokenFrom": 0,
+            "tokenTo": 1,
+            "amountIn": amount,
+            "assumedAmountOut": out,
+            "priceImpact": 0.001,
+        },
+        "openocean": {
+            "code": 200,
+            "data": {
+                "inToken": {"address": sell},
+                "outToken": {"address": buy},
+                "inAmount": amount,
+                "outAmount": out,
+                "estimatedGas": "1000",
+                "price_impact": "-0.10%",
+            },
+        },
+        "zeroex": {
+            "liquidityAvailable": True,
+            "sellToken": sell,
+            "buyToken": buy,
+            "sellAmount": amount,
+            "buyAmount": out,
+            "gas": "1000",
+        },
+        "oneinch": {
+            "dstAmount": out,
+            "gas": 1000,
+            "srcToken": {"address": sell},
+            "dstToken": {"address": buy},
+        },
+    }
+    return bodies[source]
+
+
+class PriceDesk:
+    """One vendor's adapter in front of a server that answers what it is told."""
+
+    def __init__(self, http: HttpClient, upstream: Upstream) -> None:
+        self.http, self.upstream = http, upstream
+
+    async def ask(
+        self, source: str, *replies: Reply, request: SourcePriceRequest = ASK, timeout_s: float = 30
+    ) -> SourcePrice:
+        self.upstream.will(*replies)
+        return await VENDORS[source].made(self.http, self.upstream.url, timeout_s).price(request)
+
+    async def miss(self, source: str, reply: Reply, timeout_s: float = 30) -> NoRoute:
+        with pytest.raises(NoRoute) as caught:
+            await self.ask(source, reply, timeout_s=timeout_s)
+        return caught.value
+
+
+@pytest.fixture
+def desk(http: HttpClient, upstream: Upstream) -> PriceDesk:
+    return PriceDesk(http, upstream)
+
+
+AMOUNT = str(10**18)
+ASKED: dict[str, tuple[str, dict[str, str]]] = {
+    "kyberswap": (
+        "/ethereum/api/v1/routes",
+        {
+            "tokenIn": WETH, "tokenOut": USDC, "amountIn": AMOUNT, "gasInclude": "true",
+            "excludeRFQSources": "true",
+        },
+    ),
+    "velora": (
+        "/prices",
+        {
+            "srcToken": WETH, "srcDecimals": "18", "destToken": USDC, "destDecimals": "6",
+            "amount": AMOUNT, "side": "SELL", "network": "1", "version": "6.2",
+            "partner": "house", "maxImpact": "100", "ignoreBadUsdPrice": "true",
+            "includeContractMethods": (
+                "swapExactAmountIn,swapExactAmountInOnUniswapV2,swapExactAmountInOnUniswapV3,"
+                "swapExactAmountInOnCurveV1,swapExactAmountInOnCurveV2"
+            ),
+            "excludeRFQ": "true",
+        },
+    ),
+    "sushi": (
+        "/quote/v7/1",
+        {
+            "tokenIn": WETH, "tokenOut": USDC, "amount": AMOUNT, "referrer": "house",
+            "maxSlippage": "0.005",
+        },
+    ),
+    "openocean": (
+        "/v4/1/quote",
+        {
+            "inTokenAddress": WETH, "outTokenAddress": USDC, "amountDecimals": AMOUNT,
+            "gasPriceDecimals": "2000000000", "disableRfq": "true", "slippage": "1",
+        },
+    ),
+    "zeroex": (
+        "/swap/allowance-holder/price",
+        {
+            "chainId": "1", "sellToken": WETH, "buyToken": USDC, "sellAmount": AMOUNT,
+            "gasPrice": "2000000000",
+        },
+    ),
+    "oneinch": (
+        "/swap/v6.1/1/quote",
+        {
+            "src": WETH, "dst": USDC, "amount": AMOUNT, "includeTokensInfo": "true",
+            "includeGas": "true",
+        },
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", VENDORS)
+async def test_one_request_without_a_wallet(desk: PriceDesk, source: str) -> None:
+    price = await desk.ask(source, js(price_body(source)))
+    (asked,) = desk.upstream.asked
+    path, query = ASKED[source]
+    assert (asked.method, asked.path, dict(asked.query)) == ("GET", path, query)
+    # OpenOcean's figure is before its price impact of 0.1 %
+    assert price.buy_amount == (2_997_000_000 if source == "openocean" else 3_000_000_000)
+    assert price.gas == (None if source == "sushi" else 1000)
+    impacts = {"sushi": Decimal("0.1"), "openocean": Decimal("0.10")}
+    assert price.impact_percent == impacts.get(source)
+    assert price.gas_estimate == 150_000, "a figure below a plain swap's is not believed"
+
+
+WRONG: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"sell": USDC}, "another token"),
+    ({"buy": WETH}, "another token"),
+    ({"amount": "5"}, "another amount"),
+    ({"out": "-1"}, "not a positive integer"),
+    ({"out": None}, ""),
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "changes", "word"),
+    [
+        (source, *wrong)
+        for source in VENDORS
+        for wrong in WRONG
+        if not (source == "oneinch" and "amount" in wrong[0])  # it does not name the sold amount
+    ],
+)
+async def test_an_answer_to_another_question_is_refused(
+    desk: PriceDesk, source: str, changes: dict[str, Any], word: str
+) -> None:
+    miss = await desk.miss(source, js(price_body(source, **changes)))
+    expected = NoRouteReason.NO_ROUTE if miss.reason == "no route" else NoRouteReason.BAD_REPLY
+    assert miss.miss is expected
+    assert word in miss.reason
+
+
+@pytest.mark.parametrize("source", VENDORS)
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("no_route", NoRouteReason.NO_ROUTE),
+        ("unknown_token", NoRouteReason.TOKEN_UNKNOWN),
+        ("refused", NoRouteReason.REFUSED),
+    ],
+)
+async def test_a_refusal_is_read_like_that_of_a_route(
+    desk: PriceDesk, source: str, answer: str, reason: NoRouteReason
+) -> None:
+    assert (await desk.miss(source, getattr(VENDORS[source], answer))).miss is reason
+
+
+@pytest.mark.parametrize("source", VENDORS)
+async def test_an_outage_is_an_outage(desk: PriceDesk, source: str) -> None:
+    assert (await desk.miss(source, page(503))).miss is NoRouteReason.UNAVAILABLE
+    assert (await desk.miss(source, Reply(HTML))).miss is NoRouteReason.UNAVAILABLE
+    assert (await desk.miss(source, js({}, 429))).miss is NoRouteReason.RATE_LIMITED
+    assert (await desk.miss(source, SILENCE, timeout_s=0.2)).miss is NoRouteReason.TIMED_OUT
+
+
+_BESIDE = Path(__file__).parents[4] / "shared" / "fixtures"
+FOLDER = Path(os.environ.get("QUIETSWAP_FIXTURES") or _BESIDE) / "aggregators"
+
+
+def of(sell: str, buy: str, amount: int) -> SourcePriceRequest:
+    tokens = (Token(addresses.from_any_case(one), 18) for one in (sell, buy))
+    return SourcePriceRequest(*tokens, amount, 10**9)
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="no recorded answers here")
+@pytest.mark.parametrize(
+    ("source", "file", "request_", "says"),
+    [
+        (
+            "kyberswap", "kyberswap-routes-polygon-spec", of(POLYGON_WETH, POLYGON_USDC, 10**18),
+            (1_666_243_758, 253_000, None),
+        ),
+        (
+            "sushi", "sushi-quote-v7-eth-sushi-mainnet", of(ETH, SUSHI, 10**16),
+            (28_376_709_246_572_527_616, None, Decimal("-0.2204113661183449")),
+        ),
+        (
+            "openocean", "openocean-quote-eth-usdc-doc-abridged", of(ETH, USDC, 10**18),
+            (2_345_670_000, 129_211, Decimal("-0.01")),
+        ),
+        (
+            "zeroex", "zeroex-price-100weth-dai-mainnet", of(RECORDED_WETH, DAI, 10**20),
+            (458_050_129_388_884_000_000_000, 1_116_817, None),
+        ),
+        (
+            "oneinch", "oneinch-quote-v60-spec-example", of(ONEINCH, ONEINCH, 10**16),
+            (62_131_879_850_006_790_961, 100_000, None),
+        ),
+    ],
+)  # fmt: skip
+async def test_a_recorded_price_is_read_as_its_vendor_meant_it(
+    desk: PriceDesk,
+    source: str,
+    file: str,
+    request_: SourcePriceRequest,
+    says: tuple[int, int | None, Decimal | None],
+) -> None:
+    reply = js(json.loads((FOLDER / f"{file}.json").read_text()))
+    price = await desk.ask(source, reply, request=request_)
+    assert (price.buy_amount, price.gas, price.impact_percent) == says

@@ -1,0 +1,120 @@
+"""How a simulation is asked for: the block, what is drawn, and the gas limit."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from quietswap.ports.simulation import SimulationResult
+from tests.adapters.fake_node import Refusal
+from tests.adapters.simulating_node import (
+    LIMIT,
+    WORKS,
+    Scripted,
+    answering,
+    held,
+    judged,
+    simulating_node,
+    sold,
+    traded,
+)
+
+
+@pytest.fixture
+async def scripted() -> AsyncIterator[Scripted]:
+    async with simulating_node() as running:
+        yield running
+
+
+async def test_a_block_that_came_meanwhile_is_no_verdict(scripted: Scripted) -> None:
+    node, chain, _ = scripted
+    later = [block | {"number": "0x67"} for block in traded()]
+    node.answers["eth_simulateV1"] = answering(held(), later)
+    assert await judged(chain) == [
+        SimulationResult(None, reason="a new block came during the simulation")
+    ]
+
+
+async def test_a_node_that_refuses_the_next_block_simulates_on_its_own(scripted: Scripted) -> None:
+    """A hosted node may lag behind the head, or not know `validation`."""
+    node, chain, clock = scripted
+    seen: list[tuple[str, bool, set[str]]] = []
+
+    def lagging(options: dict[str, Any], tag: str) -> object:
+        fields = set(options["blockStateCalls"][0]["blockOverrides"])
+        seen.append((tag, options["validation"], fields))
+        if tag != "latest":
+            raise Refusal(-32000, "header not found")
+        return sold()(options, tag)
+
+    node.answers["eth_simulateV1"] = lagging
+    assert await judged(chain) == [WORKS]
+    own = {"baseFeePerGas", "prevRandao", "feeRecipient"}
+    exact, inexact = ("0x64", True, own | {"number", "time"}), ("latest", False, own)
+    assert seen == [exact, exact, inexact, inexact]
+    seen.clear()
+    assert await judged(chain) == [WORKS]
+    assert seen == [inexact, inexact]
+    clock.advance(16)
+    assert await judged(chain) == [WORKS]
+    assert seen[2:] == [exact, exact, inexact, inexact]
+
+
+async def test_nothing_in_the_request_is_the_same_twice(scripted: Scripted) -> None:
+    """Neither prevrandao nor any balance that is overridden."""
+    node, chain, _ = scripted
+    drawn: list[str] = []
+
+    def noting(options: dict[str, Any], tag: str) -> object:
+        for block in options["blockStateCalls"]:
+            drawn.append(block["blockOverrides"]["prevRandao"])
+            drawn.extend(one["balance"] for one in block["stateOverrides"].values())
+        return sold()(options, tag)
+
+    node.answers["eth_simulateV1"] = noting
+    node.answers["eth_getBalance"] = "0x0"
+    await judged(chain)
+    count = len(drawn)
+    await judged(chain)
+    assert len(drawn) == 2 * count == 12
+    assert len(set(drawn)) == 8  # what only reads repeats the swap's block, with the readers' wei
+    assert hex(10**19) not in drawn
+
+
+async def test_a_limit_that_proves_too_low_is_tried_again(scripted: Scripted) -> None:
+    node, chain, _ = scripted
+    tried: list[int] = []
+
+    def needing(options: dict[str, Any], tag: str) -> object:
+        blocks = options["blockStateCalls"]
+        if len(blocks) == 1:
+            return held()
+        limit = int(blocks[0]["calls"][0]["gas"], 16)
+        tried.append(limit)
+        if limit < 900_000:
+            error = {"code": -32000, "message": "out of gas"}
+            return traded(status="0x0", gasUsed=hex(limit), returnData="0x", error=error)
+        return traded(gasUsed=hex(800_000))
+
+    node.answers["eth_simulateV1"] = needing
+    [one] = await judged(chain)
+    assert tried == [LIMIT, 4 * LIMIT, 1_000_000]
+    assert (one.succeeded, one.gas, one.gas_limit) == (True, 800_000, 1_000_000)
+
+
+async def test_what_always_uses_up_its_gas_is_tried_three_times(scripted: Scripted) -> None:
+    node, chain, _ = scripted
+    tried: list[int] = []
+
+    def burning(options: dict[str, Any], tag: str) -> object:
+        blocks = options["blockStateCalls"]
+        if len(blocks) == 1:
+            return held()
+        tried.append(int(blocks[0]["calls"][0]["gas"], 16))
+        error = {"code": -32000, "message": "out of gas"}
+        return traded(status="0x0", gasUsed=hex(tried[-1]), returnData="0x", error=error)
+
+    node.answers["eth_simulateV1"] = burning
+    [one] = await judged(chain)
+    assert (one.succeeded, one.reason) == (False, "out of gas")
+    assert tried == [LIMIT, 4 * LIMIT, 16 * LIMIT]

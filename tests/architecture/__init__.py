@@ -1,0 +1,1 @@
+"""Tests of the repository itself: import rules, size limits, generated pages."""

@@ -1,0 +1,115 @@
+"""A field is declared once: one added line in the contract reaches service, document and client.
+
+Each test adds one line to a copy of the package and looks at what a process sees that imports it.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ANSWER = """
+import asyncio, json, httpx, quietswap
+from quietswap.api.app import create_api
+from quietswap.api.options import ApiOptions
+from quietswap.client import api_calls
+from quietswap.contract.quotes import SwapQuoteResponse
+from tests.api import requests
+from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
+from tests import loopback
+
+clock = HandClock()
+app = create_api(ScriptedUseCases(clock).use_cases(), ApiOptions(), clock)
+
+async def ask():
+    transport = httpx.ASGITransport(app=app)
+    headers = {"X-API-Key": SECRET}
+    async with loopback.AsyncClient(transport=transport, base_url="http://a", headers=headers) as c:
+        document = (await c.get("/openapi.json")).json()
+        page = (await c.get("/docs")).text
+        quote = await c.get(requests.QUOTE, params=requests.quote_query())
+        return document, page, quote, await c.post(requests.WRAP_QUOTE, json=BODY)
+
+BODY = requests.wrap_quote_body(addedNote=5)
+document, page, quote, wrap = asyncio.run(ask())
+call = api_calls.quote(
+    sell_token="", buy_token="", sell_amount=1, wallet="", slippage_bps=None
+)
+body = quote.content.replace(b'"as served"', b'"as received"')
+client = api_calls.read_answer(call, 200, body)
+print(json.dumps({
+    "package": quietswap.__file__,
+    "type": SwapQuoteResponse.__annotations__.keys() & {"added_note"} != set(),
+    "answer": quote.json()["data"].get("addedNote"),
+    "documented": document["components"]["schemas"][COMPONENT]["properties"].get("addedNote"),
+    "required": "addedNote" in document["components"]["schemas"][COMPONENT]["required"],
+    "page": "addedNote" in page,
+    "client": getattr(client, "added_note", None),
+    "rejected": wrap.json().get("details"),
+}))
+"""
+
+
+def seen(folder: Path, *, module: str, after: str, line: str, component: str) -> dict[str, Any]:
+    """Return what a process sees after `line` was added to a copy of the package."""
+    copy = folder / "quietswap"
+    shutil.copytree(ROOT / "src" / "quietswap", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    path = copy / "contract" / module
+    text = path.read_text("utf-8")
+    assert text.count(after) == 1
+    path.write_text(text.replace(after, f"{after}{line}\n"), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", f"COMPONENT = {component!r}\n{ANSWER}"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert Path(found["package"]).is_relative_to(folder)
+    return found
+
+
+@pytest.mark.parametrize("added", [True, False], ids=["added", "unchanged"])
+def test_a_field_of_an_answer_is_declared_once(tmp_path: Path, added: bool) -> None:
+    line = '    added_note: Annotated[str, doc("A note for people", "hello")] = "as served"'
+    found = seen(
+        tmp_path,
+        module="quotes.py",
+        after='    """Swap quote, valid for about 30 seconds."""\n',
+        line=line if added else "",
+        component="SwapQuoteResponse",
+    )
+    documented = {"type": "string", "description": "A note for people", "examples": ["hello"]}
+    assert found["type"] is added
+    assert found["answer"] == ("as served" if added else None)
+    assert found["documented"] == (documented if added else None)
+    assert found["required"] is added
+    assert found["page"] is added
+    assert found["client"] == ("as received" if added else None)
+
+
+@pytest.mark.parametrize("added", [True, False], ids=["added", "unchanged"])
+def test_a_field_of_a_body_is_declared_once(tmp_path: Path, added: bool) -> None:
+    line = '    added_note: Annotated[str | None, doc("A note for people", "hello")] = None'
+    found = seen(
+        tmp_path,
+        module="requests.py",
+        after='    """Body of POST /api/v1/mev/wrap/quote."""\n',
+        line=line if added else "",
+        component="WrapQuoteBody",
+    )
+    documented = {"type": "string", "description": "A note for people", "examples": ["hello"]}
+    fault = {"field": "addedNote", "expected": "string", "provided": "number"}
+    assert found["documented"] == (documented if added else None)
+    assert found["page"] is added
+    assert found["required"] is False
+    assert found["rejected"] == ({"reason": "MALFORMED", "fields": [fault]} if added else None)

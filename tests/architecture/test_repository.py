@@ -1,0 +1,68 @@
+"""The laws of the house: what the code says of itself is compared with the code."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+def test_imports_run_downwards_only() -> None:
+    done = run(str(Path(sys.executable).with_name("lint-imports")), "--no-cache")
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_caps_hold() -> None:
+    done = run(sys.executable, "tools/check_caps.py")
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_configuration_page_is_what_the_settings_say() -> None:
+    done = run(
+        sys.executable, "-c", "from tools.configuration_page import page; print(page(), end='')"
+    )
+    assert done.stdout == (ROOT / "docs" / "configuration.md").read_text("utf-8")
+
+
+def test_the_readmes_index_names_files_that_exist() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    index = text.split("| rule | file in `src/quietswap/` |")[1].split("\n\n")[0]
+    rows = re.findall(r"^\| [^|]+ \| (`[^|]+) \|$", index, re.M)
+    assert len(rows) > 20
+    for name in re.findall(r"`([^`]+)`", "".join(rows)):
+        assert (ROOT / "src" / "quietswap" / name).exists(), name
+
+
+def test_the_layout_names_folders_and_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    layout = text.split("## The layout")[1].split("\n## ")[0]
+    package = ROOT / "src" / "quietswap"
+    folders = {path.name for path in package.iterdir() if path.is_dir()} - {"__pycache__"}
+    assert set(re.findall(r"^\| `(\w+)/` \|", layout, re.M)) | {"client", "sandbox"} == folders
+    for name in re.findall(r"`([\w/]+(?:\.py|/))`", layout):
+        assert any(package.rglob(name.rstrip("/"))), name
+
+
+def test_every_decision_is_listed_and_linked() -> None:
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "README.md").read_text("utf-8")
+    linked = set(re.findall(r"\((\d{4}-[a-z0-9-]+\.md)\)", index))
+    assert linked == {path.name for path in folder.glob("[0-9]*.md")}
+
+
+def test_no_float_touches_an_amount() -> None:
+    """Seconds, and the one USD figure that leaves as a JSON number, are not amounts."""
+    for path in (ROOT / "src" / "quietswap" / "domain").rglob("*.py"):
+        lines = path.read_text("utf-8").splitlines()
+        for node in ast.walk(ast.parse("\n".join(lines))):
+            is_float = isinstance(node, ast.Name) and node.id == "float"
+            is_literal = isinstance(node, ast.Constant) and isinstance(node.value, float)
+            if is_float or is_literal:
+                line = lines[node.lineno - 1]
+                assert re.search("expected_rebate_usd|retry_after", line), f"{path.name}: {line}"

@@ -1,0 +1,44 @@
+"""A browser and a sandbox for the tests of the web pages."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.browser import Browser, CannotRun, Page
+from tests.e2e.conftest import Town, running_town
+from tests.spec.api_client import ApiClient
+
+
+@pytest.fixture(scope="package")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A real browser; the tests are skipped, with the reason, where none can run."""
+    try:
+        found = Browser(tmp_path_factory.mktemp("browser"))
+    except CannotRun as reason:
+        pytest.skip(f"no browser can run here: {reason}")
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="package")
+def town(browser: Browser) -> Iterator[Town]:
+    """One sandbox for all tests; a test heals the faults it switches on."""
+    with running_town("--block-time", "0.5") as found:
+        yield found
+
+
+@pytest.fixture
+def desk(town: Town) -> Iterator[ApiClient]:
+    """Wallets with funds, and the chain. No transaction of a test was ever public."""
+    with ApiClient(town) as found:
+        yield found
+    assert town.control.get("/mempool-leaks").json()["leaks"] == []
+
+
+@pytest.fixture
+def empty_page(browser: Browser) -> Iterator[Page]:
+    """A page without wallets. It must not break its policy."""
+    page = browser.page()
+    yield page
+    assert page.reports() == []
+    page.close()

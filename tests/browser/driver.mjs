@@ -1,0 +1,207 @@
+// Drives a real browser for tests/browser/browser.py: one JSON command per line on stdin, one JSON
+// answer per line on stdout. Requests of injected wallets go to Python and wait for its answer.
+import { existsSync, readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { chromium } from 'playwright-core'
+
+const PATIENCE_MS = Number(process.env.PATIENCE_MS)
+const here = (path) => fileURLToPath(new URL(path, import.meta.url))
+const axeSource = readFileSync(here('node_modules/axe-core/axe.min.js'), 'utf8')
+const injected = readFileSync(here('injected.js'), 'utf8')
+const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`)
+
+/** Starts the packaged Chromium, or an installed Chrome where that cannot run. */
+async function start() {
+  const reasons = []
+  if (process.platform === 'linux' && process.arch === 'x64') {
+    try {
+      const packaged = (await import('@sparticuz/chromium')).default
+      // not `packaged.args`: they switch web security off
+      return await chromium.launch({
+        executablePath: await packaged.executablePath(),
+        args: ['--no-sandbox'],
+      })
+    } catch (error) {
+      reasons.push(`the packaged Chromium: ${error.message.split('\n')[0]}`)
+    }
+  }
+  try {
+    return await chromium.launch({ channel: 'chrome' })
+  } catch (error) {
+    reasons.push(`an installed Chrome: ${error.message.split('\n')[0]}`)
+  }
+  throw new Error(reasons.join('; '))
+}
+
+process.on('unhandledRejection', (error) => console.error('driver:', error))
+
+const pages = new Map() // by name: { page, context, reports, hostile }
+const waiting = new Map() // wallet requests by number: resolve
+let asked = 0
+
+async function open({ name, wallets = [], width = 1280, height = 900, scheme = 'light', like }) {
+  const shared = like && pages.get(like)
+  const context =
+    shared?.context ??
+    (await browser.newContext({
+      viewport: { width, height },
+      colorScheme: scheme,
+      reducedMotion: 'reduce',
+    }))
+  context.setDefaultTimeout(PATIENCE_MS)
+  const page = await context.newPage()
+  const entry = { page, context, reports: [] }
+  pages.set(name, entry)
+  await page.exposeBinding('__wallet', (_source, wallet, method, params) =>
+    new Promise((resolve) => {
+      const request = ++asked
+      waiting.set(request, resolve)
+      say({ event: 'wallet', request, page: name, wallet, method, params })
+    }),
+  )
+  await page.exposeBinding('__report', (_source, text) => void entry.reports.push(text))
+  await page.addInitScript(`(${injected.trim()})(${JSON.stringify(wallets)})`)
+  page.on('pageerror', (error) => entry.reports.push(`error: ${error.message}`))
+  page.on('dialog', async (dialog) => {
+    entry.reports.push(`dialog: ${dialog.message()}`)
+    await dialog.dismiss()
+  })
+  page.on('request', (request) => {
+    const { protocol, host } = new URL(request.url())
+    if (/^(https?|wss?):$/.test(protocol)) entry.hosts = (entry.hosts ?? new Set()).add(host)
+  })
+}
+
+/** A locator from Python: ['role', role, name, exact], ['label', text], ['css', selector], ['text', text]. */
+function find(page, [kind, first, second]) {
+  switch (kind) {
+    case 'role':
+      return second === undefined || second === null
+        ? page.getByRole(first)
+        : page.getByRole(first, { name: second, exact: true })
+    case 'label':
+      return page.getByLabel(first, { exact: true })
+    case 'text':
+      return page.getByText(first)
+    default:
+      return page.locator(first)
+  }
+}
+
+/** Replaces texts in the answers of the service by hostile ones; see `Page.mangle` in browser.py. */
+async function mangle({ page }, { text, keep, only }) {
+  const kept = new RegExp(keep)
+  const swap = (value, key) => {
+    if (Array.isArray(value)) return value.map((one) => swap(one, key))
+    if (value && typeof value === 'object') {
+      return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, swap(v, k)]))
+    }
+    return typeof value === 'string' && !kept.test(key) && !kept.test(`=${value}`) ? text : value
+  }
+  await page.route(new RegExp(only), async (route) => {
+    try {
+      const answer = await route.fetch()
+      await route.fulfill({ response: answer, json: swap(await answer.json(), '') })
+    } catch (error) {
+      // the page was closed or went elsewhere meanwhile, or its request ended
+      await route.abort().catch(() => undefined)
+    }
+  })
+}
+
+const COMMANDS = {
+  open,
+  close: async ({ context, page }, { name }) => {
+    pages.delete(name)
+    await page.close()
+    if (![...pages.values()].some((one) => one.context === context)) await context.close()
+  },
+  goto: async ({ page }, { url }) => {
+    const answer = await page.goto(url)
+    return { status: answer?.status() ?? 0, headers: answer?.headers() ?? {} }
+  },
+  reload: ({ page }) => page.reload().then(() => null),
+  title: ({ page }) => page.title(),
+  content: ({ page }) => page.locator('body').innerText(),
+  click: ({ page }, { at }) => find(page, at).click(),
+  fill: ({ page }, { at, text }) => find(page, at).fill(text),
+  press: ({ page }, { key }) => page.keyboard.press(key),
+  type: ({ page }, { text }) => page.keyboard.type(text),
+  text: ({ page }, { at }) => find(page, at).innerText(),
+  texts: ({ page }, { at }) => find(page, at).allInnerTexts(),
+  count: ({ page }, { at }) => find(page, at).count(),
+  value: ({ page }, { at }) => find(page, at).inputValue(),
+  attribute: ({ page }, { at, which }) => find(page, at).getAttribute(which),
+  enabled: ({ page }, { at }) => find(page, at).isEnabled(),
+  wait: ({ page }, { at, state, has }) => {
+    const found = find(page, at)
+    return (has === null ? found : found.filter({ hasText: has })).first().waitFor({ state })
+  },
+  focused: ({ page }) =>
+    page.evaluate(() => {
+      const one = document.activeElement
+      const label = one?.labels?.[0]?.textContent
+      return { tag: one?.tagName, name: (label ?? one?.textContent ?? '').trim() }
+    }),
+  evaluate: ({ page }, { expression }) => page.evaluate(expression),
+  emit: ({ page }, { wallet, event, value }) =>
+    page.evaluate(([w, e, v]) => window.__emit(w, e, v), [wallet, event, value]),
+  screenshot: async ({ page }, { path, at }) => {
+    if (at === null) await page.screenshot({ path, fullPage: true, animations: 'disabled' })
+    else await find(page, at).screenshot({ path, animations: 'disabled' })
+  },
+  viewport: ({ page }, { width, height }) => page.setViewportSize({ width, height }),
+  overflow: ({ page }) =>
+    page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth),
+  axe: async ({ page }) => {
+    // as an injected script of the debugger: the page's policy stays on
+    const session = await page.context().newCDPSession(page)
+    await session.send('Runtime.evaluate', { expression: axeSource, allowUnsafeEvalBlockedByCSP: true })
+    const { result } = await session.send('Runtime.evaluate', {
+      expression:
+        'axe.run(document, {resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations.map(v => ' +
+        '({id: v.id, help: v.help, nodes: v.nodes.map(n => n.html.slice(0, 200))}))))',
+      awaitPromise: true,
+    })
+    await session.detach()
+    return JSON.parse(result.value)
+  },
+  frames: ({ page }) => page.frames().slice(1).map((frame) => frame.url()),
+  reports: ({ reports }) => reports,
+  hosts: ({ hosts }) => [...(hosts ?? [])],
+  cookies: ({ context }) => context.cookies(),
+  offline: ({ context }, { is }) => context.setOffline(is),
+  mangle,
+}
+
+async function obey({ id, command, name, ...rest }) {
+  try {
+    const entry = pages.get(name)
+    const result =
+      command === 'open' ? await open({ name, ...rest }) : await COMMANDS[command](entry, { name, ...rest })
+    say({ id, result: result ?? null })
+  } catch (error) {
+    say({ id, error: String(error.message ?? error).slice(0, 2000) })
+  }
+}
+
+let browser
+try {
+  if (!existsSync(process.env.TMPDIR)) throw new Error('no folder for temporary files')
+  browser = await start()
+  say({ event: 'ready', version: browser.version() })
+} catch (error) {
+  say({ event: 'unable', reason: error.message })
+  process.exit(0)
+}
+for await (const line of createInterface({ input: process.stdin })) {
+  const message = JSON.parse(line)
+  if (message.answer === undefined) {
+    void obey(message)
+    continue
+  }
+  waiting.get(message.answer)?.({ result: message.result, error: message.error })
+  waiting.delete(message.answer)
+}
+await browser.close()

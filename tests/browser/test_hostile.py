@@ -1,0 +1,71 @@
+"""Hostile texts in tokens and in every answer are shown as text: nothing runs, nothing breaks."""
+
+import pytest
+
+from tests.browser.browser import Browser
+from tests.browser.locators import css
+from tests.browser.steps import SWAP, allowed, confirmed, private, quoted
+from tests.browser.wallets import HonestWallet
+from tests.e2e.conftest import Town
+from tests.spec.api_client import ApiClient
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+HTML = (
+    "</script><script>__ran()</script><img src=x onerror=__ran()><svg onload=__ran()>"
+    "<iframe srcdoc='<script>parent.__ran()</script>'></iframe>\"'><a href=javascript:__ran()>x</a>"
+)
+BIDI = "\u202eCSDU\u202c \u2066\u200f\u0000\u0007\u2028\ufeff"
+LONG = "W" * 10_000
+JAVASCRIPT = "javascript:__ran()"
+NEEDED = (
+    "^(address|orderId|userAddress|status|kind|outcome|source|type|id|wallets|warnings)$"
+    "|^=(0x[0-9a-fA-F]*|-?[0-9.]+)$|^=http://127"
+)
+"""Texts without which the page does not get to its next step."""
+
+
+@pytest.mark.parametrize("text", [HTML, BIDI, LONG, JAVASCRIPT], ids=["html", "bidi", "long", "js"])
+def test_hostile_texts_in_every_answer(
+    browser: Browser, town: Town, desk: ApiClient, text: str
+) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = browser.page({"w": wallet}, names={"w": text}, width=360, height=800)
+    page.mangle(text, keep=NEEDED, only="/api/v1/(?!mev/events)|/web/")
+    page.goto(town.facts["baseUrl"] + "/")
+    page.click("button", "Connect wallet")
+    page.click("button", "Set up private connection")
+    page.see("Your wallet sends through this service")
+    quoted(page, "0.5")
+    page.call("fill", at=["label", "Buy token"], text="U")
+    page.wait(css("[role=option]"))
+    assert page.count(css("[role=option]")) > 0
+    assert page.overflow() <= 0
+    page.press("Escape")
+    page.click("button", SWAP)
+    confirmed(page, "swap")
+    page.reload()
+    page.click("button", "Connect wallet")
+    confirmed(page, "swap")
+    assert page.overflow() <= 0
+    assert page.count(css("main script, main img, main svg, main iframe")) == 0
+    assert page.count(css("a[href^='javascript']")) == 0
+    symbols = page.texts(css("bdi"))
+    assert max(len(symbol) for symbol in symbols) <= 48
+    assert not any(char in symbol for symbol in symbols for char in "\u202e\u2066\u200f\u0000")
+    assert page.reports() == []
+    page.close()
+
+
+def test_hostile_texts_in_errors(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet)
+    page.mangle(HTML, keep="^error$", only="/api/v1/quote")
+    page.fill("You sell", "1")
+    page.call("fill", at=["label", "Buy token"], text="WETH")  # the same as what is sold
+    page.wait(css("[role=option]"))
+    page.press("Enter")
+    page.click("button", "Get quote")
+    page.see("</script><script>__ran()", css("[role=alert]"))
+    assert page.reports() == []
+    page.close()

@@ -1,0 +1,47 @@
+"""The web page loads in a real browser, with its policy, and asks no other host."""
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.browser.browser import Browser, Page
+from tests.browser.locators import role
+from tests.e2e.conftest import Town
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def test_the_page_loads_with_its_policy(empty_page: Page, town: Town) -> None:
+    url = town.facts["baseUrl"]
+    answer = empty_page.goto(f"{url}/")
+    assert answer["status"] == 200
+    assert answer["headers"]["content-security-policy"].startswith("default-src 'none'; ")
+    assert empty_page.call("title") == "quietswap"
+    empty_page.wait(role("button", "Connect wallet"))
+    assert empty_page.hosts() == [urlsplit(url).netloc]
+
+
+def test_the_policy_stops_what_it_should(town: Town, browser: Browser) -> None:
+    """The browser's web security is on: this test fails with flags that switch it off."""
+    page = browser.page()
+    page.goto(town.facts["baseUrl"] + "/")
+    asked = "fetch('https://elsewhere.invalid/').then(() => 'sent', () => 'stopped')"
+    assert page.call("evaluate", expression=asked) == "stopped"
+    wait_until(page.reports)
+    assert page.reports() == ["policy: connect-src https://elsewhere.invalid/"]
+    page.close()
+
+
+def test_another_page_cannot_put_it_into_a_frame(town: Town, browser: Browser) -> None:
+    """The frame shows the browser's own error; the page of another origin cannot read it."""
+    page = browser.page()
+    url = town.facts["baseUrl"]
+    page.goto("data:text/html,<h1>outside</h1><iframe></iframe>")
+    page.call(
+        "evaluate",
+        expression=f"new Promise(done => {{ const f = document.querySelector('iframe');"
+        f" f.onload = () => done(true); f.src = '{url}/' }})",
+    )
+    assert page.call("frames") == ["chrome-error://chromewebdata/"]
+    page.close()

@@ -1,0 +1,163 @@
+"""A person swaps, wraps and cancels on the wallet page, with an injected wallet that signs."""
+
+import re
+
+import pytest
+
+from quietswap.sandbox.contracts.tokens import TOKENS
+from tests.browser.browser import Browser
+from tests.browser.locators import css, role
+from tests.browser.steps import (
+    PRIVATE,
+    SWAP,
+    VENDORS,
+    approved,
+    confirmed,
+    private,
+    quoted,
+    sees_order,
+    swapped,
+)
+from tests.browser.wallets import FeeChoosingWallet, HonestWallet, RepeatingWallet
+from tests.e2e.conftest import Town
+from tests.spec.api_client import ETHER, ApiClient
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def test_a_swap_from_connect_to_the_end(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, desk.wallet())
+    before = desk.held(wallet.account, "USDC")
+    page = private(browser, town, wallet)
+    quoted(page)
+    rows = page.texts(css("tbody tr"))
+    assert len(rows) >= 4
+    assert any("best" in row for row in rows)
+    facts = page.text(css(".facts"))
+    for shown in ("At least", "Price impact", "Gas", "After gas", "A sandwich could take"):
+        assert shown in facts
+    assert "A fresh quote follows in" in page.text(css(".quote"))
+    assert page.count(role("button", SWAP)) == 0
+    approved(page)
+    page.click("button", SWAP)
+    confirmed(page, "approval")
+    confirmed(page, "swap")
+    sees_order(page, "swap", "Received")
+    received = desk.held(wallet.account, "USDC") - before
+    assert received > 0
+    shown = page.text(css(".order[data-kind=swap]"))
+    assert f"{received / 10**6:,.6f}".rstrip("0") in shown
+    assert "Gas paid" in shown
+    href = page.attribute(css(".order[data-kind=swap] a"), "href") or ""
+    assert re.fullmatch(r"https://etherscan\.io/tx/0x[0-9a-f]{64}", href)
+    assert desk.held(wallet.account, "WETH") == 999 * ETHER
+    page.close()
+
+
+def test_the_approval_is_exact(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, desk.wallet())
+    seen: list[dict[str, str]] = []
+    send = wallet.send
+    wallet.send = lambda wanted: (seen.append(dict(wanted)), send(wanted))[1]  # type: ignore[method-assign]
+    page = private(browser, town, wallet)
+    quoted(page, "0.25")
+    approved(page, "0.25")
+    [approval] = seen
+    assert approval["to"] == TOKENS["WETH"].address
+    assert approval["data"].startswith("0x095ea7b3")
+    assert int(approval["data"][-64:], 16) == ETHER // 4
+    page.close()
+
+
+def test_usdt_is_approved_after_its_old_approval_is_zero(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    account = desk.wallet()
+    usdt = TOKENS["USDT"]
+    for vendor in VENDORS:
+        for router in vendor.ROUTERS:
+            key = usdt.allowance_key(account.address, router)
+            desk.rpc("anvil_setStorageAt", usdt.address, key, f"0x{1:064x}")
+    page = private(browser, town, HonestWallet(town, account))
+    for field, symbol in (("Buy token", "DAI"), ("Sell token", "USDT")):
+        page.fill(field, symbol)
+        page.wait(css("[role=option]"))
+        page.press("Enter")
+    page.fill("You sell", "5")
+    page.click("button", "Get quote")
+    page.click("button", "Approve exactly 0 USDT")
+    page.click("button", "Approve exactly 5 USDT")
+    page.click("button", SWAP)
+    confirmed(page, "swap")
+    assert desk.held(account, "USDT") == usdt.units(995)
+    page.close()
+
+
+@pytest.mark.parametrize("kind", [FeeChoosingWallet, RepeatingWallet])
+def test_wallets_with_habits(
+    browser: Browser, town: Town, desk: ApiClient, kind: type[HonestWallet]
+) -> None:
+    wallet = kind(town, desk.wallet())
+    page = private(browser, town, wallet)
+    swapped(page)
+    confirmed(page, "swap")
+    assert page.count(css(".order[data-kind=swap]")) == 1
+    assert desk.held(wallet.account, "WETH") == 999 * ETHER
+    page.close()
+
+
+def test_the_history_is_there_after_a_reload(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, desk.wallet())
+    page = private(browser, town, wallet)
+    swapped(page)
+    confirmed(page, "swap")
+    page.reload()
+    page.click("button", "Connect wallet")
+    page.see(PRIVATE)  # the wallet still has the URL, and the browser the session
+    confirmed(page, "swap")
+    confirmed(page, "approval")
+    page.close()
+
+
+def test_another_browser_sees_nothing_of_it(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, desk.wallet())
+    page = private(browser, town, wallet)
+    swapped(page)
+    confirmed(page, "swap")
+    other = browser.page({"w": wallet})
+    other.goto(town.facts["baseUrl"] + "/")
+    other.click("button", "Connect wallet")
+    other.see("None yet.")
+    other.see("Your wallet uses another RPC URL")  # that of another session
+    assert other.count(css(".order")) == 0
+    other.close()
+    page.close()
+
+
+def test_wrap_and_unwrap(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, desk.wallet(tokens=0))
+    page = private(browser, town, wallet)
+    page.click("button", "Wrap and unwrap")
+    page.fill("Amount in ETH", "1.5")
+    page.click("button", "Wrap privately")
+    confirmed(page, "wrap")
+    assert desk.held(wallet.account, "WETH") == 3 * ETHER // 2
+    page.call("click", at=["label", "WETH to ETH"])
+    page.fill("Amount in WETH", "0.5")
+    page.click("button", "Unwrap privately")
+    desk.until(lambda: desk.held(wallet.account, "WETH") == ETHER)
+    page.close()
+
+
+def test_a_cancel(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, desk.wallet())
+    page = private(browser, town, wallet)
+    quoted(page)
+    approved(page)
+    with desk.no_blocks():
+        page.click("button", SWAP)
+        page.click("button", "Cancel order")
+        page.wait(css(".order[data-kind=cancel]"))
+    page.wait(css(".order[data-kind=swap][data-status=cancelled]"))
+    assert desk.held(wallet.account, "WETH") == 1000 * ETHER
+    page.close()

@@ -1,0 +1,148 @@
+"""Injected wallets that decline, lie or change in the middle: the page says what happened."""
+
+import pytest
+
+from tests.browser.browser import Browser
+from tests.browser.locators import css, role
+from tests.browser.steps import (
+    ELSEWHERE,
+    FAULT,
+    PRIVATE,
+    STATUS,
+    SWAP,
+    allowed,
+    connected,
+    opened,
+    private,
+    quoted,
+)
+from tests.browser.wallets import (
+    HonestWallet,
+    LyingWallet,
+    RejectingWallet,
+    WalletOfTwoAccounts,
+    WalletThatOnlySaysAdded,
+)
+from tests.e2e.conftest import Town
+from tests.spec.api_client import ApiClient
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def test_a_wallet_that_says_added_and_changes_nothing(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = WalletThatOnlySaysAdded(town, allowed(desk))
+    page = connected(browser, town, wallet)
+    page.click("button", "Set up private connection")
+    page.see("Some wallets say that they added it and change nothing.")
+    page.see(ELSEWHERE)
+    quoted(page)
+    assert not page.is_enabled("button", SWAP)
+    page.see("Your wallet does not use the private connection yet: see above.")
+    # the person sets the URL by hand, as the page says
+    url = page.text(["css", "code.url"])
+    assert "/rpc/qr_" in url
+    wallet.url = url
+    page.see(PRIVATE)
+    page.wait(role("button", SWAP))
+    assert "eth_sendTransaction" not in wallet.asked
+    page.close()
+
+
+def test_a_person_who_declines(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = RejectingWallet(
+        town,
+        allowed(desk),
+        "eth_requestAccounts",
+        "wallet_addEthereumChain",
+        "eth_sendTransaction",
+    )
+    page = opened(browser, town, wallet)
+    page.click("button", "Connect wallet")
+    page.see("You declined the connection in your wallet.", STATUS)
+    wallet.declines.remove("eth_requestAccounts")
+    page.click("button", "Connect wallet")
+    page.click("button", "Set up private connection")
+    page.see("You declined the RPC URL in your wallet. Nothing changed.", STATUS)
+    wallet.declines.remove("wallet_addEthereumChain")
+    page.click("button", "Set up private connection")
+    page.see(PRIVATE)
+    quoted(page)
+    page.click("button", SWAP)
+    page.see("You declined it in your wallet. Nothing was sent.", FAULT)
+    assert wallet.sent == []
+    wallet.declines.clear()
+    page.click("button", SWAP)
+    page.wait(css(".order[data-kind=swap]"))
+    page.close()
+
+
+def test_a_wallet_on_another_chain(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    wallet.chain = "0x89"
+    page = connected(browser, town, wallet)
+    page.see("Your wallet is on another chain.")
+    quoted(page)
+    assert not page.is_enabled("button", SWAP)
+    page.click("button", "Switch to Ethereum")
+    page.see(ELSEWHERE)
+    page.click("button", "Set up private connection")
+    page.see(PRIVATE)
+    # it leaves again and says nothing: the page asks before it lets the wallet sign
+    wallet.chain = "0x89"
+    page.emit("w", "chainChanged", "0x89")
+    page.see("Your wallet is on another chain.")
+    assert not page.is_enabled("button", SWAP)
+    assert wallet.sent == []
+    page.close()
+
+
+def test_a_wallet_that_changes_account_in_the_middle(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = WalletOfTwoAccounts(town, allowed(desk), allowed(desk))
+    page = private(browser, town, wallet)
+    quoted(page)
+    accounts = wallet.change()  # without an event
+    page.click("button", SWAP)
+    page.see("Your wallet changed to another account. Nothing was sent.", FAULT)
+    page.emit("w", "accountsChanged", accounts)
+    page.see("The wallet changed to account", STATUS)
+    page.see(ELSEWHERE)  # the private RPC URL was for the first account
+    assert page.count(role("button", SWAP)) == 0
+    page.emit("w", "accountsChanged", [])
+    page.see("The wallet disconnected.", STATUS)
+    page.wait(role("button", "Connect wallet"))
+    assert wallet.sent == []
+    page.close()
+
+
+def test_a_wallet_that_sends_elsewhere(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = LyingWallet(town, allowed(desk))
+    page = private(browser, town, wallet)
+    quoted(page)
+    page.click("button", SWAP)
+    page.see("this service did not get it. Your wallet may have sent it elsewhere", FAULT)
+    assert "None yet." in page.text()
+    page.close()
+
+
+def test_a_wallet_whose_private_url_goes_away(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet)
+    quoted(page)
+    wallet.url = wallet.public_url  # one click in the wallet does it
+    page.see(ELSEWHERE)
+    assert not page.is_enabled("button", SWAP)
+    assert wallet.sent == []
+    page.close()
+
+
+def test_without_a_wallet_the_page_says_what_to_do(browser: Browser, town: Town) -> None:
+    page = opened(browser, town, None)
+    page.click("button", "Connect wallet")
+    page.see("No wallet was found in this browser.")
+    page.close()

@@ -1,0 +1,147 @@
+"""The stage of a campaign: the sandbox in this process, the real service as a victim beside it."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from quietswap.sandbox.chain.anvil import die_with_parent
+from quietswap.sandbox.contracts import abi
+from quietswap.sandbox.contracts.accounts import Wallet
+from quietswap.sandbox.contracts.addresses import ROUTERS
+from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.sandbox.ports import free_port
+from quietswap.sandbox.service_process import ServiceProcess, settings_text
+
+BLOCK_S = 0.5
+EXPIRY_S = 10
+"""Seconds until an order expires: short, so that what the relay lost ends within the campaign."""
+TRADED = ("WETH", "USDC")
+_MAX = 2**256 - 1
+_TUNED = {
+    "[server]": "rate_limit = 10000000",
+    "[node]": "timeout_s = 1.0",
+    "[tracking]": (
+        f"order_expiry_s = {EXPIRY_S}\nresend_every_blocks = 3\nbackstop_every_blocks = 4"
+    ),
+    "[relay.first]": "timeout_s = 1.0",
+    "[relay.backup]": "timeout_s = 1.0",
+}
+_REVERTS_ARE_MINED = '[relay]\nswap_endpoint = "fast"\n'
+
+
+class Victim(ServiceProcess):
+    """A service whose processes can be killed all together, in the middle of anything."""
+
+    async def launch(self) -> None:
+        """Start the processes and return at once."""
+        with self.settings.with_name("service.log").open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "quietswap", "serve",
+                "--settings", str(self.settings), "--port", str(self.port),
+                stdout=log, stderr=log, stdin=asyncio.subprocess.DEVNULL,
+                preexec_fn=die_with_parent(), start_new_session=True, env=_environment(),
+            )  # fmt: skip
+
+    async def ready(self) -> None:
+        """Return when the service answers. Raises ServiceFailed."""
+        assert self._process is not None
+        await self._until_ready(self._process)
+
+    @property
+    def workers(self) -> list[int]:
+        """Return the process ids of the workers."""
+        assert self._process is not None
+        return _children(self._process.pid)
+
+    async def kill_server(self) -> None:
+        """Send SIGKILL to the server alone, as a system short of memory does."""
+        assert self._process is not None
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
+
+    def kill_worker(self) -> bool:
+        """Send SIGKILL to the workers alone, which the server starts anew; False without any."""
+        workers = self.workers
+        for worker in workers:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+        return bool(workers)
+
+    async def kill(self) -> None:
+        """Send SIGKILL to the server and to its workers; harmless when they are gone."""
+        if self._process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        await self._process.wait()
+        self._process = None
+
+
+def _environment() -> dict[str, str]:
+    """Return our environment without settings: the file alone decides."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("QUIETSWAP_")}
+
+
+def _children(pid: int) -> list[int]:
+    """Return the children of a process; none where the system does not list them in /proc."""
+    try:
+        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
+    except OSError:
+        return []
+    return [int(child) for child in listed.split()]
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignEnvironment:
+    """Everything a campaign plays with; `database` is the service's own file."""
+
+    sandbox: SandboxNetwork
+    victim: Victim
+    key: str
+    database: Path
+
+
+@asynccontextmanager
+async def running_environment(folder: Path) -> AsyncIterator[CampaignEnvironment]:
+    """Run the sandbox and the service, every wallet's approvals given, for a `with` block."""
+    async with running_network(NetworkOptions(block_time=BLOCK_S)) as sandbox:
+        await _approve(sandbox)
+        port = free_port()
+        settings = folder / "quietswap.toml"
+        settings.write_text(_settings(sandbox, folder, port), "utf-8")
+        victim = Victim(settings, port)
+        _, key = await victim.create_key("chaos")
+        await victim.launch()
+        try:
+            await victim.ready()
+            yield CampaignEnvironment(sandbox, victim, key, folder / "quietswap.sqlite3")
+        finally:
+            await victim.kill()
+
+
+def _settings(sandbox: SandboxNetwork, folder: Path, port: int) -> str:
+    text = settings_text(sandbox.urls, folder, port, BLOCK_S)
+    for table, lines in _TUNED.items():
+        assert f"{table}\n" in text
+        text = text.replace(f"{table}\n", f"{table}\n{lines}\n")
+    return text.replace("[relay.first]", _REVERTS_ARE_MINED + "[relay.first]")
+
+
+async def _approve(sandbox: SandboxNetwork) -> None:
+    for wallet in sandbox.wallets:
+        for symbol in TRADED:
+            await _approve_all(sandbox, wallet, symbol)
+    await sandbox.builder.mine(1)
+
+
+async def _approve_all(sandbox: SandboxNetwork, wallet: Wallet, symbol: str) -> None:
+    for router in ROUTERS.values():
+        data = abi.call("approve(address,uint256)", router, _MAX)
+        await sandbox.chain.send(wallet.address, sandbox.tokens[symbol], data, gas=100_000)

@@ -1,0 +1,37 @@
+"""Running this project's commands as processes against the live sandbox."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from quietswap.cli.demo.sandbox_process import SandboxInfo
+from tests.waiting import LONG_S
+
+ROOT = Path(__file__).parents[2]
+
+
+def environment(town: SandboxInfo, wallet: int) -> dict[str, str]:
+    """Return the environment of a client with one of the sandbox's wallets."""
+    usual = {name: value for name, value in os.environ.items() if not name.startswith("QUIETSWAP_")}
+    return usual | {
+        "QUIETSWAP_URL": town.base_url,
+        "QUIETSWAP_API_KEY": town.api_key,
+        "QUIETSWAP_RPC_URL": town.rpc_url,
+        "QUIETSWAP_PRIVATE_KEY": town.wallets[wallet].private_key,
+        "POLL_SECONDS": "0.5",
+        "PYTHON": sys.executable,
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def run(words: list[str], env: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    """Run a command in the project's folder to its end."""
+    return subprocess.run(
+        words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=LONG_S, check=False
+    )
+
+
+def quietswap(*words: str) -> list[str]:
+    """Return the command line of this project."""
+    return [sys.executable, "-m", "quietswap", *words]

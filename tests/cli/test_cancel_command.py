@@ -1,0 +1,120 @@
+"""`quietswap cancel` against the real service on the sandbox."""
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from eth_account import Account
+
+from quietswap.cli.demo.sandbox_process import SandboxInfo
+from quietswap.client import PollingPolicy, QuietswapClient, SwapRequest, node_calls
+from quietswap.client.flows import swap
+from quietswap.client.flows.approvals import ensure_allowance
+from quietswap.client.signing import sign, to_sign
+from tests import loopback
+from tests.cli.sandbox_process import ROOT, environment, quietswap, run
+from tests.waiting import LONG_S
+
+pytestmark = pytest.mark.xdist_group("live-cli")
+ETHER = 10**18
+FAST = ("--poll", "0.5", "--yes")
+
+
+@contextmanager
+def withheld(town: SandboxInfo) -> Iterator[None]:
+    """Let the relay put nothing into a block."""
+    loopback.put(f"{town.control_url}/faults/relay", json={"fault": "withhold"}).raise_for_status()
+    try:
+        yield
+    finally:
+        loopback.delete(f"{town.control_url}/faults/relay").raise_for_status()
+
+
+def opened(town: SandboxInfo, number: int) -> tuple[str, str, int]:
+    """Return id, signed bytes and nonce of an order that was submitted."""
+    account = Account.from_key(town.wallets[number].private_key)
+    weth, usdc = town.tokens["WETH"], town.tokens["USDC"]
+    polling = PollingPolicy(node_interval_s=0.2)
+    with QuietswapClient(
+        town.base_url, town.api_key, rpc_url=town.rpc_url, polling=polling
+    ) as client:
+        request = SwapRequest(weth, usdc, ETHER, account.address)
+        quote = client.quote(request)
+        client.run(
+            ensure_allowance(
+                token=weth, router=quote.dex_route.target, amount=2**255, wallet=account.address,
+                signer=account, approval="max", polling=polling,
+            )
+        )  # fmt: skip
+        quote = client.quote(request)
+        raw = sign(to_sign(quote.mev_protection.transaction_params), account, account.address)
+        placed = client.run(swap.place(quote, request, raw))
+        nonce = quote.mev_protection.transaction_params.nonce
+        assert nonce is not None
+        return placed.order.order_id, raw, nonce
+
+
+def started(town: SandboxInfo, number: int, order_id: str, nonce: int) -> "subprocess.Popen[str]":
+    """Run the command until the relay has its cancel."""
+    before = held_by_relay(town)
+    child = subprocess.Popen(
+        quietswap("cancel", order_id, "--nonce", str(nonce), *FAST, "--json"),
+        env=environment(town, number), cwd=ROOT,
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    for _ in range(300):
+        if held_by_relay(town) > before:
+            return child
+        assert child.poll() is None, child.communicate()
+        time.sleep(0.1)
+    raise AssertionError("no cancel came")
+
+
+def held_by_relay(town: SandboxInfo) -> int:
+    """Return how many transactions the relay was ever given."""
+    return len(loopback.get(f"{town.control_url}/relay").json()["relay"]["transactions"])
+
+
+def test_cancel_ends_the_order(town: SandboxInfo) -> None:
+    with withheld(town):
+        order_id, _, nonce = opened(town, 6)
+        child = started(town, 6, order_id, nonce)
+    out, err = child.communicate(timeout=LONG_S)
+    assert child.returncode == 0, out + err
+    answer = json.loads(out)
+    assert answer["cancelled"] is True
+    assert answer["order"]["error"]["code"] == "USER_CANCELLED"
+    assert answer["cancel"]["status"] == "confirmed"
+    assert answer["cancel"]["orderId"] != order_id
+    assert "can be mined" in err
+
+
+def test_a_swap_that_is_faster_is_told_as_such(town: SandboxInfo) -> None:
+    with withheld(town):
+        order_id, raw, nonce = opened(town, 7)
+        child = started(town, 7, order_id, nonce)
+        with QuietswapClient(town.base_url, town.api_key, rpc_url=town.rpc_url) as client:
+            client.node(node_calls.send(raw))  # somebody else lets it win
+        out, err = child.communicate(timeout=LONG_S)
+    assert child.returncode == 1, out + err
+    answer = json.loads(out)
+    assert (answer["cancelled"], answer["order"]["status"]) == (False, "confirmed")
+    assert answer["cancel"]["error"]["code"] == "REPLACED"
+    assert "The swap was faster" in err
+
+
+def test_an_order_that_has_ended_is_not_cancelled(town: SandboxInfo) -> None:
+    order_id, _, _ = opened(town, 2)
+    with QuietswapClient(
+        town.base_url, town.api_key, polling=PollingPolicy(interval_s=0.5)
+    ) as client:
+        assert client.follow(order_id).status == "confirmed"
+    done = run(quietswap("cancel", order_id, *FAST, "--json"), environment(town, 2))
+    assert done.returncode == 1, done.stdout + done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["error"] == "VALIDATION_ERROR"
+    assert answer["details"]["reason"] == "ORDER_ENDED"
+    assert "There is nothing to cancel" in done.stderr

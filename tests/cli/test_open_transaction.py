@@ -1,0 +1,212 @@
+"""What is said where a command leaves signed bytes behind: hash, nonce, and the way back."""
+
+import json
+from typing import Any
+
+import pytest
+
+from quietswap.client import QuietswapClient, api_calls
+from quietswap.domain.order.order import OrderStatus
+from tests.cli.conftest import Quietswap
+from tests.cli.test_after_signing import time
+from tests.cli.test_swap_command import SWAP, approved
+from tests.cli.test_swap_oddities import waiting
+from tests.client.conftest import Time
+from tests.client.fake_chain import FakeChain
+from tests.client.fake_servers import FakeService, Reply, ok
+from tests.client.silence import Silence
+from tests.client.test_after_signing import silent
+from tests.client.test_nonces import FEE, history
+from tests.client.test_polling import at
+from tests.client.test_swap_safety import change
+from tests.client.test_transaction_hash_mismatch import LIE
+
+__all__ = ["approved", "time"]
+
+
+@pytest.mark.parametrize("words", [SWAP, ("wrap", "0.25")])
+def test_a_fault_of_this_program_after_signing(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    """The last resort names what is out, too; before anything is signed it claims nothing."""
+
+    usual, fails = api_calls.read_answer, ["quote"]
+
+    def broken(call: Any, *rest: Any) -> Any:
+        assert not call.path.endswith(fails[0]), "a fault of this program"
+        return usual(call, *rest)
+
+    monkeypatch.setattr("quietswap.client.transports.read_answer", broken)
+    assert quietswap(*words, "--yes", "--json").exit_code == 1
+    assert service.bodies("order") + service.bodies("wrap order") == []
+    fails[0] = "/order" if words[0] == "wrap" else "/orders"
+    result = quietswap(*words, "--yes", "--json")
+    assert result.exit_code == 4, result.output
+    answer = json.loads(result.stdout)
+    assert (answer["error"], answer["nonce"]) == ("AssertionError", 7)
+    assert answer["txHash"] == service.tx_hash
+    assert f"signed: nonce 7, tx {service.tx_hash}" in result.stderr
+
+
+def test_another_transaction_is_told_to_machines(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    silent(approved, service)
+    service.lies["status"] = LIE
+    result = quietswap(*SWAP, "--yes", "--json")
+    assert result.exit_code == 4, result.output
+    answer = json.loads(result.stdout)
+    assert (answer["error"], answer["nonce"], answer["orderId"]) == ("OtherTransaction", 7, "ord_1")
+    assert (answer["txHash"], answer["namedHash"]) == (service.tx_hash, LIE)
+    assert answer["fate"] == "open"
+    assert "quietswap cancel ord_1 --nonce 7" in result.stderr
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, time: Time) -> None:
+    """Somebody presses Ctrl-C in the next pause."""
+
+    def sleep(_: float) -> None:
+        raise KeyboardInterrupt
+
+    time.sleep = sleep  # type: ignore[method-assign]
+    monkeypatch.setattr(QuietswapClient.__init__, "__kwdefaults__", waiting(time))
+
+
+def test_an_interrupted_swap_keeps_hash_and_nonce(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+    time: Time,
+) -> None:
+    interrupted(monkeypatch, time)
+    service.next("status", at(OrderStatus.PENDING))
+    result = quietswap(*SWAP, "--yes", "--json")
+    assert result.exit_code == 4, result.output
+    assert json.loads(result.stdout) == {
+        "ok": False,
+        "error": "LEFT_OPEN",
+        "orderId": "ord_1",
+        "txHash": service.tx_hash,
+        "nonce": 7,
+    }
+    assert f"signed: nonce 7, tx {service.tx_hash}" in result.stderr
+    assert "quietswap cancel ord_1 --nonce 7" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [(*SWAP, "--yes"), ("history", "--order", "ord_1", "--follow")], ids=lambda it: it[0]
+)
+def test_ctrl_c_ends_a_wait_for_a_silent_stream(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    silence = Silence(service, monkeypatch)
+    result = quietswap(*words, "--json", "--poll", "0.2")
+    assert silence.was_left()
+    assert result.exit_code == 4, result.output
+    answer = json.loads(result.stdout)
+    assert (answer["error"], answer["orderId"]) == ("LEFT_OPEN", "ord_1")
+    assert words[0] == "history" or "nonce 7\n" in result.stderr
+    assert "the order may still be mined. to check it" in result.stderr.lower()
+
+
+def test_an_interruption_before_any_order_came_back(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+    time: Time,
+) -> None:
+    interrupted(monkeypatch, time)
+    service.next("order", Reply(None))
+    result = quietswap(*SWAP, "--yes", "--json")
+    answer = json.loads(result.stdout)
+    assert (result.exit_code, answer["orderId"]) == (4, None)
+    assert (answer["txHash"], answer["nonce"]) == (service.tx_hash, 7)
+    assert f"signed: nonce 7, tx {service.tx_hash}" in result.stderr
+
+
+def test_an_interrupted_wrap_keeps_hash_and_nonce(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+    time: Time,
+) -> None:
+    interrupted(monkeypatch, time)
+    silent(approved, service)
+    result = quietswap("wrap", "0.25", "--yes", "--json")
+    assert result.exit_code == 4, result.output
+    answer = json.loads(result.stdout)
+    assert (answer["txHash"], answer["nonce"]) == (service.tx_hash, 7)
+    assert f"signed: nonce 7, tx {service.tx_hash}" in result.stderr
+
+
+@pytest.mark.parametrize("words", [SWAP, ("wrap", "0.25")])
+@pytest.mark.parametrize(
+    ("state", "found"), [(OrderStatus.MINING, True), (OrderStatus.FAILED, False)]
+)
+def test_an_order_is_found_in_the_history_by_its_hash(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    words: tuple[str, ...],
+    state: OrderStatus,
+    found: bool,
+) -> None:
+    """While it is live the same nonce is refused: cancelling is the way."""
+    silent(approved, service)
+    name = "order" if words[0] == "swap" else "wrap order"
+    service.next(name, Reply({"ok": False, "error": "X", "message": "no"}, 400))
+    empty = [history()] * (3 if words[0] == "wrap" else 0)
+    service.next("history", *empty, history(OrderStatus.CONFIRMED, state))
+    result = quietswap(*words, "--yes")
+    assert result.exit_code == 4, result.output
+    assert ("quietswap cancel ord_1 --nonce 7" in result.stdout) is found
+    again = "swap 1 WETH USDC" if words[0] == "swap" else "wrap 0.25"
+    assert f"quietswap {again} --nonce 7" in result.stdout
+
+
+def test_the_seconds_of_a_wait_are_told(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    body = {"ok": False, "error": "RATE_LIMIT_EXCEEDED", "message": "slowly", "retryAfter": 1e9}
+    service.next("status", Reply(body, 429))
+    result = quietswap(*SWAP, "--yes")
+    assert result.exit_code == 0, result.output
+    assert "trying again in 300 s" in result.stdout
+
+
+def test_yes_bounds_what_gas_may_cost(
+    quietswap: Quietswap,
+    service: FakeService,
+    environment: dict[str, str | None],
+) -> None:
+    environment["QUIETSWAP_RPC_URL"] = None
+    dear = ok(change(FEE, str(200 * 10**9)))
+    words = (*SWAP, "--yes", "--at-least", "2985")
+    service.next("quote", *[dear] * 3)
+    refused = quietswap(*words)
+    assert (refused.exit_code, "--max-fee" in refused.stdout) == (1, True)
+    assert service.bodies("order") == []
+    assert quietswap(*words, "--max-fee", "0.06").exit_code == 0
+    assert quietswap(*SWAP, "--yes", "--at-least", "2985", "--max-fee", "x").exit_code == 2
+
+
+def test_bad_utf8_after_submission(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    silent(approved, service)
+    service.next("order", Reply(b'{"ok":false,"error":"X","message":"\xff"}', 400))
+    result = quietswap(*SWAP, "--yes", "--json")
+    assert result.exit_code == 4, result.output
+    answer = json.loads(result.stdout)
+    assert (answer["error"], answer["nonce"]) == ("MayBeMined", 7)

@@ -1,0 +1,71 @@
+"""A service does not share its port with another one in silence."""
+
+import contextlib
+import json
+import socket
+import threading
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from quietswap.cli.options import port_check
+from quietswap.cli.options.port_check import wait_for_free_port
+from tests.cli.conftest import Quietswap
+
+
+@contextlib.contextmanager
+def shared() -> Iterator[socket.socket]:
+    """A listener that shares its port, as the service's workers do."""
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        yield other
+
+
+def test_a_second_service_on_the_port_is_refused(
+    quietswap: Quietswap, environment: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(port_check, "_PATIENCE_S", 0.0)
+    environment["QUIETSWAP_NODE__URLS"] = "http://127.0.0.1:9"
+    with shared() as other:
+        port = other.getsockname()[1]
+        result = quietswap("serve", "--port", str(port))
+    assert result.exit_code == 1
+    assert f"server.port {port} cannot be listened on: Address already in use" in result.stderr
+    assert "quietswap starts" not in result.stderr
+
+
+def test_a_sandbox_beside_a_service_on_the_port_is_refused_at_once(quietswap: Quietswap) -> None:
+    with shared() as other:
+        port = other.getsockname()[1]
+        result = quietswap("sandbox", "--port", str(port), "--json")
+    assert result.exit_code == 1
+    assert f"port {port} cannot be listened on: Address already in use" in result.stderr
+    assert json.loads(result.stdout)["ok"] is False
+
+
+def test_the_last_requests_of_a_killed_service_are_waited_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with shared() as other:
+        port = other.getsockname()[1]
+        leaving = threading.Timer(0.2, other.close)
+        leaving.start()
+        wait_for_free_port("127.0.0.1", port, 20)
+        leaving.join()
+    assert f"port {port} is in use: waiting 20 s for it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])
+def test_an_address_of_another_machine_is_refused_at_once(host: str) -> None:
+    with pytest.raises(click.ClickException, match=f"server.host {host}"):
+        wait_for_free_port(host, 8080, 20)
+
+
+def test_a_free_port_is_taken_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    with shared() as other:
+        port = other.getsockname()[1]
+    wait_for_free_port("127.0.0.1", port)
+    assert not capsys.readouterr().err

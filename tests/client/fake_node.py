@@ -1,0 +1,21 @@
+"""The JSON-RPC side of the fake servers: what a scripted node says, or does not."""
+
+from collections.abc import Callable
+from typing import Any
+
+
+def rpc_answer(node: Callable[[str, list[Any]], Any], body: Any) -> Any:
+    """Return the JSON-RPC answer of a scripted node. Raises Swallowed."""
+    head = {"jsonrpc": "2.0", "id": body["id"]}
+    try:
+        return {**head, "result": node(body["method"], body["params"])}
+    except NodeSays as error:
+        return {**head, "error": {"code": 3, "message": str(error)}}
+
+
+class NodeSays(Exception):
+    """Raise it in a node to send a JSON-RPC error."""
+
+
+class Swallowed(Exception):
+    """Raise it in a node to close the connection without an answer."""

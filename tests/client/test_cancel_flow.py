@@ -1,0 +1,228 @@
+"""cancel(): it signs nothing but the empty self-transfer, and believes its own node."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from eth_account import Account
+from eth_account.typed_transactions import TypedTransaction
+from eth_utils import keccak
+from hexbytes import HexBytes
+
+from quietswap.client import (
+    CancelRequest,
+    MayBeMined,
+    QuietswapClient,
+    QuoteDeclined,
+    StatusContradiction,
+    UnsafeQuote,
+)
+from quietswap.client import ValidationError as ClientValidationError
+from quietswap.client.flows.cancel import check_cancel
+from quietswap.client.signing import hash_of, sign, to_sign
+from quietswap.contract.cancels import CancelQuoteResponse
+from quietswap.contract.transactions import TransactionParams
+from quietswap.domain.errors.request import ValidationError
+from quietswap.domain.order.cancel import CancelQuote as CancelQuoteValue
+from quietswap.domain.order.cancel import SubmittedCancel
+from quietswap.domain.order.order import Failure, FailureCode, Order, OrderKind, OrderStatus
+from tests.api.scripted_use_cases import cancel_quote
+from tests.client.conftest import Do
+from tests.client.fake_chain import ACCOUNT, FakeChain
+from tests.client.fake_servers import WALLET, Asked, FakeService, Reply, ok, placed, refused
+from tests.orders import recorded
+from tests.response_json import cancels, orders
+
+ORDER = "ord_1"
+SWAP_HASH = "0x" + "5a" * 32
+REQUEST = CancelRequest(ORDER, WALLET, nonce=7)
+GONE = Failure(FailureCode.USER_CANCELLED, "the wallet cancelled it by an empty transfer")
+
+
+def quote(**changes: Any) -> CancelQuoteResponse:
+    params: dict[str, Any] = {
+        "to": WALLET, "data": "0x", "value": 0, "gas_limit": 21_000,
+        "max_fee_per_gas": 3 * 10**9, "max_priority_fee_per_gas": 0, "nonce": 7,
+        "chain_id": 1, "type": 2,
+    }  # fmt: skip
+    order_id = changes.pop("order_id", ORDER)
+    made = TransactionParams(**(params | changes))
+    return CancelQuoteResponse(
+        order_id=order_id,
+        provider="Test Relay",
+        transaction_params=made,
+        provider_metadata={},
+        valid_until=datetime(2027, 1, 1, tzinfo=UTC),
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"order_id": "ord_2"}, "another order"),
+        ({"to": "0x" + "11" * 20}, "another receiver"),
+        ({"data": "0xa9059cbb"}, "calldata"),
+        ({"value": 1}, "ETH to be sent along"),
+        ({"gas_limit": 21_001}, "another gas limit"),
+        ({"nonce": None}, "no nonce"),
+        ({"max_priority_fee_per_gas": 1}, "priority fee"),
+        ({"max_fee_per_gas": 10**12}, "a fee above the limit"),
+        ({"chain_id": 10}, "another chain"),
+        ({"type": 0}, "another chain or type"),
+    ],
+)
+def test_nothing_but_the_empty_self_transfer_is_signed(changes: dict[str, Any], fault: str) -> None:
+    check_cancel(quote(), REQUEST)
+    with pytest.raises(UnsafeQuote, match=fault):
+        check_cancel(quote(**changes), REQUEST)
+
+
+def test_a_nonce_of_ones_own_is_kept_to() -> None:
+    check_cancel(quote(), CancelRequest(ORDER, WALLET, nonce=7))
+    with pytest.raises(UnsafeQuote, match=r"nonce 7, not 8 as you gave"):
+        check_cancel(quote(), CancelRequest(ORDER, WALLET, nonce=8))
+
+
+class CancelService(FakeService):
+    """Takes a cancel of `ord_1`; both orders end as told once it was taken."""
+
+    order: Order = placed(OrderStatus.MINING)
+    ends: Order = placed(OrderStatus.CANCELLED, failure=GONE)
+    cancel: Order = placed(OrderStatus.CONFIRMED)
+    refuses: Reply | None = None
+    issues: CancelQuoteValue = cancel_quote(ORDER)
+    taken: str | None = None
+    posts: int = 0
+
+    def reply(self, asked: Asked) -> Reply:
+        if asked.path.endswith("/cancel"):
+            self.asked.append(asked)
+            return self._cancel(asked.body)
+        if asked.path.endswith(ORDER):
+            ended = self.taken is not None or self.refuses is not None
+            return self._record(self.ends if ended else self.order, SWAP_HASH)
+        return self._record(self.cancel, self.taken or "")
+
+    def _record(self, order: Order, tx_hash: str) -> Reply:
+        stored = replace(order, order_id=ORDER if tx_hash == SWAP_HASH else "cnl_1")
+        return ok(orders.order_status_response(recorded(replace(stored, tx_hash=tx_hash))))
+
+    def _cancel(self, body: dict[str, Any]) -> Reply:
+        if "signedTransaction" not in body:
+            return ok(cancels.cancel_quote_response(self.issues))
+        self.posts += 1
+        if self.refuses is not None:
+            return self.refuses
+        self.taken = "0x" + keccak(hexstr=body["signedTransaction"]).hex()
+        if self.cancel.inclusion is not None:
+            self.mines(self.taken)
+        cancel = replace(self.cancel, order_id="cnl_1", kind=OrderKind.CANCEL, tx_hash=self.taken)
+        return ok(
+            cancels.cancel_order_response(
+                SubmittedCancel(cancel, self.order, "Relay", "https://r.test")
+            )
+        )
+
+
+@pytest.fixture
+def service(node: FakeChain) -> CancelService:
+    return CancelService(mines=node.mine)
+
+
+def signed_by(service: CancelService) -> Any:
+    """Return the fields of what was signed."""
+    raw = service.asked[-1].body["signedTransaction"]
+    assert Account.recover_transaction(raw) == WALLET
+    return TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
+
+
+def test_a_cancel_that_wins(do_with_node: Do, service: CancelService) -> None:
+    result = do_with_node("cancel", REQUEST, ACCOUNT)
+    assert result.checked
+    fields = signed_by(service)
+    assert "0x" + fields["to"].hex() == WALLET.lower()
+    assert (fields["data"].hex(), fields["value"], fields["gas"]) == ("", 0, 21_000)
+    assert (fields["nonce"], fields["maxPriorityFeePerGas"]) == (7, 0)
+    assert result.cancelled
+    assert result.status.error.code == "USER_CANCELLED"
+    assert result.end.status == "confirmed"
+
+
+def test_without_a_node_the_services_word_is_taken(do: Do) -> None:
+    result = do("cancel", REQUEST, ACCOUNT)
+    assert (result.cancelled, result.checked) == (True, False)
+
+
+def test_that_the_swap_won_is_a_result(do: Do, service: CancelService) -> None:
+    service.ends = placed(OrderStatus.CONFIRMED)
+    service.cancel = placed(
+        OrderStatus.CANCELLED, failure=Failure(FailureCode.REPLACED, "its nonce was used")
+    )
+    result = do("cancel", REQUEST, ACCOUNT)
+    assert not result.cancelled
+    assert result.status.status == "confirmed"
+
+
+def test_an_order_that_ended_meanwhile_is_told_as_it_ended(do: Do, service: CancelService) -> None:
+    service.refuses = refused(ValidationError("the order has ended", reason="ORDER_ENDED"))
+    service.ends = placed(OrderStatus.CONFIRMED)
+    result = do("cancel", REQUEST, ACCOUNT)
+    assert (result.cancelled, result.submission) == (False, None)
+
+
+def test_another_refusal_is_raised(do: Do, service: CancelService) -> None:
+    service.refuses = refused(ValidationError("the relay refused it", reason="REFUSED"))
+    with pytest.raises(MayBeMined, match="may still be mined as long as nonce 7") as caught:
+        do("cancel", REQUEST, ACCOUNT)
+    error = caught.value
+    assert isinstance(error.cause, ClientValidationError)
+    assert (error.nonce, error.order_id) == (7, ORDER)
+    assert error.tx_hash == hash_of(service.asked[-1].body["signedTransaction"])
+
+
+def test_cancelled_is_not_believed_where_the_own_node_shows_nothing(
+    do_with_node: Do, service: CancelService
+) -> None:
+    service.mines = lambda _: None
+    with pytest.raises(MayBeMined, match="your own node does not show it"):
+        do_with_node("cancel", REQUEST, ACCOUNT)
+
+
+def test_a_swap_that_took_place_all_the_same_is_a_contradiction(
+    do_with_node: Do, service: CancelService, node: FakeChain
+) -> None:
+    service.mines = lambda _: node.mine(SWAP_HASH)
+    with pytest.raises(StatusContradiction, match="the swap took place"):
+        do_with_node("cancel", REQUEST, ACCOUNT)
+
+
+def test_a_used_nonce_is_not_signed(
+    do_with_node: Do, service: CancelService, node: FakeChain
+) -> None:
+    node.nonce = 8
+    with pytest.raises(UnsafeQuote, match="used already"):
+        do_with_node("cancel", REQUEST, ACCOUNT)
+    assert service.posts == 0
+
+
+def test_another_transaction_is_not_signed(do: Do, service: CancelService) -> None:
+    usual = service.issues
+    service.issues = replace(usual, params=replace(usual.params, value=1))
+    with pytest.raises(UnsafeQuote, match="ETH to be sent along"):
+        do("cancel", REQUEST, ACCOUNT)
+    assert service.posts == 0
+
+
+def test_the_caller_may_say_no(do: Do, service: CancelService) -> None:
+    with pytest.raises(QuoteDeclined):
+        do("cancel", replace(REQUEST, accept=lambda _: False), ACCOUNT)
+    assert service.posts == 0
+
+
+def test_the_two_calls_by_themselves(client: QuietswapClient, service: CancelService) -> None:
+    issued = client.cancel_quote(ORDER)
+    raw = sign(to_sign(issued.transaction_params), ACCOUNT, WALLET)
+    answer = client.submit_cancel(issued, raw)
+    assert (answer.order.order_id, answer.cancel.order_id) == (ORDER, "cnl_1")
+    assert answer.cancel.tx_hash == hash_of(raw)

@@ -1,0 +1,223 @@
+"""The nonce is the next one of the caller's own node, the fee cap sane, open orders safe."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from quietswap.client import QuietswapClient, QuoteDeclined, UnsafeQuote
+from quietswap.domain.order.order import OrderStatus
+from quietswap.domain.order.order_view import OrderPage
+from tests.client.conftest import Do, Time
+from tests.client.fake_chain import ACCOUNT, FakeChain
+from tests.client.fake_servers import WALLET, Asked, FakeService, Reply, ok, placed
+from tests.client.test_swap_flow import REQUEST, approved
+from tests.client.test_swap_safety import change, never
+from tests.orders import listed
+from tests.response_json import orders
+
+__all__ = ["approved"]
+
+NONCE = "mevProtection.transactionParams.nonce"
+FEE = "mevProtection.transactionParams.maxFeePerGas"
+GAS = "mevProtection.transactionParams.gasLimit"
+
+
+@pytest.mark.parametrize("named", [8, 9, 10**6, 2**53 - 1])
+def test_a_nonce_beyond_the_next_one(
+    do_with_node: Do, service: FakeService, approved: FakeChain, named: int
+) -> None:
+    service.next("quote", ok(change(NONCE, named)))
+    with pytest.raises(UnsafeQuote, match=f"nonce {named}, but the wallet's next is 7.*any_nonce"):
+        do_with_node("swap", REQUEST, never)
+
+
+def test_a_nonce_that_is_used_is_asked_about_again(
+    do_with_node: Do, service: FakeService, approved: FakeChain, time: Time
+) -> None:
+    """The service's node may be a block behind the caller's own."""
+    service.next("quote", *[ok(change(NONCE, 6))] * 2)
+    assert do_with_node("swap", REQUEST, ACCOUNT).succeeded
+    assert time.pauses == [2, 2]
+    service.next("quote", *[ok(change(NONCE, 6))] * 5)
+    with pytest.raises(UnsafeQuote, match="nonce 6, but the wallet's next is 7"):
+        do_with_node("swap", REQUEST, never)
+
+
+def test_the_caller_may_take_the_services_word(
+    do_with_node: Do, service: FakeService, approved: FakeChain
+) -> None:
+    service.next("quote", ok(change(NONCE, 9)))
+    assert do_with_node("swap", replace(REQUEST, any_nonce=True), ACCOUNT).succeeded
+
+
+@pytest.mark.parametrize(("named", "passes"), [(5, True), (6, False), (7, False)])
+def test_a_nonce_of_the_callers_own(do: Do, service: FakeService, named: int, passes: bool) -> None:
+    """It is how to try again: at most one transaction of a nonce can be mined."""
+    request = replace(REQUEST, approval="never", nonce=5)
+    service.next("quote", ok(change(NONCE, named)))
+    if passes:
+        assert do("swap", request, ACCOUNT).succeeded
+        return
+    with pytest.raises(UnsafeQuote, match=f"has nonce {named}, you asked for 5"):
+        do("swap", request, never)
+
+
+def test_the_callers_own_nonce_needs_no_node_to_agree(
+    do_with_node: Do, service: FakeService, approved: FakeChain
+) -> None:
+    """A relay may have leaked the first transaction: then the node counts it as pending."""
+    service.next("quote", ok(change(NONCE, 6)))
+    assert do_with_node("swap", replace(REQUEST, nonce=6), ACCOUNT).succeeded
+
+
+@pytest.mark.parametrize(
+    ("base_fee", "cap", "passes"),
+    [
+        (3 * 10**9, 40 * 10**9, True),
+        (3 * 10**9, 40 * 10**9 + 1, False),
+        (7, 10 * 10**9 + 70, True),
+        (7, 10 * 10**9 + 71, False),
+        (10**12, 10**13, True),
+        (10**12, 10**13 + 1, False),
+    ],
+)
+def test_the_fee_cap_beside_the_base_fee(
+    do_with_node: Do,
+    service: FakeService,
+    approved: FakeChain,
+    base_fee: int,
+    cap: int,
+    passes: bool,
+) -> None:
+    approved.base_fee = base_fee
+    service.next("quote", ok(change(FEE, str(cap))))
+    request = replace(REQUEST, max_fee_wei=None)
+    if passes:
+        assert do_with_node("swap", request, ACCOUNT).succeeded
+        return
+    with pytest.raises(UnsafeQuote, match=r"fee cap"):
+        do_with_node("swap", request, never)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        (FEE, str(10**13 + 1), "an absurd fee cap"),
+        (FEE, str(2**256 - 1), "an absurd fee cap"),
+        (GAS, "0", "less gas than a transaction needs"),
+        (GAS, "20999", "less gas than a transaction needs"),
+        (GAS, str(2**24 + 1), "more gas than a transaction may have"),
+    ],
+)
+def test_absurd_gas_without_a_node(
+    do: Do, service: FakeService, path: str, value: str, says: str
+) -> None:
+    service.next("quote", ok(change(path, value)))
+    with pytest.raises(UnsafeQuote, match=says):
+        do("swap", replace(REQUEST, approval="never"), never)
+
+
+def history(*states: OrderStatus) -> Reply:
+    page = OrderPage(tuple(listed(placed(state)) for state in states), len(states))
+    return ok(orders.order_history_response(page, 200, 0))
+
+
+OPEN = [OrderStatus.PENDING, OrderStatus.SUBMITTED, OrderStatus.MINING]
+
+
+@pytest.mark.parametrize("state", OPEN)
+def test_an_approval_cancels_no_open_order(
+    do_with_node: Do, service: FakeService, node: FakeChain, state: OrderStatus
+) -> None:
+    service.next("history", history(OrderStatus.CONFIRMED, state))
+    with pytest.raises(QuoteDeclined, match=r"order ord_1 is open, and the approval .*replace"):
+        do_with_node("swap", REQUEST, never)
+    assert node.sent == []
+    assert any("/user/" in each.path for each in service.asked)
+
+
+@pytest.mark.parametrize("state", OPEN)
+def test_an_open_order_is_found_behind_any_number_of_others(
+    do_with_node: Do, service: FakeService, node: FakeChain, state: OrderStatus
+) -> None:
+    """The service is asked for open ones: the page of the newest would not show it."""
+    usual = service._usual
+
+    def filtered(name: str, asked: Asked) -> Reply:
+        if name != "history":
+            return usual(name, asked)
+        return history(state) if asked.query.get("status") == state else history()
+
+    service._usual = filtered  # type: ignore[method-assign]
+    with pytest.raises(QuoteDeclined, match="order ord_1 is open"):
+        do_with_node("swap", REQUEST, never)
+    with pytest.raises(QuoteDeclined, match="order ord_1 is open"):
+        do_with_node("wrap", "2", never, wallet=WALLET)
+
+
+@pytest.mark.parametrize("operation", ["wrap", "unwrap"])
+def test_a_wrap_cancels_no_open_order(
+    do_with_node: Do, service: FakeService, node: FakeChain, operation: str
+) -> None:
+    service.next("history", history(OrderStatus.MINING))
+    with pytest.raises(QuoteDeclined, match=rf"order ord_1 is open, and the {operation} .*replace"):
+        do_with_node(operation, "2", never, wallet=WALLET)
+    assert service.bodies("wrap order") == []
+    service.next("history", *[history(OrderStatus.MINING)] * 2)
+    assert do_with_node(operation, "0.5", ACCOUNT, replace=True).receipt is not None
+    assert do_with_node(operation, "0.5", ACCOUNT, nonce=7).receipt is not None
+
+
+def test_an_approval_may_replace_it_if_told_to(
+    do_with_node: Do, service: FakeService, node: FakeChain
+) -> None:
+    service.next("history", history(OrderStatus.MINING))
+    assert do_with_node("swap", replace(REQUEST, replace=True), ACCOUNT).succeeded
+    assert len(node.sent) == 1
+
+
+def test_an_approval_takes_no_nonce_that_was_meant_for_the_swap(
+    do_with_node: Do, service: FakeService, node: FakeChain
+) -> None:
+    with pytest.raises(QuoteDeclined, match="only nonce 7 may be signed"):
+        do_with_node("swap", replace(REQUEST, nonce=7), never)
+    assert node.sent == []
+
+
+def test_without_an_approval_nobody_asks(
+    do_with_node: Do, service: FakeService, approved: FakeChain
+) -> None:
+    service.next("history", history(OrderStatus.MINING))
+    assert do_with_node("swap", REQUEST, ACCOUNT).succeeded
+    assert not any("/user/" in each.path for each in service.asked)
+
+
+def test_an_approval_waits_behind_what_the_node_has_pending(
+    client: QuietswapClient, service: FakeService, node: FakeChain
+) -> None:
+    """The nonce of a public transaction that waits at the node is not taken either."""
+    latest = node.eth_getTransactionCount
+    node.nonce = 7
+    asked: list[str] = []
+
+    def count(wallet: str, block: str) -> str:
+        asked.append(block)
+        return latest(wallet, block)
+
+    node.eth_getTransactionCount = count  # type: ignore[method-assign]
+    client.swap(REQUEST, ACCOUNT)
+    assert asked[:2] == ["pending", "pending"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"nonce": -1}, "nonce must be 0 or more"),
+        ({"max_impact_percent": -1}, "max_impact_percent must be 0 to 100"),
+        ({"max_impact_percent": 101}, "max_impact_percent must be 0 to 100"),
+    ],
+)
+def test_a_request_that_makes_no_sense(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        replace(REQUEST, **wrong)

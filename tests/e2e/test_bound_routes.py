@@ -1,0 +1,107 @@
+"""All six sources through the real service: what is bound is offered, each attack is named.
+
+The attacks are the sandbox's faults; that they would steal is shown by its own tests.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Town
+from tests.e2e.serving import Served, serving
+
+ALL = "kyberswap,velora,sushi,openocean,zeroex,oneinch"
+KEYED = {"SOURCE__ZEROEX__API_KEY": "test", "SOURCE__ONEINCH__API_KEY": "test"}
+
+REFUSED = [
+    ("oneinch", "made_up_pool", "not derived from a known factory"),
+    ("velora", "partner_takes", "quotedAmount lies below its minimum"),
+    ("velora", "other_token", "its pools sell"),
+    ("zeroex", "shy_settler", "cannot be proven genuine"),
+    ("kyberswap", "drain", "swapGeneric"),
+    ("velora", "drain", "not a known one"),
+    ("sushi", "drain", "snwapMultiple: it pulls any list of tokens"),
+    ("zeroex", "drain", "something else than Settler.execute"),
+    ("oneinch", "drain", "clipperSwap: the named exchange"),
+    ("kyberswap", "partial_fill", "sell only a part"),
+    ("oneinch", "partial_fill", "sell only a part"),
+    ("kyberswap", "permit_inside", "permit"),
+    ("velora", "permit_inside", "permit"),
+    ("oneinch", "permit_inside", "flag 0x4"),
+    ("openocean", "drain", "callUniswap: any address can be the pair"),
+    ("openocean", "new_implementation", "upgradeable proxy"),
+    ("oneinch", "other_token", "asked to sell the token bought"),
+]
+
+
+@pytest.fixture(scope="module")
+def served(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("bound")
+    with serving(town, folder, QUOTES__SOURCES=ALL, QUOTES__SOFT_DEADLINE_S="3.0", **KEYED) as own:
+        yield own
+
+
+def rows(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row["source"]: row for row in data["sources"]}
+
+
+def test_every_honest_source_but_openocean_is_bound(served: Served) -> None:
+    answer = served.town.quote()
+    assert answer.status_code == 200, answer.text
+    data = answer.json()["data"]
+    outcomes = {source: row["outcome"] for source, row in rows(data).items()}
+    assert outcomes.pop("openocean") == "unbound"
+    assert set(outcomes.values()) == {"won", "answered"}, rows(data)
+    assert data["verification"]["bound"] is True
+    assert "upgradeable proxy" in rows(data)["openocean"]["reason"]
+
+
+@pytest.mark.parametrize(("source", "fault", "rule"), REFUSED)
+def test_an_attack_is_refused_and_its_rule_named(
+    served: Served, source: str, fault: str, rule: str
+) -> None:
+    served.town.fault(source, fault)
+    try:
+        answer = served.town.quote()
+    finally:
+        served.town.heal(source)
+    assert answer.status_code == 200, answer.text
+    data = answer.json()["data"]
+    row = rows(data)[source]
+    assert data["source"] != source
+    assert row["outcome"] == ("unbound" if fault == "new_implementation" else "unsafe"), row
+    assert rule in row["reason"]
+
+
+def test_while_0x_has_removed_its_settlers_it_is_refused(town: Town, tmp_path: Path) -> None:
+    """A service that had read them before goes by what it read for two minutes more."""
+    town.fault("zeroex", "settlers_removed")
+    try:
+        with serving(town, tmp_path, QUOTES__SOURCES="zeroex,sushi", **KEYED) as own:
+            data = own.town.quote().json()["data"]
+    finally:
+        town.heal("zeroex")
+    assert data["source"] == "sushi"
+    assert rows(data)["zeroex"]["outcome"] == "unsafe"
+    assert "cannot be proven genuine" in rows(data)["zeroex"]["reason"]
+
+
+def test_what_is_accepted_unproven_is_marked_and_comes_last(town: Town, tmp_path: Path) -> None:
+    settings = {
+        "QUOTES__SOURCES": "openocean,sushi",
+        "QUOTES__SOFT_DEADLINE_S": "3.0",
+        "SOURCE__OPENOCEAN__ACCEPT_UNBOUND": "true",
+    }
+    with serving(town, tmp_path, **settings) as own:
+        both = own.town.quote().json()["data"]
+        town.fault("sushi", "no_route")
+        try:
+            alone = own.town.quote(sellAmount=str(10**18 + 1)).json()["data"]
+        finally:
+            town.heal("sushi")
+    assert (both["source"], both["verification"]["bound"]) == ("sushi", True)
+    assert [entry["source"] for entry in both["alternatives"]] == ["openocean"]
+    assert (alone["source"], alone["verification"]["bound"]) == ("openocean", False)
+    assert "no router is proven to enforce these terms" in alone["verification"]["notes"][0]

@@ -1,0 +1,66 @@
+"""Every attack the sandbox can show, switched on: refused, and named in `sources`."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from quietswap.sandbox.venues.hostile_calldata import ATTACKS
+from tests.e2e.conftest import Town
+from tests.e2e.serving import serving
+
+WITH_KEY = ("zeroex", "oneinch")
+ATTACKED = [(fault, vendor) for fault, vendors in ATTACKS.items() for vendor in vendors]
+STOPPED_BY_THE_ROUTER = {"lying_executor"}
+"""Calldata that is bound: the router itself makes the call revert."""
+
+
+@pytest.fixture(scope="module")
+def keyless(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    """A service that asks the four vendors without a key, and accepts OpenOcean's word."""
+    folder = tmp_path_factory.mktemp("keyless")
+    with serving(town, folder, SOURCE__OPENOCEAN__ACCEPT_UNBOUND="true") as served:
+        yield served.town
+
+
+@pytest.fixture(scope="module")
+def keyed(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    """A service that asks 0x and 1inch, too."""
+    keys = {f"SOURCE__{vendor.upper()}__API_KEY": "key" for vendor in WITH_KEY}
+    with serving(town, tmp_path_factory.mktemp("keyed"), **keys) as served:
+        yield served.town
+
+
+def quoted(town: Town, vendor: str, fault: str) -> tuple[dict[str, Any], str]:
+    """Return the row of an attacking vendor in `sources`, and who won."""
+    town.fault(vendor, fault)
+    try:
+        answer = town.quote()
+    finally:
+        town.heal(vendor)
+    assert answer.status_code == 200, answer.text
+    data = answer.json()["data"]
+    (row,) = (row for row in data["sources"] if row["source"] == vendor)
+    return row, data["source"]
+
+
+@pytest.mark.parametrize(("fault", "vendor"), ATTACKED)
+def test_an_attack_is_refused_and_named(
+    keyless: Town, keyed: Town, fault: str, vendor: str
+) -> None:
+    row, winner = quoted(keyed if vendor in WITH_KEY else keyless, vendor, fault)
+    assert row["outcome"] == ("reverted" if fault in STOPPED_BY_THE_ROUTER else "unsafe"), row
+    assert row["reason"]
+    assert winner != vendor
+
+
+def test_without_an_attack_all_six_are_verified(keyless: Town, keyed: Town) -> None:
+    rows = [row for town in (keyless, keyed) for row in town.quote().json()["data"]["sources"]]
+    assert {row["source"] for row in rows} == {*ATTACKS["drain"]}
+    assert {row["outcome"] for row in rows} <= {"won", "answered"}, rows
+
+
+def test_other_code_behind_openoceans_proxy_is_refused(keyless: Town) -> None:
+    row, winner = quoted(keyless, "openocean", "new_implementation")
+    assert row["outcome"] == "unsafe", row
+    assert winner != "openocean"

@@ -1,0 +1,60 @@
+"""A vendor's administrative state follows its fault, from one answer to the next."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from quietswap.sandbox.chain import vendor_governance
+from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
+from quietswap.sandbox.contracts import abi, addresses
+from quietswap.sandbox.contracts.tokens import USDC, WETH
+from quietswap.sandbox.faults.active_faults import ActiveFaults
+from quietswap.sandbox.venues.market import Market, best
+from quietswap.sandbox.venues.quote_engine import QuoteEngine
+
+STATES = {
+    ("openocean", "new_implementation"): (
+        addresses.OPENOCEAN_THIEF,
+        addresses.OPENOCEAN_EXCHANGE,
+    ),
+    ("velora", "drain"): (addresses.VELORA_THIEF, vendor_governance.NOBODY),
+}
+
+
+async def word(chain: LocalChain, call: Sequence[object]) -> int:
+    """Return the storage word that a call of `governance` would write."""
+    _, (address, key, _) = call  # type: ignore[misc]
+    return int(await chain.rpc.call("eth_getStorageAt", address, key, "latest"), 16)
+
+
+@pytest.mark.parametrize(("vendor", "fault"), STATES)
+async def test_a_fault_changes_it_and_its_end_changes_it_back(
+    chain: LocalChain, vendor: str, fault: str
+) -> None:
+    board = ActiveFaults()
+    desk = QuoteEngine(vendor, Market(chain), board, best)
+    (call,) = vendor_governance.under(vendor, None)
+    changed, honest = STATES[vendor, fault]
+    ask = desk.ask(WETH.address, USDC.address, 10**18)
+    for text, expected in ((None, honest), (fault, changed), ("lie:2.0", honest)):
+        if text:
+            board.put(vendor, text)
+        await desk.offer(ask)
+        assert await word(chain, call) == int(expected, 16)
+
+
+async def test_kyberswaps_owner_allows_a_token_only_under_the_fault(chain: LocalChain) -> None:
+    data = abi.call("isWhitelist(address)", USDC.address)
+    for fault, expected in ((None, 0), ("drain", 1), (None, 0)):
+        await chain.rpc.batch(vendor_governance.under("kyberswap", fault))
+        assert abi.word(await chain.call(addresses.KYBERSWAP, data), 0) == expected
+
+
+async def test_a_method_that_velora_has_not_added_reverts(chain: LocalChain) -> None:
+    data = abi.call(vendor_governance.VELORA_FACET, USDC.address, addresses.THIEF, b"")
+    with pytest.raises(CallReverted):
+        await chain.call(addresses.VELORA, data, sender=addresses.PARTNER)
+
+
+def test_a_vendor_without_keys_of_its_own_has_nothing_to_change() -> None:
+    assert vendor_governance.under("sushi", "drain") == []

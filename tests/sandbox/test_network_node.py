@@ -1,0 +1,123 @@
+"""The node's proxy: forwarded requests, and each of its faults."""
+
+import itertools
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from tests import loopback
+from tests.sandbox.network_client import Control, payment, rpc, send
+from tests.waiting import WITHIN_S
+
+PAUSED = NetworkOptions(paused=True)
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[SandboxNetwork]:
+    async with running_network(PAUSED) as running:
+        yield running
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx.AsyncClient]:
+    async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as client:
+        yield client
+
+
+@pytest.fixture
+def control(http: httpx.AsyncClient, sandbox: SandboxNetwork) -> Control:
+    return Control(http, sandbox)
+
+
+async def test_the_node_answers_batches_and_nonsense(
+    sandbox: SandboxNetwork, http: httpx.AsyncClient
+) -> None:
+    batch = [{"jsonrpc": "2.0", "id": n, "method": "eth_chainId"} for n in range(3)]
+    answers = (await http.post(sandbox.rpc_url, json=batch)).json()
+    assert [answer["result"] for answer in answers] == ["0x1"] * 3
+    for body in (b"{", b"[]", b"3", b'{"id":1}'):
+        assert "error" in (await http.post(sandbox.rpc_url, content=body)).json()
+    assert (await http.get(sandbox.rpc_url)).status_code == 405
+
+
+async def test_a_lagging_node(
+    sandbox: SandboxNetwork, http: httpx.AsyncClient, control: Control
+) -> None:
+    tx = payment(sandbox)
+    await control("POST", "/mine", blocks=5)
+    await send(http, sandbox.relay_url, tx)
+    head = (await control("POST", "/mine"))["head"]
+    await control("PUT", "/faults/node", fault="lag:3")
+    url, alice = sandbox.rpc_url, sandbox.wallets[0].address
+    assert int(await rpc(http, url, "eth_blockNumber"), 16) == head - 3
+    latest = await rpc(http, url, "eth_getBlockByNumber", "latest", True)
+    assert int(latest["number"], 16) == head - 3
+    assert await rpc(http, url, "eth_getBlockByNumber", hex(head), False) is None
+    assert await rpc(http, url, "eth_getTransactionReceipt", tx.hash) is None
+    assert await rpc(http, url, "eth_getTransactionByHash", tx.hash) is None
+    assert await rpc(http, url, "eth_getTransactionCount", alice, "latest") == "0x0"
+    assert await rpc(http, url, "eth_getTransactionCount", alice, "pending") == "0x0"
+    above = await rpc(http, url, "eth_getBalance", alice, hex(head))
+    assert above["message"] == "header not found"
+    await control("POST", "/mine", blocks=3)
+    assert await rpc(http, url, "eth_getTransactionReceipt", tx.hash)
+    assert await rpc(http, url, "eth_getTransactionCount", alice, "latest") == "0x1"
+
+
+async def test_a_node_on_another_fork(
+    sandbox: SandboxNetwork, http: httpx.AsyncClient, control: Control
+) -> None:
+    url, tx = sandbox.rpc_url, payment(sandbox)
+    await control("POST", "/mine", blocks=3)
+    await send(http, sandbox.relay_url, tx)
+    head = (await control("POST", "/mine"))["head"]
+    real = await rpc(http, url, "eth_getBlockByNumber", hex(head), True)
+    await control("PUT", "/faults/node", fault="fork:2")
+    assert int(await rpc(http, url, "eth_blockNumber"), 16) == head
+    chain = [await rpc(http, url, "eth_getBlockByNumber", hex(n), True) for n in range(head + 1)]
+    assert all(b["parentHash"] == a["hash"] for a, b in itertools.pairwise(chain))
+    assert chain[head]["hash"] != real["hash"]
+    assert chain[head]["transactions"] == []
+    assert await rpc(http, url, "eth_getBlockByHash", real["hash"], False) is None
+    assert await rpc(http, url, "eth_getBlockByHash", chain[head]["hash"], True) == chain[head]
+    assert await rpc(http, url, "eth_getBlockReceipts", "latest") == []
+    assert await rpc(http, url, "eth_getTransactionReceipt", tx.hash) is None
+    await control("POST", "/mine")
+    latest = await rpc(http, url, "eth_getBlockByNumber", "latest", False)
+    assert latest["parentHash"] == chain[head]["hash"]
+    await control("DELETE", "/faults/node")
+    assert await rpc(http, url, "eth_getTransactionReceipt", tx.hash)
+
+
+async def test_a_node_that_flaps_and_one_that_cannot_simulate(
+    sandbox: SandboxNetwork, http: httpx.AsyncClient, control: Control
+) -> None:
+    await control("PUT", "/faults/node", fault="flap:0.5")
+    body = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"}
+    statuses = [(await http.post(sandbox.rpc_url, json=body)).status_code for _ in range(60)]
+    assert 10 < statuses.count(502) < 50
+    await control("PUT", "/faults/node", fault="no_simulate")
+    failure = await rpc(http, sandbox.rpc_url, "eth_simulateV1", {"blockStateCalls": []}, "latest")
+    assert failure["code"] == -32601
+    assert await rpc(http, sandbox.rpc_url, "eth_chainId") == "0x1"
+
+
+async def test_receipts_that_are_late_or_empty(
+    sandbox: SandboxNetwork, http: httpx.AsyncClient, control: Control
+) -> None:
+    url, tx = sandbox.rpc_url, payment(sandbox)
+    await send(http, sandbox.relay_url, tx)
+    head = (await control("POST", "/mine"))["head"]
+    await control("PUT", "/faults/node", fault="empty_receipts")
+    empty = await rpc(http, url, "eth_getTransactionReceipt", tx.hash)
+    assert (empty["transactionHash"], empty["blockNumber"]) == (tx.hash, None)
+    assert "status" not in empty
+    assert await rpc(http, url, "eth_getBlockReceipts", hex(head)) == [empty]
+    await control("PUT", "/faults/node", fault="late_receipts")
+    assert await rpc(http, url, "eth_getTransactionReceipt", tx.hash) is None
+    assert await rpc(http, url, "eth_getBlockReceipts", "latest") is None
+    assert await rpc(http, url, "eth_getTransactionCount", tx.sender, "latest") == "0x1"
+    await control("POST", "/mine")
+    assert (await rpc(http, url, "eth_getTransactionReceipt", tx.hash))["status"] == "0x1"

@@ -1,0 +1,20 @@
+"""Each test of the services checks that a tracked order changes its state by the table alone."""
+
+import pytest
+
+from quietswap.domain.tracking.order_index import OrderIndex
+from quietswap.domain.tracking.rules import TrackedOrder
+from quietswap.domain.tracking.watch_states import WATCH_STEPS, WatchState
+
+
+@pytest.fixture(autouse=True)
+def only_steps_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, states = OrderIndex.reindex, dict[int, tuple[TrackedOrder, WatchState]]()
+
+    def reindex(self: OrderIndex, watch: TrackedOrder, not_before: int = 0) -> None:
+        _, before = states.get(id(watch), (watch, None))
+        assert before in (None, watch.state) or watch.state in WATCH_STEPS[before]
+        states[id(watch)] = (watch, watch.state)
+        plain(self, watch, not_before)
+
+    monkeypatch.setattr(OrderIndex, "reindex", reindex)

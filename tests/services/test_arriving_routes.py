@@ -1,0 +1,61 @@
+"""The routes of one quote without a fan-out: what is added twice, too late, or cancelled."""
+
+import asyncio
+
+import pytest
+
+from quietswap.services.quoting.arriving_routes import ArrivingRoutes
+from tests.services.slow_node import SlowNode, verifying
+from tests.services.test_survey_routes import REQUEST, a_route
+from tests.virtual_time import run
+
+
+@pytest.fixture(autouse=True)
+def _known_calldata(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calldata is opaque here: the money rules have tests of their own."""
+    monkeypatch.setattr(
+        "quietswap.services.quoting.verify_routes.check_route", lambda *_, **__: None
+    )
+
+
+def test_the_first_of_two_answers_of_a_source_stands() -> None:
+    node = SlowNode()
+
+    async def work() -> list[int]:
+        preparing = asyncio.create_task(verifying(node).prepare_simulation(REQUEST))
+        async with ArrivingRoutes(verifying(node), REQUEST, preparing) as routes:
+            routes.add(a_route("a", 3000_000000))
+            routes.add(a_route("a", 9000_000000))
+            await routes.settled()
+            routes.add(a_route("a", 9000_000000))
+            await routes.settled()
+            verdicts = routes.verdicts()
+        routes.add(a_route("b"))
+        return [verdict.route.buy_amount for verdict in verdicts]
+
+    assert run(work()) == [3000_000000]
+    assert [names for _, names in node.batches] == [["a"]]
+
+
+def test_no_task_is_left_of_a_quote_that_is_cancelled() -> None:
+    node = SlowNode(takes_s=1.0)
+
+    async def work() -> None:
+        verify = verifying(node)
+        preparing = asyncio.create_task(verify.prepare_simulation(REQUEST))
+
+        async def quote() -> None:
+            async with ArrivingRoutes(verify, REQUEST, preparing) as routes:
+                routes.add(a_route("a"))
+                await asyncio.sleep(0.1)
+                routes.add(a_route("b"))
+                await routes.settled()
+
+        quoting = asyncio.create_task(quote())
+        await asyncio.sleep(0.5)
+        quoting.cancel()
+        await asyncio.gather(quoting, return_exceptions=True)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    run(work())
+    assert [names for _, names in node.batches] == [["a"], ["b"]]

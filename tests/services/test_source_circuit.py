@@ -1,0 +1,101 @@
+"""What switches a source off: silence beyond the hard deadline, and not one client's requests."""
+
+import asyncio
+
+import pytest
+
+from quietswap.domain.quote.quote import SourceOutcome
+from quietswap.domain.quote.route import NoRoute, NoRouteReason
+from quietswap.services.quoting.sources import AggregatorSource
+from tests.services.test_survey_routes import (
+    PLENTY,
+    REQUEST,
+    Scripted,
+    a_route,
+    outcomes,
+    surveyor,
+)
+from tests.virtual_time import LoopClock, run
+
+
+@pytest.fixture(autouse=True)
+def _known_calldata(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calldata is opaque here: the money rules have tests of their own."""
+    monkeypatch.setattr(
+        "quietswap.services.quoting.verify_routes.check_route", lambda *_args, **_kwargs: None
+    )
+
+
+def test_a_loser_is_cancelled_at_the_hard_deadline() -> None:
+    slow = Scripted("slow", a_route("slow"), 60)
+
+    async def work() -> list[bool]:
+        await surveyor([Scripted("a", a_route("a"), 0.1), slow])("k", REQUEST)
+        seen = [slow.cancelled]
+        await asyncio.sleep(2.3)
+        seen.append(slow.cancelled)
+        await asyncio.sleep(0.2)
+        return [*seen, slow.cancelled]
+
+    assert run(work()) == [False, False, True]
+
+
+def test_a_source_that_is_only_slower_than_the_others_is_not_switched_off() -> None:
+    slow = Scripted("slow", a_route("slow"), 1.5)
+
+    async def work() -> None:
+        ask = surveyor([Scripted("a", a_route("a"), 0.1), slow])
+        for _ in range(20):
+            found = await ask("k", REQUEST)
+            assert outcomes(found)["slow"] is SourceOutcome.TIMED_OUT
+        await asyncio.sleep(2)
+
+    run(work())
+    assert slow.asked == 20
+    assert not slow.cancelled
+
+
+def test_a_source_that_never_answers_is_switched_off_though_nobody_waits_for_it() -> None:
+    dead = Scripted("dead", a_route("dead"), 3600)
+
+    async def work() -> list[SourceOutcome]:
+        ask = surveyor([Scripted("a", a_route("a"), 0.1), dead])
+        for _ in range(5):
+            await ask("k", REQUEST)
+        await asyncio.sleep(3)
+        return [outcomes(await ask("k", REQUEST))["dead"] for _ in range(2)]
+
+    assert run(work()) == [SourceOutcome.SKIPPED] * 2
+
+
+def test_the_answers_nobody_waits_for_are_bounded() -> None:
+    dead = Scripted("dead", a_route("dead"), 3600)
+
+    async def work() -> int:
+        source = AggregatorSource(dead, PLENTY, LoopClock())
+        answers = [asyncio.create_task(asyncio.sleep(3600)) for _ in range(100)]
+        for task in answers:
+            source.let_finish(task, "k", 3.0)  # type: ignore[arg-type]
+        await asyncio.sleep(0.1)
+        return sum(not task.cancelled() for task in answers)
+
+    assert run(work()) == 16
+
+
+def test_one_keys_odd_requests_do_not_switch_a_source_off_for_the_others() -> None:
+    odd = NoRoute(NoRouteReason.TIMED_OUT, "too hard a question")
+
+    async def work() -> list[list[bool]]:
+        source = AggregatorSource(Scripted("a", a_route("a")), PLENTY, LoopClock())
+        for _ in range(50):
+            source.note("odd", odd)
+        one = [source.refusal("odd") is None, source.refusal("other") is None, source.is_up]
+        source.note("other", odd)
+        two = [source.refusal("odd") is None, source.refusal("other") is None, source.is_up]
+        await asyncio.sleep(15.1)
+        probes = [source.refusal("odd") is None, source.refusal("other") is None]
+        source.note("odd", None)
+        return [one, two, probes, [source.refusal("other") is None, source.is_up]]
+
+    # it is not called up while nobody who asked it got an answer
+    assert run(work()) == [[False, True, False], [False] * 3, [True, False], [True, True]]

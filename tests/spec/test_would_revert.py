@@ -1,0 +1,87 @@
+"""A swap that can no longer meet its minimum is refused before it is sent, and can be cancelled."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from quietswap.adapters.clock import SystemClock
+from quietswap.sandbox.contracts.pools import POOLS
+from quietswap.sandbox.contracts.tokens import USDC
+from tests.e2e.conftest import Town, running_town
+from tests.patient import open_storage
+from tests.spec.api_client import ApiClient
+from tests.spec.cancelling import cancel
+from tests.spec.wire import refused
+
+
+@pytest.fixture(scope="module")
+def town() -> Iterator[Town]:
+    """A sandbox of its own: pools that were drained are not what they were."""
+    with running_town("--block-time", "0.5") as found:
+        yield found
+
+
+@contextmanager
+def drained(desk: ApiClient) -> Iterator[None]:
+    """Take all USDC out of the pools for the length of a `with` block."""
+    keys = [USDC.balance_key(pool.address) for pool in POOLS]
+    held = [desk.rpc("eth_getStorageAt", USDC.address, key, "latest") for key in keys]
+    for key in keys:
+        desk.rpc("anvil_setStorageAt", USDC.address, key, "0x" + "00" * 32)
+    try:
+        yield
+    finally:
+        for key, word in zip(keys, held, strict=True):
+            desk.rpc("anvil_setStorageAt", USDC.address, key, word)
+
+
+@pytest.mark.parametrize("fault", [None, "no_simulate"])
+def test_a_swap_below_its_minimum_is_refused_and_nothing_is_sent(
+    desk: ApiClient, fault: str | None
+) -> None:
+    wallet = desk.wallet()
+    swap = desk.swap(wallet)
+    with drained(desk):
+        if fault:
+            desk.town.fault("node", fault)
+        try:
+            answer = desk.submit(swap)
+        finally:
+            desk.town.heal("node")
+    details = refused(answer, 422, "VALIDATION_ERROR")["details"]
+    assert details["reason"] == "WOULD_REVERT"
+    assert details["revertReason"]
+    assert desk.api.get(f"/api/v1/mev/orders/user/{wallet.address}").json()["data"]["total"] == 0
+    assert not [
+        one for one in desk.given_to_relays() if one["sender"].lower() == wallet.address.lower()
+    ]
+    assert desk.submit(swap).status_code == 200  # the same bytes, now that they would work
+
+
+def test_an_order_that_would_fail_is_cancelled_and_frees_its_nonce(desk: ApiClient) -> None:
+    wallet = desk.wallet()
+    with desk.fault("withhold", "relay", "backup_relay"):
+        order = desk.submit(desk.swap(wallet)).json()["data"]["order"]
+        with drained(desk):
+            desk.mine(8)
+            desk.until(lambda: "would_fail" in diary(desk, order["orderId"]))
+            assert desk.status(order["orderId"])["status"] == "mining"
+            cancel(desk, wallet, order["orderId"])
+    seen = desk.follow(order["orderId"])
+    assert seen["error"]["code"] == "USER_CANCELLED"
+    assert desk.quote(wallet)["mevProtection"]["transactionParams"]["nonce"] == 1
+
+
+def diary(desk: ApiClient, order_id: str) -> list[str]:
+    """Return what was seen of an order, as the operator reads it."""
+
+    async def read() -> list[str]:
+        storage = await open_storage(desk.database_url, clock=SystemClock())
+        try:
+            return [event.sighting for event in await storage.orders.events(order_id)]
+        finally:
+            await storage.close()
+
+    return asyncio.run(read())

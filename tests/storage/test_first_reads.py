@@ -1,0 +1,113 @@
+"""An order or page that is read for the first time is answered as one that is in memory."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from quietswap.api.responses.encoded_cache import encoded_order_history, encoded_order_status
+from quietswap.domain.order.order import Failure, FailureCode, Order, OrderKind, OrderStatus
+from quietswap.services.api_keys import LASTS_MS, Authenticate, hash_secret, new_client, new_key
+from quietswap.storage.factory import Storage
+from quietswap.storage.stores.orders import SqlOrderStore
+from tests.orders import inclusion
+from tests.patient import open_storage
+from tests.storage.examples import OTHER_WALLET, T0, WALLET, HandClock, an_order, store
+from tests.storage.watched import Watched, kept
+
+_PLACES = [(50, 0), (3, 0), (3, 2), (200, 1), (2, 6), (5, 7), (5, 100), (50, 1_000)]
+
+
+async def _every_kind(add: Callable[..., asyncio.Future[Order]]) -> list[Order]:
+    mined = inclusion(block_time_ms=T0 + 12_345)
+    failure = Failure(FailureCode.NOT_SENT, 'no relay took it: "no" \\ \n é 🦄')
+    changes = [
+        {},
+        {"status": OrderStatus.SUBMITTED, "submitted_at_ms": T0 + 1},
+        {"status": OrderStatus.CONFIRMED, "inclusion": mined, "watched": False},
+        {"status": OrderStatus.FAILED, "failure": failure, "watched": False},
+        {"status": OrderStatus.CONFIRMED, "inclusion": mined, "watched": False, "sell_amount": 1},
+        {"kind": OrderKind.WRAP},
+        {"wallet": OTHER_WALLET},
+        {"created_at_ms": T0},
+    ]
+    return [await add(**change) for change in changes]
+
+
+async def test_the_bytes_are_the_same(watched: Watched) -> None:
+    first, cached = SqlOrderStore(watched), await kept(watched)
+    orders = await _every_kind(lambda **changes: asyncio.ensure_future(_stored(first, changes)))
+    for order in orders:
+        await cached.record("client-1", order.order_id)
+        reads = watched.reads
+        again = await cached.record("client-1", order.order_id)
+        assert watched.reads == reads
+        fresh = await first.record("client-1", order.order_id)
+        assert again is not None
+        assert fresh is not None
+        encoded_order_status.cache_clear()
+        before = bytes(encoded_order_status(fresh))
+        encoded_order_status.cache_clear()
+        assert bytes(encoded_order_status(again)) == before
+    for limit, offset in _PLACES:
+        for status in (None, OrderStatus.CONFIRMED, OrderStatus.CANCELLED):
+            await cached.page("client-1", WALLET, status, limit, offset)
+            reads = watched.reads
+            page = await cached.page("client-1", WALLET, status, limit, offset)
+            assert watched.reads == reads
+            fresh_page = await first.page("client-1", WALLET, status, limit, offset)
+            assert bytes(encoded_order_history(page, limit, offset)) == bytes(
+                encoded_order_history(fresh_page, limit, offset)
+            )
+
+
+async def _stored(orders: SqlOrderStore, changes: dict[str, object]) -> Order:
+    return await store(orders, an_order(**changes))
+
+
+async def test_parallel_reads_have_the_answers_of_single_ones(storage: Storage) -> None:
+    orders = [await store(storage.orders, an_order()) for _ in range(40)]
+    ids = [*(order.order_id for order in orders), "nothing", orders[0].order_id]
+    alone = [await storage.orders.record("client-1", one) for one in ids]
+    assert await asyncio.gather(*(storage.orders.record("client-1", one) for one in ids)) == alone
+    assert alone[-2] is None
+    assert alone[-1] is not None
+    strangers = asyncio.gather(*(storage.orders.record("client-2", one) for one in ids))
+    assert await strangers == [None] * len(ids)
+    places = [(limit, offset) for limit in (1, 7, 50) for offset in range(0, 45, 3)]
+    pages = [await storage.orders.page("client-1", WALLET, None, *place) for place in places]
+    together = await asyncio.gather(
+        *(storage.orders.page("client-1", WALLET, None, *place) for place in places)
+    )
+    assert [(p.orders, p.total) for p in together] == [(p.orders, p.total) for p in pages]
+    assert [p.orders[0].order_id for p in pages if p.orders] == [
+        orders[39 - offset].order_id for _, offset in places if offset < 40
+    ]
+
+
+async def test_a_page_far_behind_is_read_as_any_other(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(5):
+        await store(storage.orders, an_order())
+    near = await storage.orders.page("client-1", WALLET, None, 2, 2)
+    monkeypatch.setattr("quietswap.storage.stores.order_pages._DEEP", 2)
+    far = await storage.orders.page("client-1", WALLET, None, 2, 2)
+    assert (far.orders, far.total) == (near.orders, near.total)
+
+
+async def test_a_key_that_another_process_revokes_stops_within_a_second(
+    url: str, storage: Storage, clock: HandClock
+) -> None:
+    client = new_client("a company", T0)
+    key, secret = new_key(client.id, "bot", T0)
+    await storage.keys.add(key, hash_secret(secret), client)
+    other = await open_storage(url, clock=clock)
+    here, there = Authenticate(storage.keys, clock), Authenticate(other.keys, clock)
+    assert await asyncio.gather(*(there(secret) for _ in range(64))) == [key] * 64
+    clock.ms += 1
+    assert await storage.keys.revoke(key.id, clock.now_ms())
+    assert await here(secret) is None, "who did not have it in memory learns it at once"
+    clock.ms += LASTS_MS - 1
+    assert await asyncio.gather(*(there(secret) for _ in range(64))) == [None] * 64
+    await other.close()

@@ -1,0 +1,55 @@
+"""Changes of a client's limits on both databases: parallel ones wait for each other."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from quietswap.domain.address import Address
+from quietswap.domain.client_limits import ClientLimits
+from quietswap.ports.clients import AuditEntry, Client
+from quietswap.storage.factory import Storage, open_storage
+from tests.storage.examples import T0, HandClock
+
+CLIENT = Client("client-1", "a company", T0)
+
+
+async def test_parallel_changes_of_limits_lose_nothing(
+    url: str, storage: Storage, clock: HandClock
+) -> None:
+    """Also the first limits of a client, which has no row of them yet."""
+    await storage.clients.add(CLIENT)
+    other = await open_storage(url, clock=clock)
+    wallets = [Address(f"0x{number:040x}") for number in range(1, 17)]
+
+    async def add(where: Storage, number: int) -> None:
+        def change(before: ClientLimits) -> ClientLimits:
+            return replace(before, wallets=before.wallets | {wallets[number]})
+
+        def audit(before: ClientLimits, after: ClientLimits) -> AuditEntry:
+            counts = {"from": len(before.wallets), "to": len(after.wallets)}
+            return AuditEntry(f"aud_{number}", T0, {}, "client_limited", counts)
+
+        await where.clients.change_limits(CLIENT.id, change, audit)
+
+    await asyncio.gather(*(add((storage, other)[n % 2], n) for n in range(16)))
+    await other.close()
+    assert (await storage.clients.limits(CLIENT.id)).wallets == frozenset(wallets)
+    told = [(e.details["from"], e.details["to"]) for e in await storage.audit.list(0, 100)]
+    assert sorted(told) == [(n, n + 1) for n in range(16)], "each entry says what it found"
+
+
+async def test_a_change_of_limits_that_is_refused_or_is_none_stores_nothing(
+    storage: Storage,
+) -> None:
+    def refused(_: ClientLimits) -> ClientLimits:
+        raise ValueError("no")
+
+    def never(*_: ClientLimits) -> AuditEntry:
+        raise AssertionError
+
+    set_to = ClientLimits(quotes_per_day=5)
+    await storage.clients.change_limits(CLIENT.id, lambda _: set_to)
+    with pytest.raises(ValueError, match="no"):
+        await storage.clients.change_limits(CLIENT.id, refused, never)
+    assert await storage.clients.change_limits(CLIENT.id, lambda before: before, never) == set_to

@@ -1,0 +1,154 @@
+"""What a wallet's RPC URL reads of orders and quotes, on both databases."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from quietswap.domain.errors.request import ValidationError
+from quietswap.domain.order.order import AT_LARGE, Failure, FailureCode, OrderKind, OrderStatus
+from quietswap.domain.quote.issued_quote import QuoteKind, Trade
+from quietswap.storage.factory import Storage
+from quietswap.storage.stores.wallet_orders import CONTENDERS, OTHERS_COUNT, OTHERS_PAGE, SAME_TRADE
+from tests.storage.examples import (
+    BUY,
+    OTHER_WALLET,
+    ROUTER,
+    SELL,
+    T0,
+    WALLET,
+    a_quote,
+    an_order,
+    store,
+)
+
+
+async def test_contenders_are_what_may_be_mined_at_a_nonce(storage: Storage) -> None:
+    live = await store(storage.orders, an_order(nonce=2**63, status=OrderStatus.MINING))
+    for changes in (
+        {"nonce": 9}, {"wallet": OTHER_WALLET}, {"client_id": "client-2"},
+        {"status": OrderStatus.CONFIRMED},
+    ):  # fmt: skip
+        await store(storage.orders, an_order(**({"nonce": 2**63} | changes)))
+    ended = {}
+    for code in FailureCode:
+        dead = an_order(nonce=2**63, status=OrderStatus.FAILED, failure=Failure(code, "why"))
+        ended[code] = await store(storage.orders, dead)
+    over = await store(
+        storage.orders, replace(ended[FailureCode.EXPIRED], order_id="over", tx_hash="0xover")
+    )
+    assert await storage.orders.update(replace(over, watched=False), None)
+    found = await storage.orders.contenders("client-1", WALLET, 2**63)
+    assert {order.order_id for order in found} == {
+        live.order_id,
+        *(ended[code].order_id for code in AT_LARGE),
+    }
+    assert all(order.raw for order in found)
+
+
+async def test_swaps_of_the_same_trade_are_found_with_their_bytes(storage: Storage) -> None:
+    same = Trade(SELL, BUY, 5, 4, 3)
+    fields = {"sell_amount": 5, "min_buy_amount": 4, "created_at_ms": T0 + 10}
+    wanted = await store(storage.orders, an_order(**fields))
+    for changes in (
+        {"sell_amount": 6}, {"min_buy_amount": 5}, {"buy_token": ROUTER}, {"created_at_ms": T0 + 9},
+        {"wallet": OTHER_WALLET}, {"client_id": "client-2"}, {"kind": OrderKind.TRANSACTION},
+    ):  # fmt: skip
+        await store(storage.orders, an_order(**(fields | changes)))
+    found = await storage.orders.same_trade("client-1", WALLET, same, T0 + 10)
+    assert list(found) == [wanted]
+
+
+async def test_recent_quotes_by_target_and_calldata(storage: Storage) -> None:
+    quotes = [a_quote(issued_at_ms=T0 + n) for n in range(4)]
+    other = a_quote(params=replace(quotes[0].params, data=b"\x09", to=SELL), issued_at_ms=T0 + 9)
+    for quote in (*quotes, other, a_quote(client_id="client-2"), a_quote(wallet=OTHER_WALLET)):
+        await storage.quotes.save(quote)
+    target, data = quotes[3].params.to, quotes[3].params.data
+    of = ("client-1", WALLET, QuoteKind.SWAP, T0 + 2)
+    assert list(await storage.quotes.since(*of, target=target)) == [quotes[3], quotes[2]]
+    assert list(await storage.quotes.since(*of, target=target, data=data)) == [quotes[3]]
+    assert not await storage.quotes.since(*of, target=target, data=data + b"\x01")
+    assert list(await storage.quotes.since(*of, target=SELL, data=b"\x09")) == [other]
+
+
+async def test_other_kinds_have_pages_of_their_own(storage: Storage) -> None:
+    orders = [
+        await store(
+            storage.orders,
+            an_order(kind=OrderKind.APPROVAL, status=status, created_at_ms=T0 + n),
+        )
+        for n, status in enumerate([OrderStatus.PENDING] * 3 + [OrderStatus.FAILED])
+    ]
+    await store(storage.orders, an_order())
+    await store(storage.orders, an_order(kind=OrderKind.TRANSACTION))
+    await store(storage.orders, an_order(kind=OrderKind.APPROVAL, client_id="client-2"))
+    ids = [order.order_id for order in reversed(orders)]
+    page = storage.orders.page_of_kind
+    of = ("client-1", WALLET, OrderKind.APPROVAL)
+    first = await page(*of, None, limit=2, offset=0)
+    assert ([line.order_id for line in first.orders], first.total) == (ids[:2], 4)
+    assert {line.kind for line in first.orders} == {"approval"}
+    rest = await page(*of, None, limit=10, offset=2)
+    assert ([line.order_id for line in rest.orders], rest.total) == (ids[2:], 4)
+    failed = await page(*of, OrderStatus.FAILED, limit=10, offset=0)
+    assert ([line.order_id for line in failed.orders], failed.total) == (ids[:1], 1)
+
+
+@pytest.mark.parametrize("kind", list(OrderKind))
+async def test_every_kind_has_a_status_record_of_its_client(
+    storage: Storage, kind: OrderKind
+) -> None:
+    order = await store(storage.orders, an_order(kind=kind))
+    found = await storage.orders.record("client-1", order.order_id)
+    assert found is not None
+    assert found.kind == kind.value
+    assert await storage.orders.record("client-2", order.order_id) is None
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+async def test_a_page_of_another_kind_is_read_by_its_index(storage: Storage) -> None:
+    of = ("client-1", WALLET, "approval")
+    for sql, args in ((OTHERS_PAGE, (*of, 10, 0)), (OTHERS_COUNT, of)):
+        rows = await storage.database.fetch(f"EXPLAIN QUERY PLAN {sql}", *args)
+        plan = "\n".join(row[3] for row in rows)
+        assert " INDEX orders_of_other_kinds " in plan
+        assert "TEMP" not in plan, "the index already has the order"
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+async def test_the_reads_of_a_submission_do_not_scan(storage: Storage) -> None:
+    cases = [
+        (CONTENDERS, (WALLET, "1", "client-1") * 2, ("orders_open", "orders_at_large")),
+        (SAME_TRADE, ("client-1", WALLET, T0, SELL, BUY, "1", "1"), ("orders_of_wallet",)),
+    ]
+    for sql, args, indexes in cases:
+        rows = await storage.database.fetch(f"EXPLAIN QUERY PLAN {sql}", *args)
+        plan = "\n".join(row[3] for row in rows)
+        assert "SCAN" not in plan
+        for index in indexes:
+            assert f"USING INDEX {index} " in plan
+
+
+async def test_one_quote_is_spent_at_one_nonce(storage: Storage) -> None:
+    """However many orders of it are stored at once; a speed-up has the same nonce."""
+    quote = a_quote()
+    await storage.quotes.save(quote)
+
+    async def place(nonce: int) -> int | None:
+        fresh = an_order(quote_id=quote.quote_id, nonce=nonce)
+        with suppress(ValidationError):
+            return (await store(storage.orders, fresh)).nonce
+        return None
+
+    [spent] = [n for n in await asyncio.gather(*map(place, range(8))) if n is not None]
+    assert await place(spent) == spent
+    with pytest.raises(ValidationError, match="spent by another transaction") as refused:
+        await store(storage.orders, an_order(quote_id=quote.quote_id, nonce=spent + 1))
+    assert refused.value.details is not None
+    assert refused.value.details["reason"] == "QUOTE_USED"
+    other = a_quote()
+    await storage.quotes.save(other)
+    await store(storage.orders, an_order(quote_id=other.quote_id, nonce=spent + 1))
+    await store(storage.orders, an_order(quote_id="deleted", nonce=spent + 2))

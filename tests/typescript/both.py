@@ -1,0 +1,226 @@
+"""Runs one scenario with the Python client and with the TypeScript client, and compares them.
+
+Each runs against a service and a node of its own, with pauses that are counted.
+"""
+
+import dataclasses
+import time as clock
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from eth_account import Account
+
+from quietswap.client import ApiError, ClientError, PollingPolicy, QuietswapClient
+from quietswap.client.flows.cancel import CancelRequest
+from quietswap.client.flows.quote_checks import SwapRequest
+from quietswap.client.flows.wrap import WrapRequest
+from tests.api.scripted_use_cases import ROUTER
+from tests.client.conftest import Time
+from tests.client.fake_chain import FakeChain
+from tests.client.fake_servers import ETHER, Asked, FakeServers, FakeService, Reply
+from tests.typescript.package import Thrown, TypeScript, big
+
+KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
+_AMOUNTS = ("sell_amount", "at_least", "max_fee_wei", "most_fee_wei")
+_ERROR_FIELDS = ("tx_hash", "nonce", "order_id", "fate", "status", "reference", "chain_id")
+_JUDGED = (
+    "received", "fate", "succeeded", "may_be_mined", "fell_short", "checked", "cancelled",
+)  # fmt: skip
+Prepare = Callable[[FakeChain, FakeService], None]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What a caller asks, and the world that answers.
+
+    `request` has Python's names. `signer` describes one that `driver.mjs` makes, too.
+    """
+
+    method: str
+    request: dict[str, Any]
+    prepare: tuple[Prepare, ...] = ()
+    node: bool = True
+    signer: dict[str, Any] = field(default_factory=lambda: {"key": KEY})
+    kind: type[FakeService] = FakeService
+
+
+class Outside(FakeService):
+    """One server for all scenarios, whose service and node are those of the present one.
+
+    A Node process keeps connections: it would take one to a server that is gone for one to another
+    server that got the same port.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.present = FakeService()
+        self.node = FakeChain()
+        self.servers = FakeServers(self, self.call)
+
+    def call(self, method: str, params: list[Any]) -> Any:
+        """Answer a JSON-RPC call."""
+        return self.node(method, params)
+
+    def reply(self, asked: Asked) -> Reply:
+        return self.present.reply(asked)
+
+
+def ends(
+    scenario: Scenario, typescript: TypeScript, outside: Outside
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what each client made of the scenario: Python's, and TypeScript's."""
+    found = []
+    now = int(clock.time())
+    for run in (_python, lambda *each: _typescript(typescript, *each)):
+        node = FakeChain(allowances={ROUTER.lower(): ETHER}, time=now)
+        service = scenario.kind(mines=node.mine, approvals=lambda node=node: len(node.sent))
+        for prepare in scenario.prepare:
+            prepare(node, service)
+        outside.present, outside.node = service, node
+        found.append(run(scenario, outside.servers) | _traces(node, service))
+    return found[0], found[1]
+
+
+def _traces(node: FakeChain, service: FakeService) -> dict[str, Any]:
+    """Return what the outside saw."""
+    posted = [each.body for each in service.asked if "signedTransaction" in (each.body or {})]
+    for body in posted:
+        for volatile in ("deadline", "threatAnalysis"):
+            body.get("orderParams", {}).pop(volatile, None)
+    return {
+        "asked": [(each.method, each.path, each.query) for each in service.asked],
+        "posted": posted,
+        "approvals": node.sent,
+        "simulated": [_simulated(*trial) for trial in node.trials],
+    }
+
+
+def _simulated(state: dict[str, Any], block: str) -> Any:
+    """Return a simulation without what is random in it, addresses in lower case."""
+    text = repr((state, block)).lower()
+    for each in state["blockStateCalls"]:
+        text = text.replace(each["blockOverrides"]["prevRandao"].lower(), "random")
+    views = state["blockStateCalls"][1]["calls"]
+    if len(views) == 7:
+        text = text.replace(views[6]["data"][-40:].lower(), "collector")
+    return text
+
+
+def _python(scenario: Scenario, servers: FakeServers) -> dict[str, Any]:
+    time = Time()
+    rpc_url = servers.rpc_url if scenario.node else None
+    client = QuietswapClient(
+        servers.url, "qs_right", rpc_url=rpc_url, sleep=time.sleep, monotonic=time.monotonic,
+        polling=PollingPolicy(),
+    )  # fmt: skip
+    request, signer = dict(scenario.request), _signer(scenario.signer)
+    with client:
+        try:
+            if scenario.method == "swap":
+                request["routers"] = frozenset(request.get("routers", ()))
+                result: Any = client.swap(SwapRequest(**request), signer)
+            elif scenario.method == "cancel":
+                result = client.cancel(CancelRequest(**request), signer)
+            else:
+                result = client.convert(WrapRequest(scenario.method, **request), signer)  # type: ignore[arg-type]
+        except ClientError as error:
+            return {"error": _error(error), "pauses": time.pauses}
+    return {"result": _result(result), "pauses": time.pauses}
+
+
+def _signer(known: dict[str, Any]) -> Any:
+    if "returns" in known:
+        return lambda _: known["returns"]
+    account = Account.from_key(known["key"])
+    if "change" not in known:
+        return account
+    return lambda tx: bytes(account.sign_transaction(tx | known["change"]).raw_transaction)
+
+
+def _error(error: ClientError) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": _name(error)}
+    for name in _ERROR_FIELDS:
+        if name != "status" or not isinstance(error, ApiError):
+            found[name] = getattr(error, name, None)
+    cause = getattr(error, "cause", None)
+    return found | {"cause": _name(cause) if cause else None}
+
+
+def _name(error: object) -> str:
+    return "ApiError" if isinstance(error, ApiError) else type(error).__name__
+
+
+def _result(result: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in _JUDGED:
+        if hasattr(result, name):
+            found[name] = getattr(result, name)
+    if hasattr(result, "approvals"):
+        found["approvals"] = [each.amount for each in result.approvals]
+    if hasattr(result, "status"):
+        found["status"] = result.status.status
+    if hasattr(result, "receipt"):
+        found["mined"] = result.receipt and result.receipt.transaction_hash
+    return found
+
+
+def _typescript(typescript: TypeScript, scenario: Scenario, servers: FakeServers) -> dict[str, Any]:
+    options = {"url": servers.url, "apiKey": "qs_right"}
+    if scenario.node:
+        options["rpcUrl"] = servers.rpc_url
+    request = _camel(scenario.request)
+    conditions = {}
+    args: list[Any] = [request]
+    if scenario.method in ("wrap", "unwrap"):
+        args = [request.pop("amount")]
+        conditions = request
+    try:
+        found = typescript.run(
+            scenario.method, *args, options=options, signer=scenario.signer, conditions=conditions
+        )
+    except Thrown as thrown:
+        fields = thrown.fields
+        known = {name: fields.get(_camel_name(name)) for name in _ERROR_FIELDS}
+        if thrown.name == "ApiError":
+            del known["status"]
+        error = {"name": thrown.name, **known, "cause": fields.get("cause")}
+        return {"error": error, "pauses": fields["pauses"]}
+    result = found["result"]
+    judged = {
+        name: result.get(_camel_name(name))
+        for name in _JUDGED
+        if _camel_name(name) in result or name in ("received", "fate")
+    }
+    if scenario.method == "swap":
+        judged["approvals"] = [each["amount"] for each in result["approvals"]]
+    if "status" in result:
+        judged["status"] = result["status"]["status"]
+    if scenario.method in ("wrap", "unwrap"):
+        receipt = result.get("receipt")
+        judged = {"mined": receipt and receipt["transactionHash"]}
+    if scenario.method == "cancel":
+        del judged["received"]
+    return {"result": judged, "pauses": found["pauses"]}
+
+
+def _camel_name(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.title() for part in rest)
+
+
+def _camel(request: dict[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for name, value in request.items():
+        if value is None and name != "max_fee_wei":
+            continue
+        is_amount = name in _AMOUNTS and value is not None
+        made[_camel_name(name)] = big(value) if is_amount else value
+    return made
+
+
+def but(scenario: Scenario, *prepare: Prepare, **request: Any) -> Scenario:
+    """Return a scenario with another world, or another request."""
+    return dataclasses.replace(
+        scenario, prepare=scenario.prepare + prepare, request=scenario.request | request
+    )

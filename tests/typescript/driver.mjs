@@ -1,0 +1,164 @@
+// Runs the TypeScript client for the tests: one JSON command a line in, one JSON outcome a line out.
+// Pauses are counted, not slept, unless a command asks for the real clock.
+import { createInterface } from "node:readline";
+import { privateKeyToAccount } from "viem/accounts";
+import * as quietswap from "./built/index.js";
+import { decode } from "./built/calldata.js";
+import { sign } from "./built/signing.js";
+
+const HEX_AMOUNT = /^n:(-?\d+)$/;
+const revive = (_, value) =>
+  typeof value === "string" && HEX_AMOUNT.test(value) ? BigInt(value.slice(2)) : value;
+const plain = (_, value) => (typeof value === "bigint" ? `n:${value}` : value);
+
+/** A signer of the kind that the command describes. */
+function signerOf({ key, change, returns, provider, never }) {
+  if (never) return () => Promise.reject(new Error("asked to sign"));
+  if (returns !== undefined) return () => returns;
+  const account = privateKeyToAccount(key);
+  if (provider) {
+    const wallet = {
+      request: async ({ method, params: [tx] }) => {
+        if (method !== "eth_signTransaction") throw Object.assign(new Error("no"), { code: 4200 });
+        const { from, gas, ...rest } = tx;
+        if (from !== account.address) throw new Error(`another wallet: ${from}`);
+        const big = Object.fromEntries(
+          ["value", "maxFeePerGas", "maxPriorityFeePerGas"].map((name) => [name, BigInt(rest[name])]),
+        );
+        const numbers = { nonce: Number(rest.nonce), chainId: 1, type: "eip1559", gas: BigInt(gas) };
+        return { raw: await account.signTransaction({ ...rest, ...big, ...numbers }) };
+      },
+    };
+    return quietswap.providerSigner(wallet, account.address.toLowerCase());
+  }
+  if (!change) return account;
+  return (transaction) => account.signTransaction({ ...transaction, ...change });
+}
+
+/** Fields of an error that a caller may read. */
+function told(error) {
+  const fields = Object.fromEntries(Object.entries(error).filter(([, value]) => typeof value !== "function"));
+  return { ...fields, name: error.name, message: error.message, cause: error.cause?.name ?? null };
+}
+
+async function run(command) {
+  const { options, method, args = [], signer, realTime, accept } = command;
+  const pauses = [];
+  const events = [];
+  const clock = realTime
+    ? {}
+    : {
+        sleep: async (seconds) => void pauses.push(seconds),
+        seconds: () => 1000 + pauses.reduce((sum, each) => sum + each, 0),
+      };
+  const client = new quietswap.QuietswapClient({ ...options, ...clock });
+  const watch = (event) => {
+    const [[kind, value]] = typeof event.orderId === "string" ? [["status", event]] : Object.entries(event);
+    events.push(kind === "status" ? `status ${value.status}` : kind);
+  };
+  const given = args.map((each) =>
+    each && typeof each === "object" && accept !== undefined ? { ...each, accept: () => accept } : each,
+  );
+  if (signer) given.push(signerOf(signer));
+  if (["swap", "cancel", "follow"].includes(method)) given.push(watch);
+  if (["wrap", "unwrap"].includes(method)) given.push({ ...command.conditions, watch });
+  let result;
+  try {
+    result = await client[method](...given);
+  } catch (error) {
+    return { error: { ...told(error), pauses } };
+  }
+  const getters = ["succeeded", "fellShort", "mayBeMined", "checked", "cancelled"];
+  const judged = Object.fromEntries(getters.filter((name) => name in Object(result)).map((name) => [name, result[name]]));
+  return { result: result && typeof result === "object" ? { ...result, ...judged } : result, pauses, events };
+}
+
+/** Read events until one of each type of `until` came. */
+async function events({ options, args: [follow], until }) {
+  const client = new quietswap.QuietswapClient({ ...options, sleep: async () => undefined });
+  const found = [];
+  for await (const event of client.events(follow)) {
+    found.push([event.sequence, event.type, event.order.orderId]);
+    if (until.every((type) => found.some(([, each]) => each === type))) break;
+  }
+  return { result: found };
+}
+
+function decoded({ args: [router, data, buyToken, acceptUnbound] }) {
+  try {
+    return { result: decode(router, data, buyToken, acceptUnbound) };
+  } catch (error) {
+    if (error.constructor.name !== "UnboundCalldata") throw error;
+    return { result: { refused: error.message, isMalformed: error.isMalformed } };
+  }
+}
+
+const special = {
+  events,
+  decode: decoded,
+  decodeAll: ({ args: [cases] }) => ({ result: cases.map((args) => decoded({ args }).result) }),
+  sign: async ({ args: [transaction, wallet], signer }) => ({
+    result: await sign(transaction, signerOf(signer), wallet),
+  }),
+};
+
+/** What a vector's case makes of the client; null if `accept` was asked, so that all checks passed. */
+async function vector({ args: [known] }) {
+  const { flow, request, node, settlers, answer, status } = known;
+  let accepted = false;
+  const accept = () => {
+    accepted = true;
+    return false;
+  };
+  const fetch = async (url, init) => {
+    if (url.startsWith("http://node")) return rpc(JSON.parse(init.body), settlers);
+    const isStatus = init.method === "GET" && !url.includes("/quote?");
+    return Response.json({ ok: true, data: isStatus ? status : answer });
+  };
+  const client = new quietswap.QuietswapClient({
+    url: "http://service",
+    apiKey: "key",
+    ...(node && { rpcUrl: "http://node" }),
+    fetch,
+    sleep: async () => undefined,
+  });
+  const never = () => Promise.reject(new Error("asked to sign"));
+  const { operation, amount, ...conditions } = request;
+  try {
+    await (flow === "wrap"
+      ? client[operation](amount, never, { ...conditions, accept })
+      : client[flow]({ ...request, accept }, never));
+  } catch (error) {
+    if (accepted) return { result: null };
+    const reason = error.name === "UnexpectedResponse" ? "" : (error.reason ?? error.message);
+    return { result: { error: error.name, reason } };
+  }
+  throw new Error(`${known.name}: neither accepted nor refused`);
+}
+special.vector = vector;
+
+/** The node of `tests/vectors`: mainnet, nonce 7, a base fee of 3 gwei, and 0x's Deployer. */
+function rpc({ id, method, params }, settlers) {
+  const results = {
+    eth_chainId: "0x1",
+    eth_getTransactionCount: "0x7",
+    eth_getBlockByNumber: { baseFeePerGas: "0xb2d05e00" },
+    eth_getTransactionByHash: null,
+  };
+  const index = { "0x6352211e": 0, "0xe2603dc2": 1 }[params[0]?.data?.slice(0, 10)];
+  const named = index === undefined ? undefined : settlers[index];
+  const result = named ? `0x${named.slice(2).toLowerCase().padStart(64, "0")}` : results[method];
+  if (result !== undefined) return Response.json({ jsonrpc: "2.0", id, result });
+  return Response.json({ jsonrpc: "2.0", id, error: { code: 3, message: "execution reverted" } });
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const command = JSON.parse(line, revive);
+  let outcome;
+  try {
+    outcome = await (special[command.method] ?? run)(command);
+  } catch (error) {
+    outcome = { error: told(error) };
+  }
+  process.stdout.write(`${JSON.stringify(outcome, plain)}\n`);
+}

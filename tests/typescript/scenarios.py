@@ -1,0 +1,287 @@
+"""What is compared: swaps, simulations, signers, wraps and cancels, honest and hostile."""
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+from quietswap.domain import errors
+from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
+from quietswap.domain.quote.price_feeds import FEEDS
+from quietswap.domain.token import WETH
+from tests.api.scripted_use_cases import ROUTER, WALLET
+from tests.client.fake_chain import FakeChain, transfer
+from tests.client.fake_servers import ETHER, MINIMUM, FakeService, Reply, ok, refused, swap_quote
+from tests.client.test_after_signing import said
+from tests.client.test_cancel_flow import GONE, ORDER, SWAP_HASH, CancelService, placed
+from tests.client.test_polling import AWAY, at
+from tests.client.test_simulation import HARMLESS, SELLS, THEFTS
+from tests.client.test_swap_flow import OTHER_ROUTER
+from tests.client.test_transaction_hash_mismatch import LIE, status
+from tests.client.test_unbound import UNREADABLE, offered
+from tests.orders import USDC
+from tests.response_json import quotes
+from tests.typescript.both import KEY, Prepare, Scenario, but
+
+SWAP = Scenario(
+    "swap", {"sell_token": WETH, "buy_token": USDC, "sell_amount": ETHER, "wallet": WALLET}
+)
+ALONE = replace(but(SWAP, approval="never"), node=False)
+WRAP = Scenario("wrap", {"amount": "2", "wallet": WALLET})
+CANCEL = Scenario("cancel", {"order_id": ORDER, "wallet": WALLET, "nonce": 7}, kind=CancelService)
+
+
+def says(name: str, *replies: Reply) -> Prepare:
+    """The service answers an endpoint with these first."""
+    return lambda _, service: service.next(name, *replies)
+
+
+def node(**changes: Any) -> Prepare:
+    """The node is another one."""
+
+    def prepare(chain: FakeChain, _: FakeService) -> None:
+        for name, value in changes.items():
+            setattr(chain, name, copy.deepcopy(value))
+
+    return prepare
+
+
+def service(**changes: Any) -> Prepare:
+    """The service is another one."""
+
+    def prepare(_: FakeChain, found: FakeService) -> None:
+        for name, value in changes.items():
+            setattr(found, name, value)
+
+    return prepare
+
+
+def lies(**hashes: str) -> Prepare:
+    return lambda _, found: found.lies.update(hashes)
+
+
+def never_mined(_: FakeChain, found: FakeService) -> None:
+    found.mines = lambda _: None
+
+
+def swap_mined(chain: FakeChain, found: FakeService) -> None:
+    found.mines = lambda _: chain.mine(SWAP_HASH)
+
+
+def quoted(**changes: Any) -> Reply:
+    return ok(quotes.swap_quote_response(swap_quote(**changes)))
+
+
+NO_ALLOWANCE = node(allowances={})
+NO_HASH = at(OrderStatus.FAILED)
+del NO_HASH.body["data"]["txHash"]
+FEE = 3 * 10**9
+_ETHER, _DOLLAR = FEEDS[WETH].address, FEEDS[USDC].address
+PRICES = {_ETHER: 3000, _ETHER.lower(): 3000, _DOLLAR: 1, _DOLLAR.lower(): 1}
+"""USD by feed; TypeScript spells addresses in lower case."""
+DEAR = PRICES | {_ETHER: 3200, _ETHER.lower(): 3200}
+
+SWAPS: dict[str, Scenario] = {
+    "usual": SWAP,
+    "alone": ALONE,
+    "provider": replace(SWAP, signer={"key": KEY, "provider": True}),
+    "approval": but(SWAP, NO_ALLOWANCE),
+    "approval of the maximum": but(SWAP, NO_ALLOWANCE, approval="max"),
+    "no approval wanted": but(SWAP, NO_ALLOWANCE, approval="never"),
+    "approval with a nonce": but(SWAP, NO_ALLOWANCE, nonce=7),
+    "reset first": but(SWAP, node(allowances={ROUTER.lower(): 5}, resets_first=True)),
+    "no reset needed": but(SWAP, node(allowances={ROUTER.lower(): 5})),
+    "approval reverts": but(SWAP, NO_ALLOWANCE, node(reverts=True)),
+    "approval unanswered": but(SWAP, NO_ALLOWANCE, node(swallows=True)),
+    "approval late": but(SWAP, NO_ALLOWANCE, node(holds=1)),
+    "approval, order open": but(
+        SWAP, NO_ALLOWANCE, says("history", _open := ok({
+            "orders": [{"orderId": "ord_8", "status": "pending", "txHash": None,
+                        "blockNumber": None, "createdAt": "2027-01-15T08:00:00.000Z",
+                        "confirmedAt": None, "kind": "swap", "summary": {
+                            "sellToken": WETH, "buyToken": USDC, "sellAmount": "1",
+                            "buyAmount": "1"}}],
+            "total": 1, "hasMore": False,
+            "pagination": {"limit": 1, "offset": 0, "returned": 1},
+        })),
+    ),
+    "approval, order open, replace": but(SWAP, NO_ALLOWANCE, says("history", _open), replace=True),
+    "two routers": but(
+        SWAP, NO_ALLOWANCE, says("quote", quoted(), quoted(target=OTHER_ROUTER))
+    ),
+    "wrong chain": but(SWAP, node(chain_id=137)),
+    "too little": but(SWAP, node(balance=ETHER - 1)),
+    "at least": but(SWAP, at_least=MINIMUM + 1),
+    "node behind": but(SWAP, node(nonce=8)),
+    "node far behind": but(SWAP, node(nonce=6)),
+    "any nonce": but(SWAP, node(nonce=8), any_nonce=True),
+    "nonce given": but(SWAP, nonce=7),
+    "base fee": but(SWAP, node(base_fee=1)),
+    "receipt late": but(SWAP, node(holds=2)),
+    "received": but(SWAP, node(logs=[transfer(USDC, ROUTER, WALLET, 1000),
+                                     transfer(USDC, WALLET, ROUTER, 1),
+                                     transfer(WETH, ROUTER, WALLET, 70),
+                                     {"address": USDC, "topics": [], "data": "0x"}])),
+    "order unanswered": but(
+        SWAP, says("order", Reply(None), refused(errors.SignatureReplay(order_id="ord_9")))
+    ),
+    "order unanswered thrice": but(SWAP, never_mined, says("order", *[Reply(None)] * 3)),
+    "replay at once": but(
+        SWAP, never_mined, says("order", refused(errors.SignatureReplay(order_id="ord_9")))
+    ),
+    "order named": but(ALONE, says("order", said("PROVIDER_UNAVAILABLE", 503, orderId="x" * 500))),
+    "order not named": but(ALONE, says("order", said("PROVIDER_UNAVAILABLE", 503, orderId=5))),
+    "store away": but(
+        SWAP, says("order", said("PROVIDER_UNAVAILABLE", 503, reason="STORE_UNAVAILABLE"))
+    ),
+    "another hash": but(SWAP, lies(order=LIE)),
+    "another hash, never mined": but(SWAP, never_mined, lies(order=LIE)),
+    "another hash, alone": but(ALONE, lies(order=LIE)),
+    "another hash later": but(
+        SWAP, says("status", status(OrderStatus.PENDING), status(tx_hash=LIE))
+    ),
+    "polls": but(SWAP, says("status", *map(at, [
+        OrderStatus.PENDING, OrderStatus.SUBMITTED, OrderStatus.MINING]))),
+    "trouble": but(SWAP, says("status", AWAY, Reply(b"", 502), Reply(None), AWAY,
+                              at(OrderStatus.MINING), AWAY)),
+    "rate limit": but(SWAP, says("status", refused(errors.RateLimitExceeded(
+        retry_after=100_000, limit=1, window=60)))),
+    "open for ever": but(SWAP, never_mined, says("status", *[at(OrderStatus.MINING)] * 40)),
+    "open, but mined": but(SWAP, says("status", *[at(OrderStatus.MINING)] * 40)),
+    "open for ever, alone": but(ALONE, says("status", *[at(OrderStatus.MINING)] * 40)),
+    "called off, mined": but(SWAP, says("status", at(OrderStatus.FAILED))),
+    "called off, no hash": but(SWAP, says("status", NO_HASH)),
+    "confirmed, reverted": but(SWAP, node(reverts=True, holds=2)),
+    "confirmed, unseen": but(SWAP, never_mined),
+    "confirmed, node away": but(SWAP, node(forgets=True)),
+    "status denied": but(SWAP, never_mined, says("status", said("ORDER_NOT_FOUND", 404))),
+    "accept unbound": but(
+        SWAP, node(delivers=MINIMUM), says("quote", offered("kyberswap", UNREADABLE)),
+        accept_unbound=True,
+    ),
+    "accept unbound, no trial": but(
+        SWAP, says("quote", offered("kyberswap", UNREADABLE)), accept_unbound=True
+    ),
+    "garbage": but(SWAP, says("quote", Reply(b"<html>", 200))),
+    "gateway": but(SWAP, says("quote", Reply(b"<html>", 502))),
+    "too large": but(SWAP, says("quote", Reply(b" " * (4 * 2**20 + 1), 200))),
+    "not UTF-8": but(SWAP, says("quote", Reply(b'{"ok": true, "data": "\xff"}', 200))),
+    "redirect": but(SWAP, says("quote", Reply(b"", 302, {"Location": "/elsewhere"}))),
+}  # fmt: skip
+
+TRIALS: dict[str, Scenario] = {
+    "delivers": but(SWAP, node(delivers=MINIMUM)),
+    "delivers, velora": but(
+        SWAP, node(delivers=MINIMUM, allowances={OTHER_ROUTER.lower(): ETHER}),
+        says("quote", quoted(target=OTHER_ROUTER)),
+    ),
+    "too little": but(SWAP, node(delivers=MINIMUM - 1)),
+    "reverts": but(SWAP, node(delivers=MINIMUM, trial_reverts=True)),
+    "gas": but(SWAP, node(delivers=MINIMUM, trial_gas=20_000)),
+    "gas limit": but(SWAP, node(delivers=MINIMUM, trial_gas=21_000, base_fee=10**8),
+                     says("quote", quoted(params=replace(
+                         swap_quote().params, gas_limit=600_000)))),
+    "takes more": but(SWAP, node(delivers=MINIMUM, takes=ETHER + 1)),
+    **{
+        f"transfer fee {index}": but(
+            SWAP, node(delivers=MINIMUM, allowances={OTHER_ROUTER.lower(): ETHER}, **fees),
+            says("quote", quoted(target=OTHER_ROUTER)),
+        )
+        for index, fees in enumerate(
+            ({"transfer_fee_bps": 1}, {"payer_fee_bps": 1}, {"payer_fails": True})
+        )
+    },
+    **{
+        f"theft {index}": but(SWAP, node(delivers=MINIMUM, trial_logs=logs, takes=takes))
+        for index, (logs, takes, _) in enumerate(THEFTS)
+    },
+    **{
+        f"harmless {index}": but(SWAP, node(delivers=MINIMUM, trial_logs=logs))
+        for index, logs in enumerate(HARMLESS)
+    },
+    "sells": but(SWAP, node(delivers=MINIMUM, trial_logs=[SELLS], takes=ETHER)),
+    **{
+        f"impact {most} %, sold {part}": but(
+            SWAP, node(delivers=MINIMUM, prices=prices, price_age=age),
+            max_impact_percent=most, **more,
+        )
+        for most in (0, 3, 100)
+        for part, prices, age, more in (
+            ("fair", PRICES, 0, {}),
+            ("dear", DEAR, 0, {}),
+            ("stale", PRICES, 10**6, {}),
+            ("stale, at least", PRICES, 10**6, {"at_least": 1}),
+            ("no feed", {}, 0, {}),
+        )
+    },
+}  # fmt: skip
+
+SIGNERS: dict[str, dict[str, Any]] = {
+    "another wallet": {"key": "0x" + "11" * 32},
+    "no transaction": {"returns": "0x1234"},
+    "nothing": {"returns": ""},
+    "no hex": {"returns": "signed"},
+    "a number": {"returns": 5},
+    **{
+        f"another {name}": {"key": KEY, "change": {name: value}}
+        for name, value in (
+            ("to", OTHER_ROUTER), ("value", 1), ("nonce", 8), ("data", "0x"), ("chainId", 137),
+            ("gas", 262_499), ("maxFeePerGas", FEE), ("maxPriorityFeePerGas", 1),
+        )
+    },
+}  # fmt: skip
+
+WRAPS: dict[str, Scenario] = {
+    "wrap": WRAP,
+    "unwrap": replace(WRAP, method="unwrap"),
+    "alone": replace(but(WRAP, nonce=7), node=False),
+    "order open": but(WRAP, says("history", _open)),
+    "order open, replace": but(WRAP, says("history", _open), replace=True),
+    "reverts": but(WRAP, node(reverts=True)),
+    "never mined": but(WRAP, never_mined),
+    "base fee": but(WRAP, node(base_fee=1)),
+    "wrong chain": but(WRAP, node(chain_id=5)),
+    "another hash": but(WRAP, lies(**{"wrap order": LIE})),
+    "unanswered": but(WRAP, says("wrap order", Reply(None), Reply(None))),
+    "unanswered thrice": but(WRAP, never_mined, says("wrap order", *[Reply(None)] * 3)),
+    "refused": but(WRAP, never_mined, says("wrap order", said("NONCE_TOO_LOW", 409))),
+    "refused, mined": but(WRAP, says("wrap order", said("NONCE_TOO_LOW", 409))),
+}
+
+CANCELS: dict[str, Scenario] = {
+    "wins": CANCEL,
+    "alone": replace(CANCEL, node=False),
+    "no nonce": but(CANCEL, nonce=None),
+    "no nonce, any": but(CANCEL, nonce=None, any_nonce=True),
+    "known": but(CANCEL, node(transactions={SWAP_HASH: {"from": WALLET, "nonce": "0x7"}}),
+                 nonce=None),
+    "known as another": but(
+        CANCEL, node(transactions={SWAP_HASH: {"from": WALLET, "nonce": "0x6"}})
+    ),
+    "swap won": but(CANCEL, service(
+        ends=placed(OrderStatus.CONFIRMED),
+        cancel=placed(OrderStatus.CANCELLED, failure=Failure(FailureCode.REPLACED, "used")),
+    )),
+    "swap won, alone": replace(
+        but(CANCEL, service(ends=placed(OrderStatus.CONFIRMED))), node=False
+    ),
+    "ended": but(CANCEL, service(
+        refuses=refused(errors.ValidationError("ended", reason="ORDER_ENDED")),
+        ends=placed(OrderStatus.CONFIRMED),
+    )),
+    "refused": replace(
+        but(CANCEL, service(refuses=refused(errors.ValidationError("no", reason="REFUSED")))),
+        node=False,
+    ),
+    "refused, with a node": but(
+        CANCEL, service(refuses=refused(errors.ValidationError("no", reason="REFUSED")))
+    ),
+    "nothing shown": but(CANCEL, never_mined),
+    "swap mined": but(CANCEL, swap_mined),
+    "nonce used": but(CANCEL, node(nonce=8)),
+    "fee": but(CANCEL, most_fee_wei=1),
+    "stays open": but(CANCEL, never_mined, service(
+        ends=placed(OrderStatus.MINING), cancel=placed(OrderStatus.MINING))),
+    "stays open, alone": replace(but(CANCEL, service(
+        ends=placed(OrderStatus.MINING), cancel=placed(OrderStatus.MINING))), node=False),
+    "gone": but(CANCEL, service(ends=placed(OrderStatus.CANCELLED, failure=GONE))),
+}  # fmt: skip

@@ -1,0 +1,83 @@
+"""In every scenario the TypeScript client ends as the Python client does, by the same requests.
+
+Compared are the result or the error with hash, nonce, order and cause, all pauses, each request to
+the service, the signed bytes and the simulations.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.client.test_after_signing import FATES, REFUSALS
+from tests.example_counts import LONG
+from tests.typescript.both import Outside, Prepare, Scenario, but, ends
+from tests.typescript.package import TypeScript
+from tests.typescript.scenarios import CANCELS, SIGNERS, SWAP, SWAPS, TRIALS, WRAPS, says
+
+pytestmark = pytest.mark.xdist_group("typescript")
+Same = Callable[[Scenario], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def outside() -> Iterator[Outside]:
+    found = Outside()
+    yield found
+    found.servers.close()
+
+
+@pytest.fixture
+def same(typescript: TypeScript, outside: Outside) -> Same:
+    """Return a function that compares both ends of a scenario, and returns Python's."""
+    return lambda scenario: _same(scenario, typescript, outside)
+
+
+def _same(scenario: Scenario, typescript: TypeScript, outside: Outside) -> dict[str, Any]:
+    python, ours = ends(scenario, typescript, outside)
+    names = python.keys() | ours.keys()
+    other = {name: (python.get(name), ours.get(name)) for name in names}
+    assert not {name: pair for name, pair in other.items() if pair[0] != pair[1]}
+    return python
+
+
+@pytest.mark.parametrize("name", SWAPS)
+def test_a_swap(same: Same, name: str) -> None:
+    same(SWAPS[name])
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_a_simulation(same: Same, name: str) -> None:
+    assert same(TRIALS[name])["simulated"] or "impact" in name
+
+
+@pytest.mark.parametrize("name", SIGNERS)
+def test_a_signer(same: Same, name: str) -> None:
+    end = same(replace(SWAP, signer=SIGNERS[name]))
+    assert (end["error"]["name"], end["posted"]) == ("SignerMismatch", [])
+
+
+@pytest.mark.parametrize("name", WRAPS)
+def test_a_wrap(same: Same, name: str) -> None:
+    same(WRAPS[name])
+
+
+@pytest.mark.parametrize("name", CANCELS)
+def test_a_cancel(same: Same, name: str) -> None:
+    same(CANCELS[name])
+
+
+PAIRS = [
+    (index, fate)
+    for index in range(len(REFUSALS))
+    for number, (fate, *_) in enumerate(FATES)
+    if LONG or (index + number) % 4 == 0
+]
+"""All refusals and all fates; all pairs in `make test-long`."""
+
+
+@pytest.mark.parametrize(("index", "fate"), PAIRS)
+def test_a_refusal_after_the_bytes_are_out(same: Same, index: int, fate: Prepare) -> None:
+    end = same(but(SWAP, fate, says("order", REFUSALS[index])))
+    assert end["error"]["name"] in ("MayBeMined", "MinedAnyway", "NeverMined")
+    assert (end["error"]["nonce"], len(end["posted"])) == (7, 1)

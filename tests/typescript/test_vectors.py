@@ -1,0 +1,128 @@
+"""Both clients make the same of every quote and of all calldata, honest or hostile."""
+
+import copy
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quietswap.domain.address import Address
+from quietswap.domain.routers.calldata import MalformedCalldata, UnboundCalldata, decode
+from tests.example_counts import examples
+from tests.hostile.cases import MAKERS, make
+from tests.typescript.package import TypeScript, big
+from tests.vectors import quote_vectors
+
+pytestmark = pytest.mark.xdist_group("typescript")
+FILE = Path(quote_vectors.__file__).parent / "quotes.json"
+
+
+def test_the_file_is_what_the_python_client_makes_of_the_cases() -> None:
+    assert FILE.read_text("utf-8") == quote_vectors.text(), "run tools/typescript_data.py"
+
+
+def test_the_typescript_client_agrees_case_by_case(typescript: TypeScript) -> None:
+    file = json.loads(FILE.read_text("utf-8"))
+    differing = []
+    for case in file["cases"]:
+        known = case | {"answer": _answer(file["bases"][case["flow"]], case)}
+        known |= {"request": _camel(case["request"]), "status": file["status"]}
+        found = typescript.ask("vector", known)
+        if found != case["expected"]:
+            differing.append((case["name"], case["expected"], found))
+    assert not differing, f"{len(differing)} of {len(file['cases'])}: {differing[:3]}"
+    assert len(file["cases"]) > 500
+    assert {case["expected"] is None for case in file["cases"]} == {True, False}
+
+
+def _answer(base: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+    answer = copy.deepcopy(base)
+    for path, value in case["changes"].items():
+        inner, last = _inside(answer, path)
+        inner[last] = value
+    for path in case["removed"]:
+        inner, last = _inside(answer, path)
+        del inner[last]
+    return answer
+
+
+def _inside(answer: dict[str, Any], path: str) -> tuple[dict[str, Any], str]:
+    *parents, last = path.split(".")
+    for parent in parents:
+        answer = answer[parent]
+    return answer, last
+
+
+_AMOUNTS = ("sell_amount", "at_least", "max_fee_wei", "most_fee_wei")
+_ABSENT = ("nonce",)
+
+
+def _camel(request: dict[str, Any]) -> dict[str, Any]:
+    """Return a request as TypeScript spells it."""
+    made = {}
+    for name, value in request.items():
+        first, *rest = name.split("_")
+        if value is None and name in _ABSENT:
+            continue
+        is_amount = name in _AMOUNTS and value is not None
+        made[first + "".join(part.title() for part in rest)] = big(value) if is_amount else value
+    return made
+
+
+def test_both_decode_random_calldata_alike(typescript: TypeScript) -> None:
+    """Hostile calldata of every bound method, half of it with bytes changed, words set or cut."""
+    drawn = random.Random(1)
+    cases: list[tuple[Address, str, Address, bool]] = []
+    for method in MAKERS:
+        for number in range(examples(600) // len(MAKERS) + 1):
+            case = make(method, f"typescript {number}")
+            data = case.trade.data
+            if number % 2:
+                data = _bent(drawn, data)
+            cases.append((case.trade.to, "0x" + data.hex(), case.buy, number % 5 == 0))
+    found = typescript.ask("decodeAll", cases)
+    differing = [
+        (case, wanted, got)
+        for case, got in zip(cases, found, strict=True)
+        if (wanted := _decoded(*case)) != got
+    ]
+    assert not differing, f"{len(differing)} of {len(cases)}: {differing[:1]}"
+    assert {"refused" in each for each in found} == {True, False}
+
+
+def _bent(drawn: random.Random, data: bytes) -> bytes:
+    kind = drawn.randrange(4)
+    at = drawn.randrange(len(data))
+    if kind == 0:
+        return data[:at]
+    if kind == 1:
+        return data[:at] + bytes([drawn.randrange(256)]) + data[at + 1 :]
+    word = 4 + 32 * drawn.randrange(max((len(data) - 4) // 32, 1))
+    value = drawn.choice([0, 1, 2**256 - 1, 2**255, 2**160, 32, len(data) - 4, len(data) - 36])
+    if kind == 2:
+        return data[:word] + value.to_bytes(32) + data[word + 32 :]
+    return data + bytes([drawn.randrange(256)]) * drawn.randrange(1, 40)
+
+
+def _decoded(router: Address, data: str, buy: Address, accept_unbound: bool) -> dict[str, Any]:
+    try:
+        terms = decode(
+            router, bytes.fromhex(data[2:]), buy_token=buy, accept_unbound=accept_unbound
+        )
+    except UnboundCalldata as error:
+        return {"refused": str(error), "isMalformed": isinstance(error, MalformedCalldata)}
+    found: dict[str, Any] = {
+        "minBuyAmount": terms.min_buy_amount,
+        "sellToken": terms.sell_token.lower(),
+        "buyToken": terms.buy_token.lower(),
+        "sellAmount": terms.sell_amount,
+        "isBound": terms.bound,
+    }
+    for name, address in (
+        ("recipient", terms.recipient), ("settler", terms.settler), ("pool", terms.pool),
+    ):  # fmt: skip
+        if address is not None:
+            found[name] = address.lower()
+    return found

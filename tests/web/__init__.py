@@ -1,0 +1,1 @@
+"""Tests of the web page without a browser: sessions, assets, settings."""

@@ -1,0 +1,1 @@
+"""Webhooks: what may be called, what is sent, and that every event arrives."""

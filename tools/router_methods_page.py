@@ -1,0 +1,130 @@
+"""Write what each router method enforces into docs/security.md, and the table as JSON.
+
+Both are made from `quietswap.domain.routers.methods`; a test compares them. With
+`--recorded FOLDER` the recorded answers of the vendors are counted anew first.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from quietswap.domain.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEES  # noqa: E402
+from quietswap.domain.routers.method_row import ROUTERS, CalldataLayout, RouterMethod  # noqa: E402
+from quietswap.domain.routers.methods import METHODS  # noqa: E402
+from tests.adapters.aggregators.recorded_figures import FIGURES, figures  # noqa: E402
+
+PAGE = ROOT / "docs" / "security.md"
+DATA = ROOT / "docs" / "_static" / "router-methods.json"
+BEGIN = "<!-- made by tools/router_methods_page.py from domain/routers/methods.py -->\n"
+END = "<!-- end of what tools/router_methods_page.py made -->\n"
+_ETHER = "native ETH"
+
+
+def section() -> str:
+    """Return what stands between the two marks of docs/security.md."""
+    return "".join((BEGIN, *_methods(), *_recorded(), END))
+
+
+def data() -> str:
+    """Return the table as JSON: one object a row, numbers of words as in `Layout`."""
+    rows = []
+    for row in METHODS.values():
+        found = asdict(row)
+        if found["layout"] is not None:
+            # as text: a mask has more bits than a JSON number keeps
+            found["layout"]["allowed_flags"] = hex(found["layout"]["allowed_flags"])
+        rows.append(found)
+    factories = [
+        {"name": f.name, "address": f.address, "codeHash": "0x" + f.code_hash.hex()}
+        for f in (*V2_FACTORIES, V3_FACTORY)
+    ]
+    whole = {"routers": ROUTERS, "factories": factories, "v3Fees": V3_FEES, "methods": rows}
+    return json.dumps(whole, indent=1) + "\n"
+
+
+def page(text: str) -> str:
+    """Return docs/security.md with the section as it must be."""
+    before, rest = text.split(BEGIN)
+    return before + section() + rest.split(END)[1]
+
+
+def _methods() -> Iterator[str]:
+    for router, name in ROUTERS.items():
+        rows = [row for row in METHODS.values() if row.router == router]
+        yield f"\n### {name}\n\n`{router}`\n\n"
+        bound = [row for row in rows if row.layout is not None]
+        yield "| method | where the terms are | what enforces them | refused | measured at |\n"
+        yield "|---|---|---|---|---|\n"
+        yield from (_bound(row) for row in bound)
+        yield from (f"\nSource: {text}.\n" for text in _sources(bound))
+        refused = [row for row in rows if row.layout is None]
+        if refused:
+            yield "\nAlways refused:\n\n| method | because |\n|---|---|\n"
+            yield from (f"| `{row.name}` `{row.selector}` | {row.refuses} |\n" for row in refused)
+
+
+def _bound(row: RouterMethod) -> str:
+    assert row.layout is not None
+    state = "" if row.bound else " (not proven)"
+    measured = "the router" if row.measure == "self" else "the recipient"
+    cells = (
+        f"`{row.name}` `{row.selector}`{state}",
+        _terms(row, row.layout),
+        row.enforced_by,
+        row.refuses,
+        measured,
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _terms(row: RouterMethod, layout: CalldataLayout) -> str:
+    if row.nested:
+        return (
+            f"sold {layout.sell}, amount {layout.amount} of the call; recipient"
+            f" {layout.recipient}, bought {layout.buy}, minimum {layout.minimum} of `{row.nested}`"
+        )
+    fields = ("sell", "buy", "amount", "minimum", "quoted", "recipient", "flags", "pools", "dex")
+    named = [f"{name} {at}" for name in fields if (at := getattr(layout, name)) is not None]
+    where = ""
+    if layout.within:
+        path = ", there ".join(f"word {index}" for index in layout.within)
+        where = f" of the struct at {path}"
+    outside = [
+        f"{name} {at}"
+        for name in ("partner", "permit", "wrap")
+        if (at := getattr(layout, name)) is not None
+    ]
+    beside = f"; {', '.join(outside)}" + (" there" if layout.permit_within else "")
+    return f"words {', '.join(named)}{where}" + (beside if outside else "")
+
+
+def _sources(rows: list[RouterMethod]) -> list[str]:
+    return list(dict.fromkeys(f"<{row.source}> ({row.confidence.value})" for row in rows))
+
+
+def _recorded() -> Iterator[str]:
+    yield "\n### Recorded answers\n\n"
+    yield "Bodies that vendors sent or document, counted where they hold a transaction:\n\n"
+    yield "| vendor | recorded | whole, to today's router | tokens only, no ETH | bound |\n"
+    yield "|---|---|---|---|---|\n"
+    for vendor, counted in json.loads(FIGURES.read_text("utf-8")).items():
+        recorded = sum(counted.values())
+        whole = {k: n for k, n in counted.items() if k.startswith(("bound", "refused", "malf"))}
+        tokens = {k: n for k, n in whole.items() if _ETHER not in k}
+        bound = sum(n for k, n in tokens.items() if k.startswith("bound"))
+        cells = (recorded, sum(whole.values()), sum(tokens.values()), bound)
+        yield f"| {vendor} | {' | '.join(map(str, cells))} |\n"
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--recorded"]:
+        counted = json.dumps(figures(Path(sys.argv[2])), indent=1)
+        FIGURES.write_text(counted + "\n", "utf-8")
+    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
+    DATA.write_text(data(), "utf-8")
+    sys.stdout.write(f"{PAGE.name} and {DATA.name} written\n")

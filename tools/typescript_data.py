@@ -1,0 +1,170 @@
+"""Write what the TypeScript client shares with the Python client: data, types and vectors.
+
+- `src/generated/rules.ts`: router methods, factories, price feeds, limits and error codes, from the
+  Python tables that the Python client reads.
+- `src/generated/openapi.ts`: the types of the OpenAPI document, by openapi-typescript.
+- `tests/vectors/quotes.json`: quotes, with what the Python client makes of them.
+
+A test compares all of them with the files.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from quietswap.api.openapi.document import document  # noqa: E402
+from quietswap.client import bounds  # noqa: E402
+from quietswap.client.errors.by_code import ERROR_CLASSES  # noqa: E402
+from quietswap.client.flows import cancel, quote_checks, quoting, simulation  # noqa: E402
+from quietswap.domain.quote.price_feeds import REFERENCE_FEEDS  # noqa: E402
+from quietswap.domain.routers import settlers  # noqa: E402
+from quietswap.domain.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEES  # noqa: E402
+from quietswap.domain.routers.method_row import ROUTERS as NAMED  # noqa: E402
+from quietswap.domain.routers.method_row import CalldataLayout, RouterMethod  # noqa: E402
+from quietswap.domain.routers.methods import METHODS  # noqa: E402
+from quietswap.domain.token import WITHOUT_TRANSFER_FEE  # noqa: E402
+from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP  # noqa: E402
+from tests.vectors import quote_vectors  # noqa: E402
+
+PACKAGE = ROOT / "clients" / "typescript"
+RULES = PACKAGE / "src" / "generated" / "rules.ts"
+TYPES = PACKAGE / "src" / "generated" / "openapi.ts"
+VECTORS = ROOT / "tests" / "vectors" / "quotes.json"
+_HEAD = (
+    "// Made by tools/typescript_data.py from the tables of the Python package: do not edit.\n"
+    'import type { MethodRow } from "../method-row.js";\n'
+)
+_ABSENT = CalldataLayout(sell=0, amount=0, minimum=0)
+
+
+def rules() -> str:
+    """Return the text of `rules.ts`."""
+    return _HEAD + "".join(_parts())
+
+
+def _parts() -> Iterator[str]:
+    yield _constant("ROUTER_NAMES", "Routers that have rows, by address in lower case.", {
+        address.lower(): name for address, name in NAMED.items()
+    })  # fmt: skip
+    yield _constant(
+        "PINNED_ROUTERS",
+        "Without `routers` in a request, only these contracts are approved or called.",
+        sorted(each.lower() for each in quote_checks.ROUTERS),
+    )
+    rows = {f"{row.router.lower()} {row.selector}": _row(row) for row in METHODS.values()}
+    yield _constant(
+        "METHODS", "What each router method enforces, by router and selector.", rows, "MethodRow"
+    )
+    yield _constant("V2_FACTORIES", "Factories of pairs: address and hash of the creation code.", [
+        [each.address.lower(), "0x" + each.code_hash.hex()] for each in V2_FACTORIES
+    ])  # fmt: skip
+    factory = [V3_FACTORY.address.lower(), "0x" + V3_FACTORY.code_hash.hex()]
+    yield _constant("V3_FACTORY", "Uniswap V3's factory, in the same form.", factory)
+    yield _constant("V3_FEES", "Its fee tiers, in hundredths of a bps.", V3_FEES)
+    feeds = {
+        token.lower(): [feed.address.lower(), feed.heartbeat_s]
+        for token, feed in REFERENCE_FEEDS.items()
+    }
+    yield _constant(
+        "PRICE_FEEDS", "Chainlink's USD feed of a token, and its heartbeat in s.", feeds
+    )
+    free = sorted(token.lower() for token in WITHOUT_TRANSFER_FEE)
+    yield _constant("WITHOUT_TRANSFER_FEE", "Tokens whose code has no fee on transfer.", free)
+    transient = sorted(code for code, kind in ERROR_CLASSES.items() if kind.is_transient)
+    yield _constant("TRANSIENT", "Codes after which the same request may succeed.", transient)
+    yield _constant("SETTLERS", "0x's Deployer, and the two calls that name its Settlers.", [
+        settlers.DEPLOYER.lower(), "0x" + settlers.OWNER_OF.hex(), "0x" + settlers.PREV.hex(),
+    ])  # fmt: skip
+    for name, value in _limits().items():
+        yield f"\nexport const {name} = {value};\n"
+
+
+def _limits() -> dict[str, str]:
+    """Return limits as TypeScript: bigint for wei and gas units, numbers for seconds and bytes."""
+    units = {
+        "GAS_LIMIT_CAP": GAS_LIMIT_CAP,
+        "LEAST_GAS": quote_checks.LEAST_GAS,
+        "ABSURD_FEE": quote_checks.ABSURD_FEE,
+        "MAX_FEE_WEI": quote_checks.MAX_FEE_WEI,
+        "FEE_MULTIPLE": quoting._FEE_MULTIPLE,
+        "FEE_HEADROOM": quoting._FEE_HEADROOM,
+        "CANCEL_GAS": cancel.CANCEL_GAS,
+        "CANCEL_FEE_WEI": cancel.MOST_FEE_WEI,
+        "GAS_MULTIPLE_HALVES": simulation._GAS_MULTIPLE_HALVES,
+        "MODEST_GAS": simulation._MODEST_GAS,
+    }
+    numbers = {
+        "FRESH_S": int(quoting.FRESH_S),
+        "LEAST_INTERVAL_S": int(bounds.LEAST_INTERVAL_S),
+        "MOST_INTERVAL_S": int(bounds.MOST_INTERVAL_S),
+        "MOST_RETRY_S": int(bounds.MOST_RETRY_S),
+        "MAX_BODY": bounds.MAX_BODY,
+    }
+    return {name: f"{value}n" for name, value in units.items()} | {
+        name: str(value) for name, value in numbers.items()
+    }
+
+
+def _row(row: RouterMethod) -> dict[str, Any]:
+    """Return a row without the columns that only the documentation uses."""
+    found: dict[str, Any] = {"name": row.name}
+    if row.layout is None or not row.bound:
+        found["refuses"] = row.refuses
+    if row.layout is None:
+        return found
+    if row.measure.value == "recipient":
+        found["measuresRecipient"] = True
+    if not row.bound:
+        found["unproven"] = True
+    if row.nested:
+        found["nested"] = row.nested
+    return found | {"layout": _layout(row.layout)}
+
+
+def _layout(layout: CalldataLayout) -> dict[str, Any]:
+    words: dict[str, Any] = {}
+    for name in CalldataLayout.__dataclass_fields__:
+        value = getattr(layout, name)
+        if name in ("sell", "amount", "minimum") or value != getattr(_ABSENT, name):
+            first, *rest = name.split("_")
+            words[first + "".join(part.title() for part in rest)] = value
+    if "allowedFlags" in words:  # more bits than a number keeps
+        words["allowedFlags"] = hex(words["allowedFlags"])
+    return words
+
+
+def _constant(name: str, about: str, value: Any, kind: str = "") -> str:
+    if kind:
+        rows = "".join(f"  {json.dumps(key)}: {json.dumps(row)},\n" for key, row in value.items())
+        return f"\n/** {about} */\nexport const {name}: Record<string, {kind}> = {{\n{rows}}};\n"
+    return f"\n/** {about} */\nexport const {name} = {json.dumps(value, indent=2)} as const;\n"
+
+
+def types() -> str:
+    """Return the text of `openapi.ts`. Needs the package's Node packages."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder, "openapi.json"), Path(folder, "openapi.ts")
+        source.write_text(json.dumps(document()), "utf-8")
+        command = [PACKAGE / "node_modules" / ".bin" / "openapi-typescript", source, "-o", made]
+        subprocess.run(command, check=True, capture_output=True, text=True)
+        return made.read_text("utf-8")
+
+
+def main() -> None:
+    """Write all files."""
+    RULES.parent.mkdir(parents=True, exist_ok=True)
+    RULES.write_text(rules(), "utf-8")
+    TYPES.write_text(types(), "utf-8")
+    VECTORS.write_text(quote_vectors.text(), "utf-8")
+    print("wrote", *(path.relative_to(ROOT) for path in (RULES, TYPES, VECTORS)))
+
+
+if __name__ == "__main__":
+    main()

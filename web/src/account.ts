@@ -1,0 +1,123 @@
+// What the page knows of an account: its orders, its balances, and the tokens of both.
+
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { get, type Schemas } from './api'
+import type { Known } from './orders'
+import { type Following, follow, type Order, type Orders } from './stream'
+import { find, type Token } from './tokens'
+import { KINDS as KIND_NAMES, kindOf, standing } from './words'
+
+export const WETH = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2'
+const KINDS = ['swap', 'wrap', 'approval'] as const
+const HISTORY = '10'
+
+/** The wallet's orders: those of before, and what the stream tells. */
+export function useOrders(address: string | undefined) {
+  const [orders, setOrders] = useState<Orders>(new Map())
+  const [isLive, setLive] = useState(false)
+  const [changes, setChanges] = useState(0)
+  const following = useRef<Following>(undefined)
+
+  useEffect(() => {
+    setOrders(new Map())
+    setLive(false)
+    if (address === undefined) return
+    let isOver = false
+    const changed = (known: Orders): void => {
+      setOrders(known)
+      setChanges([...known.values()].filter(({ order }) => order.status === 'confirmed').length)
+    }
+    const now = follow(address, changed, setLive)
+    following.current = now
+    for (const kind of KINDS) {
+      get<{ orders: Array<{ orderId: string }> }>(`/api/v1/mev/orders/user/${address}`, {
+        limit: HISTORY,
+        kind,
+      })
+        .then(async (page) => {
+          for (const { orderId } of page.orders) {
+            const order = await get<Order>(`/api/v1/mev/orders/${encodeURIComponent(orderId)}`)
+            if (isOver) return
+            now.add(order)
+          }
+        })
+        .catch(() => undefined) // the stream tells what is new; a reload reads the rest
+    }
+    return () => {
+      isOver = true
+      now.stop()
+    }
+  }, [address])
+
+  const placed = useCallback((order: Order) => following.current?.add(order), [])
+  return { orders, isLive, placed, changes }
+}
+
+/** Says each change of an order's state, also for people who do not see the page. */
+export function useNews(orders: Orders, say: (text: string) => void): void {
+  const told = useRef(new Map<string, string>())
+  useEffect(() => {
+    for (const { order, finalized } of orders.values()) {
+      const now = standing(order, finalized)
+      const before = told.current.get(order.orderId)
+      told.current.set(order.orderId, now)
+      if (before !== undefined && before !== now) {
+        say(`${KIND_NAMES[kindOf(order)] ?? 'Order'}: ${now}`)
+      }
+    }
+  }, [orders])
+}
+
+interface Held {
+  eth: string | undefined
+  tokens: Record<string, string | null>
+}
+
+export function useBalances(
+  address: string | undefined,
+  wanted: Array<Token | undefined>,
+  changes: number,
+): Held {
+  const [held, setHeld] = useState<Held>({ eth: undefined, tokens: {} })
+  const addresses = [...new Set([WETH, ...wanted.flatMap((token) => token?.address ?? [])])]
+  useEffect(() => {
+    setHeld({ eth: undefined, tokens: {} })
+  }, [address])
+  useEffect(() => {
+    if (address === undefined) return
+    let isOver = false
+    get<Schemas['BalancesResponse']>(`/api/v1/mev/balances/${address}`, {
+      tokens: addresses.join(),
+    }).then(
+      ({ eth, tokens }) =>
+        !isOver &&
+        setHeld({
+          eth: eth.wei,
+          tokens: Object.fromEntries(tokens.map((one) => [one.address, one.balance])),
+        }),
+      () => undefined, // balances are a courtesy; the quote's issues decide
+    )
+    return () => {
+      isOver = true
+    }
+  }, [address, addresses.join(), changes])
+  return held
+}
+
+/** Looks up the tokens of orders that the page does not know yet. */
+export function useUnknownTokens(orders: Orders, tokens: Known, learn: (token: Token) => void): void {
+  const asked = useRef(new Set<string>())
+  useEffect(() => {
+    for (const { order } of orders.values()) {
+      const { fromToken, toToken } = order.orderParams
+      for (const address of [fromToken, toToken]) {
+        if (tokens[address] || asked.current.has(address)) continue
+        asked.current.add(address)
+        find(address).then(
+          ([token]) => token && learn(token),
+          () => asked.current.delete(address),
+        )
+      }
+    }
+  }, [orders])
+}

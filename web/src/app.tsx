@@ -1,0 +1,171 @@
+// The page: connect, private connection, swap or wrap, and what became of it.
+
+import { render } from 'preact'
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useBalances, useNews, useOrders, useUnknownTokens, WETH } from './account'
+import { post, type Schemas, session as beginSession } from './api'
+import { assertPrivate, Connect, type Connection, PrivateRpc, type Privacy } from './connect'
+import { type Known, OrderCard } from './orders'
+import { Swap } from './swap'
+import { find, type Token } from './tokens'
+import { send, WalletError } from './wallet'
+import { Wrap } from './wrap'
+
+const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
+
+function App() {
+  const [connection, setConnection] = useState<Connection>()
+  const [privacy, setPrivacy] = useState<Privacy>('checking')
+  const [said, say] = useState('')
+  const [tab, setTab] = useState<'swap' | 'wrap'>('swap')
+  const [tokens, setTokens] = useState<Known>({})
+  const [sell, setSell] = useState<Token>()
+  const [buy, setBuy] = useState<Token>()
+  const [trouble, setTrouble] = useState<string>()
+
+  const learn = useCallback((token: Token): Token => {
+    setTokens((known) => ({ ...known, [token.address]: token }))
+    return token
+  }, [])
+
+  // A session first: tokens can be looked at before a wallet is connected.
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const begin = async (): Promise<void> => {
+      try {
+        await beginSession()
+        const [weth, usdc] = await Promise.all([find(WETH), find(USDC)])
+        if (weth[0]) setSell(learn(weth[0]))
+        if (usdc[0]) setBuy(learn(usdc[0]))
+        setTrouble(undefined)
+      } catch (error) {
+        setTrouble((error as Error).message)
+        timer = setTimeout(() => void begin(), 3_000)
+      }
+    }
+    void begin()
+    return () => clearTimeout(timer)
+  }, [])
+
+  const connected = useCallback((next: Connection | undefined) => {
+    setPrivacy('checking')
+    setConnection(next)
+  }, [])
+
+  const { orders, isLive, placed, changes } = useOrders(connection?.address)
+  useNews(orders, say)
+  const held = useBalances(connection?.address, [sell, buy], changes)
+  useUnknownTokens(orders, tokens, learn)
+
+  const cancel = async (orderId: string): Promise<void> => {
+    if (!connection) return
+    try {
+      const path = `/api/v1/mev/orders/${encodeURIComponent(orderId)}/cancel`
+      const { transactionParams } = await post<Schemas['CancelQuoteResponse']>(path)
+      say('Confirm the cancel in your wallet: an empty transaction with the same nonce.')
+      await assertPrivate(connection)
+      await send(connection.wallet.provider, connection.address.toLowerCase(), transactionParams)
+      say('The cancel is under way. Whichever of the two is mined first decides.')
+    } catch (error) {
+      const isRejection = error instanceof WalletError && error.isRejection
+      say(isRejection ? 'You declined the cancel. The order goes on.' : (error as Error).message)
+    }
+  }
+
+  const list = [...orders.values()].sort((a, b) =>
+    a.order.createdAt < b.order.createdAt ? 1 : -1,
+  )
+  return (
+    <>
+      <header>
+        <h1>quietswap</h1>
+        <Connect connection={connection} connected={connected} say={say} />
+      </header>
+      <main>
+        <p role="status" aria-live="polite" class="said">
+          {said}
+        </p>
+        {trouble !== undefined && (
+          <p role="alert" class="fault">
+            {trouble}
+          </p>
+        )}
+        {!connection && (
+          <p class="intro">
+            Swap tokens on Ethereum without being seen before you are mined. This page asks several
+            exchanges, simulates each offer, and shows what it would deliver. Your wallet signs; keys
+            never leave it.
+          </p>
+        )}
+        {connection && (
+          <>
+            <PrivateRpc
+              key={connection.address}
+              connection={connection}
+              privacy={privacy}
+              setPrivacy={setPrivacy}
+              say={say}
+            />
+            <nav aria-label="What to do">
+              {(['swap', 'wrap'] as const).map((one) => (
+                <button
+                  key={one}
+                  type="button"
+                  aria-pressed={tab === one}
+                  onClick={() => setTab(one)}
+                >
+                  {one === 'swap' ? 'Swap' : 'Wrap and unwrap'}
+                </button>
+              ))}
+            </nav>
+            {tab === 'swap' ? (
+              <Swap
+                key={connection.address}
+                connection={connection}
+                privacy={privacy}
+                sell={sell}
+                buy={buy}
+                balances={held.tokens}
+                setSell={(token) => setSell(learn(token))}
+                setBuy={(token) => setBuy(learn(token))}
+                say={say}
+                placed={placed}
+                changes={changes}
+              />
+            ) : (
+              <Wrap
+                key={connection.address}
+                connection={connection}
+                privacy={privacy}
+                eth={held.eth}
+                weth={held.tokens[WETH] ?? undefined}
+                say={say}
+                placed={placed}
+              />
+            )}
+            <section aria-labelledby="orders">
+              <h2 id="orders">Your orders</h2>
+              {!isLive && <p class="warn">Connecting to the service for live news…</p>}
+              {!list.length && <p>None yet.</p>}
+              {list.map((update) => (
+                <OrderCard
+                  key={update.order.orderId}
+                  update={update}
+                  tokens={tokens}
+                  session={connection.session}
+                  cancel={(orderId) => void cancel(orderId)}
+                />
+              ))}
+            </section>
+          </>
+        )}
+      </main>
+      <footer>
+        <p>Open source and self-hosted. Nothing on this page comes from anyone else.</p>
+      </footer>
+    </>
+  )
+}
+
+const root = document.getElementById('app')
+if (root) render(<App />, root)

@@ -1,0 +1,239 @@
+// The first two steps: a wallet, and a private RPC URL that the wallet really uses.
+
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { type Session, session as beginSession } from './api'
+import { shortened } from './amounts'
+import { add, create, isPrivate } from './privateRpc'
+import { account, ask, discover, type Wallet, WalletError } from './wallet'
+
+export interface Connection {
+  wallet: Wallet
+  address: string
+  session: Session
+}
+
+interface ConnectProps {
+  connection: Connection | undefined
+  connected(connection: Connection | undefined): void
+  say(text: string): void
+}
+
+export function Connect({ connection, connected, say }: ConnectProps) {
+  const [wallets, setWallets] = useState<Wallet[]>([])
+  const [choosing, setChoosing] = useState(false)
+
+  useEffect(
+    () =>
+      discover((wallet) =>
+        setWallets((known) =>
+          known.some((one) => one.id === wallet.id) ? known : [...known, wallet],
+        ),
+      ),
+    [],
+  )
+
+  const connect = async (wallet: Wallet): Promise<void> => {
+    setChoosing(false)
+    try {
+      const lower = await account(wallet.provider, true)
+      if (lower === undefined) return say('The wallet allowed no account.')
+      const session = await beginSession(lower)
+      connected({ wallet, address: session.address ?? lower, session })
+    } catch (error) {
+      say(
+        error instanceof WalletError && error.isRejection
+          ? 'You declined the connection in your wallet.'
+          : (error as Error).message,
+      )
+    }
+  }
+
+  useWalletChanges(connection, connected, say)
+
+  if (connection) {
+    return (
+      <p class="account">
+        <bdi>{connection.wallet.name}</bdi>{' '}
+        <code title={connection.address}>{shortened(connection.address)}</code>
+      </p>
+    )
+  }
+  return (
+    <div class="connect">
+      <button
+        type="button"
+        class="primary"
+        onClick={() =>
+          wallets.length === 1 && wallets[0] ? void connect(wallets[0]) : setChoosing(!choosing)
+        }
+      >
+        Connect wallet
+      </button>
+      {choosing && !wallets.length && (
+        <p>No wallet was found in this browser. Install one that supports EIP-6963, then reload.</p>
+      )}
+      {choosing && (
+        <ul class="wallets">
+          {wallets.map((wallet) => (
+            <li key={wallet.id}>
+              <button type="button" onClick={() => void connect(wallet)}>
+                <bdi>{wallet.name}</bdi>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+/** Follows the wallet to another account, and away from the page. */
+function useWalletChanges(
+  connection: Connection | undefined,
+  connected: ConnectProps['connected'],
+  say: ConnectProps['say'],
+): void {
+  const { provider } = connection?.wallet ?? {}
+  const address = connection?.address.toLowerCase()
+  useEffect(() => {
+    if (!connection || !provider?.on) return
+    const follow = (accounts: string[]): void => {
+      const first = accounts[0]?.toLowerCase()
+      if (first === address) return
+      if (first === undefined) {
+        connected(undefined)
+        return say('The wallet disconnected.')
+      }
+      connected(undefined)
+      beginSession(first).then(
+        (session) => {
+          connected({ ...connection, address: session.address ?? first, session })
+          say(`The wallet changed to account ${shortened(session.address ?? first)}.`)
+        },
+        (error: Error) => say(error.message),
+      )
+    }
+    provider.on('accountsChanged', follow as (value: never) => void)
+    return () => provider.removeListener?.('accountsChanged', follow as (value: never) => void)
+  }, [provider, address])
+}
+
+export type Privacy = 'checking' | 'private' | 'elsewhere' | 'other chain'
+
+interface PrivateProps {
+  connection: Connection
+  privacy: Privacy
+  setPrivacy(privacy: Privacy): void
+  say(text: string): void
+}
+
+const AGAIN_MS = 3_000
+
+/** Asks the wallet for its chain, and through the wallet for the service behind its RPC URL. */
+export async function checkPrivacy({ wallet, session, address }: Connection): Promise<Privacy> {
+  const chain = await ask<unknown>(wallet.provider, 'eth_chainId').catch(() => undefined)
+  if (typeof chain === 'string' && Number(chain) !== session.chainId) return 'other chain'
+  return (await isPrivate(wallet.provider, session, address)) ? 'private' : 'elsewhere'
+}
+
+/** Checks again, just before something is signed, who would sign and where it would be sent. */
+export async function assertPrivate(connection: Connection): Promise<void> {
+  const lower = await account(connection.wallet.provider, false)
+  if (lower !== connection.address.toLowerCase()) {
+    throw new Error('Your wallet changed to another account. Nothing was sent.')
+  }
+  if ((await checkPrivacy(connection)) !== 'private') {
+    throw new Error('Your wallet no longer uses the private connection. Nothing was sent.')
+  }
+}
+
+export function PrivateRpc({ connection, privacy, setPrivacy, say }: PrivateProps) {
+  const [url, setUrl] = useState<string>()
+  const isBusy = useRef(false)
+
+  const check = useCallback(async () => {
+    if (isBusy.current) return
+    isBusy.current = true
+    try {
+      setPrivacy(await checkPrivacy(connection))
+    } catch {
+      // The service does not answer. What was found before still holds for the button below it:
+      // the check is made again before each transaction.
+    } finally {
+      isBusy.current = false
+    }
+  }, [connection])
+
+  // The wallet tells of another chain, never of another RPC URL: so ask again and again.
+  useEffect(() => {
+    const { provider } = connection.wallet
+    const listen = (): void => void check()
+    provider.on?.('chainChanged', listen)
+    const timer = setInterval(listen, AGAIN_MS)
+    void check()
+    return () => {
+      clearInterval(timer)
+      provider.removeListener?.('chainChanged', listen)
+    }
+  }, [check])
+
+  const setUp = async (): Promise<void> => {
+    try {
+      const made = url ?? (await create(connection.address))
+      setUrl(made)
+      await add(connection.wallet.provider, connection.session, made)
+      await check()
+    } catch (error) {
+      const isRejection = error instanceof WalletError && error.isRejection
+      say(
+        isRejection
+          ? 'You declined the RPC URL in your wallet. Nothing changed.'
+          : `The wallet did not add it: ${(error as Error).message}`,
+      )
+    }
+  }
+
+  const toMainnet = (): void => {
+    const chainId = `0x${connection.session.chainId.toString(16)}`
+    ask(connection.wallet.provider, 'wallet_switchEthereumChain', [{ chainId }]).then(
+      () => void check(),
+      (error: Error) => say(`The wallet did not switch: ${error.message}`),
+    )
+  }
+
+  return (
+    <section aria-labelledby="private" class={`private ${privacy === 'private' ? 'good' : 'bad'}`}>
+      <h2 id="private">Private connection</h2>
+      {privacy === 'checking' && <p>Asking your wallet which RPC URL it uses…</p>}
+      {privacy === 'private' && (
+        <p>Your wallet sends through this service: transactions stay private until they are mined.</p>
+      )}
+      {privacy === 'other chain' && (
+        <>
+          <p>Your wallet is on another chain. This service is for Ethereum mainnet.</p>
+          <button type="button" onClick={toMainnet}>
+            Switch to Ethereum
+          </button>
+        </>
+      )}
+      {privacy === 'elsewhere' && (
+        <>
+          <p>
+            Your wallet uses another RPC URL: what it sends would be public. Swaps stay off until it
+            uses this service.
+          </p>
+          <button type="button" class="primary" onClick={() => void setUp()}>
+            Set up private connection
+          </button>
+          {url !== undefined && (
+            <p class="note">
+              Some wallets say that they added it and change nothing. Then open the wallet's network
+              settings for Ethereum and set this RPC URL by hand. It is yours alone:{' '}
+              <code class="url">{url}</code>
+            </p>
+          )}
+        </>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,104 @@
+// A quote as a person compares it: the table of sources, and the figures of the best route.
+
+import type { Schemas } from './api'
+import { bps, percent, show, shortened } from './amounts'
+import { readable, SENTENCE } from './text'
+import type { Token } from './tokens'
+import { OUTCOMES, SOURCES } from './words'
+
+export type Quote = Schemas['SwapQuoteResponse']
+
+const NAME_CHARS = 24
+
+export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
+  const text = (amount: string | null): string =>
+    amount === null ? '–' : show(amount, buy.decimals, 6)
+  return (
+    <div class="scroll" role="group" aria-label="Sources" tabIndex={0}>
+      <table>
+        <caption>
+          What each source promised, and what its route delivered when simulated, in{' '}
+          <bdi>{buy.symbol}</bdi>
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Source</th>
+            <th scope="col">Promised</th>
+            <th scope="col">Simulated</th>
+            <th scope="col">Difference</th>
+            <th scope="col">After gas</th>
+            <th scope="col">Result</th>
+          </tr>
+        </thead>
+        <tbody>
+          {quote.sources.map((one) => (
+            <tr key={one.source} class={one.outcome}>
+              <th scope="row">{nameOf(one.source)}</th>
+              <td data-label="Promised">{text(one.promised)}</td>
+              <td data-label="Simulated">{text(one.simulated)}</td>
+              <td data-label="Difference">
+                {one.differenceBps === null ? '–' : percent(one.differenceBps)}
+              </td>
+              <td data-label="After gas">{netUsd(quote, one.source)}</td>
+              <td class="result">{OUTCOMES[one.outcome] ?? one.outcome}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {quote.sources.map(
+        (one) =>
+          one.reason != null && (
+            <p key={one.source} class="note">
+              {nameOf(one.source)}: {readable(one.reason, SENTENCE)}
+            </p>
+          ),
+      )}
+    </div>
+  )
+}
+
+const CENTS = { minimumFractionDigits: 2, maximumFractionDigits: 2 }
+const nameOf = (source: string): string => SOURCES[source] ?? readable(source, NAME_CHARS)
+const usd = (value: number): string => `$${value.toLocaleString('en-US', CENTS)}`
+
+/** The value of a source's route after gas, where it was ranked. */
+function netUsd({ source, scoring, alternatives }: Quote, name: string): string {
+  const found = name === source ? scoring : alternatives.find((one) => one.source === name)
+  return found && scoring.priceAvailable ? usd(found.netValueUsd) : '–'
+}
+
+export function Facts({ quote, buy }: { quote: Quote; buy: Token }) {
+  const { scoring, mevAnalysis } = quote
+  return (
+    <dl class="facts">
+      <dt>At least</dt>
+      <dd>
+        {show(quote.minBuyAmount, buy.decimals, 6)} <bdi>{buy.symbol}</bdi> (
+        {percent(bps(BigInt(quote.minBuyAmount), BigInt(quote.buyAmount)))})
+      </dd>
+      <dt>Price impact</dt>
+      <dd>{quote.priceImpactAvailable ? `${quote.priceImpact.toFixed(2)} %` : 'not known'}</dd>
+      <dt>Gas</dt>
+      <dd>
+        {scoring.priceAvailable ? `about ${usd(scoring.gasCostUsd)}` : `${quote.estimatedGas} units`}
+      </dd>
+      <dt>After gas</dt>
+      <dd>{scoring.priceAvailable ? usd(scoring.netValueUsd) : 'no USD price'}</dd>
+      <dt>A sandwich could take</dt>
+      <dd>
+        {mevAnalysis.known
+          ? `about ${usd(mevAnalysis.estimatedProtectionUsd)}, if it were public`
+          : 'not known'}
+      </dd>
+      <dt>Router</dt>
+      <dd>
+        <code title={quote.dexRoute.target}>{shortened(quote.dexRoute.target)}</code>
+      </dd>
+      {quote.verification.notes.map((note) => (
+        <dd key={note} class="warn">
+          {readable(note, SENTENCE)}
+        </dd>
+      ))}
+    </dl>
+  )
+}

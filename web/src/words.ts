@@ -1,0 +1,83 @@
+// What the page says. Every text is shown as text, never as HTML.
+
+import type { Schemas } from './api'
+import { readable, SENTENCE } from './text'
+
+export type Status = Schemas['OrderStatusResponse']['status']
+
+/** One sentence about where an order stands. */
+export function standing(order: Schemas['OrderStatusResponse'], finalized: boolean): string {
+  switch (order.status) {
+    case 'pending':
+      return 'Stored. It is on its way to the private relay.'
+    case 'submitted':
+      return 'The private relay has it. No one else can see it.'
+    case 'mining':
+      return 'Offered to block builders, not yet in a block.'
+    case 'confirmed':
+      return finalized
+        ? `Final: block ${order.blockNumber ?? ''} cannot change any more.`
+        : `Confirmed in block ${order.blockNumber ?? ''}. It becomes final in about 15 minutes.`
+    case 'cancelled':
+      return `Cancelled: ${reason(order)}`
+    default:
+      return `Failed: ${reason(order)}`
+  }
+}
+
+const reason = ({ error }: Schemas['OrderStatusResponse']): string =>
+  error ? readable(error.message, SENTENCE) : 'it was not mined.'
+
+export const TAKEN_BACK =
+  'Taken back: the chain replaced the block that held this order. It is open again, and followed.'
+
+/** Why a source gave no usable route, where it gives no reason itself. */
+export const OUTCOMES: Record<Schemas['SourceEntry']['outcome'], string> = {
+  won: 'best',
+  answered: 'verified',
+  no_route: 'no route for this pair',
+  token_unknown: 'does not know the token',
+  rate_limited: 'its request limit is reached',
+  refused: 'refused the request',
+  bad_reply: 'its answer cannot be read',
+  timed_out: 'answered too late',
+  unavailable: 'not available',
+  skipped: 'not asked',
+  reverted: 'its route fails when simulated',
+  short_delivery: 'delivers less than it promised',
+  unbound: 'its router does not enforce the terms',
+  unsafe: 'refused: it would not be safe to sign',
+}
+
+export const SOURCES: Record<string, string> = {
+  kyberswap: 'KyberSwap',
+  velora: 'Velora',
+  sushi: 'Sushi',
+  openocean: 'OpenOcean',
+  zeroex: '0x',
+  oneinch: '1inch',
+}
+
+/** Kind of an order; a swap names none. */
+export const kindOf = (order: Schemas['OrderStatusResponse']): string =>
+  ('kind' in order && typeof order.kind === 'string' && order.kind) || 'swap'
+
+export const KINDS: Record<string, string> = {
+  swap: 'Swap',
+  wrap: 'Wrap',
+  cancel: 'Cancel',
+  approval: 'Approval',
+  transaction: 'Transaction',
+}
+
+/** What to know before a trade; a warning without a text here is shown as the service says it. */
+export const WARNINGS: Record<string, string> = {
+  unlisted: 'No token list of this service has it: check its address.',
+  'symbol of a listed token': 'It has the symbol of a listed token and is another one.',
+  'listed decimals are wrong': 'Its list names other decimals than its contract.',
+  'not a token on chain': 'Its address holds no token.',
+  'not traded here': 'This service does not trade it.',
+  'fee on transfer': 'It keeps a part of each transfer.',
+  'transfer reverts': 'A plain transfer of it fails.',
+  'pausable/blacklist': 'Its issuer can pause it or block wallets.',
+}
