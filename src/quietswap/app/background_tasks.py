@@ -8,11 +8,11 @@ from contextlib import AsyncExitStack
 from quietswap import observe
 from quietswap.app.container import Container
 from quietswap.app.order_ids import PREFIXES
+from quietswap.app.turns import guarded
 from quietswap.app.web import make_sessions
 from quietswap.app.webhooks import make_delivery
 from quietswap.domain.tracking.rules import TrackingRules
 from quietswap.ports.clock import Clock
-from quietswap.ports.stores import StoreUnavailable
 from quietswap.services.api_keys import Authenticate
 from quietswap.services.retention import RetentionJob
 from quietswap.services.tracking.tracker import OrderTracker
@@ -78,12 +78,7 @@ def start_key_uses(parts: Container, clock: Clock, stack: AsyncExitStack) -> Non
     assert isinstance(authenticate, Authenticate)
 
     async def store() -> None:
-        try:
-            await authenticate.store_uses()
-        except StoreUnavailable as error:
-            observe.key_uses_kept(str(error))
-        except Exception as fault:  # noqa: BLE001  logged; the next minute stores them
-            observe.background_task_failed("key_uses", fault)
+        await guarded("key_uses", authenticate.store_uses, observe.key_uses_kept)
 
     async def keep() -> None:
         while True:
@@ -117,13 +112,13 @@ async def _delete_old_data(parts: Container, clock: Clock) -> None:
         events_kept_ms=parts.settings.storage.events_kept_days * _DAY_MS,
     )
     sessions = make_sessions(parts.settings, parts.storage, clock)
+
+    async def batch() -> bool:
+        return parts.storage.leadership.is_held and any([await keep(), await sessions.purge()])
+
+    def waiting(reason: str) -> None:
+        observe.tracker_waiting(f"StoreDown: {reason}")
+
     while True:
-        more = False
-        try:
-            if parts.storage.leadership.is_held:
-                more = any([await keep(), await sessions.purge()])
-        except StoreUnavailable as error:
-            observe.tracker_waiting(f"StoreDown: {error}")
-        except Exception as fault:  # noqa: BLE001  logged; the next turn begins anew
-            observe.background_task_failed("retention", fault)
+        more = await guarded("retention", batch, waiting)
         await clock.sleep(_NEXT_BATCH_S if more else _RETENTION_EVERY_S)

@@ -19,6 +19,7 @@ from quietswap.app.container import Container
 from quietswap.app.operator_pages import tracker_role
 from quietswap.app.order_ids import PREFIXES
 from quietswap.app.token_factories import token_catalogue
+from quietswap.app.turns import guarded
 from quietswap.app.web import is_local, is_secure
 from quietswap.domain.client_limits import day_of
 from quietswap.observe.audit import AuditLog
@@ -193,16 +194,10 @@ def start_figures(parts: Container, clock: Clock, stack: AsyncExitStack) -> None
     kept_ms = parts.settings.operator.figures_kept_days * _DAY_MS
 
     async def store() -> None:
-        try:
-            await reporter.store()
-        except Exception as fault:  # noqa: BLE001  logged; the next turn begins anew
-            observe.background_task_failed("figures", fault)
+        await guarded("figures", reporter.store, observe.figures_unstored)
 
     async def purge() -> None:
-        try:
-            await parts.storage.figures.purge(clock.now_ms() - kept_ms)
-        except StoreUnavailable as error:
-            observe.figures_unstored(str(error))
+        await parts.storage.figures.purge(clock.now_ms() - kept_ms)
 
     async def keep() -> None:
         purge_at = clock.monotonic()
@@ -210,7 +205,7 @@ def start_figures(parts: Container, clock: Clock, stack: AsyncExitStack) -> None
             await store()
             if clock.monotonic() >= purge_at:
                 purge_at = clock.monotonic() + _PURGE_EVERY_S
-                await purge()
+                await guarded("figures", purge, observe.figures_unstored)
             await clock.sleep(_STORE_EVERY_S)
 
     keeping = asyncio.create_task(keep())
