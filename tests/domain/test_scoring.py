@@ -40,9 +40,10 @@ def candidate(
     gas: int = 200_000,
     *,
     bound: bool = True,
+    target: Address = ROUTER,
 ) -> Candidate:
     route = Route(
-        source=source, dex=source, target=ROUTER, spender=ROUTER, value=0, data=b"",
+        source=source, dex=source, target=target, spender=ROUTER, value=0, data=b"",
         path=(WETH, USDC.address), buy_amount=promised, min_buy_amount=1, gas=None,
         impact_percent=None, bound=bound,
     )  # fmt: skip
@@ -76,6 +77,18 @@ def test_gas_money_decides_between_close_amounts() -> None:
     cheap = candidate("cheap", 3000_000000, 3000_000000, gas=100_000)
     dear = candidate("dear", 3005_000000, 3005_000000, gas=400_000)
     assert names(rank([dear, cheap], market())) == ["cheap", "dear"]
+
+
+def test_an_approval_that_is_missing_costs_its_gas() -> None:
+    """46,000 gas at 10 gwei and 3000 USD are 1.38 USD: more than the one route is better by."""
+    other = Address("0x" + "33" * 20)
+    kept = candidate("kept", 3000_000000, 3000_000000)
+    better = candidate("better", 3001_000000, 3001_000000, target=other)
+    far_better = candidate("far better", 3002_000000, 3002_000000, target=other)
+    assert names(rank([kept, better], market(), {ROUTER})) == ["kept", "better"]
+    assert names(rank([kept, far_better], market(), {ROUTER})) == ["far better", "kept"]
+    for approved in (set(), {ROUTER, other}):
+        assert names(rank([kept, better], market(), approved)) == ["better", "kept"]
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 """Ranking of routes by their net value. Amounts are integers; USD and rates are Decimal."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from statistics import median_low
 from typing import Protocol
 
+from quietswap.domain.address import Address
 from quietswap.domain.amounts import BPS
 from quietswap.domain.quote.quote import VerificationStatus
 from quietswap.domain.quote.route import Route
@@ -16,6 +17,10 @@ _AGREEING = 3
 """The least number of promises that can show one of them to be wrong."""
 _FAR = 2
 """Two figures of one quantity that differ by more than this factor contradict each other."""
+
+APPROVAL_GAS = 46_000
+"""Gas units of a first approval: 21,000 for the transaction, 22,100 for a slot that was zero
+(https://eips.ethereum.org/EIPS/eip-2929), the rest for its data, its log and the token's code."""
 
 _NEAR_BPS = 50
 """If gas cannot be converted, outputs this close to the best count as equal."""
@@ -161,8 +166,15 @@ def believable(promises: Sequence[int]) -> int | None:
     return middle + middle // 20
 
 
-def rank(candidates: Sequence[Candidate], market: PricingContext) -> list[Candidate]:
+def rank(
+    candidates: Sequence[Candidate],
+    market: PricingContext,
+    approved: Collection[Address] = (),
+) -> list[Candidate]:
     """Return the candidates best first; `market` with the rates as read.
+
+    `approved` are the routers that may already move the sold amount. A route through any other one
+    is ranked as if it used the gas of an approval more: the wallet pays for that, too.
 
     A route whose terms are not proven ranks behind every proven one. An unverified promise ranks
     behind every verified one; among the unverified, one far above the median ranks last. Then the
@@ -189,6 +201,8 @@ def rank(candidates: Sequence[Candidate], market: PricingContext) -> list[Candid
     def key(entry: tuple[int, Candidate]) -> tuple[object, ...]:
         place, candidate = entry
         at, gas = standing(candidate), candidate.gas
+        if candidate.route.target not in approved:
+            gas += APPROVAL_GAS
         if per_gas is not None:
             return (*at, -(candidate.worth - gas * per_gas), gas, place)
         is_far = candidate.worth * BPS < best[at] * (BPS - _NEAR_BPS)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from quietswap import observe
+from quietswap.domain.address import Address
 from quietswap.domain.client_limits import to_cents
 from quietswap.domain.errors.request import InvalidTokenAddress, TokenNotSupported
 from quietswap.domain.quote import mev
@@ -155,7 +156,7 @@ class QuoteSwap:
             survey.next_base_fee,
         )
         market = believed(read, survey.candidates)
-        best, *others = rank(survey.candidates, read)
+        best, *others = rank(survey.candidates, read, _approved(request, survey.sender))
         weighed = gas_price_in_buy_token(survey.candidates, read) is not None
         scored = score(best, market)
         impact = _impact(best, market)
@@ -252,6 +253,12 @@ def _params(
         ),
         nonce=fees.next_nonce(sender.nonce, sender.pending_nonce, nonces),
     )
+
+
+def _approved(request: RouteRequest, sender: AccountState) -> set[Address]:
+    """Return the routers that may already move the sold amount."""
+    allowances = sender.allowances.items()
+    return {router for router, allowed in allowances if allowed >= request.sell_amount}
 
 
 def _issues(
