@@ -169,7 +169,7 @@ def test_the_value_of_a_swap_comes_from_its_quote(
         until(lambda: data(desk.api.get("/api/v1/mev/usage"))["usdPerSwap"] == "100.00")
         body = refused(desk.submit(swap), 403, "SWAP_VALUE_LIMIT_EXCEEDED")
         assert body["details"]["limitUsd"] == "100.00"
-        assert 1_000 < float(body["details"]["valueUsd"]) < 10_000, "1 WETH"
+        assert 100 < float(body["details"]["valueUsd"]) < 1_000, "0.1 WETH"
         refused(desk.ask_quote(wallet), 403, "SWAP_VALUE_LIMIT_EXCEEDED")
         assert desk.history(wallet)["total"] == 0
         office("clients", "limit", client["id"], "--usd-per-swap", "none")

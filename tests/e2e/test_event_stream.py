@@ -65,7 +65,7 @@ class Follower:
         """Wait until the types of the events fulfil a condition, and return them."""
         end = time.monotonic() + GENEROUS_S
         while not there(self.types):
-            assert time.monotonic() < end, self.types
+            assert time.monotonic() < end, "\n".join(map(str, self.events))
             time.sleep(0.02)
         return self.types
 

@@ -12,7 +12,7 @@ from quietswap.adapters.clock import SystemClock
 from quietswap.domain.order.order import Order
 from tests.e2e.conftest import Town
 from tests.patient import open_storage
-from tests.spec.api_client import ETHER, ApiClient
+from tests.spec.api_client import ETHER, SOLD, ApiClient
 from tests.spec.wire import refused
 
 FAULT = "reverted_then_mine:2"
@@ -61,7 +61,7 @@ def test_a_refused_swap_is_named_followed_and_confirmed(desk: ApiClient) -> None
     assert mined.get("error") is None
     late = refused(desk.submit(second), 409, "NONCE_TOO_LOW")["details"]
     assert (late["provided"], late["expected"]) == (0, 1)
-    assert desk.held(wallet, "WETH") == 999 * ETHER, "one swap, not two"
+    assert desk.held(wallet, "WETH") == 1000 * ETHER - SOLD, "one swap, not two"
     assert next_nonce(desk, wallet) == 1
 
 

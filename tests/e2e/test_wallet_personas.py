@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.conftest import Town
 from tests.e2e.wallets import GWEI, Refused, RpcWallet, approval, deposit, faster, quoted
-from tests.spec.api_client import ETHER, ApiClient
+from tests.spec.api_client import ETHER, SOLD, ApiClient
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_a_wallet_that_keeps_the_fields_of_the_dapp(desk: ApiClient) -> None:
     tx_hash = wallet.send(quoted(quote))
     assert wallet.mined(tx_hash)["status"] == "0x1"
     assert wallet.decided(tx_hash) == "confirmed"
-    assert desk.held(wallet.account, "WETH") == 999 * ETHER
+    assert desk.held(wallet.account, "WETH") == 1000 * ETHER - SOLD
 
 
 def test_a_wallet_that_replaces_gas_fees_and_nonce(desk: ApiClient) -> None:
@@ -113,7 +113,7 @@ def test_a_wallet_that_speeds_up(desk: ApiClient) -> None:
     assert wallet.decided(second) == "confirmed"
     assert wallet.decided(first) == "cancelled"
     assert wallet.call("eth_getTransactionByHash", first) is None
-    assert desk.held(wallet.account, "WETH") == 999 * ETHER
+    assert desk.held(wallet.account, "WETH") == 1000 * ETHER - SOLD
 
 
 @pytest.mark.parametrize("kind", ["swap", "wrap", "approval"])

@@ -28,6 +28,8 @@ from tests.spec.wire import data, order_body, sign, wrap_body
 from tests.waiting import WITHIN_S, wait_until
 
 ETHER = 10**18
+SOLD = ETHER // 10
+"""The usual amount, in wei. Several such swaps in one block stay within the usual slippage."""
 TERMINAL = ("confirmed", "failed", "cancelled")
 _numbers = itertools.count(1)
 
@@ -149,11 +151,11 @@ class ApiClient:
     # What a client does.
 
     def ask_quote(self, account: LocalAccount, **changes: str) -> httpx.Response:
-        """GET /api/v1/quote for 1 WETH into USDC."""
+        """GET /api/v1/quote for 0.1 WETH into USDC."""
         plain = {
             "sellToken": WETH.address,
             "buyToken": USDC.address,
-            "sellAmount": str(ETHER),
+            "sellAmount": str(SOLD),
             "userAddress": account.address,
         }
         return self.api.get("/api/v1/quote", params=plain | changes)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.patient import open_database
-from tests.spec.api_client import ApiClient
+from tests.spec.api_client import SOLD, ApiClient
 from tests.spec.coverage import shows
 from tests.spec.wire import refused
 
@@ -50,4 +50,4 @@ def test_500_internal_server_error_on_the_swap_quote(desk: ApiClient) -> None:
     told = refused(answer, 500, "INTERNAL_SERVER_ERROR")
     assert told["details"] == {"requestId": answer.headers["x-request-id"]}
     assert "table" not in answer.text
-    assert desk.quote(wallet)["sellAmount"] == "1000000000000000000"
+    assert desk.quote(wallet)["sellAmount"] == str(SOLD)

@@ -3,7 +3,7 @@
 import pytest
 
 from quietswap.sandbox.contracts.tokens import WETH
-from tests.spec.api_client import ETHER, ApiClient
+from tests.spec.api_client import ETHER, SOLD, ApiClient
 from tests.spec.coverage import shows
 from tests.spec.wire import refused, sign
 
@@ -27,12 +27,12 @@ def test_400_invalid_signature(desk: ApiClient) -> None:
 def test_400_insufficient_allowance(desk: ApiClient) -> None:
     wallet = desk.wallet()
     swap = desk.swap(wallet)
-    desk.approve(wallet, swap.quote, ETHER - 1)
+    desk.approve(wallet, swap.quote, SOLD - 1)
     assert refused(desk.submit(swap), 400, "INSUFFICIENT_ALLOWANCE")["details"] == {
         "token": WETH.address,
         "router": swap.quote["dexRoute"]["target"],
-        "required": str(ETHER),
-        "current": str(ETHER - 1),
+        "required": str(SOLD),
+        "current": str(SOLD - 1),
     }
 
 
@@ -40,9 +40,9 @@ def test_400_insufficient_allowance(desk: ApiClient) -> None:
 def test_400_insufficient_balance_of_a_token(desk: ApiClient) -> None:
     wallet = desk.wallet()
     swap = desk.swap(wallet)
-    desk.give(wallet, WETH, ETHER - 1)
+    desk.give(wallet, WETH, SOLD - 1)
     details = refused(desk.submit(swap), 400, "INSUFFICIENT_BALANCE")["details"]
-    assert (details["required"], details["available"]) == (str(ETHER), str(ETHER - 1))
+    assert (details["required"], details["available"]) == (str(SOLD), str(SOLD - 1))
 
 
 @shows("error: 400 INSUFFICIENT_BALANCE", "details: INSUFFICIENT_BALANCE")

@@ -14,7 +14,7 @@ from quietswap.sandbox.contracts.tokens import USDC, WETH
 from tests import loopback
 from tests.e2e.conftest import Town
 from tests.spec import tables
-from tests.spec.api_client import ETHER, ApiClient
+from tests.spec.api_client import ETHER, SOLD, ApiClient
 from tests.spec.coverage import shows
 from tests.spec.wire import data
 
@@ -179,9 +179,9 @@ def test_the_timestamp_is_now_in_milliseconds(desk: ApiClient) -> None:
 
 @shows("rule: price impact percent")
 def test_the_price_impact_is_a_percentage(town: Town, answers: dict[str, Any]) -> None:
-    """1 WETH for USDC, against a price of ETH that the feed gave while the service kept it."""
+    """0.1 WETH for USDC, against a price of ETH that the feed gave while the service kept it."""
     quote = answers["swap quote"]
-    received = int(quote["buyAmount"]) / 10**6
+    received = int(quote["buyAmount"]) / 10**6 * ETHER / SOLD
     expected = {round((1 - received / price) * 100, 4) for price in recent_eth_prices(town)}
     assert any(quote["priceImpact"] == pytest.approx(one, abs=0.05) for one in expected), expected
 

@@ -3,7 +3,7 @@
 from eth_account import Account
 
 from quietswap.sandbox.contracts.tokens import WETH
-from tests.spec.api_client import ETHER, ApiClient
+from tests.spec.api_client import SOLD, ApiClient
 
 
 def test_a_wallet_that_is_ready_has_no_issues(desk: ApiClient) -> None:
@@ -22,14 +22,14 @@ def test_a_missing_allowance_names_the_router_of_the_quote(desk: ApiClient) -> N
     quote = desk.quote(account)
     target = quote["dexRoute"]["target"]
     assert quote["issues"] == {
-        "allowance": {"spender": target, "actual": "0", "needed": str(ETHER)},
+        "allowance": {"spender": target, "actual": "0", "needed": str(SOLD)},
         "balance": None,
         "gas": None,
     }
-    desk.approve(account, quote, ETHER - 1)
+    desk.approve(account, quote, SOLD - 1)
     short = desk.quote(account)
     if short["dexRoute"]["target"] == target:
-        assert short["issues"]["allowance"]["actual"] == str(ETHER - 1)
+        assert short["issues"]["allowance"]["actual"] == str(SOLD - 1)
 
 
 def test_an_empty_wallet_is_quoted_and_told_what_it_lacks(desk: ApiClient) -> None:
@@ -39,7 +39,7 @@ def test_an_empty_wallet_is_quoted_and_told_what_it_lacks(desk: ApiClient) -> No
     assert quote["issues"]["balance"] == {
         "token": WETH.address,
         "actual": "0",
-        "needed": str(ETHER),
+        "needed": str(SOLD),
     }
     assert quote["issues"]["gas"] == {"actual": "0", "needed": str(locked)}
 

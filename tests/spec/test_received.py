@@ -53,7 +53,7 @@ def test_a_swap_tells_exactly_what_the_wallet_received(desk: ApiClient) -> None:
 
     [row] = export(desk, wallet)
     assert (row["receivedAmount"], row["feePaidWei"]) == (str(gained), str(paid))
-    assert (row["buySymbol"], row["sellAmountWhole"]) == ("USDC", "1")
+    assert (row["buySymbol"], row["sellAmountWhole"]) == ("USDC", "0.1")
     assert (row["source"], row["txHash"]) == (quote["source"], order["txHash"])
     assert (row["createdAt"], row["minedAt"]) == (found["createdAt"], found["confirmedAt"])
     answer = desk.api.get(f"/api/v1/mev/orders/user/{wallet.address}/export")
