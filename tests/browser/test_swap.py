@@ -11,6 +11,7 @@ from tests.browser.steps import (
     PRIVATE,
     SWAP,
     VENDORS,
+    allowed,
     approved,
     confirmed,
     private,
@@ -51,6 +52,27 @@ def test_a_swap_from_connect_to_the_end(browser: Browser, town: Town, desk: ApiC
     href = page.attribute(css(".order[data-kind=swap] a"), "href") or ""
     assert re.fullmatch(r"https://etherscan\.io/tx/0x[0-9a-f]{64}", href)
     assert desk.held(wallet.account, "WETH") == 999 * ETHER
+    page.close()
+
+
+ASK_AT_ONCE = """(async () => {
+  const field = document.querySelector('form input')
+  const button = document.querySelector('form button[type=submit]')
+  field.value = '0.25'
+  field.dispatchEvent(new Event('input', { bubbles: true }))
+  while (button.disabled) await Promise.resolve()
+  button.click()
+})()"""
+"""Type an amount and click before the browser draws the next frame, as on a busy machine."""
+
+
+def test_a_quote_that_is_asked_before_the_next_frame(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    page = private(browser, town, HonestWallet(town, allowed(desk)))
+    page.call("evaluate", expression=ASK_AT_ONCE)
+    page.wait(css("table"))
+    page.wait(role("button", SWAP))
     page.close()
 
 

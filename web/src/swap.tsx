@@ -40,10 +40,7 @@ export function Swap(props: Props) {
   const id = useId()
   const [amountText, setAmountText] = useState('')
   const [slippageText, setSlippageText] = useState('0.5')
-  const [price, setPrice] = useState<Price>()
-  const [live, setLive] = useState<Live>()
   const [busy, setBusy] = useState<string>()
-  const [fault, setFault] = useState<string>()
   const turn = useRef(0)
 
   const amount = sell ? parse(amountText, sell.decimals) : 'Choose a token to sell.'
@@ -52,24 +49,21 @@ export function Swap(props: Props) {
     sell && buy && typeof amount === 'bigint' && typeof bpsAllowed === 'number'
       ? { sellToken: sell.address, buyToken: buy.address, sellAmount: String(amount) }
       : undefined
-  const key = asked ? Object.values(asked).join() : ''
+  const question = asked ? [...Object.values(asked), bpsAllowed].join() : ''
+  const [price, setPrice] = useAnswer<Price>(question)
+  const [live, setLive] = useAnswer<Live>(question)
+  const [fault, setFault] = useAnswer<string>(question)
 
-  // Another question: what was answered no longer counts.
   useEffect(() => {
-    turn.current++
-    setLive(undefined)
-    setPrice(undefined)
-    setFault(undefined)
     if (!asked) return
-    const mine = turn.current
     const timer = setTimeout(() => {
       get<Price>('/api/v1/price', asked).then(
-        (found) => mine === turn.current && setPrice(found),
+        (found) => setPrice(found, question),
         () => undefined, // an indicative price is a courtesy; the quote says what is wrong
       )
     }, TYPING_MS)
     return () => clearTimeout(timer)
-  }, [key, bpsAllowed, connection.address])
+  }, [question])
 
   const quote = useCallback(async (): Promise<Quote | undefined> => {
     if (!asked) return undefined
@@ -84,30 +78,31 @@ export function Swap(props: Props) {
       })
       if (mine !== turn.current) return undefined
       const lasts = Math.max(connection.session.quoteSeconds - EARLY_S, LEAST_S)
-      setLive({ quote: found, until: Date.now() + lasts * 1_000 })
+      setLive({ quote: found, until: Date.now() + lasts * 1_000 }, question)
       return found
     } catch (error) {
       if (mine === turn.current) {
-        setLive(undefined)
-        setFault((error as Error).message)
+        setLive(undefined, question)
+        setFault((error as Error).message, question)
       }
       return undefined
     } finally {
       setBusy(undefined)
     }
-  }, [key, bpsAllowed, connection.address])
+  }, [question])
 
-  // An order ended, so balances and allowances changed: the quote is asked for again.
+  // An order ended, so balances and allowances changed: the quote is asked for again, also for an
+  // order that ended before the page knew it to be under way.
   const { changes } = props
   const before = useRef(changes)
   const isApproving = useRef(false)
   useEffect(() => {
-    if (before.current !== changes && (live || isApproving.current) && !busy) {
-      isApproving.current = false
-      void quote()
-    }
+    if (busy !== undefined || before.current === changes) return
     before.current = changes
-  }, [changes])
+    if (!live && !isApproving.current) return
+    isApproving.current = false
+    void quote()
+  }, [changes, busy])
 
   const left = useCountdown(live?.until, () => {
     if (!document.hidden && !busy) void quote()
@@ -273,6 +268,20 @@ export function Swap(props: Props) {
 function expected(quote: Quote | undefined, price: Price | undefined, buy: Token | undefined) {
   const amount = quote?.buyAmount ?? price?.buyAmount
   return amount === undefined || !buy ? '–' : `${show(amount, buy.decimals, 6)} ${buy.symbol}`
+}
+
+/**
+ * State that belongs to one question. It is undefined as soon as another question is asked: an effect
+ * that clears it could run after the next click. What is set for an earlier question is dropped.
+ */
+function useAnswer<T>(question: string) {
+  const [held, setHeld] = useState<{ question: string; value: T | undefined }>()
+  const current = useRef(question)
+  current.current = question
+  const set = (value: T | undefined, of = current.current): void => {
+    if (of === current.current) setHeld({ question: of, value })
+  }
+  return [held?.question === question ? held.value : undefined, set] as const
 }
 
 function useCountdown(until: number | undefined, over: () => void): number {
