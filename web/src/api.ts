@@ -1,6 +1,6 @@
 // Requests of the page to its own service. The session is an HttpOnly cookie; no key is in the page.
 
-import type { components } from './schema'
+import type { components } from '../../clients/typescript/src/generated/openapi'
 import { readable, SENTENCE } from './text'
 
 export type Schemas = components['schemas']
