@@ -10,6 +10,6 @@ from tests.example_counts import LONG
 settings.register_profile("suite", derandomize=not LONG, deadline=None, print_blob=LONG)
 settings.load_profile("suite")
 
-# A shell's background job ignores Ctrl-C, and so do all programs that it starts. Some tests send it.
+# A shell's background job ignores Ctrl-C, and so do all programs that it starts. Tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -173,7 +173,7 @@ def test_an_integer_with_a_leading_zero_is_undecodable(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_field_of_the_wrong_kind_is_undecodable(name: str) -> None:
-    with pytest.raises(TransactionDecodeError, match=f"{name} has the wrong kind"):
+    with pytest.raises(TransactionDecodeError, match=f"{name} is not an RLP (list|byte string)"):
         decode(changed(name, b"" if name == "accessList" else [b""]))
 
 

@@ -164,5 +164,5 @@ def _inside(data: bytes, kind: int) -> tuple[bytes, bytes]:
         at += size & 0x7F
         size = int.from_bytes(data[2:at])
     if len(data) < at + size:
-        raise ValueError("the certificate ends early")
+        raise ValueError("the certificate is cut off: export it again")
     return data[at : at + size], data[at + size :]

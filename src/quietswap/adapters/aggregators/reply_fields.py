@@ -26,7 +26,7 @@ _MOST_STEPS_READ = 64
 
 
 def bad_reply(reason: str) -> NoRoute:
-    """Return the miss for a readable, but wrong response."""
+    """Return the NoRoute for a readable, but wrong response."""
     return NoRoute(NoRouteReason.BAD_REPLY, reason[:120])
 
 
@@ -51,7 +51,7 @@ def parse(reply: HttpReply, shape: type[T]) -> T:
 
 
 def no_route_for_status(reply: HttpReply) -> NoRoute:
-    """Return the miss for an HTTP status, for any vendor."""
+    """Return the NoRoute for an HTTP status, for any vendor."""
     if reply.status == 429:
         pause = retry_after_s(reply, "retry-after")
         return NoRoute(NoRouteReason.RATE_LIMITED, "too many requests", retry_after=pause)

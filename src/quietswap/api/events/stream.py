@@ -73,7 +73,7 @@ async def _send_events(
 
 
 async def _is_allowed(may_go_on: Callable[[], Awaitable[bool]]) -> bool:
-    """Return whether the key is still valid; a database that does not answer ends no stream."""
+    """Return whether the key is still valid; True if the database does not answer."""
     try:
         return await may_go_on()
     except StoreUnavailable:

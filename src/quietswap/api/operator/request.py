@@ -27,7 +27,7 @@ _MOST_FIELDS = 20
 
 
 class Forged(Exception):
-    """The request does not come from a page of the view, or its form is not of this session."""
+    """The request does not come from an operator page, or its form is not of this session."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,7 +261,7 @@ async def _rotatable(storage: Storage, key_id: str) -> ApiKey:
         raise click.ClickException(f"the client {key.client_id} of {key_id} is disabled")
     if key.replaced_by is not None:
         raise click.ClickException(
-            f"the key {key_id} was replaced by {key.replaced_by} already. If that one's secret is"
+            f"the key {key_id} was replaced by {key.replaced_by} already. If the new secret is"
             f" lost: quietswap keys rotate {key.replaced_by}"
         )
     return key

@@ -19,8 +19,7 @@ def client_name(
         return None
     if not 1 <= len(value) <= _LONGEST_NAME or not value.isprintable() or value != value.strip():
         raise click.BadParameter(
-            f"a name has 1 to {_LONGEST_NAME} characters, no direction marks or other invisible"
-            " ones, and no space at its ends"
+            f"a name has 1 to {_LONGEST_NAME} characters, all printable, and no space at its ends"
         )
     return value
 

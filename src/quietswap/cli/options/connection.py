@@ -124,7 +124,7 @@ def _key(api_key: str | None, file: Path | None) -> str:
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Return the console for text output of `quietswap.cli.output.console`."""
+    """Return the text console of `quietswap.cli.output.console`, which is imported late."""
     from quietswap.cli.output.console import open_screen
 
     return open_screen(stderr=stderr)

@@ -134,7 +134,7 @@ def _account(key: str) -> Any:
     try:
         return Account.from_key(key.strip())
     except Exception as error:  # noqa: BLE001  several unrelated families; never show the key
-        raise click.UsageError(f"{_KEY} does not hold a private key") from error.with_traceback(
+        raise click.UsageError(f"{_KEY} must be 64 hexadecimal digits") from error.with_traceback(
             None
         )
 
@@ -166,7 +166,7 @@ def _address(private_key: str) -> str:
             raise ValueError("a private key has 32 bytes")
         public = PrivateKey(raw).public_key
     except ValueError as error:
-        raise click.UsageError(f"{_KEY} does not hold a private key") from error.with_traceback(
+        raise click.UsageError(f"{_KEY} must be 64 hexadecimal digits") from error.with_traceback(
             None
         )
     return from_bytes(keccak256(public.format(compressed=False)[1:])[12:])

@@ -281,7 +281,7 @@ def _is_same_database(one: str, other: str) -> bool:
 
 
 def _faults(environment: dict[str, str]) -> tuple[list[str], bool]:
-    """Return the faults that a new process finds, and whether it could get the database lock."""
+    """Return the problems that a new process reports, and whether it got the database lock."""
     try:
         done = subprocess.run(  # noqa: S603  our own command line
             _CHECK,

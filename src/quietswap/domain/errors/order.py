@@ -37,7 +37,7 @@ class InsufficientBalance(RequestError):
             return
         # the relay said so; our own figures contradict it
         super().__init__(
-            f"the relay says the wallet cannot pay for it, although enough {asset} is counted here",
+            f"the relay says the wallet cannot pay for it, although the node shows enough {asset}",
             details,
             "Pending transactions may also need it: wait for them, then request a fresh quote.",
         )

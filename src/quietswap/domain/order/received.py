@@ -115,7 +115,7 @@ def _changes(log: TokenLog, owner: bytes) -> list[tuple[str, int | None]]:
 
 
 def _transfer(log: TokenLog, owner: bytes) -> list[tuple[str, int | None]]:
-    """Return the change by a Transfer: its arguments indexed as in ERC-20, or all in the data."""
+    """Return the balance change by one Transfer log, its arguments indexed or all in the data."""
     if len(log.topics) == 4 and not log.data:
         return []  # ERC-721: the last argument is an id, not an amount
     words = (*log.topics[1:], *_words(log.data))

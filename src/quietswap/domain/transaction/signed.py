@@ -126,7 +126,8 @@ def _fields(raw: bytes) -> tuple[dict[str, bytes], bytes]:
         raise TransactionDecodeError(f"it has {len(items)} fields, an EIP-1559 transaction has 12")
     for name, item in zip(_FIELDS, items, strict=True):
         if item.is_list != (name == "accessList"):
-            raise TransactionDecodeError(f"{name} has the wrong kind")
+            kind = "list" if name == "accessList" else "byte string"
+            raise TransactionDecodeError(f"{name} is not an RLP {kind}")
         if item.is_list and item.end > item.start:
             raise TransactionRuleViolation("accessList", "empty", f"{item.end - item.start} bytes")
     fields = {n: raw[item.start : item.end] for n, item in zip(_FIELDS, items, strict=True)}

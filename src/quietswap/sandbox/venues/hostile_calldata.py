@@ -167,7 +167,7 @@ def velora_uniswap_v3(swap: RouterSwap, pools: bytes) -> bytes:
 
 
 def other_oneinch(swap: RouterSwap) -> bytes:
-    """`unoswap` on a genuine V3 pool that takes another token than its word names."""
+    """`unoswap` on a genuine V3 pool that takes another token than its argument names."""
     _, forward = _other(swap.sell)
     flags = _V3 | (_FORWARD if forward else 0)
     return unoswap(swap, int(V3_WETH_USDC.address, 16) | flags)

@@ -1,4 +1,4 @@
-"""What a wallet is told of its open orders: pending transactions, and its next nonce."""
+"""Open orders as the wallet RPC reports them: pending transactions and the next nonce."""
 
 from quietswap.domain.address import Address
 from quietswap.domain.transaction.pending_json import pending_json

@@ -63,7 +63,7 @@ async def _keep(_connection: object) -> None:
 
 
 def session_settings(patience_s: float) -> dict[str, str]:
-    """Return the settings of a session. The server also stops after `patience_s` seconds."""
+    """Return the settings of a session. PostgreSQL ends a statement after `patience_s` seconds."""
     limit = str(int(patience_s * 1000))
     return {
         "application_name": "quietswap",

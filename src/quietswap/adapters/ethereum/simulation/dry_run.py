@@ -1,8 +1,8 @@
 """Dry runs of signed swaps: requests to the node, and the meaning of its responses.
 
-As in `trial`, the first simulated block contains only the swap, with the signed fields and without
-overrides. The second block reads the wallet's balance. The nonce is not set: a contract cannot read
-it, and the node would reject a transaction that follows another pending one.
+As in `route_simulation`, the first simulated block contains only the swap, with the signed fields
+and without overrides. The second block reads the wallet's balance. The nonce is not set: a contract
+cannot read it, and the node would reject a transaction that follows another pending one.
 
 Without eth_simulateV1, an eth_call shows whether the swap reverts.
 """
