@@ -164,6 +164,12 @@ def test_the_examples_need_no_more_than_the_readme_says() -> None:
             "pipeline.py": {"python_flow"},
             "cancel.py": {"python_flow"},
             "webhook_receiver.py": {"standardwebhooks"},
+            "trading_bot.py": {"quietswap"},
+            "treasury.py": {"quietswap"},
+            "wallet_backend.py": {"quietswap", "standardwebhooks"},
+            "wallet_app.py": {"quietswap", "python_flow"},
+            "safe_owner.py": {"quietswap", "python_flow", "eth_utils"},
+            "reconcile.py": {"python_flow"},
         }.get(file.name, set())
         assert set(found) <= sys.stdlib_module_names | {"eth_account"} | own
 

@@ -1,0 +1,71 @@
+"""The wallet's part of `wallet_backend.py`: it has the key, shows what it signs, and signs it.
+
+Sells 0.01 WETH for USDC through the server at BACKEND_URL. It sends its approval through its own
+node, and gives the server nothing but signed bytes.
+"""
+
+import os
+import sys
+import time
+from typing import Any
+
+from python_flow import POLL, TERMINAL, USDC, WETH, approve, fetch, signed, wallet
+
+from quietswap.client import ROUTERS
+
+BACKEND = os.environ.get("BACKEND_URL", "http://127.0.0.1:9100")
+AMOUNT = 10**16
+MOST_FEE_WEI = 10**16
+PATIENCE = 300
+
+
+def quoted() -> Any:
+    """Ask the server for a quote."""
+    pair = {"sellToken": WETH, "buyToken": USDC}
+    quote = fetch(f"{BACKEND}/quotes", {}, {"wallet": wallet, "sellAmount": str(AMOUNT), **pair})
+    if "error" in quote:
+        sys.exit(f"no quote: {quote}")
+    check(quote["transaction"])
+    return quote
+
+
+def check(transaction: dict[str, Any]) -> None:
+    """Refuse what a swap of this app never is: another target, ETH, another chain, a high fee.
+
+    It trusts the server for the calldata. `QuietswapClient.swap` trusts no server: it decodes it.
+    """
+    fee = int(transaction["gasLimit"]) * int(transaction["maxFeePerGas"])
+    known = {router.lower() for router in ROUTERS}
+    is_swap = transaction["to"].lower() in known and transaction["value"] == "0"
+    if not is_swap or transaction["chainId"] != 1 or fee > MOST_FEE_WEI:
+        sys.exit(f"not signed: {transaction}")
+
+
+def decided(order_id: str) -> Any:
+    """Wait until the server has heard how the order ended."""
+    deadline = time.monotonic() + PATIENCE
+    while (order := fetch(f"{BACKEND}/orders/{order_id}", {}) or {}).get("status") not in TERMINAL:
+        if time.monotonic() > deadline:
+            sys.exit(f"{order_id} is still open")
+        time.sleep(POLL)
+    return order
+
+
+def main() -> None:
+    """Approve if needed, sign, hand over, and wait."""
+    quote = quoted()
+    while quote["needsApproval"] and approve(quote["transaction"]["to"], AMOUNT):
+        quote = quoted()  # the approval used the nonce of the first one
+    print("at least", quote["minBuyAmount"], "USDC units for", AMOUNT, "wei of WETH")
+    body = {"quoteId": quote["quoteId"], "signedTransaction": signed(quote["transaction"])}
+    order = fetch(f"{BACKEND}/orders", {}, body)
+    if "error" in order:
+        sys.exit(f"not submitted: {order}")
+    end = decided(order["orderId"])
+    print("swap", end["status"], end["txHash"])
+    if end["status"] != "confirmed":
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
