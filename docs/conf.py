@@ -16,6 +16,7 @@ html_theme = "furo"
 html_title = "quietswap"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["search.js"]
 html_show_sphinx = False
 html_show_copyright = False
 html_show_sourcelink = False

@@ -5,13 +5,18 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from tests.browser.browser import Browser
+from tests.browser.locators import css
 from tests.deploy.files import DOCS, ROOT
 
 pytestmark = pytest.mark.xdist_group("site")  # built once
@@ -154,6 +159,47 @@ def test_every_link_within_the_site_leads_somewhere(site: Path) -> None:
 def test_diagrams_are_drawn(site: Path) -> None:
     for name in ("orders", "sandbox"):
         assert '<div class="diagram"><svg' in (site / f"{name}.html").read_text("utf-8")
+
+
+RESULTS = css("ul.search li")
+
+
+def test_a_search_from_a_file_finds_the_page(site: Path, browser: Browser) -> None:
+    """No server runs. The page asks no host, and a word finds its other forms, too."""
+    page = browser.page()
+    page.goto((site / "index.html").as_uri())
+    page.fill("Search", "treasuries")
+    page.press("Enter")
+    page.see("Search finished")
+    assert "Cookbook" in page.texts(RESULTS)
+    page.call("click", at=css("ul.search li a[href^='cookbook.html']"))
+    page.see("A treasury with a keystore")
+    assert (page.hosts(), page.reports()) == ([], [])
+    page.goto(f"{(site / 'search.html').as_uri()}?q=zyzzyva")
+    page.see("did not match any documents")
+    assert page.texts(RESULTS) == []
+    page.close()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files and logs nothing."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_search_over_http_shows_excerpts_and_asks_no_other_host(
+    site: Path, browser: Browser
+) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        host, page = f"127.0.0.1:{server.server_port}", browser.page()
+        page.goto(f"http://{host}/search.html?q=keystore")
+        page.see("the password of the keystore", css("ul.search li p.context"))
+        assert any(text.startswith("Cookbook") for text in page.texts(RESULTS))
+        assert (page.hosts(), page.reports()) == ([host], [])
+        page.close()
+        server.shutdown()
 
 
 @pytest.mark.parametrize("link", ["#gone", "gone.md", "other.md#gone", "../deploy/gone.toml"])
