@@ -2,75 +2,26 @@
 
 import csv
 import re
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from eth_account.signers.local import LocalAccount
 
 from quietswap.sandbox.contracts.tokens import WETH
 from quietswap.sandbox.ports import free_port
 from tests.adapters.small_chain import odd, odd_runtimes
-from tests.deploy.files import DOCS, ROOT, shell_lines
-from tests.deploy.test_commands import bash, environment
+from tests.deploy.files import ROOT
+from tests.deploy.recipes import SECTIONS, client, example, lines
+from tests.deploy.test_commands import bash
 from tests.e2e.conftest import Town
 from tests.e2e.wallets import Refused, RpcWallet
 from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.wire import order_body, refused, sign
-from tests.waiting import LONG_S
 
-PAGE = (DOCS / "cookbook.md").read_text("utf-8")
-SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S))
 SAFE: Any = SimpleNamespace(address=str(odd("OwnedWallet").address))
 """A contract wallet that one owner commands (tests/adapters/contracts/OwnedWallet.sol)."""
 PART = ETHER // 20
-
-
-@pytest.fixture
-def desk(town: Town) -> Iterator[ApiClient]:
-    with ApiClient(town) as found:
-        yield found
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """An empty folder in which `examples/` is that of the project."""
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    return tmp_path
-
-
-def lines(title: str, folder: Path) -> list[str]:
-    """Return the commands of one recipe."""
-    page = folder / "section.md"
-    page.write_text(SECTIONS[title], "utf-8")
-    found = list(shell_lines(page))
-    assert found
-    return found
-
-
-def client(desk: ApiClient, account: LocalAccount) -> dict[str, str]:
-    """Return the variables of a program with a key and a wallet of its own."""
-    return {
-        "QUIETSWAP_API_KEY": desk.secret,
-        "QUIETSWAP_PRIVATE_KEY": "0x" + bytes(account.key).hex(),
-        "QUIETSWAP_SETTINGS": desk.town.facts["settingsFile"],
-        "POLL_SECONDS": "0.2",
-        "PAUSE_SECONDS": "0.1",
-    }
-
-
-def example(
-    desk: ApiClient, account: LocalAccount, command: str, **more: str
-) -> "subprocess.CompletedProcess[str]":
-    """Run one command in the project's folder; its exit code is for the test."""
-    return subprocess.run(
-        ["bash", "-c", command], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True,
-        env=environment(desk.town, **client(desk, account) | more), text=True, timeout=LONG_S,
-        check=False,
-    )  # fmt: skip
 
 
 def test_each_snippet_is_part_of_the_example_that_its_recipe_names() -> None:
@@ -82,55 +33,6 @@ def test_each_snippet_is_part_of_the_example_that_its_recipe_names() -> None:
             blocks += 1
             assert any(block in source for source in sources), block
     assert blocks == len(SECTIONS) == 5
-
-
-def test_the_bot_sells_in_parts(desk: ApiClient, town: Town, folder: Path) -> None:
-    account = desk.wallet()
-    before = desk.held(account, "WETH")
-    done = bash(lines("A trading bot", folder), town, folder, **client(desk, account))
-    received = re.findall(r"^confirmed 0x[0-9a-f]{64} received (\d+)$", done.stdout, re.M)
-    assert len(received) == 3
-    assert all(int(amount) >= 2500 * 10**6 // 50 for amount in received)
-    assert before - desk.held(account, "WETH") == 6 * ETHER // 100
-    assert "sold 0.06 of 0.06 WETH" in done.stdout
-
-
-def test_the_bot_refuses_a_bad_price_and_signs_nothing(desk: ApiClient) -> None:
-    account = desk.wallet()
-    done = example(desk, account, "python examples/trading_bot.py", LIMIT_PRICE="4000")
-    assert done.returncode == 1, done.stderr
-    assert done.stdout.count("refused: the minimum") == 5
-    assert "sold 0 of 0.06 WETH" in done.stdout
-    assert desk.rpc("eth_getTransactionCount", account.address, "latest") == "0x0"
-    assert desk.history(account)["total"] == 0
-
-
-def test_the_bot_names_the_limit_that_is_missing(desk: ApiClient) -> None:
-    done = example(desk, desk.wallet(), "python examples/trading_bot.py")
-    assert done.returncode == 1
-    assert done.stderr.startswith("set LIMIT_PRICE")
-
-
-def test_the_bot_first_follows_what_is_open(desk: ApiClient) -> None:
-    """An earlier run has submitted an order; the next one waits for its end before it sells."""
-    account = desk.wallet()
-    with desk.no_blocks():
-        left = desk.order(account)["orderId"]
-        running = subprocess.Popen(
-            ["python", "examples/trading_bot.py"], cwd=ROOT, stdout=subprocess.PIPE, text=True,
-            env=environment(
-                desk.town, LIMIT_PRICE="2500", TOTAL_WETH="0.02", PYTHONUNBUFFERED="1",
-                **client(desk, account),
-            ),
-        )  # fmt: skip
-        assert running.stdout is not None
-        first = running.stdout.readline()
-        assert running.poll() is None
-    said, _ = running.communicate(timeout=LONG_S)
-    assert first == f"open from an earlier run: {left}\n"
-    assert said.splitlines()[0] == f"confirmed {left}"
-    assert said.splitlines()[-1] == "sold 0.02 of 0.02 WETH"
-    assert running.returncode == 0
 
 
 def test_the_wallet_signs_and_the_backend_hears_of_each_change(
