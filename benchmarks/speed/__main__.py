@@ -7,7 +7,6 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from pathlib import Path
 
 import msgspec
@@ -88,7 +87,7 @@ def main(words: list[str]) -> None:
     rows = asyncio.run(measured(options.parts, options.rounds, options.requests))
     print(table(rows))
     if options.json:
-        kept = [asdict(row) | {"met": row.is_met} for row in rows]
+        kept = [row.kept() for row in rows]
         options.json.write_bytes(msgspec.json.format(msgspec.json.encode(kept)))
     if options.page:
         options.page.write_text(page(rows, options.rounds), "utf-8")

@@ -5,10 +5,9 @@ import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from statistics import median
 
 from benchmarks.speed.load import Result, get, load
-from benchmarks.speed.row import Goal, Row, shown
+from benchmarks.speed.row import Goal, Row, Spread, once, shown
 from benchmarks.speed.stage import ROOT, Stage
 from benchmarks.speed.upstreams import wallet
 from quietswap.adapters.clock import SystemClock
@@ -99,15 +98,15 @@ async def reading(stage: Stage, rounds: int) -> list[Row]:
 def _rows(
     what: str, first: Result, pairs: list[tuple[Result, Result]], rate: float, share: float
 ) -> list[Row]:
-    ours = median(a.per_second for a, _ in pairs)
-    hello = median(b.per_second for _, b in pairs)
-    p99 = median(a.p99 for a, _ in pairs)
-    part = median(a.per_second / b.per_second for a, b in pairs)
+    ours = Spread.of(a.per_second for a, _ in pairs)
+    hello = Spread.of(b.per_second for _, b in pairs)
+    p99 = Spread.of(a.p99 for a, _ in pairs)
+    part = Spread.of(a.per_second / b.per_second for a, b in pairs)
     return [
         Row(what, ours, f"p99 {shown(p99, 'ms')}", Goal(rate, "/s", least=True)),
         Row(
             f"{what}: each for the first time",
-            first.per_second,
+            once(first.per_second),
             f"p99 {shown(first.p99, 'ms')}",
             Goal(rate, "/s", least=True),
         ),

@@ -5,14 +5,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from statistics import median
 
 from coincurve import PublicKey
 from eth_account import Account
 
 from benchmarks.speed import orders
 from benchmarks.speed.load import load
-from benchmarks.speed.row import Goal, Row, shown
+from benchmarks.speed.row import Goal, Row, Spread, once, shown
 from benchmarks.speed.stage import ROOT, Stage
 from benchmarks.tracker_cost import SIZES, cost, each_us
 from quietswap.domain.transaction.signed import decode
@@ -40,8 +39,8 @@ async def decoding(rounds: int) -> list[Row]:
         PublicKey.from_signature_and_message(signature, digest, hasher=None)
 
     pairs = [(_micro(lambda: decode(raw)), _micro(recover)) for _ in range(10 * rounds)]
-    share = median(a / b for a, b in pairs)
-    ours, alone = (median(pair[n] for pair in pairs) for n in (0, 1))
+    share = Spread.of(a / b for a, b in pairs)
+    ours, alone = (Spread.of(pair[n] for pair in pairs) for n in (0, 1))
     beside = f"{shown(ours, 'µs')}; coincurve's recovery alone {shown(alone, 'µs')}"
     return [Row("decode, check and recover one transaction", share, beside, Goal(2, "×"))]
 
@@ -56,15 +55,19 @@ def _micro(work: Callable[[], object], times: int = 300) -> float:
 async def tracker(rounds: int) -> list[Row]:
     """CPU of one block, by the number of live orders."""
     runs = [[await cost(size) for size in SIZES] for _ in range(min(rounds, 3))]
-    medians = [median(run[n].cpu_ms for run in runs) for n in range(len(SIZES))]
-    each = median(each_us(run[0], run[1]) for run in runs)
+    few, many, most = (
+        shown(Spread.of(run[n].cpu_ms for run in runs), "ms") for n in range(len(SIZES))
+    )
+    each = Spread.of(each_us(run[0], run[1]) for run in runs)
+    growth = [
+        Spread.of(run[n].cpu_ms / run[n - 1].cpu_ms for run in runs) for n in range(1, len(SIZES))
+    ]
     worked = " and ".join(f"{runs[0][n].worked:.0f}" for n in (0, 1))
-    few, many, most = medians
-    told = f"{shown(few, 'ms')} at 10, {shown(many, 'ms')} at 1 000, {shown(most, 'ms')} at 100 000"
+    told = f"{few} at 10, {many} at 1 000, {most} at 100 000"
     what = "tracker's CPU a block, live orders"
     return [
-        Row(f"{what}: 100 000 over 1 000", most / many, told, Goal(1.5, "×")),
-        Row(f"{what}: 1 000 over 10", many / few, told, Goal(1.5, "×")),
+        Row(f"{what}: 100 000 over 1 000", growth[1], told, Goal(1.5, "×")),
+        Row(f"{what}: 1 000 over 10", growth[0], told, Goal(1.5, "×")),
         Row(
             "tracker's CPU for each order that needs work, 10 to 1 000 live orders",
             each,
@@ -90,10 +93,10 @@ async def memory(stage: Stage, count: int) -> list[Row]:
     told = f"at rest {shown(at_rest, 'MB')}, after {count // 10:,} requests {shown(early, 'MB')}"
     what = f"memory after {count:,} requests"
     return [
-        Row(what.replace(",", " "), after, told.replace(",0", " 0"), Goal(120, "MB")),
+        Row(what.replace(",", " "), once(after), told.replace(",0", " 0"), Goal(120, "MB")),
         Row(
             "memory: growth over the last nine tenths of them",
-            after / early,
+            once(after / early),
             f"{shown(after - early, 'MB')} more",
             Goal(1.05, "×"),
         ),
@@ -103,9 +106,9 @@ async def memory(stage: Stage, count: int) -> list[Row]:
 async def starting(rounds: int) -> list[Row]:
     """How long a person waits for the first word."""
     pairs = [(_run(*_QUIETSWAP, "--help"), _run(sys.executable, "-c", "pass")) for _ in range(7)]
-    help_ms, bare_ms = (median(pair[n] for pair in pairs) for n in (0, 1))
+    help_ms, bare_ms = (Spread.of(pair[n] for pair in pairs) for n in (0, 1))
     boots = [(_sandbox_s(), await _anvil_s()) for _ in range(rounds)]
-    sandbox_s, anvil_s = (median(boot[n] for boot in boots) for n in (0, 1))
+    sandbox_s, anvil_s = (Spread.of(boot[n] for boot in boots) for n in (0, 1))
     return [
         Row("quietswap --help", help_ms, f"python -c pass {shown(bare_ms, 'ms')}", Goal(150, "ms")),
         Row(

@@ -4,14 +4,14 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from benchmarks.speed.fanout import Calls, calls_of_a_quote, fan_out
 from benchmarks.speed.load import Result, get, load
 from benchmarks.speed.peer import LACKS, NAME, Peer, over, running_peer
-from benchmarks.speed.row import Goal, Row, shown
+from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import (
     BUY,
     QUIETSWAP,
@@ -66,16 +66,17 @@ async def latency(stage: Stage, rounds: int) -> list[Row]:
         results["estimating"].append((await peer.ask(1, 40, estimate=True))[0])
     await stage.world()
     slowest = median(result.p50 for result in results["slowest"])
-    p50 = {name: median(r.p50 for r in rs) - slowest for name, rs in results.items()}
-    p99 = {name: median(r.p99 for r in rs) - slowest for name, rs in results.items()}
+    p50 = {name: Spread.of(r.p50 - slowest for r in rs) for name, rs in results.items()}
+    p99 = {name: Spread.of(r.p99 - slowest for r in rs) for name, rs in results.items()}
     return [*_beyond("p50", p50, Goal(8, "ms")), *_beyond("p99", p99, Goal(20, "ms"))]
 
 
-def _beyond(which: str, ms: dict[str, float], goal: Goal) -> list[Row]:
+def _beyond(which: str, ms: dict[str, Spread], goal: Goal) -> list[Row]:
     what = f"quote, 1 client, 100 ms upstreams: beyond the slowest, {which}"
     told = {name: shown(figure, "ms") for name, figure in ms.items()}
     limits = f"verification off {told['careless']}, bare fan-out {told['bare']}"
-    times = over(ms["ours"], ms["estimating"])
+    pairs = zip(ms["ours"].rounds, ms["estimating"].rounds, strict=True)
+    times = Spread.of(over(own, theirs) for own, theirs in pairs)
     theirs = f"{told['estimating']}; without its gas estimates {told['peer']}; {LACKS}"
     return [
         Row(what, ms["ours"], limits, goal),
@@ -92,10 +93,10 @@ async def throughput(stage: Stage, rounds: int) -> list[Row]:
     await peer.ask(CLIENTS, 400)
     async with _apart([*ours.pids, peer.pid]):
         turns = [await _turn(ours, calls, peer) for _ in range(rounds)]
-    rate, bare, theirs = (median(turn[n].rate for turn in turns) for n in range(3))
-    share, times = (median(turn[0].rate / turn[n].rate for turn in turns) for n in (1, 2))
+    rate, bare, theirs = (Spread.of(turn[n].rate for turn in turns) for n in range(3))
+    share, times = (Spread.of(turn[0].rate / turn[n].rate for turn in turns) for n in (1, 2))
     cpu, bare_cpu, their_cpu = (
-        shown(median(turn[n].cpu_ms for turn in turns), "ms") for n in range(3)
+        shown(Spread.of(turn[n].cpu_ms for turn in turns), "ms") for n in range(3)
     )
     told = f"{cpu} of CPU a quote, bare {bare_cpu}, {NAME} {their_cpu}"
     what = f"quotes a second on one core, {CLIENTS} clients, 0 ms upstreams"
@@ -163,7 +164,10 @@ async def hanging(stage: Stage, rounds: int) -> list[Row]:
         results.append(await ask(ours, 1, 60))
         await asyncio.sleep(16)  # the circuit is half open again: the next quote waits once more
     await stage.world()
-    together = replace(results[0], ms=[ms for result in results for ms in result.ms])
-    told = f"p50 {shown(together.p50, 'ms')}, slowest {shown(max(together.ms), 'ms')}"
+    p50, p99, slowest = (
+        Spread.of(figures)
+        for figures in zip(*((r.p50, r.p99, max(r.ms)) for r in results), strict=True)
+    )
+    told = f"p50 {shown(p50, 'ms')}, slowest {shown(slowest, 'ms')}"
     beside = f"{told}: after five silences the source is left alone for a while"
-    return [Row("quote while one source hangs, p99", together.p99, beside, Goal(650, "ms"))]
+    return [Row("quote while one source hangs, p99", p99, beside, Goal(650, "ms"))]

@@ -13,10 +13,10 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import quantiles
 
 from benchmarks.speed.load import get
-from benchmarks.speed.row import Goal, Row, shown
+from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import ROOT, Stage
 from benchmarks.speed.upstreams import wallet
 from quietswap.adapters.clock import SystemClock
@@ -176,12 +176,12 @@ async def streams(stage: Stage, rounds: int) -> list[Row]:
         late.append(quantiles(waits, n=100, method="inclusive")[98])
     await storage.close()
     what = f"{len(keys)} event streams of {OWNERS} clients, {PER_SECOND} events a second"
-    total = f"{count * EACH} arrivals a round; memory by stream {shown(median(each), 'KB')}"
+    total = f"{count * EACH} arrivals a round; memory by stream {shown(Spread.of(each), 'KB')}"
     return [
-        Row(f"{what}: commit to client, p99", median(late), total, Goal(250, "ms")),
+        Row(f"{what}: commit to client, p99", Spread.of(late), total, Goal(250, "ms")),
         Row(
             f"{what}: share of one core",
-            median(shares),
+            Spread.of(shares),
             "processor time of the process that has the streams",
             Goal(0.2, "%"),
         ),

@@ -12,7 +12,7 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
 from benchmarks.speed.load import load, post
-from benchmarks.speed.row import Goal, Row, shown
+from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import (
     BUY,
     SELL,
@@ -60,15 +60,15 @@ async def submission(stage: Stage, rounds: int) -> list[Row]:
         if start:  # the first round warms everything up
             posts.append(result.p50)
             alone.append(parts)
-    share = median(p / sum(a[:4]) for p, a in zip(posts, alone, strict=True))
-    run_share = median(p / (sum(a[:4]) - a[1] + a[4]) for p, a in zip(posts, alone, strict=True))
+    share = Spread.of(p / sum(a[:4]) for p, a in zip(posts, alone, strict=True))
+    run_share = Spread.of(p / (sum(a[:4]) - a[1] + a[4]) for p, a in zip(posts, alone, strict=True))
     names = ("decode and recover", "one RPC batch", "one commit", "one relay call")
     told = ", ".join(
-        f"{name} {shown(median(a[n] for a in alone), 'ms')}" for n, name in enumerate(names)
+        f"{name} {shown(Spread.of(a[n] for a in alone), 'ms')}" for n, name in enumerate(names)
     )
     what = "order submission, relay and node answering at once"
-    beside = f"{shown(median(posts), 'ms')}; alone: {told}"
-    run = f"its RPC batch with the dry run {shown(median(a[4] for a in alone), 'ms')}"
+    beside = f"{shown(Spread.of(posts), 'ms')}; alone: {told}"
+    run = f"its RPC batch with the dry run {shown(Spread.of(a[4] for a in alone), 'ms')}"
     return [
         Row(f"{what}: over its parts", share, beside, Goal(1.5, "×")),
         Row(f"{what}: over its parts with the dry run", run_share, run, Goal(1.5, "×")),

@@ -1,14 +1,13 @@
 """The rows about reads through a wallet's RPC URL, beside the node alone."""
 
 from collections.abc import Mapping
-from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from benchmarks.speed.load import load, post
-from benchmarks.speed.row import Goal, Row, shown
+from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import SELL, Served, Stage
 from benchmarks.speed.upstreams import wallet
 from quietswap.adapters.http import HttpClient
@@ -53,14 +52,13 @@ async def _row(ours: Served, path: str, node: int, call: tuple[str, list[Any]], 
             shares.append(served / bare)
             rates.append((served, bare))
             costs.append((ours.cpu_s() - before) / COUNT * 1e6)
-    served, bare = (median(one) for one in zip(*rates, strict=True))
-    spread = f"{shown(min(shares), '%')} to {shown(max(shares), '%')}"
+    through_us, node_alone = (Spread.of(one) for one in zip(*rates, strict=True))
     beside = (
-        f"{shown(served, '/s')}, {shown(median(costs), 'µs')} of CPU each; "
-        f"the node alone {shown(bare, '/s')}; {spread}"
+        f"{shown(through_us, '/s')}, {shown(Spread.of(costs), 'µs')} of CPU each; "
+        f"the node alone {shown(node_alone, '/s')}"
     )
     what = f"{method} through an RPC URL: share of the node alone"
-    return Row(what, median(shares), beside, Goal(0.5, "%", least=True))
+    return Row(what, Spread.of(shares), beside, Goal(0.5, "%", least=True))
 
 
 async def _rpc_path(ours: Served) -> str:

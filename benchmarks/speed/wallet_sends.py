@@ -8,7 +8,7 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
 from benchmarks.speed.load import load, post
-from benchmarks.speed.row import Goal, Row, shown
+from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import Served, Stage, ready_to_swap
 from benchmarks.speed.submission import quoted_swap, signed_order
 from quietswap.adapters.http import HttpClient
@@ -40,10 +40,10 @@ async def wallet_sends(stage: Stage, rounds: int) -> list[Row]:
         result = await load(ours.service.port, 1, len(turns), turns)
         await _check(ours, sending)
         if start:  # the first round warms everything up
-            posts += result.ms[0::2]
-            sends += result.ms[1::2]
-    share = median(sends) / median(posts)
-    beside = f"{shown(median(sends), 'ms')}; order endpoint {shown(median(posts), 'ms')}"
+            posts.append(median(result.ms[0::2]))
+            sends.append(median(result.ms[1::2]))
+    share = Spread.of(sent / posted for sent, posted in zip(sends, posts, strict=True))
+    beside = f"{shown(Spread.of(sends), 'ms')}; order endpoint {shown(Spread.of(posts), 'ms')}"
     return [Row("eth_sendRawTransaction: over the order endpoint", share, beside, Goal(1.5, "×"))]
 
 

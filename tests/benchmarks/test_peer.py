@@ -8,7 +8,7 @@ import pytest
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import peer
 from benchmarks.speed.quotes import _beyond
-from benchmarks.speed.row import Goal
+from benchmarks.speed.row import Goal, Spread, once
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks" / "speed" / "peers"
@@ -38,13 +38,17 @@ def test_a_load_with_a_bad_quote_is_no_figure(line: bytes, says: str) -> None:
 
 
 def test_a_row_stands_over_the_peer() -> None:
-    ms = {"ours": 6.0, "careless": 4.0, "bare": 3.0, "peer": 8.0, "estimating": 12.0}
+    ms = {
+        "ours": Spread.of((6.0, 9.0, 5.0)), "careless": once(4.0), "bare": once(3.0),
+        "peer": once(8.0), "estimating": Spread.of((12.0, 12.0, 20.0)),
+    }  # fmt: skip
     own, ratio = _beyond("p50", ms, Goal(8, "ms"))
-    assert own.figure == 6.0
+    assert (own.figure.median, own.is_met) == (6.0, True)
     assert own.beside == "verification off 4.00 ms, bare fan-out 3.00 ms"
     assert ratio.what == f"{own.what}: over Balmy's with gas estimates"
-    assert (ratio.figure, ratio.is_met) == (0.5, True)
-    for words in ("12.0 ms", "without its gas estimates 8.00 ms", "three of the four"):
+    assert ratio.figure.rounds == (0.5, 0.75, 0.25)  # each round over the same round of the peer
+    assert ratio.is_met
+    for words in ("12.0 ms (12.0–20.0)", "without its gas estimates 8.00 ms", "three of the four"):
         assert words in ratio.beside
 
 

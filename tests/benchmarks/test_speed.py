@@ -31,7 +31,8 @@ def test_a_short_run_prints_its_rows_and_keeps_its_figures(tmp_path: Path) -> No
     assert run.returncode == 0, run.stderr
     rows = json.loads(kept.read_text("utf-8"))
     assert [row["goal"]["unit"] for row in rows] == ["×", "×", "×"]
-    assert all(row["figure"] > 0 for row in rows)
+    assert all(0 < row["min"] <= row["figure"] <= row["max"] for row in rows)
+    assert [row["rounds"] for row in rows] == [1, 1, 10]
     for row in rows:
         assert row["what"] in run.stdout
         assert row["beside"] in page.read_text("utf-8")
