@@ -5,6 +5,7 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.speed.budgets import default_budgets, limits
 from benchmarks.speed.row import Row, shown
 
 _PROSE = Path(__file__).with_name("performance.md")
@@ -26,6 +27,7 @@ def page(rows: Sequence[Row], rounds: int) -> str:
     machine = f"{os.cpu_count()} cores ({_processor()}), Python {platform.python_version()}"
     return (
         _PROSE.read_text("utf-8")
+        .replace("{budgets}", limits(default_budgets()))
         .replace("{table}", table(rows).rstrip())
         .replace("{machine}", machine)
         .replace("{rounds}", str(rounds))

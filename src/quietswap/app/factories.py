@@ -204,12 +204,17 @@ def relay_urls(settings: Settings) -> Mapping[int, str]:
 
 def make_source(settings: Settings, name: str, http: HttpClient, clock: Clock) -> AggregatorSource:
     """Return a source with its circuit breaker and its request budget."""
+    budget = request_budget(settings, name)
+    return AggregatorSource(make_aggregator(settings, name, http), budget, clock)
+
+
+def request_budget(settings: Settings, name: str) -> RequestBudget:
+    """Return the request budget of a source: the settings', or the vendor's default."""
     chosen, usual = _source(settings, name), _BUDGETS[name]
-    budget = RequestBudget(
+    return RequestBudget(
         chosen.per_second or usual.per_second,
         chosen.per_day if chosen.per_day is not None else usual.per_day,
     )
-    return AggregatorSource(make_aggregator(settings, name, http), budget, clock)
 
 
 def make_relays(settings: Settings, http: HttpClient, clock: Clock) -> Mapping[int, Relay]:
