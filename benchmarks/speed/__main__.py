@@ -18,6 +18,7 @@ from benchmarks.speed import (
     quotes,
     streams,
     submission,
+    user,
     wallet_reads,
     wallet_sends,
 )
@@ -29,6 +30,7 @@ from quietswap import observe
 _ON_STAGE: dict[str, Callable[[Stage, int], Awaitable[list[Row]]]] = {
     "latency": quotes.latency,
     "throughput": quotes.throughput,
+    "user": user.user,
     "hanging": quotes.hanging,
     "reading": orders.reading,
     "submission": submission.submission,

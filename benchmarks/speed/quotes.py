@@ -91,7 +91,7 @@ async def throughput(stage: Stage, rounds: int) -> list[Row]:
     peer = await running_peer(stage)
     await ask(ours, CLIENTS, 400)
     await peer.ask(CLIENTS, 400)
-    async with _apart([*ours.pids, peer.pid]):
+    async with apart([*ours.pids, peer.pid]):
         turns = [await _turn(ours, calls, peer) for _ in range(rounds)]
     rate, bare, theirs = (Spread.of(turn[n].rate for turn in turns) for n in range(3))
     share, times = (Spread.of(turn[0].rate / turn[n].rate for turn in turns) for n in (1, 2))
@@ -131,7 +131,7 @@ async def _turn(ours: Served, calls: Calls, peer: Peer) -> tuple[_Run, _Run, _Ru
 
 
 @asynccontextmanager
-async def _apart(alone: Sequence[int]) -> AsyncIterator[None]:
+async def apart(alone: Sequence[int]) -> AsyncIterator[None]:
     """Give these processes core 0, and the rest of the world (node, upstreams, load) core 1."""
     world = [os.getpid(), *_children(os.getpid())]
     for pid in world:

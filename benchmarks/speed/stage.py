@@ -27,7 +27,7 @@ from quietswap.domain.quote.route import RouteRequest
 from quietswap.domain.token import Token
 from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.storage_words import set_storage
-from quietswap.sandbox.contracts.tokens import TOKENS
+from quietswap.sandbox.contracts.tokens import TOKENS, SandboxToken
 from quietswap.sandbox.faults.registry import PRICES, RELAYS
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from quietswap.sandbox.ports import free_port
@@ -79,13 +79,19 @@ class Stage:
     folder: Path
     upstreams_url: str
     stack: AsyncExitStack
+    prices_url: str | None = None
+    """Where the upstreams serve prices; None for the sandbox's price services."""
 
-    async def world(self, *, delay_ms: float = 0, hangs: tuple[str, ...] = ()) -> None:
-        """Set how slowly the upstreams answer, and which never do."""
+    async def world(self, *, delay_ms: float = 0, hangs: tuple[str, ...] = ()) -> int:
+        """Set how slowly the upstreams answer, and which never do.
+
+        Returns the number of requests that the relay has received.
+        """
         http = HttpClient()
         body = msgspec.json.encode({"delay_ms": delay_ms, "hangs": hangs})
-        await http.post(self.upstreams_url + "/control", body, timeout_s=5)
+        reply = await http.post(self.upstreams_url + "/control", body, timeout_s=5)
         await http.close()
+        return int(reply.json()["relayed"])
 
     async def service(
         self,
@@ -102,7 +108,10 @@ class Stage:
         folder.mkdir()
         port = free_port()
         base = self.upstreams_url
-        urls = {name: self.sandbox.urls[name] for name in PRICES}
+        urls = {
+            name: f"{self.prices_url}/{name}" if self.prices_url else self.sandbox.urls[name]
+            for name in PRICES
+        }
         urls |= {source: f"{base}/{source}" for source in SOURCES}
         urls |= {"node": self.sandbox.chain.url} | dict.fromkeys(RELAYS, f"{base}/{RELAY}")
         text = settings_text(urls, folder, port, block_time=12)
@@ -176,7 +185,7 @@ async def running_stage() -> AsyncIterator[Stage]:
         await ready_to_swap(sandbox, [wallet(number) for number in range(WALLETS)])
         rows = await _record(sandbox.venues)
         write(folder / "recording.json", rows)
-        url = await _repeating(stack, folder / "recording.json")
+        url = await repeating(stack, folder / "recording.json")
         yield Stage(sandbox, folder, url, stack)
 
 
@@ -199,12 +208,14 @@ def source_settings(urls: Mapping[str, str]) -> Settings:
     return msgspec.convert({"source": {n: {"url": urls[n]} for n in SOURCES}}, Settings)
 
 
-def recording_request() -> RouteRequest:
-    """Return the swap every answer of the recording is about."""
+def recording_request(
+    sell: SandboxToken = SELL, buy: SandboxToken = BUY, amount: int = SELL_AMOUNT
+) -> RouteRequest:
+    """Return the swap that an answer of the recording is about."""
     return RouteRequest(
-        sell=Token(SELL.address, SELL.decimals, SELL.symbol),
-        buy=Token(BUY.address, BUY.decimals, BUY.symbol),
-        sell_amount=SELL_AMOUNT,
+        sell=Token(sell.address, sell.decimals, sell.symbol),
+        buy=Token(buy.address, buy.decimals, buy.symbol),
+        sell_amount=amount,
         wallet=RECORDED_WALLET,
         slippage_bps=SLIPPAGE_BPS,
         gas_price_wei=10**9,
@@ -213,14 +224,21 @@ def recording_request() -> RouteRequest:
 
 
 async def _record(venues: Mapping[str, str]) -> list[Recorded]:
-    settings, request = source_settings(venues), recording_request()
     rows = []
     for name in SOURCES:
-        recorder = Recorder()
-        await make_aggregator(settings, name, recorder).route(request)
-        await recorder.close()
-        rows += [_padded(f"/{name}{path}", body) for path, body in recorder.rows.items()]
+        bodies = await answers_of(venues, name, recording_request())
+        rows += [_padded(f"/{name}{path}", body) for path, body in bodies.items()]
     return rows
+
+
+async def answers_of(
+    venues: Mapping[str, str], name: str, request: RouteRequest
+) -> Mapping[str, str]:
+    """Return what a venue answers the service's adapter for one swap, by path."""
+    recorder = Recorder()
+    await make_aggregator(source_settings(venues), name, recorder).route(request)
+    await recorder.close()
+    return recorder.rows
 
 
 def _padded(path: str, body: str) -> Recorded:
@@ -233,7 +251,8 @@ def _padded(path: str, body: str) -> Recorded:
     return Recorded(path, f'{text.rstrip()[:-1]},"alternatives":[{padding}]}}')
 
 
-async def _repeating(stack: AsyncExitStack, recording: Path) -> str:
+async def repeating(stack: AsyncExitStack, recording: Path) -> str:
+    """Start the process that repeats a recording; return its URL."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "benchmarks.speed.upstreams", str(recording),
         stdout=asyncio.subprocess.PIPE, cwd=ROOT,

@@ -37,6 +37,7 @@ from tests.e2e.test_delivery import order_params
 from tests.orders import order
 
 _KEYS = 0xB0B0_0000
+_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,18 @@ async def signed_order(stage: Stage, ours: Served, account: LocalAccount) -> Sig
         "providerMetadata": quote["mevProtection"]["providerMetadata"],
     }
     return Signed(raw, post("/api/v1/mev/orders", ours.key, msgspec.json.encode(body)))
+
+
+async def signed_orders(
+    stage: Stage, ours: Served, accounts: Sequence[LocalAccount]
+) -> Sequence[bytes]:
+    """Return a request for each account, a few at a time. A quote is valid for 30 seconds."""
+    requests: list[bytes] = []
+    for start in range(0, len(accounts), _AT_ONCE):
+        some = accounts[start : start + _AT_ONCE]
+        signed = await asyncio.gather(*(signed_order(stage, ours, one) for one in some))
+        requests += [one.request for one in signed]
+    return requests
 
 
 async def quoted_swap(ours: Served, owner: str) -> dict[str, Any]:
