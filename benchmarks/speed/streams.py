@@ -122,7 +122,7 @@ async def _owners(storage: Storage) -> list[tuple[str, str]]:
     now = SystemClock().now_ms()
     for number in range(OWNERS):
         client = new_client(f"stream {number}", now)
-        key, secret = new_key(client, "stream", now)
+        key, secret = new_key(client.id, "stream", now)
         await storage.keys.add(key, hash_secret(secret), client)
         found.append((client.id, secret))
     return found
