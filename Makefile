@@ -70,7 +70,7 @@ chaos: .venv/.dev node_modules/.installed ## Kill the service 200 times in bad w
 hostile: .venv/.dev node_modules/.installed ## Run hostile calldata on the chain (HOSTILE_CASES, HOSTILE_SEED)
 	@HOSTILE_CASES=$${HOSTILE_CASES:-6000} $(BIN)/pytest -q -s tests/hostile
 
-bench: .venv/.dev node_modules/.installed $(PEERS)/.installed ## Measure the speed, beside limits and a peer (Linux, ten minutes)
+bench: .venv/.dev node_modules/.installed $(PEERS)/.installed ## Measure the speed, beside limits and a peer (Linux, a quarter of an hour)
 	@$(BIN)/python -m benchmarks.speed --page docs/performance.md
 
 bench-storage: .venv/.dev ## Measure the storage at 10 million orders (BENCH_ORDERS=20000: a short form)

@@ -52,7 +52,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--requests", type=int, default=1_000_000, help="of the memory's row")
+    parser.add_argument("--requests", type=int, default=200_000, help="of the memory's row")
     parser.add_argument("--json", type=Path, help="keep the figures in this file")
     parser.add_argument("--page", type=Path, help="write the page of the documentation")
     options = parser.parse_args(words)

@@ -1,24 +1,30 @@
 """The rows about one process: decoding, the tracker, memory, start."""
 
+import asyncio
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import cycle
 
 from coincurve import PublicKey
 from eth_account import Account
 
-from benchmarks.speed import orders
+from benchmarks.speed import orders, quotes
 from benchmarks.speed.load import load
 from benchmarks.speed.row import Goal, Row, Spread, once, shown
-from benchmarks.speed.stage import ROOT, Stage
+from benchmarks.speed.stage import ROOT, Served, Stage, ready_to_swap
+from benchmarks.speed.submission import signed_orders
 from benchmarks.tracker_cost import SIZES, cost, each_us
 from quietswap.domain.transaction.signed import decode
 from quietswap.sandbox.chain.anvil import start_anvil
 from quietswap.sandbox.contracts import addresses
 
 _QUIETSWAP = (sys.executable, "-m", "quietswap")
+_QUOTES, _SUBMISSIONS = 20, 2
+"""Of 1 000 requests of the memory's row."""
+_KEYS = 0xB0B3_0000
 _CALLDATA = bytes.fromhex("e21fd0e9") + bytes(640)
 """As much as a swap of few hops has."""
 
@@ -78,22 +84,37 @@ async def tracker(rounds: int) -> list[Row]:
 
 
 async def memory(stage: Stage, count: int) -> list[Row]:
-    """Resident memory of server and worker at rest, and after many requests."""
+    """Resident memory of server and worker at rest, and after many requests.
+
+    Of 1 000 requests 978 are reads, 20 quotes and 2 submissions. Submissions come from a client of
+    their own.
+    """
     ours = await stage.service("memory", fill=orders.fill)
-    # What is kept of orders and pages comes to its full size: 4 000 orders, 80 pages.
-    requests = orders.statuses(ours.key)
-    for place, page in enumerate(orders.pages(ours.key, (0, 50, 100, 150))):
-        requests.insert(place * 51, page)
+    reads = memory_reads(ours)
+    number = count * _SUBMISSIONS // 1000
+    accounts = [Account.from_key((_KEYS + place).to_bytes(32)) for place in range(number)]
+    await ready_to_swap(stage.sandbox, [account.address for account in accounts])
     at_rest = ours.memory_mb()
-    await orders.settle(ours.service.port, requests)
-    await load(ours.service.port, 64, count // 10, requests)
-    early = ours.memory_mb()
-    await load(ours.service.port, 64, count - count // 10, requests)
-    after = ours.memory_mb()
-    told = f"at rest {shown(at_rest, 'MB')}, after {count // 10:,} requests {shown(early, 'MB')}"
-    what = f"memory after {count:,} requests"
+    await orders.settle(ours.service.port, reads)
+    measured = []
+    for tenth in range(10):
+        some = accounts[tenth * number // 10 : (tenth + 1) * number // 10]
+        submissions = await signed_orders(stage, ours, some)
+        port = ours.service.port
+        loads = [load(port, 64, count // 10 - len(submissions), reads)]
+        loads += [load(port, 1, len(submissions), submissions)] if submissions else []
+        await asyncio.gather(*loads)
+        measured.append(ours.memory_mb())
+    early, after = measured[0], measured[-1]
+    told = f"at rest {shown(at_rest, 'MB')}, after {_spaced(count // 10)} {shown(early, 'MB')}"
+    mixture = f"{_QUOTES / 10:g} % quotes, {_SUBMISSIONS / 10:g} % submissions"
     return [
-        Row(what.replace(",", " "), once(after), told.replace(",0", " 0"), Goal(120, "MB")),
+        Row(
+            f"memory after {_spaced(count)} requests, {mixture}",
+            once(after),
+            told,
+            Goal(120, "MB"),
+        ),
         Row(
             "memory: growth over the last nine tenths of them",
             once(after / early),
@@ -101,6 +122,24 @@ async def memory(stage: Stage, count: int) -> list[Row]:
             Goal(1.05, "×"),
         ),
     ]
+
+
+def memory_reads(ours: Served) -> list[bytes]:
+    """Return statuses and pages with a quote after each 49 of them.
+
+    What is kept of orders and pages comes to its full size: 4 000 orders, 80 pages.
+    """
+    reads = orders.statuses(ours.key)
+    for place, page in enumerate(orders.pages(ours.key, (0, 50, 100, 150))):
+        reads.insert(place * 51, page)
+    asked = cycle(quotes.requests(ours))
+    every = 1000 // _QUOTES - 1
+    pieces = [reads[start : start + every] for start in range(0, len(reads), every)]
+    return [request for piece in pieces for request in (*piece, next(asked))]
+
+
+def _spaced(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
 
 
 async def starting(rounds: int) -> list[Row]:

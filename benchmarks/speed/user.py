@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from eth_account import Account
 
@@ -51,6 +52,8 @@ _UNAPPROVED_EVERY = 4
 _KEYS = 0xB0B2_0000
 _PLACED_AT_ONCE = 100
 _PATIENCE_S = 60
+_ATTEMPTS = 5
+"""A busy machine may miss a deadline."""
 WHAT = "quote, as a user meets it"
 
 
@@ -251,14 +254,23 @@ async def _check(ours: Served, wanted: Sequence[Ask]) -> None:
     """
     http = HttpClient()
     for ask in wanted:
-        line = ask.http(ours.key).split(b" ")[1].decode()
-        headers = {"x-api-key": ours.key}
-        reply = await http.get(ours.service.url + line, headers=headers, timeout_s=10)
-        quote = reply.json()["data"]
-        bad = [one for one in quote["sources"] if one.get("reason") and one["outcome"] != "unbound"]
-        if bad or len(quote["sources"]) != len(SOURCES):
-            raise RuntimeError(f"a quote lacks a source: {ask}: {bad}")
+        for attempt in range(_ATTEMPTS):
+            bad = await _failed_sources(http, ours, ask)
+            if not bad:
+                break
+            if attempt == _ATTEMPTS - 1:
+                raise RuntimeError(f"a quote lacks a source: {ask}: {bad}")
+            await asyncio.sleep(1)
     await http.close()
+
+
+async def _failed_sources(http: HttpClient, ours: Served, ask: Ask) -> list[Any]:
+    line = ask.http(ours.key).split(b" ")[1].decode()
+    reply = await http.get(ours.service.url + line, headers={"x-api-key": ours.key}, timeout_s=10)
+    sources = reply.json()["data"]["sources"]
+    if len(sources) != len(SOURCES):
+        return list(sources)
+    return [one for one in sources if one.get("reason") and one["outcome"] != "unbound"]
 
 
 async def _live(stage: Stage, ours: Served, number: int) -> None:

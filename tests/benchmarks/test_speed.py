@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.speed.processes import memory_reads
+from benchmarks.speed.stage import Served
+from quietswap.sandbox.service_process import ServiceProcess
 from tests.waiting import LONG_S
 
 ROOT = Path(__file__).parents[2]
@@ -43,3 +46,21 @@ def test_wrong_words_are_named(words: list[str]) -> None:
     run = speed(*words)
     assert run.returncode == 2
     assert words[-1] in run.stderr
+
+
+def test_the_memory_row_says_its_mixture(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.json"
+    run = speed("--requests", "1000", "--json", str(kept), "memory")
+    assert run.returncode == 0, run.stderr
+    memory, growth = json.loads(kept.read_text("utf-8"))
+    assert memory["what"] == "memory after 1 000 requests, 2 % quotes, 0.2 % submissions"
+    assert memory["figure"] > 0
+    assert growth["figure"] > 0
+
+
+def test_a_fiftieth_of_the_memory_rows_requests_are_quotes() -> None:
+    requests = memory_reads(Served(ServiceProcess(ROOT, 0), "key"))
+    quotes = [place for place, one in enumerate(requests) if one.startswith(b"GET /api/v1/quote?")]
+    assert quotes[:3] == [49, 99, 149]
+    assert abs(len(quotes) / len(requests) - 0.02) < 0.001
+    assert len(set(requests)) > 4_000
