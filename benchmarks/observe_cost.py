@@ -45,7 +45,7 @@ def main() -> None:
     measured("a source's answer", lambda: observe.source_answered("velora", "answered", 0.1))
     measured("a request began", lambda: observe.request_began("0123456789abcdef"))
     observe.request_began("0123456789abcdef")
-    observe.key_recognised("key_0123456789abcdef")
+    observe.key_recognised("key_0123456789abcdef", "client_0123456789abcdef")
     measured("a request, counted and logged", lambda: observe.request_answered("order", 200, 0.1))
     measured("an event, logged", lambda: observe.source_missed("velora", "no_route", "no route"))
     measured("awaiting nothing", lambda: finish(nothing()))
