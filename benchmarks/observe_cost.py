@@ -5,6 +5,7 @@
 With a folder for several processes: `PROMETHEUS_MULTIPROC_DIR=$(mktemp -d)` in front.
 """
 
+import asyncio
 import os
 import sys
 import timeit
@@ -36,10 +37,8 @@ async def nothing() -> None:
     """Be awaited."""
 
 
-def main() -> None:
-    """Measure with the log going nowhere: what a disk or a pipe takes is not ours."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
-    observe.write_logs()
+async def measure() -> None:
+    """Print every cost. Lines of the log are written by the event loop that runs this."""
     measured("a count", lambda: metrics.source_answers("velora", "answered").inc())
     measured("a duration", lambda: metrics.request_seconds("order_status").observe(0.1))
     measured("a source's answer", lambda: observe.source_answered("velora", "answered", 0.1))
@@ -51,6 +50,13 @@ def main() -> None:
     measured("awaiting nothing", lambda: finish(nothing()))
     measured("the same in a span, switched off", lambda: finish(observe.in_span("a", nothing())))  # type: ignore[arg-type]
     measured("the same as a phase", lambda: finish(observe.in_phase("storing", nothing())))
+
+
+def main() -> None:
+    """Measure with the log going nowhere: what a disk or a pipe takes is not ours."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    observe.write_logs()
+    asyncio.run(measure())
 
 
 if __name__ == "__main__":
