@@ -5,6 +5,7 @@ import copy
 import functools
 import itertools
 import operator
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,23 @@ MIB = 2**20
 def vendor(request: pytest.FixtureRequest) -> Vendor:
     found: Vendor = VENDORS[request.param]
     return found
+
+
+@pytest.fixture
+def raised_limit() -> Iterator[None]:
+    yield from _recursion_limit(1_000_000)
+
+
+@pytest.fixture
+def usual_limit() -> Iterator[None]:
+    yield from _recursion_limit(1_000)
+
+
+def _recursion_limit(frames: int) -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(frames)
+    yield
+    sys.setrecursionlimit(before)
 
 
 async def missed(
@@ -56,10 +74,25 @@ async def test_gzip_bomb(vendor: Vendor, http: HttpClient, upstream: Upstream) -
 @pytest.mark.parametrize("opening", [b"[", b'{"data":', b'{"error":[', b'{"priceRoute":'])
 @pytest.mark.parametrize("status", [200, 400])
 async def test_deep_json(
-    vendor: Vendor, http: HttpClient, upstream: Upstream, opening: bytes, status: int
+    vendor: Vendor,
+    http: HttpClient,
+    upstream: Upstream,
+    raised_limit: None,
+    opening: bytes,
+    status: int,
 ) -> None:
+    """As in a process with py_ecc, which raises the recursion limit when it is imported."""
     deep = Reply(opening * 100_000, status)
     assert await missed(vendor, http, upstream, deep) is NoRouteReason.UNAVAILABLE
+
+
+@pytest.mark.parametrize("status", [200, 400])
+async def test_deep_json_under_the_usual_limit(
+    vendor: Vendor, http: HttpClient, upstream: Upstream, usual_limit: None, status: int
+) -> None:
+    """The decoder may stop at the first bracket, because no vendor answers with an array."""
+    miss = await missed(vendor, http, upstream, Reply(b"[" * 100_000, status))
+    assert miss in (NoRouteReason.UNAVAILABLE, NoRouteReason.BAD_REPLY)
 
 
 async def test_deep_words(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
