@@ -8,7 +8,8 @@ from typing import Any
 import click
 import yaml
 
-from quietswap.app.factories import _BUDGETS, chosen_sources
+from quietswap.app.aggregators import AGGREGATORS
+from quietswap.app.factories import chosen_sources
 from quietswap.cli import command
 from quietswap.cli.server.startup_checks import startup_faults
 from quietswap.settings.load import load
@@ -40,7 +41,7 @@ def overspent(settings: Settings, replicas: int) -> list[str]:
     """Return the sources that so many processes would ask more often than the vendor allows."""
     found = []
     for name in chosen_sources(settings):
-        usual, here = _BUDGETS[name], settings.source.get(name, SourceConfig())
+        usual, here = AGGREGATORS[name].budget, settings.source.get(name, SourceConfig())
         second = (here.per_second or usual.per_second) * replicas > usual.per_second
         day = (
             usual.per_day is not None and (here.per_day or usual.per_day) * replicas > usual.per_day

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.app.factories import _BUDGETS
+from quietswap.app.aggregators import AGGREGATORS
 from quietswap.domain.quote.quote import SourceOutcome
 from quietswap.services.quoting.collect_routes import CollectRoutes
 from quietswap.services.quoting.fair_shares import Demand, shares
@@ -25,11 +25,12 @@ KEYLESS = ("kyberswap", "velora", "sushi", "openocean")
 
 
 @pytest.mark.parametrize("phase", [0, 1, 7, 10, 19])
-@pytest.mark.parametrize("vendor", _BUDGETS)
+@pytest.mark.parametrize("vendor", AGGREGATORS)
 def test_one_quote_a_second_is_always_served_beside_twenty(vendor: str, phase: int) -> None:
     """With the default budget of each vendor; the heavy client has begun a minute earlier."""
     clock = ManualClock(0)
-    budget, limit = FairBudget(_BUDGETS[vendor], clock), _BUDGETS[vendor].per_second
+    usual = AGGREGATORS[vendor].budget
+    budget, limit = FairBudget(usual, clock), usual.per_second
     got: Counter[str] = Counter()
     for tick in range(TICKS_PER_S * 180):
         if tick >= TICKS_PER_S * 60 and tick % TICKS_PER_S == phase:
@@ -50,7 +51,10 @@ def test_a_light_client_gets_every_source_of_every_quote(monkeypatch: pytest.Mon
     async def work() -> list[list[SourceOutcome]]:
         clock = LoopClock()
         aggregators = [Scripted(name, a_route(name)) for name in KEYLESS]
-        sources = [AggregatorSource(one, _BUDGETS[one.name], clock) for one in aggregators]  # type: ignore[arg-type]
+        sources = [
+            AggregatorSource(one, AGGREGATORS[one.name].budget, clock)  # type: ignore[arg-type]
+            for one in aggregators
+        ]
         verify = VerifyRoutes(Simulator(), {n: [ROUTER] for n in KEYLESS}, required=False)  # type: ignore[arg-type]
         survey = CollectRoutes(sources, verify, clock, soft_s=0.6, hard_s=3.0)
 
@@ -76,7 +80,7 @@ def test_a_light_client_gets_every_source_of_every_quote(monkeypatch: pytest.Mon
 
 def test_two_equal_clients_have_equal_parts() -> None:
     clock = ManualClock(0)
-    budget = FairBudget(_BUDGETS["velora"], clock)
+    budget = FairBudget(AGGREGATORS["velora"].budget, clock)
     got: Counter[str] = Counter()
     for tick in range(TICKS_PER_S * 600):
         for client in ("a", "b") if tick % 2 else ("b", "a"):

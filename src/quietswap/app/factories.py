@@ -5,14 +5,14 @@ import json
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from quietswap.adapters.aggregators import kyberswap, oneinch, openocean, sushi, velora, zeroex
-from quietswap.adapters.aggregators.base import HttpAggregator
+from quietswap.adapters.aggregators import openocean
 from quietswap.adapters.http import HttpClient, can_be_asked
 from quietswap.adapters.relays.mev_blocker import MevBlocker
 from quietswap.adapters.relays.private_rpc import PrivateRpc
 from quietswap.api.request_parsing.client_address import Network
+from quietswap.app.aggregators import AGGREGATORS
 from quietswap.domain import address as addresses
 from quietswap.domain.address import Address
 from quietswap.domain.quote.relay_settings import BACKUP_TIER, FIRST_TIER, EndpointType, ShareMode
@@ -32,29 +32,8 @@ from quietswap.settings.schema import Settings
 from quietswap.settings.schema import SourceConfig as SourceSettings
 
 Choice = TypeVar("Choice", EndpointType, ShareMode)
-
-_AGGREGATORS: dict[str, tuple[Any, type[HttpAggregator]]] = {
-    "kyberswap": (kyberswap, kyberswap.KyberSwap),
-    "velora": (velora, velora.Velora),
-    "zeroex": (zeroex, zeroex.ZeroEx),
-    "oneinch": (oneinch, oneinch.OneInch),
-    "sushi": (sushi, sushi.Sushi),
-    "openocean": (openocean, openocean.OpenOcean),
-}
-"""Aggregators in order of preference. 0x and 1inch need an API key."""
 _ASKED = 4
-_BUDGETS = {
-    "kyberswap": RequestBudget(1.5),
-    "velora": RequestBudget(1.0, 3000),
-    "zeroex": RequestBudget(5.0),
-    "oneinch": RequestBudget(1.0),
-    "sushi": RequestBudget(10.0),
-    "openocean": RequestBudget(2.0),
-}
-"""Quotes per second and per day within the vendors' published limits.
-
-KyberSwap allows 3 requests per second, and a quote needs two. Velora: the limit without a key
-(https://docs.velora.xyz). 0x and 1inch: the free plans. Sushi publishes no limit."""
+"""How many aggregators receive requests without `quotes.sources`."""
 
 
 def check_urls(settings: Settings) -> None:
@@ -110,11 +89,11 @@ def trusted_networks(settings: Settings) -> tuple[Network, ...]:
 
 def chosen_sources(settings: Settings) -> list[str]:
     """Return the names of the aggregators in use. Raises BadSettings for an unknown name."""
-    unknown = {*settings.quotes.sources, *settings.source} - set(_AGGREGATORS)
+    unknown = {*settings.quotes.sources, *settings.source} - set(AGGREGATORS)
     if unknown:
         raise BadSettings(
             f"quotes.sources: there is no source {', '.join(sorted(unknown))}; "
-            f"there are {', '.join(_AGGREGATORS)}"
+            f"there are {', '.join(AGGREGATORS)}"
         )
     if len(set(settings.quotes.sources)) < len(settings.quotes.sources):
         raise BadSettings("quotes.sources: a source is named twice")
@@ -123,12 +102,11 @@ def chosen_sources(settings: Settings) -> list[str]:
         if keyless:
             raise BadSettings(f"source.{keyless[0]}.api_key: this source needs a key")
         return list(settings.quotes.sources)
-    return [name for name in _AGGREGATORS if _is_ready(settings, name)][:_ASKED]
+    return [name for name in AGGREGATORS if _is_ready(settings, name)][:_ASKED]
 
 
 def _is_ready(settings: Settings, name: str) -> bool:
-    module, _ = _AGGREGATORS[name]
-    return not module.NEEDS_KEY or bool(_source(settings, name).api_key)
+    return not AGGREGATORS[name].module.NEEDS_KEY or bool(_source(settings, name).api_key)
 
 
 def _source(settings: Settings, name: str) -> SourceSettings:
@@ -139,7 +117,7 @@ def routers(settings: Settings, name: str) -> list[Address]:
     """Return the router pins of a source. Raises BadSettings for an invalid address."""
     configured = _source(settings, name).routers
     if configured is None:
-        return list(_AGGREGATORS[name][0].ROUTERS)
+        return list(AGGREGATORS[name].module.ROUTERS)
     try:
         return [addresses.parse(text) for text in configured]
     except addresses.BadAddress as error:
@@ -180,9 +158,8 @@ def token_list(path: str, name: str) -> frozenset[Address]:
 
 def make_aggregator(settings: Settings, name: str, http: HttpClient) -> Aggregator:
     """Return the adapter of a source under its settings."""
-    _, adapter = _AGGREGATORS[name]
     chosen = _source(settings, name)
-    return adapter(
+    return AGGREGATORS[name].adapter(
         http,
         base_url=source_url(settings, name),
         client_name=settings.quotes.client_name,
@@ -193,7 +170,7 @@ def make_aggregator(settings: Settings, name: str, http: HttpClient) -> Aggregat
 
 def source_url(settings: Settings, name: str) -> str:
     """Return the base URL of a source."""
-    return _source(settings, name).url or str(_AGGREGATORS[name][0].DEFAULT_URL)
+    return _source(settings, name).url or str(AGGREGATORS[name].module.DEFAULT_URL)
 
 
 def relay_urls(settings: Settings) -> Mapping[int, str]:
@@ -210,7 +187,7 @@ def make_source(settings: Settings, name: str, http: HttpClient, clock: Clock) -
 
 def request_budget(settings: Settings, name: str) -> RequestBudget:
     """Return the request budget of a source: the settings', or the vendor's default."""
-    chosen, usual = _source(settings, name), _BUDGETS[name]
+    chosen, usual = _source(settings, name), AGGREGATORS[name].budget
     return RequestBudget(
         chosen.per_second or usual.per_second,
         chosen.per_day if chosen.per_day is not None else usual.per_day,
