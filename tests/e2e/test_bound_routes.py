@@ -1,4 +1,4 @@
-"""All six sources through the real service: what is bound is offered, each attack is named.
+"""All sources through the real service: what is bound is offered, each attack is named.
 
 The attacks are the sandbox's faults; that they would steal is shown by its own tests.
 """
@@ -9,11 +9,16 @@ from typing import Any
 
 import pytest
 
+from quietswap.app.aggregators import AGGREGATORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 
-ALL = "kyberswap,velora,sushi,openocean,zeroex,oneinch"
-KEYED = {"SOURCE__ZEROEX__API_KEY": "test", "SOURCE__ONEINCH__API_KEY": "test"}
+ALL = ",".join(AGGREGATORS)
+KEYED = {
+    f"SOURCE__{name.upper()}__API_KEY": "test"
+    for name, row in AGGREGATORS.items()
+    if row.module.NEEDS_KEY
+}
 
 REFUSED = [
     ("oneinch", "made_up_pool", "not derived from a known factory"),

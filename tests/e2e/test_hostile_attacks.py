@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from quietswap.app.aggregators import AGGREGATORS
 from quietswap.sandbox.venues.hostile_calldata import ATTACKS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import serving
 
-WITH_KEY = ("zeroex", "oneinch")
+WITH_KEY = [name for name, row in AGGREGATORS.items() if row.module.NEEDS_KEY]
+KEYLESS = [name for name in AGGREGATORS if name not in WITH_KEY]
 ATTACKED = [(fault, vendor) for fault, vendors in ATTACKS.items() for vendor in vendors]
 STOPPED_BY_THE_ROUTER = {"lying_executor"}
 """Calldata that is bound: the router itself makes the call revert."""
@@ -17,17 +19,20 @@ STOPPED_BY_THE_ROUTER = {"lying_executor"}
 
 @pytest.fixture(scope="module")
 def keyless(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    """A service that asks the four vendors without a key, and accepts OpenOcean's word."""
+    """A service that asks every vendor without a key, and accepts OpenOcean's word."""
     folder = tmp_path_factory.mktemp("keyless")
-    with serving(town, folder, SOURCE__OPENOCEAN__ACCEPT_UNBOUND="true") as served:
+    settings = {"SOURCE__OPENOCEAN__ACCEPT_UNBOUND": "true"}
+    with serving(town, folder, QUOTES__SOURCES=",".join(KEYLESS), **settings) as served:
         yield served.town
 
 
 @pytest.fixture(scope="module")
 def keyed(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    """A service that asks 0x and 1inch, too."""
+    """A service that asks every vendor with a key, and two others."""
     keys = {f"SOURCE__{vendor.upper()}__API_KEY": "key" for vendor in WITH_KEY}
-    with serving(town, tmp_path_factory.mktemp("keyed"), **keys) as served:
+    names = ",".join([*WITH_KEY, *KEYLESS[:2]])
+    folder = tmp_path_factory.mktemp("keyed")
+    with serving(town, folder, QUOTES__SOURCES=names, **keys) as served:
         yield served.town
 
 
@@ -54,7 +59,7 @@ def test_an_attack_is_refused_and_named(
     assert winner != vendor
 
 
-def test_without_an_attack_all_six_are_verified(keyless: Town, keyed: Town) -> None:
+def test_without_an_attack_all_are_verified(keyless: Town, keyed: Town) -> None:
     rows = [row for town in (keyless, keyed) for row in town.quote().json()["data"]["sources"]]
     assert {row["source"] for row in rows} == {*ATTACKS["drain"]}
     assert {row["outcome"] for row in rows} <= {"won", "answered"}, rows

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from quietswap.app.aggregators import AGGREGATORS
 from quietswap.sandbox.faults.registry import UnknownFault, parse_option
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from tests import loopback
@@ -190,8 +191,6 @@ async def test_stopping_twice_is_harmless_and_facts_are_at_hand() -> None:
     sandbox = await SandboxNetwork.start(PAUSED)
     assert set(sandbox.tokens) == {"WETH", "USDC", "USDT", "DAI", "WBTC"}
     assert len(sandbox.wallets) == 8
-    assert set(sandbox.venues) == {
-        "kyberswap", "velora", "sushi", "openocean", "zeroex", "oneinch",
-    }  # fmt: skip
+    assert set(sandbox.venues) == set(AGGREGATORS)
     await sandbox.stop()
     await sandbox.stop()

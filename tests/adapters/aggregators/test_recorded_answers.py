@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from quietswap.adapters.aggregators import kyberswap, oneinch, openocean, sushi, velora, zeroex
+from quietswap.adapters.aggregators import velora
 from quietswap.adapters.http import HttpClient
+from quietswap.app.aggregators import AGGREGATORS
 from quietswap.domain import address as addresses
 from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.domain.quote.route_policy import check_route, with_enforced_minimum
@@ -35,23 +36,6 @@ pytestmark = pytest.mark.skipif(
     not FOLDER.is_dir(), reason="no recorded answers; QUIETSWAP_FIXTURES names their folder"
 )
 
-ADAPTERS: dict[str, Any] = {
-    "kyberswap": kyberswap.KyberSwap,
-    "velora": velora.Velora,
-    "sushi": sushi.Sushi,
-    "openocean": openocean.OpenOcean,
-    "zeroex": zeroex.ZeroEx,
-    "oneinch": oneinch.OneInch,
-}
-PINNED = {
-    "kyberswap": kyberswap.ROUTERS,
-    "velora": velora.ROUTERS,
-    "sushi": sushi.ROUTERS,
-    "openocean": openocean.ROUTERS,
-    "zeroex": zeroex.ROUTERS,
-    "oneinch": oneinch.ROUTERS,
-}
-
 
 def body(name: str) -> bytes:
     return (FOLDER / f"{name}.json").read_bytes()
@@ -64,7 +48,9 @@ def as_json(name: str) -> Any:
 async def ask(
     http: HttpClient, upstream: Upstream, source: str, request: RouteRequest, *replies: Reply
 ) -> Route:
-    adapter = ADAPTERS[source](http, base_url=upstream.will(*replies).url, timeout_s=WITHIN_S)
+    adapter = AGGREGATORS[source].adapter(
+        http, base_url=upstream.will(*replies).url, timeout_s=WITHIN_S
+    )
     route: Route = await adapter.route(request)
     return route
 
@@ -81,7 +67,9 @@ async def test_recorded_route(http: HttpClient, upstream: Upstream, case: Answer
     assert {name: getattr(route, name) for name in case.says} == case.says
     assert route.source == case.source
     for verdict, value in ((case.verdict, route.value), (case.without_value, 0)):
-        reason = check_route(replace(route, value=value), case.request, PINNED[case.source])
+        reason = check_route(
+            replace(route, value=value), case.request, AGGREGATORS[case.source].module.ROUTERS
+        )
         assert reason is None if verdict is None else verdict in (reason or "")
 
 

@@ -1,4 +1,4 @@
-"""In how many words six vendors say no: documented or seen refusals, and what they are read as.
+"""In how many words the vendors say no: documented or seen refusals, and what they are read as.
 
 The first two kinds are the market's answer and reach the user as such, so nothing else may be
 taken for them.

@@ -1,4 +1,4 @@
-"""The six aggregators as a test meets them: the adapter, and what its vendor says."""
+"""The aggregators as a test meets them: the adapter, and what its vendor says."""
 
 from dataclasses import dataclass
 from types import ModuleType
