@@ -30,6 +30,7 @@ _ROWS = (
     RegisteredAggregator(oneinch, oneinch.OneInch, RequestBudget(1.0)),
     # no published limit
     RegisteredAggregator(sushi, sushi.Sushi, RequestBudget(10.0)),
+    # 2 requests per second without a key
     RegisteredAggregator(openocean, openocean.OpenOcean, RequestBudget(2.0)),
 )
 AGGREGATORS = {row.module.NAME: row for row in _ROWS}
