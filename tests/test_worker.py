@@ -87,6 +87,20 @@ async def test_a_lead_lost_and_won_again_begins_from_the_database(
     assert await scene.status(order) is OrderStatus.CONFIRMED
 
 
+async def test_a_worker_that_stops_says_so_and_releases_the_lead(scene: Scene, lead: Lead) -> None:
+    clock = PacedClock(naps=2)
+    worker = TrackerWorker(scene.tracker, lead, clock, poll_s=3)
+    clock.then = worker.stop
+    with capture_logs() as lines:
+        await worker.run()
+    events = [line["event"] for line in lines]
+    assert [event for event in events if event.startswith("tracker_")] == [
+        "tracker_started",
+        "tracker_stopped",
+    ]
+    assert lead.released
+
+
 async def test_a_node_that_is_away_is_waited_for(scene: Scene, worker: TrackerWorker) -> None:
     order = await scene.order()
     scene.chain.failing = {"all"}

@@ -79,7 +79,9 @@ class FakeChain:
     def eth_getBalance(self, _wallet: str, _block: str) -> str:  # noqa: N802
         return hex(5 * 10**18)
 
-    def eth_getTransactionCount(self, _wallet: str, _block: str) -> str:  # noqa: N802
+    def eth_getTransactionCount(self, _wallet: str, block: str) -> str:  # noqa: N802
+        if block not in {"latest", "pending"}:
+            raise NodeSays("invalid block tag")
         return hex(self.nonce)
 
     def eth_maxPriorityFeePerGas(self) -> str:  # noqa: N802

@@ -15,6 +15,7 @@ from quietswap.client import (
     UnsafeQuote,
 )
 from tests.api.scripted_use_cases import ROUTER
+from tests.client.conftest import Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, MINIMUM, WALLET, FakeService, calldata, ok, swap_quote
 from tests.client.test_swap_flow import OTHER_ROUTER, REQUEST
@@ -171,3 +172,33 @@ def test_nothing_is_approved_for_a_swap_the_wallet_cannot_pay(
     with pytest.raises(QuoteDeclined, match="too few"):
         client.swap(REQUEST, ACCOUNT)
     assert node.sent == []
+
+
+@pytest.mark.parametrize(("allowance", "passes"), [(ETHER, True), (ETHER - 1, False)])
+def test_without_an_approval_the_allowance_must_suffice(
+    do_with_node: Any, node: FakeChain, service: FakeService, allowance: int, passes: bool
+) -> None:
+    node.allowances[ROUTER.lower()] = allowance
+    request = replace(REQUEST, approval="never")
+    if passes:
+        assert do_with_node("swap", request, ACCOUNT).succeeded
+        return
+    with pytest.raises(QuoteDeclined, match=f"may move {allowance} .*nothing was to be approved"):
+        do_with_node("swap", request, never)
+    assert node.sent == []
+
+
+@pytest.mark.parametrize(("seconds", "quotes_asked"), [(20.0, 1), (20.5, 2)])
+def test_a_quote_that_is_older_than_twenty_seconds_is_replaced(
+    client: QuietswapClient, service: FakeService, approved: FakeChain, time: Time,
+    seconds: float, quotes_asked: int,
+) -> None:  # fmt: skip
+    """Accepting takes time only once."""
+    waits = iter([seconds, 0.0])
+
+    def accept(_: object) -> bool:
+        time.sleep(next(waits))
+        return True
+
+    assert client.swap(replace(REQUEST, accept=accept), ACCOUNT).succeeded
+    assert sum(each.path.endswith("/quote") for each in service.asked) == quotes_asked

@@ -67,3 +67,15 @@ def test_not_sent_depends_on_an_earlier_send() -> None:
         EarlierSend.NONE: FailureCode.NOT_SENT,
         EarlierSend.CERTAIN: FailureCode.REFUSED,
     }
+
+
+def test_a_refused_swap_names_the_code_of_its_failure() -> None:
+    step = answer_transition(RelayResponse(RelayOutcome.INVALID, "why"), EarlierSend.NONE)
+    assert step is not None
+    assert step.failure is not None
+    failed = order(status=OrderStatus.FAILED, failure=step.failure)
+    sent = SentTransaction(decode(sign()), 0, 7)
+    error = delivery_error(failed, RelayOutcome.INVALID, sent)
+    assert error is not None
+    assert error.details is not None
+    assert error.details["reason"] == step.failure.code.value

@@ -244,3 +244,12 @@ def test_orders_given_up_do_not_slow_the_round_of_live_ones() -> None:
     assert sorted(live) == list("abcdefgh")
     assert all(len(visit) <= 100 for visit in visits)
     assert sum(not w.is_open for visit in visits for w in visit) == 8 * 25
+
+
+def test_an_order_that_is_read_from_the_store_is_placed_in_its_block() -> None:
+    """The time of a block is in seconds, the order's in milliseconds."""
+    block = inclusion(block_number=9, block_hash="a9", block_time_ms=1_700_000_012_000)
+    index = OrderIndex(RULES)
+    watch = index.put(order(status=OrderStatus.CONFIRMED, inclusion=block))
+    assert watch.seen == BlockRef(9, "a9", 1_700_000_012)
+    assert (watch.doubted_at, watch.spared_until) == (0, 0)

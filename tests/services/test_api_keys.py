@@ -8,6 +8,7 @@ from quietswap.domain.client_limits import KeyScope
 from quietswap.domain.errors.http import Unauthorized
 from quietswap.ports.clients import ApiKey, AuditEntry, Client
 from quietswap.ports.stores import StoreUnavailable
+from quietswap.services import api_keys
 from quietswap.services.api_keys import LASTS_MS, Authenticate, hash_secret, new_client, new_key
 from quietswap.storage.factory import Storage, open_storage
 from tests.adapters.manual_clock import ManualClock
@@ -158,3 +159,17 @@ async def test_a_clock_that_goes_back_keeps_no_revoked_key(
     clock.advance(-3600)
     await storage.keys.revoke(key.id, NOW_MS)
     assert await authenticate(secret) is None
+
+
+async def test_the_cache_of_keys_has_a_bound_and_goes_on_after_it(
+    storage: Storage, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that left the cache is read again, so its revocation is seen at once."""
+    monkeypatch.setattr(api_keys, "_CACHE_SIZE", 2)
+    authenticate = Authenticate(storage.keys, clock)
+    stored = [await a_key(storage) for _ in range(3)]
+    for key, secret in stored:
+        assert await authenticate(secret) == key
+        await storage.keys.revoke(key.id, NOW_MS)
+    live = [await authenticate(secret) for _, secret in stored]
+    assert [one and one.id for one in live] == [None, None, stored[2][0].id]

@@ -158,6 +158,14 @@ def test_a_late_price_is_waited_for_only_while_it_is_the_only_one() -> None:
     assert outcomes == [SourceOutcome.WON, SourceOutcome.TIMED_OUT]
 
 
+def test_the_first_late_price_ends_the_wait() -> None:
+    found = price(
+        lambda: desk(Scripted("slow", seconds=1.0), Scripted("slower", 9 * 10**9, seconds=2.0))
+    )
+    outcomes = [row.outcome for row in found.sources]
+    assert outcomes == [SourceOutcome.WON, SourceOutcome.TIMED_OUT]
+
+
 def test_equal_requests_share_one_answer_for_two_seconds() -> None:
     source = Scripted("a")
 

@@ -21,10 +21,11 @@ from quietswap.domain.order.order import Order, OrderKind, OrderStatus
 from quietswap.domain.order.relay_response import RelayOutcome
 from quietswap.domain.quote.issued_quote import IssuedQuote, WrapOrderTerms
 from quietswap.domain.quote.quote import WrapOperation
+from quietswap.domain.quote.relay_settings import BACKUP_TIER, EndpointType, ShareMode
 from quietswap.domain.token import WETH
 from quietswap.domain.transaction.signed import decode
 from tests.domain.signing import FIELDS, OTHER_WALLET, WALLET, sign
-from tests.orders import MINUTE_MS, NOW_MS, swap_quote
+from tests.orders import MINUTE_MS, NOW_MS, PROTECTION, swap_quote
 from tests.services.submitting import (
     KEY,
     OTHER_KEY,
@@ -34,6 +35,13 @@ from tests.services.submitting import (
     wrap_submission,
 )
 
+OTHER_RELAY = replace(
+    PROTECTION,
+    tier=BACKUP_TIER,
+    endpoint="https://backup.test/fast?shareAll=1&referrer=quietswap",
+    endpoint_type=EndpointType.FAST,
+    share_mode=ShareMode.SHARE_ALL,
+)
 HASH = decode(sign()).hash
 AMOUNT = 15 * 10**17
 
@@ -140,6 +148,27 @@ async def test_bytes_that_died_without_a_block_can_be_posted_again(
     assert (order.attempts, order.expires_at_ms) == (2, NOW_MS + 100_000 + 30 * MINUTE_MS)
     events = await desk.storage.orders.events(order.order_id)
     assert [e.sighting for e in events][2:] == ["reposted", "relay_accepted"]
+
+
+async def test_bytes_that_are_posted_again_go_to_the_relay_of_the_new_post(desk: Desk) -> None:
+    desk.relay.answers(RelayOutcome.NOT_SENT)
+    await refused(desk)
+    quote = replace(
+        wrap_quote(
+            tier=OTHER_RELAY.tier,
+            endpoint_type=OTHER_RELAY.endpoint_type.value,
+            share_mode=OTHER_RELAY.share_mode.value,
+            metadata=OTHER_RELAY.metadata(),
+        ),
+        quote_id="weth_wrap_2",
+    )
+    await desk.storage.quotes.save(quote)
+    await desk.wrap(KEY, wrap_submission(metadata=OTHER_RELAY.metadata()))
+    assert (len(desk.relay.sent), len(desk.backup.sent)) == (1, 1)
+    order = await stored(desk)
+    assert order.tier == OTHER_RELAY.tier
+    assert order.endpoint_type == OTHER_RELAY.endpoint_type.value
+    assert order.share_mode == OTHER_RELAY.share_mode.value
 
 
 async def test_what_a_relay_once_had_is_never_again_said_to_be_unsent(desk: Desk) -> None:

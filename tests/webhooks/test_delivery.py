@@ -129,6 +129,7 @@ async def test_events_pruned_before_their_delivery_are_reported(scene: Scene) ->
     await scene.storage.events.purge(scene.clock.ms - 30 * DAY_MS, 100)
     with capture_logs() as lines:
         await scene.deliver()  # all of them
+        assert [one.event_type for one in await scene.tries(webhook)] == [PRUNED]
         await scene.order()
         await scene.deliver()
     pruned, sent = await scene.tries(webhook)
