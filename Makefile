@@ -10,7 +10,7 @@ BROWSER := tests/browser/node_modules
 TESTED := .venv/.dev node_modules/.installed $(addsuffix /.installed,$(GENERATED) $(CLIENT) $(WEB) $(BROWSER))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo sandbox test test-busy test-long check format docs dist release setup-dev audit spec-coverage chaos hostile bench bench-storage web web-pictures clean
+.PHONY: help demo sandbox test test-busy test-long check format docs dist release setup-dev audit spec-coverage chaos hostile mutants bench bench-storage web web-pictures clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -69,6 +69,10 @@ chaos: .venv/.dev node_modules/.installed ## Kill the service 200 times in bad w
 
 hostile: .venv/.dev node_modules/.installed ## Run hostile calldata on the chain (HOSTILE_CASES, HOSTILE_SEED)
 	@HOSTILE_CASES=$${HOSTILE_CASES:-6000} $(BIN)/pytest -q -s tests/hostile
+
+mutants: .venv/.dev node_modules/.installed ## Show which small changes of the code no test notices (MUTANTS=90, MUTANTS_SEED=2026; ten minutes)
+	@$(BIN)/python -m tools.mutants --mutants $(or $(MUTANTS),90) --seed $(or $(MUTANTS_SEED),2026) \
+		$(if $(MUTANTS_MODULE),--module $(MUTANTS_MODULE)) $(if $(MUTANTS_PAGE),--page $(MUTANTS_PAGE))
 
 bench: .venv/.dev node_modules/.installed $(PEERS)/.installed ## Measure the speed, beside limits and a peer (Linux, a quarter of an hour)
 	@$(BIN)/python -m benchmarks.speed --page docs/performance.md

@@ -49,6 +49,7 @@ class FakeChain:
     delivers: int | None = None
     takes: int = 0
     trial_reverts: bool = False
+    trial_says: str = "no deal"
     trial_logs: list[dict[str, Any]] = field(default_factory=list)
     trials: list[Any] = field(default_factory=list)
     head: int = 19_000_000
@@ -131,7 +132,7 @@ class FakeChain:
         swapped = {"status": "0x1", "returnData": "0x", "logs": self.trial_logs}
         swapped["gasUsed"] = hex(self.trial_gas)
         if self.trial_reverts:
-            swapped = {"status": "0x0", "returnData": "0x", "error": {"message": "no deal"}}
+            swapped = {"status": "0x0", "returnData": "0x", "error": {"message": self.trial_says}}
         gained = (-self.takes, self.delivers)
         held = [{"status": "0x1", "returnData": _word(self.balance + gain)} for gain in gained]
         if len(second["calls"]) == 7:

@@ -121,3 +121,10 @@ def test_the_figures(client: QuietswapClient, node: FakeChain) -> None:
     whole = client.run(find(SwapRequest(WETH, DAI, ETHER, WALLET)))
     assert whole is not None
     assert whole.fair_amount == 3000 * 10**node.decimals  # type: ignore[operator]
+
+
+def test_an_amount_that_is_worth_no_smallest_unit_has_no_reference(
+    do_with_node: Do, approved: FakeChain
+) -> None:
+    """One wei of WETH is less than a millionth of a USDC."""
+    assert do_with_node("run", find(replace(REQUEST, sell_amount=1))) is None

@@ -261,3 +261,11 @@ def test_untried_only_tokens_without_such_a_fee_are_bought_through_it(
         through_velora(service, approved)
         approval = replace(REQUEST, approval="never")
         assert swap("swap", approval, ACCOUNT).status.status == "confirmed"
+
+
+def test_a_revert_without_a_reason_is_shown_without_one(
+    do_with_node: Do, approved: FakeChain
+) -> None:
+    approved.delivers, approved.trial_reverts, approved.trial_says = MINIMUM, True, ""
+    with pytest.raises(UnsafeQuote, match=r"^tried on your node the swap reverts: not signed$"):
+        do_with_node("swap", REQUEST, never)

@@ -248,7 +248,7 @@ def test_orders_given_up_do_not_slow_the_round_of_live_ones() -> None:
 
 def test_an_order_that_is_read_from_the_store_is_placed_in_its_block() -> None:
     """The time of a block is in seconds, the order's in milliseconds."""
-    block = inclusion(block_number=9, block_hash="a9", block_time_ms=1_700_000_012_000)
+    block = inclusion(block_number=9, block_hash="a9", block_time_ms=1_700_000_012_999)
     index = OrderIndex(RULES)
     watch = index.put(order(status=OrderStatus.CONFIRMED, inclusion=block))
     assert watch.seen == BlockRef(9, "a9", 1_700_000_012)

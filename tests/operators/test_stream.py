@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -13,6 +14,8 @@ from quietswap.domain.operator.figures import Figure, Measure, rounded, tip_clas
 from quietswap.observe.figures import count
 from quietswap.ports.operator_view import ProcessReport
 from quietswap.ports.stores import StoreUnavailable
+from quietswap.services.operator.read_figures import REPORTS_S, ReadFigures
+from tests.adapters.manual_clock import ManualClock
 from tests.operators.conftest import Office, Visit
 from tests.waiting import eventually
 
@@ -227,3 +230,16 @@ def test_tips_have_classes() -> None:
     gwei = 10**9
     found = [tip_class(fee) for fee in (0, 1, gwei // 10, gwei, 3 * gwei, 6 * gwei)]
     assert found == ["none", "to 0.1 gwei", "to 0.1 gwei", "to 1 gwei", "to 5 gwei", "over 5 gwei"]
+
+
+async def test_reports_of_processes_that_ended_are_not_read() -> None:
+    asked: list[int] = []
+
+    class Figures:
+        async def reports(self, since_ms: int) -> list[ProcessReport]:
+            asked.append(since_ms)
+            return []
+
+    clock = ManualClock(1_800_000_000)
+    assert await ReadFigures(cast("Any", Figures()), clock).reports() == []
+    assert asked == [(1_800_000_000 - REPORTS_S) * 1000]

@@ -117,3 +117,23 @@ async def test_what_is_claimed_goes_out_whatever_becomes_of_the_rest(
     with pytest.raises(StoreUnavailable):
         await scene.tracker.run_once()
     assert (scene.sends(due), scene.sends(moved)) == (1, 0)
+
+
+async def test_at_most_sixteen_orders_are_sent_again_at_the_same_time(scene: Scene) -> None:
+    """The relay holds its answers back, so no further order is sent until one comes."""
+    for _ in range(20):
+        await scene.order(OrderStatus.PENDING)
+    scene.relay.gate = asyncio.Event()
+    scene.chain.mine()
+    turn = asyncio.create_task(scene.look())
+
+    async def are_sent() -> bool:
+        return len(scene.relay.sent) >= 16
+
+    await eventually(are_sent)
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert len(scene.relay.sent) == 16
+    scene.relay.gate.set()
+    await turn
+    assert len(scene.relay.sent) == 20

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from quietswap.domain.address import Address
 from quietswap.domain.quote.quote import SourceOutcome
@@ -162,3 +163,53 @@ def test_the_deployer_is_not_asked_where_0x_is_no_source() -> None:
     verify = VerifyRoutes(chain, pinned, required=True)  # type: ignore[arg-type]
     asyncio.run(verify.prepare_simulation(REQUEST))
     assert chain.asked == 0
+
+
+@dataclass
+class Answers(Delivers):
+    """A chain that gives the same result for every route."""
+
+    result: SimulationResult = field(default_factory=lambda: SimulationResult(True))
+
+    async def simulate(self, candidates: Sequence[Route]) -> Sequence[SimulationResult]:
+        return [self.result] * len(candidates)
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"), [("STF", "STF"), (None, "the swap reverts"), ("", "the swap reverts")]
+)
+def test_a_revert_has_the_reason_of_the_node(reason: str | None, shown: str) -> None:
+    chain = Answers(0, result=SimulationResult(False, reason=reason))
+    [verdict] = verified(chain, a_route(MINIMUM))
+    assert (verdict.outcome, verdict.reason) == (SourceOutcome.REVERTED, shown)
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"), [("too large", "too large"), (None, "the node gave no verdict")]
+)
+def test_a_node_without_a_verdict_is_logged_with_its_reason(reason: str | None, shown: str) -> None:
+    chain = Answers(0, result=SimulationResult(None, reason=reason))
+    with capture_logs() as lines:
+        [verdict] = verified(chain, a_route(MINIMUM))
+    assert verdict.outcome is SourceOutcome.UNAVAILABLE
+    reasons = [one["reason"] for one in lines if one["event"] == "verification_unavailable"]
+    assert reasons == [shown]
+
+
+@pytest.mark.parametrize(("reason", "shown"), [("it takes more", "it takes more"), (None, "")])
+def test_an_unsafe_simulation_is_counted_and_logged(reason: str | None, shown: str) -> None:
+    verdict = VerificationResult(a_route(MINIMUM), None, SourceOutcome.UNSAFE, reason=reason)
+    with capture_logs() as lines:
+        VerifyRoutes.count([verdict])
+    assert [(one["event"], one["source"], one["reason"]) for one in lines] == [
+        ("route_unsafe", "kyberswap", shown)
+    ]
+
+
+@pytest.mark.parametrize(("hops", "gas"), [(1, 150_000), (2, 250_000)])
+def test_without_gas_of_the_simulation_it_is_estimated_by_hops(hops: int, gas: int) -> None:
+    path = (WETH, *[Address(USDC)] * hops)
+    chain = Answers(0, result=SimulationResult(True, PROMISE))
+    [verdict] = verified(chain, replace(a_route(MINIMUM), path=path))
+    assert verdict.candidate is not None
+    assert verdict.candidate.gas == gas

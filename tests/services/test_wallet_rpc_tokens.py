@@ -137,3 +137,20 @@ async def test_a_web_session_has_few_tokens_and_none_for_anything(
         await tokens.create(session, "", WALLETS, "refuse")
     with pytest.raises(InvalidParameter, match="this client has 20 RPC URLs"):
         await tokens.create(session, "", WALLETS, "refuse")
+
+
+async def test_the_cache_of_tokens_has_a_bound_and_goes_on_after_it(
+    storage: Storage, tokens: WalletRpcTokens, find: FindWalletRpcToken,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """A token that left the cache is read again, so its revocation is seen at once."""
+    monkeypatch.setattr(wallet_rpc_tokens, "_CACHE_SIZE", 2)
+    other = FindWalletRpcToken(storage.rpc_tokens, HandClock())
+    stored = [await made(tokens) for _ in range(3)]
+    for token_id, secret in stored:
+        found = await find(secret)
+        assert found is not None
+        await tokens.revoke(KEY, token_id)
+        assert await other(secret) is None
+    live = [await find(secret) is not None for _, secret in stored]
+    assert live == [False, False, True]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tools.mutants import report
 from tools.mutants.make import Mutant, drawn, mutants
-from tools.mutants.run import Recording, TestsFail, Workbench, workbench
+from tools.mutants.run import Recording, RunFailed, Workbench, workbench
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
@@ -96,7 +96,7 @@ def main() -> int:
             for one in judged(bench, args):
                 found.append(one)
                 print(report.line(one), flush=True)
-        except TestsFail as error:
+        except RunFailed as error:
             print(f"{bench.output()[-4000:]}\n{error}", file=sys.stderr)
             return 2
     print(report.summary(found))

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from mutmut.mutation import mutators
 
 _NEVER_INSIDE = (cst.Annotation, cst.Decorator, cst.Import, cst.ImportFrom, cst.TypeAlias)
 _TYPE_CALLS = {"isinstance", "len", "cast", "TypeVar", "NewType"}
-# A missing argument or None as a value ends most tests with a TypeError: it shows that the line runs.
+# A missing argument or None as a value mostly ends in a TypeError, so any test that runs the
+# line kills it.
 _ONLY_A_CRASH = {mutators.operator_arg_removal, mutators.operator_assignment}
 _CONTEXT, _SHOWN = 24, 110
 _AT_IMPORT = {mutators.operator_number, mutators.operator_name}
@@ -89,8 +89,8 @@ class Mutant:
     def change(self) -> str:
         """Return what changes, with some characters of context."""
         before, after = self.before, self.after
-        start = len(commonprefix((before, after)))
-        end = len(commonprefix((before[start:][::-1], after[start:][::-1])))
+        start = _common(before, after)
+        end = _common(before[start:][::-1], after[start:][::-1])
         left, right = max(start - _CONTEXT, 0), max(end - _CONTEXT, 0)
         parts = []
         for text in (before, after):
@@ -102,6 +102,12 @@ class Mutant:
     def rank(self, seed: int) -> str:
         """Return the position in the order of `seed`, which depends on no other mutant."""
         return hashlib.sha256(f"{seed}:{self.key}".encode()).hexdigest()
+
+
+def _common(one: str, other: str) -> int:
+    """Return the length of the longest common prefix."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 class _Collector(cst.CSTVisitor):

@@ -32,7 +32,7 @@ class Verdict(Enum):
     NOT_RUN = "not run"  # survived: no test runs the line
 
 
-class TestsFail(Exception):
+class RunFailed(Exception):
     """Tests fail, or do not end, without any mutant."""
 
 
@@ -75,10 +75,10 @@ class Workbench:
         )
 
     def record(self, paths: Sequence[str]) -> Recording:
-        """Run the tests at `paths` on the package as it is; raise TestsFail if one fails."""
+        """Run the tests at `paths` on the package as it is; raise RunFailed if one fails."""
         code = self._pytest({"record": str(self._copy)}, paths, bound_s=None)
         if code:
-            raise TestsFail(f"pytest ends with {code} on the package as it is")
+            raise RunFailed(f"pytest ends with {code} on the package as it is")
         recorded = json.loads((self._folder / "recording.json").read_text("utf-8"))
         return Recording(recorded["seconds"], recorded["lines"])
 
@@ -86,7 +86,7 @@ class Workbench:
         """Return what `tests` say of the mutant.
 
         A mutant whose tests do not end within `bound_s` is killed only if the same tests end within
-        it on the package as it is; otherwise the machine is too slow, and TestsFail is raised.
+        it on the package as it is; otherwise the machine is too slow, and RunFailed is raised.
         """
         if not tests:
             return Verdict.NOT_RUN
@@ -98,9 +98,9 @@ class Workbench:
         if code in _FAILED:
             return Verdict.KILLED
         if code is not None:
-            raise TestsFail(f"pytest ends with {code} on {mutant.module}:{mutant.line}")
+            raise RunFailed(f"pytest ends with {code} on {mutant.module}:{mutant.line}")
         if self._pytest({"tests": list(tests)}, paths, bound_s=bound_s) != 0:
-            raise TestsFail(f"tests of {mutant.module} do not pass in {bound_s:.0f} s unchanged")
+            raise RunFailed(f"tests of {mutant.module} do not pass in {bound_s:.0f} s unchanged")
         return Verdict.HUNG
 
     @contextmanager
@@ -128,7 +128,7 @@ class Workbench:
             (self._folder / "output.txt").open("wb") as output,
             subprocess.Popen(
                 command, cwd=self._root, env=environment, stdout=output, stderr=output,
-                start_new_session=True, preexec_fn=_limit_memory,  # noqa: PLW1509 - no threads here
+                start_new_session=True, preexec_fn=_prepare,  # noqa: PLW1509 - no threads here
             ) as process,
         ):  # fmt: skip
             try:
@@ -143,8 +143,9 @@ class Workbench:
         return (self._folder / "output.txt").read_text("utf-8", "replace")
 
 
-def _limit_memory() -> None:
-    """Bound the memory of an endless loop that collects."""
+def _prepare() -> None:
+    """Bound the memory of an endless loop; let tests of Ctrl-C work in a background job."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
 
 
