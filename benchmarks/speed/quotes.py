@@ -68,7 +68,7 @@ async def latency(stage: Stage, rounds: int) -> list[Row]:
     slowest = median(result.p50 for result in results["slowest"])
     p50 = {name: Spread.of(r.p50 - slowest for r in rs) for name, rs in results.items()}
     p99 = {name: Spread.of(r.p99 - slowest for r in rs) for name, rs in results.items()}
-    return [*_beyond("p50", p50, Goal(8, "ms")), *_beyond("p99", p99, Goal(20, "ms"))]
+    return [*_beyond("p50", p50, Goal(3.5, "ms")), *_beyond("p99", p99, Goal(8, "ms"))]
 
 
 def _beyond(which: str, ms: dict[str, Spread], goal: Goal) -> list[Row]:
