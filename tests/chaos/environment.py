@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from quietswap.sandbox.chain.anvil import die_with_parent
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.accounts import Wallet
@@ -17,6 +19,7 @@ from quietswap.sandbox.contracts.addresses import ROUTERS
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from quietswap.sandbox.ports import free_port
 from quietswap.sandbox.service_process import ServiceProcess, settings_text
+from tests.processes import children
 
 BLOCK_S = 0.5
 EXPIRY_S = 10
@@ -90,12 +93,11 @@ def _environment() -> dict[str, str]:
 
 
 def _children(pid: int) -> list[int]:
-    """Return the children of a process; none where the system does not list them in /proc."""
+    """Return the children of a process; none if it has ended."""
     try:
-        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
-    except OSError:
+        return list(children(pid))
+    except psutil.NoSuchProcess:
         return []
-    return [int(child) for child in listed.split()]
 
 
 @dataclass(frozen=True, slots=True)

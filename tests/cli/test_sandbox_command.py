@@ -20,6 +20,7 @@ from quietswap.sandbox.ports import Ports, free_port
 from quietswap.sandbox.stack import API_KEY, SandboxStack
 from quietswap.settings.load import load
 from tests import loopback
+from tests.processes import children
 from tests.waiting import LONG_S, WITHIN_S
 
 SANDBOX = (sys.executable, "-m", "quietswap", "sandbox", "--free-ports", "--block-time", "0.5")
@@ -166,21 +167,20 @@ def test_a_key_made_elsewhere_is_stored_once(tmp_path: Path) -> None:
     ("part", "said"), [("anvil", "the chain (anvil) ended"), ("serve", "the service ended")]
 )
 def test_a_part_that_dies_ends_the_sandbox_in_words(part: str, said: str) -> None:
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*SANDBOX, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    try:
-        assert json.loads(process.stdout.readline())["baseUrl"]
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        [victim] = [
-            int(pid) for pid in children
-            if part in Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-        ]  # fmt: skip
-        os.kill(victim, signal.SIGKILL)
-        _, errors = process.communicate(timeout=LONG_S)
-    finally:
-        process.kill()
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert json.loads(process.stdout.readline())["baseUrl"]
+            chain = part == "anvil"
+            [victim] = [
+                pid for pid, words in children(process.pid).items() if ("anvil" in words) == chain
+            ]
+            os.kill(victim, signal.SIGKILL)
+            _, errors = process.communicate(timeout=LONG_S)
+        finally:
+            process.kill()
     assert process.returncode == 1
     assert f"Error: {said} with exit code -9" in errors
     assert "Traceback" not in errors

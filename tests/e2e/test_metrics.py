@@ -16,6 +16,7 @@ from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.e2e.test_delivery import Trader
 from tests.e2e.test_stop import ORDERS, followed
+from tests.processes import children
 from tests.waiting import WITHIN_S, wait_until
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -104,9 +105,7 @@ def test_node_errors_are_counted_by_kind_and_by_a_name_without_keys(
 
 def workers(served: Served) -> list[int]:
     """Return the process ids of the service's workers."""
-    server = served.server.pid
-    listed = Path(f"/proc/{server}/task/{server}/children").read_text("ascii")
-    return [int(child) for child in listed.split()]
+    return list(children(served.server.pid))
 
 
 def asked(served: Served, times: int) -> None:

@@ -25,6 +25,7 @@ from tests.databases import PostgresCluster, RedisServer
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.e2e.test_tls import _until_it_listens, free_port
+from tests.processes import children
 from tests.waiting import WITHIN_S, wait_until
 
 INFO = "/api/v1/mev/wrap/info"
@@ -54,10 +55,9 @@ def events(served: Served, name: str) -> list[dict[str, object]]:
 
 
 def workers(served: Served) -> set[int]:
-    children = Path(f"/proc/{served.server.pid}/task/{served.server.pid}/children").read_text()
-    return {
-        int(pid) for pid in children.split() if "serve" in Path(f"/proc/{pid}/cmdline").read_text()
-    }
+    """Return the workers: the children that are not the check before a reload."""
+    found = children(served.server.pid)
+    return {pid for pid, words in found.items() if "--check" not in words}
 
 
 def limit(served: Served) -> str | None:

@@ -4,7 +4,6 @@ import argparse
 import hashlib
 import json
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -90,7 +89,7 @@ def main() -> int:
     parser.add_argument("--module", help="all mutants of a module, or PATH:LINE, and no sample")
     parser.add_argument("--page", type=Path, help="write the result there")
     args = parser.parse_args()
-    began, found = time.monotonic(), list[report.Judged]()
+    found: list[report.Judged] = []
     with workbench(ROOT, SOURCE) as bench:
         try:
             for one in judged(bench, args):
@@ -101,8 +100,7 @@ def main() -> int:
             return 2
     print(report.summary(found))
     if args.page is not None:
-        minutes = (time.monotonic() - began) / 60
-        args.page.write_text(report.page(found, seed=args.seed, minutes=minutes), "utf-8")
+        args.page.write_text(report.page(found, seed=args.seed), "utf-8")
     return 0 if report.share(found) >= report.ENOUGH else 1
 
 

@@ -87,11 +87,11 @@ def summary(judged: Sequence[Judged]) -> str:
     )
 
 
-def page(judged: Sequence[Judged], *, seed: int, minutes: float) -> str:
+def page(judged: Sequence[Judged], *, seed: int) -> str:
     """Return the page of a run."""
     written = [
         _HEAD,
-        f"Seed {seed}, {len(judged)} mutants, {minutes:.0f} minutes on two cores.\n\n",
+        f"Seed {seed}, {len(judged)} mutants.\n\n",
         "| area | mutants | killed | of these by the time limit | equivalent | alive | share |\n",
         "|---|--:|--:|--:|--:|--:|--:|\n",
     ]
