@@ -128,15 +128,17 @@ def _wallet_signer(
     return WalletSigner(str(account.address), account, f"with the key of {_KEY}")
 
 
+def _no_private_key() -> click.UsageError:
+    return click.UsageError(f"{_KEY} must hold a private key: 64 hexadecimal digits")
+
+
 def _account(key: str) -> Any:
     from eth_account import Account
 
     try:
         return Account.from_key(key.strip())
     except Exception as error:  # noqa: BLE001  several unrelated families; never show the key
-        raise click.UsageError(f"{_KEY} must be 64 hexadecimal digits") from error.with_traceback(
-            None
-        )
+        raise _no_private_key() from error.with_traceback(None)
 
 
 def own_wallet(wallet: str | None) -> str:
@@ -166,9 +168,7 @@ def _address(private_key: str) -> str:
             raise ValueError("a private key has 32 bytes")
         public = PrivateKey(raw).public_key
     except ValueError as error:
-        raise click.UsageError(f"{_KEY} must be 64 hexadecimal digits") from error.with_traceback(
-            None
-        )
+        raise _no_private_key() from error.with_traceback(None)
     return from_bytes(keccak256(public.format(compressed=False)[1:])[12:])
 
 
