@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack
 from quietswap import observe
 from quietswap.app.container import Container
 from quietswap.app.order_ids import PREFIXES
-from quietswap.app.turns import guarded
 from quietswap.app.web import make_sessions
 from quietswap.app.webhooks import make_delivery
 from quietswap.domain.tracking.rules import TrackingRules
@@ -17,6 +16,7 @@ from quietswap.services.api_keys import Authenticate
 from quietswap.services.retention import RetentionJob
 from quietswap.services.tracking.tracker import OrderTracker
 from quietswap.services.tracking.worker import TrackerWorker
+from quietswap.services.turns import guarded
 from quietswap.settings.schema import TrackingConfig
 from quietswap.storage.stores.order_retention import OrderRetention
 

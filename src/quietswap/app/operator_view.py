@@ -19,7 +19,6 @@ from quietswap.app.container import Container
 from quietswap.app.operator_pages import tracker_role
 from quietswap.app.order_ids import PREFIXES
 from quietswap.app.token_factories import token_catalogue
-from quietswap.app.turns import guarded
 from quietswap.app.web import is_local, is_secure
 from quietswap.domain.client_limits import day_of
 from quietswap.observe.audit import AuditLog
@@ -30,6 +29,7 @@ from quietswap.services.operator.act import ActionRefused, OperatorActions
 from quietswap.services.operator.find_orders import FindOrders
 from quietswap.services.operator.read_figures import ReadFigures
 from quietswap.services.operator.sessions import OperatorSessions, form_token
+from quietswap.services.turns import guarded
 from quietswap.settings.schema import Settings
 from quietswap.storage.factory import Storage
 from quietswap.storage.stores.operator_view import SqlOperatorSearch
@@ -142,7 +142,10 @@ class _Reporter:
     reported_at: float | None = None
 
     async def store(self) -> None:
-        """Store figures and state, if there is news or the last report is old."""
+        """Store figures and state, if there is news or the last report is old.
+
+        Raises StoreUnavailable; the figures then wait for the next turn.
+        """
         figures = observe.take_figures()
         now = self.clock.monotonic()
         is_due = self.reported_at is None or now - self.reported_at >= _REPORT_EVERY_S
@@ -154,10 +157,9 @@ class _Reporter:
         )
         try:
             await self.parts.storage.figures.record(figures, report)
-        except StoreUnavailable as error:
+        except StoreUnavailable:
             observe.return_figures(figures)
-            observe.figures_unstored(str(error))
-            return
+            raise
         self.reported_at = now
 
     def state(self) -> dict[str, Any]:

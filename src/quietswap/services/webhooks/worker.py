@@ -8,6 +8,7 @@ from quietswap import observe
 from quietswap.ports.clock import Clock
 from quietswap.ports.stores import LeaderLock, StoreUnavailable
 from quietswap.ports.webhooks import Webhook, WebhookStore
+from quietswap.services.turns import guarded
 from quietswap.services.webhooks.deliver import DeliverEvents
 
 POLL_S = 1.0
@@ -66,14 +67,12 @@ class WebhookWorker:
         if not self._leadership.is_held:
             await self._stop()
             return
-        try:
-            for webhook in self._chosen(await self._webhooks.due(self._clock.now_ms(), _DUE)):
-                self._start(webhook)
-            await self._purge()
-        except StoreUnavailable as error:
-            observe.webhooks_waiting(str(error))
-        except Exception as fault:  # noqa: BLE001  logged; the next step reads everything anew
-            observe.background_task_failed("webhooks", fault)
+        await guarded("webhooks", self._start_due, observe.webhooks_waiting)
+
+    async def _start_due(self) -> None:
+        for webhook in self._chosen(await self._webhooks.due(self._clock.now_ms(), _DUE)):
+            self._start(webhook)
+        await self._purge()
 
     async def settle(self) -> None:
         """Wait for the deliveries that are running."""

@@ -1,4 +1,4 @@
-"""One turn of a background task that no failure may end."""
+"""Run a turn of a background task so that its failure does not end the task."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
