@@ -3,12 +3,13 @@
 import { useCallback, useEffect, useId, useRef, useState } from 'preact/hooks'
 import { get, type Schemas } from './api'
 import { approveData, parse, show, slippage } from './amounts'
-import { assertPrivate, type Connection, type Privacy } from './connect'
+import type { Connection, Privacy } from './connect'
 import { Facts, type Quote, Sources } from './quote'
 import { approvedAmount, isAsAsked, whyNot } from './rules'
-import { type Order, orderOf } from './stream'
+import type { Order } from './stream'
+import { failureText, sendPrivately } from './submit'
 import { type Token, TokenField } from './tokens'
-import { send, WalletError } from './wallet'
+import type { Issued } from './wallet'
 
 type Price = Schemas['PriceResponse']
 
@@ -112,32 +113,21 @@ export function Swap(props: Props) {
   /** Sends one transaction through the wallet, and follows the order that it became. */
   const through = async (
     kind: 'approval' | 'swap',
-    tx: Parameters<typeof send>[2],
+    tx: Issued,
     waiting: string,
   ): Promise<void> => {
     setBusy(waiting)
     setFault(undefined)
     try {
-      await assertPrivate(connection)
-      const hash = await send(connection.wallet.provider, connection.address.toLowerCase(), tx)
-      setBusy('The wallet has signed. Waiting for the service to confirm that it has it…')
-      const order = await orderOf(connection.address, kind, hash)
-      if (order) {
-        setLive(undefined)
-        isApproving.current = kind === 'approval'
-        placed(order)
-        return say(kind === 'swap' ? 'The swap is under way.' : 'The approval is under way.')
-      }
-      setFault(
-        `The wallet named transaction ${hash}, and this service did not get it. Your wallet may ` +
-          'have sent it elsewhere, in public. Look for it in an explorer before you try again.',
+      const order = await sendPrivately(connection, kind, tx, () =>
+        setBusy('The wallet has signed. Waiting for the service to confirm that it has it…'),
       )
+      setLive(undefined)
+      isApproving.current = kind === 'approval'
+      placed(order)
+      say(`The ${kind} is under way.`)
     } catch (error) {
-      setFault(
-        error instanceof WalletError && error.isRejection
-          ? 'You declined it in your wallet. Nothing was sent.'
-          : (error as Error).message,
-      )
+      setFault(failureText(error))
     } finally {
       setBusy(undefined)
     }

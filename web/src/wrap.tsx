@@ -3,9 +3,9 @@
 import { useId, useState } from 'preact/hooks'
 import { post, type Schemas } from './api'
 import { parse, show } from './amounts'
-import { assertPrivate, type Connection, type Privacy } from './connect'
-import { type Order, orderOf } from './stream'
-import { send, WalletError } from './wallet'
+import type { Connection, Privacy } from './connect'
+import type { Order } from './stream'
+import { failureText, sendPrivately } from './submit'
 
 interface Props {
   connection: Connection
@@ -31,27 +31,14 @@ export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
     setBusy(true)
     setFault(undefined)
     try {
-      await assertPrivate(connection)
       const body = { operation, amount: text.trim(), userAddress: connection.address, chainId: 1 }
       const { quote } = await post<Schemas['WrapQuoteData']>('/api/v1/mev/wrap/quote', body)
       const { nonce: _, ...tx } = quote.mevProtection.transactionParams
-      const hash = await send(connection.wallet.provider, connection.address.toLowerCase(), tx)
-      const order = await orderOf(connection.address, 'wrap', hash)
-      if (order) {
-        placed(order)
-        setText('')
-        return say(`The ${operation} is under way.`)
-      }
-      setFault(
-        `The wallet named transaction ${hash}, and this service did not get it. Your wallet may ` +
-          'have sent it elsewhere, in public.',
-      )
+      placed(await sendPrivately(connection, 'wrap', tx))
+      setText('')
+      say(`The ${operation} is under way.`)
     } catch (error) {
-      setFault(
-        error instanceof WalletError && error.isRejection
-          ? 'You declined it in your wallet. Nothing was sent.'
-          : (error as Error).message,
-      )
+      setFault(failureText(error))
     } finally {
       setBusy(false)
     }
