@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from quietswap import __version__
@@ -210,8 +211,24 @@ def exposition() -> bytes:
     _bury_the_dead(Path(folder))
     _memory.set(_resident(_processes(Path(folder))))
     everything = CollectorRegistry()
-    MultiProcessCollector(everything, folder)  # type: ignore[no-untyped-call]
+    _WrittenFiles(everything, folder)  # type: ignore[no-untyped-call]
     return generate_latest(everything)
+
+
+class _WrittenFiles(MultiProcessCollector):
+    """Collects the files of all processes, except those that a process has just created.
+
+    Such a file is empty for a moment, and the library's collector raises struct.error for it.
+    """
+
+    def collect(self) -> Iterable[Metric]:
+        written = []
+        for file in Path(self._path).glob("*.db"):
+            with contextlib.suppress(FileNotFoundError):  # gauges of an ended process
+                if file.stat().st_size:
+                    written.append(str(file))
+        metrics: Iterable[Metric] = self.merge(written)  # type: ignore[no-untyped-call]
+        return metrics
 
 
 def _processes(folder: Path) -> set[int]:
