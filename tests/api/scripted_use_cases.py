@@ -39,11 +39,11 @@ from quietswap.domain.transaction.unsigned import UnsignedTransaction
 from quietswap.ports.clients import ApiKey
 from quietswap.ports.events import StoredEvent
 from quietswap.ports.stores import RateWindow
-from quietswap.ports.webhooks import Delivery, Webhook
 from tests.api.scripted_statistics import two_orders
 from tests.api.scripted_stream import ScriptedStream
 from tests.api.scripted_tokens import HOLDINGS, PRICE, token_page
 from tests.api.scripted_wallet_rpc import ScriptedWalletRpc
+from tests.api.scripted_webhooks import DELIVERY, WEBHOOK, created_webhook
 from tests.orders import NOW_MS, USDC, listed, order, recorded
 
 WALLET = Address("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
@@ -133,16 +133,6 @@ def cancel_quote(order_id: str) -> CancelQuote:
     return CancelQuote("cnq_1", order_id, WALLET, WRAP_PROTECTION, params, NOW_MS, NOW_MS + 300_000)
 
 
-WEBHOOK = Webhook(
-    "whk_1", KEY.client_id, "https://hooks.example.com/in", ("order.confirmed",), "a note",
-    b"sealed", 41, NOW_MS,
-)  # fmt: skip
-DELIVERY = Delivery(
-    "dlv_1", "whk_1", "evt_1", "order.confirmed", 41, 1, NOW_MS, 120, 503,
-    "the receiver answered HTTP 503",
-)  # fmt: skip
-
-
 class HandClock:
     """A clock that stands until a test moves it."""
 
@@ -213,7 +203,7 @@ class ScriptedUseCases:
             **self.rpc.use_cases(),
             follow_events=self._answering(self._follow_events),
             webhooks=WebhookUseCases(
-                create=self._answering(lambda *_: (WEBHOOK, "whsec_AAAA")),
+                create=self._answering(created_webhook),
                 list=self._answering(lambda *_: (WEBHOOK,)),
                 find=self._answering(lambda *_: WEBHOOK),
                 delete=self._answering(lambda *_: None),

@@ -42,6 +42,7 @@ schema = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG).exclude(path="/
 """A stream never ends, and each request would be read for ten seconds: `tests/api` has its end."""
 schema.hook(generators.filter_query)
 schema.hook(generators.filter_path_parameters)
+schema.hook(generators.filter_headers)
 schema.hook(generators.filter_body)
 schema.hook(generators.filter_case)
 

@@ -38,11 +38,18 @@ class OrderExportQuery(WireStruct, frozen=True, kw_only=True):
             "Orders created at this time or later: a date or an ISO 8601 time, UTC unless it names"
             " an offset. Without it: all.",
             "2026-01-01",
+            type="string",
+            format="iso8601",
         ),
     ] = msgspec.field(default=None, name="from")
     until: Annotated[
         str | None,
-        doc("Orders created before this time. Without it: now.", "2027-01-01T00:00:00Z"),
+        doc(
+            "Orders created before this time. Without it: now.",
+            "2027-01-01T00:00:00Z",
+            type="string",
+            format="iso8601",
+        ),
     ] = msgspec.field(default=None, name="to")
 
 

@@ -53,7 +53,12 @@ class RpcTokenBody(RequestStruct, frozen=True, kw_only=True):
     ]
     name: Annotated[
         str | None,
-        doc("A name of your choice, at most 100 characters.", "my wallet", type="string"),
+        doc(
+            "A name of your choice, at most 100 printable characters.",
+            "my wallet",
+            type="string",
+            maxLength=limits.MAX_RPC_NAME,
+        ),
     ] = None
     unmatched: Annotated[
         str | None,

@@ -50,11 +50,15 @@ class WebhookCreateBody(RequestStruct, frozen=True, kw_only=True):
     ]
     events: Annotated[
         list[Annotated[str, doc("Event type", "order.confirmed", enum=_TYPES)]] | None,
-        doc("Event types to send; without it all.", ["order.confirmed", "order.failed"]),
+        doc(
+            "Event types to send; without it all.",
+            ["order.confirmed", "order.failed"],
+            minItems=1,
+        ),
     ] = None
     description: Annotated[
         Annotated[str, doc("Text", maxLength=limits.MAX_DESCRIPTION)] | None,
-        doc("Your own note.", "accounting"),
+        doc("Your own note, in printable characters.", "accounting"),
     ] = None
 
 

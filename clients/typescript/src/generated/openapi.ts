@@ -2575,7 +2575,7 @@ export interface components {
              */
             wallets: string[];
             /**
-             * @description A name of your choice, at most 100 characters.
+             * @description A name of your choice, at most 100 printable characters.
              * @example my wallet
              */
             name?: string;
@@ -3684,7 +3684,7 @@ export interface components {
              */
             events?: ("order.created" | "order.submitted" | "order.mining" | "order.confirmed" | "order.failed" | "order.cancelled" | "order.reorganised" | "order.finalized")[];
             /**
-             * @description Your own note.
+             * @description Your own note, in printable characters.
              * @example accounting
              */
             description?: string;
@@ -5178,12 +5178,12 @@ export interface operations {
                  * @description Orders created at this time or later: a date or an ISO 8601 time, UTC unless it names an offset. Without it: all.
                  * @example 2026-01-01
                  */
-                from?: unknown;
+                from?: string;
                 /**
                  * @description Orders created before this time. Without it: now.
                  * @example 2027-01-01T00:00:00Z
                  */
-                to?: unknown;
+                to?: string;
             };
             header?: never;
             path: {
