@@ -9,6 +9,8 @@ WEB := web/node_modules
 BROWSER := tests/browser/node_modules
 TESTED := .venv/.dev node_modules/.installed $(addsuffix /.installed,$(GENERATED) $(CLIENT) $(WEB) $(BROWSER))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Images of Python switch it on: then every process compiles all modules, and a test run takes longer.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo sandbox test test-busy test-long check format docs dist release setup-dev audit spec-coverage chaos hostile mutants bench bench-storage web web-pictures clean
 .DEFAULT_GOAL := help
@@ -24,13 +26,13 @@ sandbox: .venv/.runtime node_modules/.installed ## Keep the sandbox running for 
 	@$(BIN)/quietswap sandbox
 
 test: $(TESTED) ## Run all tests
-	@$(BIN)/pytest -q -n 2 --dist loadgroup
+	@$(BIN)/pytest -q -n 3 --dist loadgroup
 
 test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (three times as long)
-	@tools/with_busy_cores.sh $(BIN)/pytest -q -n 2 --dist loadgroup
+	@tools/with_busy_cores.sh $(BIN)/pytest -q -n 3 --dist loadgroup
 
 test-long: $(TESTED) ## Run all tests, generated examples in their full number
-	@TEST_LONG=1 $(BIN)/pytest -q -n 2 --dist loadgroup
+	@TEST_LONG=1 $(BIN)/pytest -q -n 3 --dist loadgroup
 
 check: .venv/.dev node_modules/.installed ## Format, lint, types, import direction, caps, known vulnerabilities
 	@$(BIN)/ruff format --check .
