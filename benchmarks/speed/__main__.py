@@ -29,6 +29,7 @@ from quietswap import observe
 
 _ON_STAGE: dict[str, Callable[[Stage, int], Awaitable[list[Row]]]] = {
     "latency": quotes.latency,
+    "slow_chain": quotes.slow_chain,
     "throughput": quotes.throughput,
     "user": user.user,
     "hanging": quotes.hanging,

@@ -99,10 +99,12 @@ class Stage:
         *,
         program: Sequence[str] = QUIETSWAP,
         fill: Callable[[Path, str], Awaitable[None]] | None = None,
+        node_url: str | None = None,
     ) -> "Served":
         """Start a service with a database of its own.
 
-        `fill(database, key id)` is called before it starts, `program` runs instead of quietswap.
+        `fill(database, key id)` is called before it starts, `program` runs instead of quietswap,
+        `node_url` is used instead of the sandbox's chain.
         """
         folder = self.folder / name
         folder.mkdir()
@@ -113,7 +115,9 @@ class Stage:
             for name in PRICES
         }
         urls |= {source: f"{base}/{source}" for source in SOURCES}
-        urls |= {"node": self.sandbox.chain.url} | dict.fromkeys(RELAYS, f"{base}/{RELAY}")
+        urls |= {"node": node_url or self.sandbox.chain.url} | dict.fromkeys(
+            RELAYS, f"{base}/{RELAY}"
+        )
         text = settings_text(urls, folder, port, block_time=12)
         text = text.replace("per_second = 1000.0", "per_second = 1e9")
         text = text.replace("per_day = 100000000", "per_day = 1000000000")

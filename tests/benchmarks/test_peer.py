@@ -39,12 +39,16 @@ def test_a_load_with_a_bad_quote_is_no_figure(line: bytes, says: str) -> None:
 
 def test_a_row_stands_over_the_peer() -> None:
     ms = {
-        "ours": Spread.of((6.0, 9.0, 5.0)), "careless": once(4.0), "bare": once(3.0),
+        "ours": Spread.of((6.0, 9.0, 5.0)), "careless": once(4.0),
+        "bare": Spread.of((3.0, 3.0, 4.0)),
         "peer": once(8.0), "estimating": Spread.of((12.0, 12.0, 20.0)),
     }  # fmt: skip
-    own, ratio = _beyond("p50", ms, Goal(8, "ms"))
+    own, limit, ratio = _beyond("p50", ms, Goal(8, "ms"))
     assert (own.figure.median, own.is_met) == (6.0, True)
-    assert own.beside == "verification off 4.00 ms, bare fan-out 3.00 ms"
+    assert own.beside == "verification off 4.00 ms, bare fan-out 3.00 ms (3.00–4.00)"
+    assert limit.what == f"{own.what}: over the bare fan-out's"
+    assert limit.figure.rounds == (2.0, 3.0, 1.25)
+    assert not limit.is_met
     assert ratio.what == f"{own.what}: over Balmy's with gas estimates"
     assert ratio.figure.rounds == (0.5, 0.75, 0.25)  # each round over the same round of the peer
     assert ratio.is_met
