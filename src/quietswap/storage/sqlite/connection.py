@@ -9,11 +9,16 @@ _LOGIC = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMAT
 """Primary result codes of faults in our SQL (https://www.sqlite.org/rescode.html)."""
 
 
+_CACHE_KIB = 8 * 1024
+"""Pages of one connection, enough for the upper index pages of millions of orders. The system's
+cache holds the rest of the file, once for all connections."""
+
+
 def connect(path: Path, busy_ms: int) -> sqlite3.Connection:
     """Return a connection without transactions of its own; it waits `busy_ms` for a lock."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout = {busy_ms}")
-    connection.execute("PRAGMA cache_size = -65536")  # 64 MiB for the upper index pages
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")  # negative: KiB, not pages
     return connection
 
 
