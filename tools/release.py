@@ -9,15 +9,21 @@ import datetime
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 VERSION_AT = {
-    "pyproject.toml": 'version = "{}"',
-    "src/quietswap/__init__.py": '__version__ = "{}"',
-    "deploy/kubernetes.yaml": "image: quietswap:{}",
-    "clients/typescript/package.json": '"version": "{}"',
+    "pyproject.toml": ('version = "{}"',),
+    "src/quietswap/__init__.py": ('__version__ = "{}"',),
+    "deploy/kubernetes.yaml": ("image: quietswap:{}",),
+    "clients/typescript/package.json": ('"version": "{}"',),
+    "clients/typescript/package-lock.json": (
+        '"name": "quietswap",\n  "version": "{}"',
+        '"name": "quietswap",\n      "version": "{}"',
+    ),
 }
+"""Each file of the repository with the version, and the texts around it."""
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 _UNRELEASED = "## [Unreleased]\n"
 
@@ -39,10 +45,8 @@ def main() -> None:
         sys.exit(f"the tag v{given.version} exists already")
     log = ROOT / "CHANGELOG.md"
     changed = {log: released(log.read_text("utf-8"), given.version, given.date)}
-    for name, pattern in VERSION_AT.items():
-        changed[ROOT / name] = _replaced(
-            name, pattern.format(present), pattern.format(given.version)
-        )
+    for name, patterns in VERSION_AT.items():
+        changed[ROOT / name] = _replaced(name, patterns, present, given.version)
     for path, text in changed.items():  # only when nothing can be wrong any more
         path.write_text(text, "utf-8")
     _git("commit", "--quiet", "--all", "--message", f"release: {given.version}")
@@ -71,11 +75,13 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
 
 
-def _replaced(name: str, old: str, new: str) -> str:
+def _replaced(name: str, patterns: Sequence[str], old: str, new: str) -> str:
     text = (ROOT / name).read_text("utf-8")
-    if old not in text:
-        sys.exit(f"{name}: {old} does not stand there")
-    return text.replace(old, new)
+    for pattern in patterns:
+        if pattern.format(old) not in text:
+            sys.exit(f"{name}: {pattern.format(old)} does not stand there")
+        text = text.replace(pattern.format(old), pattern.format(new))
+    return text
 
 
 def _git(*arguments: str) -> str:

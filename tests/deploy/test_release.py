@@ -1,5 +1,6 @@
 """A release changes every place of the version, the changelog, and makes commit and tag."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,8 @@ def test_a_release_is_a_commit_and_a_tag(project: Path) -> None:
     assert 'version = "90.1.0"' in (project / "pyproject.toml").read_text("utf-8")
     assert '"90.1.0"' in (project / "src/quietswap/__init__.py").read_text("utf-8")
     assert "quietswap:90.1.0" in (project / "deploy/kubernetes.yaml").read_text("utf-8")
+    lock = json.loads((project / "clients/typescript/package-lock.json").read_text("utf-8"))
+    assert (lock["version"], lock["packages"][""]["version"]) == ("90.1.0", "90.1.0")
     log = (project / "CHANGELOG.md").read_text("utf-8")
     assert "## [Unreleased]\n\n## [90.1.0] - 2031-01-02\n\n### Added\n- One thing.\n" in log
     again = _release(project, "90.1.1")
@@ -74,5 +77,6 @@ def test_changes_and_an_existing_tag_are_refused(project: Path) -> None:
 def test_the_version_is_the_same_everywhere() -> None:
     from tools.release import VERSION_AT, _present
 
-    for name, pattern in VERSION_AT.items():
-        assert pattern.format(_present()) in (ROOT / name).read_text("utf-8"), name
+    for name, patterns in VERSION_AT.items():
+        for pattern in patterns:
+            assert pattern.format(_present()) in (ROOT / name).read_text("utf-8"), name
