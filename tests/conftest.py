@@ -18,8 +18,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Refuse tests with the same id: xdist runs one of them and says nothing of the others."""
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """Refuse what xdist would not say: it runs one of several tests with the same id, and spreads
+    a group over all processes if this release of pytest does not take the id with the group.
+    """
     equal = [name for name, count in Counter(item.nodeid for item in items).items() if count > 1]
     if equal:
         raise pytest.UsageError(f"several tests have the same id: {', '.join(sorted(equal))}")
+    if getattr(config.option, "loadgroup", False):
+        for item in items:
+            if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
+                raise pytest.UsageError(f"{item.nodeid}: xdist does not know its group")
