@@ -86,6 +86,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         (self_signed(), r"self-signed, or signed by an authority unknown here.*--ca-file FILE"),
         (self_signed(is_authority=True), r"marked as an authority.*CA:FALSE.*--ca-file FILE"),
     ],
+    ids=["server", "authority"],
 )
 def test_a_self_signed_certificate_is_named(serve: Serve, pem: bytes, says: str) -> None:
     url = serve(pem)
@@ -101,6 +102,7 @@ def test_a_self_signed_certificate_is_named(serve: Serve, pem: bytes, says: str)
 @pytest.mark.parametrize(
     ("pem", "says"),
     [(self_signed("quietswap.test"), "for another host name"), (self_signed(days=-1), "expired")],
+    ids=["host name", "expired"],
 )
 def test_a_trusted_certificate_may_still_be_wrong(
     serve: Serve, tmp_path: Path, pem: bytes, says: str
