@@ -1,8 +1,9 @@
-"""Settings of every run: examples of hypothesis, ids of tests, and Ctrl-C for started programs."""
+"""Settings of every run: examples of hypothesis, ids of tests, and handlers of signals."""
 
 import signal
+import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 import pytest
 from hypothesis import settings
@@ -16,6 +17,30 @@ settings.load_profile("suite")
 # A shell's background job ignores Ctrl-C, and so do all programs that it starts. Tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+LONGEST_ID = 200
+"""Characters of one value. The id of the running test is in the environment of what it starts."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """Take back the handlers that a part of the service has set in this process."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        return (yield)
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Return a short id for a long value."""
+    if not isinstance(val, str | bytes) or len(val) <= LONGEST_ID:
+        return None
+    raw = val if isinstance(val, bytes) else val.encode("utf-8", "surrogatepass")
+    return f"{argname}-{len(val)}-{zlib.crc32(raw):08x}"
 
 
 @pytest.hookimpl(trylast=True)
