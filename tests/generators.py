@@ -19,8 +19,6 @@ from tests.contract import DOCUMENT
 
 _NOBODY = "0x" + "0" * 40
 _eip55 = st.binary(min_size=19, max_size=19).map(lambda raw: addresses.from_bytes(b"\x01" + raw))
-
-
 _times = st.datetimes(min_value=datetime(1970, 1, 1))  # noqa: DTZ001  hypothesis wants a naive one
 
 
@@ -31,12 +29,8 @@ def teach() -> None:
         "eip55-list", st.lists(_eip55, min_size=1, max_size=MAX_BALANCE_TOKENS).map(",".join)
     )
     schemathesis.openapi.format("uint256", st.integers(1, UINT256_MAX).map(str))
-    schemathesis.openapi.format("iso8601", _times.map(_in_utc))
+    schemathesis.openapi.format("iso8601", _times.map(lambda time: f"{time.isoformat()}Z"))
     schemathesis.openapi.format("ether", st.decimals(1, 10**6, places=18).map(lambda d: f"{d:f}"))
-
-
-def _in_utc(moment: datetime) -> str:
-    return moment.isoformat() + "Z"
 
 
 def filter_query(context: schemathesis.HookContext, query: dict[str, Any] | None) -> bool:
@@ -69,8 +63,8 @@ _FRAMING = frozenset(
 
 
 def filter_headers(_: schemathesis.HookContext, headers: dict[str, Any] | None) -> bool:
-    """Leave out made-up headers that the HTTP server reads itself: a request whose length is no
-    number has no answer of the service (tests/spec/test_wire.py has the refusals of lengths).
+    """Leave out made-up headers that the HTTP server reads itself. It refuses a length that is no
+    number before the service sees the request: tests/e2e/test_edge.py shows it.
     """
     return not any(name.lower() in _FRAMING for name in headers or {})
 

@@ -43,6 +43,7 @@ def test_slow_clients_are_cut(served: Served) -> None:
     [
         ("NONSENSE\r\n\r\n", b"400"),
         ("GET / HTTP/9.9\r\nHost: localhost\r\n\r\n", b"400"),
+        (f"{HEAD}Content-Length: $C]40T\r\n\r\n", b"400"),
         (f"{HEAD}X-Long: {'a' * 300_000}\r\n\r\n", b"431"),
         (HEAD + "".join(f"X-{n}: a\r\n" for n in range(150)) + "\r\n", b"431"),
     ],

@@ -10,8 +10,7 @@ _LOGIC = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMAT
 
 
 _CACHE_KIB = 8 * 1024
-"""Pages of one connection, enough for the upper index pages of millions of orders. The system's
-cache holds the rest of the file, once for all connections."""
+"""Pages that one connection keeps. The system's cache holds the file once for all connections."""
 
 
 def connect(path: Path, busy_ms: int) -> sqlite3.Connection:
