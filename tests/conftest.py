@@ -1,4 +1,4 @@
-"""Settings of every run: examples of hypothesis, ids of tests, and handlers of signals."""
+"""Settings of every run: examples of hypothesis, ids of tests, signal handlers and the log."""
 
 import signal
 import zlib
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from tests.example_counts import LONG
@@ -25,11 +26,16 @@ LONGEST_ID = 200
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, object, object]:
-    """Take back the handlers that a part of the service has set in this process."""
+    """Take back the signal handlers and the log that a part of the service has set in this process.
+
+    A command run in the test's own process disables the log: later tests would capture no lines.
+    """
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    log = structlog.get_config()
     try:
         return (yield)
     finally:
+        structlog.configure(**log)
         for number, handler in before.items():
             if signal.getsignal(number) is not handler:
                 signal.signal(number, handler)
