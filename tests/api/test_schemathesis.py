@@ -3,6 +3,7 @@
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
+from schemathesis.schemas import BaseSchema
 
 from quietswap.api.app import create_api
 from quietswap.api.options import ApiOptions, RateLimits
@@ -15,17 +16,28 @@ LIMITS = RateLimits(requests=10**9, failures=10**9)
 APP = create_api(ScriptedUseCases(CLOCK).use_cases(), ApiOptions(limits=LIMITS), CLOCK)
 
 generators.teach()
-schema = schemathesis.openapi.from_asgi("/openapi.json", APP)
-schema.hook(generators.filter_query)
-schema.hook(generators.filter_path_parameters)
-schema.hook(generators.filter_headers)
-schema.hook(generators.filter_body)
-schema.hook(generators.filter_case)
+DOCUMENT = schemathesis.openapi.from_asgi("/openapi.json", APP)
+DOCUMENT.hook(generators.filter_query)
+DOCUMENT.hook(generators.filter_path_parameters)
+DOCUMENT.hook(generators.filter_headers)
+DOCUMENT.hook(generators.filter_body)
+DOCUMENT.hook(generators.filter_case)
 
 
-# Without a parameter of its own, each operation would have the same test id: then xdist runs one.
-@schema.parametrize()
-@pytest.mark.parametrize("secret", [SECRET], ids=["key"])
-@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
-def test_generated(case: schemathesis.Case, secret: str) -> None:
-    case.call_and_validate(headers={"X-API-Key": secret})
+@pytest.fixture
+def schema() -> BaseSchema:
+    """Return the document. A fixture, because requests would be built on collection, in every
+    process of a run.
+    """
+    return DOCUMENT
+
+
+operations = schemathesis.pytest.from_fixture("schema")
+
+
+@operations.parametrize()
+@settings(
+    max_examples=examples(300, short=20), deadline=None, suppress_health_check=list(HealthCheck)
+)
+def test_generated(case: schemathesis.Case) -> None:
+    case.call_and_validate(headers={"X-API-Key": SECRET})

@@ -18,6 +18,7 @@ from schemathesis.config import (
     ProjectsConfig,
     SchemathesisConfig,
 )
+from schemathesis.schemas import BaseSchema
 
 from tests import generators
 from tests.contract import DOCUMENT
@@ -38,13 +39,24 @@ CONFIG = SchemathesisConfig(
 REQUESTS_EACH = 60
 
 generators.teach()
-schema = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG).exclude(path="/api/v1/mev/events")
+SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG)
+SCHEMA.hook(generators.filter_query)
+SCHEMA.hook(generators.filter_path_parameters)
+SCHEMA.hook(generators.filter_headers)
+SCHEMA.hook(generators.filter_body)
+SCHEMA.hook(generators.filter_case)
+
+
+@pytest.fixture
+def schema(town: Town) -> BaseSchema:
+    """Return the document. A fixture, because requests would be built on collection, in every
+    process of a run; it names `town`, because the plugin hides the arguments of the test.
+    """
+    return SCHEMA
+
+
+operations = schemathesis.pytest.from_fixture("schema").exclude(path="/api/v1/mev/events")
 """A stream never ends, and each request would be read for ten seconds: `tests/api` has its end."""
-schema.hook(generators.filter_query)
-schema.hook(generators.filter_path_parameters)
-schema.hook(generators.filter_headers)
-schema.hook(generators.filter_body)
-schema.hook(generators.filter_case)
 
 
 class Keys:
@@ -76,8 +88,10 @@ def session() -> Iterator[requests.Session]:
 
 
 @shows("rule: success is 200", "rule: key on every endpoint")
-@schema.parametrize()
-@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
+@operations.parametrize()
+@settings(
+    max_examples=examples(300, short=20), deadline=None, suppress_health_check=list(HealthCheck)
+)
 def test_generated(
     case: schemathesis.Case, town: Town, keys: Keys, session: requests.Session
 ) -> None:

@@ -9,10 +9,7 @@ from typing import BinaryIO
 
 import click
 
-from quietswap import observe
 from quietswap.adapters.clock import SystemClock
-from quietswap.api.responses.exports import WRITERS
-from quietswap.app.container import build_adapters
 from quietswap.app.order_ids import PREFIXES
 from quietswap.cli.options.client_choice import owner_of
 from quietswap.cli.options.database import with_storage
@@ -93,6 +90,8 @@ def export(
 async def _write(
     storage: Storage, path: Path | None, wanted: ExportFilter, form: str, output: Path | None
 ) -> None:
+    from quietswap.api.responses.exports import WRITERS
+
     write, _ = WRITERS[form]
     with _target(output) as file:
         async for chunk in write(_pages(storage, path, wanted)):
@@ -104,6 +103,9 @@ async def _pages(
     storage: Storage, path: Path | None, wanted: ExportFilter
 ) -> AsyncGenerator[ExportPage]:
     """Yield the pages, with the tokens that the service's node knows."""
+    from quietswap import observe
+    from quietswap.app.container import build_adapters
+
     orders = SqlOrderExport(storage.database, PREFIXES, _PAGE)
     observe.log_nothing()
     settings = read_settings(path)

@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import Collection
 from pathlib import Path
 
-from quietswap import observe
 from quietswap.adapters.clock import SystemClock
-from quietswap.app.container import build_adapters
 from quietswap.cli.options.settings_option import read_settings
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
 from quietswap.domain.address import Address
@@ -29,8 +27,9 @@ def tokens_at(path: Path | None, addresses: Collection[Address]) -> dict[Address
     settings = read_settings(path)
     if not missing or not settings.node.urls:
         return known
-    observe.log_nothing()
+    from quietswap import observe
 
+    observe.log_nothing()
     try:
         return known | asyncio.run(_read_tokens(settings, missing))
     except BadSettings:
@@ -41,6 +40,8 @@ async def _read_tokens(
     settings: Settings, addresses: Collection[Address]
 ) -> dict[Address, DisplayToken]:
     """Return the tokens that the node returns within `_WITHIN_S`."""
+    from quietswap.app.container import build_adapters
+
     outside = build_adapters(settings, SystemClock())
     found = {}
     try:
