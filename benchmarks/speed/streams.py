@@ -22,7 +22,7 @@ from benchmarks.speed.upstreams import wallet
 from quietswap.adapters.clock import SystemClock
 from quietswap.domain.order.order import OrderEvent
 from quietswap.domain.order.order_change import POSTED
-from quietswap.services.api_keys import hash_secret, new_client, new_key
+from quietswap.services.credentials import hash_secret, new_client, new_key
 from quietswap.storage.factory import Storage, open_storage
 from tests.orders import order
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks.speed.streams import OWNERS, _owners
 from quietswap.adapters.clock import SystemClock
-from quietswap.services.api_keys import hash_secret
+from quietswap.services.credentials import hash_secret
 from quietswap.storage.factory import open_storage
 
 

@@ -23,6 +23,21 @@ print(*sorted(sys.modules), file=sys.stderr)
 """
 
 
+@pytest.mark.parametrize(
+    "words", [["keys", "list"], ["operators", "list"], ["clients", "list"], ["orders", "list"]]
+)
+def test_commands_that_only_read_the_database_import_neither_log_nor_metrics(
+    words: list[str], tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *words], capture_output=True, text=True, check=True,
+        env=os.environ | {"QUIETSWAP_STORAGE__URL": f"sqlite:///{tmp_path}/own.db"},
+    )  # fmt: skip
+    loaded = set(done.stderr.split())
+    assert {"quietswap.storage.factory"} <= loaded
+    assert not {"structlog", "prometheus_client", "quietswap.app.container"} & loaded
+
+
 @pytest.mark.parametrize("words", [["--help"], ["--version"]])
 def test_help_imports_nothing_heavy(words: list[str]) -> None:
     done = subprocess.run(

@@ -16,8 +16,7 @@ from quietswap.domain.token_list import ListedToken, TokenCatalogue
 from quietswap.ports.clients import AuditEntry
 from quietswap.ports.operator_view import Health
 from quietswap.ports.operators import Operator
-from quietswap.services.api_keys import hash_secret
-from quietswap.services.operator.sessions import new_operator
+from quietswap.services.credentials import hash_secret, new_operator
 from quietswap.storage.factory import Storage
 from quietswap.storage.rate_limits.memory import MemoryRateStore
 from tests import loopback

@@ -9,7 +9,8 @@ from quietswap.domain.errors.http import Unauthorized
 from quietswap.ports.clients import ApiKey, AuditEntry, Client
 from quietswap.ports.stores import StoreUnavailable
 from quietswap.services import api_keys
-from quietswap.services.api_keys import LASTS_MS, Authenticate, hash_secret, new_client, new_key
+from quietswap.services.api_keys import LASTS_MS, Authenticate
+from quietswap.services.credentials import hash_secret, new_client, new_key
 from quietswap.storage.factory import Storage, open_storage
 from tests.adapters.manual_clock import ManualClock
 from tests.orders import NOW_MS

@@ -19,7 +19,7 @@ from eth_account.signers.local import LocalAccount
 
 from quietswap.adapters.clock import SystemClock
 from quietswap.sandbox.contracts.tokens import TOKENS, USDC, WETH, SandboxToken
-from quietswap.services.api_keys import hash_secret, new_client, new_key
+from quietswap.services.credentials import hash_secret, new_client, new_key
 from tests import loopback
 from tests.contract import check
 from tests.e2e.conftest import Town

@@ -7,7 +7,8 @@ import pytest
 
 from quietswap.api.responses.encoded_cache import encoded_order_history, encoded_order_status
 from quietswap.domain.order.order import Failure, FailureCode, Order, OrderKind, OrderStatus
-from quietswap.services.api_keys import LASTS_MS, Authenticate, hash_secret, new_client, new_key
+from quietswap.services.api_keys import LASTS_MS, Authenticate
+from quietswap.services.credentials import hash_secret, new_client, new_key
 from quietswap.storage.factory import Storage
 from quietswap.storage.stores.orders import SqlOrderStore
 from tests.orders import inclusion

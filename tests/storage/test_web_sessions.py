@@ -6,7 +6,8 @@ from quietswap.domain.errors.http import RateLimitExceeded, Unauthorized
 from quietswap.domain.order.order import OrderStatus
 from quietswap.ports.wallet_rpc import WalletRpcToken
 from quietswap.ports.web_sessions import WebSessionBounds
-from quietswap.services.api_keys import Authenticate, hash_secret
+from quietswap.services.api_keys import Authenticate
+from quietswap.services.credentials import hash_secret
 from quietswap.services.web_sessions import FIRST_MS, LASTS_MS, WebSessions
 from quietswap.storage.factory import Storage
 from tests.storage.examples import WALLET, HandClock, an_order, move_to, store

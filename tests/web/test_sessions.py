@@ -182,7 +182,7 @@ async def test_a_session_is_no_api_key_and_a_key_no_session(
     assert (await client.get(TOKENS, headers={"x-api-key": secret})).status_code == 401
     key = ApiKey("key_1", "", clock.now_ms(), None, "client_1")
     from quietswap.ports.clients import Client
-    from quietswap.services.api_keys import hash_secret
+    from quietswap.services.credentials import hash_secret
 
     await storage.keys.add(key, hash_secret("qw_key"), Client("client_1", "", clock.now_ms()))
     await storage.keys.add(

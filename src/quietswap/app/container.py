@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
+from quietswap import observe
 from quietswap.adapters.ethereum.node_chain import NodeChain
 from quietswap.adapters.http import HttpClient
 from quietswap.adapters.prices.chainlink import Chainlink
@@ -128,14 +129,14 @@ async def open_container(settings: Settings, clock: Clock, stack: AsyncExitStack
     `quietswap.storage.factory.open_storage`.
     """
     outside = build_adapters(settings, clock)
-    stack.push_async_callback(outside.http.close)
-    stack.push_async_callback(outside.rpc.close)
-    stack.push_async_callback(outside.wallet_node.close)
+    for connections in (outside.http, outside.rpc, outside.wallet_node):
+        stack.push_async_callback(connections.close)
     storage = await open_storage(
         settings.storage.url,
         clock=clock,
         rates_url=settings.storage.redis_url,
         alone=settings.storage.redis_url is None,
+        traced=observe.is_tracing(),
     )
     stack.push_async_callback(storage.close)
     alone = None if storage.shared_rates else await _serve_alone(storage, clock, stack)

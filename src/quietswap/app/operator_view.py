@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quietswap import __version__, observe
+from quietswap.adapters.audit_file import JsonAuditFile
 from quietswap.api.operator.pages.clients import PAGE
 from quietswap.api.operator.use_cases import OperatorOptions, OperatorUseCases
 from quietswap.app.container import Container
@@ -21,7 +22,6 @@ from quietswap.app.order_ids import PREFIXES
 from quietswap.app.token_factories import token_catalogue
 from quietswap.app.web import is_local, is_secure
 from quietswap.domain.client_limits import day_of
-from quietswap.observe.audit import AuditLog
 from quietswap.ports.clock import Clock
 from quietswap.ports.operator_view import ClientRow, Health, ProcessReport
 from quietswap.ports.stores import RateStore, StoreUnavailable
@@ -95,7 +95,7 @@ def operator_use_cases(
         storage.paused_sources,
         clock,
         sources=options.sources,
-        audit_file=AuditLog(audit_file),
+        audit_file=JsonAuditFile(audit_file),
     )
 
     async def clients(text: str, after: tuple[int, str] | None) -> Sequence[ClientRow]:

@@ -1,43 +1,14 @@
-"""API keys: 256 random bits, stored and found by their SHA-256. Clients own what keys create."""
-
-import hashlib
-import secrets
+"""API keys are found by the SHA-256 of their secret. Clients own what keys create."""
 
 from quietswap import observe
-from quietswap.domain.client_limits import KeyScope
 from quietswap.domain.errors.http import Unauthorized
-from quietswap.ports.clients import ApiKey, Client, KeyStore
+from quietswap.ports.clients import ApiKey, KeyStore
 from quietswap.ports.clock import Clock
+from quietswap.services.credentials import hash_secret
 
 LASTS_MS = 1000
 """Cache time of a key: the longest time until a revoked key stops working."""
 _CACHE_SIZE = 4096
-
-
-def new_client(name: str, now_ms: int) -> Client:
-    """Return a client, an owner of orders and quotes."""
-    return Client(f"client_{secrets.token_hex(8)}", name, now_ms)
-
-
-def new_key(
-    client_id: str,
-    name: str,
-    now_ms: int,
-    scope: KeyScope = KeyScope.TRADE,
-    expires_at_ms: int | None = None,
-) -> tuple[ApiKey, str]:
-    """Return a key of a client and its secret; the secret is shown once and never stored."""
-    identity = f"key_{secrets.token_hex(8)}"
-    key = ApiKey(identity, name, now_ms, None, client_id, scope, expires_at_ms)
-    return key, f"qs_{secrets.token_hex(32)}"
-
-
-def hash_secret(secret: str) -> bytes:
-    """Return the stored hash. The secret has 256 random bits, so a plain hash is enough.
-
-    The lookup time reveals nothing useful: an attacker cannot choose the first bytes of a hash.
-    """
-    return hashlib.sha256(secret.encode()).digest()
 
 
 class Authenticate:

@@ -7,7 +7,7 @@ from quietswap.domain.errors.http import RateLimitExceeded
 from quietswap.ports.clients import WEB_SESSION_PREFIX, ApiKey, Client
 from quietswap.ports.clock import Clock
 from quietswap.ports.web_sessions import SECRET_PREFIX, WebSessionBounds, WebSessionStore
-from quietswap.services.api_keys import hash_secret
+from quietswap.services.credentials import hash_secret
 
 FIRST_MS = 86_400_000
 """Life of a session that was never continued."""

@@ -27,7 +27,6 @@ from quietswap.storage.stores.quotes import SqlQuoteStore
 from quietswap.storage.stores.wallet_rpc_tokens import SqlWalletRpcTokenStore
 from quietswap.storage.stores.web_sessions import SqlWebSessionStore
 from quietswap.storage.stores.webhooks import SqlWebhookStore
-from quietswap.storage.tracing import traced
 
 if TYPE_CHECKING:
     from quietswap.storage.rate_limits.redis import RedisRateStore
@@ -198,12 +197,13 @@ async def open_storage(
     patience_s: float = PATIENCE_S,
     lock_patience_s: float = LOCK_PATIENCE_S,
     alone: bool = False,
+    traced: bool = False,
 ) -> Storage:
     """Open all stores of `url`, with rate windows in memory or in Redis or Valkey at `rates_url`.
 
     `patience_s` limits a call in seconds, `lock_patience_s` the renewal of a PostgreSQL lock.
     With `alone`, the process caches orders while it holds both locks, because no other process then
-    writes them.
+    writes them. With `traced`, each call is a span of the request's trace.
 
     A SQLite schema is migrated here, a PostgreSQL schema only by `migrate_storage`. Raises
     BadDatabaseUrl, StoreUnavailable, and SchemaTooOld or SchemaTooNew of quietswap.storage.migrate.
@@ -217,7 +217,7 @@ async def open_storage(
     except BaseException:
         await database.close()
         raise
-    stored = traced(database)
+    stored = _with_spans(database) if traced else database
     leadership, only = _locks(url, database, lock_patience_s)
 
     def term() -> tuple[int, int] | None:
@@ -245,6 +245,12 @@ async def open_storage(
         leadership=leadership,
         alone=only,
     )
+
+
+def _with_spans(database: Database) -> Database:
+    from quietswap.storage.tracing import TracedDatabase
+
+    return TracedDatabase(database)
 
 
 async def migrate_storage(url: str) -> list[str]:

@@ -36,8 +36,3 @@ class TracedDatabase:
 
     async def close(self) -> None:
         await self._database.close()
-
-
-def traced(database: Database) -> Database:
-    """Return the database itself unless this process sends traces."""
-    return TracedDatabase(database) if observe.is_tracing() else database

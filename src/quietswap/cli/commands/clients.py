@@ -18,7 +18,7 @@ from quietswap.cli.options.times import time_text
 from quietswap.domain.client_limits import ClientLimits, DayUsage, day_of
 from quietswap.domain.errors.client_limits import usd_text
 from quietswap.ports.clients import ApiKey, AuditEntry, Client
-from quietswap.services.api_keys import new_client
+from quietswap.services.credentials import new_client
 from quietswap.storage.factory import Storage
 
 

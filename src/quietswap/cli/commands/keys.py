@@ -15,7 +15,7 @@ from quietswap.cli.options.settings_option import settings_option
 from quietswap.cli.options.times import EXPIRY, SPAN, time_text
 from quietswap.domain.client_limits import KeyScope
 from quietswap.ports.clients import ApiKey, Client
-from quietswap.services.api_keys import hash_secret, new_client, new_key
+from quietswap.services.credentials import hash_secret, new_client, new_key
 from quietswap.storage.factory import Storage
 
 

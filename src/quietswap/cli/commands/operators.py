@@ -14,8 +14,7 @@ from quietswap.cli.options.database import storage_url, with_storage
 from quietswap.cli.options.settings_option import settings_option
 from quietswap.cli.options.times import time_text
 from quietswap.ports.operators import NameTaken, Operator
-from quietswap.services.api_keys import hash_secret
-from quietswap.services.operator.sessions import new_operator
+from quietswap.services.credentials import hash_secret, new_operator
 from quietswap.storage.factory import Storage
 
 _SECRET = re.compile(r"qo_[0-9a-f]{64}")

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import click
 
+from quietswap.adapters.audit_file import JsonAuditFile, actor
 from quietswap.adapters.clock import SystemClock
 from quietswap.cli.options.settings_option import read_settings
-from quietswap.observe.audit import AuditLog, AuditUnavailable, actor
+from quietswap.ports.audit_file import AuditUnavailable
 from quietswap.ports.clients import AuditEntry
 
 
@@ -26,7 +27,7 @@ def recorded_in_audit_log(
     The block can add details to the mapping. Raises click.ClickException before the block if the
     audit file cannot be written.
     """
-    audit = AuditLog(read_settings(path).observe.audit_file)
+    audit = JsonAuditFile(read_settings(path).observe.audit_file)
     found: dict[str, object] = {}
     try:
         audit.check()

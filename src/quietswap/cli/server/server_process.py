@@ -17,11 +17,12 @@ from granian.http import HTTP1Settings
 from granian.server import MPServer
 
 from quietswap import __version__, observe
+from quietswap.adapters.audit_file import JsonAuditFile
 from quietswap.app import factories
 from quietswap.app.settings_summary import settings_summary
 from quietswap.app.shutdown import KILLED_AFTER_S
 from quietswap.cli.options.port_check import wait_for_free_port
-from quietswap.observe.audit import AuditLog, AuditUnavailable
+from quietswap.ports.audit_file import AuditUnavailable
 from quietswap.services.single_process import WHY_NOT_ALONE
 from quietswap.settings.load import BadSettings, load
 from quietswap.settings.schema import ServerConfig, Settings
@@ -61,8 +62,7 @@ def run_server(settings: Settings, path: Path | None, options: dict[str, str]) -
     server = settings.server
     wait_for_free_port(server.host, server.port, say=observe.port_awaited)
     _record(settings, "settings_loaded", "start", settings_summary(settings, path))
-    scheme = "https" if server.tls_cert else "http"
-    url = f"{scheme}://{server.host}:{server.port}"
+    url = f"{'https' if server.tls_cert else 'http'}://{server.host}:{server.port}"
     observe.service_starting(url, __version__, server.workers)
     _Reloading(settings, path, options).serve()
 
@@ -71,7 +71,7 @@ def _record(settings: Settings, event: str, occasion: str, facts: dict[str, Any]
     """Log the event and append it to the audit file. Raises click.ClickException."""
     observe.settings_loaded(occasion, **facts)
     try:
-        AuditLog(settings.observe.audit_file).write(event, occasion=occasion, **facts)
+        JsonAuditFile(settings.observe.audit_file).write(event, occasion=occasion, **facts)
     except AuditUnavailable as error:
         raise click.ClickException(f"quietswap cannot start: {error}") from error
 
@@ -168,7 +168,7 @@ class _Reloading(MPServer):
     def _refuse(self, faults: list[str]) -> None:
         observe.reload_refused(faults)
         try:
-            AuditLog(self._settings.observe.audit_file).write("reload_refused", faults=faults)
+            JsonAuditFile(self._settings.observe.audit_file).write("reload_refused", faults=faults)
         except AuditUnavailable as error:
             observe.reload_refused([str(error)])
 

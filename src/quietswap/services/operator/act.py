@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from quietswap import observe
-from quietswap.observe.audit import AuditLog, AuditUnavailable
+from quietswap.ports.audit_file import AuditFile, AuditUnavailable
 from quietswap.ports.clients import AuditEntry, KeyStore
 from quietswap.ports.clock import Clock
 from quietswap.ports.operator_view import PausedSource, PausedSourceStore
@@ -33,7 +33,7 @@ class OperatorActions:
         clock: Clock,
         *,
         sources: Collection[str],
-        audit_file: AuditLog,
+        audit_file: AuditFile,
     ) -> None:
         self._keys = keys
         self._pauses = pauses

@@ -7,12 +7,7 @@ import secrets
 from quietswap import observe
 from quietswap.ports.clock import Clock
 from quietswap.ports.operators import Operator, OperatorSession, OperatorStore
-from quietswap.services.api_keys import hash_secret
-
-
-def new_operator(name: str, now_ms: int) -> tuple[Operator, str]:
-    """Return an operator and the secret, which is shown once and never stored."""
-    return Operator(f"opr_{secrets.token_hex(8)}", name, now_ms), f"qo_{secrets.token_hex(32)}"
+from quietswap.services.credentials import hash_secret
 
 
 class OperatorSessions:

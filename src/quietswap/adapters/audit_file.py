@@ -10,27 +10,20 @@ import pwd
 import socket
 from datetime import UTC, datetime
 
-
-class AuditUnavailable(Exception):
-    """The audit file cannot be written; the message names it and the reason."""
+from quietswap.ports.audit_file import AuditUnavailable
 
 
-class AuditLog:
-    """Appends records to a file; without a file it does nothing. Raises AuditUnavailable."""
+class JsonAuditFile:
+    """Implements AuditFile: one JSON line a record. Without a file it does nothing."""
 
     def __init__(self, file: str | None) -> None:
         self._file = file
 
     def check(self) -> None:
-        """Check that a record can be written now."""
         if self._file is not None:
             os.close(self._open(self._file))
 
     def write(self, event: str, **details: object) -> None:
-        """Append one record with time, event, account, host and `details`.
-
-        Details are names and ids, never secrets.
-        """
         if self._file is None:
             return
         line = json.dumps(
