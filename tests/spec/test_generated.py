@@ -87,11 +87,11 @@ def session() -> Iterator[requests.Session]:
         yield found
 
 
-@shows("rule: success is 200", "rule: key on every endpoint")
 @operations.parametrize()
 @settings(
     max_examples=examples(300, short=20), deadline=None, suppress_health_check=list(HealthCheck)
 )
+@shows("rule: success is 200", "rule: key on every endpoint")
 def test_generated(
     case: schemathesis.Case, town: Town, keys: Keys, session: requests.Session
 ) -> None:
