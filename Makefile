@@ -26,13 +26,13 @@ sandbox: .venv/.runtime node_modules/.installed ## Keep the sandbox running for 
 	@$(BIN)/quietswap sandbox
 
 test: $(TESTED) ## Run all tests (nine minutes on two cores)
-	@$(BIN)/pytest -q -n 3 --dist loadgroup
+	@$(BIN)/pytest -q -n 4 --dist loadgroup
 
 test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (sixteen minutes)
-	@tools/with_busy_cores.sh $(BIN)/pytest -q -n 3 --dist loadgroup
+	@tools/with_busy_cores.sh $(BIN)/pytest -q -n 4 --dist loadgroup
 
 test-long: $(TESTED) ## Run all tests, generated examples in their full number
-	@TEST_LONG=1 $(BIN)/pytest -q -n 3 --dist loadgroup
+	@TEST_LONG=1 $(BIN)/pytest -q -n 4 --dist loadgroup
 
 check: .venv/.dev node_modules/.installed ## Format, lint, types, import direction, caps, known vulnerabilities
 	@$(BIN)/ruff format --check .

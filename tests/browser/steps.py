@@ -50,9 +50,16 @@ def quoted(page: Page, amount: str = "1") -> None:
 
 
 def approved(page: Page, amount: str = "1") -> None:
-    """Approve what the quote needs, and wait until the page offers the swap."""
-    page.click("button", f"Approve exactly {amount} WETH")
-    page.wait(role("button", SWAP))
+    """Approve what the quote needs, until the page offers the swap.
+
+    The quote after an approval may have another router, if a source answered only one of the two.
+    """
+    quote = css(".quote")
+    page.wait(quote)
+    while not page.count(role("button", SWAP)):
+        page.click("button", f"Approve exactly {amount} WETH")
+        page.wait(quote, "hidden")
+        page.wait(quote)
 
 
 def swapped(page: Page, amount: str = "1") -> None:
