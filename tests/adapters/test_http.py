@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-import socket
 import ssl
 import sys
 
@@ -10,6 +9,7 @@ import pytest
 import trustme
 
 from quietswap.adapters.http import ConnectionFailed, HttpClient, HttpError, HttpTimeout
+from quietswap.sandbox.ports import free_port
 from tests.adapters.upstream import (
     HANG_UP,
     SILENCE,
@@ -18,13 +18,6 @@ from tests.adapters.upstream import (
     js,
 )
 from tests.waiting import WITHIN_S
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 async def test_get_sends_what_it_is_given(http: HttpClient, upstream: Upstream) -> None:

@@ -58,7 +58,14 @@ def test_a_terminated_demo_stops_its_sandbox() -> None:
         env={"PYTHONUNBUFFERED": "1", "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     assert process.stdout is not None
-    url = next(line.split()[-1] for line in process.stdout if "API http" in line)
+    told: list[str] = []
+    for line in process.stdout:
+        told.append(line)
+        if "API http" in line:
+            break
+    else:
+        pytest.fail("".join(told))
+    url = told[-1].split()[-1]
     assert is_open(url)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=LONG_S)

@@ -19,12 +19,13 @@ import httpx
 import pytest
 import trustme
 
+from quietswap.sandbox.ports import free_port
 from quietswap.storage.sqlite.file_lock import FileLeaderLock
 from tests import loopback
 from tests.databases import PostgresCluster, RedisServer
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
-from tests.e2e.test_tls import _until_it_listens, free_port
+from tests.e2e.test_tls import _until_it_listens
 from tests.processes import children
 from tests.waiting import WITHIN_S, wait_until
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import trustme
 
+from quietswap.sandbox.ports import free_port
 from tests import loopback
 from tests.waiting import WITHIN_S, wait_until
 
@@ -23,13 +24,6 @@ class Secured:
 
     port: int
     trust: ssl.SSLContext
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture(scope="module")

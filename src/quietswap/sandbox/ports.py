@@ -1,5 +1,6 @@
 """The usual ports of a sandbox, so that a client can be configured once."""
 
+import secrets
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,10 @@ API = 8080
 """The port of `quietswap serve` and the client's default."""
 _LOOPBACK = "127.0.0.1"
 _NODE = 8545
+_NEVER_OUTGOING = range(20_000, 32_000)
+"""Systems give outgoing connections ports from 32768 (Linux) or 49152 (IANA). One of those that is
+free now may be taken a moment later."""
+_TRIES = 100
 PARTS: Mapping[str, int] = {
     name: _NODE + n
     for n, name in enumerate(("node", "relay", "backup_relay", "control", *VENUES, *PRICES))
@@ -20,9 +25,15 @@ PARTS: Mapping[str, int] = {
 
 
 def free_port() -> int:
-    """Return a free loopback port."""
-    with socket.create_server((_LOOPBACK, 0)) as probe:
-        return int(probe.getsockname()[1])
+    """Return a free loopback port that no outgoing connection takes before a process listens on it.
+
+    Raises OSError if there is none.
+    """
+    for _ in range(_TRIES):
+        port = secrets.choice(_NEVER_OUTGOING)
+        if _is_free(port):
+            return port
+    raise OSError(f"no free port from {_NEVER_OUTGOING[0]} to {_NEVER_OUTGOING[-1]}")
 
 
 @dataclass(frozen=True, slots=True)
