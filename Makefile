@@ -25,10 +25,10 @@ demo: .venv/.runtime node_modules/.installed ## Run the whole job on a miniature
 sandbox: .venv/.runtime node_modules/.installed ## Keep the sandbox running for development
 	@$(BIN)/quietswap sandbox
 
-test: $(TESTED) ## Run all tests (nine minutes on two cores)
+test: $(TESTED) ## Run all tests (seven minutes on two cores)
 	@$(BIN)/pytest -q -n 4 --dist loadgroup
 
-test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (sixteen minutes)
+test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve minutes)
 	@tools/with_busy_cores.sh $(BIN)/pytest -q -n 4 --dist loadgroup
 
 test-long: $(TESTED) ## Run all tests, generated examples in their full number
