@@ -1,4 +1,4 @@
-"""How many generated examples a test tries: a fifth in `make test`, all in `make test-long`."""
+"""How many generated examples a test tries: a fifth or fewer in `make test`."""
 
 import os
 

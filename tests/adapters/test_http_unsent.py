@@ -14,8 +14,8 @@ from quietswap.adapters.http import ConnectionFailed, HttpClient, HttpTimeout, R
 from quietswap.adapters.relays.mev_blocker import MevBlocker
 from quietswap.domain.order.relay_response import RelayOutcome
 from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
+from quietswap.sandbox.ports import free_port
 from tests.adapters.manual_clock import ManualClock
-from tests.adapters.test_http import free_port
 from tests.adapters.upstream import SILENCE, Upstream
 from tests.waiting import WITHIN_S
 

@@ -15,6 +15,8 @@ CLOCK = HandClock()
 LIMITS = RateLimits(requests=10**9, failures=10**9)
 APP = create_api(ScriptedUseCases(CLOCK).use_cases(), ApiOptions(limits=LIMITS), CLOCK)
 
+pytestmark = pytest.mark.timeout(3600)
+"""One test tries all operations; in `make test-long` 300 requests of each."""
 generators.teach()
 DOCUMENT = schemathesis.openapi.from_asgi("/openapi.json", APP)
 DOCUMENT.hook(generators.filter_query)

@@ -56,10 +56,13 @@ def approved(page: Page, amount: str = "1") -> None:
     """
     quote = css(".quote")
     page.wait(quote)
-    while not page.count(role("button", SWAP)):
+    for _ in VENDORS:
+        if page.count(role("button", SWAP)):
+            return
         page.click("button", f"Approve exactly {amount} WETH")
         page.wait(quote, "hidden")
         page.wait(quote)
+    page.wait(role("button", SWAP))
 
 
 def swapped(page: Page, amount: str = "1") -> None:

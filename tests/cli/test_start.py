@@ -24,7 +24,14 @@ print(*sorted(sys.modules), file=sys.stderr)
 
 
 @pytest.mark.parametrize(
-    "words", [["keys", "list"], ["operators", "list"], ["clients", "list"], ["orders", "list"]]
+    "words",
+    [
+        ["keys", "list"],
+        ["operators", "list"],
+        ["clients", "list"],
+        ["orders", "list"],
+        ["orders", "export"],
+    ],
 )
 def test_commands_that_only_read_the_database_import_neither_log_nor_metrics(
     words: list[str], tmp_path: Path

@@ -10,9 +10,10 @@ from quietswap.sandbox import ports
 OUTGOING = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
-@pytest.mark.skipif(not OUTGOING.exists(), reason="only Linux says which ports it gives away")
 def test_no_outgoing_connection_takes_a_chosen_port() -> None:
-    first, last = map(int, OUTGOING.read_text().split())
+    first, last = map(int, OUTGOING.read_text().split()) if OUTGOING.exists() else (49_152, 65_535)
+    if first < 32_000:
+        pytest.skip("this machine gives nearly all ports to outgoing connections")
     assert not any(first <= ports.free_port() <= last for _ in range(50))
 
 

@@ -38,6 +38,8 @@ CONFIG = SchemathesisConfig(
 )
 REQUESTS_EACH = 60
 
+pytestmark = pytest.mark.timeout(3600)
+"""One test tries all operations; in `make test-long` 300 requests of each."""
 generators.teach()
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG)
 SCHEMA.hook(generators.filter_query)

@@ -28,7 +28,8 @@ def may_overflow(text: bytes) -> bool:
 def is_deeper(text: bytes, levels: int) -> bool:
     """Return whether JSON text has more than `levels` nested arrays and objects.
 
-    Brackets inside strings do not count. Text that is no JSON gets any answer.
+    Brackets inside strings do not count. The answer is never False for text that a decoder enters
+    more deeply before it refuses it; other text that is no JSON gets any answer.
     """
     if text.count(b"[") + text.count(b"{") <= levels:
         return False

@@ -25,9 +25,10 @@ PARTS: Mapping[str, int] = {
 
 
 def free_port() -> int:
-    """Return a free loopback port that no outgoing connection takes before a process listens on it.
+    """Return a free loopback port. Raises OSError if there is none.
 
-    Raises OSError if there is none.
+    On a system with the usual range for outgoing connections, none of these takes the port before
+    a process listens on it.
     """
     for _ in range(_TRIES):
         port = secrets.choice(_NEVER_OUTGOING)

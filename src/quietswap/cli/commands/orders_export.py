@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -21,8 +21,12 @@ from quietswap.domain.address import Address
 from quietswap.domain.order.export import ExportFilter, ExportPage
 from quietswap.services.reading.order_export import ExportOrders
 from quietswap.settings.load import BadSettings
+from quietswap.settings.schema import Settings
 from quietswap.storage.factory import Storage
 from quietswap.storage.stores.order_export import SqlOrderExport
+
+if TYPE_CHECKING:
+    from quietswap.app.container import ExternalServices
 
 _PAGE = 1_000
 
@@ -103,16 +107,9 @@ async def _pages(
     storage: Storage, path: Path | None, wanted: ExportFilter
 ) -> AsyncGenerator[ExportPage]:
     """Yield the pages, with the tokens that the service's node knows."""
-    from quietswap import observe
-    from quietswap.app.container import build_adapters
-
     orders = SqlOrderExport(storage.database, PREFIXES, _PAGE)
-    observe.log_nothing()
     settings = read_settings(path)
-    try:
-        outside = build_adapters(settings, SystemClock()) if settings.node.urls else None
-    except BadSettings:
-        outside = None
+    outside = _adapters(settings) if settings.node.urls else None
     try:
         async for page in ExportOrders(orders, outside.chain if outside else None)(wanted):
             yield page
@@ -120,6 +117,18 @@ async def _pages(
         if outside is not None:
             await outside.rpc.close()
             await outside.http.close()
+
+
+def _adapters(settings: Settings) -> "ExternalServices | None":
+    """Return the adapters; None if the settings do not fit a service."""
+    from quietswap import observe
+    from quietswap.app.container import build_adapters
+
+    observe.log_nothing()
+    try:
+        return build_adapters(settings, SystemClock())
+    except BadSettings:
+        return None
 
 
 @contextlib.contextmanager
