@@ -25,7 +25,7 @@ demo: .venv/.runtime node_modules/.installed ## Run the whole job on a miniature
 sandbox: .venv/.runtime node_modules/.installed ## Keep the sandbox running for development
 	@$(BIN)/quietswap sandbox
 
-test: $(TESTED) ## Run all tests (seven minutes on two cores)
+test: $(TESTED) ## Run all tests (seven and a half minutes on two cores)
 	@$(BIN)/pytest -q -n 4 --dist loadgroup
 
 test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve minutes)
