@@ -5,9 +5,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+import pytest
 import schemathesis
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from schemathesis.schemas import BaseSchema
 
 from quietswap.api.request_parsing.body_shape import Field, body_fields
 from quietswap.api.request_parsing.misspelt_names import MOST_UNKNOWN, find_misspelt
@@ -16,14 +19,23 @@ from quietswap.contract.limits import MAX_BALANCE_TOKENS
 from quietswap.domain import address as addresses
 from quietswap.domain.amounts import UINT256_MAX
 from tests.contract import DOCUMENT
+from tests.example_counts import examples
 
 _NOBODY = "0x" + "0" * 40
 _eip55 = st.binary(min_size=19, max_size=19).map(lambda raw: addresses.from_bytes(b"\x01" + raw))
 _times = st.datetimes(min_value=datetime(1970, 1, 1))  # noqa: DTZ001  hypothesis wants a naive one
 
 
-def teach() -> None:
-    """Teach it the formats a pattern cannot say."""
+REQUESTS = settings(
+    max_examples=examples(300, short=20), deadline=None, suppress_health_check=list(HealthCheck)
+)
+"""Of each operation."""
+TIME_LIMIT = pytest.mark.timeout(3600)
+"""One test tries all operations, in `make test-long` with all requests."""
+
+
+def teach(schema: BaseSchema) -> None:
+    """Teach it the formats a pattern cannot say, and what `schema` cannot say."""
     schemathesis.openapi.format("eip55", _eip55)
     schemathesis.openapi.format(
         "eip55-list", st.lists(_eip55, min_size=1, max_size=MAX_BALANCE_TOKENS).map(",".join)
@@ -31,6 +43,8 @@ def teach() -> None:
     schemathesis.openapi.format("uint256", st.integers(1, UINT256_MAX).map(str))
     schemathesis.openapi.format("iso8601", _times.map(lambda time: f"{time.isoformat()}Z"))
     schemathesis.openapi.format("ether", st.decimals(1, 10**6, places=18).map(lambda d: f"{d:f}"))
+    for hook in (filter_query, filter_path_parameters, filter_headers, filter_body, filter_case):
+        schema.hook(hook)
 
 
 def filter_query(context: schemathesis.HookContext, query: dict[str, Any] | None) -> bool:

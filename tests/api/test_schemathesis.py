@@ -2,28 +2,20 @@
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
 from schemathesis.schemas import BaseSchema
 
 from quietswap.api.app import create_api
 from quietswap.api.options import ApiOptions, RateLimits
 from tests import generators
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
-from tests.example_counts import examples
 
 CLOCK = HandClock()
 LIMITS = RateLimits(requests=10**9, failures=10**9)
 APP = create_api(ScriptedUseCases(CLOCK).use_cases(), ApiOptions(limits=LIMITS), CLOCK)
 
-pytestmark = pytest.mark.timeout(3600)
-"""One test tries all operations; in `make test-long` 300 requests of each."""
-generators.teach()
+pytestmark = generators.TIME_LIMIT
 DOCUMENT = schemathesis.openapi.from_asgi("/openapi.json", APP)
-DOCUMENT.hook(generators.filter_query)
-DOCUMENT.hook(generators.filter_path_parameters)
-DOCUMENT.hook(generators.filter_headers)
-DOCUMENT.hook(generators.filter_body)
-DOCUMENT.hook(generators.filter_case)
+generators.teach(DOCUMENT)
 
 
 @pytest.fixture
@@ -38,8 +30,6 @@ operations = schemathesis.pytest.from_fixture("schema")
 
 
 @operations.parametrize()
-@settings(
-    max_examples=examples(300, short=20), deadline=None, suppress_health_check=list(HealthCheck)
-)
+@generators.REQUESTS
 def test_generated(case: schemathesis.Case) -> None:
     case.call_and_validate(headers={"X-API-Key": SECRET})

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import pytest
 import requests
 import schemathesis
-from hypothesis import HealthCheck, settings
 from schemathesis.config import (
     ChecksConfig,
     PositiveDataAcceptanceConfig,
@@ -23,7 +22,6 @@ from schemathesis.schemas import BaseSchema
 from tests import generators
 from tests.contract import DOCUMENT
 from tests.e2e.conftest import Town
-from tests.example_counts import examples
 from tests.spec.api_client import ApiClient
 from tests.spec.coverage import shows
 from tests.waiting import WITHIN_S
@@ -38,15 +36,9 @@ CONFIG = SchemathesisConfig(
 )
 REQUESTS_EACH = 60
 
-pytestmark = pytest.mark.timeout(3600)
-"""One test tries all operations; in `make test-long` 300 requests of each."""
-generators.teach()
+pytestmark = generators.TIME_LIMIT
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG)
-SCHEMA.hook(generators.filter_query)
-SCHEMA.hook(generators.filter_path_parameters)
-SCHEMA.hook(generators.filter_headers)
-SCHEMA.hook(generators.filter_body)
-SCHEMA.hook(generators.filter_case)
+generators.teach(SCHEMA)
 
 
 @pytest.fixture
@@ -90,9 +82,7 @@ def session() -> Iterator[requests.Session]:
 
 
 @operations.parametrize()
-@settings(
-    max_examples=examples(300, short=20), deadline=None, suppress_health_check=list(HealthCheck)
-)
+@generators.REQUESTS
 @shows("rule: success is 200", "rule: key on every endpoint")
 def test_generated(
     case: schemathesis.Case, town: Town, keys: Keys, session: requests.Session

@@ -27,7 +27,7 @@ PARTS: Mapping[str, int] = {
 def free_port() -> int:
     """Return a free loopback port. Raises OSError if there is none.
 
-    On a system with the usual range for outgoing connections, none of these takes the port before
+    On a system with the usual range for outgoing connections, no connection takes the port before
     a process listens on it.
     """
     for _ in range(_TRIES):
