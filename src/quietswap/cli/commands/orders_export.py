@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import click
 
@@ -13,6 +13,7 @@ from quietswap.adapters.clock import SystemClock
 from quietswap.app.order_ids import PREFIXES
 from quietswap.cli.options.client_choice import owner_of
 from quietswap.cli.options.database import with_storage
+from quietswap.cli.options.service_adapters import service_adapters
 from quietswap.cli.options.settings_option import read_settings, settings_option
 from quietswap.cli.options.times import SINCE
 from quietswap.cli.output.tokens import wallet_address
@@ -21,12 +22,8 @@ from quietswap.domain.address import Address
 from quietswap.domain.order.export import ExportFilter, ExportPage
 from quietswap.services.reading.order_export import ExportOrders
 from quietswap.settings.load import BadSettings
-from quietswap.settings.schema import Settings
 from quietswap.storage.factory import Storage
 from quietswap.storage.stores.order_export import SqlOrderExport
-
-if TYPE_CHECKING:
-    from quietswap.app.container import ExternalServices
 
 _PAGE = 1_000
 
@@ -109,26 +106,13 @@ async def _pages(
     """Yield the pages, with the tokens that the service's node knows."""
     orders = SqlOrderExport(storage.database, PREFIXES, _PAGE)
     settings = read_settings(path)
-    outside = _adapters(settings) if settings.node.urls else None
-    try:
-        async for page in ExportOrders(orders, outside.chain if outside else None)(wanted):
+    async with contextlib.AsyncExitStack() as stack:
+        chain = None
+        if settings.node.urls:
+            with contextlib.suppress(BadSettings):
+                chain = (await stack.enter_async_context(service_adapters(settings))).chain
+        async for page in ExportOrders(orders, chain)(wanted):
             yield page
-    finally:
-        if outside is not None:
-            await outside.rpc.close()
-            await outside.http.close()
-
-
-def _adapters(settings: Settings) -> "ExternalServices | None":
-    """Return the adapters; None if the settings do not fit a service."""
-    from quietswap import observe
-    from quietswap.app.container import build_adapters
-
-    observe.log_nothing()
-    try:
-        return build_adapters(settings, SystemClock())
-    except BadSettings:
-        return None
 
 
 @contextlib.contextmanager

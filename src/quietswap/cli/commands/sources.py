@@ -8,12 +8,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from quietswap import observe
 from quietswap.adapters.clock import SystemClock
-from quietswap.app.container import build_adapters
 from quietswap.app.dependency_checks import CheckResult, check_dependencies
 from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
 from quietswap.cli.options.database import with_storage
+from quietswap.cli.options.service_adapters import service_adapters
 from quietswap.cli.options.settings_option import read_settings, settings_option
 from quietswap.cli.options.times import time_text
 from quietswap.ports.operator_view import PausedSource
@@ -129,17 +128,13 @@ def check(settings_path: Path | None, as_json: bool) -> None:
 
     Exit code 1 means that the service cannot work: no node, no source or no relay responds.
     """
-    observe.log_nothing()
     settings = read_settings(settings_path)
     if not settings.node.urls:
         raise click.UsageError("node.urls is not set (QUIETSWAP_NODE__URLS=https://...)")
 
     async def run() -> list[CheckResult]:
-        outside = build_adapters(settings, SystemClock())
-        try:
+        async with service_adapters(settings) as outside:
             return await check_dependencies(outside, SystemClock())
-        finally:
-            await outside.http.close()
 
     try:
         findings = asyncio.run(run())

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection
 from pathlib import Path
 
-from quietswap.adapters.clock import SystemClock
+from quietswap.cli.options.service_adapters import service_adapters
 from quietswap.cli.options.settings_option import read_settings
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
 from quietswap.domain.address import Address
@@ -27,9 +27,6 @@ def tokens_at(path: Path | None, addresses: Collection[Address]) -> dict[Address
     settings = read_settings(path)
     if not missing or not settings.node.urls:
         return known
-    from quietswap import observe
-
-    observe.log_nothing()
     try:
         return known | asyncio.run(_read_tokens(settings, missing))
     except BadSettings:
@@ -40,18 +37,13 @@ async def _read_tokens(
     settings: Settings, addresses: Collection[Address]
 ) -> dict[Address, DisplayToken]:
     """Return the tokens that the node returns within `_WITHIN_S`."""
-    from quietswap.app.container import build_adapters
-
-    outside = build_adapters(settings, SystemClock())
     found = {}
-    try:
-        async with asyncio.timeout(_WITHIN_S):
-            asked = await asyncio.gather(*map(outside.chain.token, addresses))
-    except (NodeUnavailable, TimeoutError):
-        asked = []
-    finally:
-        await outside.rpc.close()
-        await outside.http.close()
+    async with service_adapters(settings) as outside:
+        try:
+            async with asyncio.timeout(_WITHIN_S):
+                asked = await asyncio.gather(*map(outside.chain.token, addresses))
+        except (NodeUnavailable, TimeoutError):
+            asked = []
     for token in filter(None, asked):
         symbol = token.symbol or f"{token.address[:6]}…{token.address[-4:]}"
         found[token.address] = DisplayToken(token.address, symbol, token.decimals)
