@@ -1,12 +1,16 @@
 """Ports that the sandbox chooses, and that another process listens on a moment later."""
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 
 from quietswap.sandbox import ports
+from quietswap.sandbox.service_process import ServiceProcess
+from quietswap.sandbox.wire.http_server import HttpRequest, HttpResponse, HttpServer
 
+STARTING = '"event":"service_starting"'
 OUTGOING = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
@@ -23,3 +27,34 @@ def test_a_port_in_use_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(ports, "_NEVER_OUTGOING", range(port, port + 1))
         with pytest.raises(OSError, match=f"no free port from {port} to {port}"):
             ports.free_port()
+
+
+def test_two_sandboxes_never_choose_the_same_usual_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the choice and the service's listening nothing but the claim is in the way."""
+    monkeypatch.setattr(ports, "API", ports.free_port())
+    with ports.Ports(None).choose_api() as first, ports.Ports(None).choose_api() as second:
+        assert first == ports.API
+        assert second != ports.API
+    with ports.Ports(None).choose_api() as after:
+        assert after == ports.API
+
+
+async def test_a_service_is_not_taken_for_the_one_before_it_on_its_port(tmp_path: Path) -> None:
+    """While it waits for its port, the health check reaches another process."""
+    log = tmp_path / "service.log"
+    seen = []
+
+    async def answer(_: HttpRequest) -> HttpResponse:
+        seen.append(STARTING in log.read_text())
+        return HttpResponse()
+
+    waiting = f"import time; time.sleep(0.3); print('{STARTING}', flush=True); time.sleep(600)"
+    other = HttpServer(answer)
+    await other.start()
+    service = ServiceProcess(tmp_path / "toml", other.port, (sys.executable, "-c", waiting))
+    try:
+        await service.start()
+    finally:
+        await service.stop()
+        await other.stop()
+    assert seen == [True]

@@ -2,7 +2,8 @@
 
 import secrets
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -47,11 +48,18 @@ class Ports:
     api: int | None = 0
     stable: bool = False
 
-    def choose_api(self) -> int:
-        """Return the port of the API."""
-        if self.api is None:
-            return API if _is_free(API) else free_port()
-        return self.api or free_port()
+    @contextmanager
+    def choose_api(self) -> Iterator[int]:
+        """Yield the port of the API. Until the end, no other sandbox chooses 8080.
+
+        The service listens on its port a second after the choice. The claim of it is the UDP port
+        of the same number, because a TCP socket would keep the service from listening.
+        """
+        if self.api is not None:
+            yield self.api or free_port()
+            return
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as claim:
+            yield API if _is_claimed(claim, API) and _is_free(API) else free_port()
 
     def parts(self) -> Mapping[str, int]:
         """Return the wanted ports by part name."""
@@ -71,6 +79,14 @@ class Ports:
             for what, port, actual in found
             if port and actual != port
         ]
+
+
+def _is_claimed(claim: socket.socket, port: int) -> bool:
+    try:
+        claim.bind((_LOOPBACK, port))
+    except OSError:
+        return False
+    return True
 
 
 def _is_free(port: int) -> bool:

@@ -21,6 +21,8 @@ QUIETSWAP = (sys.executable, "-m", "quietswap")
 _READY_SECONDS = 60
 _WEBHOOK_KEY = base64.b64encode(b"the sandbox protects no secrets!").decode()
 """The same in each run, because the database may outlive the sandbox."""
+_STARTING = b'"event":"service_starting"'
+"""In the log once the process has found its port free (cli/server/server_process.py)."""
 _PROBE_TIMEOUT = timedelta(seconds=5)
 
 
@@ -180,12 +182,16 @@ class ServiceProcess:
     def _last_output(self) -> str:
         return self._log.read_text("utf-8", "replace")[-800:].strip()
 
+    def _has_its_port(self) -> bool:
+        """Whether the process has found its port free. What answers before is another service."""
+        return _STARTING in self._log.read_bytes()
+
     async def _until_ready(self, process: asyncio.subprocess.Process) -> None:
         async with ClientBuilder().no_proxy().timeout(_PROBE_TIMEOUT).build() as http:
             for _ in range(_READY_SECONDS * 50):
                 if process.returncode is not None:
                     raise ServiceFailed(f"the service ended at start: {self._last_output()}")
-                if await _answers(http.get(f"{self.url}/healthz")):
+                if self._has_its_port() and await _answers(http.get(f"{self.url}/healthz")):
                     return
                 await asyncio.sleep(0.02)
         raise ServiceFailed(f"the service did not answer within {_READY_SECONDS} s")

@@ -59,7 +59,8 @@ class SandboxStack:
         """
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="quietswap-")))
         stage = await self._stack.enter_async_context(running_network(self._options))
-        port, block_time = self._ports.choose_api(), self._options.block_time
+        port = self._stack.enter_context(self._ports.choose_api())
+        block_time = self._options.block_time
         settings = folder / "quietswap.toml"
         patience_s = self._patience_s
         text = settings_text(
