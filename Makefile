@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SAY := tools/with_progress.sh
+TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 4 --dist loadgroup
 PEERS := benchmarks/speed/peers/node_modules
 GENERATED := tests/generated_clients/typescript/node_modules
 CLIENT := clients/typescript/node_modules
@@ -25,14 +26,14 @@ demo: .venv/.runtime node_modules/.installed ## Run the whole job on a miniature
 sandbox: .venv/.runtime node_modules/.installed ## Keep the sandbox running for development
 	@$(BIN)/quietswap sandbox
 
-test: $(TESTED) ## Run all tests (seven and a half minutes on two cores)
-	@$(BIN)/pytest -q -n 4 --dist loadgroup
+test: $(TESTED) ## Run all tests (seven to eight minutes on two cores)
+	@$(TESTS)
 
 test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve minutes)
-	@tools/with_busy_cores.sh $(BIN)/pytest -q -n 4 --dist loadgroup
+	@tools/with_busy_cores.sh $(TESTS)
 
 test-long: $(TESTED) ## Run all tests, generated examples in their full number
-	@TEST_LONG=1 $(BIN)/pytest -q -n 4 --dist loadgroup
+	@TEST_LONG=1 $(TESTS)
 
 check: .venv/.dev node_modules/.installed ## Format, lint, types, import direction, caps, known vulnerabilities
 	@$(BIN)/ruff format --check .

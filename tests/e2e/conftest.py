@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests import loopback
+from tests import keys, loopback
 from tests.databases import PostgresCluster, RedisServer
 from tests.waiting import WITHIN_S
 
@@ -91,11 +91,4 @@ def shared_stores() -> Iterator[dict[str, str]]:
 def new_key(town: Town) -> Callable[[], str]:
     """Issue a fresh API key, as an operator does."""
 
-    def create() -> str:
-        command = [sys.executable, "-m", "quietswap", "keys", "create", "--json"]
-        command += ["--settings", town.facts["settingsFile"], "--name", "test"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        key: str = json.loads(done.stdout)["key"]
-        return key
-
-    return create
+    return lambda: keys.new_key({"QUIETSWAP_SETTINGS": town.facts["settingsFile"]})

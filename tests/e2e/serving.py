@@ -15,6 +15,7 @@ import httpx
 from quietswap.sandbox.ports import free_port
 from tests import loopback
 from tests.e2e.conftest import Town
+from tests.keys import new_key
 from tests.waiting import WITHIN_S, wait_until
 
 
@@ -66,9 +67,7 @@ def serving(
     }
     variables = {name: text for name, text in (clean | own | named).items() if text}
     program = [sys.executable, "-m", "quietswap"]
-    create = [*program, "keys", "create", "--json", "--name", "own"]
-    done = subprocess.run(create, env=variables, capture_output=True, text=True, check=True)
-    key = json.loads(done.stdout)["key"]
+    key = new_key(variables, "--name", "own")
     port, log = port or free_port(), folder / "own.log"
     with log.open("wb") as written:
         command = [*program, "serve", "--port", str(port), *options]
