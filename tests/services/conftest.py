@@ -11,10 +11,10 @@ from quietswap.domain.tracking.watch_states import WATCH_STEPS, WatchState
 def only_steps_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, states = OrderIndex.reindex, dict[int, tuple[TrackedOrder, WatchState]]()
 
-    def reindex(self: OrderIndex, watch: TrackedOrder, not_before: int = 0) -> None:
+    def reindex(self: OrderIndex, watch: TrackedOrder) -> None:
         _, before = states.get(id(watch), (watch, None))
         assert before in (None, watch.state) or watch.state in WATCH_STEPS[before]
         states[id(watch)] = (watch, watch.state)
-        plain(self, watch, not_before)
+        plain(self, watch)
 
     monkeypatch.setattr(OrderIndex, "reindex", reindex)

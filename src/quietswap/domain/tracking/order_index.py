@@ -142,8 +142,8 @@ class OrderIndex:
         watch.is_undone = True
         self.set_block(watch, None)
 
-    def reindex(self, watch: TrackedOrder, not_before: int = 0) -> None:
-        """Put the watch into the queues of its state; no resend before block `not_before`."""
+    def reindex(self, watch: TrackedOrder) -> None:
+        """Put the watch into the queues of its state."""
         order, order_id, queues = watch.order, watch.order.order_id, QUEUES[watch.state]
         _sort(self.accepted, watch, order.status is OrderStatus.SUBMITTED)
         _sort(self.unsettled, watch, Queue.UNSETTLED in queues)
@@ -151,9 +151,17 @@ class OrderIndex:
         self.end.set(order_id, order.watch_until_ms)
         _plan(self.expiry, order_id, order.expires_at_ms if Queue.EXPIRY in queues else None)
         _plan(self.closing, order_id, _deciding_block(watch) if Queue.CLOSING in queues else None)
+        self.schedule_resend(watch)
+
+    def schedule_resend(self, watch: TrackedOrder, not_before: int = 0) -> None:
+        """Put the watch into the queue of its next resend, at block `not_before` at the earliest.
+
+        A resend changes no other queue.
+        """
+        order, order_id = watch.order, watch.order.order_id
         self.resend_pending.drop(order_id)
         self.resend_held.drop(order_id)
-        if Queue.RESEND in queues:
+        if Queue.RESEND in QUEUES[watch.state]:
             pending = order.status is OrderStatus.PENDING
             schedule = self.resend_pending if pending else self.resend_held
             schedule.set(order_id, max(resend_at(watch, self._rules), not_before))

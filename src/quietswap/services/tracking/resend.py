@@ -1,9 +1,10 @@
 """Resend the same bytes, and ask relays to forget expired ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from quietswap import observe
-from quietswap.domain.order.order import Order, OrderStatus
+from quietswap.domain.order.order import Order, OrderKind, OrderStatus
 from quietswap.domain.order.relay_response import (
     EarlierSend,
     RelayOutcome,
@@ -21,7 +22,7 @@ from quietswap.services.lifecycle.relay_transition import RELAY_SAID, transition
 from quietswap.services.lifecycle.send import send
 from quietswap.services.tracking.order_cache import OrderCache
 from quietswap.services.tracking.reconcile import Reconciler
-from quietswap.services.tracking.resend_dry_run import ResendDryRun
+from quietswap.services.tracking.resend_dry_run import MOST_TRIED, ResendDryRun
 
 MOST_RESENT, MOST_EXPIRED = 64, 256
 """Orders resent and expired per block; the rest waits for the next block."""
@@ -56,14 +57,15 @@ class Resender:
             for watch in filter(None, map(watches.get, due)):
                 fails = watch.order.order_id in failing
                 wait = self._board.rules.resend_every if fails else 1
-                watches.reindex(watch, not_before=tip.number + wait)
+                watches.schedule_resend(watch, not_before=tip.number + wait)
 
     async def _failing(self, due: Sequence[str], tip: BlockRef) -> set[str]:
         """Return the orders that would fail now; they wait as long as after a resend."""
         found = filter(None, map(self._board.watches.get, due))
-        wanted = [watch for watch in found if self._may_be_sent(watch, tip)]
-        relays = {w.order.order_id: self._relays[w.order.tier] for w in wanted}
-        return await self._trial.failing(wanted, relays)
+        swaps = (w for w in found if w.order.kind is OrderKind.SWAP and self._may_be_sent(w, tip))
+        tried = list(islice(swaps, MOST_TRIED))
+        relays = {w.order.order_id: self._relays[w.order.tier] for w in tried}
+        return await self._trial.failing(tried, relays)
 
     async def _send_again(self, due: Sequence[str], tip: BlockRef) -> None:
         """Store the resend of these orders, then send them.

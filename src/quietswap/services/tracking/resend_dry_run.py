@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from quietswap.domain.order.dry_run import DryRun, stored_swap
-from quietswap.domain.order.order import OrderKind
 from quietswap.domain.tracking.rules import TrackedOrder
 from quietswap.ports.chain import ChainReader, NodeUnavailable
 from quietswap.ports.relay import Relay
@@ -22,13 +21,12 @@ class ResendDryRun:
         self._board = board
         self._chain = chain
 
-    async def failing(self, watches: Sequence[TrackedOrder], relays: dict[str, Relay]) -> set[str]:
-        """Return the ids of orders that would fail now, and store an event for each change.
+    async def failing(self, swaps: Sequence[TrackedOrder], relays: dict[str, Relay]) -> set[str]:
+        """Return the ids of swaps that would fail now, and store an event for each change.
 
         `relays` by order id: the relay's hint becomes part of the event. Without a result from the
         node no order is held back.
         """
-        swaps = [watch for watch in watches if watch.order.kind is OrderKind.SWAP][:MOST_TRIED]
         raws = await self._board.orders.raws([watch.order.order_id for watch in swaps])
         known = [(w, stored_swap(w.order, raws.get(w.order.order_id, b""))) for w in swaps]
         signed = [(watch, swap) for watch, swap in known if swap is not None]
