@@ -1,4 +1,4 @@
-"""Every test that asks for `storage` or `database` runs on SQLite and on PostgreSQL."""
+"""Every test that asks for `storage`, `empty_database` or `watched` runs on both databases."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -7,10 +7,12 @@ import pytest
 
 from quietswap.storage.database import Database
 from quietswap.storage.factory import Storage
+from quietswap.storage.sqlite.database import SqliteDatabase
 from tests.databases import PostgresCluster, RedisServer
 from tests.patient import open_database, open_storage
 from tests.storage.examples import HandClock
 from tests.storage.watched import Watched
+from tests.waiting import WITHIN_S
 
 
 @pytest.fixture(scope="package")
@@ -68,5 +70,14 @@ async def watched(url: str, clock: HandClock) -> AsyncIterator[Watched]:
     # A SQLite file gets its schema here.
     await (await open_storage(url, clock=clock)).close()
     database = Watched(await open_database(url))
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
+    """SQLite with the table `t`."""
+    database = await SqliteDatabase.open(str(tmp_path / "a.db"), patience_s=WITHIN_S, waiting=50)
+    await database.change("CREATE TABLE t (a BIGINT PRIMARY KEY)")
     yield database
     await database.close()

@@ -86,6 +86,16 @@ async def test_parallel_reads_have_the_answers_of_single_ones(storage: Storage) 
     ]
 
 
+async def test_parallel_reads_have_every_value_of_single_ones(storage: Storage) -> None:
+    assert isinstance(storage.orders, SqlOrderStore)
+    first = storage.orders
+    orders = await _every_kind(lambda **changes: asyncio.ensure_future(_stored(first, changes)))
+    alone = [await first.record("client-1", order.order_id) for order in orders]
+    reads = (first.record("client-1", order.order_id) for order in orders)
+    assert await asyncio.gather(*reads) == alone
+    assert None not in alone
+
+
 async def test_a_page_far_behind_is_read_as_any_other(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,14 +21,6 @@ from tests.waiting import WITHIN_S
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
-    database = await SqliteDatabase.open(str(tmp_path / "a.db"), patience_s=WITHIN_S, waiting=50)
-    await database.change("CREATE TABLE t (a BIGINT PRIMARY KEY)")
-    yield database
-    await database.close()
-
-
-@pytest.fixture
 async def hasty(database: SqliteDatabase, tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
     """The same file, through a process that soon gives a write up."""
     found = await SqliteDatabase.open(str(tmp_path / "a.db"), patience_s=0.3, waiting=50)

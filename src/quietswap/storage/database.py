@@ -29,17 +29,22 @@ Body = Callable[[Transaction], Coroutine[Any, Any, T]]
 
 @dataclass(frozen=True, slots=True)
 class BatchedRead:
-    """A short read that PostgreSQL answers for concurrent calls by one statement.
+    """A short read that concurrent calls share: one statement answers them all.
 
     `one` is SQLite's statement of one call. `many` is PostgreSQL's: it takes an array for each
     argument, with an element for each call, and returns the rows of all calls. The number of the
     call, as WITH ORDINALITY counts, stands before the other columns.
+
+    `many_as_json` is SQLite's: it takes a JSON array with an array of arguments for each call, and
+    returns one JSON array of rows, in one row. The index of the call stands before the other
+    columns. Without it SQLite answers each call alone.
     """
 
     one: str
     many: str
     at_once: int = 256
     """Most calls of one statement."""
+    many_as_json: str | None = None
 
 
 class Database(Protocol):

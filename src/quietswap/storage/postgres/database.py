@@ -7,16 +7,16 @@ interrupted call is closed and not reused.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]
 
 from quietswap.ports.stores import StoreUnavailable
-from quietswap.resilience.batching import CallBatcher
 from quietswap.storage.database import BatchedRead, Body, Row, T, Value, numbered
+from quietswap.storage.read_batches import Calls, ReadBatches
 
 _CLOSE_WITHIN_S = 5.0
+_TOO_MANY = "too many calls are waiting for PostgreSQL"
 
 _CUT = (
     OSError,
@@ -85,8 +85,7 @@ class PostgresDatabase:
         self._patience_s = patience_s
         self._limit = waiting
         self._users = 0
-        self._batches: dict[BatchedRead, CallBatcher[Sequence[Value], Sequence[Row]]] = {}
-        self._looking_up = 0
+        self._batches = ReadBatches(self._answer_all, waiting, _TOO_MANY)
 
     @classmethod
     async def open(
@@ -116,20 +115,10 @@ class PostgresDatabase:
         if alone:
             rows = await self.fetch(read.many, *([value] for value in args))
             return [row[1:] for row in rows]
-        if self._looking_up >= self._limit:
-            raise StoreUnavailable("too many calls are waiting for PostgreSQL")
-        batches = self._batches.get(read)
-        if batches is None:
-            answer = partial(self._answer_all, read)
-            batches = self._batches[read] = CallBatcher(answer, read.at_once)
-        self._looking_up += 1
-        try:
-            return await batches(args)
-        finally:
-            self._looking_up -= 1
+        return await self._batches.look_up(read, args)
 
     async def _answer_all(
-        self, read: BatchedRead, calls: Sequence[Sequence[Value]], asked_at: float
+        self, read: BatchedRead, calls: Calls, asked_at: float
     ) -> Sequence[Sequence[Row]]:
         """Return the rows of each call, all within the patience of the oldest one."""
         try:
@@ -170,7 +159,7 @@ class PostgresDatabase:
     @asynccontextmanager
     async def _connection(self, bounded: bool = True) -> AsyncIterator[Any]:
         if self._users >= self._limit:
-            raise StoreUnavailable("too many calls are waiting for PostgreSQL")
+            raise StoreUnavailable(_TOO_MANY)
         self._users += 1
         try:
             patience_s = self._patience_s if bounded else None

@@ -12,14 +12,24 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from quietswap.ports.stores import StoreUnavailable
 from quietswap.storage.database import BatchedRead, Body, Row, T, Transaction, Value
+from quietswap.storage.read_batches import Calls, ReadBatches
 from quietswap.storage.sqlite.connection import connect, translated
-from quietswap.storage.sqlite.reader import SqliteReader
+from quietswap.storage.sqlite.reader import TOO_MANY_READS, SqliteReader
 from quietswap.storage.sqlite.writer_thread import SqliteWriterThread
 
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(list[list[Any]]).decode
 IN_MEMORY = ":memory:"
+
+_LOOK_UPS = 10
+"""Calls of `look_up` that may wait, for each other call. They wait for a turn of the loop; only a
+stuck disk makes them wait longer."""
 
 _SCAN_WAIT_MS = 250
 """Longest wait of a scan for a lock, which exists only during the recovery after a crash."""
@@ -37,12 +47,15 @@ class SqliteDatabase:
         writer: SqliteWriterThread,
         patience_s: float,
         folder: "_Folder | None",
+        *,
+        waiting: int,
     ) -> None:
         self.path = path
         self._reader = reader
         self._writer = writer
         self._patience_s = patience_s
         self._folder = folder
+        self._batches = ReadBatches(self._answer_all, _LOOK_UPS * waiting, TOO_MANY_READS)
 
     @classmethod
     async def open(cls, path: str, *, patience_s: float, waiting: int) -> "SqliteDatabase":
@@ -64,13 +77,32 @@ class SqliteDatabase:
         writer = SqliteWriterThread(connection, asyncio.get_running_loop(), waiting)
         writer.start()
         reader = SqliteReader(file, patience_s=patience_s, waiting=waiting)
-        return cls(file, reader, writer, patience_s, folder)
+        return cls(file, reader, writer, patience_s, folder, waiting=waiting)
 
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
         return await self._reader.fetch(sql, args)
 
     async def look_up(self, read: BatchedRead, *args: Value, alone: bool = False) -> Sequence[Row]:
-        return await self._reader.fetch(read.one, args)
+        if alone or read.many_as_json is None:
+            return await self._reader.fetch(read.one, args)
+        return await self._batches.look_up(read, args)
+
+    async def _answer_all(
+        self, read: BatchedRead, calls: Calls, asked_at: float
+    ) -> Sequence[Sequence[Row]]:
+        """Return the rows of each call, all within the patience of the oldest one."""
+        try:
+            async with asyncio.timeout_at(asked_at + self._patience_s):
+                if len(calls) == 1 or read.many_as_json is None:
+                    return [await self._reader.fetch(read.one, call) for call in calls]
+                text = _encode(calls).decode()
+                [[answer]] = await self._reader.fetch(read.many_as_json, (text,))
+        except TimeoutError as error:
+            raise StoreUnavailable("the SQLite file did not answer a read in time") from error
+        found: list[list[Row]] = [[] for _ in calls]
+        for row in _decode(answer):
+            found[row[0]].append(row[1:])
+        return found
 
     async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
         return await asyncio.to_thread(self._scan, sql, args)

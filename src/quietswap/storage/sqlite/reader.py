@@ -32,6 +32,7 @@ IN_THREADS_S = 5.0
 """Time after a slow read in which reads use threads."""
 _THREADS = 2
 
+TOO_MANY_READS = "too many reads are waiting for the disk"
 _NOT_HERE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT}
 """Primary result codes of a read that a thread repeats (https://www.sqlite.org/rescode.html)."""
 
@@ -103,7 +104,7 @@ class SqliteReader:
 
     async def _in_thread(self, sql: str, args: Sequence[Value]) -> Sequence[Row]:
         if self._queue.qsize() >= self._waiting:
-            raise StoreUnavailable("too many reads are waiting for the disk")
+            raise StoreUnavailable(TOO_MANY_READS)
         loop = asyncio.get_running_loop()
         if not self._threads:
             self._threads = [self._started(loop) for _ in range(_THREADS)]

@@ -29,6 +29,7 @@ from quietswap.storage.stores.order_rows import (
 )
 
 _O_COLUMNS = ", ".join(f"o.{column}" for column in COLUMNS)
+_O_VIEW = ", ".join(f"o.{column}" for column in OrderView._fields)
 
 # The SQL below is composed only of constants of this module and of order_rows.
 _INSERT = f"""
@@ -52,10 +53,15 @@ SELECT {_O_COLUMNS}, b.raw FROM orders o LEFT JOIN order_bytes b ON b.order_id =
 _RECORD = BatchedRead(
     one=f"SELECT {VIEW} FROM orders WHERE order_id = ? AND client_id = ?",  # noqa: S608
     many=f"""
-SELECT w.number, {", ".join(f"o.{column}" for column in OrderView._fields)}
+SELECT w.number, {_O_VIEW}
 FROM unnest(CAST(? AS text[]), CAST(? AS text[]))
 WITH ORDINALITY AS w (order_id, client_id, number)
 JOIN orders o ON o.order_id = w.order_id AND o.client_id = w.client_id
+""",  # noqa: S608
+    many_as_json=f"""
+SELECT json_group_array(json_array(w.key, {_O_VIEW}))
+FROM json_each(?) w CROSS JOIN orders o
+ON o.order_id = json_extract(w.value, '$[0]') AND o.client_id = json_extract(w.value, '$[1]')
 """,  # noqa: S608
 )
 _INSERT_EVENT = f"""
