@@ -31,7 +31,7 @@ from quietswap.sandbox.contracts.tokens import TOKENS, SandboxToken
 from quietswap.sandbox.faults.registry import PRICES, RELAYS
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from quietswap.sandbox.ports import free_port
-from quietswap.sandbox.service_process import QUIETSWAP, ServiceProcess, settings_text
+from quietswap.sandbox.service_process import QUIETSWAP, ServiceProcess, StoreUrls, settings_text
 from quietswap.settings.schema import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -100,11 +100,13 @@ class Stage:
         program: Sequence[str] = QUIETSWAP,
         fill: Callable[[Path, str], Awaitable[None]] | None = None,
         node_url: str | None = None,
+        stores: StoreUrls | None = None,
+        workers: int = 1,
     ) -> "Served":
         """Start a service with a database of its own.
 
         `fill(database, key id)` is called before it starts, `program` runs instead of quietswap,
-        `node_url` is used instead of the sandbox's chain.
+        `node_url` is used instead of the sandbox's chain, `stores` instead of SQLite.
         """
         folder = self.folder / name
         folder.mkdir()
@@ -118,10 +120,12 @@ class Stage:
         urls |= {"node": node_url or self.sandbox.chain.url} | dict.fromkeys(
             RELAYS, f"{base}/{RELAY}"
         )
-        text = settings_text(urls, folder, port, block_time=12)
+        text = settings_text(urls, folder, port, 12, stores)
         text = text.replace("per_second = 1000.0", "per_second = 1e9")
         text = text.replace("per_day = 100000000", "per_day = 1000000000")
-        text = text.replace("[server]\n", "[server]\nrate_limit = 1000000000\n")
+        text = text.replace(
+            "[server]\n", f"[server]\nworkers = {workers}\nrate_limit = 1000000000\n"
+        )
         settings = folder / "quietswap.toml"
         text += f"[quotes]\nsources = {list(SOURCES)}\n[wallet_rpc]\nrate_limit = 1000000000\n"
         settings.write_text(text, "utf-8")

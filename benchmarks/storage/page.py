@@ -33,8 +33,9 @@ is the large database's median over the small one's, and the goal is at most {go
 - Of the newest orders {live} are open, {watched} watched, and {kept} have their bytes ({bytes}
   each), however large the table is. Nine of ten are confirmed; every order has its events.
 - An update is a status change of an order with its event, or its last change, which closes it.
-- *At once* is how many callers one process serves at the same time, over 8 connections. SQLite's
-  reads run one after the other, so a caller's time is that of its own read.
+- *At once* is how many callers one process serves at the same time, over 8 connections. Callers of
+  a status at the same moment share a statement, so a caller's time is that of all 16 reads.
+  SQLite's other reads run one after the other, so a caller's time is that of its own read.
 - Machine: {machine}. Client and database share it, over a Unix socket.
 - PostgreSQL is as `initdb` leaves it (each commit waits for the disk) but for
   {server}; its memory has room for most of the orders and
@@ -43,9 +44,10 @@ is the large database's median over the small one's, and the goal is at most {go
 - SQLite is as the service opens it: WAL, `synchronous = FULL`; the file is in the system's cache.
 - What grows is not the work. An order read by its id lies in a block of its own, which SQLite has
   not in its 8 MiB and the processor not in its caches: {known} orders that are read again and
-  again, spread over the table, cost the same in both. And orders stored together share blocks of a
-  small table's indexes, but hardly of a large one's, because wallets and hashes are spread over
-  them: below SQLite's table are the blocks that an insert writes, alone and with 16 at once.
+  again, spread over the table, cost nearly the same in both. And orders stored together share
+  blocks of a small table's indexes, but hardly of a large one's, because wallets and hashes are
+  spread over them: below SQLite's table are the blocks that an insert writes, alone and with 16 at
+  once.
 """
 
 
