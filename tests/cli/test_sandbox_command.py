@@ -20,6 +20,7 @@ from quietswap.sandbox.ports import Ports, free_port
 from quietswap.sandbox.stack import API_KEY, SandboxStack
 from quietswap.settings.load import load
 from tests import loopback
+from tests.api_port import api_port
 from tests.processes import children
 from tests.waiting import LONG_S, WITHIN_S
 
@@ -108,7 +109,7 @@ def usual(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Put the usual ports where no other test is."""
     parts = {name: free_port() for name in ports.PARTS}
     monkeypatch.setattr(ports, "PARTS", parts)
-    monkeypatch.setattr(ports, "API", free_port())
+    monkeypatch.setattr(ports, "API", api_port())
     return parts
 
 

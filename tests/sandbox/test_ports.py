@@ -1,6 +1,7 @@
 """Ports that the sandbox chooses, and that another process listens on a moment later."""
 
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from quietswap.sandbox import ports
 from quietswap.sandbox.service_process import ServiceProcess
 from quietswap.sandbox.wire.http_server import HttpRequest, HttpResponse, HttpServer
+from tests.api_port import api_port
 
 STARTING = '"event":"service_starting"'
 OUTGOING = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -29,9 +31,30 @@ def test_a_port_in_use_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
             ports.free_port()
 
 
+def test_a_port_is_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody listens on it yet, in this process or in another."""
+    port = ports.free_port()
+    monkeypatch.setattr(ports, "_NEVER_OUTGOING", range(port, port + 1))
+    with pytest.raises(OSError, match=f"no free port from {port} to {port}"):
+        ports.free_port()
+    ask = f"from quietswap.sandbox import ports; print(ports._claim({port}))"
+    other = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert other.stdout == "None\n"
+
+
+def test_a_claim_ends_with_the_64_next_choices() -> None:
+    port = ports.free_port()
+    assert ports._claim(port) is None
+    for _ in range(64):
+        ports.free_port()
+    claim = ports._claim(port)
+    assert claim is not None
+    claim.close()
+
+
 def test_two_sandboxes_never_choose_the_same_usual_port(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the choice and the service's listening nothing but the claim is in the way."""
-    monkeypatch.setattr(ports, "API", ports.free_port())
+    monkeypatch.setattr(ports, "API", api_port())
     with ports.Ports(None).choose_api() as first, ports.Ports(None).choose_api() as second:
         assert first == ports.API
         assert second != ports.API

@@ -1,9 +1,11 @@
 """The usual ports of a sandbox, so that a client can be configured once."""
 
+import atexit
 import secrets
 import socket
+from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +20,8 @@ _NEVER_OUTGOING = range(20_000, 32_000)
 """Systems give outgoing connections ports from 32768 (Linux) or 49152 (IANA). One of those that is
 free now may be taken a moment later."""
 _TRIES = 100
+_MOST_CLAIMS = 64
+_claims: deque[socket.socket] = deque()
 PARTS: Mapping[str, int] = {
     name: _NODE + n
     for n, name in enumerate(("node", "relay", "backup_relay", "control", *VENUES, *PRICES))
@@ -29,12 +33,18 @@ def free_port() -> int:
     """Return a free loopback port. Raises OSError if there is none.
 
     On a system with the usual range for outgoing connections, no connection takes the port before
-    a process listens on it.
+    a process listens on it. No other sandbox chooses it either, until this process has chosen 64
+    more or has ended.
     """
     for _ in range(_TRIES):
         port = secrets.choice(_NEVER_OUTGOING)
+        claim = _claim(port)
+        if claim is None:
+            continue
         if _is_free(port):
+            _keep(claim)
             return port
+        claim.close()
     raise OSError(f"no free port from {_NEVER_OUTGOING[0]} to {_NEVER_OUTGOING[-1]}")
 
 
@@ -50,16 +60,12 @@ class Ports:
 
     @contextmanager
     def choose_api(self) -> Iterator[int]:
-        """Yield the port of the API. Until the end, no other sandbox chooses 8080.
-
-        The service listens on its port a second after the choice. The claim of it is the UDP port
-        of the same number, because a TCP socket would keep the service from listening.
-        """
+        """Yield the port of the API. Until the end, no other sandbox chooses 8080."""
         if self.api is not None:
             yield self.api or free_port()
             return
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as claim:
-            yield API if _is_claimed(claim, API) and _is_free(API) else free_port()
+        with _claim(API) or nullcontext() as claim:
+            yield API if claim and _is_free(API) else free_port()
 
     def parts(self) -> Mapping[str, int]:
         """Return the wanted ports by part name."""
@@ -81,12 +87,31 @@ class Ports:
         ]
 
 
-def _is_claimed(claim: socket.socket, port: int) -> bool:
+def _claim(port: int) -> socket.socket | None:
+    """Return what keeps other sandboxes from choosing `port`, None if one of them did.
+
+    A process listens on its port up to a second after the choice. The claim is the UDP port of the
+    same number, because a TCP socket would keep that process from listening.
+    """
+    claim = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         claim.bind((_LOOPBACK, port))
     except OSError:
-        return False
-    return True
+        claim.close()
+        return None
+    return claim
+
+
+@atexit.register
+def _release() -> None:
+    while _claims:
+        _claims.popleft().close()
+
+
+def _keep(claim: socket.socket) -> None:
+    _claims.append(claim)
+    if len(_claims) > _MOST_CLAIMS:
+        _claims.popleft().close()
 
 
 def _is_free(port: int) -> bool:
