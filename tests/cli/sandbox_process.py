@@ -1,11 +1,12 @@
 """Running this project's commands as processes against the live sandbox."""
 
-import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from quietswap.cli.demo.sandbox_process import SandboxInfo
+from tests import forked
 from tests.waiting import LONG_S
 
 ROOT = Path(__file__).parents[2]
@@ -13,8 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 def environment(town: SandboxInfo, wallet: int) -> dict[str, str]:
     """Return the environment of a client with one of the sandbox's wallets."""
-    usual = {name: value for name, value in os.environ.items() if not name.startswith("QUIETSWAP_")}
-    return usual | {
+    return forked.without_settings() | {
         "QUIETSWAP_URL": town.base_url,
         "QUIETSWAP_API_KEY": town.api_key,
         "QUIETSWAP_RPC_URL": town.rpc_url,
@@ -30,6 +30,11 @@ def run(words: list[str], env: dict[str, str]) -> "subprocess.CompletedProcess[s
     return subprocess.run(
         words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=LONG_S, check=False
     )
+
+
+def run_command(words: Sequence[str], env: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    """Run `quietswap` with the arguments `words` in the project's folder to its end."""
+    return forked.run(words, env, folder=ROOT)
 
 
 def quietswap(*words: str) -> list[str]:

@@ -15,7 +15,7 @@ from quietswap.client.flows import swap
 from quietswap.client.flows.approvals import ensure_allowance
 from quietswap.client.signing import sign, to_sign
 from tests import loopback
-from tests.cli.sandbox_process import ROOT, environment, quietswap, run
+from tests.cli.sandbox_process import ROOT, environment, quietswap, run_command
 from tests.waiting import LONG_S
 
 pytestmark = pytest.mark.xdist_group("live-cli")
@@ -112,7 +112,7 @@ def test_an_order_that_has_ended_is_not_cancelled(town: SandboxInfo) -> None:
         town.base_url, town.api_key, polling=PollingPolicy(interval_s=0.5)
     ) as client:
         assert client.follow(order_id).status == "confirmed"
-    done = run(quietswap("cancel", order_id, *FAST, "--json"), environment(town, 2))
+    done = run_command(["cancel", order_id, *FAST, "--json"], environment(town, 2))
     assert done.returncode == 1, done.stdout + done.stderr
     answer = json.loads(done.stdout)
     assert answer["error"] == "VALIDATION_ERROR"

@@ -1,10 +1,8 @@
 """`serve --check` and `serve` on certificates that are missing, empty, mismatched or unusable."""
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,19 +15,15 @@ from cryptography.x509.oid import NameOID
 
 from quietswap.app.certificate_trial import trial_fault
 from quietswap.app.certificates import expires_at, tls_faults
-from tests.waiting import LONG_S
+from tests import forked
 
 PRIVATE = serialization.PrivateFormat
 TOMORROW = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
 
 
 def serve(folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
-    clean = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
-    return subprocess.run(
-        [sys.executable, "-m", "quietswap", "serve", "--port", "9", *options],
-        env=clean | {"QUIETSWAP_NODE__URLS": "http://127.0.0.1:9"}, cwd=folder,
-        capture_output=True, text=True, check=False, timeout=LONG_S,
-    )  # fmt: skip
+    variables = forked.without_settings() | {"QUIETSWAP_NODE__URLS": "http://127.0.0.1:9"}
+    return forked.run(["serve", "--port", "9", *options], variables, folder=folder)
 
 
 def pair(

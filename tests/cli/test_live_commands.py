@@ -12,7 +12,7 @@ from quietswap.cli.demo.sandbox_process import SandboxInfo
 from quietswap.client import PollingPolicy, QuietswapClient, SwapRequest, node_calls
 from quietswap.client.flows.approvals import ensure_allowance
 from tests import loopback
-from tests.cli.sandbox_process import ROOT, environment, quietswap, run
+from tests.cli.sandbox_process import ROOT, environment, quietswap, run_command
 from tests.waiting import LONG_S
 
 pytestmark = pytest.mark.xdist_group("live-cli")
@@ -21,7 +21,7 @@ FAST = ("--poll", "0.5", "--yes")
 
 def machine(town: SandboxInfo, wallet: int, *words: str) -> Any:
     """Run a command with --json; return its answer and check that it is one line."""
-    done = run(quietswap(*words, "--json"), environment(town, wallet))
+    done = run_command([*words, "--json"], environment(town, wallet))
     assert done.stdout.count("\n") == 1, done.stdout + done.stderr
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
@@ -115,7 +115,7 @@ def test_ctrl_c_leaves_the_order_and_history_follows_it(town: SandboxInfo) -> No
     assert process.returncode == 4, rest
     hint = next(line for line in rest.splitlines() if "--follow" in line)
     words = hint.split()[1:]
-    done = run(quietswap(*words, "--poll", "0.5"), environment(town, 6))
+    done = run_command([*words, "--poll", "0.5"], environment(town, 6))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "confirmed" in done.stdout
     newest = machine(town, 6, "history")["orders"][0]  # other tests trade from this wallet too
@@ -124,13 +124,13 @@ def test_ctrl_c_leaves_the_order_and_history_follows_it(town: SandboxInfo) -> No
 
 
 def test_too_poor(town: SandboxInfo) -> None:
-    done = run(quietswap("swap", "999999", "WETH", "USDC", *FAST, "--json"), environment(town, 7))
+    done = run_command(["swap", "999999", "WETH", "USDC", *FAST, "--json"], environment(town, 7))
     assert done.returncode == 1
     assert json.loads(done.stdout)["ok"] is False
 
 
 def test_people_read_it_in_a_pipe(town: SandboxInfo) -> None:
-    done = run(quietswap("swap", "0.5", "WETH", "WBTC", *FAST), environment(town, 7))
+    done = run_command(["swap", "0.5", "WETH", "WBTC", *FAST], environment(town, 7))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -154,7 +154,7 @@ def test_a_service_stopped_in_the_middle_leaves_a_way_back(town: SandboxInfo) ->
             break
     loopback.put(url, json={"fault": "down"}).raise_for_status()
     try:
-        status = run(quietswap("balances"), environment(town, 2))
+        status = run_command(["balances"], environment(town, 2))
         assert (status.returncode, "SERVICE_UNAVAILABLE" in status.stdout) == (1, True)
     finally:
         loopback.delete(url).raise_for_status()

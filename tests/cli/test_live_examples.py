@@ -10,7 +10,7 @@ import pytest
 
 from quietswap.cli.demo.sandbox_process import SandboxInfo
 from tests import loopback
-from tests.cli.sandbox_process import ROOT, environment, quietswap, run
+from tests.cli.sandbox_process import ROOT, environment, run, run_command
 from tests.waiting import LONG_S
 
 pytestmark = pytest.mark.xdist_group("live-cli")
@@ -141,9 +141,9 @@ def test_the_signing_command(town: SandboxInfo) -> None:
     env = environment(town, 2)
     env["WALLET_KEY"] = env.pop("QUIETSWAP_PRIVATE_KEY")
     sign = ["--sign-with", f"{sys.executable} examples/sign.py"]
-    done = run(quietswap("wrap", "0.1", "--yes", *sign, "--wallet", town.wallets[2].address), env)
+    done = run_command(["wrap", "0.1", "--yes", *sign, "--wallet", town.wallets[2].address], env)
     assert done.returncode == 0, done.stdout + done.stderr
-    other = run(quietswap("wrap", "0.1", "--yes", *sign, "--wallet", town.wallets[3].address), env)
+    other = run_command(["wrap", "0.1", "--yes", *sign, "--wallet", town.wallets[3].address], env)
     assert other.returncode == 1
     assert "this is not the wallet" in other.stderr
 

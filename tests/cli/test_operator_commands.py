@@ -10,7 +10,7 @@ import pytest
 
 from quietswap.cli.demo.sandbox_process import SandboxInfo
 from tests import loopback
-from tests.cli.sandbox_process import environment, quietswap, run
+from tests.cli.sandbox_process import environment, quietswap, run_command
 from tests.waiting import LONG_S
 
 pytestmark = pytest.mark.xdist_group("live-cli")
@@ -20,7 +20,7 @@ WALLET = 7
 def operate(town: SandboxInfo, *words: str, code: int = 0) -> str:
     """Run a command on the sandbox's own settings and database; return what it printed."""
     env = environment(town, WALLET) | {"QUIETSWAP_SETTINGS": town.settings_file}
-    done = run(quietswap(*words), env)
+    done = run_command(words, env)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout if code in {0, 1} and done.stdout else done.stderr
 
@@ -110,7 +110,7 @@ def listed(town: SandboxInfo, *words: str) -> list[dict[str, Any]]:
 
 
 def test_orders_that_are_over_are_found_by_wallet_key_status_and_time(town: SandboxInfo) -> None:
-    done = run(quietswap("wrap", "0.2", "--yes"), environment(town, 5))
+    done = run_command(["wrap", "0.2", "--yes"], environment(town, 5))
     assert done.returncode == 0, done.stdout
     wallet = town.wallets[5].address
     rows = listed(town, "--wallet", wallet.lower())
@@ -145,7 +145,7 @@ def test_a_search_that_cannot_be_meant(
 
 
 def test_amounts_are_in_units_of_their_tokens(town: SandboxInfo) -> None:
-    done = run(quietswap("wrap", "0.25", "--yes"), environment(town, 4))
+    done = run_command(["wrap", "0.25", "--yes"], environment(town, 4))
     assert done.returncode == 0, done.stdout
     order = listed(town, "--wallet", town.wallets[4].address)[0]["orderId"]
     assert "0.25 WETH" in operate(town, "orders", "show", order)
@@ -159,12 +159,10 @@ ODD = "0x7ee0000000000000000000000000000000000002"
 
 
 def test_decimals_come_from_the_node_and_are_unknown_without_it(town: SandboxInfo) -> None:
-    done = run(
-        quietswap("swap", "1", "WETH", ODD, "--yes", "--at-least", "1"), environment(town, 3)
-    )
+    done = run_command(["swap", "1", "WETH", ODD, "--yes", "--at-least", "1"], environment(town, 3))
     assert done.returncode == 0, done.stdout
     order = listed(town, "--wallet", town.wallets[3].address)[0]["orderId"]
-    page = run(quietswap("history"), environment(town, 3) | {"COLUMNS": "100"}).stdout
+    page = run_command(["history"], environment(town, 3) | {"COLUMNS": "100"}).stdout
     [row] = [line for line in page.splitlines() if order in line]
     assert "confirmed" in row
     assert "1 WETH → " in row
@@ -176,7 +174,7 @@ def test_decimals_come_from_the_node_and_are_unknown_without_it(town: SandboxInf
 
 
 def test_the_placeholder_of_eth_is_known_without_a_node(town: SandboxInfo) -> None:
-    done = run(quietswap("wrap", "0.125", "--yes"), environment(town, 5))
+    done = run_command(["wrap", "0.125", "--yes"], environment(town, 5))
     assert done.returncode == 0, done.stdout
     order = listed(town, "--wallet", town.wallets[5].address)[0]["orderId"]
     with fault(town, "node", "down"):

@@ -1,14 +1,13 @@
 """An operator's first day: a database that cannot be used ends each command in one clear line."""
 
 import asyncio
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.sandbox_process import quietswap, run
+from tests import forked
 from tests.databases import PostgresCluster
 
 COMMANDS = [("migrate",), ("keys", "list"), ("orders", "list")]
@@ -22,8 +21,7 @@ def postgres() -> Iterator[PostgresCluster]:
 
 
 def operate(url: str, *words: str, **own: str) -> "subprocess.CompletedProcess[str]":
-    clean = {name: value for name, value in os.environ.items() if "QUIETSWAP" not in name}
-    done = run(quietswap(*words), clean | own | {"QUIETSWAP_STORAGE__URL": url})
+    done = forked.run(words, forked.without_settings() | own | {"QUIETSWAP_STORAGE__URL": url})
     assert "Traceback" not in done.stderr
     assert "hush" not in done.stdout + done.stderr
     return done

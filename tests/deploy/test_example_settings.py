@@ -1,13 +1,11 @@
 """`deploy/quietswap.toml` starts the service as it stands and with every example line in use."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import trustme
 
+from tests import forked
 from tests.adapters.token_lists import token_list
 from tests.deploy.files import DEPLOY, NODE, good_settings
 
@@ -15,18 +13,14 @@ FILE = DEPLOY / "quietswap.toml"
 
 
 def test_it_boots() -> None:
-    command = [sys.executable, "-m", "quietswap", "serve", "--settings", str(FILE), "--check"]
-    usual = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
-    environment = usual | NODE | {"QUIETSWAP_SERVER__PORT": "8123"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    environment = forked.without_settings() | NODE | {"QUIETSWAP_SERVER__PORT": "8123"}
+    done = forked.run(["serve", "--settings", str(FILE), "--check"], environment)
     assert done.returncode == 0, done.stderr
     assert "127.0.0.1:8123" in done.stdout
 
 
 def test_without_a_node_it_says_so() -> None:
-    command = [sys.executable, "-m", "quietswap", "serve", "--settings", str(FILE), "--check"]
-    usual = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
-    done = subprocess.run(command, env=usual, capture_output=True, text=True, check=False)
+    done = forked.run(["serve", "--settings", str(FILE), "--check"], forked.without_settings())
     assert done.returncode == 2
     assert "node.urls is not set" in done.stderr
 

@@ -1,9 +1,6 @@
 """The reverse proxy, the Ingress and the ServiceMonitor: they let in what they should, no more."""
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +13,7 @@ from quietswap.api.routes import OPERATIONS
 from quietswap.sandbox.ports import free_port
 from tests import loopback
 from tests.deploy.files import DEPLOY, NODE, documents, good_settings
+from tests.forked import Forked, without_settings
 from tests.waiting import WITHIN_S, wait_until
 
 PUBLIC = {"/api/", "/docs", "/openapi.json"}
@@ -74,11 +72,9 @@ def test_the_example_settings_answer_to_the_host_that_nginx_sends(tmp_path: Path
 def served(folder: Path) -> Iterator[httpx.Client]:
     """Serve with deploy/quietswap.toml; only database, port and node are of this test."""
     port = free_port()
-    usual = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
     own = {"QUIETSWAP_STORAGE__URL": f"sqlite:///{folder / 'own.sqlite3'}"}
-    command = [sys.executable, "-m", "quietswap", "serve", "--port", str(port)]
-    command += ["--settings", str(DEPLOY / "quietswap.toml")]
-    process = subprocess.Popen(command, env=usual | NODE | own, stderr=subprocess.DEVNULL)
+    words = ["serve", "--port", str(port), "--settings", str(DEPLOY / "quietswap.toml")]
+    process = Forked(words, without_settings() | NODE | own)
     try:
         with loopback.Client(base_url=f"http://127.0.0.1:{port}") as client:
             _until_it_answers(process, client)
@@ -88,7 +84,7 @@ def served(folder: Path) -> Iterator[httpx.Client]:
         assert process.wait(WITHIN_S) == 0
 
 
-def _until_it_answers(process: "subprocess.Popen[bytes]", client: httpx.Client) -> None:
+def _until_it_answers(process: Forked, client: httpx.Client) -> None:
     def answers() -> bool:
         assert process.poll() is None
         try:

@@ -3,7 +3,6 @@
 Only addresses differ from `deploy/compose.yaml`: the node is the sandbox's.
 """
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,11 +13,11 @@ import httpx
 import pytest
 
 from quietswap.sandbox.ports import free_port
-from tests import loopback
+from tests import forked, loopback
 from tests.databases import PostgresCluster, RedisServer
 from tests.deploy.test_compose import environment as of_compose
 from tests.e2e.conftest import Town
-from tests.waiting import LONG_S, WITHIN_S
+from tests.waiting import WITHIN_S
 
 QUIETSWAP = [sys.executable, "-m", "quietswap"]
 WALLET = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
@@ -43,7 +42,6 @@ async def settings(
     postgres: PostgresCluster, redis_server: RedisServer, town: Town
 ) -> dict[str, str]:
     """The environment of a replica, without its port."""
-    usual = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
     found = {
         "QUIETSWAP_NODE__URLS": town.facts["rpcUrl"],
         "QUIETSWAP_STORAGE__URL": await postgres.empty(),
@@ -55,22 +53,18 @@ async def settings(
         "QUIETSWAP_RELAY__FIRST__URL": town.facts["relayUrl"],
         "QUIETSWAP_SOURCE__KYBERSWAP__URL": town.facts["venues"]["kyberswap"],
     }
-    return usual | of_compose("api") | found | outside
+    return forked.without_settings() | of_compose("api") | found | outside
 
 
 def run(settings: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    command = [*QUIETSWAP, *words]
-    return subprocess.run(
-        command, env=settings, capture_output=True, text=True, timeout=LONG_S, check=False
-    )
+    return forked.run(words, settings)
 
 
 @contextmanager
 def replica(settings: dict[str, str]) -> Iterator[httpx.Client]:
     """Run one process and yield a client of it; it must end by itself when it is asked to."""
     port = free_port()
-    command = [*QUIETSWAP, "serve", "--port", str(port)]
-    process = subprocess.Popen(command, env=settings, stderr=subprocess.DEVNULL)
+    process = forked.Forked(["serve", "--port", str(port)], settings)
     patient = httpx.HTTPTransport(retries=8)  # backs off from half a second to ten
     try:
         with loopback.Client(base_url=f"http://127.0.0.1:{port}", transport=patient) as client:

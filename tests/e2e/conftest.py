@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-import subprocess
-import sys
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import pytest
 
 from tests import keys, loopback
 from tests.databases import PostgresCluster, RedisServer
+from tests.forked import Forked
 from tests.waiting import WITHIN_S
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
@@ -52,12 +52,13 @@ class Town:
 @contextmanager
 def running_town(*options: str) -> Iterator[Town]:
     """Run `quietswap sandbox` for the length of a `with` block; it must end with status 0."""
-    command = [sys.executable, "-m", "quietswap", "sandbox", "--json", "--free-ports"]
-    command += [*PATIENT, *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
+    words = ["sandbox", "--json", "--free-ports", *PATIENT, *options]
+    reading, writing = os.pipe()
+    process = Forked(words, os.environ, stdout=writing, stderr=2)
+    os.close(writing)
     try:
-        facts = json.loads(process.stdout.readline())
+        with os.fdopen(reading) as told:
+            facts = json.loads(told.readline())
         headers = {"X-API-Key": facts["apiKey"]}
         with (
             loopback.Client(base_url=facts["baseUrl"], headers=headers, timeout=WITHIN_S) as api,
@@ -66,7 +67,6 @@ def running_town(*options: str) -> Iterator[Town]:
             yield Town(facts, api, control)
     finally:
         process.terminate()
-        process.stdout.close()
         assert process.wait(WITHIN_S) == 0
 
 

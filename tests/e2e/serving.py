@@ -15,6 +15,7 @@ import httpx
 from quietswap.sandbox.ports import free_port
 from tests import loopback
 from tests.e2e.conftest import Town
+from tests.forked import Forked, without_settings
 from tests.keys import new_key
 from tests.waiting import WITHIN_S, wait_until
 
@@ -23,7 +24,7 @@ from tests.waiting import WITHIN_S, wait_until
 class Served:
     """`town` is the sandbox seen through this service; `log` is what the service wrote."""
 
-    server: subprocess.Popen[bytes]
+    server: Forked | subprocess.Popen[bytes]
     town: Town
     key: str
     log: Path
@@ -58,7 +59,7 @@ def serving(
     `OBSERVE__OTLP_ENDPOINT="..."`. OTEL_ variables and TMPDIR reach the service as they are. An
     empty one is not set at all.
     """
-    clean = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
+    clean = without_settings()
     plain = {n: t for n, t in settings.items() if n == "TMPDIR" or n.startswith("OTEL_")}
     named = {f"QUIETSWAP_{n}": t for n, t in settings.items() if n not in plain} | plain
     own = {
@@ -66,14 +67,11 @@ def serving(
         "QUIETSWAP_STORAGE__URL": f"sqlite:///{folder / 'own.sqlite3'}",
     }
     variables = {name: text for name, text in (clean | own | named).items() if text}
-    program = [sys.executable, "-m", "quietswap"]
     key = new_key(variables, "--name", "own")
     port, log = port or free_port(), folder / "own.log"
     with log.open("wb") as written:
-        command = [*program, "serve", "--port", str(port), *options]
-        server = subprocess.Popen(
-            command, env=variables, stdout=written, stderr=written, start_new_session=True
-        )
+        words = ["serve", "--port", str(port), *options]
+        server = _started(words, variables, written.fileno())
     try:
         headers = {"X-API-Key": key}
         url = f"http://127.0.0.1:{port}"
@@ -86,7 +84,19 @@ def serving(
             server.wait(WITHIN_S)
 
 
-def _until_it_answers(server: "subprocess.Popen[bytes]", api: httpx.Client, log: Path) -> None:
+def _started(
+    words: list[str], variables: dict[str, str], log: int
+) -> Forked | subprocess.Popen[bytes]:
+    """Start the command in a session of its own; several workers need a new interpreter."""
+    if "--workers" not in words and "QUIETSWAP_SERVER__WORKERS" not in variables:
+        return Forked(words, variables, stdout=log, stderr=log, new_session=True)
+    program = [sys.executable, "-m", "quietswap", *words]
+    return subprocess.Popen(program, env=variables, stdout=log, stderr=log, start_new_session=True)
+
+
+def _until_it_answers(
+    server: Forked | subprocess.Popen[bytes], api: httpx.Client, log: Path
+) -> None:
     def answers() -> bool:
         assert server.poll() is None, log.read_text("utf-8")
         try:

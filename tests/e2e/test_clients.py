@@ -1,9 +1,6 @@
 """Clients of a running service: rotation under load, a disabled client, limits over processes."""
 
 import json
-import os
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests import loopback
+from tests import forked, loopback
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.spec.api_client import ApiClient
@@ -28,18 +25,14 @@ class Office:
     """The operator's commands on one database."""
 
     def __init__(self, town: Town, url: str) -> None:
-        clean = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
-        self._environment = clean | {
+        self._environment = forked.without_settings() | {
             "QUIETSWAP_SETTINGS": town.facts["settingsFile"],
             "QUIETSWAP_STORAGE__URL": url,
         }
 
     def __call__(self, *words: str) -> Any:
         """Run one command with --json and return what it prints."""
-        command = [sys.executable, "-m", "quietswap", *words, "--json"]
-        done = subprocess.run(
-            command, env=self._environment, capture_output=True, text=True, check=False
-        )
+        done = forked.run([*words, "--json"], self._environment)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

@@ -1,13 +1,12 @@
 """What an operator chooses about the log, and the audit log, on a running service."""
 
 import json
-import os
 import stat
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from tests import forked
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 
@@ -16,15 +15,11 @@ INFO = "/api/v1/mev/wrap/info"
 
 def admin(town: Town, folder: Path, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
     """Run an operator's command on the database that `serving` uses in `folder`."""
-    clean = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
     own = {
         "QUIETSWAP_SETTINGS": town.facts["settingsFile"],
         "QUIETSWAP_STORAGE__URL": f"sqlite:///{folder / 'own.sqlite3'}",
     }
-    return subprocess.run(
-        [sys.executable, "-m", "quietswap", *words],
-        env=clean | own | more, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    return forked.run(words, forked.without_settings() | own | more)
 
 
 def requests_of(served: Served) -> list[dict[str, Any]]:

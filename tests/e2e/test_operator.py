@@ -1,17 +1,14 @@
 """The operator view of running services: two processes on one database, and the commands beside."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests import loopback
+from tests import forked, loopback
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.waiting import WITHIN_S, wait_until
@@ -21,12 +18,8 @@ PAUSED = "paused by the operator of this service: wrong prices"
 
 def command(town: Town, url: str, *words: str) -> Any:
     """Run an operator's command on a database, and return what it prints."""
-    clean = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
     own = {"QUIETSWAP_SETTINGS": town.facts["settingsFile"], "QUIETSWAP_STORAGE__URL": url}
-    done = subprocess.run(
-        [sys.executable, "-m", "quietswap", *words, "--json"],
-        env=clean | own, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = forked.run([*words, "--json"], forked.without_settings() | own)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

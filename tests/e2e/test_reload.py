@@ -8,8 +8,6 @@ import shutil
 import signal
 import socket
 import ssl
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,11 +19,12 @@ import trustme
 
 from quietswap.sandbox.ports import free_port
 from quietswap.storage.sqlite.file_lock import FileLeaderLock
-from tests import loopback
+from tests import forked, loopback
 from tests.databases import PostgresCluster, RedisServer
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.e2e.test_tls import _until_it_listens
+from tests.forked import Forked
 from tests.processes import children
 from tests.waiting import WITHIN_S, wait_until
 
@@ -95,14 +94,11 @@ def test_a_mistake_keeps_the_old_worker_and_the_next_reload_takes(
 
 
 def test_the_check_before_a_reload_connects_to_the_stores(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "quietswap", "serve", "--check", "--stores", "--json"]
     variables = {
         "QUIETSWAP_NODE__URLS": "http://127.0.0.1:9",
         "QUIETSWAP_STORAGE__URL": f"sqlite:///{tmp_path / 'nowhere' / 'db.sqlite3'}",
     }
-    done = subprocess.run(
-        command, env=os.environ | variables, capture_output=True, text=True, check=False
-    )
+    done = forked.run(["serve", "--check", "--stores", "--json"], os.environ | variables)
     assert done.returncode == 2
     assert json.loads(done.stdout)["ok"] is False
     assert "SQLite" in json.loads(done.stdout)["faults"][0]
@@ -230,10 +226,9 @@ def test_a_renewed_certificate_is_served_after_a_reload(tmp_path: Path) -> None:
         "QUIETSWAP_NODE__URLS": "http://127.0.0.1:9",
         "QUIETSWAP_STORAGE__URL": f"sqlite:///{tmp_path / 'db.sqlite3'}",
     }
-    command = [sys.executable, "-m", "quietswap", "serve", "--port", str(port)]
-    command += ["--tls-cert", str(cert), "--tls-key", str(key)]
+    words = ["serve", "--port", str(port), "--tls-cert", str(cert), "--tls-key", str(key)]
     with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen(command, env=os.environ | variables, stderr=log)
+        process = Forked(words, os.environ | variables, stderr=log.fileno())
     try:
         _until_it_listens(port, process)
         assert served_certificate(port) == first
@@ -268,7 +263,6 @@ def served_certificate(port: int) -> bytes | None:
 
 @pytest.mark.parametrize("option", ["--json", "--stores"])
 def test_options_of_the_check_need_it(option: str) -> None:
-    command = [sys.executable, "-m", "quietswap", "serve", option]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = forked.run(["serve", option], os.environ)
     assert done.returncode == 2
     assert "need --check" in done.stderr

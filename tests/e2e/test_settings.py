@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,16 +9,13 @@ from click.testing import CliRunner
 
 from quietswap.cli import command
 from quietswap.settings.load import BadSettings, load
+from tests import forked
 
 NODE = {"QUIETSWAP_NODE__URLS": "http://127.0.0.1:9"}
 
 
 def check(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "quietswap", "serve", "--check", *options]
-    clean = {name: value for name, value in os.environ.items() if "QUIETSWAP" not in name}
-    return subprocess.run(
-        words, env=clean | environment, capture_output=True, text=True, check=False
-    )
+    return forked.run(["serve", "--check", *options], forked.without_settings() | environment)
 
 
 def test_without_a_node_it_names_the_setting_and_the_way_out() -> None:

@@ -3,8 +3,6 @@
 import os
 import socket
 import ssl
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +12,8 @@ import pytest
 import trustme
 
 from quietswap.sandbox.ports import free_port
-from tests import loopback
+from tests import forked, loopback
+from tests.forked import Forked
 from tests.waiting import WITHIN_S, wait_until
 
 
@@ -39,9 +38,8 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         "QUIETSWAP_NODE__URLS": "http://127.0.0.1:9",
         "QUIETSWAP_STORAGE__URL": f"sqlite:///{folder / 'db.sqlite3'}",
     }
-    command = [sys.executable, "-m", "quietswap", "serve", "--port", str(port)]
-    command += ["--tls-cert", str(cert), "--tls-key", str(key)]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    words = ["serve", "--port", str(port), "--tls-cert", str(cert), "--tls-key", str(key)]
+    process = Forked(words, environment)
     trust = ssl.create_default_context()
     authority.configure_trust(trust)
     try:
@@ -60,7 +58,7 @@ def _as_pkcs8(certificate: trustme.LeafCert, path: Path) -> None:
     path.write_bytes(pem)
 
 
-def _until_it_listens(port: int, process: subprocess.Popen[bytes]) -> None:
+def _until_it_listens(port: int, process: Forked) -> None:
     def listens() -> bool:
         assert process.poll() is None
         with socket.socket() as probe:
@@ -99,12 +97,12 @@ def test_the_negotiated_version_is_1_3(secured: Secured) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::"])
 def test_plain_http_beyond_loopback_is_refused_at_start(host: str) -> None:
     environment = os.environ | {"QUIETSWAP_NODE__URLS": "http://127.0.0.1:9"}
-    command = [sys.executable, "-m", "quietswap", "serve", "--check", "--host", host]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    words = ["serve", "--check", "--host", host]
+    done = forked.run(words, environment)
     assert done.returncode == 2
     assert "without TLS" in done.stderr
     environment["QUIETSWAP_SERVER__BEHIND_TLS_PROXY"] = "true"
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = forked.run(words, environment)
     assert done.returncode == 0, done.stderr
 
 

@@ -1,8 +1,5 @@
 """Tokens, balances and prices of the whole service, on the sandbox's chain and venues."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,7 @@ from quietswap.adapters.aggregators import kyberswap, openocean, sushi, velora
 from quietswap.client import QuietswapClient
 from quietswap.domain.address import from_any_case
 from quietswap.sandbox.contracts.tokens import ALL_TOKENS, FEE, SOLADY, USDC, VYPER, WETH
-from tests import loopback
+from tests import forked, loopback
 from tests.adapters.token_lists import endless_list, entry, markup_list, token_list
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
@@ -244,13 +241,11 @@ def test_the_chain_corrects_the_decimals_of_a_list(with_lists: Served) -> None:
 def test_a_list_that_breaks_the_schema_stops_the_start(town: Town, tmp_path: Path) -> None:
     path = tmp_path / "endless.json"
     path.write_bytes(endless_list())
-    env = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
-    env |= {
+    env = forked.without_settings() | {
         "QUIETSWAP_SETTINGS": town.facts["settingsFile"],
         "QUIETSWAP_TOKENS__LISTS": f"{path},/nowhere.json",
     }
-    command = [sys.executable, "-m", "quietswap", "serve", "--check"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    done = forked.run(["serve", "--check"], env)
     assert done.returncode == 2
     assert f"tokens.lists: {path} is not a token list: tokens[0].name" in done.stderr
     assert "tokens.lists: /nowhere.json is not a token list: No such file" in done.stderr

@@ -3,9 +3,6 @@
 import asyncio
 import itertools
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests import forked
 from tests.databases import running_stores
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
@@ -76,12 +74,10 @@ class Cluster:
 
     def command(self, *words: str) -> str:
         """Run a command of an operator on the same stores and return what it prints."""
-        plain = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
         named = {f"QUIETSWAP_{name}": text for name, text in self.settings.items()}
-        return subprocess.run(
-            [sys.executable, "-m", "quietswap", *words],
-            env=plain | named, capture_output=True, text=True, check=True,
-        ).stdout  # fmt: skip
+        done = forked.run(words, forked.without_settings() | named)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -1,15 +1,14 @@
 """The RPC URL of a wallet on a live sandbox, called by a plain JSON-RPC client."""
 
 import json
-import subprocess
-import sys
+import os
 import time
 from typing import Any
 
 import pytest
 
 from quietswap.api.wallet_rpc.connected import CONNECTED_DATA, CONNECTED_TO
-from tests import loopback
+from tests import forked, loopback
 from tests.e2e.conftest import WETH, Town
 from tests.waiting import WITHIN_S
 
@@ -46,9 +45,9 @@ def node(town: Town) -> Node:
 
 def rpc(town: Town, *words: str) -> Any:
     """Run `quietswap rpc` on the sandbox's settings."""
-    command = [sys.executable, "-m", "quietswap", "rpc", *words, "--json"]
-    command += ["--settings", town.facts["settingsFile"]]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    file = town.facts["settingsFile"]
+    done = forked.run(["rpc", *words, "--json", "--settings", file], os.environ)
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 

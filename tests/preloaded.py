@@ -1,0 +1,19 @@
+"""What the fork server of `tests.forked` has imported before it forks."""
+
+import gc
+
+import quietswap.app.asgi
+import quietswap.cli.commands.balances
+import quietswap.cli.commands.cancel
+import quietswap.cli.commands.history
+import quietswap.cli.commands.keys
+import quietswap.cli.commands.orders
+import quietswap.cli.commands.sandbox
+import quietswap.cli.commands.serve
+import quietswap.cli.commands.swap
+import quietswap.cli.commands.wrap
+import quietswap.cli.server.server_process
+import quietswap.sandbox.stack
+import quietswap.storage.sqlite.database  # noqa: F401
+
+gc.freeze()  # no collection in a child touches, and so copies, what the children share
