@@ -8,6 +8,7 @@
 A test compares all of them with the files.
 """
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from quietswap.domain.quote.price_feeds import REFERENCE_FEEDS  # noqa: E402
 from quietswap.domain.routers import settlers  # noqa: E402
 from quietswap.domain.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEES  # noqa: E402
 from quietswap.domain.routers.method_row import ROUTERS as NAMED  # noqa: E402
-from quietswap.domain.routers.method_row import CalldataLayout, RouterMethod  # noqa: E402
+from quietswap.domain.routers.method_row import CalldataLayout, Measure, RouterMethod  # noqa: E402
 from quietswap.domain.routers.methods import METHODS  # noqa: E402
 from quietswap.domain.token import WITHOUT_TRANSFER_FEE  # noqa: E402
 from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP  # noqa: E402
@@ -39,9 +40,8 @@ TYPES = PACKAGE / "src" / "generated" / "openapi.ts"
 VECTORS = ROOT / "tests" / "vectors" / "quotes.json"
 _HEAD = (
     "// Made by tools/typescript_data.py from the tables of the Python package: do not edit.\n"
-    'import type { MethodRow } from "../method-row.js";\n'
+    'import type { Router } from "../method-row.js";\n'
 )
-_ABSENT = CalldataLayout(sell=0, amount=0, minimum=0)
 
 
 def rules() -> str:
@@ -50,18 +50,7 @@ def rules() -> str:
 
 
 def _parts() -> Iterator[str]:
-    yield _constant("ROUTER_NAMES", "Routers that have rows, by address in lower case.", {
-        address.lower(): name for address, name in NAMED.items()
-    })  # fmt: skip
-    yield _constant(
-        "PINNED_ROUTERS",
-        "Without `routers` in a request, only these contracts are approved or called.",
-        sorted(each.lower() for each in quote_checks.ROUTERS),
-    )
-    rows = {f"{row.router.lower()} {row.selector}": _row(row) for row in METHODS.values()}
-    yield _constant(
-        "METHODS", "What each router method enforces, by router and selector.", rows, "MethodRow"
-    )
+    yield _routers()
     yield _constant("V2_FACTORIES", "Factories of pairs: address and hash of the creation code.", [
         [each.address.lower(), "0x" + each.code_hash.hex()] for each in V2_FACTORIES
     ])  # fmt: skip
@@ -112,38 +101,54 @@ def _limits() -> dict[str, str]:
     }
 
 
-def _row(row: RouterMethod) -> dict[str, Any]:
-    """Return a row without the columns that only the documentation uses."""
-    found: dict[str, Any] = {"name": row.name}
-    if row.layout is None or not row.bound:
-        found["refuses"] = row.refuses
-    if row.layout is None:
-        return found
-    if row.measure.value == "recipient":
-        found["measuresRecipient"] = True
-    if not row.bound:
-        found["unproven"] = True
-    if row.nested:
-        found["nested"] = row.nested
-    return found | {"layout": _layout(row.layout)}
+def _routers() -> str:
+    """Return the routers with what each of their methods enforces."""
+    if set(NAMED) != set(quote_checks.ROUTERS):
+        raise ValueError("the routers that have rows are not those that the client calls")
+    text = (
+        "\n/**\n * Routers by address in lower case, with what each method enforces. Without `routers` in a"
+        "\n * request, only these contracts are approved or called.\n */"
+        "\nexport const ROUTERS: Record<string, Router> = {\n"
+    )
+    for address, name in NAMED.items():
+        rows = [row for row in METHODS.values() if row.router == address]
+        text += f"  {json.dumps(address.lower())}: [\n    {json.dumps(name)},\n    {{\n"
+        for row in rows:
+            if row.layout is not None:
+                text += f"      // {row.name}\n      {json.dumps(row.selector)}: {_layout(row)},\n"
+        text += "    },\n    {\n"
+        for reason, methods in _refusals(rows).items():
+            text += f"      {json.dumps(reason)}:\n        {json.dumps(' '.join(methods))},\n"
+        text += "    },\n  ],\n"
+    return text + "};\n"
 
 
-def _layout(layout: CalldataLayout) -> dict[str, Any]:
-    words: dict[str, Any] = {}
-    for name in CalldataLayout.__dataclass_fields__:
-        value = getattr(layout, name)
-        if name in ("sell", "amount", "minimum") or value != getattr(_ABSENT, name):
-            first, *rest = name.split("_")
-            words[first + "".join(part.title() for part in rest)] = value
-    if "allowedFlags" in words:  # more bits than a number keeps
-        words["allowedFlags"] = hex(words["allowedFlags"])
-    return words
+def _refusals(rows: list[RouterMethod]) -> dict[str, list[str]]:
+    """Return the methods without a proof, each as selector and name, by their reason."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row.layout is None or not row.bound:
+            found.setdefault(row.refuses, []).append(f"{row.selector} {row.name}")
+    return found
 
 
-def _constant(name: str, about: str, value: Any, kind: str = "") -> str:
-    if kind:
-        rows = "".join(f"  {json.dumps(key)}: {json.dumps(row)},\n" for key, row in value.items())
-        return f"\n/** {about} */\nexport const {name}: Record<string, {kind}> = {{\n{rows}}};\n"
+def _layout(row: RouterMethod) -> str:
+    """Return the columns of `Layout` in `method-row.ts`; a default is an empty place."""
+    cells = []
+    for field in dataclasses.fields(CalldataLayout):
+        default = None if field.default is dataclasses.MISSING else field.default
+        cells.append(_cell(getattr(row.layout, field.name), default))
+    cells[5:5] = [_cell(row.measure is Measure.RECIPIENT, False), _cell(row.nested, "")]
+    return f"[{', '.join(cells).rstrip(', ')}]"
+
+
+def _cell(value: object, default: object) -> str:
+    if value == default and type(value) is type(default):
+        return ""
+    return f"{value:#x}n" if isinstance(value, int) and value >= 2**53 else json.dumps(value)
+
+
+def _constant(name: str, about: str, value: Any) -> str:
     return f"\n/** {about} */\nexport const {name} = {json.dumps(value, indent=2)} as const;\n"
 
 

@@ -1,10 +1,10 @@
 /**
- * Decodes the terms that a router's own code enforces, and refuses all other calldata. The rows of
- * `METHODS` are proofs, one per router and method.
+ * Decodes the terms that a router's own code enforces, and refuses all other calldata. The layouts of
+ * `ROUTERS` are proofs, one per router and method.
  */
 import { getAddress, keccak256 } from "viem";
-import { METHODS, ROUTER_NAMES, V2_FACTORIES, V3_FACTORY, V3_FEES } from "./generated/rules.js";
-import type { CalldataLayout, MethodRow } from "./method-row.js";
+import { ROUTERS, V2_FACTORIES, V3_FACTORY, V3_FEES } from "./generated/rules.js";
+import type { Layout, Router } from "./method-row.js";
 import type { Hex } from "./types.js";
 import { UnboundCalldata, WORD, Words, asAddress } from "./words.js";
 
@@ -33,31 +33,32 @@ const TOP_BIT = 1n << 255n;
 const DEX_ZERO_FOR_ONE = 1n << 247n;
 const DEX_KNOWN = ADDRESS_MASK | (0xffffffffn << 160n) | DEX_ZERO_FOR_ONE | (1n << 251n) | (7n << 253n);
 
-const rowOf = (router: string, data: string): MethodRow | undefined =>
-  METHODS[`${router.toLowerCase()} ${data.slice(2, 10).toLowerCase()}`];
+const routerOf = (router: string): Router | undefined => ROUTERS[router.toLowerCase()];
+const selectorOf = (data: string) => data.slice(2, 10).toLowerCase();
 
 /** Whether the router compares the wallet's balance with the minimum, and so sees a transfer fee. */
-export const measuresRecipient = (router: string, data: string) => rowOf(router, data)?.measuresRecipient === true;
+export function measuresRecipient(router: string, data: string): boolean {
+  const [, , , , , measures = false] = routerOf(router)?.[1][selectorOf(data)] ?? [];
+  return measures;
+}
 
 /**
  * Return the terms that `router` enforces for `data` (0x-prefixed hex). Throws UnboundCalldata with
  * the broken rule. With `acceptUnbound`, readable terms without a proof are decoded, too.
  */
 export function decode(router: string, data: string, buyToken: string, acceptUnbound = false): Terms {
-  const row = rowFor(router, data);
-  const { layout } = row;
-  if (!layout || (row.unproven && !acceptUnbound)) throw new UnboundCalldata(`${row.name}: ${row.refuses}`);
-  const words = new Words(data.slice(10).toLowerCase());
-  const terms = row.nested
-    ? settlerTerms(layout, row.nested, words)
-    : plainTerms(row, layout, words, buyToken.toLowerCase());
+  const [layout, refusal] = rowOf(router, data);
+  if (!layout || (refusal && !acceptUnbound)) throw new UnboundCalldata(refusal!);
+  const [, , , , , , nested] = layout;
+  const read = nested ? settlerTerms : plainTerms;
+  const terms = read(layout, new Words(data.slice(10).toLowerCase()), buyToken.toLowerCase());
   if (ETHER.includes(terms.sellToken) || ETHER.includes(terms.buyToken))
     throw new UnboundCalldata("it trades native ETH");
   if (terms.sellToken === terms.buyToken) throw new UnboundCalldata("it sells and buys the same token");
   if (terms.sellAmount === 0n)
     throw new UnboundCalldata("it sells an amount of 0, which may mean another one");
   if (terms.minBuyAmount <= 0n) throw new UnboundCalldata("its minimum is 0: nothing is enforced");
-  return terms;
+  return { ...terms, isBound: !refusal };
 }
 
 /** The contract whose transfer pays the wallet: the router, 0x's Settler or a pool. */
@@ -70,66 +71,68 @@ export function payer(router: string, data: string, buyToken: string): string {
   }
 }
 
-function rowFor(router: string, data: string): MethodRow {
-  const name = (ROUTER_NAMES as Record<string, string>)[router.toLowerCase()];
-  if (name === undefined)
-    throw new UnboundCalldata(`nothing is known of what the router ${getAddress(router)} enforces`);
-  const row = rowOf(router, data);
-  if (row) return row;
-  const method = data.length >= 10 ? data.slice(0, 10).toLowerCase() : "without a selector";
+/** The method's layout if its terms can be read, and why it is refused if no proof exists. */
+function rowOf(router: string, data: string): [layout?: Layout | undefined, refusal?: string] {
+  const known = routerOf(router);
+  if (!known) throw new UnboundCalldata(`nothing is known of what the router ${getAddress(router)} enforces`);
+  const [name, layouts, refusals] = known;
+  const selector = selectorOf(data);
+  for (const [reason, methods] of Object.entries(refusals)) {
+    const words = methods.split(" ");
+    const at = words.indexOf(selector);
+    if (at >= 0) return [layouts[selector], `${words[at + 1]}: ${reason}`];
+  }
+  const layout = layouts[selector];
+  if (layout) return [layout];
+  const method = data.length >= 10 ? `0x${selector}` : "without a selector";
   throw new UnboundCalldata(`the method ${method} of ${name} is not a known one`);
 }
 
-function plainTerms(row: MethodRow, layout: CalldataLayout, args: Words, buyToken: string): Terms {
-  let words = args;
-  for (const index of layout.within ?? []) words = words.follow(index);
-  checkFlags(layout, words);
-  if (layout.permit !== undefined && (layout.permitWithin ? words : args).raw(layout.permit))
+type PlainTerms = Omit<Terms, "isBound">;
+
+function plainTerms(layout: Layout, args: Words, wanted: string): PlainTerms {
+  const [sell, amount, minimum, buy, recipient, , , zeroIsSender, within = [], flags, allowedFlags, ...rest] = layout;
+  const [permit, permitWithin, quoted, partner, dust, pools, poolSize, wrap, dex] = rest;
+  const words = within.reduce((inner, index) => inner.follow(index), args);
+  if (flags !== undefined) checkFlags(words.uint(flags), allowedFlags);
+  if (permit !== undefined && (permitWithin ? words : args).raw(permit))
     throw new UnboundCalldata("it carries a permit");
-  if (layout.wrap !== undefined && (args.uint(layout.wrap) >> 161n) & 3n)
-    throw new UnboundCalldata("its wrap flag is set");
-  const sellToken = words.address(layout.sell);
-  const dex = layout.dex === undefined ? undefined : words.uint(layout.dex);
-  const bought = dex === undefined ? words.address(layout.buy!) : derived(sellToken, buyToken, dex);
-  checkPools(layout, words, sellToken, bought);
-  const minBuyAmount = least(layout, words, args);
-  const named = layout.recipient === undefined ? undefined : words.address(layout.recipient);
+  if (wrap !== undefined && (args.uint(wrap) >> 161n) & 3n) throw new UnboundCalldata("its wrap flag is set");
+  const sellToken = words.address(sell);
+  const pool = dex === undefined ? undefined : derived(sellToken, wanted, words.uint(dex));
+  const buyToken = pool === undefined ? words.address(buy!) : wanted;
+  if (pools !== undefined) checkPools(words.raw(pools), poolSize!, sellToken, buyToken);
+  const minBuyAmount = least(words, args, minimum, quoted, partner) - BigInt(dust ?? 0);
+  const named = recipient === undefined ? undefined : words.address(recipient);
   return {
     minBuyAmount,
-    recipient: named === NOBODY && layout.zeroIsSender !== false ? undefined : named,
+    recipient: named === NOBODY && zeroIsSender !== false ? undefined : named,
     sellToken,
-    buyToken: bought,
-    sellAmount: words.uint(layout.amount),
-    isBound: !row.unproven,
-    ...(dex !== undefined && { pool: asAddress(dex & ADDRESS_MASK) }),
+    buyToken,
+    sellAmount: words.uint(amount),
+    ...(pool !== undefined && { pool }),
   };
 }
 
-function checkFlags(layout: CalldataLayout, words: Words): void {
-  if (layout.flags === undefined) return;
-  const refused = words.uint(layout.flags) & ~BigInt(layout.allowedFlags ?? 0);
+function checkFlags(flags: bigint, allowed: number | bigint = 0): void {
+  const refused = flags & ~BigInt(allowed);
   if (refused & 1n) throw new UnboundCalldata("it may sell only a part: flag 0x1");
   if (refused) throw new UnboundCalldata(`its flag 0x${(refused & -refused).toString(16)} is not allowed`);
 }
 
-/** The minimum less everything that may be taken from it: fee, surplus and dust of Augustus. */
-function least(layout: CalldataLayout, words: Words, args: Words): bigint {
-  const minimum = words.uint(layout.minimum);
-  const dust = BigInt(layout.dust ?? 0);
-  if (layout.quoted !== undefined && words.uint(layout.quoted) < minimum)
+/** The minimum less what may be taken from it: fee and surplus of Augustus. */
+function least(words: Words, args: Words, at: number, quoted: number | undefined, partnerAt: number | undefined): bigint {
+  const minimum = words.uint(at);
+  if (quoted !== undefined && words.uint(quoted) < minimum)
     throw new UnboundCalldata("its quotedAmount lies below its minimum: all above it may be taken");
-  if (layout.partner === undefined) return minimum - dust;
-  const partner = args.uint(layout.partner);
+  const partner = partnerAt === undefined ? 0n : args.uint(partnerAt);
   if (partner & UNKNOWN_PARTNER_BITS) throw new UnboundCalldata("its partnerAndFee has unknown bits");
   const fee = partner & 0x3fffn;
-  return minimum - (minimum * (fee < MOST_FEE_BPS ? fee : MOST_FEE_BPS)) / 10_000n - dust;
+  return minimum - (minimum * (fee < MOST_FEE_BPS ? fee : MOST_FEE_BPS)) / 10_000n;
 }
 
 /** Check Augustus' `pools`. The UniswapV3 form pulls the token of the first group. */
-function checkPools(layout: CalldataLayout, words: Words, sell: string, buy: string): void {
-  if (layout.pools === undefined) return;
-  const pools = words.raw(layout.pools);
-  const size = layout.poolSize ?? 0;
+function checkPools(pools: string, size: number, sell: string, buy: string): void {
   if (!pools || pools.length % (2 * size))
     throw new UnboundCalldata(`its pools are no whole groups of ${size} bytes`, true);
   if (size !== 96) return;
@@ -150,7 +153,7 @@ function checkPools(layout: CalldataLayout, words: Words, sell: string, buy: str
   if (token !== buy) throw new UnboundCalldata(`its pools buy ${checksum(token)}, not ${checksum(buy)}`);
 }
 
-/** Return the bought token, proven by the pool that `dex` names. */
+/** Return the pool that `dex` names, whose address proves the tokens. */
 function derived(sell: string, buy: string, dex: bigint): string {
   if (dex & ~DEX_KNOWN)
     throw new UnboundCalldata("its pool's word unwraps, uses Permit2 or has unknown bits");
@@ -161,7 +164,7 @@ function derived(sell: string, buy: string, dex: bigint): string {
     throw new UnboundCalldata(`its pool ${checksum(pool)} is not derived from a known factory`);
   if (((dex & DEX_ZERO_FOR_ONE) !== 0n) !== sell < buy)
     throw new UnboundCalldata("its pool is asked to sell the token bought");
-  return buy;
+  return pool;
 }
 
 /** The two tokens' pools, whose address proves their code (https://eips.ethereum.org/EIPS/eip-1014). */
@@ -176,7 +179,8 @@ function pools(one: string, other: string, isV3: boolean): string[] {
 }
 
 /** Read AllowanceHolder.exec around Settler.execute((recipient, buyToken, minimum), actions, id). */
-function settlerTerms(layout: CalldataLayout, nested: string, words: Words): Terms {
+function settlerTerms(layout: Layout, words: Words): PlainTerms {
+  const [sell, amount, minimum, buy, recipient, , nested] = layout;
   const settler = words.address(3);
   if (words.address(0) !== settler)
     throw new UnboundCalldata("another contract than the one called may take the tokens");
@@ -187,12 +191,11 @@ function settlerTerms(layout: CalldataLayout, nested: string, words: Words): Ter
   inner.follow(3).uint(0); // the actions must be inside the call, and their id before them
   inner.uint(4);
   return {
-    minBuyAmount: inner.uint(layout.minimum),
-    recipient: inner.address(layout.recipient!),
-    sellToken: words.address(layout.sell),
-    buyToken: inner.address(layout.buy!),
-    sellAmount: words.uint(layout.amount),
-    isBound: true,
+    minBuyAmount: inner.uint(minimum),
+    recipient: inner.address(recipient!),
+    sellToken: words.address(sell),
+    buyToken: inner.address(buy!),
+    sellAmount: words.uint(amount),
     settler,
   };
 }

@@ -1,34 +1,43 @@
-/**
- * Places of a method's terms, as word indexes of its arguments. `within` are the words with the
- * offsets to follow first. A member that is absent: the method has no such field.
- */
-export interface CalldataLayout {
-  readonly sell: number;
-  readonly amount: number;
-  readonly minimum: number;
-  readonly buy?: number;
-  readonly recipient?: number;
-  readonly zeroIsSender?: boolean;
-  readonly within?: readonly number[];
-  readonly flags?: number;
-  readonly allowedFlags?: string;
-  readonly permit?: number;
-  readonly permitWithin?: boolean;
-  readonly quoted?: number;
-  readonly partner?: number;
-  readonly dust?: number;
-  readonly pools?: number;
-  readonly poolSize?: number;
-  readonly wrap?: number;
-  readonly dex?: number;
-}
+/** The columns of the generated table of router methods (`ROUTERS`). */
 
-/** One router method. Without `layout` it is never accepted, for the reason in `refuses`. */
-export interface MethodRow {
-  readonly name: string;
-  readonly refuses?: string;
-  readonly measuresRecipient?: boolean;
-  readonly unproven?: boolean;
-  readonly nested?: string;
-  readonly layout?: CalldataLayout;
-}
+/**
+ * What a method enforces. Numbers are places of its terms, as word indexes of its arguments; `within`
+ * are the words with the offsets to follow first. An empty place: the method has no such field.
+ */
+export type Layout = readonly [
+  sell: number,
+  amount: number,
+  minimum: number,
+  buy?: number | undefined,
+  recipient?: number | undefined,
+  /** Whether the router compares the wallet's balance with the minimum. */
+  measuresRecipient?: boolean | undefined,
+  /** The selector of the nested call whose words hold the terms (0x). */
+  nested?: string | undefined,
+  zeroIsSender?: boolean | undefined,
+  within?: readonly number[] | undefined,
+  flags?: number | undefined,
+  allowedFlags?: number | bigint | undefined,
+  permit?: number | undefined,
+  permitWithin?: boolean | undefined,
+  quoted?: number | undefined,
+  partner?: number | undefined,
+  /** Smallest units of the measured amount that the router keeps. */
+  dust?: number | undefined,
+  pools?: number | undefined,
+  /** Bytes per pool; with 96 the group names the tokens that move. */
+  poolSize?: number | undefined,
+  wrap?: number | undefined,
+  /** The word with the pool, whose address must be derived from a factory. */
+  dex?: number | undefined,
+];
+
+/**
+ * One router. `refusals` are the methods without a proof by their reason, each as selector and name;
+ * such a method has a layout only if its terms can be read.
+ */
+export type Router = readonly [
+  name: string,
+  layouts: Readonly<Record<string, Layout>>,
+  refusals: Readonly<Record<string, string>>,
+];

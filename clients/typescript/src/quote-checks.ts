@@ -7,7 +7,7 @@ import {
   GAS_LIMIT_CAP,
   LEAST_GAS,
   MAX_FEE_WEI,
-  PINNED_ROUTERS,
+  ROUTERS,
   WITHOUT_TRANSFER_FEE,
 } from "./generated/rules.js";
 import type { SwapQuote, TransactionParams } from "./types.js";
@@ -140,7 +140,7 @@ const OPT_IN = "; acceptUnbound takes it after a trial at your own node";
 /** Return the fund-safety rule that the quote breaks. */
 function brokenRule(quote: SwapQuote, request: SwapTerms, settlers: readonly string[]): Broken | undefined {
   const target = quote.dexRoute.target.toLowerCase();
-  const known: string[] = [...PINNED_ROUTERS, ...request.routers.map((each) => each.toLowerCase())];
+  const known: string[] = [...Object.keys(ROUTERS), ...request.routers.map((each) => each.toLowerCase())];
   if (!known.includes(target))
     return { reason: `${getAddress(target)} is not a router known here, nor one you named` };
   const offer = brokenOffer(quote, request);

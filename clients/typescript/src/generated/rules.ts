@@ -1,73 +1,105 @@
 // Made by tools/typescript_data.py from the tables of the Python package: do not edit.
-import type { MethodRow } from "../method-row.js";
+import type { Router } from "../method-row.js";
 
-/** Routers that have rows, by address in lower case. */
-export const ROUTER_NAMES = {
-  "0x6131b5fae19ea4f9d964eac0408e4408b66337b5": "KyberSwap MetaAggregationRouterV2",
-  "0x6a000f20005980200259b80c5102003040001068": "Velora Augustus v6.2",
-  "0xac4c6e212a361c968f1725b4d055b47e63f80b75": "Sushi RedSnwapper",
-  "0x6352a56caadc4f1e25cd6c75970fa768a3304e64": "OpenOcean ExchangeV2",
-  "0x0000000000001ff3684f28c67538d4d072c22734": "0x AllowanceHolder",
-  "0x111111125421ca6dc452d289314280a0f8842a65": "1inch AggregationRouterV6"
-} as const;
-
-/** Without `routers` in a request, only these contracts are approved or called. */
-export const PINNED_ROUTERS = [
-  "0x0000000000001ff3684f28c67538d4d072c22734",
-  "0x111111125421ca6dc452d289314280a0f8842a65",
-  "0x6131b5fae19ea4f9d964eac0408e4408b66337b5",
-  "0x6352a56caadc4f1e25cd6c75970fa768a3304e64",
-  "0x6a000f20005980200259b80c5102003040001068",
-  "0xac4c6e212a361c968f1725b4d055b47e63f80b75"
-] as const;
-
-/** What each router method enforces, by router and selector. */
-export const METHODS: Record<string, MethodRow> = {
-  "0x6131b5fae19ea4f9d964eac0408e4408b66337b5 e21fd0e9": {"name": "swap", "measuresRecipient": true, "layout": {"sell": 0, "amount": 7, "minimum": 8, "buy": 1, "recipient": 6, "within": [0, 3], "flags": 9, "allowedFlags": "0x2e0", "permit": 10, "permitWithin": true}},
-  "0x6131b5fae19ea4f9d964eac0408e4408b66337b5 8af033fb": {"name": "swapSimpleMode", "measuresRecipient": true, "layout": {"sell": 0, "amount": 7, "minimum": 8, "buy": 1, "recipient": 6, "within": [1], "flags": 9, "allowedFlags": "0x2e0", "permit": 10, "permitWithin": true}},
-  "0x6a000f20005980200259b80c5102003040001068 e3ead59e": {"name": "swapExactAmountIn", "layout": {"sell": 1, "amount": 3, "minimum": 4, "buy": 2, "recipient": 7, "permit": 9, "quoted": 5, "partner": 8, "dust": 1}},
-  "0x6a000f20005980200259b80c5102003040001068 e8bb3b6c": {"name": "swapExactAmountInOnUniswapV2", "layout": {"sell": 0, "amount": 2, "minimum": 3, "buy": 1, "recipient": 6, "within": [0], "permit": 2, "quoted": 4, "partner": 1, "dust": 1, "pools": 7, "poolSize": 64}},
-  "0x6a000f20005980200259b80c5102003040001068 876a02f6": {"name": "swapExactAmountInOnUniswapV3", "layout": {"sell": 0, "amount": 2, "minimum": 3, "buy": 1, "recipient": 6, "within": [0], "permit": 2, "quoted": 4, "partner": 1, "pools": 7, "poolSize": 96}},
-  "0x6a000f20005980200259b80c5102003040001068 1a01c532": {"name": "swapExactAmountInOnCurveV1", "layout": {"sell": 2, "amount": 4, "minimum": 5, "buy": 3, "recipient": 8, "permit": 10, "quoted": 6, "partner": 9, "dust": 1, "wrap": 0}},
-  "0x6a000f20005980200259b80c5102003040001068 e37ed256": {"name": "swapExactAmountInOnCurveV2", "layout": {"sell": 4, "amount": 6, "minimum": 7, "buy": 5, "recipient": 10, "permit": 12, "quoted": 8, "partner": 11, "dust": 1, "wrap": 0}},
-  "0xac4c6e212a361c968f1725b4d055b47e63f80b75 5f3bd1c8": {"name": "snwap", "measuresRecipient": true, "layout": {"sell": 0, "amount": 1, "minimum": 4, "buy": 3, "recipient": 2, "zeroIsSender": false}},
-  "0x0000000000001ff3684f28c67538d4d072c22734 2213bc0b": {"name": "exec around Settler.execute", "nested": "1fff991f", "layout": {"sell": 1, "amount": 2, "minimum": 2, "buy": 1, "recipient": 0, "zeroIsSender": false}},
-  "0x111111125421ca6dc452d289314280a0f8842a65 07ed2379": {"name": "swap", "layout": {"sell": 1, "amount": 5, "minimum": 6, "buy": 2, "recipient": 4, "flags": 7}},
-  "0x111111125421ca6dc452d289314280a0f8842a65 83800a8e": {"name": "unoswap", "layout": {"sell": 0, "amount": 1, "minimum": 2, "dex": 3}},
-  "0x6352a56caadc4f1e25cd6c75970fa768a3304e64 90411a32": {"name": "swap", "refuses": "the router is an upgradeable proxy whose implementation is not the public source; it is offered only where the operator sets `source.openocean.accept_unbound`", "measuresRecipient": true, "unproven": true, "layout": {"sell": 0, "amount": 4, "minimum": 5, "buy": 1, "recipient": 3, "within": [1], "flags": 7, "allowedFlags": "0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe", "permit": 9, "permitWithin": true}},
-  "0x6131b5fae19ea4f9d964eac0408e4408b66337b5 59e50fed": {"name": "swapGeneric", "refuses": "it calls any target of a list that its owner keeps, with any data"},
-  "0x6a000f20005980200259b80c5102003040001068 d85ca173": {"name": "swapExactAmountInOnBalancerV2", "refuses": "its tokens and its beneficiary are in a nested call and a packed word"},
-  "0x6a000f20005980200259b80c5102003040001068 da35bb0d": {"name": "swapOnAugustusRFQTryBatchFill", "refuses": "its tokens and its beneficiary are in a nested call and a packed word"},
-  "0x6a000f20005980200259b80c5102003040001068 7f457675": {"name": "swapExactAmountOut", "refuses": "a buy order: its surplus is taken from the sell token"},
-  "0x6a000f20005980200259b80c5102003040001068 a76f4eb6": {"name": "swapExactAmountOutOnUniswapV2", "refuses": "a buy order: its surplus is taken from the sell token"},
-  "0x6a000f20005980200259b80c5102003040001068 5e94e28d": {"name": "swapExactAmountOutOnUniswapV3", "refuses": "a buy order: its surplus is taken from the sell token"},
-  "0x6a000f20005980200259b80c5102003040001068 d6ed22e6": {"name": "swapExactAmountOutOnBalancerV2", "refuses": "a buy order: its surplus is taken from the sell token"},
-  "0x6a000f20005980200259b80c5102003040001068 0d893d62": {"name": "swapExactAmountInPro", "refuses": "its code is a facet, which the owner can replace at any time"},
-  "0x6a000f20005980200259b80c5102003040001068 44224add": {"name": "swapExactAmountOutPro", "refuses": "its code is a facet, which the owner can replace at any time"},
-  "0x6a000f20005980200259b80c5102003040001068 987e7d8e": {"name": "swapExactAmountInOutOnMakerPSM", "refuses": "its code is a facet, which the owner can replace at any time"},
-  "0xac4c6e212a361c968f1725b4d055b47e63f80b75 d33721a5": {"name": "snwapMultiple", "refuses": "it pulls any list of tokens"},
-  "0x6352a56caadc4f1e25cd6c75970fa768a3304e64 8980041a": {"name": "callUniswap", "refuses": "any address can be the pair, and the amount it reports is compared with the minimum"},
-  "0x6352a56caadc4f1e25cd6c75970fa768a3304e64 6b58f2f0": {"name": "callUniswapTo", "refuses": "any address can be the pair, and the amount it reports is compared with the minimum"},
-  "0x6352a56caadc4f1e25cd6c75970fa768a3304e64 e449022e": {"name": "uniswapV3Swap", "refuses": "any address can be the pair, and the amount it reports is compared with the minimum"},
-  "0x6352a56caadc4f1e25cd6c75970fa768a3304e64 bc80f1a8": {"name": "uniswapV3SwapTo", "refuses": "any address can be the pair, and the amount it reports is compared with the minimum"},
-  "0x0000000000001ff3684f28c67538d4d072c22734 1fff991f": {"name": "execute", "refuses": "Settler is called through AllowanceHolder only, without a signature of the wallet"},
-  "0x0000000000001ff3684f28c67538d4d072c22734 06b8524c": {"name": "executeWithPermit", "refuses": "Settler is called through AllowanceHolder only, without a signature of the wallet"},
-  "0x0000000000001ff3684f28c67538d4d072c22734 fd3ad6d4": {"name": "executeMetaTxn", "refuses": "Settler is called through AllowanceHolder only, without a signature of the wallet"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 8770ba91": {"name": "unoswap2", "refuses": "the first and last pool cannot be derived without reading the chain"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 19367472": {"name": "unoswap3", "refuses": "the first and last pool cannot be derived without reading the chain"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 ea76dddf": {"name": "unoswapTo2", "refuses": "the first and last pool cannot be derived without reading the chain"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 f7a70056": {"name": "unoswapTo3", "refuses": "the first and last pool cannot be derived without reading the chain"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 e2c95c82": {"name": "unoswapTo", "refuses": "`unoswap` does the same for the sender"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 a76dfc3b": {"name": "ethUnoswap", "refuses": "it sells ETH"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 89af926a": {"name": "ethUnoswap2", "refuses": "it sells ETH"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 188ac35d": {"name": "ethUnoswap3", "refuses": "it sells ETH"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 d2d374e5": {"name": "clipperSwap", "refuses": "the named exchange receives the whole amount, and its payment is not checked"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 c4d652af": {"name": "clipperSwapTo", "refuses": "the named exchange receives the whole amount, and its payment is not checked"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 9fda64bd": {"name": "fillOrder", "refuses": "its threshold may be absent or a rate; the order may be filled in part and calls its maker"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 f497df75": {"name": "fillOrderArgs", "refuses": "its threshold may be absent or a rate; the order may be filled in part and calls its maker"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 cc713a04": {"name": "fillContractOrder", "refuses": "its threshold may be absent or a rate; the order may be filled in part and calls its maker"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 56a75868": {"name": "fillContractOrderArgs", "refuses": "its threshold may be absent or a rate; the order may be filled in part and calls its maker"},
-  "0x111111125421ca6dc452d289314280a0f8842a65 5816d723": {"name": "permitAndCall", "refuses": "it runs any other method after a permit"},
+/**
+ * Routers by address in lower case, with what each method enforces. Without `routers` in a
+ * request, only these contracts are approved or called.
+ */
+export const ROUTERS: Record<string, Router> = {
+  "0x6131b5fae19ea4f9d964eac0408e4408b66337b5": [
+    "KyberSwap MetaAggregationRouterV2",
+    {
+      // swap
+      "e21fd0e9": [0, 7, 8, 1, 6, true, , , [0, 3], 9, 736, 10, true],
+      // swapSimpleMode
+      "8af033fb": [0, 7, 8, 1, 6, true, , , [1], 9, 736, 10, true],
+    },
+    {
+      "it calls any target of a list that its owner keeps, with any data":
+        "59e50fed swapGeneric",
+    },
+  ],
+  "0x6a000f20005980200259b80c5102003040001068": [
+    "Velora Augustus v6.2",
+    {
+      // swapExactAmountIn
+      "e3ead59e": [1, 3, 4, 2, 7, , , , , , , 9, , 5, 8, 1],
+      // swapExactAmountInOnUniswapV2
+      "e8bb3b6c": [0, 2, 3, 1, 6, , , , [0], , , 2, , 4, 1, 1, 7, 64],
+      // swapExactAmountInOnUniswapV3
+      "876a02f6": [0, 2, 3, 1, 6, , , , [0], , , 2, , 4, 1, , 7, 96],
+      // swapExactAmountInOnCurveV1
+      "1a01c532": [2, 4, 5, 3, 8, , , , , , , 10, , 6, 9, 1, , , 0],
+      // swapExactAmountInOnCurveV2
+      "e37ed256": [4, 6, 7, 5, 10, , , , , , , 12, , 8, 11, 1, , , 0],
+    },
+    {
+      "its tokens and its beneficiary are in a nested call and a packed word":
+        "d85ca173 swapExactAmountInOnBalancerV2 da35bb0d swapOnAugustusRFQTryBatchFill",
+      "a buy order: its surplus is taken from the sell token":
+        "7f457675 swapExactAmountOut a76f4eb6 swapExactAmountOutOnUniswapV2 5e94e28d swapExactAmountOutOnUniswapV3 d6ed22e6 swapExactAmountOutOnBalancerV2",
+      "its code is a facet, which the owner can replace at any time":
+        "0d893d62 swapExactAmountInPro 44224add swapExactAmountOutPro 987e7d8e swapExactAmountInOutOnMakerPSM",
+    },
+  ],
+  "0xac4c6e212a361c968f1725b4d055b47e63f80b75": [
+    "Sushi RedSnwapper",
+    {
+      // snwap
+      "5f3bd1c8": [0, 1, 4, 3, 2, true, , false],
+    },
+    {
+      "it pulls any list of tokens":
+        "d33721a5 snwapMultiple",
+    },
+  ],
+  "0x6352a56caadc4f1e25cd6c75970fa768a3304e64": [
+    "OpenOcean ExchangeV2",
+    {
+      // swap
+      "90411a32": [0, 4, 5, 1, 3, true, , , [1], 7, 0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffen, 9, true],
+    },
+    {
+      "the router is an upgradeable proxy whose implementation is not the public source; it is offered only where the operator sets `source.openocean.accept_unbound`":
+        "90411a32 swap",
+      "any address can be the pair, and the amount it reports is compared with the minimum":
+        "8980041a callUniswap 6b58f2f0 callUniswapTo e449022e uniswapV3Swap bc80f1a8 uniswapV3SwapTo",
+    },
+  ],
+  "0x0000000000001ff3684f28c67538d4d072c22734": [
+    "0x AllowanceHolder",
+    {
+      // exec around Settler.execute
+      "2213bc0b": [1, 2, 2, 1, 0, , "1fff991f", false],
+    },
+    {
+      "Settler is called through AllowanceHolder only, without a signature of the wallet":
+        "1fff991f execute 06b8524c executeWithPermit fd3ad6d4 executeMetaTxn",
+    },
+  ],
+  "0x111111125421ca6dc452d289314280a0f8842a65": [
+    "1inch AggregationRouterV6",
+    {
+      // swap
+      "07ed2379": [1, 5, 6, 2, 4, , , , , 7],
+      // unoswap
+      "83800a8e": [0, 1, 2, , , , , , , , , , , , , , , , , 3],
+    },
+    {
+      "the first and last pool cannot be derived without reading the chain":
+        "8770ba91 unoswap2 19367472 unoswap3 ea76dddf unoswapTo2 f7a70056 unoswapTo3",
+      "`unoswap` does the same for the sender":
+        "e2c95c82 unoswapTo",
+      "it sells ETH":
+        "a76dfc3b ethUnoswap 89af926a ethUnoswap2 188ac35d ethUnoswap3",
+      "the named exchange receives the whole amount, and its payment is not checked":
+        "d2d374e5 clipperSwap c4d652af clipperSwapTo",
+      "its threshold may be absent or a rate; the order may be filled in part and calls its maker":
+        "9fda64bd fillOrder f497df75 fillOrderArgs cc713a04 fillContractOrder 56a75868 fillContractOrderArgs",
+      "it runs any other method after a permit":
+        "5816d723 permitAndCall",
+    },
+  ],
 };
 
 /** Factories of pairs: address and hash of the creation code. */
