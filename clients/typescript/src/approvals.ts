@@ -1,9 +1,18 @@
 /** Approvals, sent through the caller's own node, and what they must not endanger. */
 import { ClientError, NodeRpcError } from "./errors.js";
 import { QuoteDeclined } from "./flow-errors.js";
-import { UINT256_MAX, approvalData, type Receipt } from "./node.js";
-import { retryTransient, transient, waitForReceipt, type Context } from "./polling.js";
-import { history } from "./reading.js";
+import {
+  UINT256_MAX,
+  allowanceOf,
+  approvalData,
+  baseFee,
+  estimateGas,
+  nonceOf,
+  requireMainnet,
+  type Receipt,
+} from "./node.js";
+import { backOff, retryTransient, transient, waitForReceipt, type Context } from "./polling.js";
+import { OPEN, history, quantity } from "./reading.js";
 import { hashOf, sign, type Signer } from "./signing.js";
 import { segment, type Call } from "./transport.js";
 import type { Hex, OrderHistory } from "./types.js";
@@ -39,10 +48,10 @@ export const historyCall = (wallet: string, query: Record<string, string | undef
  * private orders, so only the service's history shows them. Throws QuoteDeclined.
  */
 export async function requireNoOpenOrder(context: Context, wallet: string, what: string): Promise<void> {
-  for (const status of ["pending", "submitted", "mining"]) {
+  for (const status of OPEN) {
     const call = historyCall(wallet, { limit: "1", offset: "0", status });
     const { orders } = await retryTransient(context, () => context.io.call(call));
-    const found = orders.find((item) => ["pending", "submitted", "mining"].includes(item.status));
+    const found = orders.find((item) => OPEN.includes(item.status));
     if (found)
       throw new QuoteDeclined(
         `order ${found.orderId} is open, and ${what} would take its nonce and cancel it: wait until it` +
@@ -58,7 +67,7 @@ export async function requireNoOpenOrder(context: Context, wallet: string, what:
  */
 export async function ensureAllowance(context: Context, terms: ApprovalTerms, signer: Signer): Promise<Approved[]> {
   const { token, router, amount, wallet, approval } = terms;
-  const current = await context.node.allowance(token, wallet, router);
+  const current = await allowanceOf(context.io, token, wallet, router);
   if (current >= amount || approval === "never") return [];
   const wanted = approval === "max" ? UINT256_MAX : amount;
   const needsReset = current > 0n && !(await wouldPass(context, token, approvalData(router, wanted), wallet));
@@ -71,9 +80,9 @@ export async function ensureAllowance(context: Context, terms: ApprovalTerms, si
   return sent;
 }
 
-async function wouldPass({ node }: Context, to: string, data: string, from: string): Promise<boolean> {
+async function wouldPass({ io }: Context, to: string, data: string, from: string): Promise<boolean> {
   try {
-    await node.estimateGas({ from, to, data });
+    await estimateGas(io, { from, to, data });
     return true;
   } catch (error) {
     if (error instanceof NodeRpcError) return false;
@@ -91,13 +100,13 @@ async function sendPublic(
   call: { to: string; data: string; wallet: string },
   signer: Signer,
 ): Promise<Receipt> {
-  const { node, polling } = context;
+  const { io, polling } = context;
   const { to, data, wallet } = call;
-  await node.requireMainnet();
-  const gas = ((await node.estimateGas({ from: wallet, to, data })) * 5n) / 4n;
-  const nonce = await node.nonce(wallet);
-  const maxPriorityFeePerGas = await node.tip();
-  const maxFeePerGas = 2n * (await node.baseFee()) + maxPriorityFeePerGas;
+  await requireMainnet(io);
+  const gas = ((await estimateGas(io, { from: wallet, to, data })) * 5n) / 4n;
+  const nonce = await nonceOf(io, wallet);
+  const maxPriorityFeePerGas = quantity(await io.rpc("eth_maxPriorityFeePerGas", []));
+  const maxFeePerGas = 2n * (await baseFee(io)) + maxPriorityFeePerGas;
   const fees = { gas, maxFeePerGas, maxPriorityFeePerGas, nonce };
   const plain = { type: "eip1559", chainId: 1, to: to as Hex, data: data as Hex, value: 0n } as const;
   const signed = await sign({ ...plain, ...fees }, signer, wallet);
@@ -106,15 +115,15 @@ async function sendPublic(
 }
 
 /** Send the signed bytes, and repeat if no answer arrives: they can be only one transaction. */
-async function send({ io, node, polling }: Context, signed: Hex): Promise<void> {
+async function send(context: Context, signed: Hex): Promise<unknown> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await node.send(signed);
+      return await context.io.rpc("eth_sendRawTransaction", [signed]);
     } catch (error) {
-      if (attempt > 1 && error instanceof NodeRpcError && HELD.test(error.message.toLowerCase())) return;
+      if (attempt > 1 && error instanceof NodeRpcError && HELD.test(error.message.toLowerCase())) return undefined;
       const trouble: ClientError = transient(error);
       if (attempt === SENDINGS) throw trouble;
-      await io.sleep(polling.pause(attempt, trouble));
+      await backOff(context, attempt, trouble);
     }
   }
 }

@@ -32,12 +32,12 @@ export type CancelEvent =
  * the caller's own node, `swap` that node's receipt of the order's transaction.
  */
 export class CancelResult {
-  readonly quote: CancelQuote;
-  readonly submission: CancelOrder | undefined;
-  readonly end: OrderStatus | undefined;
-  readonly status: OrderStatus;
-  readonly fate: Outcome | undefined;
-  readonly swap: Receipt | undefined;
+  declare readonly quote: CancelQuote;
+  declare readonly submission: CancelOrder | undefined;
+  declare readonly end: OrderStatus | undefined;
+  declare readonly status: OrderStatus;
+  declare readonly fate: Outcome | undefined;
+  declare readonly swap: Receipt | undefined;
 
   constructor(
     quote: CancelQuote,

@@ -9,13 +9,13 @@ import {
 } from "./flow-errors.js";
 import { CancelResult, type CancelEvent, type CancelRequest } from "./cancel-result.js";
 import { CANCEL_FEE_WEI, CANCEL_GAS } from "./generated/rules.js";
-import type { Receipt } from "./node.js";
+import { nonceOf, receiptOf, requireMainnet, small, type Receipt } from "./node.js";
 import { errorFor, watchOutcome } from "./outcome.js";
 import { followOrder, isTerminal, orderStatusCall, retryTransient, type Context } from "./polling.js";
 import { checkParams, faultsOf } from "./quote-checks.js";
-import { cancelQuote, isObject, submission } from "./reading.js";
+import { each, isObject, object, submission, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
-import { segment, type Call } from "./transport.js";
+import { segment, type Call, type Transport } from "./transport.js";
 import type { CancelOrder, CancelQuote, Hex, OrderStatus, Schemas, TransactionParams } from "./types.js";
 
 const RECEIPT_LOOKS = 10;
@@ -37,12 +37,17 @@ export function checkCancel(quote: CancelQuote, request: CancelRequest, wallet: 
   if (found.length) throw new UnsafeQuote(`the cancel has ${found.join(", ")}`);
 }
 
+function readQuote(quote: Json): void {
+  each(text, quote, "orderId");
+  transaction(quote);
+}
+
 const pathOf = (orderId: string) => `/mev/orders/${segment(orderId)}/cancel`;
 
 export const cancelQuoteCall = (orderId: string): Call<CancelQuote> => ({
   path: pathOf(orderId),
   body: {},
-  read: cancelQuote,
+  read: readQuote,
 });
 
 /** The call that submits a signed cancel; repeating it creates no second order. */
@@ -72,9 +77,9 @@ export async function cancel(
   signer: Signer,
   watch: (event: CancelEvent) => void,
 ): Promise<CancelResult> {
-  const { io, node } = context;
+  const { io } = context;
   const { orderId } = request;
-  if (io.hasNode) await node.requireMainnet();
+  if (io.hasNode) await requireMainnet(io);
   const before = await io.call(orderStatusCall(orderId));
   if (before.txHash == null)
     throw new UnsafeQuote(
@@ -82,14 +87,14 @@ export async function cancel(
     );
   const quote = await io.call(cancelQuoteCall(orderId));
   checkCancel(quote, request, wallet);
-  const transaction = toSign(quote.transactionParams);
-  const { nonce } = transaction;
-  if (io.hasNode && nonce < (await node.nonce(wallet, "latest")))
+  const unsigned = toSign(quote.transactionParams);
+  const { nonce } = unsigned;
+  if (io.hasNode && nonce < (await nonceOf(io, wallet, "latest")))
     throw new UnsafeQuote(`nonce ${nonce} of the cancel is used already`);
   await requireOwnNonce(context, before.txHash, nonce, request, wallet);
   watch({ quote });
   if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the cancel was not accepted");
-  const signed = await sign(transaction, signer, wallet);
+  const signed = await sign(unsigned, signer, wallet);
   const sent: Submitted = { what: "the cancel", txHash: hashOf(signed), wallet, nonce, orderId };
   const race: Race = { quote, status: before, txHash: before.txHash };
   const trouble = await run(context, race, signed, watch);
@@ -104,7 +109,7 @@ export async function cancel(
  * private transaction; if it does, its data decides. Throws UnsafeQuote.
  */
 async function requireOwnNonce(
-  { io, node }: Context,
+  { io }: Context,
   txHash: string,
   nonce: number,
   request: CancelRequest,
@@ -112,7 +117,7 @@ async function requireOwnNonce(
 ): Promise<void> {
   let known: [string, number] | undefined;
   try {
-    known = io.hasNode ? await node.senderAndNonce(txHash) : undefined;
+    known = io.hasNode ? await senderAndNonce(io, txHash) : undefined;
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
   }
@@ -126,6 +131,14 @@ async function requireOwnNonce(
       `only the service says that nonce ${nonce} is the order's; it could be another one of the wallet`,
       "; give the nonce that the order was signed with",
     );
+}
+
+/** Sender in lower case and nonce of a transaction; undefined if the node does not know it. */
+async function senderAndNonce(io: Transport, txHash: string): Promise<[string, number] | undefined> {
+  const found = await io.rpc("eth_getTransactionByHash", [txHash]);
+  if (found === null) return undefined;
+  const { from, nonce } = object(found, "transaction");
+  return [String(from).toLowerCase(), small(nonce)];
 }
 
 /** Submit the cancel and follow both orders until they end; return what went wrong. */
@@ -182,7 +195,7 @@ async function seen(
   const { fate } = await watchOutcome(context, sent, seconds);
   let swap: Receipt | undefined;
   try {
-    swap = await retryTransient(context, () => context.node.receipt(race.txHash), RECEIPT_LOOKS);
+    swap = await retryTransient(context, () => receiptOf(context.io, race.txHash), RECEIPT_LOOKS);
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
     const why = `your own node does not say what became of the order's own ${race.txHash} (${error.message})`;

@@ -2,8 +2,8 @@
 import { historyCall } from "./approvals.js";
 import type { CancelEvent, CancelRequest, CancelResult } from "./cancel-result.js";
 import type { EventsOptions } from "./events.js";
-import { Node, type Receipt } from "./node.js";
-import { Polling, followOrder, orderStatusCall, type Context, type PollingOptions } from "./polling.js";
+import { receiptOf, type Receipt } from "./node.js";
+import { followOrder, orderStatusCall, pollingOf, type Context, type PollingOptions } from "./polling.js";
 import { checkedRequest, type SwapRequest } from "./quote-checks.js";
 import { swapQuoteCall } from "./quoting.js";
 import { hashOf, requireSame, walletOf, type Signer } from "./signing.js";
@@ -43,7 +43,7 @@ export class QuietswapClient {
 
   constructor(options: ClientOptions) {
     const io = new Transport(options);
-    this.#context = { io, node: new Node(io), polling: new Polling(options.polling) };
+    this.#context = { io, polling: pollingOf(options.polling) };
   }
 
   /**
@@ -98,7 +98,7 @@ export class QuietswapClient {
   async submitOrder(quote: SwapQuote, request: SwapRequest & { wallet: string }, signed: Hex): Promise<SwapOrder> {
     const { io } = this.#context;
     const terms = checkedRequest(request, request.wallet);
-    const answer = await io.call(submitOrderCall(quote, terms, signed, io.unixMs()));
+    const answer = await io.call(submitOrderCall(quote, terms, signed, Date.now()));
     requireSame(hashOf(signed), answer.order.txHash);
     return answer;
   }
@@ -169,7 +169,7 @@ export class QuietswapClient {
 
   /** The receipt at the caller's own node; undefined until the transaction is mined. */
   async receipt(txHash: string): Promise<Receipt | undefined> {
-    return this.#context.node.receipt(txHash);
+    return receiptOf(this.#context.io, txHash);
   }
 
   #call<T>(call: Call<T>): Promise<T> {

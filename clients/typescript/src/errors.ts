@@ -5,10 +5,18 @@ import type { ErrorBody, ErrorCode } from "./types.js";
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Base of all errors of this client. `isTransient`: the same request may succeed later. */
+/**
+ * Base of all errors of this client. `isTransient`: the same request may succeed later. `members` are
+ * those that a subclass declares.
+ */
 export class ClientError extends Error {
   override readonly name: string = "ClientError";
   readonly isTransient: boolean = false;
+
+  constructor(message: string, members?: object) {
+    super(message);
+    Object.assign(this, members);
+  }
 }
 
 /** No answer arrived. A POST may still have taken effect. */
@@ -30,24 +38,21 @@ export class UnexpectedResponse extends ClientError {
 /** The Ethereum node answered with an error; `code` is the JSON-RPC error code. */
 export class NodeRpcError extends ClientError {
   override readonly name = "NodeRpcError";
-  readonly method: string;
-  readonly code: number;
+  declare readonly method: string;
+  declare readonly code: number;
 
   constructor(method: string, code: number, message: string) {
-    super(`${method}: ${message}`);
-    this.method = method;
-    this.code = code;
+    super(`${method}: ${message}`, { method, code });
   }
 }
 
 /** The caller's own node is not on mainnet; `chainId` is its chain. */
 export class WrongChain extends ClientError {
   override readonly name = "WrongChain";
-  readonly chainId: number;
+  declare readonly chainId: number;
 
   constructor(chainId: number) {
-    super(`your RPC URL leads to a node of chain ${chainId}, not of mainnet (1)`);
-    this.chainId = chainId;
+    super(`your RPC URL leads to a node of chain ${chainId}, not of mainnet (1)`, { chainId });
   }
 }
 
@@ -62,25 +67,26 @@ export type ErrorDetails<Code extends ErrorCode> = NonNullable<
  */
 export class ApiError extends ClientError {
   override readonly name = "ApiError";
-  override readonly isTransient: boolean;
-  readonly code: string;
-  readonly status: number;
-  readonly details: unknown;
-  readonly suggestion: string | undefined;
-  readonly retryAfter: number | undefined;
+  declare readonly isTransient: boolean;
+  declare readonly code: string;
+  declare readonly status: number;
+  declare readonly details: unknown;
+  declare readonly suggestion: string | undefined;
+  declare readonly retryAfter: number | undefined;
 
   constructor(body: Record<string, unknown>, status: number) {
     const { error, message, details, suggestion, retryAfter } = body;
-    super(typeof message === "string" && message ? `${String(error)}: ${message}` : String(error));
-    this.code = String(error);
-    this.status = status;
-    this.details = details;
-    this.suggestion = typeof suggestion === "string" ? suggestion : undefined;
-    this.retryAfter = typeof retryAfter === "number" ? Math.min(Math.max(retryAfter, 0), MOST_RETRY_S) : undefined;
-    const { reason } = { ...(details as { reason?: unknown } | undefined) };
-    this.isTransient =
-      (this.code === "PROVIDER_UNAVAILABLE" && reason === "STORE_UNAVAILABLE") ||
-      (TRANSIENT as readonly string[]).includes(this.code);
+    const code = String(error);
+    const hasNoStore =
+      code === "PROVIDER_UNAVAILABLE" && isObject(details) && details["reason"] === "STORE_UNAVAILABLE";
+    super(typeof message === "string" && message ? `${code}: ${message}` : code, {
+      code,
+      status,
+      details,
+      suggestion: typeof suggestion === "string" ? suggestion : undefined,
+      retryAfter: typeof retryAfter === "number" ? Math.min(Math.max(retryAfter, 0), MOST_RETRY_S) : undefined,
+      isTransient: hasNoStore || (TRANSIENT as readonly string[]).includes(code),
+    });
   }
 
   /** The details, if the error has this code and the answer has details. */

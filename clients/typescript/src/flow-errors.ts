@@ -9,11 +9,10 @@ export type Outcome = "mined" | "reverted" | "replaced" | "open";
 export class UnsafeQuote extends ClientError {
   override readonly name: string = "UnsafeQuote";
   /** The broken rule, without advice. The Python client gives the same text. */
-  readonly reason: string;
+  declare readonly reason: string;
 
   constructor(reason: string, advice = "") {
-    super(`${reason}${advice}: not signed`);
-    this.reason = reason;
+    super(`${reason}${advice}: not signed`, { reason });
   }
 }
 
@@ -31,33 +30,30 @@ export class SignerMismatch extends ClientError {
 export class QuoteDeclined extends ClientError {
   override readonly name = "QuoteDeclined";
   /** Why, without advice. */
-  readonly reason: string;
+  declare readonly reason: string;
 
   constructor(reason: string, advice = "") {
-    super(reason + advice);
-    this.reason = reason;
+    super(reason + advice, { reason });
   }
 }
 
 /** A transaction was mined and reverted. */
 export class TransactionFailed extends ClientError {
   override readonly name = "TransactionFailed";
-  readonly txHash: string;
+  declare readonly txHash: string;
 
   constructor(what: string, txHash: string) {
-    super(`${what} was mined but reverted: ${txHash}`);
-    this.txHash = txHash;
+    super(`${what} was mined but reverted: ${txHash}`, { txHash });
   }
 }
 
 /** Another transaction used the nonce, so this one can never be mined. */
 export class TransactionReplaced extends ClientError {
   override readonly name = "TransactionReplaced";
-  readonly txHash: string;
+  declare readonly txHash: string;
 
   constructor(txHash: string) {
-    super(`another transaction of the wallet took the place of ${txHash}`);
-    this.txHash = txHash;
+    super(`another transaction of the wallet took the place of ${txHash}`, { txHash });
   }
 }
 
@@ -70,17 +66,20 @@ export interface Submitted {
   readonly orderId?: string | undefined;
 }
 
+/** The members of an error that tell which transaction was submitted. */
+const membersOf = ({ txHash, nonce, orderId }: Submitted) => ({ txHash, nonce, orderId });
+
 /**
  * The service names `namedHash`, but the signed transaction is `txHash`. It may have been sent, and
  * may still be mined. `fate` is its outcome at the caller's own node; undefined without a node.
  */
 export class TransactionHashMismatch extends ClientError {
   override readonly name = "TransactionHashMismatch";
-  readonly txHash: string;
-  readonly namedHash: string;
-  readonly nonce: number | undefined;
-  readonly orderId: string | undefined;
-  readonly fate: Outcome | undefined;
+  declare readonly txHash: string;
+  declare readonly namedHash: string;
+  declare readonly nonce: number | undefined;
+  declare readonly orderId: string | undefined;
+  declare readonly fate: Outcome | undefined;
 
   constructor(txHash: string, namedHash: string, sent?: Submitted, fate?: Outcome) {
     const shown = {
@@ -88,17 +87,15 @@ export class TransactionHashMismatch extends ClientError {
       reverted: "was mined and reverted",
       replaced: `can no longer be mined: another transaction used nonce ${sent?.nonce}`,
     };
-    const known = fate && fate !== "open" ? `your own node says that it ${shown[fate]}` : undefined;
-    const open = `it may still be mined as long as nonce ${sent?.nonce} is unused`;
+    const known =
+      !fate || fate === "open"
+        ? `it may still be mined as long as nonce ${sent?.nonce} is unused`
+        : `your own node says that it ${shown[fate]}`;
     super(
       `the service speaks of transaction ${namedHash}, not of ${txHash}, which was signed: look the` +
-        ` signed one up at your own node or an explorer${sent ? `; ${known ?? open}` : ""}`,
+        ` signed one up at your own node or an explorer${sent ? `; ${known}` : ""}`,
+      { ...(sent && membersOf(sent)), txHash, namedHash, fate },
     );
-    this.txHash = txHash;
-    this.namedHash = namedHash;
-    this.nonce = sent?.nonce;
-    this.orderId = sent?.orderId;
-    this.fate = fate;
   }
 }
 
@@ -108,9 +105,9 @@ export class TransactionHashMismatch extends ClientError {
  */
 export class StatusContradiction extends ClientError {
   override readonly name = "StatusContradiction";
-  readonly orderId: string;
-  readonly status: string;
-  readonly txHash: string;
+  declare readonly orderId: string;
+  declare readonly status: string;
+  declare readonly txHash: string;
 
   constructor(orderId: string, status: string, txHash: string) {
     const [shown, so] =
@@ -120,37 +117,28 @@ export class StatusContradiction extends ClientError {
     super(
       `the service says that order ${orderId} is ${status}, but your own node says that its` +
         ` transaction ${txHash} was mined and ${shown}: the chain is right, ${so}`,
+      { orderId, status, txHash },
     );
-    this.orderId = orderId;
-    this.status = status;
-    this.txHash = txHash;
   }
 }
 
 /** The wait ended before a final status; `reference` is an order id or a transaction hash. */
 export class OrderStillOpen extends ClientError {
   override readonly name = "OrderStillOpen";
-  readonly reference: string;
-  readonly status: string;
-  readonly txHash: string | undefined;
-  readonly nonce: number | undefined;
-  readonly orderId: string | undefined;
+  declare readonly reference: string;
+  declare readonly status: string;
+  declare readonly txHash: string | undefined;
+  declare readonly nonce: number | undefined;
+  declare readonly orderId: string | undefined;
 
   constructor(reference: string, status: string, waitedS: number, sent?: Submitted) {
-    super(`${reference} is still ${status} after ${waitedS.toFixed(0)} s`);
-    this.reference = reference;
-    this.status = status;
-    this.waitedS = waitedS;
-    this.txHash = sent?.txHash;
-    this.nonce = sent?.nonce;
-    this.orderId = sent?.orderId;
+    super(`${reference} is still ${status} after ${waitedS.toFixed(0)} s`, { reference, status });
+    if (sent) this.of(sent);
   }
 
-  private readonly waitedS: number;
-
   /** The same error with the submitted transaction. */
-  of(sent: Submitted): OrderStillOpen {
-    return new OrderStillOpen(this.reference, this.status, this.waitedS, sent);
+  of(sent: Submitted): this {
+    return Object.assign(this, membersOf(sent));
   }
 }
 
@@ -160,16 +148,12 @@ export class OrderStillOpen extends ClientError {
  */
 export abstract class AfterSubmission extends ClientError {
   override readonly name: string = "AfterSubmission";
-  readonly txHash: string;
-  readonly nonce: number;
-  readonly orderId: string | undefined;
+  declare readonly txHash: string;
+  declare readonly nonce: number;
+  declare readonly orderId: string | undefined;
 
   constructor(why: string, told: string, sent: Submitted, cause?: unknown) {
-    super(`${why}: ${told}`);
-    if (cause !== undefined) this.cause = cause;
-    this.txHash = sent.txHash;
-    this.nonce = sent.nonce;
-    this.orderId = sent.orderId;
+    super(`${why}: ${told}`, { ...membersOf(sent), ...(cause !== undefined && { cause }) });
   }
 }
 
@@ -191,7 +175,7 @@ export class MayBeMined extends AfterSubmission {
 /** The caller's own node shows that the transaction succeeded: do not repeat it. */
 export class MinedAnyway extends AfterSubmission {
   override readonly name = "MinedAnyway";
-  readonly receipt: Receipt | undefined;
+  declare readonly receipt: Receipt | undefined;
 
   constructor(why: string, sent: Submitted, cause?: unknown, receipt?: Receipt) {
     super(why, `but your own node says that ${named(sent)} was mined and succeeded: do not repeat it`, sent, cause);

@@ -5,9 +5,10 @@
 import { ApiError, ClientError } from "./errors.js";
 import { OrderStillOpen, TransactionFailed, TransactionReplaced } from "./flow-errors.js";
 import { LEAST_INTERVAL_S, MOST_INTERVAL_S } from "./generated/rules.js";
-import { Node, type Receipt } from "./node.js";
-import { orderStatus } from "./reading.js";
+import { nonceOf, receiptOf, type Receipt } from "./node.js";
+import { TERMINAL, orderStatus } from "./reading.js";
 import { requireSame } from "./signing.js";
+import { awaitEvent } from "./stream.js";
 import { segment, type Call, type Transport } from "./transport.js";
 import type { OrderStatus } from "./types.js";
 
@@ -16,7 +17,6 @@ const STREAM_WAIT_S = 25;
 const LEAST_S = 0.2;
 const USUAL_LIFE_S = 1800;
 const GRACE_S = 60;
-const TERMINAL: readonly string[] = ["confirmed", "failed", "cancelled"];
 
 /** Intervals, timeouts and backoff, in seconds. */
 export interface PollingOptions {
@@ -38,50 +38,45 @@ export interface PollingOptions {
   readonly stream?: boolean | undefined;
 }
 
-export class Polling {
+/** The options with their defaults. */
+export interface Polling {
   readonly intervalS: number | undefined;
   readonly patienceS: number | null;
+  readonly firstBackoffS: number;
+  readonly longestBackoffS: number;
   readonly nodeIntervalS: number;
   readonly doubtS: number;
+  readonly onTrouble: PollingOptions["onTrouble"];
   readonly stream: boolean;
+}
 
-  private readonly options: PollingOptions;
+export function pollingOf(options: PollingOptions = {}): Polling {
+  const { intervalS, patienceS = 300, firstBackoffS = 1, longestBackoffS = 30 } = options;
+  const { nodeIntervalS = 2, doubtS = 60, onTrouble, stream = true } = options;
+  return { intervalS, patienceS, firstBackoffS, longestBackoffS, nodeIntervalS, doubtS, onTrouble, stream };
+}
 
-  constructor(options: PollingOptions = {}) {
-    this.options = options;
-    this.intervalS = options.intervalS;
-    this.patienceS = options.patienceS === undefined ? 300 : options.patienceS;
-    this.nodeIntervalS = options.nodeIntervalS ?? 2;
-    this.doubtS = options.doubtS ?? 60;
-    this.stream = options.stream ?? true;
-  }
+/** The longest wait in s; `endsInS` is the time until the order expires, if known. */
+export const patienceOf = ({ patienceS }: Polling, endsInS = USUAL_LIFE_S): number =>
+  patienceS ?? Math.min(Math.max(endsInS + GRACE_S, 300), 3600);
 
-  /** The same with another longest wait. */
-  patient(patienceS: number): Polling {
-    return new Polling({ ...this.options, patienceS });
-  }
+/** Report the nth failure in a row, and wait: at least what the service asks for. */
+export async function backOff({ io, polling }: Context, failures: number, error: ClientError): Promise<void> {
+  await io.sleep(pauseOf(polling, failures, error));
+}
 
-  /** The longest wait in s; `endsInS` is the time until the order expires, if known. */
-  until(endsInS?: number): number {
-    if (this.patienceS !== null) return this.patienceS;
-    return Math.min(Math.max((endsInS ?? USUAL_LIFE_S) + GRACE_S, 300), 3600);
-  }
-
-  /** Report the nth failure in a row, and return the pause in s; at least `retryAfter`. */
-  pause(failures: number, error: ClientError): number {
-    const { firstBackoffS = 1, longestBackoffS = 30, onTrouble } = this.options;
-    const asked = error instanceof ApiError ? (error.retryAfter ?? 0) : 0;
-    const grown = firstBackoffS * 2 ** Math.min(failures - 1, 16);
-    const seconds = Math.max(Math.min(grown, longestBackoffS), asked);
-    onTrouble?.(error, seconds);
-    return seconds;
-  }
+/** Report the nth failure in a row, and return the pause in s; at least what the service asks for. */
+function pauseOf(polling: Polling, failures: number, error: ClientError): number {
+  const asked = error instanceof ApiError ? (error.retryAfter ?? 0) : 0;
+  const grown = polling.firstBackoffS * 2 ** Math.min(failures - 1, 16);
+  const seconds = Math.max(Math.min(grown, polling.longestBackoffS), asked);
+  polling.onTrouble?.(error, seconds);
+  return seconds;
 }
 
 /** What every flow needs. */
 export interface Context {
   readonly io: Transport;
-  readonly node: Node;
   readonly polling: Polling;
 }
 
@@ -92,12 +87,12 @@ export function transient(error: unknown): ClientError {
 }
 
 /** Repeat a request while its failures are transient; repeating it must be safe. */
-export async function retryTransient<T>({ io, polling }: Context, ask: () => Promise<T>, attempts = 3): Promise<T> {
+export async function retryTransient<T>(context: Context, ask: () => Promise<T>, attempts = 3): Promise<T> {
   for (let failures = 1; failures < attempts; failures += 1) {
     try {
       return await ask();
     } catch (error) {
-      await io.sleep(polling.pause(failures, transient(error)));
+      await backOff(context, failures, transient(error));
     }
   }
   return ask();
@@ -110,37 +105,25 @@ export const orderStatusCall = (orderId: string): Call<OrderStatus> => ({
 
 export const isTerminal = (record: OrderStatus) => TERMINAL.includes(record.status);
 
-/** Waits between two reads of a status record, by the event stream while that works. */
-class Changes {
-  #place: number | undefined;
-
-  private readonly io: Transport;
-  private readonly orderId: string;
-  private isStreamed: boolean;
-
-  constructor(io: Transport, orderId: string, isStreamed: boolean) {
-    this.io = io;
-    this.orderId = orderId;
-    this.isStreamed = isStreamed;
-  }
-
-  /** Wait for a change: at least `intervalS` without one. The first wait finds the place only. */
-  async wait(intervalS: number, leftS: number): Promise<void> {
-    if (!this.isStreamed) return this.io.sleep(intervalS);
-    const started = this.io.seconds();
-    const isFirst = this.#place === undefined;
+/**
+ * Return a function that waits for a change between two reads of a status record: by the event stream
+ * while that works, at least `intervalS` without a change. The first wait finds the place only.
+ */
+function changesOf(io: Transport, orderId: string, isStreamed: boolean) {
+  let after: number | undefined;
+  return async (intervalS: number, leftS: number): Promise<void> => {
+    if (!isStreamed) return io.sleep(intervalS);
+    const started = io.seconds();
+    const isFirst = after === undefined;
     const seconds = Math.min(STREAM_WAIT_S, Math.max(leftS, intervalS));
-    const place = await this.io.awaitEvent(this.orderId, this.#place, seconds);
-    this.isStreamed = place !== undefined;
-    let least = intervalS;
-    if (place) {
-      this.#place = place.sequence;
-      if (isFirst) return;
-      if (place.hasNews) least = LEAST_S;
-    }
-    const waited = this.io.seconds() - started;
-    if (waited < least) await this.io.sleep(least - Math.max(waited, 0));
-  }
+    const place = await awaitEvent(io, { orderId, after: after?.toString() }, isFirst, seconds);
+    isStreamed = place !== undefined;
+    after = place?.sequence ?? after;
+    if (place && isFirst) return;
+    const least = place?.hasNews ? LEAST_S : intervalS;
+    const waited = io.seconds() - started;
+    if (waited < least) await io.sleep(least - Math.max(waited, 0));
+  };
 }
 
 /** The interval that a service may ask for, within bounds. */
@@ -160,7 +143,7 @@ export async function followOrder(
 ): Promise<OrderStatus> {
   const interval = polling.intervalS ?? bounded(suggestedS);
   const started = io.seconds();
-  const changes = new Changes(io, orderId, polling.stream);
+  const changed = changesOf(io, orderId, polling.stream);
   let failures = 0;
   let state = "unknown";
   for (;;) {
@@ -175,11 +158,11 @@ export async function followOrder(
       if (isTerminal(record)) return record;
     } catch (error) {
       trouble = transient(error);
-      wait = polling.pause((failures += 1), trouble);
+      wait = pauseOf(polling, (failures += 1), trouble);
     }
     const waited = io.seconds() - started;
-    if (waited + wait > polling.until()) throw trouble ?? new OrderStillOpen(orderId, state, waited);
-    await (trouble ? io.sleep(wait) : changes.wait(wait, polling.until() - waited));
+    if (waited + wait > patienceOf(polling)) throw trouble ?? new OrderStillOpen(orderId, state, waited);
+    await (trouble ? io.sleep(wait) : changed(wait, patienceOf(polling) - waited));
   }
 }
 
@@ -189,7 +172,7 @@ export async function followOrder(
  * TransactionFailed, TransactionReplaced or OrderStillOpen.
  */
 export async function waitForReceipt(
-  { io, node }: Context,
+  { io }: Context,
   polling: Polling,
   tx: { what: string; txHash: string; wallet: string; nonce: number },
   sureAfter = 2,
@@ -200,18 +183,18 @@ export async function waitForReceipt(
   for (;;) {
     let wait = polling.nodeIntervalS;
     try {
-      const next = await node.nonce(tx.wallet, "latest");
-      const receipt = await node.receipt(tx.txHash);
+      const next = await nonceOf(io, tx.wallet, "latest");
+      const receipt = await receiptOf(io, tx.txHash);
       failures = 0;
       if (receipt?.succeeded) return receipt;
       if (receipt) throw new TransactionFailed(tx.what, receipt.transactionHash);
       if (next > tx.nonce) passedBy += 1;
       if (passedBy >= sureAfter) throw new TransactionReplaced(tx.txHash);
     } catch (error) {
-      wait = polling.pause((failures += 1), transient(error));
+      wait = pauseOf(polling, (failures += 1), transient(error));
     }
     const waited = io.seconds() - started;
-    if (waited + wait > polling.until()) throw new OrderStillOpen(tx.txHash, "not mined", waited);
+    if (waited + wait > patienceOf(polling)) throw new OrderStillOpen(tx.txHash, "not mined", waited);
     await io.sleep(wait);
   }
 }

@@ -3,6 +3,7 @@ import { ensureAllowance, requireNoOpenOrder, type Approved } from "./approvals.
 import { NodeRpcError } from "./errors.js";
 import { NonceMismatch, QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import { FEE_HEADROOM, FEE_MULTIPLE, FRESH_S, SETTLERS } from "./generated/rules.js";
+import { allowanceOf, balanceOf, baseFee, nonceOf, view } from "./node.js";
 import type { Context } from "./polling.js";
 import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, isBound, type SwapTerms } from "./quote-checks.js";
 import { swapQuote } from "./reading.js";
@@ -40,14 +41,14 @@ export async function approvedQuote(
   signer: Signer,
   watch: QuoteWatch,
 ): Promise<{ quote: SwapQuote; approvals: Approved[] }> {
-  const { node } = context;
+  const { io } = context;
   const approvals: Approved[] = [];
   for (let round = 0; round < MOST_ROUTERS; round += 1) {
     const quote = await freshQuote(context, request, watch);
     const { sellToken, dexRoute } = quote;
-    if (request.approval === "never" && !context.io.hasNode) return { quote, approvals };
+    if (request.approval === "never" && !io.hasNode) return { quote, approvals };
     if (!approvals.length) await requireFunds(context, request);
-    const allowed = await node.allowance(sellToken, request.wallet, dexRoute.target);
+    const allowed = await allowanceOf(io, sellToken, request.wallet, dexRoute.target);
     if (allowed >= request.sellAmount) return { quote, approvals };
     await requireMayApprove(context, request, dexRoute.target, allowed);
     const terms = { ...request, token: sellToken, router: dexRoute.target, amount: request.sellAmount };
@@ -60,8 +61,8 @@ export async function approvedQuote(
 }
 
 /** Refuse a swap above the balance, before an approval costs gas. */
-async function requireFunds({ node }: Context, { sellToken, wallet, sellAmount }: SwapTerms): Promise<void> {
-  const held = await node.balance(sellToken, wallet);
+async function requireFunds({ io }: Context, { sellToken, wallet, sellAmount }: SwapTerms): Promise<void> {
+  const held = await balanceOf(io, sellToken, wallet);
   if (held < sellAmount)
     throw new QuoteDeclined(`the wallet holds ${held} smallest units of the sell token, too few`);
 }
@@ -108,7 +109,7 @@ async function freshQuote(context: Context, request: SwapTerms, watch: QuoteWatc
 
 /** Request a quote; repeat while the service's node is behind the caller's own node. */
 async function safeQuote(context: Context, request: SwapTerms): Promise<SwapQuote> {
-  const { io, node, polling } = context;
+  const { io, polling } = context;
   for (let attempt = 1; ; attempt += 1) {
     const quote = await io.call(swapQuoteCall(request));
     const isZeroEx = quote.dexRoute.target.toLowerCase() === ALLOWANCE_HOLDER;
@@ -118,7 +119,7 @@ async function safeQuote(context: Context, request: SwapTerms): Promise<SwapQuot
     let wanted = request.nonce;
     if (io.hasNode) {
       await checkFee(context, params);
-      if (wanted === undefined && !request.anyNonce) wanted = await node.nonce(request.wallet);
+      if (wanted === undefined && !request.anyNonce) wanted = await nonceOf(io, request.wallet);
     }
     if (wanted === undefined || params.nonce === wanted) return quote;
     const lags = request.nonce === undefined && params.nonce !== null && params.nonce < wanted;
@@ -144,11 +145,11 @@ function otherNonce(quoted: number | null, wanted: number, request: SwapTerms): 
 }
 
 /** Refuse a fee cap far above the base fee at the caller's own node. Throws UnsafeQuote. */
-export async function checkFee({ node }: Context, params: TransactionParams): Promise<void> {
-  const baseFee = await node.baseFee();
-  if (BigInt(params.maxFeePerGas) > FEE_MULTIPLE * baseFee + FEE_HEADROOM)
+export async function checkFee({ io }: Context, params: TransactionParams): Promise<void> {
+  const base = await baseFee(io);
+  if (BigInt(params.maxFeePerGas) > FEE_MULTIPLE * base + FEE_HEADROOM)
     throw new UnsafeQuote(
-      `the quote's fee cap is ${params.maxFeePerGas} wei per gas, though the base fee is ${baseFee} by your own node`,
+      `the quote's fee cap is ${params.maxFeePerGas} wei per gas, though the base fee is ${base} by your own node`,
     );
 }
 
@@ -156,11 +157,11 @@ export async function checkFee({ node }: Context, params: TransactionParams): Pr
  * 0x's current and previous Settler in lower case, as 0x's Deployer names them at the caller's own
  * node. Without a current one there are none: this is how 0x pauses.
  */
-async function readSettlers({ node }: Context): Promise<string[]> {
+async function readSettlers({ io }: Context): Promise<string[]> {
   const [deployer, ownerOf, previous] = SETTLERS;
   const read = async (data: string) => {
     try {
-      const found = String(await node.view(deployer, data)).toLowerCase();
+      const found = String(await view(io, deployer, data)).toLowerCase();
       return /^0x0{24}(?!0{40})[0-9a-f]{40}$/.test(found) ? [`0x${found.slice(26)}`] : [];
     } catch (error) {
       if (error instanceof NodeRpcError) return [];

@@ -53,68 +53,56 @@ export function word(value: unknown): bigint {
   return quantity(value.slice(0, 66));
 }
 
-function transaction(value: unknown): void {
-  const params = object(value, "transactionParams");
-  for (const name of ["to", "data"]) text(params[name], name);
-  for (const name of ["value", "gasLimit", "maxFeePerGas", "maxPriorityFeePerGas"])
-    amount(params[name], name);
-  for (const name of ["chainId", "type"]) count(params[name], name);
-  if (params["nonce"] !== null) count(params["nonce"], "nonce");
+/** Read members of an object by the same reader. */
+export function each(read: (value: unknown, name: string) => unknown, found: Json, ...names: string[]): void {
+  for (const name of names) read(found[name], name);
 }
 
-function protection(value: unknown): void {
-  const found = object(value, "mevProtection");
-  transaction(found["transactionParams"]);
-  object(found["providerMetadata"], "providerMetadata");
+/** A member that is an object. */
+export const inner = (found: Json, name: string): Json => object(found[name], name);
+
+/** Read `transactionParams` and `providerMetadata`, which all quotes have somewhere. */
+export function transaction(found: Json): void {
+  const params = inner(found, "transactionParams");
+  each(text, params, "to", "data");
+  each(amount, params, "value", "gasLimit", "maxFeePerGas", "maxPriorityFeePerGas");
+  each(count, params, "chainId", "type");
+  if (params["nonce"] !== null) each(count, params, "nonce");
+  inner(found, "providerMetadata");
 }
 
 export function swapQuote(quote: Json): void {
-  for (const name of ["source", "sellToken", "buyToken"]) text(quote[name], name);
-  for (const name of ["sellAmount", "buyAmount", "minBuyAmount"]) amount(quote[name], name);
-  count(quote["estimatedGas"], "estimatedGas");
-  const route = object(quote["dexRoute"], "dexRoute");
-  for (const name of ["dex", "target", "data"]) text(route[name], name);
-  figure(object(quote["scoring"], "scoring")["netValueUsd"], "netValueUsd");
-  const analysis = object(quote["mevAnalysis"], "mevAnalysis");
-  text(analysis["threatLevel"], "threatLevel");
-  figure(analysis["estimatedProtectionUsd"], "estimatedProtectionUsd");
-  protection(quote["mevProtection"]);
-  const verification = quote["verification"] ?? {};
-  const { status = "", bound = true } = object(verification, "verification");
+  each(text, quote, "source", "sellToken", "buyToken");
+  each(amount, quote, "sellAmount", "buyAmount", "minBuyAmount");
+  each(count, quote, "estimatedGas");
+  each(text, inner(quote, "dexRoute"), "dex", "target", "data");
+  each(figure, inner(quote, "scoring"), "netValueUsd");
+  const analysis = inner(quote, "mevAnalysis");
+  each(text, analysis, "threatLevel");
+  each(figure, analysis, "estimatedProtectionUsd");
+  transaction(inner(quote, "mevProtection"));
+  const { status = "", bound = true } = object(quote["verification"] ?? {}, "verification");
   text(status, "verification.status");
   if (typeof bound !== "boolean") unreadable("verification.bound", "true or false");
 }
 
-export function wrapQuote(quote: Json): void {
-  for (const name of ["quoteId", "operation", "amount"]) text(quote[name], name);
-  amount(quote["amountWei"], "amountWei");
-  protection(quote["mevProtection"]);
-}
-
-export function cancelQuote(quote: Json): void {
-  text(quote["orderId"], "orderId");
-  transaction(quote["transactionParams"]);
-  object(quote["providerMetadata"], "providerMetadata");
-}
-
-const STATES = ["pending", "submitted", "mining", "confirmed", "failed", "cancelled"];
+export const OPEN: readonly string[] = ["pending", "submitted", "mining"];
+export const TERMINAL: readonly string[] = ["confirmed", "failed", "cancelled"];
 
 export function orderStatus(record: Json): void {
-  text(record["orderId"], "orderId");
-  if (!STATES.includes(text(record["status"], "status"))) unreadable("status", STATES.join(", "));
-  if (record["txHash"] != null) text(record["txHash"], "txHash");
+  each(text, record, "orderId", "status");
+  const states = [...OPEN, ...TERMINAL];
+  if (!states.includes(record["status"] as string)) unreadable("status", states.join(", "));
+  if (record["txHash"] != null) each(text, record, "txHash");
 }
 
 /** `order` or `cancel` of a submission, whose members are the same, and its `tracking`. */
-export function submission(part: "order" | "cancel"): (answer: Json) => void {
-  return (answer) => {
-    const found = object(answer[part], part);
-    text(found["orderId"], "orderId");
-    text(found["txHash"], "txHash");
-    if (found["expiresAt"] != null) text(found["expiresAt"], "expiresAt");
-    figure(object(answer["tracking"], "tracking")["pollingInterval"], "pollingInterval");
-  };
-}
+export const submission = (part: "order" | "cancel") => (answer: Json) => {
+  const found = inner(answer, part);
+  each(text, found, "orderId", "txHash");
+  if (found["expiresAt"] != null) each(text, found, "expiresAt");
+  each(figure, inner(answer, "tracking"), "pollingInterval");
+};
 
 export function history(page: Json): void {
   if (!Array.isArray(page["orders"])) unreadable("orders", "a list");

@@ -2,9 +2,11 @@
 import { NodeRpcError } from "./errors.js";
 import { QuoteDeclined } from "./flow-errors.js";
 import { PRICE_FEEDS } from "./generated/rules.js";
+import { baseFee, latestBlock, view } from "./node.js";
 import type { Context } from "./polling.js";
 import type { SwapTerms } from "./quote-checks.js";
-import { object, quantity } from "./reading.js";
+import { quantity, word } from "./reading.js";
+import type { Transport } from "./transport.js";
 import { WETH, type SwapQuote } from "./types.js";
 
 const BPS = 10_000n;
@@ -25,40 +27,45 @@ const shown = (value: bigint) => (Number(value / 10n ** 8n) / 1e4).toFixed(2);
 
 /** Return the reference of a swap; undefined if a token has no feed, or a price is stale. */
 async function reference(context: Context, sell: string, buy: string, amount: bigint): Promise<Reference | undefined> {
-  const { node, io } = context;
-  const block = object(await io.rpc("eth_getBlockByNumber", ["latest", false]), "block");
-  const time = quantity(block["timestamp"]);
+  const { io } = context;
+  const time = quantity((await latestBlock(io))["timestamp"]);
   const prices: bigint[] = [];
   for (const token of [sell, buy]) {
     const feed = (PRICE_FEEDS as Record<string, readonly [string, number]>)[token.toLowerCase()];
-    const price = feed && (await priceOf(context, feed, time));
+    const price = feed && (await priceOf(io, feed, time));
     if (price === undefined) return undefined;
     prices.push(price);
   }
   const [sellUsd, buyUsd] = prices as [bigint, bigint];
-  const [sellDecimals, buyDecimals] = [await node.decimals(sell), await node.decimals(buy)];
+  const [sellDecimals, buyDecimals] = [await decimalsOf(io, sell), await decimalsOf(io, buy)];
   if (sellDecimals === undefined || buyDecimals === undefined) return undefined;
   if (sellDecimals > MOST_DECIMALS || buyDecimals > MOST_DECIMALS) return undefined;
   const fair = (amount * sellUsd * 10n ** buyDecimals) / (buyUsd * 10n ** sellDecimals);
   return fair > 0n ? { sellUsd, sellDecimals, fair } : undefined;
 }
 
+/** The decimals of a token; undefined if no contract answers. */
+async function decimalsOf(io: Transport, token: string): Promise<bigint | undefined> {
+  const found = await view(io, token, "0x313ce567");
+  return found === "0x" ? undefined : word(found);
+}
+
 /** Return a price in 10^-8 USD; undefined if it is stale or invalid, or the feed reverts. */
 async function priceOf(
-  { node, io }: Context,
+  io: Transport,
   [feed, heartbeatS]: readonly [string, number],
   blockTime: bigint,
 ): Promise<bigint | undefined> {
   let answer: string;
   try {
-    answer = String(await node.view(feed, "0xfeaf968c"));
+    answer = String(await view(io, feed, "0xfeaf968c"));
   } catch (error) {
     if (error instanceof NodeRpcError) return undefined;
     throw error;
   }
   if (!/^0x[0-9a-fA-F]{320,}$/.test(answer)) return undefined;
   const at = (index: number) => BigInt(`0x${answer.slice(2 + 64 * index, 66 + 64 * index)}`);
-  const clock = BigInt(Math.floor(io.unixMs() / 1000));
+  const clock = BigInt(Math.floor(Date.now() / 1000));
   const age = (blockTime > clock ? blockTime : clock) - at(3);
   const isFresh = age >= -SLACK_S && age <= BigInt(heartbeatS) + SLACK_S;
   const price = BigInt.asIntN(256, at(1));
@@ -104,7 +111,7 @@ export async function requireFairWithGas(
   const found = await reference(context, sellToken, buyToken, sellAmount);
   const ether = found && (await reference(context, WETH, buyToken, 10n ** 18n));
   if (!found || !ether) return;
-  const cost = gasUsed * (await context.node.baseFee());
+  const cost = gasUsed * (await baseFee(context.io));
   const sold = sellAmount * found.sellUsd * 10n ** 18n;
   const gas = (100n * PERCENT * cost * ether.sellUsd * 10n ** found.sellDecimals) / sold;
   const gap = below(quote, slippageBps, found) + gas;

@@ -6,7 +6,7 @@ import { payer } from "./calldata.js";
 import { NodeRpcError, UnexpectedResponse } from "./errors.js";
 import { UnsafeQuote } from "./flow-errors.js";
 import { GAS_MULTIPLE_HALVES, MODEST_GAS } from "./generated/rules.js";
-import { Node, balanceData, hex, isLog, pad, type Block, type Log } from "./node.js";
+import { allowanceOf, balanceData, balanceOf, hex, isLog, latestBlock, pad, type Log } from "./node.js";
 import { checkUnsimulated, measuresItself, type SwapTerms } from "./quote-checks.js";
 import { isObject, object, quantity, word, type Json } from "./reading.js";
 import type { Transport } from "./transport.js";
@@ -27,6 +27,32 @@ const LACKS = /does not exist|not (supported|found|available|implemented|allowed
 
 const unsafe = (why: string) => new UnsafeQuote(`tried on your node ${why}`);
 
+/** What the next blocks are derived from: the latest block, `time` in Unix seconds, and the next base fee. */
+interface Block {
+  readonly number: bigint;
+  readonly time: bigint;
+  readonly gasLimit: bigint;
+  readonly baseFee: bigint;
+  readonly miner: string;
+}
+
+async function readBlock(io: Transport): Promise<Block> {
+  const block = await latestBlock(io);
+  const [number, time, gasLimit, gasUsed, baseFee] = (
+    ["number", "timestamp", "gasLimit", "gasUsed", "baseFeePerGas"] as const
+  ).map((name) => quantity(block[name])) as [bigint, bigint, bigint, bigint, bigint];
+  return { number, time, gasLimit, baseFee: nextBaseFee(baseFee, gasUsed, gasLimit), miner: String(block["miner"]) };
+}
+
+/** The base fee of the next block (https://eips.ethereum.org/EIPS/eip-1559). */
+function nextBaseFee(baseFee: bigint, gasUsed: bigint, gasLimit: bigint): bigint {
+  const target = gasLimit / 2n;
+  if (target === 0n || gasUsed === target) return baseFee;
+  if (gasUsed < target) return baseFee - (baseFee * (target - gasUsed)) / target / 8n;
+  const grown = (baseFee * (gasUsed - target)) / target / 8n;
+  return baseFee + (grown > 1n ? grown : 1n);
+}
+
 /** Simulate the swap; `must` refuses it if the node cannot. Throws UnsafeQuote. */
 export async function simulateSwap(
   io: Transport,
@@ -34,13 +60,12 @@ export async function simulateSwap(
   request: SwapTerms,
   must: boolean,
 ): Promise<SwapSimulation> {
-  const node = new Node(io);
-  const block = await node.block();
+  const block = await readBlock(io);
   const head = hex(block.number);
   const before = {
-    sell: await node.balance(request.sellToken, request.wallet, head),
-    buy: await node.balance(request.buyToken, request.wallet, head),
-    allowance: await node.allowance(request.sellToken, request.wallet, quote.dexRoute.target),
+    sell: await balanceOf(io, request.sellToken, request.wallet, head),
+    buy: await balanceOf(io, request.buyToken, request.wallet, head),
+    allowance: await allowanceOf(io, request.sellToken, request.wallet, quote.dexRoute.target),
   };
   let answer: unknown;
   try {
@@ -117,7 +142,7 @@ const blockOverrides = (block: Block, later: bigint) => ({
   gasLimit: hex(block.gasLimit),
   feeRecipient: block.miner,
   prevRandao: random(32),
-  baseFeePerGas: hex(block.nextBaseFee),
+  baseFeePerGas: hex(block.baseFee),
 });
 
 /** The result of one simulated call. */

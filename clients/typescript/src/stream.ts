@@ -16,43 +16,31 @@ interface Block {
   readonly data: string | undefined;
 }
 
-/** Turns pieces of text into blocks. */
-export class StreamReader {
-  #line = "";
-  #id: number | undefined;
-  #data: string[] = [];
-
-  /** Return the blocks that the piece completes. Throws UnexpectedResponse for an endless line. */
-  feed(piece: string): Block[] {
-    const lines = (this.#line + piece).split("\n");
-    this.#line = lines.pop() ?? "";
-    if (this.#line.length > LONGEST) throw new UnexpectedResponse("an event has no end");
-    return lines.flatMap((line) => this.#read(line.replace(/\r$/, "")));
-  }
-
-  #read(line: string): Block[] {
-    if (line === "") {
-      const data = this.#data.length ? this.#data.join("\n") : undefined;
-      this.#data = [];
-      return [{ id: this.#id, data }];
-    }
-    const [, name, value = ""] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
-    if (name === "data") this.#data.push(value);
-    if (name === "id" && /^[0-9]{1,15}$/.test(value.trim())) this.#id = Number(value);
-    return [];
-  }
-}
-
-/** The blocks of one connection, until it ends or is silent for too long. */
-export async function* blocks(answer: Response, beat: () => void): AsyncGenerator<Block> {
+/**
+ * The blocks of one connection, until it ends or is silent for too long; `beat` is called with each
+ * piece of it. Throws UnexpectedResponse for an endless line.
+ */
+export async function* blocks(answer: Response, beat?: () => void): AsyncGenerator<Block> {
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
-  const blocks = new StreamReader();
+  let rest = "";
+  let id: number | undefined;
+  let found: string[] = [];
   try {
     for (;;) {
       const piece = await reader?.read();
       if (!piece || piece.done) return;
-      beat();
-      yield* blocks.feed(piece.value);
+      beat?.();
+      const lines = (rest + piece.value).split(/\r?\n/);
+      rest = lines.pop() ?? "";
+      if (rest.length > LONGEST) throw new UnexpectedResponse("an event has no end");
+      for (const line of lines) {
+        const [, name, value = ""] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+        if (name === "data") found.push(value);
+        if (name === "id" && /^[0-9]{1,15}$/.test(value.trim())) id = Number(value);
+        if (line) continue;
+        yield { id, data: found.length ? found.join("\n") : undefined };
+        found = [];
+      }
     }
   } finally {
     await reader?.cancel().catch(() => undefined);
@@ -76,7 +64,7 @@ export async function awaitEvent(
   try {
     const answer = await io.events(query, cut.signal);
     if (!answer) return undefined;
-    for await (const { id, data } of blocks(answer, () => undefined)) {
+    for await (const { id, data } of blocks(answer)) {
       const hasNews = data !== undefined;
       if (id !== undefined) place = { sequence: id, hasNews };
       if (hasNews || (isOpening && place)) break;

@@ -2,9 +2,9 @@
 import type { Approved } from "./approvals.js";
 import { ApiError, ClientError } from "./errors.js";
 import { StatusContradiction, type Outcome, type Submitted } from "./flow-errors.js";
-import { received, type Receipt } from "./node.js";
+import { receiptOf, received, requireMainnet, type Receipt } from "./node.js";
 import { errorFor, throwOutcome, watchOutcome, type OutcomeWatch } from "./outcome.js";
-import { SUGGESTED_S, followOrder, transient, type Context } from "./polling.js";
+import { SUGGESTED_S, backOff, followOrder, patienceOf, transient, type Context } from "./polling.js";
 import { isBound, type SwapTerms } from "./quote-checks.js";
 import { approvedQuote } from "./quoting.js";
 import { isObject, submission } from "./reading.js";
@@ -33,11 +33,11 @@ export type SwapEvent =
  * without a node.
  */
 export class SwapResult {
-  readonly quote: SwapQuote;
-  readonly approvals: readonly Approved[];
-  readonly status: OrderStatus;
-  readonly received: bigint | undefined;
-  readonly fate: Outcome | undefined;
+  declare readonly quote: SwapQuote;
+  declare readonly approvals: readonly Approved[];
+  declare readonly status: OrderStatus;
+  declare readonly received: bigint | undefined;
+  declare readonly fate: Outcome | undefined;
 
   constructor(
     quote: SwapQuote,
@@ -117,18 +117,18 @@ interface Accepted {
  * one order, and SIGNATURE_REPLAY then names it. Throws TransactionHashMismatch.
  */
 async function submit(
-  { io, polling }: Context,
+  context: Context,
   call: Call<SwapOrder>,
   txHash: string,
   watch: (event: SwapEvent) => void,
 ): Promise<Accepted> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const submitted = await io.call(call);
+      const submitted = await context.io.call(call);
       const { order, tracking } = submitted;
       requireSame(txHash, order.txHash);
       watch({ submitted });
-      const endsInS = (Date.parse(order.expiresAt) - io.unixMs()) / 1000;
+      const endsInS = (Date.parse(order.expiresAt) - Date.now()) / 1000;
       const isKnown = Number.isFinite(endsInS);
       return { orderId: order.orderId, intervalS: tracking.pollingInterval, endsInS: isKnown ? endsInS : undefined };
     } catch (error) {
@@ -136,7 +136,7 @@ async function submit(
       if (orderId !== undefined) return { orderId, intervalS: SUGGESTED_S, endsInS: undefined };
       const trouble = transient(error);
       if (attempt === SUBMISSIONS) throw trouble;
-      await io.sleep(polling.pause(attempt, trouble));
+      await backOff(context, attempt, trouble);
     }
   }
 }
@@ -158,8 +158,8 @@ export async function swap(
   signer: Signer,
   watch: (event: SwapEvent) => void,
 ): Promise<SwapResult> {
-  const { io, node, polling } = context;
-  if (io.hasNode) await node.requireMainnet();
+  const { io, polling } = context;
+  if (io.hasNode) await requireMainnet(io);
   const { quote, approvals } = await approvedQuote(context, request, signer, watch);
   if (io.hasNode) {
     const simulation = await simulateSwap(io, quote, request, !isBound(quote));
@@ -171,13 +171,13 @@ export async function swap(
   }
   const transaction = toSign(quote.mevProtection.transactionParams);
   const signed = await sign(transaction, signer, request.wallet);
-  const call = submitOrderCall(quote, request, signed, io.unixMs());
+  const call = submitOrderCall(quote, request, signed, Date.now());
   let sent: Submitted = { what: "the swap", txHash: hashOf(signed), wallet: request.wallet, nonce: transaction.nonce };
   let status: OrderStatus;
   try {
     const { orderId, intervalS, endsInS } = await submit(context, call, sent.txHash, watch);
     sent = { ...sent, orderId };
-    const patient = { ...context, polling: polling.patient(polling.until(endsInS)) };
+    const patient = { ...context, polling: { ...polling, patienceS: patienceOf(polling, endsInS) } };
     status = await followOrder(patient, orderId, (record) => watch({ status: record }), intervalS, sent.txHash);
   } catch (error) {
     return throwOutcome(context, error, sent, (watching) => watch({ watching }));
@@ -213,12 +213,12 @@ async function settled(
 }
 
 /** The receipt of a confirmed order; the own node may be some blocks behind, or fail for a while. */
-async function confirmed({ io, node, polling }: Context, status: OrderStatus, sent: Submitted): Promise<Receipt> {
+async function confirmed({ io, polling }: Context, status: OrderStatus, sent: Submitted): Promise<Receipt> {
   let shows = "has no receipt of it";
   for (let look = 0; look < RECEIPT_LOOKS; look += 1) {
     if (look) await io.sleep(polling.nodeIntervalS);
     try {
-      const receipt = await node.receipt(sent.txHash);
+      const receipt = await receiptOf(io, sent.txHash);
       if (receipt?.succeeded) return receipt;
       if (receipt) throw new StatusContradiction(status.orderId, status.status, sent.txHash);
     } catch (error) {

@@ -2,7 +2,6 @@
 import { ApiError, ClientError, NodeRpcError, NodeUnreachable, ServiceUnreachable, UnexpectedResponse } from "./errors.js";
 import { MAX_BODY } from "./generated/rules.js";
 import { isObject, object, type Json } from "./reading.js";
-import { awaitEvent, type StreamPlace } from "./stream.js";
 
 const API = "/api/v1";
 const NO_SERVICE = "something else than a quietswap service answered there";
@@ -100,11 +99,6 @@ export class Transport {
     this.seconds = options.seconds ?? (() => performance.now() / 1000);
   }
 
-  /** Unix time in ms. */
-  unixMs(): number {
-    return Date.now();
-  }
-
   /** Send a request to the service. Throws ClientError. */
   async call<T>(call: Call<T>): Promise<T> {
     const body = call.body && JSON.stringify(call.body);
@@ -154,11 +148,6 @@ export class Transport {
       if (isObject(error) && typeof error["code"] === "number") throw rpcError(method, error);
       throw new NodeUnreachable(`the provider does not answer ${method} (${String(error)})`);
     }
-  }
-
-  /** Wait for an event of an order; see `awaitEvent`. */
-  awaitEvent(orderId: string, after: number | undefined, seconds: number): Promise<StreamPlace | undefined> {
-    return awaitEvent(this, { orderId, after: after?.toString() }, after === undefined, seconds);
   }
 
   /** Open the event stream; undefined where there is none for this client now. */

@@ -1,12 +1,12 @@
 /** The wrap flow: quote, check, set the nonce, sign, submit, wait for the receipt. */
 import { requireNoOpenOrder } from "./approvals.js";
 import { OrderStillOpen, QuoteDeclined, UnsafeQuote, type Submitted } from "./flow-errors.js";
-import { pad, type Receipt } from "./node.js";
+import { nonceOf, pad, requireMainnet, type Receipt } from "./node.js";
 import { throwOutcome, type OutcomeWatch } from "./outcome.js";
 import { retryTransient, waitForReceipt, type Context } from "./polling.js";
 import { checkParams, faultsOf } from "./quote-checks.js";
 import { checkFee } from "./quoting.js";
-import { text, wrapQuote, type Json } from "./reading.js";
+import { amount as readAmount, each, inner, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import type { Call } from "./transport.js";
 import { WETH, type Hex, type Schemas, type TransactionParams } from "./types.js";
@@ -69,11 +69,17 @@ export function checkWrapQuote(quote: WrapQuote, operation: WrapOperation, amoun
   if (found.length) throw new UnsafeQuote(`the quote has ${found.join(", ")}`);
 }
 
+function readQuote(quote: Json): void {
+  each(text, quote, "quoteId", "operation", "amount");
+  each(readAmount, quote, "amountWei");
+  transaction(inner(quote, "mevProtection"));
+}
+
 export const wrapQuoteCall = (operation: WrapOperation, amount: string, userAddress: string): Call<WrapQuote> => ({
   path: "/mev/wrap/quote",
   body: { operation, amount, userAddress, chainId: 1 } satisfies Schemas["WrapQuoteBody"],
   member: "quote",
-  read: wrapQuote,
+  read: readQuote,
 });
 
 /** The call that submits a signed quote; repeating it creates no second order. */
@@ -81,7 +87,7 @@ export function submitWrapCall(quote: WrapQuote, signedTransaction: Hex): Call<W
   const { operation, quoteId, amount, mevProtection } = quote;
   const { providerMetadata } = mevProtection;
   const body: Schemas["WrapOrderBody"] = { operation, signedTransaction, providerMetadata, quoteId, amount };
-  const read = (order: Json) => void text(order["txHash"], "txHash");
+  const read = (order: Json) => each(text, order, "txHash");
   return { path: "/mev/wrap/order", body, member: "order", read };
 }
 
@@ -91,7 +97,7 @@ export function submitWrapCall(quote: WrapQuote, signedTransaction: Hex): Call<W
  * TransactionReplaced or OrderStillOpen.
  */
 export async function convert(context: Context, request: WrapTerms, signer: Signer): Promise<WrapResult> {
-  const { io, node, polling } = context;
+  const { io, polling } = context;
   const { operation, amount, wallet, watch = () => undefined } = request;
   if (!io.hasNode && request.nonce === undefined)
     throw new RangeError(`${operation} needs rpcUrl for the wallet's next nonce, or nonce`);
@@ -99,7 +105,7 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   const quote = await io.call(wrapQuoteCall(operation, amount, wallet));
   checkWrapQuote(quote, operation, amount);
   if (io.hasNode) {
-    await node.requireMainnet();
+    await requireMainnet(io);
     await checkFee(context, quote.mevProtection.transactionParams);
   }
   const nonce = request.nonce ?? (await nextNonce(context, request));
@@ -128,5 +134,5 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
 /** The next nonce of the caller's own node, if no open order of the wallet has it. */
 async function nextNonce(context: Context, { wallet, operation, replace }: WrapTerms): Promise<number> {
   if (!replace) await requireNoOpenOrder(context, wallet, `the ${operation}`);
-  return context.node.nonce(wallet);
+  return nonceOf(context.io, wallet);
 }
