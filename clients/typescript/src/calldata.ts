@@ -2,11 +2,12 @@
  * Decodes the terms that a router's own code enforces, and refuses all other calldata. The layouts of
  * `ROUTERS` are proofs, one per router and method.
  */
-import { getAddress, keccak256 } from "viem";
+import { getAddress, getCreate2Address, keccak256, zeroAddress } from "viem";
 import { ROUTERS, V2_FACTORIES, V3_FACTORY, V3_FEES } from "./generated/rules.js";
 import type { Layout, Router } from "./method-row.js";
+import { ETHER, pad } from "./node.js";
 import type { Hex } from "./types.js";
-import { UnboundCalldata, WORD, Words, asAddress } from "./words.js";
+import { WORD, address, asAddress, follow, raw, refuse, uint } from "./words.js";
 
 /**
  * The terms that a router enforces: addresses in lower case, amounts in smallest units.
@@ -24,8 +25,7 @@ export interface Terms {
   readonly pool?: string;
 }
 
-const NOBODY = asAddress(0n);
-const ETHER = [NOBODY, `0x${"e".repeat(40)}`];
+const NATIVE: readonly string[] = [zeroAddress, ETHER];
 const ADDRESS_MASK = 2n ** 160n - 1n;
 const MOST_FEE_BPS = 200n;
 const UNKNOWN_PARTNER_BITS = (1n << 90n) - (1n << 14n);
@@ -48,16 +48,16 @@ export function measuresRecipient(router: string, data: string): boolean {
  */
 export function decode(router: string, data: string, buyToken: string, acceptUnbound = false): Terms {
   const [layout, refusal] = rowOf(router, data);
-  if (!layout || (refusal && !acceptUnbound)) throw new UnboundCalldata(refusal!);
+  if (!layout || (refusal && !acceptUnbound)) refuse(refusal!);
   const [, , , , , , nested] = layout;
   const read = nested ? settlerTerms : plainTerms;
-  const terms = read(layout, new Words(data.slice(10).toLowerCase()), buyToken.toLowerCase());
-  if (ETHER.includes(terms.sellToken) || ETHER.includes(terms.buyToken))
-    throw new UnboundCalldata("it trades native ETH");
-  if (terms.sellToken === terms.buyToken) throw new UnboundCalldata("it sells and buys the same token");
+  const terms = read(layout, data.slice(10).toLowerCase(), buyToken.toLowerCase());
+  if (NATIVE.includes(terms.sellToken) || NATIVE.includes(terms.buyToken))
+    refuse("it trades native ETH");
+  if (terms.sellToken === terms.buyToken) refuse("it sells and buys the same token");
   if (terms.sellAmount === 0n)
-    throw new UnboundCalldata("it sells an amount of 0, which may mean another one");
-  if (terms.minBuyAmount <= 0n) throw new UnboundCalldata("its minimum is 0: nothing is enforced");
+    refuse("it sells an amount of 0, which may mean another one");
+  if (terms.minBuyAmount <= 0n) refuse("its minimum is 0: nothing is enforced");
   return { ...terms, isBound: !refusal };
 }
 
@@ -74,7 +74,7 @@ export function payer(router: string, data: string, buyToken: string): string {
 /** The method's layout if its terms can be read, and why it is refused if no proof exists. */
 function rowOf(router: string, data: string): [layout?: Layout | undefined, refusal?: string] {
   const known = routerOf(router);
-  if (!known) throw new UnboundCalldata(`nothing is known of what the router ${getAddress(router)} enforces`);
+  if (!known) refuse(`nothing is known of what the router ${getAddress(router)} enforces`);
   const [name, layouts, refusals] = known;
   const selector = selectorOf(data);
   for (const [reason, methods] of Object.entries(refusals)) {
@@ -85,48 +85,48 @@ function rowOf(router: string, data: string): [layout?: Layout | undefined, refu
   const layout = layouts[selector];
   if (layout) return [layout];
   const method = data.length >= 10 ? `0x${selector}` : "without a selector";
-  throw new UnboundCalldata(`the method ${method} of ${name} is not a known one`);
+  refuse(`the method ${method} of ${name} is not a known one`);
 }
 
 type PlainTerms = Omit<Terms, "isBound">;
 
-function plainTerms(layout: Layout, args: Words, wanted: string): PlainTerms {
+function plainTerms(layout: Layout, args: string, wanted: string): PlainTerms {
   const [sell, amount, minimum, buy, recipient, , , zeroIsSender, within = [], flags, allowedFlags, ...rest] = layout;
   const [permit, permitWithin, quoted, partner, dust, pools, poolSize, wrap, dex] = rest;
-  const words = within.reduce((inner, index) => inner.follow(index), args);
-  if (flags !== undefined) checkFlags(words.uint(flags), allowedFlags);
-  if (permit !== undefined && (permitWithin ? words : args).raw(permit))
-    throw new UnboundCalldata("it carries a permit");
-  if (wrap !== undefined && (args.uint(wrap) >> 161n) & 3n) throw new UnboundCalldata("its wrap flag is set");
-  const sellToken = words.address(sell);
-  const pool = dex === undefined ? undefined : derived(sellToken, wanted, words.uint(dex));
-  const buyToken = pool === undefined ? words.address(buy!) : wanted;
-  if (pools !== undefined) checkPools(words.raw(pools), poolSize!, sellToken, buyToken);
+  const words = within.reduce((inner, index) => follow(inner, index), args);
+  if (flags !== undefined) checkFlags(uint(words, flags), allowedFlags);
+  if (permit !== undefined && raw(permitWithin ? words : args, permit))
+    refuse("it carries a permit");
+  if (wrap !== undefined && (uint(args, wrap) >> 161n) & 3n) refuse("its wrap flag is set");
+  const sellToken = address(words, sell);
+  const pool = dex === undefined ? undefined : derived(sellToken, wanted, uint(words, dex));
+  const buyToken = pool === undefined ? address(words, buy!) : wanted;
+  if (pools !== undefined) checkPools(raw(words, pools), poolSize!, sellToken, buyToken);
   const minBuyAmount = least(words, args, minimum, quoted, partner) - BigInt(dust ?? 0);
-  const named = recipient === undefined ? undefined : words.address(recipient);
+  const named = recipient === undefined ? undefined : address(words, recipient);
   return {
     minBuyAmount,
-    recipient: named === NOBODY && zeroIsSender !== false ? undefined : named,
+    recipient: named === zeroAddress && zeroIsSender !== false ? undefined : named,
     sellToken,
     buyToken,
-    sellAmount: words.uint(amount),
+    sellAmount: uint(words, amount),
     ...(pool !== undefined && { pool }),
   };
 }
 
 function checkFlags(flags: bigint, allowed: number | bigint = 0): void {
   const refused = flags & ~BigInt(allowed);
-  if (refused & 1n) throw new UnboundCalldata("it may sell only a part: flag 0x1");
-  if (refused) throw new UnboundCalldata(`its flag 0x${(refused & -refused).toString(16)} is not allowed`);
+  if (refused & 1n) refuse("it may sell only a part: flag 0x1");
+  if (refused) refuse(`its flag 0x${(refused & -refused).toString(16)} is not allowed`);
 }
 
 /** The minimum less what may be taken from it: fee and surplus of Augustus. */
-function least(words: Words, args: Words, at: number, quoted: number | undefined, partnerAt: number | undefined): bigint {
-  const minimum = words.uint(at);
-  if (quoted !== undefined && words.uint(quoted) < minimum)
-    throw new UnboundCalldata("its quotedAmount lies below its minimum: all above it may be taken");
-  const partner = partnerAt === undefined ? 0n : args.uint(partnerAt);
-  if (partner & UNKNOWN_PARTNER_BITS) throw new UnboundCalldata("its partnerAndFee has unknown bits");
+function least(words: string, args: string, at: number, quoted: number | undefined, partnerAt: number | undefined): bigint {
+  const minimum = uint(words, at);
+  if (quoted !== undefined && uint(words, quoted) < minimum)
+    refuse("its quotedAmount lies below its minimum: all above it may be taken");
+  const partner = partnerAt === undefined ? 0n : uint(args, partnerAt);
+  if (partner & UNKNOWN_PARTNER_BITS) refuse("its partnerAndFee has unknown bits");
   const fee = partner & 0x3fffn;
   return minimum - (minimum * (fee < MOST_FEE_BPS ? fee : MOST_FEE_BPS)) / 10_000n;
 }
@@ -134,70 +134,65 @@ function least(words: Words, args: Words, at: number, quoted: number | undefined
 /** Check Augustus' `pools`. The UniswapV3 form pulls the token of the first group. */
 function checkPools(pools: string, size: number, sell: string, buy: string): void {
   if (!pools || pools.length % (2 * size))
-    throw new UnboundCalldata(`its pools are no whole groups of ${size} bytes`, true);
+    refuse(`its pools are no whole groups of ${size} bytes`, true);
   if (size !== 96) return;
-  const groups = new Words(pools);
   let token = sell;
   for (let first = 0; first < pools.length / WORD; first += 3) {
-    const head = groups.uint(first);
+    const head = uint(pools, first);
     if (head & (TOP_BIT - 1n) & ~ADDRESS_MASK)
-      throw new UnboundCalldata("a pool's first word holds more than direction and token", true);
+      refuse("a pool's first word holds more than direction and token", true);
     const low = asAddress(head & ADDRESS_MASK);
-    const high = groups.address(first + 1);
-    if (low >= high) throw new UnboundCalldata("a pool's tokens are not in order", true);
+    const high = address(pools, first + 1);
+    if (low >= high) refuse("a pool's tokens are not in order", true);
     const [sold, bought] = head & TOP_BIT ? [low, high] : [high, low];
     if (sold !== token)
-      throw new UnboundCalldata(`its pools sell ${checksum(sold)}, not ${checksum(token)}`);
+      refuse(`its pools sell ${getAddress(sold)}, not ${getAddress(token)}`);
     token = bought;
   }
-  if (token !== buy) throw new UnboundCalldata(`its pools buy ${checksum(token)}, not ${checksum(buy)}`);
+  if (token !== buy) refuse(`its pools buy ${getAddress(token)}, not ${getAddress(buy)}`);
 }
 
 /** Return the pool that `dex` names, whose address proves the tokens. */
 function derived(sell: string, buy: string, dex: bigint): string {
   if (dex & ~DEX_KNOWN)
-    throw new UnboundCalldata("its pool's word unwraps, uses Permit2 or has unknown bits");
+    refuse("its pool's word unwraps, uses Permit2 or has unknown bits");
   const protocol = dex >> 253n;
-  if (protocol > 1n) throw new UnboundCalldata("its pool is neither of Uniswap V2's nor of Uniswap V3's kind");
+  if (protocol > 1n) refuse("its pool is neither of Uniswap V2's nor of Uniswap V3's kind");
   const pool = asAddress(dex & ADDRESS_MASK);
-  if (!pools(sell, buy, protocol === 1n).includes(pool))
-    throw new UnboundCalldata(`its pool ${checksum(pool)} is not derived from a known factory`);
+  if (!poolsOf(sell, buy, protocol === 1n).includes(pool))
+    refuse(`its pool ${getAddress(pool)} is not derived from a known factory`);
   if (((dex & DEX_ZERO_FOR_ONE) !== 0n) !== sell < buy)
-    throw new UnboundCalldata("its pool is asked to sell the token bought");
+    refuse("its pool is asked to sell the token bought");
   return pool;
 }
 
 /** The two tokens' pools, whose address proves their code (https://eips.ethereum.org/EIPS/eip-1014). */
-function pools(one: string, other: string, isV3: boolean): string[] {
-  const [low, high] = (one < other ? [one, other] : [other, one]).map((each) => each.slice(2)) as [string, string];
-  const made = ([factory, codeHash]: readonly [string, string], salted: string) =>
-    `0x${keccak256(`0xff${factory.slice(2)}${keccak256(salted as Hex).slice(2)}${codeHash.slice(2)}`).slice(26)}`;
-  if (!isV3) return V2_FACTORIES.map((factory) => made(factory, `0x${low}${high}`));
-  return V3_FEES.map((fee) =>
-    made(V3_FACTORY, `0x${low.padStart(64, "0")}${high.padStart(64, "0")}${fee.toString(16).padStart(64, "0")}`),
-  );
+function poolsOf(one: string, other: string, isV3: boolean): string[] {
+  const [low, high] = one < other ? [one, other] : [other, one];
+  const made = ([from, bytecodeHash]: readonly [Hex, Hex], salted: string) =>
+    getCreate2Address({ from, bytecodeHash, salt: keccak256(`0x${salted}`) }).toLowerCase();
+  if (isV3) return V3_FEES.map((fee) => made(V3_FACTORY, pad(low) + pad(high) + pad(fee)));
+  return V2_FACTORIES.map((factory) => made(factory, low.slice(2) + high.slice(2)));
 }
 
 /** Read AllowanceHolder.exec around Settler.execute((recipient, buyToken, minimum), actions, id). */
-function settlerTerms(layout: Layout, words: Words): PlainTerms {
+function settlerTerms(layout: Layout, words: string): PlainTerms {
   const [sell, amount, minimum, buy, recipient, , nested] = layout;
-  const settler = words.address(3);
-  if (words.address(0) !== settler)
-    throw new UnboundCalldata("another contract than the one called may take the tokens");
-  const call = words.raw(4);
+  const settler = address(words, 3);
+  if (address(words, 0) !== settler)
+    refuse("another contract than the one called may take the tokens");
+  const call = raw(words, 4);
   if (call.slice(0, 8) !== nested)
-    throw new UnboundCalldata("AllowanceHolder calls something else than Settler.execute");
-  const inner = new Words(call.slice(8));
-  inner.follow(3).uint(0); // the actions must be inside the call, and their id before them
-  inner.uint(4);
+    refuse("AllowanceHolder calls something else than Settler.execute");
+  const inner = call.slice(8);
+  uint(follow(inner, 3), 0); // the actions must be inside the call, and their id before them
+  uint(inner, 4);
   return {
-    minBuyAmount: inner.uint(minimum),
-    recipient: inner.address(recipient!),
-    sellToken: words.address(sell),
-    buyToken: inner.address(buy!),
-    sellAmount: words.uint(amount),
+    minBuyAmount: uint(inner, minimum),
+    recipient: address(inner, recipient!),
+    sellToken: address(words, sell),
+    buyToken: address(inner, buy!),
+    sellAmount: uint(words, amount),
     settler,
   };
 }
-
-const checksum = (address: string) => getAddress(address);

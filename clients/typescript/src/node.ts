@@ -5,6 +5,8 @@ import type { Transport } from "./transport.js";
 
 /** Topic of `Transfer(address,address,uint256)`. */
 export const TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+/** The pseudo token under which routers and nodes name ETH. */
+export const ETHER = `0x${"e".repeat(40)}`;
 export const UINT256_MAX = 2n ** 256n - 1n;
 
 export interface Log {
@@ -26,7 +28,7 @@ export interface Receipt {
 export const hex = (value: bigint | number) => `0x${value.toString(16)}`;
 
 /** A number or an address as 64 hex digits. */
-export const pad = (value: bigint | string) =>
+export const pad = (value: bigint | number | string) =>
   (typeof value === "string" ? value.slice(2).toLowerCase() : value.toString(16)).padStart(64, "0");
 
 export const approvalData = (spender: string, amount: bigint) => `0x095ea7b3${pad(spender)}${pad(amount)}`;

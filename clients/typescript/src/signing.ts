@@ -2,6 +2,7 @@
 import { getAddress, keccak256, parseTransaction, recoverTransactionAddress, serializeTransaction } from "viem";
 import { SignerMismatch, TransactionHashMismatch } from "./flow-errors.js";
 import { hex } from "./node.js";
+import { isObject } from "./reading.js";
 import type { Eip1193Provider } from "./transport.js";
 import type { Hex, TransactionParams } from "./types.js";
 
@@ -42,29 +43,19 @@ export function providerSigner(provider: Eip1193Provider, wallet: string): Accou
     async signTransaction(transaction) {
       const found = await provider.request({
         method: "eth_signTransaction",
-        params: [{ from: getAddress(wallet), ...rpcTransaction(transaction) }],
+        params: [{ from: getAddress(wallet), ...quantities(transaction), type: "0x2" }],
       });
-      const raw = typeof found === "object" && found !== null && "raw" in found ? found.raw : found;
+      const raw = isObject(found) ? found["raw"] : found;
       return raw as string;
     },
   };
 }
 
-/** A transaction in the form of JSON-RPC. */
-export function rpcTransaction(transaction: Transaction): Record<string, string> {
-  const { to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas, nonce } = transaction;
-  return {
-    type: "0x2",
-    chainId: "0x1",
-    to,
-    data,
-    value: hex(value),
-    gas: hex(gas),
-    maxFeePerGas: hex(maxFeePerGas),
-    maxPriorityFeePerGas: hex(maxPriorityFeePerGas),
-    nonce: hex(nonce),
-  };
-}
+/** The members of a transaction in the form of JSON-RPC, with numbers as hex. */
+export const quantities = (members: Partial<Transaction>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(members).map(([name, value]) => [name, typeof value === "string" ? value : hex(value)]),
+  );
 
 /** The parameters of a checked quote as a transaction to sign. */
 export function toSign(params: TransactionParams, nonce: number | null = params.nonce): Transaction {
@@ -87,60 +78,41 @@ export function toSign(params: TransactionParams, nonce: number | null = params.
  * transaction, or when another wallet signed: nothing is sent then.
  */
 export async function sign(transaction: Transaction, signer: Signer, wallet: string): Promise<Hex> {
-  const given: unknown =
-    typeof signer === "function" ? await signer({ ...transaction }) : await signer.signTransaction({ ...transaction });
-  if (typeof given !== "string")
-    throw new SignerMismatch(`the signer returned ${typeof given}, not hex: not sent`);
-  const raw = (given.startsWith("0x") ? given : `0x${given}`).toLowerCase() as Hex;
-  const parsed = parse(raw);
-  const { r, s, yParity } = parsed;
-  if (r === undefined || s === undefined || yParity === undefined || BigInt(s) > HALF_ORDER)
-    throw new SignerMismatch("the signer returned no usable transaction: its signature is not canonical");
-  const sender = await recovered(raw);
+  const given: unknown = await (typeof signer === "function"
+    ? signer({ ...transaction })
+    : signer.signTransaction({ ...transaction }));
+  if (typeof given !== "string") throw new SignerMismatch(`the signer returned ${typeof given}, not hex: not sent`);
+  const raw = (given.startsWith("0x") ? given : `0x${given}`).toLowerCase() as `0x02${string}`;
+  const [parsed, sender] = await parse(raw);
   if (sender.toLowerCase() !== wallet.toLowerCase())
     throw new SignerMismatch(`the signer signed for ${sender}, not for ${getAddress(wallet)}: not sent`);
+  const { r, s, yParity } = parsed;
   if (serializeTransaction({ ...transaction }, { r, s, yParity }) !== raw) {
-    const changed = FIELDS.filter((name) => (parsed[name] ?? NOTHING[name]) !== lower(transaction[name]));
+    const changed = Object.entries(transaction).flatMap(([name, value]) =>
+      shown(value) === shown(parsed[name]) ? [] : [name],
+    );
     throw new SignerMismatch(`the signer changed the transaction (${changed.join(", ") || "its form"}): not sent`);
   }
   return raw;
 }
 
-const FIELDS = ["to", "data", "value", "gas", "maxFeePerGas", "maxPriorityFeePerGas", "nonce", "chainId"] as const;
-/** What viem's parser leaves out, because the bytes are empty. */
-const NOTHING: Partial<Record<(typeof FIELDS)[number], unknown>> = {
-  data: "0x",
-  value: 0n,
-  maxPriorityFeePerGas: 0n,
-  nonce: 0,
-};
+/** A member as comparable text; viem's parser leaves out those whose bytes are empty. */
+const shown = (value: unknown) => (value && value !== "0x" ? String(value).toLowerCase() : "");
 
-const lower = (value: unknown) => (typeof value === "string" ? value.toLowerCase() : value);
+type Parsed = Record<string, unknown> & { r: Hex; s: Hex; yParity: number };
 
-type Parsed = Partial<Record<(typeof FIELDS)[number], unknown>> & {
-  r?: Hex | undefined;
-  s?: Hex | undefined;
-  yParity?: number | undefined;
-};
-
-function parse(raw: Hex): Parsed {
+/** Return the signed transaction and its sender. Throws SignerMismatch. */
+async function parse(raw: `0x02${string}`): Promise<[Parsed, string]> {
   try {
-    const found: Parsed = parseTransaction(raw as `0x02${string}`);
-    return { ...found, to: lower(found.to) };
+    const { r, s, yParity, ...members } = parseTransaction(raw);
+    if (r === undefined || s === undefined || yParity === undefined || BigInt(s) > HALF_ORDER)
+      throw new Error("its signature is not canonical");
+    return [{ ...members, r, s, yParity }, await recoverTransactionAddress({ serializedTransaction: raw })];
   } catch (error) {
-    throw new SignerMismatch(`the signer returned no usable transaction: ${firstLine(error)}`);
+    const [why] = (error as Error).message.split("\n");
+    throw new SignerMismatch(`the signer returned no usable transaction: ${why}`);
   }
 }
-
-async function recovered(raw: Hex): Promise<string> {
-  try {
-    return await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` });
-  } catch (error) {
-    throw new SignerMismatch(`the signer returned no usable transaction: ${firstLine(error)}`);
-  }
-}
-
-const firstLine = (error: unknown) => String(error instanceof Error ? error.message : error).split("\n")[0];
 
 /** The hash of signed bytes; it needs no request. */
 export const hashOf = (signed: Hex) => keccak256(signed);

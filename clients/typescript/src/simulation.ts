@@ -2,6 +2,7 @@
  * Simulation of a swap on the caller's own node (`eth_simulateV1`), before it is signed. Every field
  * equals that of the transaction or of the next block, so that a contract cannot tell them apart.
  */
+import { bytesToHex } from "viem";
 import { payer } from "./calldata.js";
 import { NodeRpcError, UnexpectedResponse } from "./errors.js";
 import { UnsafeQuote } from "./flow-errors.js";
@@ -9,6 +10,7 @@ import { GAS_MULTIPLE_HALVES, MODEST_GAS } from "./generated/rules.js";
 import { allowanceOf, balanceData, balanceOf, hex, isLog, latestBlock, pad, type Log } from "./node.js";
 import { checkUnsimulated, measuresItself, type SwapTerms } from "./quote-checks.js";
 import { isObject, object, quantity, word, type Json } from "./reading.js";
+import { quantities, toSign } from "./signing.js";
 import type { Transport } from "./transport.js";
 import type { SwapQuote } from "./types.js";
 import { arrived, brokenEffect, readLogs } from "./wallet-effects.js";
@@ -86,41 +88,30 @@ export async function simulateSwap(
  * wallet to a random address.
  */
 function state(quote: SwapQuote, request: SwapTerms, block: Block): object {
-  const params = quote.mevProtection.transactionParams;
   const { wallet, sellToken, buyToken } = request;
   const view = (to: string, data: string) => ({ to, data, gas: VIEW_GAS });
-  const views: object[] = [sellToken, buyToken].map((token) => view(token, balanceData(wallet)));
-  const overrides: Record<string, object> = {};
+  const calls: object[] = [sellToken, buyToken].map((token) => view(token, balanceData(wallet)));
+  let stateOverrides: object | undefined;
   if (measuresItself(quote)) {
     const from = payer(quote.dexRoute.target, quote.dexRoute.data, buyToken);
     const collector = random(20);
-    const part = BigInt(quote.minBuyAmount);
-    const transfer = (to: string) => `0xa9059cbb${pad(to)}${pad(part)}`;
-    const steps: [string, string][] = [
+    const transfer = (to: string) => `0xa9059cbb${pad(to)}${pad(BigInt(quote.minBuyAmount))}`;
+    for (const [to, data] of [
       [buyToken, transfer(from)],
       [from, transfer(wallet)],
       [buyToken, balanceData(wallet)],
       [buyToken, transfer(collector)],
       [buyToken, balanceData(collector)],
-    ];
-    views.push(...steps.map(([to, data]) => ({ ...view(to, data), from: wallet })));
-    overrides[from] = { code: forwarder(buyToken) };
+    ] as const)
+      calls.push({ ...view(to, data), from: wallet });
+    stateOverrides = { [from]: { code: forwarder(buyToken) } };
   }
-  const swap = {
-    from: wallet,
-    to: params.to,
-    data: params.data,
-    value: hex(BigInt(params.value)),
-    gas: hex(BigInt(params.gasLimit)),
-    maxFeePerGas: hex(BigInt(params.maxFeePerGas)),
-    maxPriorityFeePerGas: hex(BigInt(params.maxPriorityFeePerGas)),
-    nonce: hex(params.nonce),
-  };
-  const second = { blockOverrides: blockOverrides(block, 2n), calls: views };
+  const { type, chainId, ...members } = toSign(quote.mevProtection.transactionParams);
+  const swap = { from: wallet, ...quantities(members) };
   return {
     blockStateCalls: [
       { blockOverrides: blockOverrides(block, 1n), calls: [swap] },
-      measuresItself(quote) ? { ...second, stateOverrides: overrides } : second,
+      { blockOverrides: blockOverrides(block, 2n), calls, stateOverrides },
     ],
     traceTransfers: true,
     validation: false,
@@ -131,10 +122,7 @@ function state(quote: SwapQuote, request: SwapTerms, block: Block): object {
 const forwarder = (token: string) =>
   `0x365f5f375f5f365f5f73${token.slice(2).toLowerCase()}5af16026575f5ffd5b00`;
 
-function random(bytes: number): string {
-  const drawn = crypto.getRandomValues(new Uint8Array(bytes));
-  return `0x${Array.from(drawn, (each) => each.toString(16).padStart(2, "0")).join("")}`;
-}
+const random = (bytes: number) => bytesToHex(crypto.getRandomValues(new Uint8Array(bytes)));
 
 const blockOverrides = (block: Block, later: bigint) => ({
   number: hex(block.number + later),
@@ -161,12 +149,12 @@ interface Results {
   readonly probe: readonly Tried[];
 }
 
+const unreadable = () => new UnexpectedResponse("eth_simulateV1: the node's answer cannot be read");
+
 function results(answer: unknown): Results {
-  const [first, second] = Array.isArray(answer) && answer.length === 2 ? answer.map(calls) : [];
-  const [sell, buy, ...probe] = second ?? [];
-  const swap = first?.[0];
-  if (!swap || first.length !== 1 || !sell || !buy)
-    throw new UnexpectedResponse("eth_simulateV1: the node's answer cannot be read");
+  const blocks = Array.isArray(answer) ? answer.map(calls) : [];
+  const [[swap, ...more] = [], [sell, buy, ...probe] = []] = blocks;
+  if (blocks.length !== 2 || more.length || !swap || !sell || !buy) throw unreadable();
   return { swap, sell, buy, probe };
 }
 
@@ -177,8 +165,7 @@ function calls(block: unknown): Tried[] {
 
 function tried(call: Json): Tried {
   const { status, returnData = "0x", gasUsed, logs = [], error } = call;
-  if (!Array.isArray(logs) || !logs.every(isLog))
-    throw new UnexpectedResponse("eth_simulateV1: the node's answer cannot be read");
+  if (!Array.isArray(logs) || !logs.every(isLog)) throw unreadable();
   return {
     succeeded: quantity(status) === 1n,
     returnData,

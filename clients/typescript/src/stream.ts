@@ -16,34 +16,41 @@ interface Block {
   readonly data: string | undefined;
 }
 
+/** The pieces of a body, until it ends or the loop is left. */
+export async function* pieces<T>(body: ReadableStream<T> | null): AsyncGenerator<T> {
+  const reader = body?.getReader();
+  try {
+    for (;;) {
+      const piece = await reader?.read();
+      if (!piece || piece.done) return;
+      yield piece.value;
+    }
+  } finally {
+    await reader?.cancel().catch(() => undefined);
+  }
+}
+
 /**
  * The blocks of one connection, until it ends or is silent for too long; `beat` is called with each
  * piece of it. Throws UnexpectedResponse for an endless line.
  */
 export async function* blocks(answer: Response, beat?: () => void): AsyncGenerator<Block> {
-  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   let id: number | undefined;
   let found: string[] = [];
-  try {
-    for (;;) {
-      const piece = await reader?.read();
-      if (!piece || piece.done) return;
-      beat?.();
-      const lines = (rest + piece.value).split(/\r?\n/);
-      rest = lines.pop() ?? "";
-      if (rest.length > LONGEST) throw new UnexpectedResponse("an event has no end");
-      for (const line of lines) {
-        const [, name, value = ""] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
-        if (name === "data") found.push(value);
-        if (name === "id" && /^[0-9]{1,15}$/.test(value.trim())) id = Number(value);
-        if (line) continue;
-        yield { id, data: found.length ? found.join("\n") : undefined };
-        found = [];
-      }
+  for await (const piece of pieces(answer.body && answer.body.pipeThrough(new TextDecoderStream()))) {
+    beat?.();
+    const lines = (rest + piece).split(/\r?\n/);
+    rest = lines.pop() ?? "";
+    if (rest.length > LONGEST) throw new UnexpectedResponse("an event has no end");
+    for (const line of lines) {
+      const [, name, value = ""] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      if (name === "data") found.push(value);
+      if (name === "id" && /^[0-9]{1,15}$/.test(value.trim())) id = Number(value);
+      if (line) continue;
+      yield { id, data: found.length ? found.join("\n") : undefined };
+      found = [];
     }
-  } finally {
-    await reader?.cancel().catch(() => undefined);
   }
 }
 

@@ -1,7 +1,8 @@
 /** Requests to the service and to the caller's own node, over `fetch`. */
 import { ApiError, ClientError, NodeRpcError, NodeUnreachable, ServiceUnreachable, UnexpectedResponse } from "./errors.js";
 import { MAX_BODY } from "./generated/rules.js";
-import { isObject, object, type Json } from "./reading.js";
+import { inner, isObject, type Json } from "./reading.js";
+import { pieces } from "./stream.js";
 
 const API = "/api/v1";
 const NO_SERVICE = "something else than a quietswap service answered there";
@@ -28,9 +29,8 @@ export interface TransportOptions {
   readonly seconds?: (() => number) | undefined;
 }
 
-/** One request to the service; `read` checks `data` and throws UnexpectedResponse. */
+/** One request to the service, a POST if it has a body; `read` checks `data` and throws UnexpectedResponse. */
 export interface Call<T> {
-  readonly method?: "GET" | "POST" | "DELETE";
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: object;
@@ -41,39 +41,35 @@ export interface Call<T> {
   readonly result?: T;
 }
 
-function isHttp(url: unknown): url is string {
-  if (typeof url !== "string" || !URL.canParse(url)) return false;
-  return /^https?:$/.test(new URL(url).protocol);
-}
-
-/** Return scheme and host only: the URL of a node often contains a key. */
-const origin = (url: string) => new URL(url).origin;
+const isHttp = (url: unknown) => typeof url === "string" && /^https?:/i.test(url) && URL.canParse(url);
 
 /** Read at most MAX_BODY bytes after decompression. */
 async function whole(answer: Response, who: string): Promise<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let read = 0;
   let text = "";
-  const reader = answer.body?.getReader();
-  for (;;) {
-    const piece = await reader?.read();
-    if (!piece || piece.done) return text + decoder.decode();
-    read += piece.value.length;
-    if (read > MAX_BODY) {
-      void reader?.cancel();
-      throw new UnexpectedResponse(`${who} answers more than ${MAX_BODY} bytes: not read`);
-    }
-    text += decoder.decode(piece.value, { stream: true });
+  for await (const piece of pieces(answer.body)) {
+    read += piece.length;
+    if (read > MAX_BODY) throw new UnexpectedResponse(`${who} answers more than ${MAX_BODY} bytes: not read`);
+    text += decoder.decode(piece, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** The object that a text is; empty for any other text. */
+function parsed(text: string): Json {
+  try {
+    const found: unknown = JSON.parse(text);
+    return isObject(found) ? found : {};
+  } catch {
+    return {};
   }
 }
 
-function parsed(text: string): Json | undefined {
-  try {
-    const found: unknown = JSON.parse(text);
-    return isObject(found) ? found : undefined;
-  } catch {
-    return undefined;
-  }
+/** An answer, and the object that its body is. */
+interface Answer {
+  readonly status: number;
+  readonly body: Json;
 }
 
 export class Transport {
@@ -101,23 +97,17 @@ export class Transport {
 
   /** Send a request to the service. Throws ClientError. */
   async call<T>(call: Call<T>): Promise<T> {
-    const body = call.body && JSON.stringify(call.body);
-    const { status, text } = await this.#send("the service", this.#url(call.path, call.query), {
-      method: call.method ?? (body ? "POST" : "GET"),
-      body: body ?? null,
-      headers: { ...this.#headers("application/json"), ...(body && { "Content-Type": "application/json" }) },
-    });
-    const answer = parsed(text);
+    const url = this.#url(call.path, call.query);
+    const { status, body } = await this.#send("the service", url, this.#headers("application/json"), call.body);
     if (status !== 200) {
-      if (answer?.["ok"] === false && typeof answer["error"] === "string")
-        throw new ApiError(answer, status);
+      if (body["ok"] === false && typeof body["error"] === "string") throw new ApiError(body, status);
       if (status >= 502 && status <= 504)
         throw new ServiceUnreachable(`HTTP ${status} from a gateway before the service`);
       throw new UnexpectedResponse(`${NO_SERVICE} (HTTP ${status} without an error envelope)`);
     }
-    if (answer?.["ok"] !== true) throw new UnexpectedResponse(`${NO_SERVICE} (HTTP 200)`);
-    let data = object(answer["data"], "data");
-    if (call.member) data = object(data[call.member], call.member);
+    if (body["ok"] !== true) throw new UnexpectedResponse(`${NO_SERVICE} (HTTP 200)`);
+    let data = inner(body, "data");
+    if (call.member) data = inner(data, call.member);
     call.read?.(data);
     return data as T;
   }
@@ -127,15 +117,9 @@ export class Transport {
     const { rpcUrl } = this.#options;
     if (rpcUrl === undefined) throw new RangeError(`${method} needs an Ethereum node: give rpcUrl`);
     if (typeof rpcUrl !== "string") return this.#provided(rpcUrl, method, params);
-    const { status, text } = await this.#send("the node", rpcUrl, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-    });
-    const answer = parsed(text);
-    const fault = answer?.["error"];
-    if (isObject(fault)) throw rpcError(method, fault);
-    if (status === 200 && answer && "result" in answer) return answer["result"];
+    const { status, body } = await this.#send("the node", rpcUrl, {}, { jsonrpc: "2.0", id: 1, method, params });
+    if (isObject(body["error"])) throw rpcError(method, body["error"]);
+    if (status === 200 && "result" in body) return body["result"];
     if (status === 429 || status >= 500)
       throw new NodeUnreachable(`the node refuses to answer: HTTP ${status}`);
     throw new UnexpectedResponse(`${method}: ${NO_NODE} (HTTP ${status}, no JSON-RPC result)`);
@@ -173,12 +157,17 @@ export class Transport {
     return this.#base + path + (text && `?${text}`);
   }
 
-  async #send(who: string, url: string, init: RequestInit): Promise<{ status: number; text: string }> {
-    const at = `${who} at ${origin(url)}`;
+  async #send(who: string, url: string, headers: Record<string, string>, body?: object): Promise<Answer> {
+    const at = `${who} at ${new URL(url).origin}`; // the rest of a node's URL often contains a key
     const signal = AbortSignal.timeout(this.#options.timeoutMs ?? 30_000);
+    const sent = body && {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { ...headers, "Content-Type": "application/json" },
+    };
     try {
-      const answer = await this.#fetch(url, { ...COMMON, ...init, signal });
-      return { status: answer.status, text: await whole(answer, at) };
+      const answer = await this.#fetch(url, { ...COMMON, headers, ...sent, signal });
+      return { status: answer.status, body: parsed(await whole(answer, at)) };
     } catch (error) {
       if (error instanceof ClientError) throw error;
       if (error instanceof TypeError && /encod|utf/i.test(error.message))
@@ -192,6 +181,7 @@ export class Transport {
 
 /** Redirects are not followed, because the API key belongs to one host. */
 const COMMON: RequestInit = {
+  method: "GET",
   redirect: "manual",
   credentials: "omit",
   cache: "no-store",

@@ -5,7 +5,7 @@
  */
 import { getAddress, keccak256, stringToHex } from "viem";
 import { UnexpectedResponse } from "./errors.js";
-import { pad, type Log } from "./node.js";
+import { ETHER, pad, type Log } from "./node.js";
 
 /** The permitted effects: at most `sellAmount` of `sellToken` may leave the wallet. */
 export interface SwapBounds {
@@ -16,9 +16,6 @@ export interface SwapBounds {
   /** The router's allowance before the swap. */
   readonly allowance: bigint;
 }
-
-/** The pseudo token under which nodes log transfers of ETH. */
-const ETHER = `0x${"e".repeat(40)}`;
 
 type Effect = "transfer" | "alike" | "other" | "approval" | "operator";
 

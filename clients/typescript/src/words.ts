@@ -1,10 +1,15 @@
-/** A strict reader of calldata as 32-byte words: data beyond the end is an error, never zero. */
+/**
+ * A strict reader of calldata as 32-byte words: data beyond the end is an error, never zero. Words are
+ * hex digits after the selector, in lower case.
+ */
+import { pad } from "./node.js";
 
+/** Hex digits per word. */
 export const WORD = 64;
 
 /** No proof exists that the router enforces the terms; the message names the rule. */
 export class UnboundCalldata extends Error {
-  readonly isMalformed: boolean;
+  declare readonly isMalformed: boolean;
 
   constructor(message: string, isMalformed = false) {
     super(message);
@@ -12,48 +17,38 @@ export class UnboundCalldata extends Error {
   }
 }
 
-const malformed = (message: string) => new UnboundCalldata(message, true);
-
-/** Calldata after the selector, as hex digits, indexed in words from the digit `base`. */
-export class Words {
-  private readonly digits: string;
-  private readonly base: number;
-
-  constructor(digits: string, base = 0) {
-    this.digits = digits;
-    this.base = base;
-  }
-
-  uint(index: number): bigint {
-    const start = this.base + index * WORD;
-    const found = this.digits.slice(start, start + WORD);
-    if (found.length !== WORD) throw malformed("it ends before its fields do");
-    return BigInt(`0x${found}`);
-  }
-
-  /** An address in lower case. */
-  address(index: number): string {
-    const value = this.uint(index);
-    if (value >> 160n) throw malformed("an address field holds more than an address");
-    return asAddress(value);
-  }
-
-  /** The words at the offset in word `index`, relative to this base. */
-  follow(index: number): Words {
-    const start = BigInt(this.base) + 2n * this.uint(index);
-    if (start > BigInt(this.digits.length)) throw malformed("an offset points beyond its end");
-    return new Words(this.digits, Number(start));
-  }
-
-  /** The byte string at the offset in word `index`, as hex digits. */
-  raw(index: number): string {
-    const tail = this.follow(index);
-    const length = 2n * tail.uint(0);
-    const start = tail.base + WORD;
-    if (BigInt(start) + length > BigInt(this.digits.length))
-      throw malformed("a byte string is longer than what is there");
-    return this.digits.slice(start, start + Number(length));
-  }
+/** Throw UnboundCalldata. */
+export function refuse(rule: string, isMalformed = false): never {
+  throw new UnboundCalldata(rule, isMalformed);
 }
 
-export const asAddress = (value: bigint) => `0x${value.toString(16).padStart(40, "0")}`;
+export function uint(words: string, index: number): bigint {
+  const found = words.slice(index * WORD, (index + 1) * WORD);
+  if (found.length !== WORD) refuse("it ends before its fields do", true);
+  return BigInt(`0x${found}`);
+}
+
+/** An address in lower case. */
+export function address(words: string, index: number): string {
+  const value = uint(words, index);
+  if (value >> 160n) refuse("an address field holds more than an address", true);
+  return asAddress(value);
+}
+
+/** The words at the offset in word `index`, relative to the first word. */
+export function follow(words: string, index: number): string {
+  const start = 2n * uint(words, index);
+  if (start > words.length) refuse("an offset points beyond its end", true);
+  return words.slice(Number(start));
+}
+
+/** The byte string at the offset in word `index`, as hex digits. */
+export function raw(words: string, index: number): string {
+  const tail = follow(words, index);
+  const end = 2n * uint(tail, 0) + 64n;
+  if (end > tail.length) refuse("a byte string is longer than what is there", true);
+  return tail.slice(WORD, Number(end));
+}
+
+/** The low 160 bits as an address. */
+export const asAddress = (value: bigint) => `0x${pad(value).slice(24)}`;
