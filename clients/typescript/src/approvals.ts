@@ -1,9 +1,10 @@
 /** Approvals, sent through the caller's own node, and what they must not endanger. */
-import { ClientError, NodeRpcError } from "./errors.js";
+import { NodeRpcError } from "./errors.js";
 import { QuoteDeclined } from "./flow-errors.js";
 import {
   UINT256_MAX,
   allowanceOf,
+  answered,
   approvalData,
   baseFee,
   estimateGas,
@@ -11,13 +12,12 @@ import {
   requireMainnet,
   type Receipt,
 } from "./node.js";
-import { backOff, retryTransient, transient, waitForReceipt, type Context } from "./polling.js";
+import { retryTransient, waitForReceipt, type Context } from "./polling.js";
 import { OPEN, history, quantity } from "./reading.js";
 import { hashOf, sign, type Signer } from "./signing.js";
 import { segment, type Call } from "./transport.js";
 import type { Hex, OrderHistory } from "./types.js";
 
-const SENDINGS = 3;
 /** Node errors for bytes that it already has; then the receipt decides. */
 const HELD = /already known|already imported|nonce too low/;
 
@@ -70,7 +70,8 @@ export async function ensureAllowance(context: Context, terms: ApprovalTerms, si
   const current = await allowanceOf(context.io, token, wallet, router);
   if (current >= amount || approval === "never") return [];
   const wanted = approval === "max" ? UINT256_MAX : amount;
-  const needsReset = current > 0n && !(await wouldPass(context, token, approvalData(router, wanted), wallet));
+  const change = { from: wallet, to: token, data: approvalData(router, wanted) };
+  const needsReset = current > 0n && (await answered(estimateGas(context.io, change))) === undefined;
   const sent: Approved[] = [];
   for (const each of needsReset ? [0n, wanted] : [wanted]) {
     const call = { to: token, data: approvalData(router, each), wallet };
@@ -80,19 +81,10 @@ export async function ensureAllowance(context: Context, terms: ApprovalTerms, si
   return sent;
 }
 
-async function wouldPass({ io }: Context, to: string, data: string, from: string): Promise<boolean> {
-  try {
-    await estimateGas(io, { from, to, data });
-    return true;
-  } catch (error) {
-    if (error instanceof NodeRpcError) return false;
-    throw error;
-  }
-}
-
 /**
  * Send an ordinary transaction through the caller's own node and wait until it is mined. It is public
- * in the mempool, so never send a swap this way.
+ * in the mempool, so never send a swap this way. The same bytes are sent again if no answer arrives:
+ * they can be only one transaction.
  */
 async function sendPublic(
   context: Context,
@@ -100,7 +92,7 @@ async function sendPublic(
   call: { to: string; data: string; wallet: string },
   signer: Signer,
 ): Promise<Receipt> {
-  const { io, polling } = context;
+  const { io } = context;
   const { to, data, wallet } = call;
   await requireMainnet(io);
   const gas = ((await estimateGas(io, { from: wallet, to, data })) * 5n) / 4n;
@@ -110,20 +102,13 @@ async function sendPublic(
   const fees = { gas, maxFeePerGas, maxPriorityFeePerGas, nonce };
   const plain = { type: "eip1559", chainId: 1, to: to as Hex, data: data as Hex, value: 0n } as const;
   const signed = await sign({ ...plain, ...fees }, signer, wallet);
-  await send(context, signed);
-  return waitForReceipt(context, polling, { what, txHash: hashOf(signed), wallet, nonce });
-}
-
-/** Send the signed bytes, and repeat if no answer arrives: they can be only one transaction. */
-async function send(context: Context, signed: Hex): Promise<unknown> {
-  for (let attempt = 1; ; attempt += 1) {
+  await retryTransient(context, async (attempt) => {
     try {
-      return await context.io.rpc("eth_sendRawTransaction", [signed]);
+      await io.rpc("eth_sendRawTransaction", [signed]);
     } catch (error) {
-      if (attempt > 1 && error instanceof NodeRpcError && HELD.test(error.message.toLowerCase())) return undefined;
-      const trouble: ClientError = transient(error);
-      if (attempt === SENDINGS) throw trouble;
-      await backOff(context, attempt, trouble);
+      const isHeld = error instanceof NodeRpcError && HELD.test(error.message.toLowerCase());
+      if (attempt === 1 || !isHeld) throw error;
     }
-  }
+  });
+  return waitForReceipt(context, { what, txHash: hashOf(signed), wallet, nonce });
 }

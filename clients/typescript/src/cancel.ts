@@ -101,7 +101,7 @@ export async function cancel(
   if (io.hasNode) return seen(context, race, sent, trouble, watch);
   if (trouble instanceof OrderStillOpen) throw trouble.of(sent);
   if (trouble) throw errorFor("open", trouble.message, sent, trouble);
-  return new CancelResult(quote, race.taken, race.end, race.status, undefined, undefined);
+  return new CancelResult(quote, race.taken, race.end, race.status);
 }
 
 /**

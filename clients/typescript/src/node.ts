@@ -1,10 +1,12 @@
 /** Calls to the caller's own Ethereum node: https://ethereum.github.io/execution-apis */
-import { UnexpectedResponse, WrongChain } from "./errors.js";
+import { keccak256, stringToHex } from "viem";
+import { NodeRpcError, UnexpectedResponse, WrongChain } from "./errors.js";
 import { isObject, object, quantity, word, type Json } from "./reading.js";
 import type { Transport } from "./transport.js";
 
-/** Topic of `Transfer(address,address,uint256)`. */
-export const TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+/** The topic of an event. */
+export const topicOf = (signature: string): string => keccak256(stringToHex(signature));
+export const TRANSFER = topicOf("Transfer(address,address,uint256)");
 /** The pseudo token under which routers and nodes name ETH. */
 export const ETHER = `0x${"e".repeat(40)}`;
 export const UINT256_MAX = 2n ** 256n - 1n;
@@ -37,6 +39,16 @@ export const balanceData = (wallet: string) => `0x70a08231${pad(wallet)}`;
 /** Call a view function; returns the hex it returns. */
 export const view = (io: Transport, to: string, data: string, block = "latest"): Promise<unknown> =>
   io.rpc("eth_call", [{ to, data }, block]);
+
+/** What the node answers; undefined if it answers with an error. */
+export async function answered<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof NodeRpcError) return undefined;
+    throw error;
+  }
+}
 
 /** Refuse a node of another chain, whose nonces do not apply. Throws WrongChain. */
 export async function requireMainnet(io: Transport): Promise<void> {

@@ -37,8 +37,9 @@ export interface Seen {
 
 /** Watch hash and nonce for at most `seconds`. If the node fails, the transaction counts as open. */
 export async function watchOutcome(context: Context, sent: Submitted, seconds: number): Promise<Seen> {
+  const patient = { ...context, polling: { ...context.polling, patienceS: seconds } };
   try {
-    const receipt = await waitForReceipt(context, { ...context.polling, patienceS: seconds }, sent, SURE_AFTER);
+    const receipt = await waitForReceipt(patient, sent, SURE_AFTER);
     return { fate: "mined", receipt };
   } catch (error) {
     if (error instanceof TransactionFailed) return { fate: "reverted" };

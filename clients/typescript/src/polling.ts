@@ -60,11 +60,6 @@ export function pollingOf(options: PollingOptions = {}): Polling {
 export const patienceOf = ({ patienceS }: Polling, endsInS = USUAL_LIFE_S): number =>
   patienceS ?? Math.min(Math.max(endsInS + GRACE_S, 300), 3600);
 
-/** Report the nth failure in a row, and wait: at least what the service asks for. */
-export async function backOff({ io, polling }: Context, failures: number, error: ClientError): Promise<void> {
-  await io.sleep(pauseOf(polling, failures, error));
-}
-
 /** Report the nth failure in a row, and return the pause in s; at least what the service asks for. */
 function pauseOf(polling: Polling, failures: number, error: ClientError): number {
   const asked = error instanceof ApiError ? (error.retryAfter ?? 0) : 0;
@@ -87,15 +82,20 @@ export function transient(error: unknown): ClientError {
 }
 
 /** Repeat a request while its failures are transient; repeating it must be safe. */
-export async function retryTransient<T>(context: Context, ask: () => Promise<T>, attempts = 3): Promise<T> {
-  for (let failures = 1; failures < attempts; failures += 1) {
+export async function retryTransient<T>(
+  { io, polling }: Context,
+  ask: (attempt: number) => Promise<T>,
+  attempts = 3,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
     try {
-      return await ask();
+      return await ask(attempt);
     } catch (error) {
-      await backOff(context, failures, transient(error));
+      const trouble = transient(error);
+      if (attempt === attempts) throw trouble;
+      await io.sleep(pauseOf(polling, attempt, trouble));
     }
   }
-  return ask();
 }
 
 export const orderStatusCall = (orderId: string): Call<OrderStatus> => ({
@@ -131,39 +131,58 @@ const bounded = (seconds: number) =>
   Number.isFinite(seconds) ? Math.min(Math.max(seconds, LEAST_INTERVAL_S), MOST_INTERVAL_S) : MOST_INTERVAL_S;
 
 /**
- * Follow the order until it is final; call `watch` with each record. Throws OrderStillOpen at the
- * timeout, or the last transient error; TransactionHashMismatch when a record names another hash.
+ * Call `look` until it returns something, and pause between. At the timeout `open` names the error;
+ * failures of `look` that are not transient are thrown at once.
  */
-export async function followOrder(
+async function poll<T>(
   { io, polling }: Context,
-  orderId: string,
-  watch: (record: OrderStatus) => void,
-  suggestedS = SUGGESTED_S,
-  signedHash?: string,
-): Promise<OrderStatus> {
-  const interval = polling.intervalS ?? bounded(suggestedS);
+  interval: number,
+  look: () => Promise<T | undefined>,
+  open: (waited: number, trouble?: ClientError) => ClientError,
+  pause = io.sleep as (seconds: number, leftS: number) => Promise<void>,
+): Promise<T> {
   const started = io.seconds();
-  const changed = changesOf(io, orderId, polling.stream);
-  let failures = 0;
-  let state = "unknown";
-  for (;;) {
+  for (let failures = 0; ; ) {
     let trouble: ClientError | undefined;
     let wait = interval;
     try {
-      const record = await io.call(orderStatusCall(orderId));
+      const found = await look();
+      if (found) return found;
       failures = 0;
-      state = record.status;
-      if (signedHash) requireSame(signedHash, record.txHash);
-      watch(record);
-      if (isTerminal(record)) return record;
     } catch (error) {
       trouble = transient(error);
       wait = pauseOf(polling, (failures += 1), trouble);
     }
     const waited = io.seconds() - started;
-    if (waited + wait > patienceOf(polling)) throw trouble ?? new OrderStillOpen(orderId, state, waited);
-    await (trouble ? io.sleep(wait) : changed(wait, patienceOf(polling) - waited));
+    const most = patienceOf(polling);
+    if (waited + wait > most) throw open(waited, trouble);
+    await (trouble ? io.sleep(wait) : pause(wait, most - waited));
   }
+}
+
+/**
+ * Follow the order until it is final; call `watch` with each record. Throws OrderStillOpen at the
+ * timeout, or the last transient error; TransactionHashMismatch when a record names another hash.
+ */
+export async function followOrder(
+  context: Context,
+  orderId: string,
+  watch: (record: OrderStatus) => void,
+  suggestedS = SUGGESTED_S,
+  signedHash?: string,
+): Promise<OrderStatus> {
+  const { io, polling } = context;
+  let state = "unknown";
+  const look = async () => {
+    const record = await io.call(orderStatusCall(orderId));
+    state = record.status;
+    if (signedHash) requireSame(signedHash, record.txHash);
+    watch(record);
+    return isTerminal(record) ? record : undefined;
+  };
+  const open = (waited: number, trouble?: ClientError) => trouble ?? new OrderStillOpen(orderId, state, waited);
+  const interval = polling.intervalS ?? bounded(suggestedS);
+  return poll(context, interval, look, open, changesOf(io, orderId, polling.stream));
 }
 
 /**
@@ -172,29 +191,20 @@ export async function followOrder(
  * TransactionFailed, TransactionReplaced or OrderStillOpen.
  */
 export async function waitForReceipt(
-  { io }: Context,
-  polling: Polling,
+  context: Context,
   tx: { what: string; txHash: string; wallet: string; nonce: number },
   sureAfter = 2,
 ): Promise<Receipt> {
-  const started = io.seconds();
+  const { io, polling } = context;
   let passedBy = 0;
-  let failures = 0;
-  for (;;) {
-    let wait = polling.nodeIntervalS;
-    try {
-      const next = await nonceOf(io, tx.wallet, "latest");
-      const receipt = await receiptOf(io, tx.txHash);
-      failures = 0;
-      if (receipt?.succeeded) return receipt;
-      if (receipt) throw new TransactionFailed(tx.what, receipt.transactionHash);
-      if (next > tx.nonce) passedBy += 1;
-      if (passedBy >= sureAfter) throw new TransactionReplaced(tx.txHash);
-    } catch (error) {
-      wait = pauseOf(polling, (failures += 1), transient(error));
-    }
-    const waited = io.seconds() - started;
-    if (waited + wait > patienceOf(polling)) throw new OrderStillOpen(tx.txHash, "not mined", waited);
-    await io.sleep(wait);
-  }
+  const look = async () => {
+    const next = await nonceOf(io, tx.wallet, "latest");
+    const receipt = await receiptOf(io, tx.txHash);
+    if (receipt && !receipt.succeeded) throw new TransactionFailed(tx.what, receipt.transactionHash);
+    if (!receipt && next > tx.nonce) passedBy += 1;
+    if (!receipt && passedBy >= sureAfter) throw new TransactionReplaced(tx.txHash);
+    return receipt;
+  };
+  const open = (waited: number) => new OrderStillOpen(tx.txHash, "not mined", waited);
+  return poll(context, polling.nodeIntervalS, look, open);
 }

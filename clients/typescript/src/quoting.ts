@@ -1,9 +1,8 @@
 /** Requests for quotes that pass the checks, are accepted, fresh, and covered by balance and allowance. */
 import { ensureAllowance, requireNoOpenOrder, type Approved } from "./approvals.js";
-import { NodeRpcError } from "./errors.js";
 import { NonceMismatch, QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import { FEE_HEADROOM, FEE_MULTIPLE, FRESH_S, SETTLERS } from "./generated/rules.js";
-import { allowanceOf, balanceOf, baseFee, nonceOf, view } from "./node.js";
+import { allowanceOf, answered, balanceOf, baseFee, nonceOf, view } from "./node.js";
 import type { Context } from "./polling.js";
 import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, isBound, type SwapTerms } from "./quote-checks.js";
 import { swapQuote } from "./reading.js";
@@ -160,13 +159,8 @@ export async function checkFee({ io }: Context, params: TransactionParams): Prom
 async function readSettlers({ io }: Context): Promise<string[]> {
   const [deployer, ownerOf, previous] = SETTLERS;
   const read = async (data: string) => {
-    try {
-      const found = String(await view(io, deployer, data)).toLowerCase();
-      return /^0x0{24}(?!0{40})[0-9a-f]{40}$/.test(found) ? [`0x${found.slice(26)}`] : [];
-    } catch (error) {
-      if (error instanceof NodeRpcError) return [];
-      throw error;
-    }
+    const found = String(await answered(view(io, deployer, data))).toLowerCase();
+    return /^0x0{24}(?!0{40})[0-9a-f]{40}$/.test(found) ? [`0x${found.slice(26)}`] : [];
   };
   const current = await read(ownerOf);
   const before = await read(previous);

@@ -1,8 +1,7 @@
 /** Chainlink's prices from the caller's own node: no other check detects a bad price. */
-import { NodeRpcError } from "./errors.js";
 import { QuoteDeclined } from "./flow-errors.js";
 import { PRICE_FEEDS } from "./generated/rules.js";
-import { baseFee, latestBlock, view } from "./node.js";
+import { answered, baseFee, latestBlock, view } from "./node.js";
 import type { Context } from "./polling.js";
 import type { SwapTerms } from "./quote-checks.js";
 import { quantity, word } from "./reading.js";
@@ -56,13 +55,7 @@ async function priceOf(
   [feed, heartbeatS]: readonly [string, number],
   blockTime: bigint,
 ): Promise<bigint | undefined> {
-  let answer: string;
-  try {
-    answer = String(await view(io, feed, "0xfeaf968c"));
-  } catch (error) {
-    if (error instanceof NodeRpcError) return undefined;
-    throw error;
-  }
+  const answer = String(await answered(view(io, feed, "0xfeaf968c")));
   if (!/^0x[0-9a-fA-F]{320,}$/.test(answer)) return undefined;
   const at = (index: number) => BigInt(`0x${answer.slice(2 + 64 * index, 66 + 64 * index)}`);
   const clock = BigInt(Math.floor(Date.now() / 1000));

@@ -115,7 +115,7 @@ async function parse(raw: `0x02${string}`): Promise<[Parsed, string]> {
 }
 
 /** The hash of signed bytes; it needs no request. */
-export const hashOf = (signed: Hex) => keccak256(signed);
+export const hashOf: (signed: Hex) => Hex = keccak256;
 
 /** Compare the hash that the service names with the signed one. Throws TransactionHashMismatch. */
 export function requireSame(txHash: string, named: string | null | undefined): void {

@@ -4,7 +4,7 @@ import { ApiError, ClientError } from "./errors.js";
 import { StatusContradiction, type Outcome, type Submitted } from "./flow-errors.js";
 import { receiptOf, received, requireMainnet, type Receipt } from "./node.js";
 import { errorFor, throwOutcome, watchOutcome, type OutcomeWatch } from "./outcome.js";
-import { SUGGESTED_S, backOff, followOrder, patienceOf, transient, type Context } from "./polling.js";
+import { followOrder, patienceOf, retryTransient, type Context } from "./polling.js";
 import { isBound, type SwapTerms } from "./quote-checks.js";
 import { approvedQuote } from "./quoting.js";
 import { isObject, submission } from "./reading.js";
@@ -14,7 +14,6 @@ import type { Call } from "./transport.js";
 import type { Hex, OrderStatus, Schemas, SwapOrder, SwapQuote } from "./types.js";
 
 const ORDER_LIFE_S = 30 * 60;
-const SUBMISSIONS = 3;
 const RECEIPT_LOOKS = 10;
 const THREAT_SCORE: Record<string, number> = { LOW: 20, MEDIUM: 55, HIGH: 90 };
 
@@ -108,37 +107,38 @@ export function submitOrderCall(quote: SwapQuote, request: SwapTerms, signed: He
 
 interface Accepted {
   readonly orderId: string;
-  readonly intervalS: number;
-  readonly endsInS: number | undefined;
+  readonly intervalS?: number;
+  readonly endsInS?: number | undefined;
 }
 
 /**
  * Submit the signed quote. If no answer arrives, the same bytes are submitted again: they are always
  * one order, and SIGNATURE_REPLAY then names it. Throws TransactionHashMismatch.
  */
-async function submit(
+function submit(
   context: Context,
   call: Call<SwapOrder>,
   txHash: string,
   watch: (event: SwapEvent) => void,
 ): Promise<Accepted> {
-  for (let attempt = 1; ; attempt += 1) {
+  return retryTransient(context, async (attempt) => {
     try {
       const submitted = await context.io.call(call);
       const { order, tracking } = submitted;
       requireSame(txHash, order.txHash);
       watch({ submitted });
       const endsInS = (Date.parse(order.expiresAt) - Date.now()) / 1000;
-      const isKnown = Number.isFinite(endsInS);
-      return { orderId: order.orderId, intervalS: tracking.pollingInterval, endsInS: isKnown ? endsInS : undefined };
+      return {
+        orderId: order.orderId,
+        intervalS: tracking.pollingInterval,
+        endsInS: Number.isFinite(endsInS) ? endsInS : undefined,
+      };
     } catch (error) {
       const orderId = attempt > 1 ? replayed(error) : undefined;
-      if (orderId !== undefined) return { orderId, intervalS: SUGGESTED_S, endsInS: undefined };
-      const trouble = transient(error);
-      if (attempt === SUBMISSIONS) throw trouble;
-      await backOff(context, attempt, trouble);
+      if (orderId === undefined) throw error;
+      return { orderId };
     }
-  }
+  });
 }
 
 function replayed(error: unknown): string | undefined {
@@ -182,7 +182,7 @@ export async function swap(
   } catch (error) {
     return throwOutcome(context, error, sent, (watching) => watch({ watching }));
   }
-  if (!io.hasNode) return new SwapResult(quote, approvals, status, undefined, undefined);
+  if (!io.hasNode) return new SwapResult(quote, approvals, status);
   return settled(context, request, { quote, approvals, status, sent }, watch);
 }
 

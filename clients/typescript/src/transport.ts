@@ -194,4 +194,4 @@ function rpcError(method: string, fault: Json): NodeRpcError {
 }
 
 /** Return a text as one segment of a path. */
-export const segment = (text: string) => encodeURIComponent(text);
+export const segment: (text: string) => string = encodeURIComponent;

@@ -3,9 +3,9 @@
  * allowance permits appears in a log of the token: ERC-20, 721, 1155, 777 and Permit2's allowances.
  * Limit: a token that moves balances without a log; so the sell token is also measured by balance.
  */
-import { getAddress, keccak256, stringToHex } from "viem";
+import { getAddress } from "viem";
 import { UnexpectedResponse } from "./errors.js";
-import { ETHER, pad, type Log } from "./node.js";
+import { ETHER, TRANSFER, pad, topicOf, type Log } from "./node.js";
 
 /** The permitted effects: at most `sellAmount` of `sellToken` may leave the wallet. */
 export interface SwapBounds {
@@ -34,7 +34,7 @@ const EVENTS: Record<string, readonly [Effect, number, number]> = Object.fromEnt
       ["Approval(address,address,address,uint160,uint48)", "operator", 1, 4],
       ["Permit(address,address,address,uint160,uint48,uint48)", "operator", 1, 4],
     ] as const
-  ).map(([signature, effect, owner, topics]) => [keccak256(stringToHex(signature)), [effect, owner, topics]]),
+  ).map(([signature, effect, owner, topics]) => [topicOf(signature), [effect, owner, topics]]),
 );
 
 /** Return the logs in lower case. Throws UnexpectedResponse for what is no log. */
@@ -75,12 +75,11 @@ export function brokenEffect(
 
 /** What `wallet` received of `token` by these logs; a token with a fee may credit less. */
 export function arrived(logs: readonly Log[], wallet: string, token: string): bigint {
-  const [transfer] = Object.keys(EVENTS);
   const isIt = ({ address, topics, data }: Log) =>
     address === token.toLowerCase() &&
     topics.length === 3 &&
     data.length === 66 &&
-    topics[0] === transfer &&
+    topics[0] === TRANSFER &&
     topics[2] === `0x${pad(wallet)}`;
   return logs.filter(isIt).reduce((sum, { data }) => sum + BigInt(data), 0n);
 }

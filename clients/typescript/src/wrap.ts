@@ -97,7 +97,7 @@ export function submitWrapCall(quote: WrapQuote, signedTransaction: Hex): Call<W
  * TransactionReplaced or OrderStillOpen.
  */
 export async function convert(context: Context, request: WrapTerms, signer: Signer): Promise<WrapResult> {
-  const { io, polling } = context;
+  const { io } = context;
   const { operation, amount, wallet, watch = () => undefined } = request;
   if (!io.hasNode && request.nonce === undefined)
     throw new RangeError(`${operation} needs rpcUrl for the wallet's next nonce, or nonce`);
@@ -123,7 +123,7 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   watch({ submitted: order });
   if (!io.hasNode) return { quote, order, receipt: undefined };
   try {
-    const receipt = await waitForReceipt(context, polling, sent);
+    const receipt = await waitForReceipt(context, sent);
     watch({ receipt });
     return { quote, order, receipt };
   } catch (error) {
