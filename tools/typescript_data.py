@@ -30,7 +30,7 @@ from quietswap.domain.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FE
 from quietswap.domain.routers.method_row import ROUTERS as NAMED  # noqa: E402
 from quietswap.domain.routers.method_row import CalldataLayout, Measure, RouterMethod  # noqa: E402
 from quietswap.domain.routers.methods import METHODS  # noqa: E402
-from quietswap.domain.token import WITHOUT_TRANSFER_FEE  # noqa: E402
+from quietswap.domain.token import WETH, WITHOUT_TRANSFER_FEE  # noqa: E402
 from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP  # noqa: E402
 from tests.vectors import quote_vectors  # noqa: E402
 
@@ -64,8 +64,10 @@ def _parts() -> Iterator[str]:
     yield _constant(
         "PRICE_FEEDS", "Chainlink's USD feed of a token, and its heartbeat in s.", feeds
     )
-    free = sorted(token.lower() for token in WITHOUT_TRANSFER_FEE)
-    yield _constant("WITHOUT_TRANSFER_FEE", "Tokens whose code has no fee on transfer.", free)
+    yield _constant("WETH", "Canonical WETH9 on Ethereum mainnet.", str(WETH))
+    free = sorted(token.lower() for token in WITHOUT_TRANSFER_FEE - {WETH})
+    text = _constant("WITHOUT_TRANSFER_FEE", "Tokens whose code has no fee on transfer.", free)
+    yield text.replace("\n]", ",\n  WETH\n]")
     transient = sorted(code for code, kind in ERROR_CLASSES.items() if kind.is_transient)
     yield _constant("TRANSIENT", "Codes after which the same request may succeed.", transient)
     yield _constant("SETTLERS", "0x's Deployer, and the two calls that name its Settlers.", [

@@ -26,5 +26,5 @@ export type { SwapSimulation } from "./simulation.js";
 export { SwapResult, type SwapEvent } from "./swap.js";
 export type { Eip1193Provider, TransportOptions } from "./transport.js";
 export type * from "./types.js";
-export { WETH } from "./types.js";
+export { WETH } from "./generated/rules.js";
 export type { WrapEvent, WrapOptions, WrapResult } from "./wrap.js";

@@ -208,7 +208,7 @@ export const measuresItself = (quote: SwapQuote) => !measuresRecipient(quote.dex
 
 /** Refuse a swap without simulation if a fee on transfer could lower the amount received. */
 export function checkUnsimulated(quote: SwapQuote): void {
-  const isFree = (WITHOUT_TRANSFER_FEE as readonly string[]).includes(quote.buyToken.toLowerCase());
+  const isFree = WITHOUT_TRANSFER_FEE.some((token) => same(token, quote.buyToken));
   if (measuresItself(quote) && !isFree)
     throw new UnsafeQuote(
       `${quote.source}'s router would not see a fee on transfer of ${quote.buyToken}, and only a trial` +

@@ -1,12 +1,12 @@
 /** Chainlink's prices from the caller's own node: no other check detects a bad price. */
 import { QuoteDeclined } from "./flow-errors.js";
-import { PRICE_FEEDS } from "./generated/rules.js";
+import { PRICE_FEEDS, WETH } from "./generated/rules.js";
 import { answered, baseFee, latestBlock, view } from "./node.js";
 import type { Context } from "./polling.js";
 import type { SwapTerms } from "./quote-checks.js";
 import { quantity, word } from "./reading.js";
 import type { Transport } from "./transport.js";
-import { WETH, type SwapQuote } from "./types.js";
+import type { SwapQuote } from "./types.js";
 
 const BPS = 10_000n;
 const SLACK_S = 300n;

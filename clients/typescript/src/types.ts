@@ -3,9 +3,6 @@ import type { components } from "./generated/openapi.js";
 
 export type Hex = `0x${string}`;
 
-/** Canonical WETH9 on Ethereum mainnet. */
-export const WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";
-
 export type Schemas = components["schemas"];
 export type SwapQuote = Schemas["SwapQuoteResponse"];
 export type SwapOrder = Schemas["SwapOrderResponse"];

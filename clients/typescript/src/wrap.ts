@@ -1,6 +1,7 @@
 /** The wrap flow: quote, check, set the nonce, sign, submit, wait for the receipt. */
 import { requireNoOpenOrder } from "./approvals.js";
 import { OrderStillOpen, QuoteDeclined, UnsafeQuote, type Submitted } from "./flow-errors.js";
+import { WETH } from "./generated/rules.js";
 import { nonceOf, pad, requireMainnet, type Receipt } from "./node.js";
 import { throwOutcome, type OutcomeWatch } from "./outcome.js";
 import { retryTransient, waitForReceipt, type Context } from "./polling.js";
@@ -9,7 +10,7 @@ import { checkFee } from "./quoting.js";
 import { amount as readAmount, each, inner, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import type { Call } from "./transport.js";
-import { WETH, type Hex, type Schemas, type TransactionParams } from "./types.js";
+import type { Hex, Schemas, TransactionParams } from "./types.js";
 import type { WrapOperation, WrapOrder, WrapQuote } from "./types.js";
 
 export interface WrapOptions {

@@ -152,12 +152,15 @@ export const PRICE_FEEDS = {
   ]
 } as const;
 
+/** Canonical WETH9 on Ethereum mainnet. */
+export const WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2" as const;
+
 /** Tokens whose code has no fee on transfer. */
 export const WITHOUT_TRANSFER_FEE = [
   "0x2260fac5e5542a773aa44fbcfedf7c193bc2c599",
   "0x6b175474e89094c44da98b954eedeac495271d0f",
   "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48",
-  "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"
+  WETH
 ] as const;
 
 /** Codes after which the same request may succeed. */
