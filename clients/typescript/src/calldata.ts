@@ -2,7 +2,7 @@
  * Decodes the terms that a router's own code enforces, and refuses all other calldata. The layouts of
  * `ROUTERS` are proofs, one per router and method.
  */
-import { getAddress, getCreate2Address, keccak256, zeroAddress } from "viem";
+import { getAddress, getCreate2Address, keccak256, zeroAddress } from "./evm.js";
 import { ROUTERS, V2_FACTORIES, V3_FACTORY, V3_FEES } from "./generated/rules.js";
 import type { Layout, Router } from "./method-row.js";
 import { ETHER, pad } from "./node.js";

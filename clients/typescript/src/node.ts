@@ -1,5 +1,5 @@
 /** Calls to the caller's own Ethereum node: https://ethereum.github.io/execution-apis */
-import { keccak256, stringToHex } from "viem";
+import { keccak256, stringToHex } from "./evm.js";
 import { NodeRpcError, UnexpectedResponse, WrongChain } from "./errors.js";
 import { isObject, object, quantity, word, type Json } from "./reading.js";
 import type { Transport } from "./transport.js";

@@ -1,5 +1,5 @@
 /** The checks of a quote before signing. They trust neither the service nor its claims. */
-import { getAddress, isAddress } from "viem";
+import { getAddress, isAddress } from "./evm.js";
 import { decode, measuresRecipient } from "./calldata.js";
 import { QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import {

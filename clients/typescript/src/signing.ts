@@ -1,5 +1,5 @@
 /** Signing with a viem account, a wallet's provider, or a function that signs elsewhere. */
-import { getAddress, keccak256, parseTransaction, recoverTransactionAddress, serializeTransaction } from "viem";
+import { getAddress, keccak256, parseTransaction, recoverTransactionAddress, serializeTransaction } from "./evm.js";
 import { SignerMismatch, TransactionHashMismatch } from "./flow-errors.js";
 import { hex } from "./node.js";
 import { isObject } from "./reading.js";

@@ -2,7 +2,7 @@
  * Simulation of a swap on the caller's own node (`eth_simulateV1`), before it is signed. Every field
  * equals that of the transaction or of the next block, so that a contract cannot tell them apart.
  */
-import { bytesToHex } from "viem";
+import { bytesToHex } from "./evm.js";
 import { payer } from "./calldata.js";
 import { NodeRpcError, UnexpectedResponse } from "./errors.js";
 import { UnsafeQuote } from "./flow-errors.js";

@@ -3,7 +3,7 @@
  * allowance permits appears in a log of the token: ERC-20, 721, 1155, 777 and Permit2's allowances.
  * Limit: a token that moves balances without a log; so the sell token is also measured by balance.
  */
-import { getAddress } from "viem";
+import { getAddress } from "./evm.js";
 import { UnexpectedResponse } from "./errors.js";
 import { ETHER, TRANSFER, pad, topicOf, type Log } from "./node.js";
 
