@@ -15,7 +15,7 @@ import {
 import { retryTransient, waitForReceipt, type Context } from "./polling.js";
 import { OPEN, history, quantity } from "./reading.js";
 import { hashOf, sign, type Signer } from "./signing.js";
-import { segment, type Call } from "./transport.js";
+import { rpc, segment, send, type Call } from "./transport.js";
 import type { Hex, OrderHistory } from "./types.js";
 
 /** Node errors for bytes that it already has; then the receipt decides. */
@@ -50,7 +50,7 @@ export const historyCall = (wallet: string, query: Record<string, string | undef
 export async function requireNoOpenOrder(context: Context, wallet: string, what: string): Promise<void> {
   for (const status of OPEN) {
     const call = historyCall(wallet, { limit: "1", offset: "0", status });
-    const { orders } = await retryTransient(context, () => context.io.call(call));
+    const { orders } = await retryTransient(context, () => send(context.io, call));
     const found = orders.find((item) => OPEN.includes(item.status));
     if (found)
       throw new QuoteDeclined(
@@ -97,14 +97,14 @@ async function sendPublic(
   await requireMainnet(io);
   const gas = ((await estimateGas(io, { from: wallet, to, data })) * 5n) / 4n;
   const nonce = await nonceOf(io, wallet);
-  const maxPriorityFeePerGas = quantity(await io.rpc("eth_maxPriorityFeePerGas", []));
+  const maxPriorityFeePerGas = quantity(await rpc(io, "eth_maxPriorityFeePerGas", []));
   const maxFeePerGas = 2n * (await baseFee(io)) + maxPriorityFeePerGas;
   const fees = { gas, maxFeePerGas, maxPriorityFeePerGas, nonce };
   const plain = { type: "eip1559", chainId: 1, to: to as Hex, data: data as Hex, value: 0n } as const;
   const signed = await sign({ ...plain, ...fees }, signer, wallet);
   await retryTransient(context, async (attempt) => {
     try {
-      await io.rpc("eth_sendRawTransaction", [signed]);
+      await rpc(io, "eth_sendRawTransaction", [signed]);
     } catch (error) {
       const isHeld = error instanceof NodeRpcError && HELD.test(error.message.toLowerCase());
       if (attempt === 1 || !isHeld) throw error;

@@ -15,7 +15,7 @@ import { followOrder, isTerminal, orderStatusCall, retryTransient, type Context 
 import { checkParams, faultsOf } from "./quote-checks.js";
 import { each, isObject, object, submission, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
-import { segment, type Call, type Transport } from "./transport.js";
+import { rpc, segment, send, type Call, type Transport } from "./transport.js";
 import type { CancelOrder, CancelQuote, Hex, OrderStatus, Schemas, TransactionParams } from "./types.js";
 
 const RECEIPT_LOOKS = 10;
@@ -80,12 +80,12 @@ export async function cancel(
   const { io } = context;
   const { orderId } = request;
   if (io.hasNode) await requireMainnet(io);
-  const before = await io.call(orderStatusCall(orderId));
+  const before = await send(io, orderStatusCall(orderId));
   if (before.txHash == null)
     throw new UnsafeQuote(
       `the record of order ${orderId} names no txHash, so nobody could check what became of it`,
     );
-  const quote = await io.call(cancelQuoteCall(orderId));
+  const quote = await send(io, cancelQuoteCall(orderId));
   checkCancel(quote, request, wallet);
   const unsigned = toSign(quote.transactionParams);
   const { nonce } = unsigned;
@@ -135,7 +135,7 @@ async function requireOwnNonce(
 
 /** Sender in lower case and nonce of a transaction; undefined if the node does not know it. */
 async function senderAndNonce(io: Transport, txHash: string): Promise<[string, number] | undefined> {
-  const found = await io.rpc("eth_getTransactionByHash", [txHash]);
+  const found = await rpc(io, "eth_getTransactionByHash", [txHash]);
   if (found === null) return undefined;
   const { from, nonce } = object(found, "transaction");
   return [String(from).toLowerCase(), small(nonce)];
@@ -168,7 +168,7 @@ async function run(
 /** Return the accepted cancel; undefined if the order had ended before. */
 async function submitted(context: Context, quote: CancelQuote, signed: Hex): Promise<CancelOrder | undefined> {
   try {
-    const answer = await retryTransient(context, () => context.io.call(submitCancelCall(quote, signed)));
+    const answer = await retryTransient(context, () => send(context.io, submitCancelCall(quote, signed)));
     requireSame(hashOf(signed), answer.cancel.txHash);
     return answer;
   } catch (error) {

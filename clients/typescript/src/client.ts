@@ -8,7 +8,7 @@ import { checkedRequest, type SwapRequest } from "./quote-checks.js";
 import { swapQuoteCall } from "./quoting.js";
 import { hashOf, requireSame, walletOf, type Signer } from "./signing.js";
 import { submitOrderCall, swap, type SwapEvent, type SwapResult } from "./swap.js";
-import { Transport, segment, type Call, type TransportOptions } from "./transport.js";
+import { segment, send, transportOf, type Call, type TransportOptions } from "./transport.js";
 import type { CancelOrder, CancelQuote, Hex, OrderEvent, OrderHistory, OrderState, OrderStatus, Schemas } from "./types.js";
 import type { SwapOrder, SwapQuote, WrapOperation, WrapOrder, WrapQuote } from "./types.js";
 import type { WrapOptions, WrapResult } from "./wrap.js";
@@ -42,7 +42,7 @@ export class QuietswapClient {
   readonly #context: Context;
 
   constructor(options: ClientOptions) {
-    const io = new Transport(options);
+    const io = transportOf(options);
     this.#context = { io, polling: pollingOf(options.polling) };
   }
 
@@ -98,7 +98,7 @@ export class QuietswapClient {
   async submitOrder(quote: SwapQuote, request: SwapRequest & { wallet: string }, signed: Hex): Promise<SwapOrder> {
     const { io } = this.#context;
     const terms = checkedRequest(request, request.wallet);
-    const answer = await io.call(submitOrderCall(quote, terms, signed, Date.now()));
+    const answer = await send(io, submitOrderCall(quote, terms, signed, Date.now()));
     requireSame(hashOf(signed), answer.order.txHash);
     return answer;
   }
@@ -173,7 +173,7 @@ export class QuietswapClient {
   }
 
   #call<T>(call: Call<T>): Promise<T> {
-    return this.#context.io.call(call);
+    return send(this.#context.io, call);
   }
 
   async #convert(

@@ -2,7 +2,7 @@
 import { UnexpectedResponse } from "./errors.js";
 import { isObject } from "./reading.js";
 import { blocks } from "./stream.js";
-import type { Transport } from "./transport.js";
+import { openEvents, send, type Transport } from "./transport.js";
 import type { OrderEvent } from "./types.js";
 
 /** A stream has a comment every ten seconds: after so long a silence the connection is dead. */
@@ -35,7 +35,7 @@ export async function* followEvents(io: Transport, options: EventsOptions): Asyn
     };
     const query = { orderId, userAddress, after: place?.toString() };
     try {
-      const answer = await io.events(query, cut.signal);
+      const answer = await openEvents(io, query, cut.signal);
       if (!answer) await refusal(io, query);
       for await (const { id, data } of answer ? blocks(answer, beat) : []) {
         failures = 0;
@@ -69,4 +69,4 @@ const isRefusal = (error: unknown) => isObject(error) && error["name"] === "ApiE
 
 /** Ask again for the answer's body, which says why there is no stream. */
 const refusal = (io: Transport, query: Record<string, string | undefined>) =>
-  io.call({ path: "/mev/events", query });
+  send(io, { path: "/mev/events", query });

@@ -2,7 +2,7 @@
 import { keccak256, stringToHex } from "./evm.js";
 import { NodeRpcError, UnexpectedResponse, WrongChain } from "./errors.js";
 import { isObject, object, quantity, word, type Json } from "./reading.js";
-import type { Transport } from "./transport.js";
+import { rpc, type Transport } from "./transport.js";
 
 /** The topic of an event. */
 export const topicOf = (signature: string): string => keccak256(stringToHex(signature));
@@ -38,7 +38,7 @@ export const balanceData = (wallet: string) => `0x70a08231${pad(wallet)}`;
 
 /** Call a view function; returns the hex it returns. */
 export const view = (io: Transport, to: string, data: string, block = "latest"): Promise<unknown> =>
-  io.rpc("eth_call", [{ to, data }, block]);
+  rpc(io, "eth_call", [{ to, data }, block]);
 
 /** What the node answers; undefined if it answers with an error. */
 export async function answered<T>(asked: Promise<T>): Promise<T | undefined> {
@@ -52,12 +52,12 @@ export async function answered<T>(asked: Promise<T>): Promise<T | undefined> {
 
 /** Refuse a node of another chain, whose nonces do not apply. Throws WrongChain. */
 export async function requireMainnet(io: Transport): Promise<void> {
-  const found = small(await io.rpc("eth_chainId", []));
+  const found = small(await rpc(io, "eth_chainId", []));
   if (found !== 1) throw new WrongChain(found);
 }
 
 export const nonceOf = async (io: Transport, wallet: string, block = "pending"): Promise<number> =>
-  small(await io.rpc("eth_getTransactionCount", [wallet, block]));
+  small(await rpc(io, "eth_getTransactionCount", [wallet, block]));
 
 export const balanceOf = async (io: Transport, token: string, wallet: string, block?: string): Promise<bigint> =>
   word(await view(io, token, balanceData(wallet), block));
@@ -66,16 +66,16 @@ export const allowanceOf = async (io: Transport, token: string, owner: string, s
   word(await view(io, token, `0xdd62ed3e${pad(owner)}${pad(spender)}`));
 
 export const estimateGas = async (io: Transport, transaction: object): Promise<bigint> =>
-  quantity(await io.rpc("eth_estimateGas", [transaction]));
+  quantity(await rpc(io, "eth_estimateGas", [transaction]));
 
 export const latestBlock = async (io: Transport): Promise<Json> =>
-  object(await io.rpc("eth_getBlockByNumber", ["latest", false]), "block");
+  object(await rpc(io, "eth_getBlockByNumber", ["latest", false]), "block");
 
 export const baseFee = async (io: Transport): Promise<bigint> => quantity((await latestBlock(io))["baseFeePerGas"]);
 
 /** The receipt; undefined until the transaction is mined. */
 export async function receiptOf(io: Transport, txHash: string): Promise<Receipt | undefined> {
-  const found = await io.rpc("eth_getTransactionReceipt", [txHash]);
+  const found = await rpc(io, "eth_getTransactionReceipt", [txHash]);
   return found === null ? undefined : receipt(object(found, "receipt"));
 }
 

@@ -9,7 +9,7 @@ import { nonceOf, receiptOf, type Receipt } from "./node.js";
 import { TERMINAL, orderStatus } from "./reading.js";
 import { requireSame } from "./signing.js";
 import { awaitEvent } from "./stream.js";
-import { segment, type Call, type Transport } from "./transport.js";
+import { segment, send, type Call, type Transport } from "./transport.js";
 import type { OrderStatus } from "./types.js";
 
 export const SUGGESTED_S = 10;
@@ -174,7 +174,7 @@ export async function followOrder(
   const { io, polling } = context;
   let state = "unknown";
   const look = async () => {
-    const record = await io.call(orderStatusCall(orderId));
+    const record = await send(io, orderStatusCall(orderId));
     state = record.status;
     if (signedHash) requireSame(signedHash, record.txHash);
     watch(record);

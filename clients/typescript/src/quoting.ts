@@ -7,7 +7,7 @@ import type { Context } from "./polling.js";
 import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, isBound, type SwapTerms } from "./quote-checks.js";
 import { swapQuote } from "./reading.js";
 import type { Signer } from "./signing.js";
-import type { Call } from "./transport.js";
+import { send, type Call } from "./transport.js";
 import type { SwapQuote, TransactionParams } from "./types.js";
 
 const MOST_QUOTES = 10;
@@ -110,7 +110,7 @@ async function freshQuote(context: Context, request: SwapTerms, watch: QuoteWatc
 async function safeQuote(context: Context, request: SwapTerms): Promise<SwapQuote> {
   const { io, polling } = context;
   for (let attempt = 1; ; attempt += 1) {
-    const quote = await io.call(swapQuoteCall(request));
+    const quote = await send(io, swapQuoteCall(request));
     const isZeroEx = quote.dexRoute.target.toLowerCase() === ALLOWANCE_HOLDER;
     checkQuote(quote, request, io.hasNode && isZeroEx ? await readSettlers(context) : []);
     if (!io.hasNode) requireProven(quote);

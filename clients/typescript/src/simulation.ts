@@ -11,7 +11,7 @@ import { allowanceOf, balanceData, balanceOf, hex, isLog, latestBlock, pad, type
 import { checkUnsimulated, measuresItself, type SwapTerms } from "./quote-checks.js";
 import { isObject, object, quantity, word, type Json } from "./reading.js";
 import { quantities, toSign } from "./signing.js";
-import type { Transport } from "./transport.js";
+import { rpc, type Transport } from "./transport.js";
 import type { SwapQuote } from "./types.js";
 import { arrived, brokenEffect, readLogs } from "./wallet-effects.js";
 
@@ -71,7 +71,7 @@ export async function simulateSwap(
   };
   let answer: unknown;
   try {
-    answer = await io.rpc("eth_simulateV1", [state(quote, request, block), head]);
+    answer = await rpc(io, "eth_simulateV1", [state(quote, request, block), head]);
   } catch (error) {
     if (!(error instanceof NodeRpcError)) throw error;
     const lacks = [-32601, -32602].includes(error.code) || LACKS.test(error.message.toLowerCase());

@@ -1,6 +1,6 @@
 /** The event stream: https://html.spec.whatwg.org/multipage/server-sent-events.html */
 import { UnexpectedResponse } from "./errors.js";
-import type { Transport } from "./transport.js";
+import { openEvents, type Transport } from "./transport.js";
 
 const LONGEST = 1 << 20;
 
@@ -69,7 +69,7 @@ export async function awaitEvent(
   const cut = new AbortController();
   const timer = setTimeout(() => cut.abort(), 1000 * (isOpening ? 30 : seconds));
   try {
-    const answer = await io.events(query, cut.signal);
+    const answer = await openEvents(io, query, cut.signal);
     if (!answer) return undefined;
     for await (const { id, data } of blocks(answer)) {
       const hasNews = data !== undefined;

@@ -10,7 +10,7 @@ import { approvedQuote } from "./quoting.js";
 import { isObject, submission } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import { simulateSwap, type SwapSimulation } from "./simulation.js";
-import type { Call } from "./transport.js";
+import { send, type Call } from "./transport.js";
 import type { Hex, OrderStatus, Schemas, SwapOrder, SwapQuote } from "./types.js";
 
 const ORDER_LIFE_S = 30 * 60;
@@ -123,7 +123,7 @@ function submit(
 ): Promise<Accepted> {
   return retryTransient(context, async (attempt) => {
     try {
-      const submitted = await context.io.call(call);
+      const submitted = await send(context.io, call);
       const { order, tracking } = submitted;
       requireSame(txHash, order.txHash);
       watch({ submitted });

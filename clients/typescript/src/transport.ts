@@ -72,110 +72,120 @@ interface Answer {
   readonly body: Json;
 }
 
-export class Transport {
+/** What requests need, from the options. */
+export interface Transport {
+  readonly options: TransportOptions;
+  readonly base: string;
   readonly hasNode: boolean;
   readonly sleep: (seconds: number) => Promise<void>;
   readonly seconds: () => number;
-  readonly #options: TransportOptions;
-  readonly #base: string;
-  readonly #fetch: typeof fetch;
+}
 
-  constructor(options: TransportOptions) {
-    const { url, apiKey, rpcUrl } = options;
-    if (!isHttp(url)) throw new RangeError("url must be an http:// or https:// address");
-    if (/[?#]/.test(url)) throw new RangeError("url must be a base address, without ? and #");
-    if (typeof rpcUrl === "string" && !isHttp(rpcUrl))
-      throw new RangeError("rpcUrl must be an http:// or https:// address");
-    if (!/^[ -~]*$/.test(apiKey)) throw new RangeError("the API key holds characters that no key has");
-    this.#options = options;
-    this.#base = url.replace(/\/+$/, "") + API;
-    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
-    this.hasNode = rpcUrl !== undefined;
-    this.sleep = options.sleep ?? ((s) => new Promise((wake) => setTimeout(wake, 1000 * s)));
-    this.seconds = options.seconds ?? (() => performance.now() / 1000);
+/** Throws RangeError with the name of a wrong option. */
+export function transportOf(options: TransportOptions): Transport {
+  const { url, apiKey, rpcUrl } = options;
+  if (!isHttp(url)) throw new RangeError("url must be an http:// or https:// address");
+  if (/[?#]/.test(url)) throw new RangeError("url must be a base address, without ? and #");
+  if (typeof rpcUrl === "string" && !isHttp(rpcUrl))
+    throw new RangeError("rpcUrl must be an http:// or https:// address");
+  if (!/^[ -~]*$/.test(apiKey)) throw new RangeError("the API key holds characters that no key has");
+  return {
+    options,
+    base: url.replace(/\/+$/, "") + API,
+    hasNode: rpcUrl !== undefined,
+    sleep: options.sleep ?? ((s) => new Promise((wake) => setTimeout(wake, 1000 * s))),
+    seconds: options.seconds ?? (() => performance.now() / 1000),
+  };
+}
+
+/** Send a request to the service. Throws ClientError. */
+export async function send<T>(io: Transport, call: Call<T>): Promise<T> {
+  const url = urlOf(io, call.path, call.query);
+  const { status, body } = await fetched(io, "the service", url, headersOf(io, "application/json"), call.body);
+  if (status !== 200) {
+    if (body["ok"] === false && typeof body["error"] === "string") throw new ApiError(body, status);
+    if (status >= 502 && status <= 504)
+      throw new ServiceUnreachable(`HTTP ${status} from a gateway before the service`);
+    throw new UnexpectedResponse(`${NO_SERVICE} (HTTP ${status} without an error envelope)`);
   }
+  if (body["ok"] !== true) throw new UnexpectedResponse(`${NO_SERVICE} (HTTP 200)`);
+  let data = inner(body, "data");
+  if (call.member) data = inner(data, call.member);
+  call.read?.(data);
+  return data as T;
+}
 
-  /** Send a request to the service. Throws ClientError. */
-  async call<T>(call: Call<T>): Promise<T> {
-    const url = this.#url(call.path, call.query);
-    const { status, body } = await this.#send("the service", url, this.#headers("application/json"), call.body);
-    if (status !== 200) {
-      if (body["ok"] === false && typeof body["error"] === "string") throw new ApiError(body, status);
-      if (status >= 502 && status <= 504)
-        throw new ServiceUnreachable(`HTTP ${status} from a gateway before the service`);
-      throw new UnexpectedResponse(`${NO_SERVICE} (HTTP ${status} without an error envelope)`);
-    }
-    if (body["ok"] !== true) throw new UnexpectedResponse(`${NO_SERVICE} (HTTP 200)`);
-    let data = inner(body, "data");
-    if (call.member) data = inner(data, call.member);
-    call.read?.(data);
-    return data as T;
+/** Send a call to the caller's own node. Throws ClientError. */
+export async function rpc(io: Transport, method: string, params: readonly unknown[]): Promise<unknown> {
+  const { rpcUrl } = io.options;
+  if (rpcUrl === undefined) throw new RangeError(`${method} needs an Ethereum node: give rpcUrl`);
+  if (typeof rpcUrl !== "string") return provided(rpcUrl, method, params);
+  const { status, body } = await fetched(io, "the node", rpcUrl, {}, { jsonrpc: "2.0", id: 1, method, params });
+  if (isObject(body["error"])) throw rpcError(method, body["error"]);
+  if (status === 200 && "result" in body) return body["result"];
+  if (status === 429 || status >= 500)
+    throw new NodeUnreachable(`the node refuses to answer: HTTP ${status}`);
+  throw new UnexpectedResponse(`${method}: ${NO_NODE} (HTTP ${status}, no JSON-RPC result)`);
+}
+
+async function provided(provider: Eip1193Provider, method: string, params: readonly unknown[]): Promise<unknown> {
+  try {
+    return await provider.request({ method, params });
+  } catch (error) {
+    if (isObject(error) && typeof error["code"] === "number") throw rpcError(method, error);
+    throw new NodeUnreachable(`the provider does not answer ${method} (${String(error)})`);
   }
+}
 
-  /** Send a call to the caller's own node. Throws ClientError. */
-  async rpc(method: string, params: readonly unknown[]): Promise<unknown> {
-    const { rpcUrl } = this.#options;
-    if (rpcUrl === undefined) throw new RangeError(`${method} needs an Ethereum node: give rpcUrl`);
-    if (typeof rpcUrl !== "string") return this.#provided(rpcUrl, method, params);
-    const { status, body } = await this.#send("the node", rpcUrl, {}, { jsonrpc: "2.0", id: 1, method, params });
-    if (isObject(body["error"])) throw rpcError(method, body["error"]);
-    if (status === 200 && "result" in body) return body["result"];
-    if (status === 429 || status >= 500)
-      throw new NodeUnreachable(`the node refuses to answer: HTTP ${status}`);
-    throw new UnexpectedResponse(`${method}: ${NO_NODE} (HTTP ${status}, no JSON-RPC result)`);
-  }
+/** Open the event stream; undefined where there is none for this client now. */
+export async function openEvents(
+  io: Transport,
+  query: Record<string, string | undefined>,
+  signal: AbortSignal,
+): Promise<Response | undefined> {
+  const answer = await (io.options.fetch ?? fetch)(urlOf(io, "/mev/events", query), {
+    ...COMMON,
+    headers: headersOf(io, "text/event-stream"),
+    signal,
+  });
+  const media = answer.headers.get("content-type") ?? "";
+  if (answer.status === 200 && media.startsWith("text/event-stream")) return answer;
+  void answer.body?.cancel();
+  return undefined;
+}
 
-  async #provided(provider: Eip1193Provider, method: string, params: readonly unknown[]): Promise<unknown> {
-    try {
-      return await provider.request({ method, params });
-    } catch (error) {
-      if (isObject(error) && typeof error["code"] === "number") throw rpcError(method, error);
-      throw new NodeUnreachable(`the provider does not answer ${method} (${String(error)})`);
-    }
-  }
+const headersOf = ({ options }: Transport, accept: string) => ({ "X-API-Key": options.apiKey, Accept: accept });
 
-  /** Open the event stream; undefined where there is none for this client now. */
-  async events(query: Record<string, string | undefined>, signal: AbortSignal): Promise<Response | undefined> {
-    const answer = await this.#fetch(this.#url("/mev/events", query), {
-      ...COMMON,
-      headers: this.#headers("text/event-stream"),
-      signal,
-    });
-    const media = answer.headers.get("content-type") ?? "";
-    if (answer.status === 200 && media.startsWith("text/event-stream")) return answer;
-    void answer.body?.cancel();
-    return undefined;
-  }
+function urlOf({ base }: Transport, path: string, query: Call<unknown>["query"] = {}): string {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const text = new URLSearchParams(given).toString();
+  return base + path + (text && `?${text}`);
+}
 
-  #headers(accept: string): Record<string, string> {
-    return { "X-API-Key": this.#options.apiKey, Accept: accept };
-  }
-
-  #url(path: string, query: Call<unknown>["query"] = {}): string {
-    const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
-    const text = new URLSearchParams(given).toString();
-    return this.#base + path + (text && `?${text}`);
-  }
-
-  async #send(who: string, url: string, headers: Record<string, string>, body?: object): Promise<Answer> {
-    const at = `${who} at ${new URL(url).origin}`; // the rest of a node's URL often contains a key
-    const signal = AbortSignal.timeout(this.#options.timeoutMs ?? 30_000);
-    const sent = body && {
-      method: "POST",
-      body: JSON.stringify(body),
-      headers: { ...headers, "Content-Type": "application/json" },
-    };
-    try {
-      const answer = await this.#fetch(url, { ...COMMON, headers, ...sent, signal });
-      return { status: answer.status, body: parsed(await whole(answer, at)) };
-    } catch (error) {
-      if (error instanceof ClientError) throw error;
-      if (error instanceof TypeError && /encod|utf/i.test(error.message))
-        throw new UnexpectedResponse(`${at} answers bytes that are no text`);
-      const how = signal.aborted ? "in time" : "(connection failed)";
-      const Kind = who === "the node" ? NodeUnreachable : ServiceUnreachable;
-      throw new Kind(`${at} does not answer ${how}`);
-    }
+async function fetched(
+  { options }: Transport,
+  who: string,
+  url: string,
+  headers: Record<string, string>,
+  body?: object,
+): Promise<Answer> {
+  const at = `${who} at ${new URL(url).origin}`; // the rest of a node's URL often contains a key
+  const signal = AbortSignal.timeout(options.timeoutMs ?? 30_000);
+  const sent = body && {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: { ...headers, "Content-Type": "application/json" },
+  };
+  try {
+    const answer = await (options.fetch ?? fetch)(url, { ...COMMON, headers, ...sent, signal });
+    return { status: answer.status, body: parsed(await whole(answer, at)) };
+  } catch (error) {
+    if (error instanceof ClientError) throw error;
+    if (error instanceof TypeError && /encod|utf/i.test(error.message))
+      throw new UnexpectedResponse(`${at} answers bytes that are no text`);
+    const how = signal.aborted ? "in time" : "(connection failed)";
+    const Kind = who === "the node" ? NodeUnreachable : ServiceUnreachable;
+    throw new Kind(`${at} does not answer ${how}`);
   }
 }
 

@@ -9,7 +9,7 @@ import { checkParams, faultsOf } from "./quote-checks.js";
 import { checkFee } from "./quoting.js";
 import { amount as readAmount, each, inner, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
-import type { Call } from "./transport.js";
+import { send, type Call } from "./transport.js";
 import type { Hex, Schemas, TransactionParams } from "./types.js";
 import type { WrapOperation, WrapOrder, WrapQuote } from "./types.js";
 
@@ -103,7 +103,7 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   if (!io.hasNode && request.nonce === undefined)
     throw new RangeError(`${operation} needs rpcUrl for the wallet's next nonce, or nonce`);
   toWei(amount);
-  const quote = await io.call(wrapQuoteCall(operation, amount, wallet));
+  const quote = await send(io, wrapQuoteCall(operation, amount, wallet));
   checkWrapQuote(quote, operation, amount);
   if (io.hasNode) {
     await requireMainnet(io);
@@ -116,7 +116,7 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   const sent: Submitted = { what: `the ${operation}`, txHash: hashOf(signed), wallet, nonce };
   let order: WrapOrder;
   try {
-    order = await retryTransient(context, () => io.call(submitWrapCall(quote, signed)));
+    order = await retryTransient(context, () => send(io, submitWrapCall(quote, signed)));
     requireSame(sent.txHash, order.txHash);
   } catch (error) {
     return throwOutcome(context, error, sent, (watching) => watch({ watching }));
