@@ -3,7 +3,6 @@ import { NodeRpcError } from "./errors.js";
 import { QuoteDeclined } from "./flow-errors.js";
 import {
   UINT256_MAX,
-  allowanceOf,
   answered,
   approvalData,
   baseFee,
@@ -13,8 +12,9 @@ import {
   type Receipt,
 } from "./node.js";
 import { retryTransient, waitForReceipt, type Context } from "./polling.js";
+import type { SwapTerms } from "./quote-checks.js";
 import { OPEN, history, quantity } from "./reading.js";
-import { hashOf, sign, type Signer } from "./signing.js";
+import { hashOf, sign, type Signer, type Transaction } from "./signing.js";
 import { rpc, segment, send, type Call } from "./transport.js";
 import type { Hex, OrderHistory } from "./types.js";
 
@@ -27,14 +27,6 @@ export interface Approved {
   readonly router: string;
   readonly amount: bigint;
   readonly receipt: Receipt;
-}
-
-export interface ApprovalTerms {
-  readonly token: string;
-  readonly router: string;
-  readonly amount: bigint;
-  readonly wallet: string;
-  readonly approval: "exact" | "max" | "never";
 }
 
 export const historyCall = (wallet: string, query: Record<string, string | undefined>): Call<OrderHistory> => ({
@@ -61,47 +53,58 @@ export async function requireNoOpenOrder(context: Context, wallet: string, what:
 }
 
 /**
- * Approve `router` if its allowance is below `amount`; return the mined approvals. Some tokens (USDT)
+ * Approve `router`, which may move `allowed` now; return the mined approvals. Some tokens (USDT)
  * refuse to change an allowance that is not zero: then it is first reset to zero. Throws NodeRpcError
  * when the approval itself reverts.
  */
-export async function ensureAllowance(context: Context, terms: ApprovalTerms, signer: Signer): Promise<Approved[]> {
-  const { token, router, amount, wallet, approval } = terms;
-  const current = await allowanceOf(context.io, token, wallet, router);
-  if (current >= amount || approval === "never") return [];
-  const wanted = approval === "max" ? UINT256_MAX : amount;
+export async function approve(
+  context: Context,
+  request: SwapTerms,
+  router: string,
+  allowed: bigint,
+  signer: Signer,
+): Promise<Approved[]> {
+  const { sellToken: token, wallet } = request;
+  const wanted = request.approval === "max" ? UINT256_MAX : request.sellAmount;
   const change = { from: wallet, to: token, data: approvalData(router, wanted) };
-  const needsReset = current > 0n && (await answered(estimateGas(context.io, change))) === undefined;
+  const needsReset = allowed > 0n && (await answered(estimateGas(context.io, change))) === undefined;
   const sent: Approved[] = [];
-  for (const each of needsReset ? [0n, wanted] : [wanted]) {
-    const call = { to: token, data: approvalData(router, each), wallet };
-    const receipt = await sendPublic(context, "the approval", call, signer);
-    sent.push({ token, router, amount: each, receipt });
+  for (const amount of needsReset ? [0n, wanted] : [wanted]) {
+    const receipt = await sendApproval(context, token, approvalData(router, amount), wallet, signer);
+    sent.push({ token, router, amount, receipt });
   }
   return sent;
 }
 
 /**
- * Send an ordinary transaction through the caller's own node and wait until it is mined. It is public
- * in the mempool, so never send a swap this way. The same bytes are sent again if no answer arrives:
- * they can be only one transaction.
+ * Send an approval through the caller's own node and wait until it is mined. It is public in the
+ * mempool, so never send a swap this way. The same bytes are sent again if no answer arrives: they can
+ * be only one transaction.
  */
-async function sendPublic(
+async function sendApproval(
   context: Context,
-  what: string,
-  call: { to: string; data: string; wallet: string },
+  token: string,
+  data: string,
+  wallet: string,
   signer: Signer,
 ): Promise<Receipt> {
   const { io } = context;
-  const { to, data, wallet } = call;
   await requireMainnet(io);
-  const gas = ((await estimateGas(io, { from: wallet, to, data })) * 5n) / 4n;
+  const estimate = await estimateGas(io, { from: wallet, to: token, data });
   const nonce = await nonceOf(io, wallet);
   const maxPriorityFeePerGas = quantity(await rpc(io, "eth_maxPriorityFeePerGas", []));
-  const maxFeePerGas = 2n * (await baseFee(io)) + maxPriorityFeePerGas;
-  const fees = { gas, maxFeePerGas, maxPriorityFeePerGas, nonce };
-  const plain = { type: "eip1559", chainId: 1, to: to as Hex, data: data as Hex, value: 0n } as const;
-  const signed = await sign({ ...plain, ...fees }, signer, wallet);
+  const transaction: Transaction = {
+    type: "eip1559",
+    chainId: 1,
+    to: token as Hex,
+    data: data as Hex,
+    value: 0n,
+    gas: (estimate * 5n) / 4n,
+    maxFeePerGas: 2n * (await baseFee(io)) + maxPriorityFeePerGas,
+    maxPriorityFeePerGas,
+    nonce,
+  };
+  const signed = await sign(transaction, signer, wallet);
   await retryTransient(context, async (attempt) => {
     try {
       await rpc(io, "eth_sendRawTransaction", [signed]);
@@ -110,5 +113,5 @@ async function sendPublic(
       if (attempt === 1 || !isHeld) throw error;
     }
   });
-  return waitForReceipt(context, { what, txHash: hashOf(signed), wallet, nonce });
+  return waitForReceipt(context, { what: "the approval", txHash: hashOf(signed), wallet, nonce });
 }

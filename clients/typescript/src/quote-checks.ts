@@ -59,25 +59,23 @@ export interface SwapTerms extends SwapRequest {
 
 /** Return the request with its defaults. Throws RangeError with the name of a wrong member. */
 export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms {
-  const { sellAmount, atLeast, maxFeeWei = MAX_FEE_WEI, approval = "exact", nonce } = request;
-  const { maxImpactPercent: impact, slippageBps = 50, routers = [] } = request;
-  const wrong = (name: string, wanted: string, given: unknown) =>
-    new RangeError(`${name} must be ${wanted}, not ${String(given)}`);
-  for (const [name, address] of Object.entries({
-    sellToken: request.sellToken,
-    buyToken: request.buyToken,
-    wallet,
-    ...Object.fromEntries(routers.map((each, index) => [`routers[${index}]`, each])),
-  }))
-    if (!isAddress(address, { strict: false })) throw wrong(name, "an address", address);
-  for (const [name, value] of Object.entries({ sellAmount, atLeast: atLeast ?? 0n, maxFeeWei: maxFeeWei ?? 0n }))
-    if (typeof value !== "bigint" || value < 0n) throw wrong(name, "a bigint of 0 or more", value);
-  if (!["exact", "max", "never"].includes(approval)) throw wrong("approval", "exact, max or never", approval);
-  if (nonce !== undefined && !(Number.isSafeInteger(nonce) && nonce >= 0)) throw wrong("nonce", "0 or more", nonce);
-  if (impact !== undefined && !(impact >= 0 && impact <= 100)) throw wrong("maxImpactPercent", "0 to 100", impact);
-  if (!(Number.isInteger(slippageBps) && slippageBps >= 1 && slippageBps < 10_000))
-    throw wrong("slippageBps", "a whole number from 1 to 9999", slippageBps);
+  const { sellToken, buyToken, sellAmount, atLeast = 0n, maxFeeWei = MAX_FEE_WEI, approval = "exact" } = request;
+  const { nonce = 0, maxImpactPercent = 0, slippageBps = 50, routers = [] } = request;
+  const named = Object.fromEntries(routers.map((each, index) => [`routers[${index}]`, each]));
+  for (const [name, address] of Object.entries({ sellToken, buyToken, wallet, ...named }))
+    requireThat(isAddress(address, { strict: false }), name, "an address", address);
+  for (const [name, value] of Object.entries({ sellAmount, atLeast, maxFeeWei: maxFeeWei ?? 0n }))
+    requireThat(typeof value === "bigint" && value >= 0n, name, "a bigint of 0 or more", value);
+  requireThat(["exact", "max", "never"].includes(approval), "approval", "exact, max or never", approval);
+  requireThat(Number.isSafeInteger(nonce) && nonce >= 0, "nonce", "0 or more", nonce);
+  requireThat(maxImpactPercent >= 0 && maxImpactPercent <= 100, "maxImpactPercent", "0 to 100", maxImpactPercent);
+  const isWhole = Number.isInteger(slippageBps) && slippageBps >= 1 && slippageBps < 10_000;
+  requireThat(isWhole, "slippageBps", "a whole number from 1 to 9999", slippageBps);
   return { ...request, wallet, slippageBps, approval, routers, maxFeeWei };
+}
+
+function requireThat(isRight: boolean, name: string, wanted: string, given: unknown): void {
+  if (!isRight) throw new RangeError(`${name} must be ${wanted}, not ${String(given)}`);
 }
 
 const same = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
@@ -126,32 +124,25 @@ export function checkQuote(quote: SwapQuote, request: SwapTerms, settlers: reado
     throw new UnsafeQuote("the quote cannot be read: an address is 0x followed by 40 hexadecimal digits");
   if (!/^0x([0-9a-fA-F]{2})*$/.test(route.data))
     throw new UnsafeQuote("the quote cannot be read: its calldata is not 0x-prefixed hex");
-  const broken = brokenRule(quote, request, settlers);
-  if (broken) throw new UnsafeQuote(`the quote is not safe: ${broken.reason}`, broken.advice);
-}
-
-interface Broken {
-  readonly reason: string;
-  readonly advice?: string;
+  requireSafe(quote, request, settlers);
 }
 
 const OPT_IN = "; acceptUnbound takes it after a trial at your own node";
 
-/** Return the fund-safety rule that the quote breaks. */
-function brokenRule(quote: SwapQuote, request: SwapTerms, settlers: readonly string[]): Broken | undefined {
+/** Refuse a quote that breaks a fund-safety rule. Throws UnsafeQuote. */
+function requireSafe(quote: SwapQuote, request: SwapTerms, settlers: readonly string[]): void {
+  const unsafe = (rule: string, advice?: string) => new UnsafeQuote(`the quote is not safe: ${rule}`, advice);
   const target = quote.dexRoute.target.toLowerCase();
-  const known: string[] = [...Object.keys(ROUTERS), ...request.routers.map((each) => each.toLowerCase())];
-  if (!known.includes(target))
-    return { reason: `${getAddress(target)} is not a router known here, nor one you named` };
+  if (!(target in ROUTERS) && !request.routers.some((each) => same(each, target)))
+    throw unsafe(`${getAddress(target)} is not a router known here, nor one you named`);
   const offer = brokenOffer(quote, request);
-  if (offer) return { reason: offer };
-  const broken = brokenTerms(quote, request, settlers);
-  if (!broken && !request.acceptUnbound && !isBound(quote))
-    return { reason: "the service says that it is not bound by its router", advice: OPT_IN };
-  if (!broken) return undefined;
-  if (target === ALLOWANCE_HOLDER && !settlers.length)
-    return { reason: broken, advice: "; 0x is only taken with a node of your own that names its contracts (rpcUrl)" };
-  return { reason: broken, advice: broken.startsWith("not bound") ? OPT_IN : "" };
+  if (offer) throw unsafe(offer);
+  const terms = brokenTerms(quote, request, settlers);
+  if (terms && target === ALLOWANCE_HOLDER && !settlers.length)
+    throw unsafe(terms, "; 0x is only taken with a node of your own that names its contracts (rpcUrl)");
+  if (terms) throw unsafe(terms, terms.startsWith("not bound") ? OPT_IN : "");
+  if (quote.verification?.bound === false && !request.acceptUnbound)
+    throw unsafe("the service says that it is not bound by its router", OPT_IN);
 }
 
 /** Return the rule that the offer breaks apart from its calldata. */
@@ -162,11 +153,9 @@ function brokenOffer(quote: SwapQuote, request: SwapTerms): string | undefined {
   const granted = BigInt(request.slippageBps) + 1n + BigInt(request.slippageBps) / 500n;
   if (promised <= 0n || minimum <= 0n) return "it promises nothing";
   if (minimum > promised) return "its minimum is above its promise";
-  if (minimum < floorDivide(promised * (BPS - granted), BPS)) return "its minimum gives more slippage than was asked";
+  if (minimum < (promised * (BPS - granted)) / BPS) return "its minimum gives more slippage than was asked";
   return undefined;
 }
-
-const floorDivide = (value: bigint, by: bigint) => (value < 0n ? -((-value + by - 1n) / by) : value / by);
 
 function brokenTerms(quote: SwapQuote, request: SwapTerms, settlers: readonly string[]): string | undefined {
   const { target, data } = quote.dexRoute;

@@ -1,5 +1,5 @@
 /** Requests for quotes that pass the checks, are accepted, fresh, and covered by balance and allowance. */
-import { ensureAllowance, requireNoOpenOrder, type Approved } from "./approvals.js";
+import { approve, requireNoOpenOrder, type Approved } from "./approvals.js";
 import { NonceMismatch, QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import { FEE_HEADROOM, FEE_MULTIPLE, FRESH_S, SETTLERS } from "./generated/rules.js";
 import { allowanceOf, answered, balanceOf, baseFee, nonceOf, view } from "./node.js";
@@ -50,8 +50,7 @@ export async function approvedQuote(
     const allowed = await allowanceOf(io, sellToken, request.wallet, dexRoute.target);
     if (allowed >= request.sellAmount) return { quote, approvals };
     await requireMayApprove(context, request, dexRoute.target, allowed);
-    const terms = { ...request, token: sellToken, router: dexRoute.target, amount: request.sellAmount };
-    for (const approved of await ensureAllowance(context, terms, signer)) {
+    for (const approved of await approve(context, request, dexRoute.target, allowed, signer)) {
       approvals.push(approved);
       watch({ approved });
     }
