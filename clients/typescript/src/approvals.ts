@@ -15,7 +15,7 @@ import { retryTransient, waitForReceipt, type Context } from "./polling.js";
 import type { SwapTerms } from "./quote-checks.js";
 import { OPEN, history, quantity } from "./reading.js";
 import { hashOf, sign, type Signer, type Transaction } from "./signing.js";
-import { rpc, segment, send, type Call } from "./transport.js";
+import { rpc, segment, send, type Call, type Query } from "./transport.js";
 import type { Hex, OrderHistory } from "./types.js";
 
 /** Node errors for bytes that it already has; then the receipt decides. */
@@ -29,7 +29,7 @@ export interface Approved {
   readonly receipt: Receipt;
 }
 
-export const historyCall = (wallet: string, query: Record<string, string | undefined>): Call<OrderHistory> => ({
+export const historyCall = (wallet: string, query: Query): Call<OrderHistory> => ({
   path: `/mev/orders/user/${segment(wallet)}`,
   query,
   read: history,
@@ -41,7 +41,7 @@ export const historyCall = (wallet: string, query: Record<string, string | undef
  */
 export async function requireNoOpenOrder(context: Context, wallet: string, what: string): Promise<void> {
   for (const status of OPEN) {
-    const call = historyCall(wallet, { limit: "1", offset: "0", status });
+    const call = historyCall(wallet, { limit: 1, offset: 0, status });
     const { orders } = await retryTransient(context, () => send(context.io, call));
     const found = orders.find((item) => OPEN.includes(item.status));
     if (found)

@@ -110,18 +110,18 @@ export class QuietswapClient {
   /** Return one page of a wallet's orders of one kind. */
   async orderHistory(wallet: string, options: HistoryOptions = {}): Promise<OrderHistory> {
     const { limit = 50, offset = 0, status, kind } = options;
-    return this.#call(historyCall(wallet, { limit: `${limit}`, offset: `${offset}`, status, kind }));
+    return this.#call(historyCall(wallet, { limit, offset, status, kind }));
   }
 
   /** Return an indicative price: nothing is simulated, and it cannot be traded. */
   async price(sellToken: string, buyToken: string, sellAmount: bigint): Promise<Schemas["PriceResponse"]> {
-    const query = { sellToken, buyToken, sellAmount: sellAmount.toString(), chainId: "1" };
+    const query = { sellToken, buyToken, sellAmount, chainId: 1 };
     return this.#call({ path: "/price", query });
   }
 
   /** Return one page (1 to 200) of the tokens that a symbol, name or address finds. */
   async tokens(search = "", limit = 50, offset = 0): Promise<Schemas["TokensResponse"]> {
-    return this.#call({ path: "/tokens", query: { search, limit: `${limit}`, offset: `${offset}` } });
+    return this.#call({ path: "/tokens", query: { search, limit, offset } });
   }
 
   /** Return ETH, and balances and router allowances of up to 50 tokens (WETH), at one block. */
@@ -136,7 +136,7 @@ export class QuietswapClient {
 
   /** Return results per source and per relay of the last 1 to 90 days. */
   async orderStats(days = 7): Promise<Schemas["OrderStatsResponse"]> {
-    return this.#call({ path: "/mev/stats", query: { days: `${days}` } });
+    return this.#call({ path: "/mev/stats", query: { days } });
   }
 
   async wrapInfo(wallet: string): Promise<Schemas["WrapInfoResponse"]> {

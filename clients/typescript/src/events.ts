@@ -2,7 +2,7 @@
 import { UnexpectedResponse } from "./errors.js";
 import { isObject } from "./reading.js";
 import { blocks } from "./stream.js";
-import { openEvents, send, type Transport } from "./transport.js";
+import { openEvents, send, type Query, type Transport } from "./transport.js";
 import type { OrderEvent } from "./types.js";
 
 /** A stream has a comment every ten seconds: after so long a silence the connection is dead. */
@@ -33,7 +33,7 @@ export async function* followEvents(io: Transport, options: EventsOptions): Asyn
       clearTimeout(timer);
       timer = setTimeout(stop, SILENCE_MS);
     };
-    const query = { orderId, userAddress, after: place?.toString() };
+    const query = { orderId, userAddress, after: place };
     try {
       const answer = await openEvents(io, query, cut.signal);
       if (!answer) await refusal(io, query);
@@ -68,5 +68,5 @@ function event(data: string): OrderEvent {
 const isRefusal = (error: unknown) => isObject(error) && error["name"] === "ApiError" && !error["isTransient"];
 
 /** Ask again for the answer's body, which says why there is no stream. */
-const refusal = (io: Transport, query: Record<string, string | undefined>) =>
+const refusal = (io: Transport, query: Query) =>
   send(io, { path: "/mev/events", query });

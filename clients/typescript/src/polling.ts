@@ -38,34 +38,29 @@ export interface PollingOptions {
   readonly stream?: boolean | undefined;
 }
 
-/** The options with their defaults. */
-export interface Polling {
-  readonly intervalS: number | undefined;
-  readonly patienceS: number | null;
-  readonly firstBackoffS: number;
-  readonly longestBackoffS: number;
+/** The options with the defaults of those that several flows read. */
+export interface Polling extends PollingOptions {
   readonly nodeIntervalS: number;
   readonly doubtS: number;
-  readonly onTrouble: PollingOptions["onTrouble"];
-  readonly stream: boolean;
 }
 
-export function pollingOf(options: PollingOptions = {}): Polling {
-  const { intervalS, patienceS = 300, firstBackoffS = 1, longestBackoffS = 30 } = options;
-  const { nodeIntervalS = 2, doubtS = 60, onTrouble, stream = true } = options;
-  return { intervalS, patienceS, firstBackoffS, longestBackoffS, nodeIntervalS, doubtS, onTrouble, stream };
-}
+export const pollingOf = ({ nodeIntervalS = 2, doubtS = 60, ...options }: PollingOptions = {}): Polling => ({
+  ...options,
+  nodeIntervalS,
+  doubtS,
+});
 
 /** The longest wait in s; `endsInS` is the time until the order expires, if known. */
-export const patienceOf = ({ patienceS }: Polling, endsInS = USUAL_LIFE_S): number =>
+export const patienceOf = ({ patienceS = 300 }: Polling, endsInS = USUAL_LIFE_S): number =>
   patienceS ?? Math.min(Math.max(endsInS + GRACE_S, 300), 3600);
 
 /** Report the nth failure in a row, and return the pause in s; at least what the service asks for. */
 function pauseOf(polling: Polling, failures: number, error: ClientError): number {
+  const { firstBackoffS = 1, longestBackoffS = 30, onTrouble } = polling;
   const asked = error instanceof ApiError ? (error.retryAfter ?? 0) : 0;
-  const grown = polling.firstBackoffS * 2 ** Math.min(failures - 1, 16);
-  const seconds = Math.max(Math.min(grown, polling.longestBackoffS), asked);
-  polling.onTrouble?.(error, seconds);
+  const grown = firstBackoffS * 2 ** Math.min(failures - 1, 16);
+  const seconds = Math.max(Math.min(grown, longestBackoffS), asked);
+  onTrouble?.(error, seconds);
   return seconds;
 }
 
@@ -109,14 +104,14 @@ export const isTerminal = (record: OrderStatus) => TERMINAL.includes(record.stat
  * Return a function that waits for a change between two reads of a status record: by the event stream
  * while that works, at least `intervalS` without a change. The first wait finds the place only.
  */
-function changesOf(io: Transport, orderId: string, isStreamed: boolean) {
+function changesOf(io: Transport, orderId: string, isStreamed = true) {
   let after: number | undefined;
   return async (intervalS: number, leftS: number): Promise<void> => {
     if (!isStreamed) return io.sleep(intervalS);
     const started = io.seconds();
     const isFirst = after === undefined;
     const seconds = Math.min(STREAM_WAIT_S, Math.max(leftS, intervalS));
-    const place = await awaitEvent(io, { orderId, after: after?.toString() }, isFirst, seconds);
+    const place = await awaitEvent(io, { orderId, after }, isFirst, seconds);
     isStreamed = place !== undefined;
     after = place?.sequence ?? after;
     if (place && isFirst) return;

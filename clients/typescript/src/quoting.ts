@@ -22,10 +22,10 @@ export const swapQuoteCall = (request: SwapTerms): Call<SwapQuote> => ({
   query: {
     sellToken: request.sellToken,
     buyToken: request.buyToken,
-    sellAmount: request.sellAmount.toString(),
+    sellAmount: request.sellAmount,
     userAddress: request.wallet,
-    chainId: "1",
-    slippageBps: request.slippageBps.toString(),
+    chainId: 1,
+    slippageBps: request.slippageBps,
   },
   read: swapQuote,
 });

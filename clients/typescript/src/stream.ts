@@ -1,6 +1,6 @@
 /** The event stream: https://html.spec.whatwg.org/multipage/server-sent-events.html */
 import { UnexpectedResponse } from "./errors.js";
-import { openEvents, type Transport } from "./transport.js";
+import { openEvents, type Query, type Transport } from "./transport.js";
 
 const LONGEST = 1 << 20;
 
@@ -61,7 +61,7 @@ export async function* blocks(answer: Response, beat?: () => void): AsyncGenerat
  */
 export async function awaitEvent(
   io: Transport,
-  query: Record<string, string | undefined>,
+  query: Query,
   isOpening: boolean,
   seconds: number,
 ): Promise<StreamPlace | undefined> {

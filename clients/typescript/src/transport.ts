@@ -29,10 +29,13 @@ export interface TransportOptions {
   readonly seconds?: (() => number) | undefined;
 }
 
+/** Members of a query; those that are undefined are left out. */
+export type Query = Readonly<Record<string, string | number | bigint | undefined>>;
+
 /** One request to the service, a POST if it has a body; `read` checks `data` and throws UnexpectedResponse. */
 export interface Call<T> {
   readonly path: string;
-  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly query?: Query;
   readonly body?: object;
   readonly read?: (data: Json) => void;
   /** The member of `data` that is returned; all of it without. */
@@ -140,7 +143,7 @@ async function provided(provider: Eip1193Provider, method: string, params: reado
 /** Open the event stream; undefined where there is none for this client now. */
 export async function openEvents(
   io: Transport,
-  query: Record<string, string | undefined>,
+  query: Query,
   signal: AbortSignal,
 ): Promise<Response | undefined> {
   const answer = await (io.options.fetch ?? fetch)(urlOf(io, "/mev/events", query), {
@@ -156,8 +159,8 @@ export async function openEvents(
 
 const headersOf = ({ options }: Transport, accept: string) => ({ "X-API-Key": options.apiKey, Accept: accept });
 
-function urlOf({ base }: Transport, path: string, query: Call<unknown>["query"] = {}): string {
-  const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
+function urlOf({ base }: Transport, path: string, query: Query = {}): string {
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, `${value}`]]));
   const text = new URLSearchParams(given).toString();
   return base + path + (text && `?${text}`);
 }

@@ -39,15 +39,18 @@ const EVENTS: Record<string, readonly [Effect, number, number]> = Object.fromEnt
 
 /** Return the logs in lower case. Throws UnexpectedResponse for what is no log. */
 export function readLogs(logs: readonly Log[]): Log[] {
-  return logs.map(({ address, topics, data }) => {
+  const lower = (text: string) => text.toLowerCase();
+  return logs.map((log) => {
+    const address = lower(log.address);
+    const topics = log.topics.map(lower);
+    const data = lower(log.data);
     const isSound =
-      /^0x[0-9a-fA-F]{40}$/.test(address) &&
-      /^0x([0-9a-fA-F]{2})*$/.test(data) &&
+      /^0x[0-9a-f]{40}$/.test(address) &&
+      /^0x([0-9a-f]{2})*$/.test(data) &&
       topics.length <= 4 &&
-      topics.every((topic) => /^0x[0-9a-fA-F]{64}$/.test(topic));
+      topics.every((topic) => /^0x[0-9a-f]{64}$/.test(topic));
     if (!isSound) throw new UnexpectedResponse("eth_simulateV1: a log cannot be read");
-    const lower = (text: string) => text.toLowerCase();
-    return { address: lower(address), topics: topics.map(lower), data: lower(data) };
+    return { address, topics, data };
   });
 }
 
