@@ -50,11 +50,13 @@ export const cancelQuoteCall = (orderId: string): Call<CancelQuote> => ({
   read: readQuote,
 });
 
-/** The call that submits a signed cancel; repeating it creates no second order. */
-export function submitCancelCall(quote: CancelQuote, signedTransaction: Hex): Call<CancelOrder> {
+/** Submit a signed cancel; repeating it creates no second order. Throws TransactionHashMismatch. */
+export async function submitCancel(io: Transport, quote: CancelQuote, signedTransaction: Hex): Promise<CancelOrder> {
   const { orderId, providerMetadata } = quote;
   const body: Schemas["OrderCancelBody"] = { signedTransaction, providerMetadata };
-  return { path: pathOf(orderId), body, read: submission("cancel") };
+  const answer = await send<CancelOrder>(io, { path: pathOf(orderId), body, read: submission("cancel") });
+  requireSame(hashOf(signedTransaction), answer.cancel.txHash);
+  return answer;
 }
 
 /** The latest records that the service returned. */
@@ -168,9 +170,7 @@ async function run(
 /** Return the accepted cancel; undefined if the order had ended before. */
 async function submitted(context: Context, quote: CancelQuote, signed: Hex): Promise<CancelOrder | undefined> {
   try {
-    const answer = await retryTransient(context, () => send(context.io, submitCancelCall(quote, signed)));
-    requireSame(hashOf(signed), answer.cancel.txHash);
-    return answer;
+    return await retryTransient(context, () => submitCancel(context.io, quote, signed));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { code, details } = error;

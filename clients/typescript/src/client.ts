@@ -6,8 +6,8 @@ import { receiptOf, type Receipt } from "./node.js";
 import { followOrder, orderStatusCall, pollingOf, type Context, type PollingOptions } from "./polling.js";
 import { checkedRequest, type SwapRequest } from "./quote-checks.js";
 import { swapQuoteCall } from "./quoting.js";
-import { hashOf, requireSame, walletOf, type Signer } from "./signing.js";
-import { submitOrderCall, swap, type SwapEvent, type SwapResult } from "./swap.js";
+import { hashOf, walletOf, type Signer } from "./signing.js";
+import { submitOrder, submitOrderCall, swap, type SwapEvent, type SwapResult } from "./swap.js";
 import { segment, send, transportOf, type Call, type TransportOptions } from "./transport.js";
 import type { CancelOrder, CancelQuote, Hex, OrderEvent, OrderHistory, OrderState, OrderStatus, Schemas } from "./types.js";
 import type { SwapOrder, SwapQuote, WrapOperation, WrapOrder, WrapQuote } from "./types.js";
@@ -96,11 +96,8 @@ export class QuietswapClient {
 
   /** Submit a signed swap once. Throws TransactionHashMismatch. */
   async submitOrder(quote: SwapQuote, request: SwapRequest & { wallet: string }, signed: Hex): Promise<SwapOrder> {
-    const { io } = this.#context;
-    const terms = checkedRequest(request, request.wallet);
-    const answer = await send(io, submitOrderCall(quote, terms, signed, Date.now()));
-    requireSame(hashOf(signed), answer.order.txHash);
-    return answer;
+    const call = submitOrderCall(quote, checkedRequest(request, request.wallet), signed);
+    return submitOrder(this.#context.io, call, hashOf(signed));
   }
 
   async orderStatus(orderId: string): Promise<OrderStatus> {
@@ -150,9 +147,7 @@ export class QuietswapClient {
 
   /** Submit a signed wrap or unwrap once. Throws TransactionHashMismatch. */
   async submitWrapOrder(quote: WrapQuote, signed: Hex): Promise<WrapOrder> {
-    const order = await this.#call((await wrapping()).submitWrapCall(quote, signed));
-    requireSame(hashOf(signed), order.txHash);
-    return order;
+    return (await wrapping()).submitWrap(this.#context.io, quote, signed);
   }
 
   /** Return the empty self-transfer that cancels an open order, without checking it. */
@@ -162,9 +157,7 @@ export class QuietswapClient {
 
   /** Submit a signed cancel once. Throws TransactionHashMismatch. */
   async submitCancel(quote: CancelQuote, signed: Hex): Promise<CancelOrder> {
-    const answer = await this.#call((await cancelling()).submitCancelCall(quote, signed));
-    requireSame(hashOf(signed), answer.cancel.txHash);
-    return answer;
+    return (await cancelling()).submitCancel(this.#context.io, quote, signed);
   }
 
   /** The receipt at the caller's own node; undefined until the transaction is mined. */

@@ -40,19 +40,17 @@ interface Block {
 
 async function readBlock(io: Transport): Promise<Block> {
   const block = await latestBlock(io);
-  const [number, time, gasLimit, gasUsed, baseFee] = (
-    ["number", "timestamp", "gasLimit", "gasUsed", "baseFeePerGas"] as const
-  ).map((name) => quantity(block[name])) as [bigint, bigint, bigint, bigint, bigint];
-  return { number, time, gasLimit, baseFee: nextBaseFee(baseFee, gasUsed, gasLimit), miner: String(block["miner"]) };
+  const read = (name: string) => quantity(block[name]);
+  const gasLimit = read("gasLimit");
+  const baseFee = nextBaseFee(read("baseFeePerGas"), read("gasUsed"), gasLimit / 2n);
+  return { number: read("number"), time: read("timestamp"), gasLimit, baseFee, miner: String(block["miner"]) };
 }
 
 /** The base fee of the next block (https://eips.ethereum.org/EIPS/eip-1559). */
-function nextBaseFee(baseFee: bigint, gasUsed: bigint, gasLimit: bigint): bigint {
-  const target = gasLimit / 2n;
-  if (target === 0n || gasUsed === target) return baseFee;
-  if (gasUsed < target) return baseFee - (baseFee * (target - gasUsed)) / target / 8n;
-  const grown = (baseFee * (gasUsed - target)) / target / 8n;
-  return baseFee + (grown > 1n ? grown : 1n);
+function nextBaseFee(baseFee: bigint, gasUsed: bigint, target: bigint): bigint {
+  if (!target) return baseFee;
+  const change = (baseFee * (gasUsed - target)) / target / 8n;
+  return baseFee + (gasUsed > target && !change ? 1n : change);
 }
 
 /** Simulate the swap; `must` refuses it if the node cannot. Throws UnsafeQuote. */
@@ -208,8 +206,7 @@ function held(view: Tried | undefined): bigint {
 function checkGas(quote: SwapQuote, used: bigint | undefined): void {
   const limit = BigInt(quote.mevProtection.transactionParams.gasLimit);
   if (used === undefined) return;
-  const most = (used * GAS_MULTIPLE_HALVES) / 2n;
-  if (limit > (most > MODEST_GAS ? most : MODEST_GAS))
+  if (limit > MODEST_GAS && limit > (used * GAS_MULTIPLE_HALVES) / 2n)
     throw new UnsafeQuote(`its gas limit is ${limit}, though it uses ${used} tried on your node`);
 }
 

@@ -10,7 +10,7 @@ import { approvedQuote } from "./quoting.js";
 import { isObject, submission } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import { simulateSwap, type SwapSimulation } from "./simulation.js";
-import { send, type Call } from "./transport.js";
+import { send, type Call, type Transport } from "./transport.js";
 import type { Hex, OrderStatus, Schemas, SwapOrder, SwapQuote } from "./types.js";
 
 const ORDER_LIFE_S = 30 * 60;
@@ -69,7 +69,8 @@ export class SwapResult {
 }
 
 /** The call that submits a signed quote; repeating it creates no second order. */
-export function submitOrderCall(quote: SwapQuote, request: SwapTerms, signed: Hex, unixMs: number): Call<SwapOrder> {
+export function submitOrderCall(quote: SwapQuote, request: SwapTerms, signed: Hex): Call<SwapOrder> {
+  const unixMs = Date.now();
   const { providerMetadata } = quote.mevProtection;
   const { threatLevel, estimatedProtectionUsd } = quote.mevAnalysis;
   const body: Schemas["SwapOrderBody"] = {
@@ -105,6 +106,13 @@ export function submitOrderCall(quote: SwapQuote, request: SwapTerms, signed: He
   return { path: "/mev/orders", body, read: submission("order") };
 }
 
+/** Submit a signed quote once. Throws TransactionHashMismatch. */
+export async function submitOrder(io: Transport, call: Call<SwapOrder>, txHash: string): Promise<SwapOrder> {
+  const answer = await send(io, call);
+  requireSame(txHash, answer.order.txHash);
+  return answer;
+}
+
 interface Accepted {
   readonly orderId: string;
   readonly intervalS?: number;
@@ -123,9 +131,8 @@ function submit(
 ): Promise<Accepted> {
   return retryTransient(context, async (attempt) => {
     try {
-      const submitted = await send(context.io, call);
+      const submitted = await submitOrder(context.io, call, txHash);
       const { order, tracking } = submitted;
-      requireSame(txHash, order.txHash);
       watch({ submitted });
       const endsInS = (Date.parse(order.expiresAt) - Date.now()) / 1000;
       return {
@@ -171,7 +178,7 @@ export async function swap(
   }
   const transaction = toSign(quote.mevProtection.transactionParams);
   const signed = await sign(transaction, signer, request.wallet);
-  const call = submitOrderCall(quote, request, signed, Date.now());
+  const call = submitOrderCall(quote, request, signed);
   let sent: Submitted = { what: "the swap", txHash: hashOf(signed), wallet: request.wallet, nonce: transaction.nonce };
   let status: OrderStatus;
   try {

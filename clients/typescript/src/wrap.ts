@@ -9,7 +9,7 @@ import { checkParams, faultsOf } from "./quote-checks.js";
 import { checkFee } from "./quoting.js";
 import { amount as readAmount, each, inner, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
-import { send, type Call } from "./transport.js";
+import { send, type Call, type Transport } from "./transport.js";
 import type { Hex, Schemas, TransactionParams } from "./types.js";
 import type { WrapOperation, WrapOrder, WrapQuote } from "./types.js";
 
@@ -83,13 +83,15 @@ export const wrapQuoteCall = (operation: WrapOperation, amount: string, userAddr
   read: readQuote,
 });
 
-/** The call that submits a signed quote; repeating it creates no second order. */
-export function submitWrapCall(quote: WrapQuote, signedTransaction: Hex): Call<WrapOrder> {
+/** Submit a signed quote; repeating it creates no second order. Throws TransactionHashMismatch. */
+export async function submitWrap(io: Transport, quote: WrapQuote, signedTransaction: Hex): Promise<WrapOrder> {
   const { operation, quoteId, amount, mevProtection } = quote;
   const { providerMetadata } = mevProtection;
   const body: Schemas["WrapOrderBody"] = { operation, signedTransaction, providerMetadata, quoteId, amount };
   const read = (order: Json) => each(text, order, "txHash");
-  return { path: "/mev/wrap/order", body, member: "order", read };
+  const order = await send<WrapOrder>(io, { path: "/mev/wrap/order", body, member: "order", read });
+  requireSame(hashOf(signedTransaction), order.txHash);
+  return order;
 }
 
 /**
@@ -116,8 +118,7 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   const sent: Submitted = { what: `the ${operation}`, txHash: hashOf(signed), wallet, nonce };
   let order: WrapOrder;
   try {
-    order = await retryTransient(context, () => send(io, submitWrapCall(quote, signed)));
-    requireSame(sent.txHash, order.txHash);
+    order = await retryTransient(context, () => submitWrap(io, quote, signed));
   } catch (error) {
     return throwOutcome(context, error, sent, (watching) => watch({ watching }));
   }
