@@ -108,8 +108,8 @@ def _routers() -> str:
     if set(NAMED) != set(quote_checks.ROUTERS):
         raise ValueError("the routers that have rows are not those that the client calls")
     text = (
-        "\n/**\n * Routers by address in lower case, with what each method enforces. Without `routers`"
-        "\n * in a request, only these contracts are approved or called.\n */"
+        "\n/**\n * Routers by address in lower case, with what each method enforces. Without"
+        "\n * `routers` in a request, only these contracts are approved or called.\n */"
         "\nexport const ROUTERS: Record<string, Router> = {\n"
     )
     for address, name in NAMED.items():

@@ -2,7 +2,7 @@
  * Decodes the terms that a router's own code enforces, and refuses all other calldata. The layouts of
  * `ROUTERS` are proofs, one per router and method.
  */
-import { getAddress, getCreate2Address, keccak256, zeroAddress } from "./evm.js";
+import { getAddress, getCreate2Address, keccak256 } from "./evm.js";
 import { ROUTERS, V2_FACTORIES, V3_FACTORY, V3_FEES } from "./generated/rules.js";
 import type { Layout, Router } from "./method-row.js";
 import { ETHER, pad } from "./node.js";
@@ -25,7 +25,8 @@ export interface Terms {
   readonly pool?: string;
 }
 
-const NATIVE: readonly string[] = [zeroAddress, ETHER];
+const NOBODY = asAddress(0n);
+const NATIVE = [NOBODY, ETHER];
 const ADDRESS_MASK = 2n ** 160n - 1n;
 const MOST_FEE_BPS = 200n;
 const UNKNOWN_PARTNER_BITS = (1n << 90n) - (1n << 14n);
@@ -106,7 +107,7 @@ function plainTerms(layout: Layout, args: string, wanted: string): PlainTerms {
   const named = recipient === undefined ? undefined : address(words, recipient);
   return {
     minBuyAmount,
-    recipient: named === zeroAddress && zeroIsSender !== false ? undefined : named,
+    recipient: named === NOBODY && zeroIsSender !== false ? undefined : named,
     sellToken,
     buyToken,
     sellAmount: uint(words, amount),

@@ -3,11 +3,9 @@ export {
   bytesToHex,
   getAddress,
   getCreate2Address,
-  isAddress,
   keccak256,
   parseTransaction,
   recoverTransactionAddress,
   serializeTransaction,
-  stringToHex,
-  zeroAddress,
+  toEventSelector,
 } from "viem";

@@ -1,11 +1,11 @@
 /** Calls to the caller's own Ethereum node: https://ethereum.github.io/execution-apis */
-import { keccak256, stringToHex } from "./evm.js";
+import { toEventSelector } from "./evm.js";
 import { NodeRpcError, UnexpectedResponse, WrongChain } from "./errors.js";
 import { isObject, object, quantity, word, type Json } from "./reading.js";
 import { rpc, type Transport } from "./transport.js";
 
 /** The topic of an event. */
-export const topicOf = (signature: string): string => keccak256(stringToHex(signature));
+export const topicOf: (signature: string) => string = toEventSelector;
 export const TRANSFER = topicOf("Transfer(address,address,uint256)");
 /** The pseudo token under which routers and nodes name ETH. */
 export const ETHER = `0x${"e".repeat(40)}`;
@@ -28,6 +28,9 @@ export interface Receipt {
 }
 
 export const hex = (value: bigint | number) => `0x${value.toString(16)}`;
+
+/** Whether a text is an address, with or without a checksum. */
+export const isAddress = (text: string) => /^0x[0-9a-fA-F]{40}$/.test(text);
 
 /** A number or an address as 64 hex digits. */
 export const pad = (value: bigint | number | string) =>

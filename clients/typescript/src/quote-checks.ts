@@ -1,5 +1,5 @@
 /** The checks of a quote before signing. They trust neither the service nor its claims. */
-import { getAddress, isAddress } from "./evm.js";
+import { getAddress } from "./evm.js";
 import { decode, measuresRecipient } from "./calldata.js";
 import { QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import {
@@ -10,6 +10,7 @@ import {
   ROUTERS,
   WITHOUT_TRANSFER_FEE,
 } from "./generated/rules.js";
+import { isAddress } from "./node.js";
 import type { SwapQuote, TransactionParams } from "./types.js";
 import { UnboundCalldata } from "./words.js";
 
@@ -63,7 +64,7 @@ export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms 
   const { nonce = 0, maxImpactPercent = 0, slippageBps = 50, routers = [] } = request;
   const named = Object.fromEntries(routers.map((each, index) => [`routers[${index}]`, each]));
   for (const [name, address] of Object.entries({ sellToken, buyToken, wallet, ...named }))
-    requireThat(isAddress(address, { strict: false }), name, "an address", address);
+    requireThat(isAddress(address), name, "an address", address);
   for (const [name, value] of Object.entries({ sellAmount, atLeast, maxFeeWei: maxFeeWei ?? 0n }))
     requireThat(typeof value === "bigint" && value >= 0n, name, "a bigint of 0 or more", value);
   requireThat(["exact", "max", "never"].includes(approval), "approval", "exact, max or never", approval);
@@ -120,7 +121,7 @@ export function checkQuote(quote: SwapQuote, request: SwapTerms, settlers: reado
       `its gas may cost ${fee} wei, more than ${request.maxFeeWei}`,
       ": not signed; maxFeeWei allows more",
     );
-  if (!isAddress(route.target, { strict: false }))
+  if (!isAddress(route.target))
     throw new UnsafeQuote("the quote cannot be read: an address is 0x followed by 40 hexadecimal digits");
   if (!/^0x([0-9a-fA-F]{2})*$/.test(route.data))
     throw new UnsafeQuote("the quote cannot be read: its calldata is not 0x-prefixed hex");

@@ -5,7 +5,7 @@
  */
 import { getAddress } from "./evm.js";
 import { UnexpectedResponse } from "./errors.js";
-import { ETHER, TRANSFER, pad, topicOf, type Log } from "./node.js";
+import { ETHER, TRANSFER, isAddress, pad, topicOf, type Log } from "./node.js";
 
 /** The permitted effects: at most `sellAmount` of `sellToken` may leave the wallet. */
 export interface SwapBounds {
@@ -45,7 +45,7 @@ export function readLogs(logs: readonly Log[]): Log[] {
     const topics = log.topics.map(lower);
     const data = lower(log.data);
     const isSound =
-      /^0x[0-9a-f]{40}$/.test(address) &&
+      isAddress(address) &&
       /^0x([0-9a-f]{2})*$/.test(data) &&
       topics.length <= 4 &&
       topics.every((topic) => /^0x[0-9a-f]{64}$/.test(topic));

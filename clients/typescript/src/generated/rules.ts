@@ -2,8 +2,8 @@
 import type { Router } from "../method-row.js";
 
 /**
- * Routers by address in lower case, with what each method enforces. Without `routers`
- * in a request, only these contracts are approved or called.
+ * Routers by address in lower case, with what each method enforces. Without
+ * `routers` in a request, only these contracts are approved or called.
  */
 export const ROUTERS: Record<string, Router> = {
   "0x6131b5fae19ea4f9d964eac0408e4408b66337b5": [
