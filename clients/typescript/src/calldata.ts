@@ -122,7 +122,13 @@ function checkFlags(flags: bigint, allowed: number | bigint = 0): void {
 }
 
 /** The minimum less what may be taken from it: fee and surplus of Augustus. */
-function least(words: string, args: string, at: number, quoted: number | undefined, partnerAt: number | undefined): bigint {
+function least(
+  words: string,
+  args: string,
+  at: number,
+  quoted: number | undefined,
+  partnerAt: number | undefined,
+): bigint {
   const minimum = uint(words, at);
   if (quoted !== undefined && uint(words, quoted) < minimum)
     refuse("its quotedAmount lies below its minimum: all above it may be taken");
