@@ -19,6 +19,7 @@ from quietswap.sandbox.contracts.addresses import ROUTERS
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from quietswap.sandbox.ports import free_port
 from quietswap.sandbox.service_process import ServiceProcess, settings_text
+from tests.forked import without_settings
 from tests.processes import children
 
 BLOCK_S = 0.5
@@ -48,7 +49,7 @@ class Victim(ServiceProcess):
                 sys.executable, "-m", "quietswap", "serve",
                 "--settings", str(self.settings), "--port", str(self.port),
                 stdout=log, stderr=log, stdin=asyncio.subprocess.DEVNULL,
-                preexec_fn=die_with_parent(), start_new_session=True, env=_environment(),
+                preexec_fn=die_with_parent(), start_new_session=True, env=without_settings(),
             )  # fmt: skip
 
     async def ready(self) -> None:
@@ -85,11 +86,6 @@ class Victim(ServiceProcess):
             os.killpg(self._process.pid, signal.SIGKILL)
         await self._process.wait()
         self._process = None
-
-
-def _environment() -> dict[str, str]:
-    """Return our environment without settings: the file alone decides."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("QUIETSWAP_")}
 
 
 def _children(pid: int) -> list[int]:

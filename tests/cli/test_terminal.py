@@ -21,6 +21,7 @@ from tests.cli.sandbox_process import ROOT, quietswap
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import ETHER, WALLET, FakeServers, FakeService
 from tests.client.test_polling import at
+from tests.forked import without_settings
 from tests.waiting import WITHIN_S
 
 SWAP = ("swap", "1", "WETH", "USDC")
@@ -101,7 +102,7 @@ class Terminal:
 @pytest.fixture
 def env(outside: FakeServers, node: FakeChain) -> dict[str, str]:
     node.allowances[ROUTER.lower()] = ETHER
-    usual = {name: value for name, value in os.environ.items() if not name.startswith("QUIETSWAP_")}
+    usual = without_settings()
     usual.pop("NO_COLOR", None)
     return usual | {
         "QUIETSWAP_URL": outside.url,

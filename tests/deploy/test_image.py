@@ -1,7 +1,6 @@
 """The image: what goes into it, as whom it runs, and how it tells that it is alive."""
 
 import fnmatch
-import os
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.files import DEPLOY, IMAGE_ENVIRONMENT, NODE, ROOT, good_settings
+from tests.forked import without_settings
 
 TEXT = (DEPLOY / "Dockerfile").read_text("utf-8")
 
@@ -144,8 +144,7 @@ def server() -> Iterator[HTTPServer]:
 
 
 def healthcheck(port: int, **extra: str) -> int:
-    usual = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
-    environment = usual | {"QUIETSWAP_SERVER__PORT": str(port), **extra}
+    environment = without_settings() | {"QUIETSWAP_SERVER__PORT": str(port), **extra}
     command = [sys.executable, str(DEPLOY / "healthcheck.py")]
     return subprocess.run(command, env=environment, capture_output=True, check=False).returncode
 
@@ -165,7 +164,6 @@ def test_the_health_check_fails_on_a_bad_status_and_on_nobody(server: HTTPServer
 def test_the_health_check_reads_the_settings_file(server: HTTPServer, tmp_path: Path) -> None:
     file = tmp_path / "quietswap.toml"
     file.write_text(f"[server]\nport = {server.server_port}\n", "utf-8")
-    usual = {name: text for name, text in os.environ.items() if "QUIETSWAP" not in name}
-    environment = usual | {"QUIETSWAP_SETTINGS": str(file)}
+    environment = without_settings() | {"QUIETSWAP_SETTINGS": str(file)}
     command = [sys.executable, str(DEPLOY / "healthcheck.py")]
     assert subprocess.run(command, env=environment, check=False).returncode == 0
