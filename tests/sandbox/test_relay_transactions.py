@@ -1,5 +1,8 @@
 """The sandbox reads transactions with libraries, the service with its own code: both must agree."""
 
+import sys
+from collections.abc import Iterator
+
 import pytest
 from eth_account import Account
 from hypothesis import example, given, settings
@@ -76,20 +79,39 @@ def test_a_high_s_is_refused() -> None:
         decode(raw[:-32] + (_N - s).to_bytes(32))
 
 
-@pytest.mark.parametrize("depth", [10, 40_000])
+@pytest.fixture
+def usual_recursion() -> Iterator[None]:
+    """Set the recursion limit of the sandbox's process; libraries of the tests raise it."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.parametrize("depth", [10, examples(40_000, short=4_000)])
 def test_nested_lists_are_refused(depth: int) -> None:
-    nested = b""
+    _refuse_nested(depth)
+
+
+@pytest.mark.usefixtures("usual_recursion")
+def test_lists_nested_deeper_than_calls_are_refused() -> None:
+    _refuse_nested(40_000)
+
+
+def _refuse_nested(depth: int) -> None:
+    headers, inside = list[bytes](), 0
     for _ in range(depth):
-        nested = _list(nested)
+        headers.append(_list_header(inside))
+        inside += len(headers[-1])
     with pytest.raises(BadTransaction):
-        decode(b"\x02" + nested)
+        decode(b"\x02" + b"".join(reversed(headers)))
 
 
-def _list(payload: bytes) -> bytes:
-    if len(payload) < 56:
-        return bytes([0xC0 + len(payload)]) + payload
-    size = len(payload).to_bytes((len(payload).bit_length() + 7) // 8)
-    return bytes([0xF7 + len(size)]) + size + payload
+def _list_header(length: int) -> bytes:
+    if length < 56:
+        return bytes([0xC0 + length])
+    size = length.to_bytes((length.bit_length() + 7) // 8)
+    return bytes([0xF7 + len(size)]) + size
 
 
 @settings(deadline=None, max_examples=examples(300))
