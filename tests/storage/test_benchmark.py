@@ -5,20 +5,24 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.storage import content
 from benchmarks.storage.__main__ import LEAST, main
 from benchmarks.storage.run import Plan, tasks
+from tests.example_counts import examples
 
 
 def test_a_short_form_reports_every_call(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(content, "QUOTES", examples(content.QUOTES, short=content.EXPIRED + 1))
     kept, page = tmp_path / "figures.json", tmp_path / "page.md"
-    form = ["--orders", str(LEAST), "--rounds", "1", "--calls", "20"]
+    orders = examples(20_000, short=LEAST)
+    form = ["--orders", str(orders), "--rounds", "1", "--calls", "20"]
     main([*form, "--json", str(kept), "--page", str(page)])
     figures = json.loads(kept.read_bytes())["figures"]
-    for database, orders in (("postgresql", LEAST), ("sqlite", LEAST // 5)):
+    for database, size in (("postgresql", orders), ("sqlite", LEAST)):
         found = [figure for figure in figures if figure["database"] == database]
-        asked = [task.name for task in tasks(Plan(orders, 1, 20))]
+        asked = [task.name for task in tasks(Plan(size, 1, 20))]
         assert [figure["call"] for figure in found[:-1]] == asked
         assert found[-1]["call"] == "one clearing of 500 bytes and 500 quotes"
         assert all(
@@ -35,4 +39,4 @@ def test_a_short_form_reports_every_call(
 def test_too_few_orders_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--orders", "500"])
-    assert "--orders 500: at least 20000" in capsys.readouterr().err
+    assert "--orders 500: at least 4000" in capsys.readouterr().err
