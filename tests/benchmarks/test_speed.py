@@ -3,10 +3,13 @@
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from benchmarks.speed.__main__ import main
 from benchmarks.speed.processes import memory_reads
 from benchmarks.speed.stage import Served
 from quietswap.sandbox.service_process import ServiceProcess
@@ -14,45 +17,61 @@ from tests.waiting import LONG_S
 
 ROOT = Path(__file__).parents[2]
 
+pytestmark = pytest.mark.xdist_group("speed")
+"""One process has the run of the module."""
 
-def speed(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "benchmarks.speed", *words],
+
+@dataclass(frozen=True)
+class ShortRun:
+    """What one run of several parts has printed and written."""
+
+    rows: list[dict[str, Any]]
+    printed: str
+    page: str
+
+    def of(self, part: str) -> list[dict[str, Any]]:
+        """Return the rows whose names begin with these words."""
+        return [row for row in self.rows if row["what"].startswith(part)]
+
+
+@pytest.fixture(scope="module")
+def short_run(tmp_path_factory: pytest.TempPathFactory) -> ShortRun:
+    folder = tmp_path_factory.mktemp("speed")
+    kept, page = folder / "kept.json", folder / "page.md"
+    options = ["--rounds", "1", "--requests", "1000", "--json", str(kept), "--page", str(page)]
+    run = subprocess.run(
+        [sys.executable, "-m", "benchmarks.speed", *options, "submission", "decoding", "memory"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=LONG_S,
         check=False,
     )
-
-
-def test_a_short_run_prints_its_rows_and_keeps_its_figures(tmp_path: Path) -> None:
-    kept, page = tmp_path / "kept.json", tmp_path / "page.md"
-    run = speed(
-        *("--rounds", "1", "--json", str(kept), "--page", str(page)), "submission", "decoding"
-    )
     assert run.returncode == 0, run.stderr
-    rows = json.loads(kept.read_text("utf-8"))
+    return ShortRun(json.loads(kept.read_text("utf-8")), run.stdout, page.read_text("utf-8"))
+
+
+def test_a_short_run_prints_its_rows_and_keeps_its_figures(short_run: ShortRun) -> None:
+    rows = [*short_run.of("order submission"), *short_run.of("decode")]
     assert [row["goal"]["unit"] for row in rows] == ["×", "×", "×"]
     assert all(0 < row["min"] <= row["figure"] <= row["max"] for row in rows)
     assert [row["rounds"] for row in rows] == [1, 1, 10]
-    for row in rows:
-        assert row["what"] in run.stdout
-        assert row["beside"] in page.read_text("utf-8")
+    assert len(short_run.rows) == 5
+    for row in short_run.rows:
+        assert row["what"] in short_run.printed
+        assert row["beside"] in short_run.page
 
 
 @pytest.mark.parametrize("words", [["everything"], ["--rounds", "many"]])
-def test_wrong_words_are_named(words: list[str]) -> None:
-    run = speed(*words)
-    assert run.returncode == 2
-    assert words[-1] in run.stderr
+def test_wrong_words_are_named(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert words[-1] in capsys.readouterr().err
 
 
-def test_the_memory_row_says_its_mixture(tmp_path: Path) -> None:
-    kept = tmp_path / "kept.json"
-    run = speed("--requests", "1000", "--json", str(kept), "memory")
-    assert run.returncode == 0, run.stderr
-    memory, growth = json.loads(kept.read_text("utf-8"))
+def test_the_memory_row_says_its_mixture(short_run: ShortRun) -> None:
+    memory, growth = short_run.of("memory")
     assert memory["what"] == "memory after 1 000 requests, 2 % quotes, 0.2 % submissions"
     assert memory["figure"] > 0
     assert growth["figure"] > 0
