@@ -1,9 +1,10 @@
 """An anvil with Multicall3, the sandbox's tokens and feeds, and this folder's odd contracts."""
 
-import asyncio
+import atexit
 import contextlib
 import json
 import subprocess
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import cache
@@ -36,7 +37,9 @@ VENUE = addresses.from_bytes(keccak256(b"Venue")[12:])
 def odd_runtimes() -> dict[str, str]:
     """Return the runtime code of every contract in contracts/, compiled now."""
     script = Path(__file__).parent / "compile.mjs"
-    done = subprocess.run(["node", "--liftoff-only", str(script)], capture_output=True, check=True, timeout=60)
+    done = subprocess.run(
+        ["node", "--liftoff-only", str(script)], capture_output=True, check=True, timeout=60
+    )
     runtimes: dict[str, str] = json.loads(done.stdout)
     return runtimes
 
@@ -87,39 +90,64 @@ class SmallChain:
 
 @contextlib.asynccontextmanager
 async def small_chain() -> AsyncIterator[SmallChain]:
-    """Run a chain until the block ends; it mines only when told to."""
-    async with _anvil() as url:
-        raw, http, clock = SandboxRpcClient(url), HttpClient(), ManualClock()
-        rpc = NodeRpcClient(http, [url], clock, **NODE)
-        try:
-            await raw.batch(_codes())
-            node = NodeChain(rpc, clock, measures_itself=lambda _: False)
-            small = SmallChain(url, raw, http, rpc, node, clock)
-            await small.mine()
-            yield small
-        finally:
-            await http.close()
-            await raw.close()
-
-
-@contextlib.asynccontextmanager
-async def _anvil() -> AsyncIterator[str]:
-    options = ("--port", "0", "--chain-id", "1", "--no-mining", "--gas-limit", "60000000")
-    process = await asyncio.create_subprocess_exec(
-        find_anvil(), *options, stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout is not None
+    """Yield a chain that mines only when told to. What is done to it ends with the block."""
+    node = _node()
+    raw, http, clock = SandboxRpcClient(node.url), HttpClient(), ManualClock()
+    rpc = NodeRpcClient(http, [node.url], clock, **NODE)
     try:
-        async for line in process.stdout:
-            if b"Listening on " in line:
-                break
-        port = int(line.rsplit(b":", 1)[1])
-        drain = asyncio.create_task(process.stdout.read())  # a full pipe would stop the node
-        yield f"http://127.0.0.1:{port}"
+        async with node.restored(raw):
+            chain = NodeChain(rpc, clock, measures_itself=lambda _: False)
+            yield SmallChain(node.url, raw, http, rpc, chain, clock)
     finally:
-        process.terminate()
-        await process.wait()
-    await drain
+        await http.close()
+        await raw.close()
+
+
+@dataclass
+class _Node:
+    """One anvil for all tests of a process, which run one after the other."""
+
+    url: str
+    has_codes: bool = False
+    is_in_use: bool = False
+
+    @contextlib.asynccontextmanager
+    async def restored(self, raw: SandboxRpcClient) -> AsyncIterator[None]:
+        """Put the node back into its first state at the end of a `with` block."""
+        assert not self.is_in_use, "this process has only one small chain"
+        if not self.has_codes:
+            await raw.batch(_codes())
+            await raw.call("evm_mine")
+            self.has_codes = True
+        # A snapshot has neither the mempool, nor the fee of the next block, nor its beneficiary.
+        following = await raw.call("eth_getBlockByNumber", "pending", False)
+        snapshot = await raw.call("evm_snapshot")
+        self.is_in_use = True
+        try:
+            yield
+        finally:
+            await raw.call("anvil_dropAllTransactions")
+            assert await raw.call("evm_revert", snapshot)
+            await raw.call("anvil_setNextBlockBaseFeePerGas", following["baseFeePerGas"])
+            await raw.call("anvil_setCoinbase", following["miner"])
+            self.is_in_use = False
+
+
+@cache
+def _node() -> _Node:
+    options = ("--port", "0", "--chain-id", "1", "--no-mining", "--gas-limit", "60000000")
+    process = subprocess.Popen([find_anvil(), *options], stdout=subprocess.PIPE)
+    atexit.register(_end, process)
+    assert process.stdout is not None
+    line = next(line for line in process.stdout if b"Listening on " in line)
+    # a full pipe would stop the node
+    threading.Thread(target=process.stdout.read, daemon=True).start()
+    return _Node(f"http://127.0.0.1:{int(line.rsplit(b':', 1)[1])}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait()
 
 
 def _codes() -> list[tuple[str, tuple[str, ...]]]:
