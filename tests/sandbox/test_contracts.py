@@ -10,6 +10,11 @@ from quietswap.sandbox.contracts.accounts import WALLETS
 from quietswap.sandbox.contracts.pools import POOLS, V3_WETH_USDC
 from quietswap.sandbox.contracts.storage_words import set_storage
 from quietswap.sandbox.contracts.tokens import ALL_TOKENS, DAI, FEE, TOKENS, USDC, USDT, WBTC, WETH
+from tests.sandbox.restored_chain import chain, module_chain
+
+__all__ = ["chain", "module_chain"]
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WALLET = WALLETS[0].address
 STRANGER = addresses.from_any_case("0x" + "ab" * 20)

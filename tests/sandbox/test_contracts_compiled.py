@@ -13,7 +13,10 @@ def test_the_sources_compile_to_the_committed_artifact(tmp_path: Path) -> None:
     fresh = tmp_path / "artifacts.json"
     compiler = ROOT / "tools" / "compile_contracts.mjs"
     done = subprocess.run(
-        ["node", "--liftoff-only", str(compiler), str(fresh)], capture_output=True, text=True, check=False
+        ["node", "--liftoff-only", str(compiler), str(fresh)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

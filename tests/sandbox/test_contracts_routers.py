@@ -14,6 +14,11 @@ from quietswap.sandbox.contracts.accounts import WALLETS
 from quietswap.sandbox.contracts.tokens import ALL_TOKENS, FEE, USDC, WETH
 from quietswap.sandbox.venues.router_calldata import ENCODERS, RouterSwap
 from quietswap.sandbox.venues.routes import best_route, priced_routes, routes_between
+from tests.sandbox.restored_chain import chain, module_chain
+
+__all__ = ["chain", "module_chain"]
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WALLET = WALLETS[0].address
 STRANGER = addresses.from_any_case("0x" + "ab" * 20)

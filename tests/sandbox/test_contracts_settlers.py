@@ -8,6 +8,11 @@ from quietswap.sandbox.chain import vendor_governance
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.accounts import TREASURY, WALLETS
+from tests.sandbox.restored_chain import chain, module_chain
+
+__all__ = ["chain", "module_chain"]
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 STRANGER = WALLETS[0].address
 

@@ -11,6 +11,11 @@ from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.tokens import ALL_TOKENS, SandboxToken
 from quietswap.sandbox.venues.router_calldata import ENCODERS, RouterSwap
 from quietswap.sandbox.venues.routes import best_route
+from tests.sandbox.restored_chain import chain, module_chain
+
+__all__ = ["chain", "module_chain"]
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PAUPER = addresses.from_any_case("0x" + "ab" * 20)
 
