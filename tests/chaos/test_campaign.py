@@ -11,8 +11,9 @@ import click
 import pytest
 
 from tests.chaos.campaign import run
+from tests.example_counts import examples
 
-KILLS = int(os.environ.get("CHAOS_KILLS", "6"))
+KILLS = int(os.environ.get("CHAOS_KILLS") or examples(6, short=3))
 SEED = int(os.environ.get("CHAOS_SEED", str(random.randrange(10**6))))
 
 

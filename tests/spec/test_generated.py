@@ -78,6 +78,7 @@ def keys(town: Town) -> Iterator[Keys]:
 @pytest.fixture(scope="module")
 def session() -> Iterator[requests.Session]:
     with requests.Session() as found:
+        found.trust_env = False  # else it reads the whole environment for each request
         yield found
 
 
