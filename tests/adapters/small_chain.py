@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import fcntl
 import json
 import subprocess
 import threading
@@ -33,15 +34,39 @@ NOBODY = addresses.from_bytes(keccak256(b"nobody")[12:])
 VENUE = addresses.from_bytes(keccak256(b"Venue")[12:])
 
 
+_HERE = Path(__file__).parent
+_CACHE = _HERE.parents[1] / ".pytest_cache" / "odd_contracts"
+
+
 @cache
 def odd_runtimes() -> dict[str, str]:
-    """Return the runtime code of every contract in contracts/, compiled now."""
-    script = Path(__file__).parent / "compile.mjs"
-    done = subprocess.run(
-        ["node", "--liftoff-only", str(script)], capture_output=True, check=True, timeout=60
-    )
-    runtimes: dict[str, str] = json.loads(done.stdout)
+    """Return the runtime code of every contract in contracts/.
+
+    Compiled once for all processes of a test run: solc takes two seconds of CPU.
+    """
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    file = _CACHE / f"{_digest()}.json"
+    with (_CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not file.exists():
+            written = file.with_suffix(".new")
+            written.write_bytes(_compiled())
+            written.replace(file)
+    runtimes: dict[str, str] = json.loads(file.read_bytes())
     return runtimes
+
+
+def _digest() -> str:
+    """Return a digest of all that the code depends on: sources, script, version of the compiler."""
+    solc = _HERE.parents[1] / "node_modules" / "solc" / "package.json"
+    sources = sorted((_HERE / "contracts").iterdir())
+    parts = [part.read_bytes() for part in (*sources, _HERE / "compile.mjs", solc)]
+    return keccak256(b"".join(keccak256(part) for part in parts)).hex()
+
+
+def _compiled() -> bytes:
+    command = ["node", "--liftoff-only", str(_HERE / "compile.mjs")]
+    return subprocess.run(command, capture_output=True, check=True, timeout=60).stdout
 
 
 def odd(name: str, decimals: int = 18) -> Token:
