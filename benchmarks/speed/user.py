@@ -59,10 +59,13 @@ WHAT = "quote, as a user meets it"
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much there is: stored orders, live orders, requests of a round by the rows' clients."""
+    """How much there is: stored orders, live orders, requests before the first round, and of a
+    round by the rows' clients.
+    """
 
     orders: int = 100_000
     live: int = 1_000
+    warm: int = _FRESH_EVERY * len(PAIRS) * len(LEVELS)
     alone: int = 40
     together: int = 1_280
 
@@ -130,8 +133,8 @@ async def user(stage: Stage, rounds: int, size: Size | None = None) -> list[Row]
 
     ours = await stage.service("user", fill=fill)
     await _wallets(stage)
-    warm = _FRESH_EVERY * len(PAIRS) * len(LEVELS)
-    wanted = list(islice(asks(), warm + rounds * (size.alone + size.together)))
+    checked = len(PAIRS) * len(LEVELS)
+    wanted = list(islice(asks(), size.warm + rounds * (size.alone + size.together)))
     routers = [addresses.ROUTERS[source] for source in SOURCES]
     fresh_ones = (
         (ask.fresh, ask.owner, routers if has_approved(place) else ())
@@ -140,8 +143,8 @@ async def user(stage: Stage, rounds: int, size: Size | None = None) -> list[Row]
     )
     await fresh.deploy(stage.sandbox, fresh_ones)
     queue = iter(wanted)
-    await _check(ours, list(islice(queue, len(PAIRS) * len(LEVELS))))
-    rest = [ask.http(ours.key) for ask in islice(queue, warm - len(PAIRS) * len(LEVELS))]
+    await _check(ours, list(islice(queue, checked)))
+    rest = [ask.http(ours.key) for ask in islice(queue, size.warm - checked)]
     await load(ours.service.port, 4, len(rest), rest)
     await _live(stage, ours, size.live)
     return [

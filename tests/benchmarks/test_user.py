@@ -8,11 +8,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from benchmarks.speed import user, user_database
 from benchmarks.speed.stage import running_stage
-from benchmarks.storage.content import DAY_MS, QUOTES
+from benchmarks.storage import content
+from tests.example_counts import examples
 
 ORDERS = 300
+
+
+@pytest.fixture
+def fewer_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(content, "QUOTES", examples(content.QUOTES, short=content.EXPIRED + 1))
 
 
 def test_requests_vary_and_each_tenth_has_a_token_not_seen_before() -> None:
@@ -35,6 +43,7 @@ def test_a_quarter_of_the_wallets_has_no_allowance() -> None:
     )
 
 
+@pytest.mark.usefixtures("fewer_quotes")
 async def test_the_database_has_final_orders_and_quotes_of_the_last_day(tmp_path: Path) -> None:
     database = tmp_path / "past.sqlite3"
     before = user_database.Past(ORDERS, 10).now_ms
@@ -46,12 +55,14 @@ async def test_the_database_has_final_orders_and_quotes_of_the_last_day(tmp_path
         )
         assert row == (ORDERS, 0, 0)
         [row] = connection.execute("SELECT COUNT(*), MIN(issued_at_ms) FROM quotes")
-        assert row[0] == QUOTES
-        assert row[1] >= before - DAY_MS
+        assert row[0] == content.QUOTES
+        assert row[1] >= before - content.DAY_MS
 
 
+@pytest.mark.usefixtures("fewer_quotes")
 async def test_a_short_run_has_answers_of_a_real_size_and_nesting() -> None:
-    size = user.Size(orders=ORDERS, live=12, alone=10, together=40)
+    warm = examples(user.Size().warm, short=60)
+    size = user.Size(orders=ORDERS, live=12, warm=warm, alone=10, together=40)
     async with running_stage() as stage:
         rows = await user.user(stage, 1, size)
         recorded = json.loads((stage.folder / "user.json").read_text("utf-8"))
