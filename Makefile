@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 SAY := tools/with_progress.sh
 TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 4 --dist loadgroup
+# Tests of the repository itself: its rules, its benchmarks, its pages. They are a part of `make check`.
+REPOSITORY := tests/architecture tests/benchmarks tests/docs
 PEERS := benchmarks/speed/peers/node_modules
 GENERATED := tests/generated_clients/typescript/node_modules
 CLIENT := clients/typescript/node_modules
@@ -26,8 +28,8 @@ demo: .venv/.runtime node_modules/.installed ## Run the whole job on a miniature
 sandbox: .venv/.runtime node_modules/.installed ## Keep the sandbox running for development
 	@$(BIN)/quietswap sandbox
 
-test: $(TESTED) ## Run all tests (seven to eight minutes on two cores)
-	@$(TESTS)
+test: $(TESTED) ## Run the tests of service, command line, clients and deployment (MINUTES)
+	@$(TESTS) $(addprefix --ignore=,$(REPOSITORY))
 
 test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve minutes)
 	@tools/with_busy_cores.sh $(TESTS)
@@ -35,13 +37,14 @@ test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve m
 test-long: $(TESTED) ## Run all tests, generated examples in their full number
 	@TEST_LONG=1 $(TESTS)
 
-check: .venv/.dev node_modules/.installed ## Format, lint, types, import direction, caps, known vulnerabilities
+check: $(TESTED) ## Format, lint, types, imports, caps, vulnerabilities, tests of the repository (MINUTES)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python tools/check_caps.py
 	@$(BIN)/python tools/audit.py
+	@$(TESTS) $(REPOSITORY)
 
 format: .venv/.dev ## Format and fix what can be fixed
 	@$(BIN)/ruff format .
