@@ -28,7 +28,7 @@ demo: .venv/.runtime node_modules/.installed ## Run the whole job on a miniature
 sandbox: .venv/.runtime node_modules/.installed ## Keep the sandbox running for development
 	@$(BIN)/quietswap sandbox
 
-test: $(TESTED) ## Run the tests of service, command line, clients and deployment (MINUTES)
+test: $(TESTED) ## Run the tests of service, command line, clients and deployment (nine minutes on two slow cores)
 	@$(TESTS) $(addprefix --ignore=,$(REPOSITORY))
 
 test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve minutes)
@@ -37,7 +37,7 @@ test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve m
 test-long: $(TESTED) ## Run all tests, generated examples in their full number
 	@TEST_LONG=1 $(TESTS)
 
-check: $(TESTED) ## Format, lint, types, imports, caps, vulnerabilities, tests of the repository (MINUTES)
+check: $(TESTED) ## Format, lint, types, imports, caps, vulnerabilities, tests of the repository
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
