@@ -65,14 +65,16 @@ def test_a_service_ends_by_a_signal_of_its_own_group(tmp_path: Path) -> None:
     with file.open("wb") as log:
         words = ["serve", "--port", str(port)]
         service = forked.Forked(words, variables, stderr=log.fileno(), new_session=True)
-    wait_until(lambda: b"service_starting" in file.read_bytes())
-    with loopback.Client() as client:
-        wait_until(lambda: answers(client, port), "the service does not answer")
-    assert service.poll() is None
-    with pytest.raises(subprocess.TimeoutExpired):
-        service.wait(0.01)
-    assert os.getpgid(service.pid) == service.pid
-    os.killpg(service.pid, signal.SIGKILL)
+    try:
+        wait_until(lambda: b"service_starting" in file.read_bytes())
+        with loopback.Client() as client:
+            wait_until(lambda: answers(client, port), "the service does not answer")
+        assert service.poll() is None
+        with pytest.raises(subprocess.TimeoutExpired):
+            service.wait(0.01)
+        assert os.getpgid(service.pid) == service.pid
+    finally:
+        os.killpg(service.pid, signal.SIGKILL)
     assert service.wait(WITHIN_S) == -signal.SIGKILL
     service.terminate()  # of one that has ended: nothing
     assert service.poll() == -signal.SIGKILL
