@@ -1,9 +1,10 @@
 """Settings of every run: examples of hypothesis, ids of tests, signal handlers and the log."""
 
 import signal
+import sys
 import zlib
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 import pytest
 import structlog
@@ -39,6 +40,25 @@ def pytest_runtest_call() -> Generator[None, object, object]:
         for number, handler in before.items():
             if signal.getsignal(number) is not handler:
                 signal.signal(number, handler)
+
+
+@pytest.fixture
+def usual_recursion_limit() -> Iterator[None]:
+    """The limit of a process into which no library of the tests was imported."""
+    yield from _recursion_limit(1_000)
+
+
+@pytest.fixture
+def no_recursion_limit() -> Iterator[None]:
+    """Some libraries (py_ecc) lift the limit, and with it the protection of what recurses."""
+    yield from _recursion_limit(10**6)
+
+
+def _recursion_limit(frames: int) -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(frames)
+    yield
+    sys.setrecursionlimit(before)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -5,7 +5,6 @@ import contextlib
 import itertools
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -73,16 +72,7 @@ async def test_no_http_at_all(http: HttpClient) -> None:
     await server.wait_closed()
 
 
-@pytest.fixture
-def no_limit() -> Iterator[None]:
-    """Some libraries lift the recursion limit, and with it the decoder's protection."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(1_000_000)
-    yield
-    sys.setrecursionlimit(limit)
-
-
-@pytest.mark.usefixtures("no_limit")
+@pytest.mark.usefixtures("no_recursion_limit")
 @pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"\\"":['])
 @pytest.mark.parametrize("shape", [Any, dict[str, msgspec.Raw], msgspec.Raw])
 async def test_deep_json(
@@ -95,22 +85,13 @@ async def test_deep_json(
         reply.read(shape)
 
 
-@pytest.fixture
-def usual_limit() -> Iterator[None]:
-    """The limit of a process into which no library of the tests was imported."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(1_000)
-    yield
-    sys.setrecursionlimit(limit)
-
-
 def test_nothing_that_the_service_imports_raises_the_limit() -> None:
     code = "import sys, quietswap.app.asgi; print(sys.getrecursionlimit())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert int(done.stdout) == 1_000
 
 
-@pytest.mark.usefixtures("usual_limit")
+@pytest.mark.usefixtures("usual_recursion_limit")
 @pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"\\"":['])
 @pytest.mark.parametrize("shape", [Any, dict[str, msgspec.Raw], msgspec.Raw])
 def test_the_decoder_stops_by_itself_under_the_usual_limit(opening: bytes, shape: Any) -> None:
@@ -118,7 +99,7 @@ def test_the_decoder_stops_by_itself_under_the_usual_limit(opening: bytes, shape
         HttpReply(200, opening * 100_000, {}).read(shape)
 
 
-@pytest.mark.usefixtures("no_limit")
+@pytest.mark.usefixtures("no_recursion_limit")
 @pytest.mark.parametrize(
     ("body", "deep"),
     [
@@ -140,7 +121,7 @@ async def test_depth_is_counted_outside_strings(body: bytes, deep: bool) -> None
         assert isinstance(reply.json(), list)
 
 
-@pytest.mark.usefixtures("no_limit")
+@pytest.mark.usefixtures("no_recursion_limit")
 @pytest.mark.parametrize(
     "filler", [b'"', b'\\"', b'"\\', b"[", b"]", b'["', b'"["]', b'\\\\"'], ids=repr
 )

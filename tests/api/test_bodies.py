@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -78,17 +77,13 @@ async def test_a_body_that_is_no_json_object_is_malformed(
     assert inside.asked == []
 
 
+@pytest.mark.usefixtures("no_recursion_limit")
 async def test_nesting_cannot_exhaust_the_stack_whatever_the_recursion_limit(
     client: httpx.AsyncClient,
 ) -> None:
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(10**6)
-    try:
-        for opening in (b"[", b'{"a":', b'[{"a":'):
-            answer = await client.post(requests.ORDERS, content=opening * 50_000, headers=JSON)
-            refused(answer, 422, "VALIDATION_ERROR")
-    finally:
-        sys.setrecursionlimit(before)
+    for opening in (b"[", b'{"a":', b'[{"a":'):
+        answer = await client.post(requests.ORDERS, content=opening * 50_000, headers=JSON)
+        refused(answer, 422, "VALIDATION_ERROR")
 
 
 async def test_only_nesting_counts_not_brackets(client: httpx.AsyncClient) -> None:

@@ -1,8 +1,5 @@
 """The sandbox reads transactions with libraries, the service with its own code: both must agree."""
 
-import sys
-from collections.abc import Iterator
-
 import pytest
 from eth_account import Account
 from hypothesis import example, given, settings
@@ -79,21 +76,12 @@ def test_a_high_s_is_refused() -> None:
         decode(raw[:-32] + (_N - s).to_bytes(32))
 
 
-@pytest.fixture
-def usual_recursion() -> Iterator[None]:
-    """Set the recursion limit of the sandbox's process; libraries of the tests raise it."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(1000)
-    yield
-    sys.setrecursionlimit(before)
-
-
 @pytest.mark.parametrize("depth", [10, examples(40_000, short=4_000)])
 def test_nested_lists_are_refused(depth: int) -> None:
     _refuse_nested(depth)
 
 
-@pytest.mark.usefixtures("usual_recursion")
+@pytest.mark.usefixtures("usual_recursion_limit")
 def test_lists_nested_deeper_than_calls_are_refused() -> None:
     _refuse_nested(40_000)
 

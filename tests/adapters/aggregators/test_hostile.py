@@ -5,7 +5,6 @@ import copy
 import functools
 import itertools
 import operator
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,23 +24,6 @@ MIB = 2**20
 def vendor(request: pytest.FixtureRequest) -> Vendor:
     found: Vendor = VENDORS[request.param]
     return found
-
-
-@pytest.fixture
-def raised_limit() -> Iterator[None]:
-    yield from _recursion_limit(1_000_000)
-
-
-@pytest.fixture
-def usual_limit() -> Iterator[None]:
-    yield from _recursion_limit(1_000)
-
-
-def _recursion_limit(frames: int) -> Iterator[None]:
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(frames)
-    yield
-    sys.setrecursionlimit(before)
 
 
 async def missed(
@@ -77,7 +59,7 @@ async def test_deep_json(
     vendor: Vendor,
     http: HttpClient,
     upstream: Upstream,
-    raised_limit: None,
+    no_recursion_limit: None,
     opening: bytes,
     status: int,
 ) -> None:
@@ -88,7 +70,7 @@ async def test_deep_json(
 
 @pytest.mark.parametrize("status", [200, 400])
 async def test_deep_json_under_the_usual_limit(
-    vendor: Vendor, http: HttpClient, upstream: Upstream, usual_limit: None, status: int
+    vendor: Vendor, http: HttpClient, upstream: Upstream, usual_recursion_limit: None, status: int
 ) -> None:
     """The decoder may stop at the first bracket, because no vendor answers with an array."""
     miss = await missed(vendor, http, upstream, Reply(b"[" * 100_000, status))
