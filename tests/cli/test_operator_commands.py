@@ -11,7 +11,7 @@ import pytest
 from quietswap.cli.demo.sandbox_process import SandboxInfo
 from tests import loopback
 from tests.cli.sandbox_process import environment, quietswap, run_command
-from tests.waiting import LONG_S
+from tests.waiting import LONG_S, wait_until
 
 pytestmark = pytest.mark.xdist_group("live-cli")
 WALLET = 7
@@ -113,9 +113,10 @@ def test_orders_that_are_over_are_found_by_wallet_key_status_and_time(town: Sand
     done = run_command(["wrap", "0.2", "--yes"], environment(town, 5))
     assert done.returncode == 0, done.stdout
     wallet = town.wallets[5].address
+    # `wrap` ends with the receipt of the client's own node, a moment before the tracker sees it
+    wait_until(lambda: listed(town, "--wallet", wallet)[0]["status"] == "confirmed")
     rows = listed(town, "--wallet", wallet.lower())
     assert {row["wallet"] for row in rows} == {wallet}
-    assert rows[0]["status"] == "confirmed"
     [key] = {row["keyId"] for row in rows}
     assert listed(town, "--wallet", wallet, "--key", key, "--status", "confirmed")
     assert listed(town, "--wallet", wallet, "--status", "submitted") == []
