@@ -101,7 +101,10 @@ def run(
     typed: str = "",
     folder: Path | None = None,
 ) -> "subprocess.CompletedProcess[str]":
-    """Run `quietswap` with the arguments `words` to its end, `typed` on its standard input."""
+    """Run `quietswap` with the arguments `words` to its end, `typed` on its standard input.
+
+    Raises subprocess.TimeoutExpired; the process is then killed.
+    """
     with (
         tempfile.TemporaryFile() as stdin,
         tempfile.TemporaryFile() as stdout,
@@ -113,7 +116,10 @@ def run(
             words, variables, stdin=stdin.fileno(), stdout=stdout.fileno(),
             stderr=stderr.fileno(), folder=folder,
         )  # fmt: skip
-        code = process.wait(LONG_S)
+        try:
+            code = process.wait(LONG_S)
+        finally:
+            process.send_signal(signal.SIGKILL)
         for stream in (stdout, stderr):
             stream.seek(0)
         out, err = stdout.read().decode(), stderr.read().decode()

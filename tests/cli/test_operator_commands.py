@@ -117,6 +117,7 @@ def test_orders_that_are_over_are_found_by_wallet_key_status_and_time(town: Sand
     wait_until(lambda: listed(town, "--wallet", wallet)[0]["status"] == "confirmed")
     rows = listed(town, "--wallet", wallet.lower())
     assert {row["wallet"] for row in rows} == {wallet}
+    assert rows[0]["status"] == "confirmed"
     [key] = {row["keyId"] for row in rows}
     assert listed(town, "--wallet", wallet, "--key", key, "--status", "confirmed")
     assert listed(town, "--wallet", wallet, "--status", "submitted") == []

@@ -4,7 +4,6 @@ Only addresses differ from `deploy/compose.yaml`: the node is the sandbox's.
 """
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -19,7 +18,6 @@ from tests.deploy.test_compose import environment as of_compose
 from tests.e2e.conftest import Town
 from tests.waiting import WITHIN_S
 
-QUIETSWAP = [sys.executable, "-m", "quietswap"]
 WALLET = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
 

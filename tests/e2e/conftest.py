@@ -57,14 +57,15 @@ def running_town(*options: str) -> Iterator[Town]:
     process = Forked(words, os.environ, stdout=writing, stderr=2)
     os.close(writing)
     try:
-        with os.fdopen(reading) as told:
+        with os.fdopen(reading) as told:  # open to the end: the sandbox may print more
             facts = json.loads(told.readline())
-        headers = {"X-API-Key": facts["apiKey"]}
-        with (
-            loopback.Client(base_url=facts["baseUrl"], headers=headers, timeout=WITHIN_S) as api,
-            loopback.Client(base_url=facts["controlUrl"], timeout=WITHIN_S) as control,
-        ):
-            yield Town(facts, api, control)
+            headers = {"X-API-Key": facts["apiKey"]}
+            base, control_url = facts["baseUrl"], facts["controlUrl"]
+            with (
+                loopback.Client(base_url=base, headers=headers, timeout=WITHIN_S) as api,
+                loopback.Client(base_url=control_url, timeout=WITHIN_S) as control,
+            ):
+                yield Town(facts, api, control)
     finally:
         process.terminate()
         assert process.wait(WITHIN_S) == 0
