@@ -21,6 +21,11 @@ def connect(path: Path, busy_ms: int) -> sqlite3.Connection:
     return connection
 
 
+def is_locked(error: sqlite3.Error) -> bool:
+    """Return whether another connection has a lock that the statement needs."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
 def translated(error: sqlite3.Error) -> Exception:
     """Return StoreUnavailable for an error of file or disk; return a fault of our SQL unchanged."""
     code = getattr(error, "sqlite_errorcode", None)

@@ -9,6 +9,7 @@ import asyncio
 import os
 import sqlite3
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +20,7 @@ import msgspec
 from quietswap.ports.stores import StoreUnavailable
 from quietswap.storage.database import BatchedRead, Body, Row, T, Transaction, Value
 from quietswap.storage.read_batches import Calls, ReadBatches
-from quietswap.storage.sqlite.connection import connect, translated
+from quietswap.storage.sqlite.connection import connect, is_locked, translated
 from quietswap.storage.sqlite.reader import TOO_MANY_READS, SqliteReader
 from quietswap.storage.sqlite.writer_thread import SqliteWriterThread
 
@@ -30,6 +31,8 @@ IN_MEMORY = ":memory:"
 _LOOK_UPS = 10
 """Calls of `look_up` that may wait, for each other call. They wait for a turn of the loop; only a
 stuck disk makes them wait longer."""
+
+_WAL_RETRY_S = 0.01
 
 _SCAN_WAIT_MS = 250
 """Longest wait of a scan for a lock, which exists only during the recovery after a crash."""
@@ -63,7 +66,8 @@ class SqliteDatabase:
 
         `:memory:` is a file in a temporary folder that `close` deletes, so that it behaves as any
         file. `patience_s` limits a call in seconds, `waiting` the number of queued writes, and of
-        queued reads. Raises StoreUnavailable if the file cannot be opened.
+        queued reads. Raises StoreUnavailable if the file cannot be opened, after half of
+        `patience_s` if another process keeps it locked.
         """
         folder = _Folder(prefix="quietswap-") if path == IN_MEMORY else None
         file = Path(folder.name, "memory.db") if folder else Path(path)
@@ -71,12 +75,12 @@ class SqliteDatabase:
             os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
             # The wait for a lock is shorter than the call's limit, so that its result is known.
             connection = connect(file, int(500 * patience_s))
-            connection.execute("PRAGMA journal_mode = WAL")
+            await _use_wal(connection, patience_s / 2)
+            reader = SqliteReader(file, patience_s=patience_s, waiting=waiting)
         except (OSError, sqlite3.Error) as error:
             raise StoreUnavailable(f"the SQLite file cannot be opened: {error}") from error
         writer = SqliteWriterThread(connection, asyncio.get_running_loop(), waiting)
         writer.start()
-        reader = SqliteReader(file, patience_s=patience_s, waiting=waiting)
         return cls(file, reader, writer, patience_s, folder, waiting=waiting)
 
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
@@ -121,7 +125,7 @@ class SqliteDatabase:
         return await self.transact(one_statement, durable=durable)
 
     async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
-        outcome = self._writer.submit(body, durable=durable)
+        outcome = self._writer.submit(body, durable=durable, bounded=bounded)
         try:
             async with asyncio.timeout(self._patience_s if bounded else None):
                 return await outcome
@@ -137,6 +141,23 @@ class SqliteDatabase:
         self._reader.close()
         if self._folder:
             self._folder.cleanup()
+
+
+async def _use_wal(connection: sqlite3.Connection, patience_s: float) -> None:
+    """Set WAL mode, which the file keeps. Raises sqlite3.Error.
+
+    Only the first process changes the mode. One that meets it at that fails at once, whatever its
+    busy_timeout, because it upgrades a read lock (https://www.sqlite.org/c3ref/busy_handler.html).
+    """
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if not is_locked(error) or time.monotonic() >= until:
+                raise
+        await asyncio.sleep(_WAL_RETRY_S)
 
 
 _Folder = tempfile.TemporaryDirectory[str]

@@ -68,7 +68,8 @@ class SqliteReader:
         self._in_threads_until: float | None = None
         self._queue: queue.SimpleQueue[_Read | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._connection = self._connect(0)
+        self._connection = self._connect(lock_wait_ms)
+        self._connection.execute("PRAGMA busy_timeout = 0")
         self._connection.set_progress_handler(self._stop_a_long_read, _STEPS)
 
     async def fetch(self, sql: str, args: Sequence[Value]) -> Sequence[Row]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from quietswap.ports.stores import StoreUnavailable
 from quietswap.storage.database import Body, Row, T, Transaction, Value
-from quietswap.storage.sqlite.connection import translated
+from quietswap.storage.sqlite.connection import is_locked, translated
 
 _GROUP = 256
 """Most jobs per commit, which limits the wait of the first job for the last one."""
@@ -25,6 +25,7 @@ _GROUP = 256
 class _Job:
     body: Body[Any]
     durable: bool
+    bounded: bool
     future: "asyncio.Future[Any]"
     result: Any = None
     error: Exception | None = None
@@ -70,17 +71,20 @@ class SqliteWriterThread(threading.Thread):
         self._stopped = False
         self._waits: bool | None = None
 
-    def submit(self, body: Body[T], *, durable: bool = True) -> "asyncio.Future[T]":
+    def submit(
+        self, body: Body[T], *, durable: bool = True, bounded: bool = True
+    ) -> "asyncio.Future[T]":
         """Queue `body`; the future resolves after its commit.
 
-        Raises StoreUnavailable if it is full.
+        Without `bounded` it waits for another process's lock until the future is cancelled.
+        Raises StoreUnavailable if the queue is full.
         """
         if self._stopped:
             raise StoreUnavailable("the database is closed")
         if self._queue.qsize() >= self._waiting:
             raise StoreUnavailable("too many writes are waiting for the disk")
         future: asyncio.Future[T] = self._loop.create_future()
-        self._queue.put(_Job(body, durable, future))
+        self._queue.put(_Job(body, durable, bounded, future))
         return future
 
     def stop(self) -> None:
@@ -114,7 +118,7 @@ class SqliteWriterThread(threading.Thread):
     def _commit(self, group: list[_Job]) -> None:
         try:
             self._wait_for_disk(any(job.durable for job in group))
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._begin(group)
             for job in group:
                 self._run(job)
             self._connection.execute("COMMIT")
@@ -124,6 +128,19 @@ class SqliteWriterThread(threading.Thread):
             # This replaces the jobs' own errors, because their transaction was rolled back.
             for job in group:
                 job.error = StoreUnavailable(f"SQLite did not commit: {error}")
+
+    def _begin(self, group: list[_Job]) -> None:
+        """Take the lock. SQLite has no queue for it: a process that commits again and again, as a
+        migration does, can keep it from this one for longer than the connection's busy_timeout.
+        """
+        while True:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                waits = any(not job.bounded and not job.future.cancelled() for job in group)
+                if not (waits and is_locked(error)):
+                    raise
 
     def _wait_for_disk(self, wanted: bool) -> None:
         """Set whether the next commits wait for the disk.
