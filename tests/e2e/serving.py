@@ -33,6 +33,10 @@ class Served:
     def url(self) -> str:
         return str(self.town.api.base_url)
 
+    def until_it_answers(self) -> None:
+        """Wait until a worker listens."""
+        _until_it_answers(self.server, self.town.api, self.log)
+
     def stop(self) -> None:
         """Ask it to end; it must end well."""
         self.server.send_signal(signal.SIGTERM)

@@ -142,6 +142,7 @@ def test_any_of_several_processes_answers_for_all_even_for_a_dead_one(
         os.kill(before[0], signal.SIGKILL)
         wait_until(lambda: len(set(workers(served)) - {before[0]}) == 2)
         (folder / f"counter_{before[0] + 1}.db").touch()  # so is the file of a worker at its start
+        served.until_it_answers()  # the other worker may have been at its start
         asked(served, 20)
         assert {of_status(served) for _ in range(8)} == {60}
         assert not list(folder.glob(f"gauge_live*_{before[0]}.db"))
