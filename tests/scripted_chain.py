@@ -1,6 +1,6 @@
 """A chain whose blocks a test writes, and which can lag, fork, lose receipts or be away."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -60,6 +60,7 @@ class ScriptedChain:
         self.clock = clock
         self._serial = count(1)
         self._receipts: dict[str, dict[str, Tx]] = {}
+        self._blocks_of: defaultdict[str, set[str]] = defaultdict(set)
         self.lag = 0
         self.fork: list[Block] | None = None
         self.astray: set[str] = set()
@@ -114,6 +115,8 @@ class ScriptedChain:
     def _block(self, number: int, parent: str, txs: Sequence[Tx]) -> Block:
         block_hash = f"0x{next(self._serial):064x}"
         self._receipts[block_hash] = {tx.hash: tx for tx in txs}
+        for tx in txs:
+            self._blocks_of[tx.hash].add(block_hash)
         return Block(
             number=number,
             hash=block_hash,
@@ -153,9 +156,11 @@ class ScriptedChain:
         return {h: self._receipt(h, blocks) for h in tx_hashes if h not in self.unreadable}
 
     def _receipt(self, tx_hash: str, blocks: Sequence[Block]) -> Receipt | None:
+        if tx_hash not in self._blocks_of or tx_hash in self.hidden:
+            return None
         for block in blocks:
-            tx = self._receipts[block.hash].get(tx_hash)
-            if tx is not None and tx_hash not in self.hidden:
+            if block.hash in self._blocks_of[tx_hash]:
+                tx = self._receipts[block.hash][tx_hash]
                 place = (tx_hash, block.number, block.hash, tx.succeeded, 150_000, 10**9)
                 return Receipt(*place, sender=tx.sender, movements=tx.movements)
         return None

@@ -62,7 +62,10 @@ class Resender:
     async def _failing(self, due: Sequence[str], tip: BlockRef) -> set[str]:
         """Return the orders that would fail now; they wait as long as after a resend."""
         found = filter(None, map(self._board.watches.get, due))
-        swaps = (w for w in found if w.order.kind is OrderKind.SWAP and self._may_be_sent(w, tip))
+        past = self._past(tip)
+        swaps = (
+            w for w in found if w.order.kind is OrderKind.SWAP and self._may_be_sent(w, tip, past)
+        )
         tried = list(islice(swaps, MOST_TRIED))
         relays = {w.order.order_id: self._relays[w.order.tier] for w in tried}
         return await self._trial.failing(tried, relays)
@@ -73,8 +76,9 @@ class Resender:
         The write comes first: a delivery that would conclude "nothing was sent" finds the row
         changed. An order that another writer has changed is read again and waits for a block.
         """
-        watches = self._board.watches
-        wanted = [w for w in map(watches.get, due) if w is not None and self._may_be_sent(w, tip)]
+        past = self._past(tip)
+        found = filter(None, map(self._board.watches.get, due))
+        wanted = [w for w in found if self._may_be_sent(w, tip, past)]
         raws = await self._board.orders.claim([watch.order for watch in wanted], tip.number)
         claims = [(w, raws[w.order.order_id]) for w in wanted if w.order.order_id in raws]
         for watch, _ in claims:
@@ -92,13 +96,14 @@ class Resender:
         observe.order_resent(order.order_id, order.attempts, answer.outcome.value)
         await self._conclude(watch, order, answer)
 
-    def _may_be_sent(self, watch: TrackedOrder, tip: BlockRef) -> bool:
+    def _may_be_sent(self, watch: TrackedOrder, tip: BlockRef, past: int) -> bool:
+        """Return whether it may go out now; `past` is what `_past` returns for `tip`."""
         relay = self._relays.get(watch.order.tier)
         if watch.order.status.is_terminal or relay is None or not relay.is_up:
             return False
         if self._board.watches.live_replacement(watch.order) is not None:
             return False  # its wallet cancels it, or pays more for it
-        return self._past(tip) < watch.order.expires_at_ms or tip.number < watch.spared_until
+        return past < watch.order.expires_at_ms or tip.number < watch.spared_until
 
     def _past(self, tip: BlockRef) -> int:
         return safe_now_ms(self._board.clock.now_ms(), tip.time)
