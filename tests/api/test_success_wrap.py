@@ -76,6 +76,13 @@ async def test_history_lists_one_kind_of_orders(
     assert status.get("kind", "swap") == kind.value
 
 
+async def test_history_lists_orders_of_any_kind(
+    client: httpx.AsyncClient, inside: ScriptedUseCases
+) -> None:
+    await requests.ask(client, requests.HISTORY, kind="any", status="mining")
+    assert inside.asked == [(KEY, WALLET, OrderStatus.MINING, 50, 0, None)]
+
+
 async def test_wrap_info_tells_balances_and_operations(
     client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:

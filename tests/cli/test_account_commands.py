@@ -8,7 +8,7 @@ import pytest
 from quietswap.cli import command
 from quietswap.cli.output.quote import short
 from quietswap.domain import errors
-from quietswap.domain.order.order import OrderStatus
+from quietswap.domain.order.order import OrderKind, OrderStatus
 from quietswap.domain.order.order_view import OrderPage
 from quietswap.domain.quote.issued_quote import NATIVE
 from quietswap.domain.token import WETH
@@ -169,6 +169,18 @@ def test_a_row_of_history_is_never_cut(
     assert max(map(len, text.splitlines())) <= (columns or 80)
     is_one_line = any(order_id in row and "WETH → 36,332" in row for row in text.splitlines())
     assert is_one_line is (columns is not None and columns >= 96)
+
+
+def test_history_of_any_kind_names_what_is_no_swap(
+    quietswap: Quietswap, service: FakeService
+) -> None:
+    lines = tuple(listed(placed(OrderStatus.CONFIRMED, kind=kind)) for kind in OrderKind)
+    page = OrderPage(lines, len(lines))
+    service.next("history", ok(orders.order_history_response(page, 50, 0)))
+    text = quietswap("history", "--kind", "any").stdout
+    assert service.asked[-1].query["kind"] == "any"
+    for kind in OrderKind:
+        assert (f"{kind.value}: " in text) == (kind is not OrderKind.SWAP)
 
 
 def test_history_of_another_kind(quietswap: Quietswap, service: FakeService) -> None:

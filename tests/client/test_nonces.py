@@ -10,7 +10,7 @@ from quietswap.domain.order.order import OrderStatus
 from quietswap.domain.order.order_view import OrderPage
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_servers import WALLET, Asked, FakeService, Reply, ok, placed
+from tests.client.fake_servers import TX_HASH, WALLET, Asked, FakeService, Reply, ok, placed
 from tests.client.test_swap_flow import REQUEST, approved
 from tests.client.test_swap_safety import change, never
 from tests.orders import listed
@@ -147,7 +147,8 @@ def test_an_open_order_is_found_behind_any_number_of_others(
     def filtered(name: str, asked: Asked) -> Reply:
         if name != "history":
             return usual(name, asked)
-        return history(state) if asked.query.get("status") == state else history()
+        is_asked_for = asked.query.items() >= {"status": state.value, "kind": "any"}.items()
+        return history(state) if is_asked_for else history()
 
     service._usual = filtered  # type: ignore[method-assign]
     with pytest.raises(QuoteDeclined, match="order ord_1 is open"):
@@ -167,6 +168,18 @@ def test_a_wrap_cancels_no_open_order(
     service.next("history", *[history(OrderStatus.MINING)] * 2)
     assert do_with_node(operation, "0.5", ACCOUNT, replace=True).receipt is not None
     assert do_with_node(operation, "0.5", ACCOUNT, nonce=7).receipt is not None
+
+
+@pytest.mark.parametrize("state", OPEN)
+def test_an_order_in_a_block_of_the_callers_node_has_used_its_nonce(
+    do_with_node: Do, service: FakeService, node: FakeChain, state: OrderStatus
+) -> None:
+    """The service may wait for more blocks before it calls the order confirmed."""
+    node.mine(TX_HASH)
+    service.next("history", *[history(state)] * 6)
+    assert do_with_node("wrap", "0.5", ACCOUNT).receipt is not None
+    service.next("history", *[history(state)] * 3)
+    assert do_with_node("swap", REQUEST, ACCOUNT).succeeded
 
 
 def test_an_approval_may_replace_it_if_told_to(

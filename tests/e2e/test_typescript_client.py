@@ -125,6 +125,14 @@ def test_an_open_order_is_cancelled_by_its_nonce(page: Page) -> None:
     assert desk.history(page.wallet)["orders"][0]["status"] == "cancelled"
 
 
+def test_an_open_wrap_keeps_its_nonce(page: Page) -> None:
+    desk = page.desk
+    with desk.no_blocks():
+        desk.submit_wrap(desk.wrap(page.wallet))
+        with pytest.raises(Thrown, match="is open, and the wrap would take its nonce"):
+            page.run("wrap", "0.1")
+
+
 def test_events_resume_where_they_were_left_and_tell_a_reorganisation(page: Page) -> None:
     desk = page.desk
     with desk.no_blocks():

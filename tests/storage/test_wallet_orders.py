@@ -10,7 +10,15 @@ from quietswap.domain.errors.request import ValidationError
 from quietswap.domain.order.order import AT_LARGE, Failure, FailureCode, OrderKind, OrderStatus
 from quietswap.domain.quote.issued_quote import QuoteKind, Trade
 from quietswap.storage.factory import Storage
-from quietswap.storage.stores.wallet_orders import CONTENDERS, OTHERS_COUNT, OTHERS_PAGE, SAME_TRADE
+from quietswap.storage.stores.wallet_orders import (
+    ANY_KIND,
+    ANY_KIND_OPEN,
+    CONTENDERS,
+    OTHERS,
+    SAME_TRADE,
+    count_of,
+    page_of,
+)
 from tests.storage.examples import (
     BUY,
     OTHER_WALLET,
@@ -96,6 +104,34 @@ async def test_other_kinds_have_pages_of_their_own(storage: Storage) -> None:
     assert ([line.order_id for line in failed.orders], failed.total) == (ids[:1], 1)
 
 
+async def test_a_page_of_any_kind_has_all_orders_of_the_wallet(storage: Storage) -> None:
+    statuses = [OrderStatus.PENDING, OrderStatus.CONFIRMED, OrderStatus.MINING, OrderStatus.FAILED]
+    of_kind = {
+        kind: [
+            await store(storage.orders, an_order(kind=kind, status=status, created_at_ms=T0 + n))
+            for n, status in enumerate(statuses)
+        ]
+        for kind in OrderKind
+    }
+    for stranger in ({"client_id": "client-2"}, {"wallet": OTHER_WALLET}):
+        await store(storage.orders, an_order(**stranger))
+
+    async def page(status: OrderStatus | None, limit: int, offset: int) -> tuple[list[str], int]:
+        of = ("client-1", WALLET, None, status)
+        found = await storage.orders.page_of_kind(*of, limit=limit, offset=offset)
+        return [line.order_id for line in found.orders], found.total
+
+    orders = [order for same in of_kind.values() for order in same]
+    orders.sort(key=lambda order: (order.created_at_ms, order.order_id), reverse=True)
+    ids = [order.order_id for order in orders]
+    assert await page(None, 200, 0) == (ids, len(ids))
+    assert await page(None, 6, 4) == (ids[4:10], len(ids))
+    for status in OrderStatus:
+        wanted = [order.order_id for order in orders if order.status is status]
+        assert await page(status, 200, 0) == (wanted, len(wanted))
+        assert await page(status, 2, 1) == (wanted[1:3], len(wanted))
+
+
 @pytest.mark.parametrize("kind", list(OrderKind))
 async def test_every_kind_has_a_status_record_of_its_client(
     storage: Storage, kind: OrderKind
@@ -110,11 +146,23 @@ async def test_every_kind_has_a_status_record_of_its_client(
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 async def test_a_page_of_another_kind_is_read_by_its_index(storage: Storage) -> None:
     of = ("client-1", WALLET, "approval")
-    for sql, args in ((OTHERS_PAGE, (*of, 10, 0)), (OTHERS_COUNT, of)):
+    for sql, args in ((page_of(OTHERS), (*of, 10, 0)), (count_of(OTHERS), of)):
         rows = await storage.database.fetch(f"EXPLAIN QUERY PLAN {sql}", *args)
         plan = "\n".join(row[3] for row in rows)
         assert " INDEX orders_of_other_kinds " in plan
         assert "TEMP" not in plan, "the index already has the order"
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+async def test_a_page_of_any_kind_does_not_scan(storage: Storage) -> None:
+    of = ("client-1", WALLET)
+    cases = [(ANY_KIND, of, "orders_of_wallet"), (ANY_KIND_OPEN, of, "orders_open")]
+    for these, known, index in cases:
+        for sql, args in ((page_of(these), (*known, 10, 0)), (count_of(these), known)):
+            rows = await storage.database.fetch(f"EXPLAIN QUERY PLAN {sql}", *args)
+            plan = "\n".join(row[3] for row in rows)
+            assert f" INDEX {index} " in plan
+            assert "TEMP" not in plan or these == ANY_KIND_OPEN, "few orders are open"
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)

@@ -60,7 +60,7 @@ def test_no_file_is_long_and_no_type_is_bypassed() -> None:
     for path in (PACKAGE / "src").glob("*.ts"):
         text = path.read_text("utf-8")
         assert text.count("\n") <= 300, path
-        code = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
+        code = re.sub(r"/\*.*?\*/|//[^\n]*|\"any\"", "", text, flags=re.S)
         assert not re.search(r"\bany\b|@ts-(nocheck|ignore)", code), path
 
 

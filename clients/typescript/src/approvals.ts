@@ -8,6 +8,7 @@ import {
   baseFee,
   estimateGas,
   nonceOf,
+  receiptOf,
   requireMainnet,
   type Receipt,
 } from "./node.js";
@@ -37,18 +38,19 @@ export const historyCall = (wallet: string, query: Query): Call<OrderHistory> =>
 
 /**
  * Refuse `what` while an order is open, because it would use that order's nonce. No node counts
- * private orders, so only the service's history shows them. Throws QuoteDeclined.
+ * private orders, so only the service's history shows them. One that the caller's node has in a
+ * block has used its nonce. Throws QuoteDeclined.
  */
 export async function requireNoOpenOrder(context: Context, wallet: string, what: string): Promise<void> {
   for (const status of OPEN) {
-    const call = historyCall(wallet, { limit: 1, offset: 0, status });
+    const call = historyCall(wallet, { limit: 200, offset: 0, status, kind: "any" });
     const { orders } = await retryTransient(context, () => send(context.io, call));
-    const found = orders.find((item) => OPEN.includes(item.status));
-    if (found)
-      throw new QuoteDeclined(
-        `order ${found.orderId} is open, and ${what} would take its nonce and cancel it: wait until it` +
-          " is decided, or give replace",
-      );
+    for (const { orderId, txHash, status: now } of orders)
+      if (OPEN.includes(now) && !(txHash && (await receiptOf(context.io, txHash))))
+        throw new QuoteDeclined(
+          `order ${orderId} is open, and ${what} would take its nonce and cancel it: wait until it` +
+            " is decided, or give replace",
+        );
   }
 }
 

@@ -27,7 +27,7 @@ export interface HistoryOptions {
   readonly offset?: number | undefined;
   readonly status?: OrderState | undefined;
   /** Without it: swaps. */
-  readonly kind?: OrderHistory["orders"][number]["kind"] | undefined;
+  readonly kind?: OrderHistory["orders"][number]["kind"] | "any" | undefined;
 }
 
 const unwatched = () => undefined;
@@ -104,7 +104,7 @@ export class QuietswapClient {
     return this.#call(orderStatusCall(orderId));
   }
 
-  /** Return one page of a wallet's orders of one kind. */
+  /** Return one page of a wallet's orders: swaps, or what `kind` names. */
   async orderHistory(wallet: string, options: HistoryOptions = {}): Promise<OrderHistory> {
     const { limit = 50, offset = 0, status, kind } = options;
     return this.#call(historyCall(wallet, { limit, offset, status, kind }));

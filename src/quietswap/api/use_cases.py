@@ -73,9 +73,9 @@ class UseCases:
     order_status: Callable[[ApiKey, str], Awaitable[OrderView]]
     """By order id. Raises OrderNotFound."""
     order_history: Callable[
-        [ApiKey, Address, OrderStatus | None, int, int, OrderKind], Awaitable[OrderPage]
+        [ApiKey, Address, OrderStatus | None, int, int, OrderKind | None], Awaitable[OrderPage]
     ]
-    """By wallet and status, with limit and offset; orders of one kind."""
+    """By wallet and status, with limit and offset; orders of one kind, or of all (None)."""
     order_statistics: Callable[[ApiKey, int], Awaitable[OrderStatistics]]
     """Of the last so many days."""
     export_orders: Callable[[ExportFilter], AsyncGenerator[ExportPage]]

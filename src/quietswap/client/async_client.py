@@ -20,7 +20,7 @@ from quietswap.client.flows.wrap import WrapRequest, WrapResult
 from quietswap.client.node_calls import NodeCall
 from quietswap.client.signing import Signer, wallet_of
 from quietswap.client.transports import AsyncTransport, Endpoints
-from quietswap.contract.base import OrderKindName, OrderState, WrapOperation
+from quietswap.contract.base import OrderKindFilter, OrderState, WrapOperation
 from quietswap.contract.cancels import CancelOrderResponse, CancelQuoteResponse
 from quietswap.contract.orders import OrderHistoryResponse, OrderStatusResponse, SwapOrderResponse
 from quietswap.contract.prices import PriceResponse
@@ -133,9 +133,9 @@ class AsyncQuietswapClient:
         limit: int = 50,
         offset: int = 0,
         status: OrderState | None = None,
-        kind: OrderKindName | None = None,
+        kind: OrderKindFilter | None = None,
     ) -> OrderHistoryResponse:
-        """Return one page (1 to 200) of a wallet's orders of one kind, by default swaps."""
+        """Return one page (1 to 200) of a wallet's orders of one kind (swaps), or of any kind."""
         call = api_calls.order_history(wallet, limit=limit, offset=offset, status=status, kind=kind)
         return await self.run(perform(call))
 

@@ -81,6 +81,7 @@ OrderKindName = Annotated[
     Literal["swap", "wrap", "cancel", "approval", "transaction"],
     doc("What the order's transaction does", "approval", type="string"),
 ]
+OrderKindFilter = OrderKindName | Literal["any"]
 TERMINAL: frozenset[OrderState] = frozenset(("confirmed", "failed", "cancelled"))
 
 RelayName = Annotated[str, doc("Display name of the relay", examples.RELAY)]

@@ -26,6 +26,9 @@ from quietswap.domain.transaction.unsigned import MAINNET
 OWN_CODE = "own_code"
 """Key in `Meta.extra`: the error code that a wrong JSON type of this member has."""
 
+ANY_KIND = "any"
+"""A filter by kind that lists all orders."""
+
 _UserAddress = Annotated[
     AddressText, doc("Wallet address with its EIP-55 checksum.", examples.WALLET)
 ]
@@ -141,9 +144,10 @@ class OrderHistoryQuery(WireStruct, frozen=True, kw_only=True):
     kind: Annotated[
         str,
         doc(
-            "Only orders of this kind. `approval` and `transaction` come from wallet RPC URLs.",
+            "Only orders of this kind, or of `any` kind. `approval` and `transaction` come from"
+            " wallet RPC URLs.",
             "swap",
-            enum=[kind.value for kind in OrderKind],
+            enum=[*(kind.value for kind in OrderKind), ANY_KIND],
         ),
     ] = "swap"
 

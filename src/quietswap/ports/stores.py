@@ -108,13 +108,16 @@ class OrderStore(Protocol):
         self,
         client_id: str,
         wallet: Address,
-        kind: OrderKind,
+        kind: OrderKind | None,
         status: OrderStatus | None,
         *,
         limit: int,
         offset: int,
     ) -> OrderPage:
-        """Return orders of another kind than swaps, newest first, and their total."""
+        """Return orders of another kind than swaps, or of any kind (None), and their total.
+
+        The newest come first (ties by order id).
+        """
 
     async def watched(self) -> Sequence[Order]:
         """Return every order that the tracker still tracks."""

@@ -5040,10 +5040,10 @@ export interface operations {
                  */
                 status?: "pending" | "submitted" | "mining" | "confirmed" | "failed" | "cancelled";
                 /**
-                 * @description Only orders of this kind. `approval` and `transaction` come from wallet RPC URLs.
+                 * @description Only orders of this kind, or of `any` kind. `approval` and `transaction` come from wallet RPC URLs.
                  * @example swap
                  */
-                kind?: "swap" | "wrap" | "cancel" | "approval" | "transaction";
+                kind?: "swap" | "wrap" | "cancel" | "approval" | "transaction" | "any";
             };
             header?: never;
             path: {

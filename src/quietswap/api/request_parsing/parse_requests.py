@@ -11,7 +11,7 @@ from quietswap.api.request_parsing.body_shape import struct_fields, unwrap
 from quietswap.api.request_parsing.query_string import shown
 from quietswap.contract import limits
 from quietswap.contract.base import WireStruct
-from quietswap.contract.requests import SwapQuoteQuery
+from quietswap.contract.requests import ANY_KIND, SwapQuoteQuery
 from quietswap.domain import address as addresses
 from quietswap.domain import amounts
 from quietswap.domain.address import Address
@@ -150,14 +150,10 @@ def parse_status_filter(query: Mapping[str, str]) -> OrderStatus | None:
         raise InvalidParameter(parameter="status", provided=shown(text), reason=reason) from error
 
 
-def parse_kind_filter(query: Mapping[str, str]) -> OrderKind:
-    """Return the kind of orders to list, swaps by default. Raises InvalidParameter."""
-    text = query.get("kind", OrderKind.SWAP.value)
-    try:
-        return OrderKind(text)
-    except ValueError as error:
-        reason = "it must be one of " + ", ".join(OrderKind)
-        raise InvalidParameter(parameter="kind", provided=shown(text), reason=reason) from error
+def parse_kind_filter(query: Mapping[str, str]) -> OrderKind | None:
+    """Return the kind of orders to list, swaps by default; None: all. Raises InvalidParameter."""
+    kind = parse_choice(query, "kind", (*OrderKind, ANY_KIND))
+    return None if kind == ANY_KIND else OrderKind(kind)
 
 
 def parse_choice(query: Mapping[str, str], name: str, choices: Sequence[str]) -> str:

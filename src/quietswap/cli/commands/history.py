@@ -10,7 +10,7 @@ from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
 _STATES = ("pending", "submitted", "mining", "confirmed", "failed", "cancelled")
 
 
-_KINDS = ("swap", "wrap", "cancel", "approval", "transaction")
+_KINDS = ("swap", "wrap", "cancel", "approval", "transaction", "any")
 
 
 @click.command()
@@ -22,7 +22,11 @@ _KINDS = ("swap", "wrap", "cancel", "approval", "transaction")
     "--offset", type=click.IntRange(min=0), default=0, show_default=True, help="Orders to skip."
 )
 @click.option("--status", type=click.Choice(_STATES), help="Only orders in this state.")
-@click.option("--kind", type=click.Choice(_KINDS), help="Orders of this kind instead of swaps.")
+@click.option(
+    "--kind",
+    type=click.Choice(_KINDS),
+    help="Orders of this kind, or of any kind, instead of swaps.",
+)
 @click.option("--order", "order_id", metavar="ID", help="One order instead of the list.")
 @click.option("--follow", is_flag=True, help="With --order: wait until it is final.")
 @poll_option

@@ -45,6 +45,7 @@ def history_table(
         sell = _token(item.summary.sell_token, client, context)
         buy = _token(item.summary.buy_token, client, context)
         sold = f"{sell.brief(item.summary.sell_amount, raw=context.raw)} {sell.symbol}"
+        sold = sold if item.kind == "swap" else f"{item.kind}: {sold}"
         bought = f"→ {buy.brief(item.summary.buy_amount, raw=context.raw)} {buy.symbol}"
         created, state = when(item.created_at), Text(item.status, STYLE.get(item.status, ""))
         tx = short(item.tx_hash or "–")

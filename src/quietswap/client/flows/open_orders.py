@@ -3,29 +3,39 @@
 Orders are private. No node counts their nonces, so only the service's history shows them.
 """
 
-from quietswap.client import api_calls
+from quietswap.client import api_calls, node_calls
 from quietswap.client.errors.flow import QuoteDeclined
-from quietswap.client.flows.effects import Flow
+from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.polling import PollingPolicy, retry_transient
 from quietswap.contract.base import TERMINAL
+from quietswap.contract.limits import MAX_LIMIT
+from quietswap.contract.requests import ANY_KIND
 from quietswap.domain.order.order import OrderStatus
 
 
 def find_open_order(wallet: str, polling: PollingPolicy) -> Flow[str | None]:
     """Return the id of an open order of `wallet`; None if the service reports none.
 
-    Each open status is requested separately, in the order of the transitions. So a long history, or
-    a change of status between two requests, cannot hide an open order.
+    Orders of all kinds count, because each has a nonce. One that the caller's node has in a block
+    does not: its nonce is used, though the service may wait for more blocks. Each open status is
+    requested separately, in the order of the transitions. So a long history, or a change of status
+    between two requests, cannot hide an open order.
     """
     for status in OrderStatus:
         if status.value in TERMINAL:
             continue
-        call = api_calls.order_history(wallet, limit=1, offset=0, status=status.value)
+        call = api_calls.order_history(
+            wallet, limit=MAX_LIMIT, offset=0, status=status.value, kind=ANY_KIND
+        )
         page = yield from retry_transient(call, polling)
         for item in page.orders:
-            if item.status not in TERMINAL:
+            if item.status not in TERMINAL and not (yield from _is_mined(item.tx_hash)):
                 return item.order_id
     return None
+
+
+def _is_mined(tx_hash: str | None) -> Flow[bool]:
+    return tx_hash is not None and (yield from perform(node_calls.receipt(tx_hash))) is not None
 
 
 def require_no_open_order(wallet: str, what: str, polling: PollingPolicy) -> Flow[None]:

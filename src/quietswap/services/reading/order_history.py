@@ -34,9 +34,9 @@ class GetOrderHistory:
         status: OrderStatus | None,
         limit: int,
         offset: int,
-        kind: OrderKind = OrderKind.SWAP,
+        kind: OrderKind | None = OrderKind.SWAP,
     ) -> OrderPage:
-        """Return one page and the total of the same filter.
+        """Return one page and the total of the same filter; `kind` None lists all kinds.
 
         Both come from one snapshot for swaps. Other kinds are few, and read page by page.
         """

@@ -1,4 +1,4 @@
-"""Reads of one wallet's orders for its RPC URL, and pages of the orders that are no swaps."""
+"""Reads of one wallet's orders for its RPC URL, and pages of other orders than swaps alone."""
 
 from collections.abc import Sequence
 
@@ -15,9 +15,9 @@ SELECT {", ".join(f"o.{column}" for column in COLUMNS)}, b.raw
 FROM orders o LEFT JOIN order_bytes b ON b.order_id = o.order_id
 """  # noqa: S608
 # `client_id || ''` keeps SQLite from an index of all orders of a wallet: few of them are open.
+_OPEN = "status IN ('pending', 'submitted', 'mining')"
 CONTENDERS = f"""
-{_SELECT} WHERE o.wallet = ? AND o.nonce = ? AND o.client_id || '' = ?
-AND o.status IN ('pending', 'submitted', 'mining')
+{_SELECT} WHERE o.wallet = ? AND o.nonce = ? AND o.client_id || '' = ? AND o.{_OPEN}
 UNION ALL
 {_SELECT} WHERE o.wallet = ? AND o.nonce = ? AND o.client_id = ?
 AND o.watched = 1 AND o.failure_code IN ('REFUSED', 'EXPIRED')
@@ -27,14 +27,27 @@ SAME_TRADE = f"""
 AND o.sell_token = ? AND o.buy_token = ? AND o.sell_amount = ? AND o.min_buy_amount = ?
 ORDER BY o.created_at_ms DESC, o.order_id DESC LIMIT 200
 """
-_OTHERS = "kind <> 'swap' AND client_id = ? AND wallet = ? AND kind = ? {and_status}"
 _PAGE = f"""
-SELECT {", ".join(OrderListItem._fields)} FROM orders WHERE {_OTHERS}
+SELECT {", ".join(OrderListItem._fields)} FROM orders WHERE {{these}}
 ORDER BY created_at_ms DESC, order_id DESC LIMIT ? OFFSET ?
 """  # noqa: S608
-_COUNT = f"SELECT COUNT(*) FROM orders WHERE {_OTHERS}"  # noqa: S608
-OTHERS_PAGE, OTHERS_COUNT = _PAGE.format(and_status=""), _COUNT.format(and_status="")
-_STATUS = "AND status = ?"
+_COUNT = "SELECT COUNT(*) FROM orders WHERE {these}"
+_AND_STATUS = " AND status = ?"
+OTHERS = "client_id = ? AND wallet = ? AND kind = ? AND kind <> 'swap'"
+"""Orders of a kind that is no swap."""
+ANY_KIND = "client_id = ? AND wallet = ?"
+ANY_KIND_OPEN = f"client_id || '' = ? AND wallet = ? AND {_OPEN}"
+"""Few of a wallet's orders are open, and they have an index of their own."""
+
+
+def page_of(these: str) -> str:
+    """Return the SQL of a page of `these` orders; the last arguments are limit and offset."""
+    return _PAGE.format(these=these)
+
+
+def count_of(these: str) -> str:
+    """Return the SQL that counts `these` orders."""
+    return _COUNT.format(these=these)
 
 
 class WalletOrders:
@@ -66,22 +79,27 @@ class WalletOrders:
         self,
         client_id: str,
         wallet: Address,
-        kind: OrderKind,
+        kind: OrderKind | None,
         status: OrderStatus | None,
         *,
         limit: int,
         offset: int,
     ) -> OrderPage:
-        """Return orders of a kind that is no swap, newest first, and their total.
+        """Return orders of a kind that is no swap, or of any kind (None), newest first.
 
-        The total is counted, so its cost grows with the wallet's orders of this kind. An order that
-        arrives between the two reads may be in one of them only.
+        Their total is counted, so its cost grows with the wallet's orders of this kind. An order
+        that arrives between the two reads may be in one of them only.
         """
-        of: list[Value] = [client_id, wallet, kind.value]
-        page, count = OTHERS_PAGE, OTHERS_COUNT
+        of: list[Value] = [client_id, wallet]
+        these = ANY_KIND
+        if kind is not None:
+            these = OTHERS
+            of.append(kind.value)
+        elif status is not None and not status.is_terminal:
+            these = ANY_KIND_OPEN
         if status is not None:
-            page, count = _PAGE.format(and_status=_STATUS), _COUNT.format(and_status=_STATUS)
+            these += _AND_STATUS
             of.append(status.value)
-        [[total]] = await self._database.fetch(count, *of)
-        rows = await self._database.fetch(page, *of, limit, offset)
+        [[total]] = await self._database.fetch(count_of(these), *of)
+        rows = await self._database.fetch(page_of(these), *of, limit, offset)
         return OrderPage(tuple(OrderListItem._make(row) for row in rows), total)
