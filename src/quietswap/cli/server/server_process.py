@@ -1,5 +1,6 @@
 """The granian server process. A failed reload (SIGHUP) keeps the running workers."""
 
+import gc
 import json
 import os
 import subprocess
@@ -64,6 +65,10 @@ def run_server(settings: Settings, path: Path | None, options: dict[str, str]) -
     _record(settings, "settings_loaded", "start", settings_summary(settings, path))
     url = f"{'https' if server.tls_cert else 'http'}://{server.host}:{server.port}"
     observe.service_starting(url, __version__, server.workers)
+    # Workers are forked from this process. Without this, their garbage collector writes to each
+    # object and so copies pages that both could share (https://docs.python.org/3/library/gc.html).
+    gc.collect()
+    gc.freeze()
     _Reloading(settings, path, options).serve()
 
 
