@@ -2,7 +2,6 @@
 
 import contextlib
 import ctypes
-import gc
 import multiprocessing
 import os
 import signal
@@ -20,7 +19,7 @@ from quietswap.api.app import create_api
 from quietswap.api.middleware.cors import ListedOriginsMiddleware
 from quietswap.api.middleware.trusted_hosts import LOOPBACK, TrustedHostsMiddleware, is_loopback
 from quietswap.api.options import ApiOptions, RateLimits, WalletRpcOptions
-from quietswap.app import factories
+from quietswap.app import factories, memory
 from quietswap.app.background_tasks import start_key_uses, start_tracking
 from quietswap.app.certificates import expires_at
 from quietswap.app.container import Container, open_container
@@ -33,7 +32,6 @@ from quietswap.ports.clock import Clock
 from quietswap.settings.load import load
 from quietswap.settings.schema import Settings
 
-_COLLECT_EVERY = 20_000
 _PR_SET_PDEATHSIG = 1
 """https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html"""
 
@@ -116,7 +114,7 @@ class ServiceApp:
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 return
             self._api = _api(parts, self._clock)
-            _settle_memory()
+            memory.settle()
             await send({"type": "lifespan.startup.complete"})
             self._came_up()
             await until_stopped(receive, _hurried(stop_tracking, parts.feed.stop))
@@ -139,16 +137,6 @@ def _hurried(
         await stop()
 
     return stop_in_a_hurry
-
-
-def _settle_memory() -> None:
-    """Exclude long-lived objects from garbage collection, and run it less often.
-
-    A request leaves almost no reference cycles. The default threshold is 700 new objects.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_EVERY, 20, 50)
 
 
 def _api(parts: Container, clock: Clock) -> ASGIApp:

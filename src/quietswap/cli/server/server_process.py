@@ -1,6 +1,5 @@
 """The granian server process. A failed reload (SIGHUP) keeps the running workers."""
 
-import gc
 import json
 import os
 import subprocess
@@ -19,7 +18,7 @@ from granian.server import MPServer
 
 from quietswap import __version__, observe
 from quietswap.adapters.audit_file import JsonAuditFile
-from quietswap.app import factories
+from quietswap.app import factories, memory
 from quietswap.app.settings_summary import settings_summary
 from quietswap.app.shutdown import KILLED_AFTER_S
 from quietswap.cli.options.port_check import wait_for_free_port
@@ -65,10 +64,7 @@ def run_server(settings: Settings, path: Path | None, options: dict[str, str]) -
     _record(settings, "settings_loaded", "start", settings_summary(settings, path))
     url = f"{'https' if server.tls_cert else 'http'}://{server.host}:{server.port}"
     observe.service_starting(url, __version__, server.workers)
-    # Workers are forked from this process. Without this, their garbage collector writes to each
-    # object and so copies pages that both could share (https://docs.python.org/3/library/gc.html).
-    gc.collect()
-    gc.freeze()
+    memory.share_with_workers()
     _Reloading(settings, path, options).serve()
 
 
@@ -299,7 +295,6 @@ def _faults(environment: dict[str, str]) -> tuple[list[str], bool]:
         answer = json.loads(done.stdout.splitlines()[-1])
         if answer["ok"]:
             return [], answer["alone"]
-        faults = answer.get("faults") or [answer.get("message", "the settings cannot be used")]
-        return faults, False
+        return answer.get("faults") or [answer.get("message", "the settings cannot be used")], False
     except (OSError, subprocess.TimeoutExpired, ValueError, LookupError) as error:
         return [f"the settings could not be checked: {type(error).__name__}"], False
