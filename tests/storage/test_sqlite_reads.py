@@ -10,7 +10,8 @@ import pytest
 
 from quietswap.ports.stores import StoreUnavailable
 from quietswap.storage.sqlite.connection import connect
-from quietswap.storage.sqlite.reader import IN_THREADS_S, SLOW_S, SqliteReader
+from quietswap.storage.sqlite.loop_time import IN_THREADS_S, SLOW_S
+from quietswap.storage.sqlite.reader import SqliteReader
 from tests.storage.examples import HandClock
 from tests.waiting import WITHIN_S
 
@@ -29,25 +30,25 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-class _Monotonic:
+class Monotonic:
     """A clock of which each look may take a while."""
 
     def __init__(self) -> None:
         self.clock = HandClock()
-        self.read_takes_s = 0.0
+        self.look_takes_s = 0.0
 
     def __call__(self) -> float:
-        self.clock.ms += round(1000 * self.read_takes_s)
+        self.clock.ms += round(1000 * self.look_takes_s)
         return self.clock.monotonic()
 
 
 @pytest.fixture
-def monotonic() -> _Monotonic:
-    return _Monotonic()
+def monotonic() -> Monotonic:
+    return Monotonic()
 
 
 @pytest.fixture
-async def reader(file: Path, monotonic: _Monotonic) -> AsyncIterator[SqliteReader]:
+async def reader(file: Path, monotonic: Monotonic) -> AsyncIterator[SqliteReader]:
     found = SqliteReader(
         file,
         patience_s=WITHIN_S,
@@ -113,11 +114,11 @@ async def test_many_short_reads_are_no_long_one(reader: SqliteReader) -> None:
 
 
 async def test_after_a_slow_read_threads_read_for_a_while(
-    reader: SqliteReader, monotonic: _Monotonic
+    reader: SqliteReader, monotonic: Monotonic
 ) -> None:
-    monotonic.read_takes_s = SLOW_S + 0.001
+    monotonic.look_takes_s = SLOW_S + 0.001
     assert await on_loop(reader), "nobody knows before"
-    monotonic.read_takes_s = 0
+    monotonic.look_takes_s = 0
     assert not await on_loop(reader)
     monotonic.clock.ms += round(1000 * IN_THREADS_S)
     assert await on_loop(reader), "one read tries the disk again"

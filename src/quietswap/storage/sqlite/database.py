@@ -1,7 +1,8 @@
-"""SQLite: short reads on the event loop, writes in one thread with group commit.
+"""SQLite: short reads and writes on the event loop, writes that last in a thread.
 
-Reads use `quietswap.storage.sqlite.reader`. A write waits for the disk, so all writes use
-`quietswap.storage.sqlite.writer_thread`. In WAL mode, readers and the writer do not block each
+Reads use `quietswap.storage.sqlite.reader`. A write that must last waits for the disk, so it uses
+`quietswap.storage.sqlite.writer_thread`, which commits groups; the others use
+`quietswap.storage.sqlite.loop_writer`. In WAL mode, readers and the writer do not block each
 other (https://www.sqlite.org/wal.html).
 """
 
@@ -11,7 +12,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from quietswap.ports.stores import StoreUnavailable
 from quietswap.storage.database import BatchedRead, Body, Row, T, Transaction, Value
 from quietswap.storage.read_batches import Calls, ReadBatches
 from quietswap.storage.sqlite.connection import connect, is_locked, translated
+from quietswap.storage.sqlite.loop_writer import NotOnLoop, SqliteLoopWriter
 from quietswap.storage.sqlite.reader import TOO_MANY_READS, SqliteReader
 from quietswap.storage.sqlite.writer_thread import SqliteWriterThread
 
@@ -46,16 +48,18 @@ class SqliteDatabase:
     def __init__(
         self,
         path: Path,
+        *,
         reader: SqliteReader,
         writer: SqliteWriterThread,
-        patience_s: float,
+        loop_writer: SqliteLoopWriter,
         folder: "_Folder | None",
-        *,
+        patience_s: float,
         waiting: int,
     ) -> None:
         self.path = path
         self._reader = reader
         self._writer = writer
+        self._loop_writer = loop_writer
         self._patience_s = patience_s
         self._folder = folder
         self._batches = ReadBatches(self._answer_all, _LOOK_UPS * waiting, TOO_MANY_READS)
@@ -77,11 +81,20 @@ class SqliteDatabase:
             connection = connect(file, int(500 * patience_s))
             await _use_wal(connection, patience_s / 2)
             reader = SqliteReader(file, patience_s=patience_s, waiting=waiting)
+            loop_writer = SqliteLoopWriter(file, lock_wait_ms=int(500 * patience_s))
         except (OSError, sqlite3.Error) as error:
             raise StoreUnavailable(f"the SQLite file cannot be opened: {error}") from error
         writer = SqliteWriterThread(connection, asyncio.get_running_loop(), waiting)
         writer.start()
-        return cls(file, reader, writer, patience_s, folder, waiting=waiting)
+        return cls(
+            file,
+            reader=reader,
+            writer=writer,
+            loop_writer=loop_writer,
+            folder=folder,
+            patience_s=patience_s,
+            waiting=waiting,
+        )
 
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
         return await self._reader.fetch(sql, args)
@@ -125,6 +138,9 @@ class SqliteDatabase:
         return await self.transact(one_statement, durable=durable)
 
     async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
+        if bounded and not durable and self._writer.is_idle:
+            with suppress(NotOnLoop):
+                return self._loop_writer.run(body)
         outcome = self._writer.submit(body, durable=durable, bounded=bounded)
         try:
             async with asyncio.timeout(self._patience_s if bounded else None):
@@ -137,6 +153,7 @@ class SqliteDatabase:
         return bool(await self.fetch(sql, name))
 
     async def close(self) -> None:
+        self._loop_writer.close()
         await asyncio.to_thread(self._writer.stop)
         self._reader.close()
         if self._folder:

@@ -1,10 +1,7 @@
 """SQLite reads: at once on the event loop while they are short, otherwise in threads.
 
-An indexed read takes some microseconds, less than a switch of threads. In WAL mode no read waits
-for a writer (https://www.sqlite.org/wal.html), so three things could still stop the loop, and each
-has a limit: a lock (of a recovery, or of a program that wants the file for itself) is never waited
-for on the loop, a long statement is interrupted there, and a slow disk is met there by one read
-every few seconds.
+In WAL mode no read waits for a writer (https://www.sqlite.org/wal.html). What else could stop the
+loop has a limit (`quietswap.storage.sqlite.loop_time`).
 """
 
 import asyncio
@@ -20,21 +17,13 @@ from pathlib import Path
 from quietswap.ports.stores import StoreUnavailable
 from quietswap.storage.database import Row, Value
 from quietswap.storage.sqlite.connection import connect, translated
+from quietswap.storage.sqlite.loop_time import LoopTime, is_for_a_thread
 
 _LOCK_WAIT_MS = 250
 """Longest wait of a read for a lock, in a thread."""
-_STEPS = 100_000
-"""Steps of SQLite's machine, about a millisecond. A statement that takes twice as many is
-interrupted on the loop; a page of history takes some thousand."""
-SLOW_S = 0.05
-"""A read on the loop that took longer met a slow disk, or a stopped machine."""
-IN_THREADS_S = 5.0
-"""Time after a slow read in which reads use threads."""
 _THREADS = 2
 
 TOO_MANY_READS = "too many reads are waiting for the disk"
-_NOT_HERE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT}
-"""Primary result codes of a read that a thread repeats (https://www.sqlite.org/rescode.html)."""
 
 
 @dataclass(slots=True)
@@ -63,31 +52,23 @@ class SqliteReader:
         self._patience_s = patience_s
         self._waiting = waiting
         self._lock_wait_ms = lock_wait_ms
-        self._now = monotonic
-        self._steps_left = 0
-        self._in_threads_until: float | None = None
         self._queue: queue.SimpleQueue[_Read | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._connection = self._connect(lock_wait_ms)
         self._connection.execute("PRAGMA busy_timeout = 0")
-        self._connection.set_progress_handler(self._stop_a_long_read, _STEPS)
+        self._time = LoopTime(self._connection, monotonic)
 
     async def fetch(self, sql: str, args: Sequence[Value]) -> Sequence[Row]:
         """Run one statement. Raises StoreUnavailable."""
-        began = self._now()
-        if self._in_threads_until is not None:
-            if began < self._in_threads_until:
-                return await self._in_thread(sql, args)
-            self._in_threads_until = None
-        self._steps_left = 2
+        if not self._time.begin():
+            return await self._in_thread(sql, args)
         try:
             rows = self._connection.execute(sql, args).fetchall()
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NOT_HERE:
+            if is_for_a_thread(error):
                 return await self._in_thread(sql, args)
             raise translated(error) from error
-        if (ended := self._now()) - began > SLOW_S:
-            self._in_threads_until = ended + IN_THREADS_S
+        self._time.end()
         return rows
 
     def close(self) -> None:
@@ -95,13 +76,6 @@ class SqliteReader:
         self._connection.close()
         for _ in self._threads:
             self._queue.put(None)
-
-    def _stop_a_long_read(self) -> int:
-        """Return whether to interrupt. SQLite counts on from the read before, so the first call of
-        a read says little.
-        """
-        self._steps_left -= 1
-        return self._steps_left <= 0
 
     async def _in_thread(self, sql: str, args: Sequence[Value]) -> Sequence[Row]:
         if self._queue.qsize() >= self._waiting:

@@ -8,14 +8,14 @@ import asyncio
 import queue
 import sqlite3
 import threading
-from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from quietswap.ports.stores import StoreUnavailable
-from quietswap.storage.database import Body, Row, T, Transaction, Value
+from quietswap.storage.database import Body, T
 from quietswap.storage.sqlite.connection import is_locked, translated
+from quietswap.storage.sqlite.transaction import SqliteTransaction
 
 _GROUP = 256
 """Most jobs per commit, which limits the wait of the first job for the last one."""
@@ -35,27 +35,6 @@ class _GroupLost(Exception):
     """SQLite rolled back the whole group (disk full, I/O error)."""
 
 
-class _Inside:
-    """The Transaction of a body. Its calls never suspend."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
-        return self._connection.execute(sql, args).fetchall()
-
-
-def _finish(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that awaits only `_Inside`, without an event loop."""
-    try:
-        work.send(None)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    work.close()
-    raise RuntimeError("a transaction may only await its own statements")
-
-
 class SqliteWriterThread(threading.Thread):
     """Owns `connection` from `start` until `stop`; `waiting` limits its queue."""
 
@@ -64,12 +43,17 @@ class SqliteWriterThread(threading.Thread):
     ) -> None:
         super().__init__(name="sqlite-writer", daemon=True)
         self._connection = connection
-        self._inside: Transaction = _Inside(connection)
+        self._transaction = SqliteTransaction(connection)
         self._loop = loop
         self._waiting = waiting
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._stopped = False
         self._waits: bool | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether no write waits before a next one."""
+        return self._queue.empty() and not self._stopped
 
     def submit(
         self, body: Body[T], *, durable: bool = True, bounded: bool = True
@@ -160,7 +144,7 @@ class SqliteWriterThread(threading.Thread):
             return
         self._connection.execute("SAVEPOINT job")
         try:
-            job.result = _finish(job.body(self._inside))
+            job.result = self._transaction.run(job.body)
         except Exception as error:
             if not self._connection.in_transaction:
                 raise _GroupLost(str(error)) from error

@@ -1,0 +1,80 @@
+"""SQLite writes on the event loop: those that need not wait for the disk, while they are short.
+
+The write of a quote takes less time than its handover to the writer thread and back. What cannot be
+written here within the limits of `quietswap.storage.sqlite.loop_time` is undone and left to that
+thread, which can wait.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from quietswap.ports.stores import StoreUnavailable
+from quietswap.storage.database import Body, T
+from quietswap.storage.sqlite.connection import connect, translated
+from quietswap.storage.sqlite.loop_time import LoopTime, is_for_a_thread
+from quietswap.storage.sqlite.transaction import SqliteTransaction
+
+CHECKPOINT_EVERY = 100
+"""Of so many writes one is left to the thread, which moves a long WAL into the file and waits for
+the disk (https://www.sqlite.org/wal.html#ckpt). The thread does so after orders, too. The write
+after a checkpoint begins the WAL anew and waits for the disk once, also on the loop."""
+_CACHE_KIB = 1024
+
+
+class NotOnLoop(Exception):
+    """The transaction is undone: the writer thread must run it."""
+
+
+class SqliteLoopWriter:
+    """Writes to `path`. Only `__init__` waits for a lock, at most `lock_wait_ms`.
+
+    `monotonic` is a clock in seconds.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        lock_wait_ms: int,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._connection = connect(path, lock_wait_ms)
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.execute("PRAGMA wal_autocheckpoint = 0")
+        self._connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        self._transaction = SqliteTransaction(self._connection)
+        self._time = LoopTime(self._connection, monotonic)
+        self._written = 0
+
+    def run(self, body: Body[T]) -> T:
+        """Run `body` in one transaction. Raises NotOnLoop and StoreUnavailable.
+
+        A power failure may undo it. An exception of the body rolls back and is raised unchanged.
+        """
+        self._written += 1
+        if self._written % CHECKPOINT_EVERY == 0 or not self._time.begin():
+            raise NotOnLoop
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            result = self._transaction.run(body)
+            self._connection.execute("COMMIT")
+        except BaseException as error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            if not isinstance(error, sqlite3.Error):
+                raise
+            if is_for_a_thread(error):
+                raise NotOnLoop from error
+            known = translated(error)
+            if isinstance(known, StoreUnavailable):
+                raise StoreUnavailable(f"SQLite did not commit: {error}") from error
+            raise
+        self._time.end()
+        return result
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
