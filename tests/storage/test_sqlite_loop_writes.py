@@ -2,7 +2,9 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -142,6 +144,25 @@ async def test_a_closed_database_takes_none(tmp_path: Path) -> None:
     await database.close()
     with pytest.raises(StoreUnavailable, match="closed"):
         await database.transact(add, durable=False)
+
+
+async def test_one_while_it_closes_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "b.db"
+    database = await SqliteDatabase.open(str(path), patience_s=WITHIN_S, waiting=5)
+    await database.change("CREATE TABLE t (a BIGINT)")
+    gate = threading.Event()
+    with ThreadPoolExecutor(1) as busy:
+        busy.submit(gate.wait, WITHIN_S)
+        asyncio.get_running_loop().set_default_executor(busy)
+        closing_it = asyncio.ensure_future(database.close())
+        await asyncio.sleep(0)
+        try:
+            assert await database.transact(add, durable=False) == 1
+        finally:
+            gate.set()
+            await closing_it
+    with closing(connect(path, 0)) as connection:
+        assert connection.execute("SELECT a FROM t").fetchall() == [(1,)]
 
 
 async def test_the_wal_does_not_grow_for_ever(database: SqliteDatabase, tmp_path: Path) -> None:

@@ -153,8 +153,8 @@ class SqliteDatabase:
         return bool(await self.fetch(sql, name))
 
     async def close(self) -> None:
-        self._loop_writer.close()
         await asyncio.to_thread(self._writer.stop)
+        self._loop_writer.close()
         self._reader.close()
         if self._folder:
             self._folder.cleanup()
@@ -163,8 +163,9 @@ class SqliteDatabase:
 async def _use_wal(connection: sqlite3.Connection, patience_s: float) -> None:
     """Set WAL mode, which the file keeps. Raises sqlite3.Error.
 
-    Only the first process changes the mode. One that meets it at that fails at once, whatever its
-    busy_timeout, because it upgrades a read lock (https://www.sqlite.org/c3ref/busy_handler.html).
+    Only the first process changes the mode. Another one that tries meanwhile fails at once,
+    whatever its busy_timeout: it upgrades a read lock
+    (https://www.sqlite.org/c3ref/busy_handler.html).
     """
     until = time.monotonic() + patience_s
     while True:
