@@ -3,7 +3,6 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -14,9 +13,8 @@ from quietswap.ports.stores import StoreUnavailable
 from quietswap.storage.database import Transaction
 from quietswap.storage.sqlite.connection import connect
 from quietswap.storage.sqlite.database import SqliteDatabase
-from quietswap.storage.sqlite.loop_time import IN_THREADS_S, SLOW_S
-from quietswap.storage.sqlite.loop_writer import CHECKPOINT_EVERY, NotOnLoop, SqliteLoopWriter
-from tests.storage.test_sqlite_reads import Monotonic
+from quietswap.storage.sqlite.loop_writer import CHECKPOINT_EVERY
+from quietswap.storage.sqlite.writer_thread import SqliteWriterThread
 from tests.waiting import WITHIN_S
 
 _LONG = "INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ?) "
@@ -67,6 +65,42 @@ async def test_a_locked_file_is_waited_for_in_the_thread(
     assert await on_loop(database)
 
 
+async def test_the_loop_waits_for_neither_lock_nor_disk(database: SqliteDatabase) -> None:
+    async def settings(transaction: Transaction) -> list[int]:
+        names = ("busy_timeout", "wal_autocheckpoint", "synchronous")
+        return [(await transaction.fetch(f"PRAGMA {name}"))[0][0] for name in names]
+
+    assert await on_loop(database)
+    normal = 1
+    assert await database.transact(settings, durable=False) == [0, 0, normal]
+
+
+async def test_the_thread_is_idle_when_its_results_are_delivered(tmp_path: Path) -> None:
+    """A write that it has taken may wait for a lock. One on the loop would overtake it."""
+    thread = SqliteWriterThread(connect(tmp_path / "a.db", 0), asyncio.get_running_loop(), 5)
+    held, gate = threading.Event(), threading.Event()
+
+    async def hold(_: Transaction) -> None:
+        held.set()
+        assert gate.wait(WITHIN_S)
+
+    thread.start()
+    try:
+        assert thread.is_idle
+        first = thread.submit(hold)
+        assert await asyncio.to_thread(held.wait, WITHIN_S)
+        assert not thread.is_idle, "its queue is empty"
+        thread.submit(hold).cancel()
+        gate.set()
+        await first
+        await thread.submit(hold)
+        assert thread.is_idle
+    finally:
+        gate.set()
+        await asyncio.to_thread(thread.stop)
+    assert not thread.is_idle
+
+
 async def test_it_is_written_after_what_waits(database: SqliteDatabase) -> None:
     held, gate = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -105,14 +139,14 @@ async def test_a_long_one_is_undone_and_repeated_in_the_thread(database: SqliteD
     assert await database.fetch("SELECT COUNT(*), MAX(a) FROM t") == [(_MANY + 1, _MANY)]
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """What a body may raise."""
 
 
 async def test_a_body_that_fails_leaves_nothing(database: SqliteDatabase) -> None:
     async def refused(transaction: Transaction) -> None:
         await add(transaction)
-        raise _Refused
+        raise Refused
 
     async def twice(transaction: Transaction) -> None:
         await add(transaction)
@@ -127,7 +161,7 @@ async def test_a_body_that_fails_leaves_nothing(database: SqliteDatabase) -> Non
         await asyncio.sleep(0)
 
     for body, error in (
-        (refused, _Refused),
+        (refused, Refused),
         (twice, sqlite3.IntegrityError),
         (wrong, sqlite3.OperationalError),
         (waits, RuntimeError),
@@ -176,46 +210,3 @@ async def test_the_wal_does_not_grow_for_ever(database: SqliteDatabase, tmp_path
         await database.transact(large, durable=False)
     assert (tmp_path / "a.db-wal").stat().st_size < 12_000_000
     assert await database.fetch("SELECT COUNT(*) FROM big") == [(20 * CHECKPOINT_EVERY,)]
-
-
-@pytest.fixture
-def monotonic() -> Monotonic:
-    return Monotonic()
-
-
-@pytest.fixture
-def writer(tmp_path: Path, monotonic: Monotonic) -> Iterator[SqliteLoopWriter]:
-    path = tmp_path / "w.db"
-    with closing(connect(path, 0)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("CREATE TABLE t (a BIGINT)")
-    found = SqliteLoopWriter(path, lock_wait_ms=0, monotonic=monotonic)
-    yield found
-    found.close()
-
-
-def test_after_a_slow_write_the_loop_is_left_alone_for_a_while(
-    writer: SqliteLoopWriter, monotonic: Monotonic
-) -> None:
-    monotonic.look_takes_s = SLOW_S + 0.001
-    assert writer.run(add) == 1, "nobody knows before"
-    monotonic.look_takes_s = 0
-    with pytest.raises(NotOnLoop):
-        writer.run(add)
-    monotonic.clock.ms += round(1000 * IN_THREADS_S)
-    assert writer.run(add) == 1, "one write tries the disk again"
-    assert writer.run(add) == 1
-
-
-def test_a_full_disk_is_away_and_passes(writer: SqliteLoopWriter) -> None:
-    async def cap(transaction: Transaction) -> None:
-        [[pages]] = await transaction.fetch("PRAGMA page_count")
-        await transaction.fetch(f"PRAGMA max_page_count = {pages}")
-
-    async def large(transaction: Transaction) -> None:
-        await transaction.fetch("CREATE TABLE big AS SELECT zeroblob(100000) AS b")
-
-    writer.run(cap)
-    with pytest.raises(StoreUnavailable, match=r"did not commit: .*full"):
-        writer.run(large)
-    assert writer.run(add) == 1

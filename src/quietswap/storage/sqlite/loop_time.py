@@ -7,12 +7,16 @@ met on the loop once every few seconds.
 """
 
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
 
 _STEPS = 100_000
-"""Steps of SQLite's machine, about a millisecond. What takes twice as many is interrupted on the
-loop; a page of history takes some thousand."""
+"""Steps of SQLite's machine, about a millisecond. A page of history takes some thousand. Each
+prepared statement counts its own, on from its last run."""
+_INTERRUPTED_AT = 2
+"""After so many times `_STEPS` the work is interrupted on the loop. The first may be reached early,
+because of the runs before."""
 SLOW_S = 0.05
 """What took longer on the loop met a slow disk, or a stopped machine."""
 IN_THREADS_S = 5.0
@@ -28,7 +32,7 @@ class LoopTime:
         self, connection: sqlite3.Connection, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._now = monotonic
-        self._steps_left = 0
+        self._calls_left = 0
         self._began = 0.0
         self._free_from: float | None = None
         connection.set_progress_handler(self._stop_what_is_long, _STEPS)
@@ -40,8 +44,14 @@ class LoopTime:
             if self._began < self._free_from:
                 return False
             self._free_from = None
-        self._steps_left = 2
+        self._calls_left = _INTERRUPTED_AT
         return True
+
+    def lift_limit(self) -> None:
+        """Interrupt nothing until the next `begin`: a COMMIT can be interrupted when it is done,
+        and an interrupted ROLLBACK leaves the lock taken.
+        """
+        self._calls_left = sys.maxsize
 
     def end(self) -> None:
         """Note that the work that has begun is complete."""
@@ -50,11 +60,9 @@ class LoopTime:
             self._free_from = ended + IN_THREADS_S
 
     def _stop_what_is_long(self) -> int:
-        """Return whether to interrupt. SQLite counts on from the work before, so the first call
-        says little.
-        """
-        self._steps_left -= 1
-        return self._steps_left <= 0
+        """Return whether to interrupt."""
+        self._calls_left -= 1
+        return self._calls_left <= 0
 
 
 def is_for_a_thread(error: sqlite3.Error) -> bool:

@@ -60,21 +60,40 @@ class SqliteLoopWriter:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             result = self._transaction.run(body)
-            self._connection.execute("COMMIT")
-        except BaseException as error:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            if not isinstance(error, sqlite3.Error):
-                raise
+        except sqlite3.Error as error:
+            self._undo()
             if is_for_a_thread(error):
                 raise NotOnLoop from error
-            known = translated(error)
-            if isinstance(known, StoreUnavailable):
-                raise StoreUnavailable(f"SQLite did not commit: {error}") from error
+            raise _known(error) from error
+        except BaseException:
+            self._undo()
             raise
+        self._commit()
         self._time.end()
         return result
+
+    def _commit(self) -> None:
+        """Commit. What fails here is never repeated: it may have been written."""
+        self._time.lift_limit()
+        try:
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._undo()
+            raise _known(error) from error
+
+    def _undo(self) -> None:
+        self._time.lift_limit()
+        # An error of the disk may have ended the transaction.
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+
+def _known(error: sqlite3.Error) -> Exception:
+    known = translated(error)
+    if isinstance(known, StoreUnavailable):
+        return StoreUnavailable(f"SQLite did not commit: {error}")
+    return known

@@ -49,11 +49,12 @@ class SqliteWriterThread(threading.Thread):
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._stopped = False
         self._waits: bool | None = None
+        self._open = 0
 
     @property
     def is_idle(self) -> bool:
-        """Return whether no write waits before a next one."""
-        return self._queue.empty() and not self._stopped
+        """Return whether all writes are complete, as the event loop knows it, and none runs."""
+        return not (self._open or self._stopped)
 
     def submit(
         self, body: Body[T], *, durable: bool = True, bounded: bool = True
@@ -69,6 +70,7 @@ class SqliteWriterThread(threading.Thread):
             raise StoreUnavailable("too many writes are waiting for the disk")
         future: asyncio.Future[T] = self._loop.create_future()
         self._queue.put(_Job(body, durable, bounded, future))
+        self._open += 1
         return future
 
     def stop(self) -> None:
@@ -86,7 +88,7 @@ class SqliteWriterThread(threading.Thread):
                 self._commit(group)
                 # The event loop may be closed already.
                 with suppress(RuntimeError):
-                    self._loop.call_soon_threadsafe(_deliver, group)
+                    self._loop.call_soon_threadsafe(self._deliver, group)
         self._connection.close()
 
     def _next_group(self) -> tuple[list[_Job], bool]:
@@ -152,12 +154,12 @@ class SqliteWriterThread(threading.Thread):
             job.error = translated(error) if isinstance(error, sqlite3.Error) else error
         self._connection.execute("RELEASE job")
 
-
-def _deliver(group: list[_Job]) -> None:
-    for job in group:
-        if job.future.done():
-            continue
-        if job.error is not None:
-            job.future.set_exception(job.error)
-        else:
-            job.future.set_result(job.result)
+    def _deliver(self, group: list[_Job]) -> None:
+        self._open -= len(group)
+        for job in group:
+            if job.future.done():
+                continue
+            if job.error is not None:
+                job.future.set_exception(job.error)
+            else:
+                job.future.set_result(job.result)
