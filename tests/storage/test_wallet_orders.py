@@ -1,6 +1,7 @@
 """What a wallet's RPC URL reads of orders and quotes, on both databases."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -9,15 +10,12 @@ import pytest
 from quietswap.domain.errors.request import ValidationError
 from quietswap.domain.order.order import AT_LARGE, Failure, FailureCode, OrderKind, OrderStatus
 from quietswap.domain.quote.issued_quote import QuoteKind, Trade
+from quietswap.storage.database import Value
 from quietswap.storage.factory import Storage
 from quietswap.storage.stores.wallet_orders import (
-    ANY_KIND,
-    ANY_KIND_OPEN,
     CONTENDERS,
-    OTHERS,
     SAME_TRADE,
-    count_of,
-    page_of,
+    reads_of_kind,
 )
 from tests.storage.examples import (
     BUY,
@@ -143,26 +141,37 @@ async def test_every_kind_has_a_status_record_of_its_client(
     assert await storage.orders.record("client-2", order.order_id) is None
 
 
+async def plan_of(storage: Storage, sql: str, args: Sequence[Value]) -> str:
+    rows = await storage.database.fetch(f"EXPLAIN QUERY PLAN {sql}", *args)
+    return "\n".join(row[3] for row in rows)
+
+
+@pytest.mark.parametrize("status", [None, OrderStatus.FAILED])
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
-async def test_a_page_of_another_kind_is_read_by_its_index(storage: Storage) -> None:
-    of = ("client-1", WALLET, "approval")
-    for sql, args in ((page_of(OTHERS), (*of, 10, 0)), (count_of(OTHERS), of)):
-        rows = await storage.database.fetch(f"EXPLAIN QUERY PLAN {sql}", *args)
-        plan = "\n".join(row[3] for row in rows)
+async def test_a_page_of_another_kind_is_read_by_its_index(
+    storage: Storage, status: OrderStatus | None
+) -> None:
+    reads = reads_of_kind("client-1", WALLET, OrderKind.APPROVAL, status, 10, 0)
+    for sql, args in ((reads.page, reads.of_page), (reads.total, reads.of_total)):
+        plan = await plan_of(storage, sql, args)
         assert " INDEX orders_of_other_kinds " in plan
         assert "TEMP" not in plan, "the index already has the order"
 
 
+@pytest.mark.parametrize("status", [None, OrderStatus.FAILED])
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
-async def test_a_page_of_any_kind_does_not_scan(storage: Storage) -> None:
-    of = ("client-1", WALLET)
-    cases = [(ANY_KIND, of, "orders_of_wallet"), (ANY_KIND_OPEN, of, "orders_open")]
-    for these, known, index in cases:
-        for sql, args in ((page_of(these), (*known, 10, 0)), (count_of(these), known)):
-            rows = await storage.database.fetch(f"EXPLAIN QUERY PLAN {sql}", *args)
-            plan = "\n".join(row[3] for row in rows)
-            assert f" INDEX {index} " in plan
-            assert "TEMP" not in plan or these == ANY_KIND_OPEN, "few orders are open"
+async def test_a_page_of_any_kind_reads_swaps_by_their_index(
+    storage: Storage, status: OrderStatus | None
+) -> None:
+    reads = reads_of_kind("client-1", WALLET, None, status, 10, 0)
+    swaps = "orders_history_by_status" if status else "orders_history"
+    plan = await plan_of(storage, reads.page, reads.of_page)
+    assert f" COVERING INDEX {swaps} " in plan
+    assert " INDEX orders_of_other_kinds " in plan
+    counts = await plan_of(storage, reads.total, reads.of_total)
+    assert "SEARCH order_counts " in counts
+    assert " INDEX orders_of_other_kinds " in counts
+    assert "orders_history" not in counts
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)

@@ -38,7 +38,7 @@ class GetOrderHistory:
     ) -> OrderPage:
         """Return one page and the total of the same filter; `kind` None lists all kinds.
 
-        Both come from one snapshot for swaps. Other kinds are few, and read page by page.
+        Both come from one snapshot for swaps. Pages with other kinds are live, as filtered ones.
         """
         if kind is not OrderKind.SWAP:
             return await self._orders.page_of_kind(

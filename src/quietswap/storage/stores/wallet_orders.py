@@ -1,6 +1,7 @@
 """Reads of one wallet's orders for its RPC URL, and pages of other orders than swaps alone."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from quietswap.domain.address import Address
 from quietswap.domain.order.order import Order, OrderKind, OrderStatus
@@ -15,9 +16,9 @@ SELECT {", ".join(f"o.{column}" for column in COLUMNS)}, b.raw
 FROM orders o LEFT JOIN order_bytes b ON b.order_id = o.order_id
 """  # noqa: S608
 # `client_id || ''` keeps SQLite from an index of all orders of a wallet: few of them are open.
-_OPEN = "status IN ('pending', 'submitted', 'mining')"
 CONTENDERS = f"""
-{_SELECT} WHERE o.wallet = ? AND o.nonce = ? AND o.client_id || '' = ? AND o.{_OPEN}
+{_SELECT} WHERE o.wallet = ? AND o.nonce = ? AND o.client_id || '' = ?
+AND o.status IN ('pending', 'submitted', 'mining')
 UNION ALL
 {_SELECT} WHERE o.wallet = ? AND o.nonce = ? AND o.client_id = ?
 AND o.watched = 1 AND o.failure_code IN ('REFUSED', 'EXPIRED')
@@ -27,27 +28,64 @@ SAME_TRADE = f"""
 AND o.sell_token = ? AND o.buy_token = ? AND o.sell_amount = ? AND o.min_buy_amount = ?
 ORDER BY o.created_at_ms DESC, o.order_id DESC LIMIT 200
 """
-_PAGE = f"""
-SELECT {", ".join(OrderListItem._fields)} FROM orders WHERE {{these}}
-ORDER BY created_at_ms DESC, order_id DESC LIMIT ? OFFSET ?
+_LINE = ", ".join(OrderListItem._fields)
+_NEWEST = "ORDER BY created_at_ms DESC, order_id DESC LIMIT ?"
+_OTHERS = "kind <> 'swap' AND client_id = ? AND wallet = ?"
+_OTHER_KINDS = ", ".join(f"'{kind}'" for kind in OrderKind if kind is not OrderKind.SWAP)
+"""Without their names SQLite would read all orders of the wallet."""
+_OF_KIND = f"{_OTHERS} AND kind = ? {{status}}"
+_PAGE_OF_KIND = f"SELECT {_LINE} FROM orders WHERE {_OF_KIND} {_NEWEST} OFFSET ?"  # noqa: S608
+_TOTAL_OF_KIND = f"SELECT COUNT(*) FROM orders WHERE {_OF_KIND}"  # noqa: S608
+
+
+def _newest_of(kind: OrderKind) -> str:
+    """Return the SQL of the newest orders of `kind`, whose index ends at the limit."""
+    these = "client_id = ? AND wallet = ?" if kind is OrderKind.SWAP else _OTHERS
+    newest = f"SELECT {_LINE} FROM orders WHERE {these} AND kind = '{kind}' {{status}} {_NEWEST}"  # noqa: S608
+    return f"SELECT * FROM ({newest}) AS of_{kind}"  # noqa: S608
+
+
+_PAGE_OF_ANY = f"""
+SELECT {_LINE} FROM ({" UNION ALL ".join(map(_newest_of, OrderKind))}) AS of_any
+{_NEWEST} OFFSET ?
 """  # noqa: S608
-_COUNT = "SELECT COUNT(*) FROM orders WHERE {these}"
-_AND_STATUS = " AND status = ?"
-OTHERS = "client_id = ? AND wallet = ? AND kind = ? AND kind <> 'swap'"
-"""Orders of a kind that is no swap."""
-ANY_KIND = "client_id = ? AND wallet = ?"
-ANY_KIND_OPEN = f"client_id || '' = ? AND wallet = ? AND {_OPEN}"
-"""Few of a wallet's orders are open, and they have an index of their own."""
+_TOTAL_OF_ANY = f"""
+SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM (
+SELECT n FROM order_counts WHERE client_id = ? AND wallet = ? {{status}} UNION ALL
+SELECT COUNT(*) AS n FROM orders WHERE {_OTHERS} AND kind IN ({_OTHER_KINDS}) {{status}}
+) AS counts
+"""  # noqa: S608
 
 
-def page_of(these: str) -> str:
-    """Return the SQL of a page of `these` orders; the last arguments are limit and offset."""
-    return _PAGE.format(these=these)
+class PageReads(NamedTuple):
+    """Two statements and their arguments."""
+
+    total: str
+    of_total: Sequence[Value]
+    page: str
+    of_page: Sequence[Value]
 
 
-def count_of(these: str) -> str:
-    """Return the SQL that counts `these` orders."""
-    return _COUNT.format(these=these)
+def reads_of_kind(  # noqa: PLR0917  as `page_of_kind`
+    client_id: str,
+    wallet: Address,
+    kind: OrderKind | None,
+    status: OrderStatus | None,
+    limit: int,
+    offset: int,
+) -> PageReads:
+    """Return how `page_of_kind` reads."""
+    of: list[Value] = [client_id, wallet]
+    total, page = (_TOTAL_OF_ANY, _PAGE_OF_ANY) if kind is None else (_TOTAL_OF_KIND, _PAGE_OF_KIND)
+    if kind is not None:
+        of.append(kind.value)
+    if status is not None:
+        of.append(status.value)
+    total, page = (sql.format(status="AND status = ?" if status else "") for sql in (total, page))
+    if kind is not None:
+        return PageReads(total, of, page, [*of, limit, offset])
+    most = offset + limit
+    return PageReads(total, [*of, *of], page, [*of, most] * len(OrderKind) + [limit, offset])
 
 
 class WalletOrders:
@@ -87,19 +125,10 @@ class WalletOrders:
     ) -> OrderPage:
         """Return orders of a kind that is no swap, or of any kind (None), newest first.
 
-        Their total is counted, so its cost grows with the wallet's orders of this kind. An order
-        that arrives between the two reads may be in one of them only.
+        Orders that are no swap are counted, so the cost grows with the wallet's orders of them. An
+        order that arrives between the two reads may be in one of them only.
         """
-        of: list[Value] = [client_id, wallet]
-        these = ANY_KIND
-        if kind is not None:
-            these = OTHERS
-            of.append(kind.value)
-        elif status is not None and not status.is_terminal:
-            these = ANY_KIND_OPEN
-        if status is not None:
-            these += _AND_STATUS
-            of.append(status.value)
-        [[total]] = await self._database.fetch(count_of(these), *of)
-        rows = await self._database.fetch(page_of(these), *of, limit, offset)
+        reads = reads_of_kind(client_id, wallet, kind, status, limit, offset)
+        [[total]] = await self._database.fetch(reads.total, *reads.of_total)
+        rows = await self._database.fetch(reads.page, *reads.of_page)
         return OrderPage(tuple(OrderListItem._make(row) for row in rows), total)
