@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from quietswap.client import QuietswapClient, QuoteDeclined, UnsafeQuote
+from quietswap.contract.limits import MAX_LIMIT
 from quietswap.domain.order.order import OrderStatus
 from quietswap.domain.order.order_view import OrderPage
 from tests.client.conftest import Do, Time
@@ -147,7 +148,8 @@ def test_an_open_order_is_found_behind_any_number_of_others(
     def filtered(name: str, asked: Asked) -> Reply:
         if name != "history":
             return usual(name, asked)
-        is_asked_for = asked.query.items() >= {"status": state.value, "kind": "any"}.items()
+        wanted = {"status": state.value, "kind": "any", "limit": str(MAX_LIMIT)}
+        is_asked_for = asked.query.items() >= wanted.items()
         return history(state) if is_asked_for else history()
 
     service._usual = filtered  # type: ignore[method-assign]
@@ -180,6 +182,23 @@ def test_an_order_in_a_block_of_the_callers_node_has_used_its_nonce(
     assert do_with_node("wrap", "0.5", ACCOUNT).receipt is not None
     service.next("history", *[history(state)] * 3)
     assert do_with_node("swap", REQUEST, ACCOUNT).succeeded
+
+
+def test_an_order_in_a_block_hides_no_open_one(
+    do_with_node: Do, service: FakeService, node: FakeChain
+) -> None:
+    mined, waits = (
+        listed(placed(OrderStatus.MINING, order_id=f"ord_{number}", tx_hash=f"0x{number:064x}"))
+        for number in (2, 3)
+    )
+    assert mined.tx_hash is not None
+    node.mine(mined.tx_hash)
+    page = ok(orders.order_history_response(OrderPage((mined, waits), 2), 200, 0))
+    service.next("history", page, page)
+    with pytest.raises(QuoteDeclined, match="order ord_3 is open"):
+        do_with_node("swap", REQUEST, never)
+    with pytest.raises(QuoteDeclined, match="order ord_3 is open"):
+        do_with_node("wrap", "2", never, wallet=WALLET)
 
 
 def test_an_approval_may_replace_it_if_told_to(

@@ -1,6 +1,5 @@
 """What is compared: swaps, simulations, signers, wraps and cancels, honest and hostile."""
 
-import copy
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +8,8 @@ from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
 from quietswap.domain.quote.price_feeds import FEEDS
 from quietswap.domain.token import WETH
 from tests.api.scripted_use_cases import ROUTER, WALLET
-from tests.client.fake_chain import FakeChain, transfer
-from tests.client.fake_servers import ETHER, MINIMUM, FakeService, Reply, ok, refused, swap_quote
+from tests.client.fake_chain import transfer
+from tests.client.fake_servers import ETHER, MINIMUM, Reply, refused, swap_quote
 from tests.client.test_after_signing import said
 from tests.client.test_cancel_flow import GONE, ORDER, SWAP_HASH, CancelService, placed
 from tests.client.test_polling import AWAY, at
@@ -19,8 +18,18 @@ from tests.client.test_swap_flow import OTHER_ROUTER
 from tests.client.test_transaction_hash_mismatch import LIE, status
 from tests.client.test_unbound import UNREADABLE, offered
 from tests.orders import USDC
-from tests.response_json import quotes
-from tests.typescript.both import KEY, Prepare, Scenario, but
+from tests.typescript.both import KEY, Scenario, but
+from tests.typescript.prepare import (
+    history,
+    lies,
+    mined,
+    never_mined,
+    node,
+    quoted,
+    says,
+    service,
+    swap_mined,
+)
 
 SWAP = Scenario(
     "swap", {"sell_token": WETH, "buy_token": USDC, "sell_amount": ETHER, "wallet": WALLET}
@@ -29,48 +38,8 @@ ALONE = replace(but(SWAP, approval="never"), node=False)
 WRAP = Scenario("wrap", {"amount": "2", "wallet": WALLET})
 CANCEL = Scenario("cancel", {"order_id": ORDER, "wallet": WALLET, "nonce": 7}, kind=CancelService)
 
-
-def says(name: str, *replies: Reply) -> Prepare:
-    """The service answers an endpoint with these first."""
-    return lambda _, service: service.next(name, *replies)
-
-
-def node(**changes: Any) -> Prepare:
-    """The node is another one."""
-
-    def prepare(chain: FakeChain, _: FakeService) -> None:
-        for name, value in changes.items():
-            setattr(chain, name, copy.deepcopy(value))
-
-    return prepare
-
-
-def service(**changes: Any) -> Prepare:
-    """The service is another one."""
-
-    def prepare(_: FakeChain, found: FakeService) -> None:
-        for name, value in changes.items():
-            setattr(found, name, value)
-
-    return prepare
-
-
-def lies(**hashes: str) -> Prepare:
-    return lambda _, found: found.lies.update(hashes)
-
-
-def never_mined(_: FakeChain, found: FakeService) -> None:
-    found.mines = lambda _: None
-
-
-def swap_mined(chain: FakeChain, found: FakeService) -> None:
-    found.mines = lambda _: chain.mine(SWAP_HASH)
-
-
-def quoted(**changes: Any) -> Reply:
-    return ok(quotes.swap_quote_response(swap_quote(**changes)))
-
-
+_open = history(None)
+MINED_HASH, OPEN_HASH = "0x" + "8a" * 32, "0x" + "8b" * 32
 NO_ALLOWANCE = node(allowances={})
 NO_HASH = at(OrderStatus.FAILED)
 del NO_HASH.body["data"]["txHash"]
@@ -94,15 +63,13 @@ SWAPS: dict[str, Scenario] = {
     "approval unanswered": but(SWAP, NO_ALLOWANCE, node(swallows=True)),
     "approval late": but(SWAP, NO_ALLOWANCE, node(holds=1)),
     "approval, order open": but(
-        SWAP, NO_ALLOWANCE, says("history", _open := ok({
-            "orders": [{"orderId": "ord_8", "status": "pending", "txHash": None,
-                        "blockNumber": None, "createdAt": "2027-01-15T08:00:00.000Z",
-                        "confirmedAt": None, "kind": "swap", "summary": {
-                            "sellToken": WETH, "buyToken": USDC, "sellAmount": "1",
-                            "buyAmount": "1"}}],
-            "total": 1, "hasMore": False,
-            "pagination": {"limit": 1, "offset": 0, "returned": 1},
-        })),
+        SWAP, NO_ALLOWANCE, says("history", _open)
+    ),
+    "approval, order in a block": but(
+        SWAP, NO_ALLOWANCE, mined(MINED_HASH), says("history", history(MINED_HASH))
+    ),
+    "approval, another order open": but(
+        SWAP, NO_ALLOWANCE, mined(MINED_HASH), says("history", history(MINED_HASH, OPEN_HASH))
     ),
     "approval, order open, replace": but(SWAP, NO_ALLOWANCE, says("history", _open), replace=True),
     "two routers": but(
@@ -235,6 +202,10 @@ WRAPS: dict[str, Scenario] = {
     "unwrap": replace(WRAP, method="unwrap"),
     "alone": replace(but(WRAP, nonce=7), node=False),
     "order open": but(WRAP, says("history", _open)),
+    "order in a block": but(WRAP, mined(MINED_HASH), says("history", history(MINED_HASH))),
+    "another order open": but(
+        WRAP, mined(MINED_HASH), says("history", history(MINED_HASH, OPEN_HASH))
+    ),
     "order open, replace": but(WRAP, says("history", _open), replace=True),
     "reverts": but(WRAP, node(reverts=True)),
     "never mined": but(WRAP, never_mined),

@@ -14,7 +14,8 @@ from tests.client.test_after_signing import FATES, REFUSALS
 from tests.example_counts import LONG
 from tests.typescript.both import Outside, Prepare, Scenario, but, ends
 from tests.typescript.package import TypeScript
-from tests.typescript.scenarios import CANCELS, SIGNERS, SWAP, SWAPS, TRIALS, WRAPS, says
+from tests.typescript.prepare import says
+from tests.typescript.scenarios import CANCELS, SIGNERS, SWAP, SWAPS, TRIALS, WRAPS
 
 pytestmark = pytest.mark.xdist_group("typescript")
 Same = Callable[[Scenario], dict[str, Any]]

@@ -1,0 +1,74 @@
+"""How a scenario's node and service differ from the usual ones."""
+
+import copy
+from typing import Any
+
+from quietswap.domain.token import WETH
+from tests.client.fake_chain import FakeChain
+from tests.client.fake_servers import FakeService, Reply, ok, swap_quote
+from tests.client.test_cancel_flow import SWAP_HASH
+from tests.orders import USDC
+from tests.response_json import quotes
+from tests.typescript.both import Prepare
+
+
+def says(name: str, *replies: Reply) -> Prepare:
+    """The service answers an endpoint with these first."""
+    return lambda _, service: service.next(name, *replies)
+
+
+def node(**changes: Any) -> Prepare:
+    """The node is another one."""
+
+    def prepare(chain: FakeChain, _: FakeService) -> None:
+        for name, value in changes.items():
+            setattr(chain, name, copy.deepcopy(value))
+
+    return prepare
+
+
+def service(**changes: Any) -> Prepare:
+    """The service is another one."""
+
+    def prepare(_: FakeChain, found: FakeService) -> None:
+        for name, value in changes.items():
+            setattr(found, name, value)
+
+    return prepare
+
+
+def lies(**hashes: str) -> Prepare:
+    return lambda _, found: found.lies.update(hashes)
+
+
+def never_mined(_: FakeChain, found: FakeService) -> None:
+    found.mines = lambda _: None
+
+
+def swap_mined(chain: FakeChain, found: FakeService) -> None:
+    found.mines = lambda _: chain.mine(SWAP_HASH)
+
+
+def mined(tx_hash: str) -> Prepare:
+    return lambda chain, _: chain.mine(tx_hash)
+
+
+def history(*hashes: str | None) -> Reply:
+    """The open orders with these transactions."""
+    each = [
+        {
+            "orderId": f"ord_{8 + number}", "status": "pending", "txHash": tx_hash,
+            "blockNumber": None, "createdAt": "2027-01-15T08:00:00.000Z", "confirmedAt": None,
+            "kind": "swap", "summary": {
+                "sellToken": WETH, "buyToken": USDC, "sellAmount": "1", "buyAmount": "1"
+            },
+        }
+        for number, tx_hash in enumerate(hashes)
+    ]  # fmt: skip
+    pagination = {"limit": 200, "offset": 0, "returned": len(each)}
+    body = {"orders": each, "total": len(each), "hasMore": False, "pagination": pagination}
+    return ok(body)
+
+
+def quoted(**changes: Any) -> Reply:
+    return ok(quotes.swap_quote_response(swap_quote(**changes)))
