@@ -6,14 +6,17 @@ the service, the signed bytes and the simulations.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from quietswap.domain.order.order import OrderStatus
 from tests.client.test_after_signing import FATES, REFUSALS
+from tests.client.test_polling import at
 from tests.example_counts import LONG
 from tests.typescript.both import Outside, Prepare, Scenario, but, ends
-from tests.typescript.package import TypeScript
+from tests.typescript.package import TypeScript, build, needs_packages, running
 from tests.typescript.prepare import says
 from tests.typescript.scenarios import CANCELS, SIGNERS, SWAP, SWAPS, TRIALS, WRAPS
 
@@ -45,6 +48,18 @@ def _same(scenario: Scenario, typescript: TypeScript, outside: Outside) -> dict[
 @pytest.mark.parametrize("name", SWAPS)
 def test_a_swap(same: Same, name: str) -> None:
     same(SWAPS[name])
+
+
+@needs_packages
+def test_a_swap_is_followed_without_the_module_of_the_stream(
+    outside: Outside, tmp_path: Path
+) -> None:
+    build(tmp_path)
+    (tmp_path / "built" / "stream.js").unlink()
+    with running(tmp_path) as partial:
+        end = _same(but(SWAP, says("status", at(OrderStatus.MINING))), partial, outside)
+    assert end["result"]["status"] == "confirmed"
+    assert end["pauses"]
 
 
 @pytest.mark.parametrize("name", TRIALS)

@@ -4,23 +4,28 @@ import { QuoteDeclined } from "./flow-errors.js";
 import {
   UINT256_MAX,
   answered,
-  approvalData,
   baseFee,
-  estimateGas,
   nonceOf,
+  pad,
   receiptOf,
   requireMainnet,
   type Receipt,
 } from "./node.js";
+import { historyCall } from "./order-history.js";
 import { retryTransient, waitForReceipt, type Context } from "./polling.js";
 import type { SwapTerms } from "./quote-checks.js";
-import { OPEN, history, quantity } from "./reading.js";
+import { OPEN, quantity } from "./reading.js";
 import { hashOf, sign, type Signer, type Transaction } from "./signing.js";
-import { rpc, segment, send, type Call, type Query } from "./transport.js";
-import type { Hex, OrderHistory } from "./types.js";
+import { rpc, send, type Transport } from "./transport.js";
+import type { Hex } from "./types.js";
 
 /** Node errors for bytes that it already has; then the receipt decides. */
 const HELD = /already known|already imported|nonce too low/;
+
+const approvalData = (spender: string, amount: bigint) => `0x095ea7b3${pad(spender)}${pad(amount)}`;
+
+const estimateGas = async (io: Transport, transaction: object): Promise<bigint> =>
+  quantity(await rpc(io, "eth_estimateGas", [transaction]));
 
 /** One approval that was mined; `amount` in smallest units (0 for a reset). */
 export interface Approved {
@@ -29,12 +34,6 @@ export interface Approved {
   readonly amount: bigint;
   readonly receipt: Receipt;
 }
-
-export const historyCall = (wallet: string, query: Query): Call<OrderHistory> => ({
-  path: `/mev/orders/user/${segment(wallet)}`,
-  query,
-  read: history,
-});
 
 /**
  * Refuse `what` while an order is open, because it would use that order's nonce. No node counts
@@ -52,6 +51,25 @@ export async function requireNoOpenOrder(context: Context, wallet: string, what:
             " is decided, or give replace",
         );
   }
+}
+
+/** Refuse an approval that the request excludes. Throws QuoteDeclined. */
+export async function requireMayApprove(
+  context: Context,
+  request: SwapTerms,
+  router: string,
+  allowed: bigint,
+): Promise<void> {
+  if (request.approval === "never")
+    throw new QuoteDeclined(
+      `${router} may move ${allowed} smallest units of the sell token, too few, and nothing was to be approved`,
+    );
+  if (request.nonce !== undefined)
+    throw new QuoteDeclined(
+      "the swap needs an approval first, which would take a nonce too, and only nonce" +
+        ` ${request.nonce} may be signed: approve ${router} by itself, or leave nonce out`,
+    );
+  if (!request.replace) await requireNoOpenOrder(context, request.wallet, "the approval that this swap needs");
 }
 
 /**

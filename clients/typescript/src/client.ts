@@ -1,8 +1,8 @@
 /** The client: one method per endpoint, and the flows. */
-import { historyCall } from "./approvals.js";
 import type { CancelEvent, CancelRequest, CancelResult } from "./cancel-result.js";
 import type { EventsOptions } from "./events.js";
 import { receiptOf, type Receipt } from "./node.js";
+import { historyCall } from "./order-history.js";
 import { followOrder, orderStatusCall, pollingOf, type Context, type PollingOptions } from "./polling.js";
 import { checkedRequest, type SwapRequest } from "./quote-checks.js";
 import { swapQuoteCall } from "./quoting.js";

@@ -36,7 +36,6 @@ export const isAddress = (text: string) => /^0x[0-9a-fA-F]{40}$/.test(text);
 export const pad = (value: bigint | number | string) =>
   (typeof value === "string" ? value.slice(2).toLowerCase() : value.toString(16)).padStart(64, "0");
 
-export const approvalData = (spender: string, amount: bigint) => `0x095ea7b3${pad(spender)}${pad(amount)}`;
 export const balanceData = (wallet: string) => `0x70a08231${pad(wallet)}`;
 
 /** Call a view function; returns the hex it returns. */
@@ -67,9 +66,6 @@ export const balanceOf = async (io: Transport, token: string, wallet: string, bl
 
 export const allowanceOf = async (io: Transport, token: string, owner: string, spender: string): Promise<bigint> =>
   word(await view(io, token, `0xdd62ed3e${pad(owner)}${pad(spender)}`));
-
-export const estimateGas = async (io: Transport, transaction: object): Promise<bigint> =>
-  quantity(await rpc(io, "eth_estimateGas", [transaction]));
 
 export const latestBlock = async (io: Transport): Promise<Json> =>
   object(await rpc(io, "eth_getBlockByNumber", ["latest", false]), "block");

@@ -8,7 +8,6 @@ import { LEAST_INTERVAL_S, MOST_INTERVAL_S } from "./generated/rules.js";
 import { nonceOf, receiptOf, type Receipt } from "./node.js";
 import { TERMINAL, orderStatus } from "./reading.js";
 import { requireSame } from "./signing.js";
-import { awaitEvent } from "./stream.js";
 import { segment, send, type Call, type Transport } from "./transport.js";
 import type { OrderStatus } from "./types.js";
 
@@ -102,7 +101,8 @@ export const isTerminal = (record: OrderStatus) => TERMINAL.includes(record.stat
 
 /**
  * Return a function that waits for a change between two reads of a status record: by the event stream
- * while that works, at least `intervalS` without a change. The first wait finds the place only.
+ * while that works, at least `intervalS` without a change. The first wait finds the place only. The
+ * status is also followed if the stream's module cannot be loaded.
  */
 function changesOf(io: Transport, orderId: string, isStreamed = true) {
   let after: number | undefined;
@@ -111,7 +111,8 @@ function changesOf(io: Transport, orderId: string, isStreamed = true) {
     const started = io.seconds();
     const isFirst = after === undefined;
     const seconds = Math.min(STREAM_WAIT_S, Math.max(leftS, intervalS));
-    const place = await awaitEvent(io, { orderId, after }, isFirst, seconds);
+    const stream = await import("./stream.js").catch(() => undefined);
+    const place = await stream?.awaitEvent(io, { orderId, after }, isFirst, seconds);
     isStreamed = place !== undefined;
     after = place?.sequence ?? after;
     if (place && isFirst) return;

@@ -1,5 +1,5 @@
 /** Requests for quotes that pass the checks, are accepted, fresh, and covered by balance and allowance. */
-import { approve, requireNoOpenOrder, type Approved } from "./approvals.js";
+import type { Approved } from "./approvals.js";
 import { NonceMismatch, QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import { FEE_HEADROOM, FEE_MULTIPLE, FRESH_S, SETTLERS } from "./generated/rules.js";
 import { allowanceOf, answered, balanceOf, baseFee, nonceOf, view } from "./node.js";
@@ -49,6 +49,7 @@ export async function approvedQuote(
     if (!approvals.length) await requireFunds(context, request);
     const allowed = await allowanceOf(io, sellToken, request.wallet, dexRoute.target);
     if (allowed >= request.sellAmount) return { quote, approvals };
+    const { approve, requireMayApprove } = await import("./approvals.js");
     await requireMayApprove(context, request, dexRoute.target, allowed);
     for (const approved of await approve(context, request, dexRoute.target, allowed, signer)) {
       approvals.push(approved);
@@ -63,24 +64,6 @@ async function requireFunds({ io }: Context, { sellToken, wallet, sellAmount }: 
   const held = await balanceOf(io, sellToken, wallet);
   if (held < sellAmount)
     throw new QuoteDeclined(`the wallet holds ${held} smallest units of the sell token, too few`);
-}
-
-async function requireMayApprove(
-  context: Context,
-  request: SwapTerms,
-  router: string,
-  allowed: bigint,
-): Promise<void> {
-  if (request.approval === "never")
-    throw new QuoteDeclined(
-      `${router} may move ${allowed} smallest units of the sell token, too few, and nothing was to be approved`,
-    );
-  if (request.nonce !== undefined)
-    throw new QuoteDeclined(
-      "the swap needs an approval first, which would take a nonce too, and only nonce" +
-        ` ${request.nonce} may be signed: approve ${router} by itself, or leave nonce out`,
-    );
-  if (!request.replace) await requireNoOpenOrder(context, request.wallet, "the approval that this swap needs");
 }
 
 /**

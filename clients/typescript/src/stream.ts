@@ -1,6 +1,6 @@
 /** The event stream: https://html.spec.whatwg.org/multipage/server-sent-events.html */
 import { UnexpectedResponse } from "./errors.js";
-import { openEvents, type Query, type Transport } from "./transport.js";
+import { openEvents, pieces, type Query, type Transport } from "./transport.js";
 
 const LONGEST = 1 << 20;
 
@@ -14,20 +14,6 @@ export interface StreamPlace {
 interface Block {
   readonly id: number | undefined;
   readonly data: string | undefined;
-}
-
-/** The pieces of a body, until it ends or the loop is left. */
-export async function* pieces<T>(body: ReadableStream<T> | null): AsyncGenerator<T> {
-  const reader = body?.getReader();
-  try {
-    for (;;) {
-      const piece = await reader?.read();
-      if (!piece || piece.done) return;
-      yield piece.value;
-    }
-  } finally {
-    await reader?.cancel().catch(() => undefined);
-  }
 }
 
 /**

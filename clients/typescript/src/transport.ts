@@ -2,7 +2,6 @@
 import { ApiError, ClientError, NodeRpcError, NodeUnreachable, ServiceUnreachable, UnexpectedResponse } from "./errors.js";
 import { MAX_BODY } from "./generated/rules.js";
 import { inner, isObject, type Json } from "./reading.js";
-import { pieces } from "./stream.js";
 
 const API = "/api/v1";
 const NO_SERVICE = "something else than a quietswap service answered there";
@@ -45,6 +44,20 @@ export interface Call<T> {
 }
 
 const isHttp = (url: unknown) => typeof url === "string" && /^https?:/i.test(url) && URL.canParse(url);
+
+/** The pieces of a body, until it ends or the loop is left. */
+export async function* pieces<T>(body: ReadableStream<T> | null): AsyncGenerator<T> {
+  const reader = body?.getReader();
+  try {
+    for (;;) {
+      const piece = await reader?.read();
+      if (!piece || piece.done) return;
+      yield piece.value;
+    }
+  } finally {
+    await reader?.cancel().catch(() => undefined);
+  }
+}
 
 /** Read at most MAX_BODY bytes after decompression. */
 async function whole(answer: Response, who: string): Promise<string> {
