@@ -62,7 +62,7 @@ def test_what_is_down_is_named_with_what_to_do(town: SandboxInfo) -> None:
         )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def never_sent(town: SandboxInfo) -> Iterator[None]:
     """An order that no relay took.
 

@@ -79,13 +79,22 @@ def town() -> Iterator[Town]:
 
 
 @pytest.fixture(scope="package")
-def shared_stores() -> Iterator[dict[str, str]]:
-    """A PostgreSQL and a Redis, as settings of `tests.e2e.serving`: for several processes."""
+def store_servers() -> Iterator[tuple[PostgresCluster, RedisServer]]:
     postgres, redis = PostgresCluster(), RedisServer()
-    url = asyncio.run(postgres.migrated())
-    yield {"STORAGE__URL": url, "STORAGE__REDIS_URL": redis.url}
+    yield postgres, redis
     redis.close()
     postgres.close()
+
+
+@pytest.fixture
+def shared_stores(store_servers: tuple[PostgresCluster, RedisServer]) -> dict[str, str]:
+    """A new database and an empty Redis, as settings of `tests.e2e.serving`: for several processes.
+
+    Processes of an earlier test would count in this one: reports stay for a minute.
+    """
+    postgres, redis = store_servers
+    redis.command("FLUSHALL")
+    return {"STORAGE__URL": asyncio.run(postgres.migrated()), "STORAGE__REDIS_URL": redis.url}
 
 
 @pytest.fixture
