@@ -1,19 +1,21 @@
 """What one block costs the tracker, by the number of live orders: node calls and CPU.
 
 Run `python -m benchmarks.tracker_cost`. The database is a real SQLite file, the chain is scripted:
-300 transactions a block, 5 of them orders', so that node and network do not count as our CPU.
+300 transactions a block, 5 of them orders', so that node and network do not count as our CPU. The
+log has the service's level and goes nowhere.
 """
 
 import asyncio
-import logging
+import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr
 from dataclasses import dataclass
+from pathlib import Path
 
-import structlog
-
+from quietswap import observe
 from quietswap.domain.address import Address, from_bytes
 from quietswap.domain.order.order import Order, OrderStatus
 from quietswap.ports.chain import Receipt
@@ -23,6 +25,8 @@ from tests.services.tracking import Scene, open_scene
 SIZES = (10, 1_000, 100_000)
 BLOCKS = 24
 TRANSACTIONS, MATCHES = 300, 5
+_NOWHERE = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+"""Open until the process ends, because loggers keep it."""
 
 
 async def fill(scene: Scene, count: int, start: int = 0) -> list[Order]:
@@ -110,9 +114,15 @@ def each_us(few: Cost, many: Cost) -> float:
     return (many.cpu_ms - few.cpu_ms) * 1000 / (many.worked - few.worked)
 
 
+def log_nowhere() -> None:
+    """Log as a worker of the service does, into a file that takes no time."""
+    with redirect_stderr(_NOWHERE):
+        observe.write_logs()
+
+
 def main() -> None:
     """Print one row per number of live orders."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    log_nowhere()
     print("live orders | node calls | orders worked | CPU ms per block (median, worst) | start s")
     for count in map(int, sys.argv[1:] or SIZES):
         one = asyncio.run(cost(count))

@@ -16,7 +16,7 @@ from benchmarks.speed.load import load
 from benchmarks.speed.row import Goal, Row, Spread, once, shown
 from benchmarks.speed.stage import ROOT, Served, Stage, ready_to_swap
 from benchmarks.speed.submission import signed_orders
-from benchmarks.tracker_cost import SIZES, cost, each_us
+from benchmarks.tracker_cost import SIZES, cost, each_us, log_nowhere
 from quietswap.domain.transaction.signed import decode
 from quietswap.sandbox.chain.anvil import start_anvil
 from quietswap.sandbox.contracts import addresses
@@ -60,6 +60,7 @@ def _micro(work: Callable[[], object], times: int = 300) -> float:
 
 async def tracker(rounds: int) -> list[Row]:
     """CPU of one block, by the number of live orders."""
+    log_nowhere()
     runs = [[await cost(size) for size in SIZES] for _ in range(min(rounds, 3))]
     few, many, most = (
         shown(Spread.of(run[n].cpu_ms for run in runs), "ms") for n in range(len(SIZES))

@@ -168,10 +168,10 @@ def certificate_loaded(file: str, expires: datetime) -> None:
 
 
 def order_resent(order_id: str, attempt: int, outcome: str) -> None:
-    """The tracker sent the same bytes again."""
+    """The tracker sent the same bytes again. A new answer of the relay is an event of the order."""
     metrics.resent(outcome).inc()
     count(Measure.ORDER_RESENT, outcome)
-    log.info("order_resent", order=order_id, attempt=attempt, outcome=outcome)
+    log.debug("order_resent", order=order_id, attempt=attempt, outcome=outcome)
 
 
 def tracker_failed(error: BaseException) -> None:
