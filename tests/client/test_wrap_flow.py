@@ -21,6 +21,7 @@ from quietswap.domain import errors
 from quietswap.domain.quote.quote import WrapOperation
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
+from tests.client.fake_node import Swallowed
 from tests.client.fake_servers import ETHER, WALLET, FakeService, Reply, ok, refused, wrap_answer
 
 
@@ -75,6 +76,23 @@ def test_waits_until_it_is_mined(client: QuietswapClient, node: FakeChain, time:
     node.holds = 3
     client.wrap("2", ACCOUNT)
     assert time.pauses == [2, 2, 2]
+
+
+def test_failures_of_the_node_count_from_its_last_answer(
+    client: QuietswapClient, node: FakeChain, time: Time
+) -> None:
+    usual, looks = node.eth_getTransactionReceipt, iter(["fails", "is open", "fails"])
+
+    def receipt(tx_hash: str) -> Any:
+        look = next(looks, "is mined")
+        if look == "fails":
+            raise Swallowed
+        return usual(tx_hash) if look == "is mined" else None
+
+    node.eth_getTransactionReceipt = receipt  # type: ignore[method-assign]
+    client.wrap("2", ACCOUNT)
+    first = client.polling.first_backoff_s
+    assert time.pauses == [first, 2, first]
 
 
 def test_a_wrap_that_reverts(client: QuietswapClient, node: FakeChain) -> None:
