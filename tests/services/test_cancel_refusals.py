@@ -44,14 +44,15 @@ async def desk() -> AsyncIterator[Desk]:
 
 @pytest.mark.parametrize("order_id", ["ord_none", "wrap", "foreign"])
 async def test_what_is_not_this_keys_swap_does_not_exist(desk: Desk, order_id: str) -> None:
-    key = KEY
+    key, is_wrap = KEY, order_id == "wrap"
     if order_id == "wrap":
         await desk.storage.quotes.save(wrap_quote())
         order_id = (await desk.wrap(KEY, wrap_submission())).order.order_id
     elif order_id == "foreign":
         order_id, key = (await swapped(desk)).order_id, OTHER_KEY
-    with pytest.raises(OrderNotFound):
+    with pytest.raises(OrderNotFound) as refused:
         await desk.cancel.issue(key, order_id)
+    assert ("a wallet's RPC URL" in str(refused.value.suggestion)) is is_wrap
     with pytest.raises(OrderNotFound):
         await desk.cancel.submit(key, CancelOrderRequest(order_id, sign(), {}))
 

@@ -11,7 +11,8 @@ def check_traces(settings: Settings) -> None:
     """Raise BadSettings if an endpoint is set and the OpenTelemetry packages are missing."""
     if settings.observe.otlp_endpoint is not None and not observe.can_trace():
         raise BadSettings(
-            "observe.otlp_endpoint: traces need the extra `otel`; install quietswap[otel]"
+            "observe.otlp_endpoint: traces need the extra 'otel': install quietswap again "
+            "with it, from the same wheel or index"
         )
 
 

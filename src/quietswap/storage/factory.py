@@ -175,8 +175,8 @@ def _port(host: str) -> int:
 def _check_extra(extra: str, package: str, name: str) -> None:
     if find_spec(package) is None:
         raise BadDatabaseUrl(
-            f"{name}: its driver is not installed: install 'quietswap[{extra}]' in the place of "
-            "'quietswap', with the tool you used for it"
+            f"{name}: its driver is not installed: install quietswap again with the extra "
+            f"'{extra}', from the same wheel or index"
         )
 
 

@@ -47,6 +47,7 @@ def history_table(
         sold = f"{sell.brief(item.summary.sell_amount, raw=context.raw)} {sell.symbol}"
         sold = sold if item.kind == "swap" else f"{item.kind}: {sold}"
         bought = f"→ {buy.brief(item.summary.buy_amount, raw=context.raw)} {buy.symbol}"
+        bought = bought if item.kind in {"swap", "wrap"} else ""  # other kinds buy nothing
         created, state = when(item.created_at), Text(item.status, STYLE.get(item.status, ""))
         tx = short(item.tx_hash or "–")
         table.add_row(

@@ -26,7 +26,9 @@ def environment(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def check_env_file(file: Path) -> None:
-    """Raise click.UsageError if the file exists and was not written by the sandbox."""
+    """Raise click.UsageError if the file was not written by the sandbox, or has no folder."""
+    if not file.parent.is_dir():
+        raise click.UsageError(f"--env-file {file}: there is no folder {file.parent}")
     try:
         is_ours = not file.exists() or file.read_text("utf-8").startswith(_MARK)
     except (OSError, UnicodeDecodeError):

@@ -85,8 +85,8 @@ class OrderNotFound(RequestError):
 
     code = "ORDER_NOT_FOUND"
 
-    def __init__(self) -> None:
-        super().__init__("no order with this id exists for this API key")
+    def __init__(self, suggestion: str | None = None) -> None:
+        super().__init__("no order with this id exists for this API key", suggestion=suggestion)
 
 
 class SignatureReplay(RequestError):

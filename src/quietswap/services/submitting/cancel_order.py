@@ -37,6 +37,12 @@ VALIDITY_MS = 300_000
 """Equal to a wrap quote: time to fetch and confirm on a hardware wallet."""
 
 
+_NO_WRAPS = (
+    "A wrap is not cancelled at this path. Send an empty transfer to the wallet itself, with the"
+    " wrap's nonce, through a wallet's RPC URL."
+)
+
+
 class CancelOrder:
     """Issue and submit cancels; `new_quote_id` returns a fresh unguessable id."""
 
@@ -90,8 +96,10 @@ class CancelOrder:
     async def _target(self, key: ApiKey, order_id: str) -> Order:
         """Return this client's swap or cancel; a wrap has no id in the interface."""
         order = await self._core.orders.find(order_id)
-        if order is None or order.client_id != key.client_id or order.kind is OrderKind.WRAP:
+        if order is None or order.client_id != key.client_id:
             raise OrderNotFound
+        if order.kind is OrderKind.WRAP:
+            raise OrderNotFound(_NO_WRAPS)
         return order
 
     async def _quote(self, order: Order) -> CancelQuote:
