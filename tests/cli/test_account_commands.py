@@ -71,7 +71,9 @@ def test_wrap_and_unwrap(
 def test_an_open_order_may_hold_the_nonce(quietswap: Quietswap, service: FakeService) -> None:
     page = OrderPage((listed(placed(OrderStatus.MINING)),), 1)
     is_open = ok(orders.order_history_response(page, 50, 0))
-    service.next("history", is_open, is_open)
+    service.next("history", is_open, is_open, is_open)
+    asked = quietswap("wrap", "2", "--nonce", "7")  # nobody is there to confirm
+    assert "order ord_1 is open: this may take its nonce" in " ".join(asked.stdout.split())
     refused = quietswap("wrap", "2", "--yes", "--json")
     assert (refused.exit_code, json.loads(refused.stdout)["error"]) == (1, "Declined")
     assert "order ord_1 is open" in refused.stderr

@@ -269,4 +269,7 @@ def test_an_approval_beside_an_open_order(
     assert (result.exit_code, node.sent) == (1, [])
     assert "order ord_1 is open, and the approval" in text
     assert "--replace" in text
-    assert quietswap(*SWAP, "--yes", "--replace").exit_code == 0
+    service.next("history", history(OrderStatus.MINING))
+    replaces = quietswap(*SWAP, "--yes", "--replace")
+    assert replaces.exit_code == 0
+    assert "order ord_1 is open: this may take its nonce" in " ".join(replaces.stdout.split())

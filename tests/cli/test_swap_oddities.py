@@ -57,7 +57,7 @@ def test_a_nonce_that_is_strange_is_refused_or_shown(
 
 
 def test_an_approval_takes_the_first_nonce(quietswap: Quietswap, node: FakeChain) -> None:
-    assert "7 for the approval, the next for the swap" in quietswap(*SWAP, "--yes").stdout
+    assert "from 7: first for the approval, then for the swap" in quietswap(*SWAP, "--yes").stdout
 
 
 @pytest.mark.parametrize(

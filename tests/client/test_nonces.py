@@ -159,17 +159,28 @@ def test_an_open_order_is_found_behind_any_number_of_others(
         do_with_node("wrap", "2", never, wallet=WALLET)
 
 
+@pytest.mark.parametrize("nonce", [None, 7])
 @pytest.mark.parametrize("operation", ["wrap", "unwrap"])
 def test_a_wrap_cancels_no_open_order(
-    do_with_node: Do, service: FakeService, node: FakeChain, operation: str
+    do_with_node: Do, service: FakeService, node: FakeChain, operation: str, nonce: int | None
 ) -> None:
     service.next("history", history(OrderStatus.MINING))
     with pytest.raises(QuoteDeclined, match=rf"order ord_1 is open, and the {operation} .*replace"):
-        do_with_node(operation, "2", never, wallet=WALLET)
+        do_with_node(operation, "2", never, wallet=WALLET, nonce=nonce)
     assert service.bodies("wrap order") == []
-    service.next("history", *[history(OrderStatus.MINING)] * 2)
-    assert do_with_node(operation, "0.5", ACCOUNT, replace=True).receipt is not None
-    assert do_with_node(operation, "0.5", ACCOUNT, nonce=7).receipt is not None
+    service.next("history", history(OrderStatus.MINING))
+    done = do_with_node(operation, "0.5", ACCOUNT, nonce=nonce, replace=True)
+    assert done.receipt is not None
+
+
+def test_a_wrap_without_a_node_cancels_no_open_order(do: Do, service: FakeService) -> None:
+    """The nonce that the chain names is that of the open order: the caller meant the next one."""
+    service.next("history", history(OrderStatus.MINING))
+    with pytest.raises(QuoteDeclined, match="order ord_1 is open"):
+        do("wrap", "2", never, wallet=WALLET, nonce=7)
+    service.next("history", history(OrderStatus.MINING))
+    do("wrap", "0.5", ACCOUNT, nonce=7, replace=True)
+    assert len(service.bodies("wrap order")) == 1
 
 
 @pytest.mark.parametrize("state", OPEN)

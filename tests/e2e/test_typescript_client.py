@@ -117,7 +117,7 @@ def test_an_open_order_is_cancelled_by_its_nonce(page: Page) -> None:
     nonce = signed.quote["mevProtection"]["transactionParams"]["nonce"]
     with pytest.raises(Thrown, match="only the service says that nonce"):
         page.run("cancel", {"orderId": order["orderId"]})
-    with pytest.raises(Thrown, match="is open, and the wrap would take its nonce"):
+    with pytest.raises(Thrown, match="is open, and the wrap could take its nonce"):
         page.run("wrap", "0.1")
     result = page.ask("cancel", {"orderId": order["orderId"], "nonce": nonce})
     assert (result["cancelled"], result["checked"]) == (True, True)
@@ -129,7 +129,7 @@ def test_an_open_wrap_keeps_its_nonce(page: Page) -> None:
     desk = page.desk
     with desk.no_blocks():
         desk.submit_wrap(desk.wrap(page.wallet))
-        with pytest.raises(Thrown, match="is open, and the wrap would take its nonce"):
+        with pytest.raises(Thrown, match="is open, and the wrap could take its nonce"):
             page.run("wrap", "0.1")
 
 

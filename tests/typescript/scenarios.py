@@ -206,6 +206,10 @@ WRAPS: dict[str, Scenario] = {
     "another order open": but(
         WRAP, mined(MINED_HASH), says("history", history(MINED_HASH, OPEN_HASH))
     ),
+    "order open, nonce given": but(WRAP, says("history", _open), nonce=7),
+    "order open, nonce given, alone": replace(
+        but(WRAP, says("history", _open), nonce=7), node=False
+    ),
     "order open, replace": but(WRAP, says("history", _open), replace=True),
     "reverts": but(WRAP, node(reverts=True)),
     "never mined": but(WRAP, never_mined),

@@ -36,7 +36,7 @@ export interface Approved {
 }
 
 /**
- * Refuse `what` while an order is open, because it would use that order's nonce. No node counts
+ * Refuse `what` while an order is open, because it could use that order's nonce. No node counts
  * private orders, so only the service's history shows them. One that the caller's node has in a
  * block has used its nonce. Throws QuoteDeclined.
  */
@@ -45,9 +45,9 @@ export async function requireNoOpenOrder(context: Context, wallet: string, what:
     const call = historyCall(wallet, { limit: 200, offset: 0, status, kind: "any" });
     const { orders } = await retryTransient(context, () => send(context.io, call));
     for (const { orderId, txHash, status: now } of orders)
-      if (OPEN.includes(now) && !(txHash && (await receiptOf(context.io, txHash))))
+      if (OPEN.includes(now) && !(context.io.hasNode && txHash && (await receiptOf(context.io, txHash))))
         throw new QuoteDeclined(
-          `order ${orderId} is open, and ${what} would take its nonce and cancel it: wait until it` +
+          `order ${orderId} is open, and ${what} could take its nonce and cancel it: wait until it` +
             " is decided, or give replace",
         );
   }

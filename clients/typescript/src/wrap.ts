@@ -111,7 +111,8 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
     await requireMainnet(io);
     await checkFee(context, quote.mevProtection.transactionParams);
   }
-  const nonce = request.nonce ?? (await nextNonce(context, request));
+  if (!request.replace) await requireNoOpenOrder(context, wallet, `the ${operation}`);
+  const nonce = request.nonce ?? (await nonceOf(io, wallet));
   watch({ quote });
   if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the quote was not accepted");
   const signed = await sign(toSign(quote.mevProtection.transactionParams, nonce), signer, wallet);
@@ -131,10 +132,4 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   } catch (error) {
     throw error instanceof OrderStillOpen ? error.of(sent) : error;
   }
-}
-
-/** The next nonce of the caller's own node, if no open order of the wallet has it. */
-async function nextNonce(context: Context, { wallet, operation, replace }: WrapTerms): Promise<number> {
-  if (!replace) await requireNoOpenOrder(context, wallet, `the ${operation}`);
-  return nonceOf(context.io, wallet);
 }

@@ -16,6 +16,7 @@ from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
 from quietswap.cli.output.progress import OrderProgress
 from quietswap.cli.output.quote import facts
 from quietswap.client import ClientError, OutcomeWatch, QuietswapClient, QuoteDeclined
+from quietswap.client.flows.open_orders import find_open_order
 
 Result = TypeVar("Result")
 
@@ -104,6 +105,14 @@ class SigningFlow:
 
     def _print_warning(self, text: str, name: str = "careful") -> None:
         self._context.screen.print(facts((name, Text(text, "yellow"))))
+
+    def _warn_of_open_orders(self) -> None:
+        """Warn of an open order: it is private, so the node's nonce count does not include it."""
+        wallet, has_node = self._wallet_signer.wallet, self._context.rpc_url is not None
+        search = find_open_order(wallet, self._client.polling, has_node=has_node)
+        found = self._client.run(search)
+        if found is not None:
+            self._print_warning(f"order {found} is open: this may take its nonce and cancel it")
 
     def _print_trouble(self, error: ClientError, seconds: float) -> None:
         self._progress.trouble(error, seconds)  # `_confirm` replaces the progress

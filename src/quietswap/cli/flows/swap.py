@@ -161,7 +161,9 @@ class SwapRun(SigningFlow):
                 gas = reference_price.require_fair_with_gas(quote, self._asked, quote.estimated_gas)
                 self._client.run(gas)
                 approval_wei = self._approval_cost(quote)
-                nonce = Text(f"{params.nonce} for the approval, the next for the swap")
+                nonce = Text(f"from {counted}: first for the approval, then for the swap")
+                if self._request.replace:  # otherwise the client's flow refuses
+                    self._warn_of_open_orders()
         target = f"router of {quote.source}"
         screen.print(to_sign(params, target, nonce, approval_wei=approval_wei))
         screen.print()

@@ -30,7 +30,6 @@ from quietswap.client import (
     WrapRequest,
     WrapResult,
 )
-from quietswap.client.flows.open_orders import find_open_order
 from quietswap.client.flows.wrap import Event
 from quietswap.contract.wraps import Balances, WrapOrderResponse, WrapQuoteResponse
 
@@ -76,7 +75,8 @@ class WrapRun(SigningFlow):
         screen.print(Text(f"{quote.operation} {give} into {get}", "bold"))
         self._check_funds(quote)
         self._print_signer()
-        self._warn_of_open_orders()
+        if self._request.replace:  # otherwise the client's flow refuses
+            self._warn_of_open_orders()
         params = quote.mev_protection.transaction_params
         screen.print(to_sign(params, "WETH", Text(str(params.nonce))))
         screen.print()
@@ -88,18 +88,6 @@ class WrapRun(SigningFlow):
         token, held = (ETHER, found.eth) if quote.operation == "wrap" else (WETH, found.weth)
         show = partial(token.show, raw=self._context.raw)
         self._require_funds(held.wei, quote.amount_wei, show, quote.operation)
-
-    def _warn_of_open_orders(self) -> None:
-        """Warn of an open order: it is private, so the node's nonce count does not include it.
-
-        With --yes the client flow refuses instead.
-        """
-        if self._request.nonce is not None or not self._request.replace:
-            return
-        found = self._client.run(find_open_order(self._wallet_signer.wallet, self._client.polling))
-        if found is None:
-            return
-        self._print_warning(f"order {found} is open: this may take its nonce and cancel it")
 
     def _print_event(self, event: Event) -> None:
         if isinstance(event, WrapOrderResponse):

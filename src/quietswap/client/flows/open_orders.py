@@ -13,11 +13,12 @@ from quietswap.contract.requests import ANY_KIND
 from quietswap.domain.order.order import OrderStatus
 
 
-def find_open_order(wallet: str, polling: PollingPolicy) -> Flow[str | None]:
+def find_open_order(wallet: str, polling: PollingPolicy, *, has_node: bool) -> Flow[str | None]:
     """Return the id of an open order of `wallet`; None if the service reports none.
 
     Orders of all kinds count, because each has a nonce. One that the caller's node has in a block
-    does not: its nonce is used, though the service may wait for more blocks. Each open status is
+    does not: its nonce is used, though the service may wait for more blocks. The service shows the
+    orders of the caller's API client only. Each open status is
     requested separately, in the order of the transitions. So a long history, or a change of status
     between two requests, cannot hide an open order.
     """
@@ -29,7 +30,9 @@ def find_open_order(wallet: str, polling: PollingPolicy) -> Flow[str | None]:
         )
         page = yield from retry_transient(call, polling)
         for item in page.orders:
-            if item.status not in TERMINAL and not (yield from _is_mined(item.tx_hash)):
+            if item.status in TERMINAL:
+                continue
+            if not (has_node and (yield from _is_mined(item.tx_hash))):
                 return item.order_id
     return None
 
@@ -38,14 +41,16 @@ def _is_mined(tx_hash: str | None) -> Flow[bool]:
     return tx_hash is not None and (yield from perform(node_calls.receipt(tx_hash))) is not None
 
 
-def require_no_open_order(wallet: str, what: str, polling: PollingPolicy) -> Flow[None]:
-    """Refuse `what` while an order is open, because it would use that order's nonce.
+def require_no_open_order(
+    wallet: str, what: str, polling: PollingPolicy, *, has_node: bool
+) -> Flow[None]:
+    """Refuse `what` while an order is open, because it could use that order's nonce.
 
     Raises QuoteDeclined.
     """
-    found = yield from find_open_order(wallet, polling)
+    found = yield from find_open_order(wallet, polling, has_node=has_node)
     if found is not None:
         raise QuoteDeclined(
-            f"order {found} is open, and {what} would take its nonce and cancel it: wait until it"
+            f"order {found} is open, and {what} could take its nonce and cancel it: wait until it"
             " is decided, or give replace (--replace)"
         )

@@ -147,9 +147,8 @@ def approved_quote(
                 f" {request.nonce} may be signed: approve {router} by itself, or leave nonce out"
             )
         if not request.replace:
-            yield from require_no_open_order(
-                request.wallet, "the approval that this swap needs", polling
-            )
+            what = "the approval that this swap needs"
+            yield from require_no_open_order(request.wallet, what, polling, has_node=has_node)
         sent = yield from ensure_allowance(
             token=quote.sell_token,
             router=router,

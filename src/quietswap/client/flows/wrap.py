@@ -36,8 +36,8 @@ Watch = Callable[[Event], None]
 class WrapRequest:
     """What to wrap or unwrap. `amount` is in ETH, as a decimal string.
 
-    `nonce` None uses the next nonce of the caller's own node. The request is then refused while an
-    order of the wallet is open, unless `replace` allows the transaction to use that order's nonce.
+    `nonce` None uses the next nonce of the caller's own node. The request is refused while an order
+    of the wallet is open, unless `replace` allows the transaction to use that order's nonce.
 
     `accept` is called with the quote before signing; False declines it.
     """
@@ -117,12 +117,12 @@ def convert(
         api_calls.wrap_quote(request.operation, request.amount, request.wallet)
     )
     check_quote(quote, request)
-    nonce = request.nonce
+    nonce, what = request.nonce, f"the {request.operation}"
     if has_node or nonce is None:
         yield from require_mainnet()
         yield from check_fee(quote.mev_protection.transaction_params)
-    if nonce is None and not request.replace:
-        yield from require_no_open_order(request.wallet, f"the {request.operation}", polling)
+    if not request.replace:
+        yield from require_no_open_order(request.wallet, what, polling, has_node=has_node)
     if nonce is None:
         nonce = yield from perform(node_calls.nonce(request.wallet))
     quote = quote.with_nonce(nonce)
@@ -131,7 +131,6 @@ def convert(
         raise QuoteDeclined("the quote was not accepted")
     params = quote.mev_protection.transaction_params
     signed = sign(to_sign(params), signer, request.wallet)
-    what = f"the {request.operation}"
     sent = SubmittedTransaction(what, hash_of(signed), request.wallet, nonce)
     try:
         order = yield from retry_transient(order_call(quote, signed), polling)
