@@ -64,8 +64,18 @@ def test_a_sandbox_says_why_its_database_cannot_be_used() -> None:
     command = [sys.executable, "-m", "quietswap", "sandbox", "--storage-url", "mysql://x"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "a database URL is sqlite:///" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith(
+        "Error: quietswap migrate: storage.url: a database URL is sqlite:"
+    )
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_sandbox_names_the_folder_of_its_variables_that_is_missing(tmp_path: Path) -> None:
+    file = tmp_path / "none" / "env"
+    command = [sys.executable, "-m", "quietswap", "sandbox", "--env-file", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"there is no folder {file.parent}" in done.stderr
 
 
 def test_help_lists_every_command() -> None:

@@ -145,7 +145,8 @@ class ServiceProcess:
         )  # fmt: skip
         out, err = await process.communicate((typed or "").encode())
         if process.returncode:
-            raise ServiceFailed(f"quietswap {' '.join(words)}: {err.decode()[-500:]}")
+            why = err.decode().strip().rpartition("Error: ")[2]  # without the command's usage
+            raise ServiceFailed(f"quietswap {' '.join(words)}: {why[-500:]}")
         return out
 
     async def start(self) -> None:

@@ -59,7 +59,8 @@ class _Process:
 
     def error_output(self) -> str:
         self.errors.seek(0)
-        return self.errors.read()[-600:].decode("utf-8", "replace").strip() or "no message"
+        text = self.errors.read()[-600:].decode("utf-8", "replace").strip()
+        return text.removeprefix("Error: ") or "no message"
 
     def stop(self) -> None:
         """Terminate the process; kill it and its children if it does not end in time."""
