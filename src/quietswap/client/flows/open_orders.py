@@ -18,9 +18,9 @@ def find_open_order(wallet: str, polling: PollingPolicy, *, has_node: bool) -> F
 
     Orders of all kinds count, because each has a nonce. One that the caller's node has in a block
     does not: its nonce is used, though the service may wait for more blocks. The service shows the
-    orders of the caller's API client only. Each open status is
-    requested separately, in the order of the transitions. So a long history, or a change of status
-    between two requests, cannot hide an open order.
+    orders of the caller's API client only. Each open status is requested separately, in the order
+    of the transitions. So a long history, or a change of status between two requests, cannot hide
+    an open order.
     """
     for status in OrderStatus:
         if status.value in TERMINAL:
