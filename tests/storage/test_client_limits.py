@@ -88,6 +88,13 @@ async def test_64_parallel_quotes_of_two_processes_meet_the_quotes_of_a_day_exac
     assert (await storage.usage.day(CLIENT.id, TODAY)).quotes == 33
 
 
+async def test_64_parallel_quotes_of_two_processes_without_limits_are_counted_exactly(
+    url: str, storage: Storage
+) -> None:
+    assert await two_processes(url, "quotes") == {"stored": MANY}
+    assert await storage.usage.day(CLIENT.id, TODAY) == DayUsage(quotes=MANY)
+
+
 async def test_64_parallel_reposts_of_ended_orders_meet_the_limit_of_open_orders_exactly(
     url: str, storage: Storage
 ) -> None:

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from quietswap.domain import errors
 from quietswap.domain.address import Address
-from quietswap.domain.client_limits import ClientLimits
+from quietswap.domain.client_limits import ClientLimits, DayUsage, day_of
 from quietswap.ports.clients import AuditEntry, Client
 from quietswap.storage.factory import Storage, open_storage
-from tests.storage.examples import T0, HandClock
+from tests.storage.examples import T0, HandClock, a_quote
 
 CLIENT = Client("client-1", "a company", T0)
 
@@ -53,3 +54,16 @@ async def test_a_change_of_limits_that_is_refused_or_is_none_stores_nothing(
     with pytest.raises(ValueError, match="no"):
         await storage.clients.change_limits(CLIENT.id, refused, never)
     assert await storage.clients.change_limits(CLIENT.id, lambda before: before, never) == set_to
+
+
+async def test_a_limit_that_is_set_or_lifted_counts_from_the_next_quote(storage: Storage) -> None:
+    await storage.quotes.save(a_quote())
+    await storage.clients.change_limits(CLIENT.id, lambda _: ClientLimits(quotes_per_day=1))
+    refused = a_quote()
+    with pytest.raises(errors.QuoteLimitExceeded):
+        await storage.quotes.save(refused)
+    assert await storage.quotes.by_id(CLIENT.id, refused.quote_id) is None
+    await storage.clients.change_limits(CLIENT.id, lambda _: ClientLimits())
+    await storage.quotes.save(refused)
+    assert await storage.quotes.by_id(CLIENT.id, refused.quote_id) == refused
+    assert await storage.usage.day(CLIENT.id, day_of(T0)) == DayUsage(quotes=2)

@@ -3,8 +3,11 @@
 import json
 from dataclasses import replace
 
+import pytest
+
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import UINT256_MAX
+from quietswap.domain.client_limits import ClientLimits
 from quietswap.domain.quote.issued_quote import (
     CancelOrderTerms,
     QuoteKind,
@@ -15,7 +18,10 @@ from quietswap.domain.quote.issued_quote import (
 from quietswap.domain.quote.quote import WrapOperation
 from quietswap.domain.token import WETH
 from quietswap.storage.factory import Storage
+from quietswap.storage.stores.clients import SqlClientStore
+from quietswap.storage.stores.quotes import SqlQuoteStore
 from tests.storage.examples import OTHER_WALLET, ROUTER, T0, WALLET, a_quote, some_params
+from tests.storage.watched import Watched
 
 _SWAP = QuoteKind.SWAP
 _WRAP = WrapOrderTerms(WrapOperation.UNWRAP, UINT256_MAX)
@@ -27,6 +33,33 @@ async def test_a_quote_comes_back_exactly(storage: Storage) -> None:
     assert await storage.quotes.by_id("client-1", quote.quote_id) == quote
     assert await storage.quotes.by_id("client-2", quote.quote_id) is None
     assert await storage.quotes.by_id("client-1", "nothing") is None
+
+
+@pytest.mark.parametrize(
+    ("before", "on_postgresql"),
+    [
+        ([], ["change"]),
+        ([ClientLimits(quotes_per_day=2), ClientLimits()], ["change"]),
+        ([ClientLimits(quotes_per_day=2)], ["change", "transact"]),
+    ],
+    ids=["no limits", "limits that were lifted", "limits"],
+)
+async def test_postgresql_takes_one_statement_for_a_quote_of_a_client_without_limits(
+    watched: Watched, before: list[ClientLimits], on_postgresql: list[str]
+) -> None:
+    for limits in before:
+        await SqlClientStore(watched).change_limits("client-1", lambda _, to=limits: to)
+    quotes = SqlQuoteStore(watched)
+    for quote in (a_quote(), a_quote(terms=_WRAP)):
+        watched.writes.clear()
+        await quotes.save(quote)
+        assert await quotes.by_id("client-1", quote.quote_id) == quote
+        assert watched.writes == (
+            on_postgresql if watched.dialect == "postgresql" else ["transact"]
+        )
+    watched.writes.clear()
+    await quotes.save(a_quote(terms=CancelOrderTerms("order-1")))
+    assert watched.writes == ["change"]
 
 
 async def test_a_wrap_quote_has_no_nonce(storage: Storage) -> None:

@@ -17,6 +17,8 @@ class Watched:
         self._database = database
         self.dialect = database.dialect
         self.reads = 0
+        self.writes: list[str] = []
+        """`change` is one round trip to PostgreSQL, `transact` several."""
         self.held = 0
         """Reads whose rows are there and whose delivery waits."""
         self.open = asyncio.Event()
@@ -51,9 +53,11 @@ class Watched:
         return await self._database.scan(sql, *args)
 
     async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
+        self.writes.append("change")
         return await self._database.change(sql, *args, durable=durable)
 
     async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
+        self.writes.append("transact")
         work = self._database.transact(body, bounded=bounded, durable=durable)
         if not self.loses_answers:
             return await work

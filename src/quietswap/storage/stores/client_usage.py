@@ -1,5 +1,7 @@
 """Limits and usage of clients, checked and counted in the transaction of a quote or an order.
 
+A quote of a client without limits is counted and stored by one statement on PostgreSQL.
+
 Parallel transactions of one client, of any number of processes, wait for each other at one row: a
 quote at the usage row of its day, an order at the row of the limits. Each statement of PostgreSQL
 (READ COMMITTED) sees what was committed before it, so the count after that wait is exact. SQLite
@@ -32,13 +34,20 @@ _REPLACE = f"""
 INSERT INTO client_limits (client_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (client_id) DO UPDATE SET {", ".join(f"{c} = excluded.{c}" for c in LIMIT_COLUMNS)}
 """  # noqa: S608
-_USE = """
-INSERT INTO client_usage (client_id, day, quotes, orders, usd_cents) VALUES (?, ?, ?, ?, ?)
+_INTO_USAGE = "INSERT INTO client_usage (client_id, day, quotes, orders, usd_cents)"
+_ADD = """
 ON CONFLICT (client_id, day) DO UPDATE SET quotes = client_usage.quotes + excluded.quotes,
 orders = client_usage.orders + excluded.orders,
 usd_cents = client_usage.usd_cents + excluded.usd_cents
-RETURNING quotes, orders, usd_cents
 """
+_USE = f"{_INTO_USAGE} VALUES (?, ?, ?, ?, ?) {_ADD} RETURNING quotes, orders, usd_cents"
+UNLIMITED = f"""
+SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM client_limits WHERE client_id = ?
+AND (COALESCE({", ".join(_NUMBERS)}) IS NOT NULL OR wallets <> '[]' OR tokens <> '[]'))
+"""  # noqa: S608
+"""One row if the client has no limits."""
+USE_OF_UNLIMITED = f"{_INTO_USAGE} SELECT ?, ?, ?, ?, ? FROM unlimited {_ADD}"  # noqa: S608
+"""Takes the values of `day_use`."""
 _LIMITS_OF_USE = ", ".join(
     f"(SELECT {column} FROM client_limits l WHERE l.client_id = client_usage.client_id)"  # noqa: S608
     for column in LIMIT_COLUMNS
@@ -101,14 +110,18 @@ async def admit_quote(transaction: Transaction, quote: IssuedQuote) -> None:
     """Check the limits of the client and count the quote. Raises the errors of its limits."""
     if quote.kind is QuoteKind.CANCEL:
         return
-    values = (quote.client_id, day_of(quote.issued_at_ms), *_ONE_QUOTE)
-    [(used, _, _, *row)] = await transaction.fetch(_USE_AND_LIMITS, *values)
+    [(used, _, _, *row)] = await transaction.fetch(_USE_AND_LIMITS, *day_use(quote))
     limits = limits_of(row) if row[-1] is not None else ClientLimits()
     trade = quote.terms.trade
     limits.check_trade(quote.wallet, _tokens(trade.sell_token, trade.buy_token))
     if quote.kind is QuoteKind.SWAP:
         limits.check_value(quote.terms.usd_cents)
     limits.check_quotes(used, quote.issued_at_ms)
+
+
+def day_use(quote: IssuedQuote) -> tuple[Value, ...]:
+    """Return the values of `client_usage` that a quote adds."""
+    return quote.client_id, day_of(quote.issued_at_ms), *_ONE_QUOTE
 
 
 async def admit_order(transaction: Transaction, order: Order) -> None:

@@ -8,7 +8,7 @@ from quietswap.domain.address import Address
 from quietswap.domain.quote.issued_quote import IssuedQuote, QuoteKind
 from quietswap.domain.transaction.unsigned import UnsignedTransaction
 from quietswap.storage.database import Database, Row, Transaction, Value
-from quietswap.storage.stores.client_usage import admit_quote
+from quietswap.storage.stores.client_usage import UNLIMITED, USE_OF_UNLIMITED, admit_quote, day_use
 from quietswap.storage.stores.quote_rows import terms_json, terms_of
 
 _MATCHES = 200
@@ -24,6 +24,13 @@ _INSERT = f"""
 INSERT INTO quotes ({", ".join(STORED)})
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """  # noqa: S608 - only the constant above
+_INSERT_UNLIMITED = f"""
+WITH unlimited AS ({UNLIMITED}), used AS ({USE_OF_UNLIMITED})
+INSERT INTO quotes ({", ".join(STORED)})
+SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM unlimited RETURNING quote_id
+"""  # noqa: S608
+"""PostgreSQL's statement for a client without limits: one round trip instead of four. It writes
+nothing if the client has limits."""
 _SELECT = f"SELECT {_COLUMNS} FROM quotes WHERE "  # noqa: S608
 _NEWEST = " ORDER BY issued_at_ms DESC, quote_id DESC LIMIT ?"
 
@@ -35,12 +42,23 @@ class SqlQuoteStore:
         self._database = database
 
     async def save(self, quote: IssuedQuote) -> None:
+        if quote.kind is QuoteKind.CANCEL:  # neither limited nor counted
+            await self._database.change(_INSERT, *quote_values(quote), durable=False)
+            return
+        if self._database.dialect == "postgresql" and await self._save_unlimited(quote):
+            return
+
         async def body(transaction: Transaction) -> None:
             await transaction.fetch(_INSERT, *quote_values(quote))
             await admit_quote(transaction, quote)
 
         # A quote that a power failure undoes is requested again: nothing was sent for it.
         await self._database.transact(body, durable=False)
+
+    async def _save_unlimited(self, quote: IssuedQuote) -> bool:
+        """Save the quote if its client has no limits; return whether it was saved."""
+        values = (quote.client_id, *day_use(quote), *quote_values(quote))
+        return bool(await self._database.change(_INSERT_UNLIMITED, *values, durable=False))
 
     async def by_fingerprint(
         self, client_id: str, wallet: Address, kind: QuoteKind, fingerprint: str
