@@ -43,7 +43,7 @@ is the large database's median over the small one's, and the goal is at most {go
   own.
 - SQLite is as the service opens it: WAL, `synchronous = FULL`; the file is in the system's cache.
 - What grows is not the work. An order read by its id lies in a block of its own, which SQLite has
-  not in its 8 MiB and the processor not in its caches: {known} orders that are read again and
+  not in its 4 MiB and the processor not in its caches: {known} orders that are read again and
   again, spread over the table, cost nearly the same in both. And orders stored together share
   blocks of a small table's indexes, but hardly of a large one's, because wallets and hashes are
   spread over them: below SQLite's table are the blocks that an insert writes, alone and with 16 at

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from quietswap.api.responses.encoded_cache import encoded_order_history, encoded_order_status
+from quietswap.api.responses.encoded_orders import encoded_order_history, encoded_order_status
 from quietswap.domain.order.order import Failure, FailureCode, Order, OrderKind, OrderStatus
 from quietswap.services.api_keys import LASTS_MS, Authenticate
 from quietswap.services.credentials import hash_secret, new_client, new_key
@@ -39,27 +39,28 @@ async def test_the_bytes_are_the_same(watched: Watched) -> None:
     first, cached = SqlOrderStore(watched), await kept(watched)
     orders = await _every_kind(lambda **changes: asyncio.ensure_future(_stored(first, changes)))
     for order in orders:
-        await cached.record("client-1", order.order_id)
+        of = "client-1", order.order_id, encoded_order_status
+        await cached.rendered(*of)
         reads = watched.reads
-        again = await cached.record("client-1", order.order_id)
+        again = await cached.rendered(*of)
         assert watched.reads == reads
-        fresh = await first.record("client-1", order.order_id)
         assert again is not None
-        assert fresh is not None
-        encoded_order_status.cache_clear()
-        before = bytes(encoded_order_status(fresh))
-        encoded_order_status.cache_clear()
-        assert bytes(encoded_order_status(again)) == before
+        assert bytes(again) == bytes(await first.rendered(*of) or b"")
+        assert await cached.record(*of[:2]) == await first.record(*of[:2]), "not as JSON"
     for limit, offset in _PLACES:
         for status in (None, OrderStatus.CONFIRMED, OrderStatus.CANCELLED):
-            await cached.page("client-1", WALLET, status, limit, offset)
+            place = "client-1", WALLET, status, limit, offset
+            await cached.rendered_page(*place, encoded_order_history)
             reads = watched.reads
-            page = await cached.page("client-1", WALLET, status, limit, offset)
+            page = await cached.rendered_page(*place, encoded_order_history)
             assert watched.reads == reads
-            fresh_page = await first.page("client-1", WALLET, status, limit, offset)
-            assert bytes(encoded_order_history(page, limit, offset)) == bytes(
-                encoded_order_history(fresh_page, limit, offset)
-            )
+            fresh_page = await first.rendered_page(*place, encoded_order_history)
+            assert bytes(page.data) == bytes(fresh_page.data)
+            assert page.total == fresh_page.total
+            assert await cached.page(*place) == await first.page(*place), "not as JSON"
+            reads = watched.reads
+            assert await cached.rendered_page(*place, encoded_order_history) is page
+            assert watched.reads == reads, "a page is cached for each function"
 
 
 async def _stored(orders: SqlOrderStore, changes: dict[str, object]) -> Order:

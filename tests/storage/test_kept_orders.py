@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from quietswap.domain.address import Address
 from quietswap.domain.client_limits import ClientLimits
 from quietswap.domain.errors.client_limits import WalletNotAllowed
 from quietswap.domain.order.order import OrderStatus
@@ -124,6 +125,19 @@ async def test_a_write_nobody_waited_for_may_come_true_too(watched: Watched) -> 
         seen = await orders.record("client-1", order.order_id)
         assert seen in (before, await plain.record("client-1", order.order_id))
         await asyncio.sleep(0.002)
+
+
+async def test_what_was_asked_for_last_is_kept(watched: Watched) -> None:
+    orders = await kept(watched, records=2, lines=4)
+    wallets = (WALLET, OTHER_WALLET, Address(f"0x{7:040x}"))
+    stored = [await store(orders, an_order(wallet=wallet)) for wallet in wallets]
+    for place, reads in ((0, 1), (1, 2), (0, 2), (2, 3), (0, 3), (1, 4)):
+        await orders.record("client-1", stored[place].order_id)
+        assert watched.reads == reads
+    watched.reads = 0
+    for place, reads in ((0, 1), (1, 2), (0, 2), (2, 3), (0, 3), (1, 4)):
+        await orders.page("client-1", wallets[place], None, 9, 0)  # two lines
+        assert watched.reads == reads
 
 
 async def test_only_so_much_is_kept(watched: Watched) -> None:

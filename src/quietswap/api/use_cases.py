@@ -6,14 +6,16 @@ NodeUnavailable and StoreUnavailable become a 503 in `api.middleware.error_handl
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
 
 from quietswap.domain.address import Address
 from quietswap.domain.client_limits import ClientUsage
 from quietswap.domain.order.cancel import CancelOrderRequest, CancelQuote, SubmittedCancel
 from quietswap.domain.order.export import ExportFilter, ExportPage
 from quietswap.domain.order.order import OrderKind, OrderStatus
-from quietswap.domain.order.order_view import OrderPage, OrderView
+from quietswap.domain.order.order_view import OrderView, RenderPage
 from quietswap.domain.order.statistics import OrderStatistics
 from quietswap.domain.quote.indicative_price import IndicativePrice
 from quietswap.domain.quote.quote import SwapQuote, WrapQuote
@@ -64,18 +66,36 @@ class EventSubscription(Protocol):
         """End the stream."""
 
 
+class EncodedPage(NamedTuple):
+    """`data` of GET /api/v1/mev/orders/user/:userAddress, and the total that it contains."""
+
+    data: msgspec.Raw
+    total: int
+
+
 @dataclass(frozen=True, slots=True)
 class UseCases:
     """Every use case the API calls. Orders are found only by the client that placed them."""
 
     quote_swap: Callable[[ApiKey, SwapQuoteRequest], Awaitable[SwapQuote]]
     submit_swap: Callable[[ApiKey, SwapOrderRequest], Awaitable[SubmittedSwap]]
-    order_status: Callable[[ApiKey, str], Awaitable[OrderView]]
-    """By order id. Raises OrderNotFound."""
-    order_history: Callable[
-        [ApiKey, Address, OrderStatus | None, int, int, OrderKind | None], Awaitable[OrderPage]
+    order_status: Callable[
+        [ApiKey, str, Callable[[OrderView], msgspec.Raw]], Awaitable[msgspec.Raw]
     ]
-    """By wallet and status, with limit and offset; orders of one kind, or of all (None)."""
+    """By order id, as JSON. Raises OrderNotFound."""
+    order_history: Callable[
+        [
+            ApiKey,
+            Address,
+            OrderStatus | None,
+            int,
+            int,
+            OrderKind | None,
+            RenderPage[EncodedPage],
+        ],
+        Awaitable[EncodedPage],
+    ]
+    """By wallet and status, with limit and offset, as JSON; orders of one kind, or all (None)."""
     order_statistics: Callable[[ApiKey, int], Awaitable[OrderStatistics]]
     """Of the last so many days."""
     export_orders: Callable[[ExportFilter], AsyncGenerator[ExportPage]]

@@ -1,13 +1,19 @@
 """Ports of the storage: clients, keys, issued quotes, orders, leader locks and rate windows."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from quietswap.domain.address import Address
 from quietswap.domain.order.export import ExportFilter, ExportRow
 from quietswap.domain.order.order import Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.domain.order.order_view import OrderPage, OrderView
+from quietswap.domain.order.order_view import (
+    OrderPage,
+    OrderT,
+    OrderView,
+    PageT,
+    RenderPage,
+)
 from quietswap.domain.order.statistics import Tally
 from quietswap.domain.quote.issued_quote import IssuedQuote, QuoteKind, Trade
 from quietswap.domain.transaction.fees import OwnNonces
@@ -93,6 +99,15 @@ class OrderStore(Protocol):
     async def record(self, client_id: str, order_id: str) -> OrderView | None:
         """Return an order of this client only."""
 
+    async def rendered(
+        self, client_id: str, order_id: str, render: Callable[[OrderView], OrderT]
+    ) -> OrderT | None:
+        """Return what `render` makes of `record`.
+
+        A store may cache the result instead of the order. `render` must be a pure function, and the
+        same object in each call.
+        """
+
     async def find(self, order_id: str) -> Order | None:
         """Return any order (operator's view)."""
 
@@ -103,6 +118,17 @@ class OrderStore(Protocol):
         self, client_id: str, wallet: Address, status: OrderStatus | None, limit: int, offset: int
     ) -> OrderPage:
         """Return swap orders, newest first (ties by order id), and the total, from one snapshot."""
+
+    async def rendered_page(  # noqa: PLR0917  as `page`
+        self,
+        client_id: str,
+        wallet: Address,
+        status: OrderStatus | None,
+        limit: int,
+        offset: int,
+        render: RenderPage[PageT],
+    ) -> PageT:
+        """Return what `render` makes of `page`, as `rendered` does of `record`."""
 
     async def page_of_kind(
         self,

@@ -2,7 +2,8 @@
 
 from quietswap.api.handlers.request import AuthenticatedRequest
 from quietswap.api.request_parsing import parse_requests
-from quietswap.api.responses import cancels, encoded_cache, orders
+from quietswap.api.responses import cancels, orders
+from quietswap.api.responses.encoded_orders import encoded_order_history, encoded_order_status
 from quietswap.api.use_cases import UseCases
 from quietswap.contract.base import RawEnvelope
 from quietswap.contract.cancels import CancelOrderEnvelope, CancelQuoteEnvelope
@@ -20,8 +21,8 @@ async def swap_order(use_cases: UseCases, request: AuthenticatedRequest) -> Swap
 async def order_status(use_cases: UseCases, request: AuthenticatedRequest) -> RawEnvelope:
     """GET /api/v1/mev/orders/:orderId."""
     order_id = parse_requests.parse_order_id(request.path_params["orderId"])
-    order = await use_cases.order_status(request.key, order_id)
-    return RawEnvelope(ok=True, data=encoded_cache.encoded_order_status(order))
+    data = await use_cases.order_status(request.key, order_id, encoded_order_status)
+    return RawEnvelope(ok=True, data=data)
 
 
 async def order_cancel(
@@ -45,6 +46,7 @@ async def order_history(use_cases: UseCases, request: AuthenticatedRequest) -> R
     offset = parse_requests.parse_int(query, OrderHistoryQuery, "offset")
     status = parse_requests.parse_status_filter(query)
     kind = parse_requests.parse_kind_filter(query)
-    page = await use_cases.order_history(request.key, wallet, status, limit, offset, kind)
-    data = encoded_cache.encoded_order_history(page, limit, offset)
-    return RawEnvelope(ok=True, data=data)
+    page = await use_cases.order_history(
+        request.key, wallet, status, limit, offset, kind, encoded_order_history
+    )
+    return RawEnvelope(ok=True, data=page.data)

@@ -5,8 +5,9 @@ times are Unix ms. The fields of a block are None unless a block included the or
 fifty lines: reading only what it shows halves its cost.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 
 class OrderView(NamedTuple):
@@ -57,12 +58,9 @@ class OrderListItem(NamedTuple):
     kind: str
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class OrderPage:
-    """One page, newest first, and the total of matching orders.
-
-    Pages compare by identity, so a cached encoding is found without comparing the lines.
-    """
+    """One page, newest first, and the total of matching orders."""
 
     orders: tuple[OrderListItem, ...]
     total: int
@@ -74,3 +72,17 @@ class OrderPage:
     def has_more(self, offset: int) -> bool:
         """Return whether orders follow a page that was read at `offset`."""
         return self.next_offset(offset) < self.total
+
+
+class RenderedPage(Protocol):
+    """What a reader makes of a page."""
+
+    @property
+    def total(self) -> int:
+        """Return the total of matching orders."""
+
+
+OrderT = TypeVar("OrderT")
+PageT = TypeVar("PageT", bound=RenderedPage)
+RenderPage = Callable[[OrderPage, int, int], PageT]
+"""Takes a page, and the limit and offset at which it was read."""

@@ -4,7 +4,7 @@ from cachetools import TTLCache
 
 from quietswap.domain.address import Address
 from quietswap.domain.order.order import OrderKind, OrderStatus
-from quietswap.domain.order.order_view import OrderPage
+from quietswap.domain.order.order_view import OrderPage, PageT, RenderPage
 from quietswap.ports.clients import ApiKey
 from quietswap.ports.clock import Clock
 from quietswap.ports.stores import OrderStore
@@ -34,35 +34,40 @@ class GetOrderHistory:
         status: OrderStatus | None,
         limit: int,
         offset: int,
-        kind: OrderKind | None = OrderKind.SWAP,
-    ) -> OrderPage:
-        """Return one page and the total of the same filter; `kind` None lists all kinds.
+        kind: OrderKind | None,
+        render: RenderPage[PageT],
+    ) -> PageT:
+        """Return what `render` makes of one page and the total of the same filter.
+
+        `kind` None lists all kinds.
 
         Both come from one snapshot for swaps. Pages with other kinds are live, as filtered ones.
         """
         if kind is not OrderKind.SWAP:
-            return await self._orders.page_of_kind(
+            page = await self._orders.page_of_kind(
                 key.client_id, wallet, kind, status, limit=limit, offset=offset
             )
+            return render(page, limit, offset)
+        found = await self._orders.rendered_page(
+            key.client_id, wallet, status, limit, offset, render
+        )
         if status is not None:
-            return await self._orders.page(key.client_id, wallet, status, limit, offset)
+            return found
+        reader = key.client_id, wallet
         if offset == 0:
-            page = await self._orders.page(key.client_id, wallet, None, limit, 0)
-            self._totals[key.client_id, wallet] = page.total
-            return page
-        total = self._totals.get((key.client_id, wallet))
-        if total is None:
-            return await self._orders.page(key.client_id, wallet, None, limit, offset)
-        return await self._since(key, wallet, total, limit, offset)
+            self._totals[reader] = found.total
+            return found
+        total = self._totals.get(reader)
+        if total is None or found.total <= total:
+            return found
+        page = await self._behind(key, wallet, total, found.total - total, limit, offset)
+        return render(page, limit, offset)
 
-    async def _since(
-        self, key: ApiKey, wallet: Address, total: int, limit: int, offset: int
+    async def _behind(  # noqa: PLR0917
+        self, key: ApiKey, wallet: Address, total: int, arrived: int, limit: int, offset: int
     ) -> OrderPage:
-        page = await self._orders.page(key.client_id, wallet, None, limit, offset)
-        arrived = page.total - total
-        if arrived > 0:
-            page = await self._orders.page(key.client_id, wallet, None, limit, offset + arrived)
-            # orders that arrived between the two reads are at the front again
-            first = max(page.total - total - arrived, 0)
-            page = OrderPage(page.orders[first:], total)
-        return page
+        """Return the page behind the orders that arrived since the reader's total was cached."""
+        page = await self._orders.page(key.client_id, wallet, None, limit, offset + arrived)
+        # orders that arrived between the two reads are at the front again
+        first = max(page.total - total - arrived, 0)
+        return OrderPage(page.orders[first:], total)

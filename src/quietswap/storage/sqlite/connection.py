@@ -9,15 +9,17 @@ _LOGIC = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMAT
 """Primary result codes of faults in our SQL (https://www.sqlite.org/rescode.html)."""
 
 
-_CACHE_KIB = 8 * 1024
-"""Pages that one connection keeps. The system's cache holds the file once for all connections."""
+_CACHE_KIB = 4 * 1024
 
 
-def connect(path: Path, busy_ms: int) -> sqlite3.Connection:
-    """Return a connection without transactions of its own; it waits `busy_ms` for a lock."""
+def connect(path: Path, busy_ms: int, cache_kib: int = _CACHE_KIB) -> sqlite3.Connection:
+    """Return a connection without transactions of its own; it waits `busy_ms` for a lock.
+
+    It keeps pages of `cache_kib` KiB. The system's cache holds the file once for all connections.
+    """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout = {busy_ms}")
-    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")  # negative: KiB, not pages
+    connection.execute(f"PRAGMA cache_size = -{cache_kib}")  # negative: KiB, not pages
     return connection
 
 

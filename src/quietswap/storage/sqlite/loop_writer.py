@@ -40,10 +40,9 @@ class SqliteLoopWriter:
         lock_wait_ms: int,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._connection = connect(path, lock_wait_ms)
+        self._connection = connect(path, lock_wait_ms, _CACHE_KIB)
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute("PRAGMA wal_autocheckpoint = 0")
-        self._connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         self._connection.execute("PRAGMA busy_timeout = 0")
         self._transaction = SqliteTransaction(self._connection)
         self._time = LoopTime(self._connection, monotonic)

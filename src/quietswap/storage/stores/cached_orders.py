@@ -1,26 +1,34 @@
-"""Cache of orders and history pages, for the one process that writes orders.
+"""Cache of what readers make of orders and history pages, for the one process that writes orders.
 
 Clients poll the same order many times, and its row changes only a few times. A database read takes
 most of the time of a status response, because each SQLite statement releases the GIL several times.
+The JSON takes less memory than the order, and would be kept in any case.
 """
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from cachetools import LRUCache
 
 from quietswap.domain.address import Address
 from quietswap.domain.errors.base import RequestError
 from quietswap.domain.order.order import Order, OrderEvent, OrderStatus
-from quietswap.domain.order.order_view import OrderPage, OrderView
+from quietswap.domain.order.order_view import (
+    OrderPage,
+    OrderT,
+    OrderView,
+    PageT,
+    RenderPage,
+)
 from quietswap.ports.clock import Clock
 from quietswap.ports.stores import DuplicateTransaction
 from quietswap.storage.database import Database
 from quietswap.storage.stores.orders import SqlOrderStore
 
 RECORDS, LINES = 4_096, 4_096
-"""Most cached orders, and lines of cached history pages (plus one per page): about 1.5 KB each."""
+"""Most cached orders, and lines of cached history pages (plus one per page)."""
 LASTS_S = 30.0
 """Time to live. It bounds the effect of two processes that both write orders."""
 DOUBT_S = 60.0
@@ -30,11 +38,27 @@ SETTLES_S = 12.0
 
 Owner = tuple[str, Address]
 """Client id and wallet of a history."""
-_Place = tuple[OrderStatus | None, int, int]
-"""A page of a history: status filter, limit, offset."""
+_Render = Callable[..., object]
+_Place = tuple[OrderStatus | None, int, int, _Render]
+"""A page of a history: status filter, limit, offset, and the function that rendered it."""
 Term = Callable[[], object | None]
 """Returns the lease token of the only process that writes orders. It changes with each acquisition.
 None without the lease."""
+
+
+class _Kept(NamedTuple):
+    """What `render` returned for an order of this client, at this time in seconds."""
+
+    at: float
+    client_id: str
+    render: _Render
+    rendered: Any
+
+
+class _KeptPage(NamedTuple):
+    at: float
+    rendered: Any
+    lines: int
 
 
 class CachedOrderStore(SqlOrderStore):
@@ -61,8 +85,8 @@ class CachedOrderStore(SqlOrderStore):
         self._clock = clock
         self._term = term
         self._most_lines = lines
-        self._records: LRUCache[str, tuple[float, str, OrderView]] = LRUCache(records)
-        self._pages: OrderedDict[Owner, dict[_Place, tuple[float, OrderPage]]] = OrderedDict()
+        self._records: LRUCache[str, _Kept] = LRUCache(records)
+        self._pages: OrderedDict[Owner, dict[_Place, _KeptPage]] = OrderedDict()
         self._lines = 0
         self._kept_in: object | None = None
         self._not_before = 0.0
@@ -114,52 +138,79 @@ class CachedOrderStore(SqlOrderStore):
         self._changes += 1
 
     async def record(self, client_id: str, order_id: str) -> OrderView | None:
+        return await self.rendered(client_id, order_id, _order)
+
+    async def rendered(
+        self, client_id: str, order_id: str, render: Callable[[OrderView], OrderT]
+    ) -> OrderT | None:
         now, kept = self._now(), self._records.get(order_id)
         if (
             now is not None
             and kept is not None
-            and kept[1] == client_id
-            and now - kept[0] < LASTS_S
+            and kept.client_id == client_id
+            and kept.render is render
+            and now - kept.at < LASTS_S
         ):
-            return kept[2]
+            found: OrderT = kept.rendered
+            return found
         changes = self._changes
-        found = await super().record(client_id, order_id)
-        if now is not None and found is not None and self._may_keep(order_id, changes):
-            self._records[order_id] = now, client_id, found
-        return found
+        order = await super().record(client_id, order_id)
+        if order is None:
+            return None
+        rendered = render(order)
+        if now is not None and self._may_keep(order_id, changes):
+            self._records[order_id] = _Kept(now, client_id, render, rendered)
+        return rendered
 
     async def page(
         self, client_id: str, wallet: Address, status: OrderStatus | None, limit: int, offset: int
     ) -> OrderPage:
-        owner, place = (client_id, wallet), (status, limit, offset)
+        return await self.rendered_page(client_id, wallet, status, limit, offset, _page)
+
+    async def rendered_page(  # noqa: PLR0917  as the port
+        self,
+        client_id: str,
+        wallet: Address,
+        status: OrderStatus | None,
+        limit: int,
+        offset: int,
+        render: RenderPage[PageT],
+    ) -> PageT:
+        owner, place = (client_id, wallet), (status, limit, offset, render)
         now, kept = self._now(), self._pages.get(owner, {}).get(place)
-        if now is not None and kept is not None and now - kept[0] < LASTS_S:
+        if now is not None and kept is not None and now - kept.at < LASTS_S:
             self._pages.move_to_end(owner)
-            return kept[1]
+            found: PageT = kept.rendered
+            return found
         changes = self._changes
         page = await super().page(client_id, wallet, status, limit, offset)
+        rendered = render(page, limit, offset)
         if now is not None and self._may_keep(owner, changes):
-            self._keep_page(owner, place, page, now)
-        return page
+            self._keep_page(owner, place, _KeptPage(now, rendered, len(page.orders) + 1))
+        return rendered
 
     def _may_keep(self, subject: str | Owner, changes: int) -> bool:
         """Return whether no write of it is in flight and none ended since the read began."""
         self._now()  # detects a changed token
         return subject not in self._writing and changes == self._changes
 
-    def _keep_page(self, owner: Owner, place: _Place, page: OrderPage, now: float) -> None:
+    def _keep_page(self, owner: Owner, place: _Place, page: _KeptPage) -> None:
         pages = self._pages.setdefault(owner, {})
         if place in pages:
-            self._lines -= _lines(pages[place][1])
-        pages[place] = now, page
-        self._lines += _lines(page)
+            self._lines -= pages[place].lines
+        pages[place] = page
+        self._lines += page.lines
         self._pages.move_to_end(owner)
         while self._lines > self._most_lines:
             self._drop(next(iter(self._pages)))
 
     def _drop(self, owner: Owner) -> None:
-        self._lines -= sum(_lines(page) for _, page in self._pages.pop(owner, {}).values())
+        self._lines -= sum(page.lines for page in self._pages.pop(owner, {}).values())
 
 
-def _lines(page: OrderPage) -> int:
-    return len(page.orders) + 1
+def _order(order: OrderView) -> OrderView:
+    return order
+
+
+def _page(page: OrderPage, _limit: int, _offset: int) -> OrderPage:
+    return page

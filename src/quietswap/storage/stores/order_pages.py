@@ -6,7 +6,7 @@ import msgspec
 
 from quietswap.domain.address import Address
 from quietswap.domain.order.order import OrderStatus
-from quietswap.domain.order.order_view import OrderListItem, OrderPage
+from quietswap.domain.order.order_view import OrderListItem, OrderPage, PageT, RenderPage
 from quietswap.storage.database import BatchedRead, Row, Value
 from quietswap.storage.stores.wallet_orders import WalletOrders
 
@@ -89,6 +89,18 @@ class OrderPages(WalletOrders):
         if not lines:  # at that time there were at most `offset` orders
             return OrderPage((), min(offset, (await self._database.fetch(total, *of))[0][0]))
         return OrderPage(lines, rows[0][-1])
+
+    async def rendered_page(  # noqa: PLR0917  as the port
+        self,
+        client_id: str,
+        wallet: Address,
+        status: OrderStatus | None,
+        limit: int,
+        offset: int,
+        render: RenderPage[PageT],
+    ) -> PageT:
+        page = await self.page(client_id, wallet, status, limit, offset)
+        return render(page, limit, offset)
 
 
 def _items(rows: Sequence[Row]) -> tuple[OrderListItem, ...]:

@@ -5,11 +5,11 @@ rows are locked after the order's row and sorted by status, which prevents deadl
 change is also an event of its client (`events`), numbered last.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from quietswap.domain.address import Address
 from quietswap.domain.order.order import Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.domain.order.order_view import OrderView
+from quietswap.domain.order.order_view import OrderT, OrderView
 from quietswap.domain.transaction.fees import OwnNonces
 from quietswap.ports.stores import DuplicateTransaction, StoreUnavailable
 from quietswap.storage.database import BatchedRead, Row, Transaction, Value
@@ -187,6 +187,12 @@ class SqlOrderStore(OrderPages):
     async def record(self, client_id: str, order_id: str) -> OrderView | None:
         rows = await self._database.look_up(_RECORD, order_id, client_id)
         return OrderView._make(rows[0]) if rows else None
+
+    async def rendered(
+        self, client_id: str, order_id: str, render: Callable[[OrderView], OrderT]
+    ) -> OrderT | None:
+        order = await self.record(client_id, order_id)
+        return None if order is None else render(order)
 
     async def find(self, order_id: str) -> Order | None:
         return _first(await self._database.fetch(_SELECT + "WHERE o.order_id = ?", order_id))
