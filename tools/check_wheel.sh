@@ -30,9 +30,9 @@ quietswap=$place/venv/bin/quietswap
 quiet "$place/venv/bin/pip" install -q --disable-pip-version-check "$wheel"
 quiet "$quietswap" --version
 echo "-- each extra missing"
-must_say "quietswap[postgres]" env QUIETSWAP_STORAGE__URL=postgresql://u@127.0.0.1/d "$quietswap" migrate
-must_say "quietswap[redis]" env QUIETSWAP_STORAGE__REDIS_URL=redis://127.0.0.1 "$quietswap" serve --check
-must_say "quietswap[otel]" env QUIETSWAP_OBSERVE__OTLP_ENDPOINT=http://127.0.0.1:4318 \
+must_say "the extra 'postgres'" env QUIETSWAP_STORAGE__URL=postgresql://u@127.0.0.1/d "$quietswap" migrate
+must_say "the extra 'redis'" env QUIETSWAP_STORAGE__REDIS_URL=redis://127.0.0.1 "$quietswap" serve --check
+must_say "the extra 'otel'" env QUIETSWAP_OBSERVE__OTLP_ENDPOINT=http://127.0.0.1:4318 \
     "$quietswap" serve --check
 echo "-- each extra present"
 quiet "$place/venv/bin/pip" install -q --disable-pip-version-check "$wheel[all]"
