@@ -147,3 +147,6 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(factory.BadDatabaseUrl, match="again with the extra 'redis'"):
         factory.check_redis_url("redis://127.0.0.1")
     assert factory.is_embedded("sqlite:///orders.sqlite3")
+    check_of_wheel = (ROOT / "tools" / "check_wheel.sh").read_text("utf-8")
+    for extra in ("postgres", "redis", "otel"):
+        assert f"must_say \"the extra '{extra}'\"" in check_of_wheel
