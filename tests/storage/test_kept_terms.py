@@ -14,7 +14,7 @@ from tests.storage.examples import (
     move_to,
     store,
 )
-from tests.storage.watched import Terms, Watched, kept, settled
+from tests.storage.watched import Terms, Watched, as_it_is, kept, settled
 from tests.waiting import eventually
 
 
@@ -82,12 +82,12 @@ async def test_orders_are_kept_while_both_locks_are_held(url: str, clock: HandCl
 
     async def sees_others() -> bool:
         """Return whether a row that was changed behind its back is read anew."""
-        await storage.orders.record("client-1", order.order_id)
+        await storage.orders.rendered("client-1", order.order_id, as_it_is)
         sql = "UPDATE orders SET buy_token = ? WHERE order_id = ?"
         token = f"0x{clock.ms:040x}"
         await storage.database.change(sql, token, order.order_id)
         clock.ms += 1
-        record = await storage.orders.record("client-1", order.order_id)
+        record = await storage.orders.rendered("client-1", order.order_id, as_it_is)
         return record is not None and record.buy_token == token
 
     assert await sees_others()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 
+from quietswap.domain.order.order_view import OrderView
 from quietswap.ports.stores import StoreUnavailable
 from quietswap.storage.database import BatchedRead, Body, Database, Row, T, Value
 from quietswap.storage.stores.cached_orders import SETTLES_S, CachedOrderStore
@@ -85,17 +86,26 @@ class Terms:
         return self.now
 
 
-async def settled(
-    watched: Watched, clock: HandClock, terms: Terms, **most: int
-) -> CachedOrderStore:
+class CachedRecords(CachedOrderStore):
+    """A cache whose reader wants the order as it is."""
+
+    async def record(self, client_id: str, order_id: str) -> OrderView | None:
+        return await self.rendered(client_id, order_id, as_it_is)
+
+
+def as_it_is(order: OrderView) -> OrderView:
+    return order
+
+
+async def settled(watched: Watched, clock: HandClock, terms: Terms, **most: int) -> CachedRecords:
     """Return orders of a process that has been writing alone for a while."""
-    orders = CachedOrderStore(watched, clock, terms, **most)
+    orders = CachedRecords(watched, clock, terms, **most)
     await orders.record("nobody's", "nothing")
     clock.ms += round(SETTLES_S * 1000)
     watched.reads = 0
     return orders
 
 
-async def kept(watched: Watched, clock: HandClock | None = None, **most: int) -> CachedOrderStore:
+async def kept(watched: Watched, clock: HandClock | None = None, **most: int) -> CachedRecords:
     """Return orders of a process that writes alone."""
     return await settled(watched, clock or HandClock(), Terms(), **most)

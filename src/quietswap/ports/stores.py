@@ -96,13 +96,10 @@ class OrderStore(Protocol):
     async def raws(self, order_ids: Sequence[str]) -> Mapping[str, bytes]:
         """Return the signed bytes of these orders by id; orders without bytes are omitted."""
 
-    async def record(self, client_id: str, order_id: str) -> OrderView | None:
-        """Return an order of this client only."""
-
     async def rendered(
         self, client_id: str, order_id: str, render: Callable[[OrderView], OrderT]
     ) -> OrderT | None:
-        """Return what `render` makes of `record`.
+        """Return what `render` makes of an order of this client only.
 
         A store may cache the result instead of the order. `render` must be a pure function, and the
         same object in each call.
@@ -128,7 +125,7 @@ class OrderStore(Protocol):
         offset: int,
         render: RenderPage[PageT],
     ) -> PageT:
-        """Return what `render` makes of `page`, as `rendered` does of `record`."""
+        """Return what `render` makes of `page`. `render` is as for `rendered`."""
 
     async def page_of_kind(
         self,

@@ -14,14 +14,10 @@ _encode = msgspec.json.Encoder().encode
 
 def encoded_order_status(order: OrderView) -> msgspec.Raw:
     """Return `data` of GET /api/v1/mev/orders/:orderId."""
-    return _encoded(orders.order_status_response(order))
+    return msgspec.Raw(_encode(orders.order_status_response(order)))
 
 
 def encoded_order_history(page: OrderPage, limit: int, offset: int) -> EncodedPage:
     """Return a page that was read at `offset`."""
-    data = _encoded(orders.order_history_response(page, limit, offset))
-    return EncodedPage(data, page.total)
-
-
-def _encoded(response: msgspec.Struct) -> msgspec.Raw:
-    return msgspec.Raw(_encode(response))
+    data = _encode(orders.order_history_response(page, limit, offset))
+    return EncodedPage(msgspec.Raw(data), page.total)

@@ -2,7 +2,7 @@
 
 Clients poll the same order many times, and its row changes only a few times. A database read takes
 most of the time of a status response, because each SQLite statement releases the GIL several times.
-The JSON takes less memory than the order, and would be kept in any case.
+It holds the reader's result (JSON) instead of the order, which takes more memory.
 """
 
 from collections import Counter, OrderedDict
@@ -137,9 +137,6 @@ class CachedOrderStore(SqlOrderStore):
         self._lines = 0
         self._changes += 1
 
-    async def record(self, client_id: str, order_id: str) -> OrderView | None:
-        return await self.rendered(client_id, order_id, _order)
-
     async def rendered(
         self, client_id: str, order_id: str, render: Callable[[OrderView], OrderT]
     ) -> OrderT | None:
@@ -206,10 +203,6 @@ class CachedOrderStore(SqlOrderStore):
 
     def _drop(self, owner: Owner) -> None:
         self._lines -= sum(page.lines for page in self._pages.pop(owner, {}).values())
-
-
-def _order(order: OrderView) -> OrderView:
-    return order
 
 
 def _page(page: OrderPage, _limit: int, _offset: int) -> OrderPage:

@@ -107,9 +107,10 @@ async def write_limits(transaction: Transaction, client_id: str, limits: ClientL
 
 
 async def admit_quote(transaction: Transaction, quote: IssuedQuote) -> None:
-    """Check the limits of the client and count the quote. Raises the errors of its limits."""
-    if quote.kind is QuoteKind.CANCEL:
-        return
+    """Check the limits of the client and count the quote, which is no cancel.
+
+    Raises the errors of its limits.
+    """
     [(used, _, _, *row)] = await transaction.fetch(_USE_AND_LIMITS, *day_use(quote))
     limits = limits_of(row) if row[-1] is not None else ClientLimits()
     trade = quote.terms.trade

@@ -20,14 +20,12 @@ _COLUMNS = (
 )
 STORED = (*_COLUMNS.split(", "), "fingerprint")
 """The columns of `quote_values`."""
-_INSERT = f"""
-INSERT INTO quotes ({", ".join(STORED)})
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""  # noqa: S608 - only the constant above
+_INTO_QUOTES = f"INSERT INTO quotes ({', '.join(STORED)})"
+_MARKS = ", ".join("?" * len(STORED))
+_INSERT = f"{_INTO_QUOTES} VALUES ({_MARKS})"
 _INSERT_UNLIMITED = f"""
 WITH unlimited AS ({UNLIMITED}), used AS ({USE_OF_UNLIMITED})
-INSERT INTO quotes ({", ".join(STORED)})
-SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM unlimited RETURNING quote_id
+{_INTO_QUOTES} SELECT {_MARKS} FROM unlimited RETURNING quote_id
 """  # noqa: S608
 """PostgreSQL's statement for a client without limits: one round trip instead of four. It writes
 nothing if the client has limits."""
