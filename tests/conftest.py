@@ -3,11 +3,13 @@
 import signal
 import sys
 import zlib
+from asyncio import AbstractEventLoop
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
 import pytest
 import structlog
+import uvloop
 from hypothesis import settings
 
 from tests.example_counts import LONG
@@ -19,6 +21,11 @@ settings.load_profile("suite")
 # A shell's background job ignores Ctrl-C, and so do all programs that it starts. Tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], AbstractEventLoop]]:
+    """Run each test on the event loop of the service."""
+    return {"uvloop": uvloop.new_event_loop}
 
 
 LONGEST_ID = 200

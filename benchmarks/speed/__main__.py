@@ -4,12 +4,12 @@ Run `python -m benchmarks.speed --rounds 1 --requests 2000 status` for a short f
 """
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
+import uvloop
 
 from benchmarks.speed import (
     orders,
@@ -89,7 +89,7 @@ def main(words: list[str]) -> None:
     """Measure, print the table, and write what was asked for."""
     options = arguments(words)
     observe.log_nothing()
-    rows = asyncio.run(measured(options.parts, options.rounds, options.requests))
+    rows = uvloop.run(measured(options.parts, options.rounds, options.requests))
     print(table(rows))
     if options.json:
         kept = [row.kept() for row in rows]

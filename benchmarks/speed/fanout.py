@@ -1,4 +1,4 @@
-"""The limit of a quote: the same calls in the same HTTP client, and nothing else.
+"""The limit of a quote: the same calls in the same HTTP client on the same loop, and nothing else.
 
 Run as `python -m benchmarks.speed.fanout CLIENTS COUNT [CORE]`, the calls on standard input. It
 prints one JSON object as `benchmarks.speed.load` does, and `cpu_s`.
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import uvloop
 
 from benchmarks.speed.load import Result
 from benchmarks.speed.stage import ROOT, SOURCES, Stage, recording_request, source_settings
@@ -150,7 +151,7 @@ async def _ask(http: HttpClient, call: HttpCall) -> None:
 if __name__ == "__main__":
     if sys.argv[3:]:
         os.sched_setaffinity(0, {int(sys.argv[3])})
-    told = asyncio.run(
+    told = uvloop.run(
         _run(msgspec.json.decode(sys.stdin.buffer.read(), type=Calls), *map(int, sys.argv[1:3]))
     )
     sys.stdout.buffer.write(msgspec.json.encode(told))

@@ -48,7 +48,7 @@ def main() -> None:
         address="127.0.0.1",
         port=int(sys.argv[1]),
         interface=Interfaces.ASGINL,
-        loop=Loops.asyncio,
+        loop=Loops.uvloop,
         workers=1,
         websockets=False,
         log_enabled=False,

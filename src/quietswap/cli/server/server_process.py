@@ -88,7 +88,7 @@ class _Reloading(MPServer):
             address=server.host,
             port=server.port,
             interface=Interfaces.ASGI,
-            loop=Loops.asyncio,
+            loop=Loops.uvloop,
             workers=server.workers,
             websockets=False,
             log_enabled=False,
