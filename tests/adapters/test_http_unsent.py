@@ -16,7 +16,7 @@ from quietswap.domain.order.relay_response import RelayOutcome
 from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
 from quietswap.sandbox.ports import free_port
 from tests.adapters.manual_clock import ManualClock
-from tests.adapters.upstream import SILENCE, Upstream
+from tests.adapters.upstream import SILENCE, Upstream, js
 from tests.waiting import WITHIN_S
 
 BODY = b"raw transaction"
@@ -93,6 +93,28 @@ def test_a_body_is_either_read_or_withheld() -> None:
 async def test_a_get_never_claims_that_it_was_not_sent(http: HttpClient) -> None:
     with pytest.raises(ConnectionFailed) as caught:
         await http.get(f"http://127.0.0.1:{free_port()}/", timeout_s=WITHIN_S)
+    assert not caught.value.not_sent
+
+
+async def test_a_repeatable_post_sends_the_same_request(
+    http: HttpClient, upstream: Upstream
+) -> None:
+    upstream.will(js(1), js(2))
+    for repeatable in (False, True):
+        await http.post(
+            upstream.url, BODY, headers={"x-key": "1"}, timeout_s=WITHIN_S, repeatable=repeatable
+        )
+    one, other = upstream.asked
+    assert one == other
+    assert one.body == BODY
+    assert one.headers["content-type"] == "application/json"
+
+
+async def test_a_repeatable_post_never_claims_that_it_was_not_sent(http: HttpClient) -> None:
+    with pytest.raises(ConnectionFailed) as caught:
+        await http.post(
+            f"http://127.0.0.1:{free_port()}/", BODY, timeout_s=WITHIN_S, repeatable=True
+        )
     assert not caught.value.not_sent
 
 

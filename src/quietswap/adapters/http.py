@@ -40,7 +40,7 @@ class ConnectionFailed(HttpError):
     """The connection failed.
 
     `not_sent` is True only where it is proven that no byte of the body left this process. It is
-    False for each GET that failed on the network, because a GET has no body to prove it by.
+    False for each GET and each repeatable POST that failed on the network.
     """
 
     def __init__(self, reason: str, *, not_sent: bool) -> None:
@@ -164,11 +164,20 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         timeout_s: float,
         max_bytes: int = MAX_BYTES,
+        repeatable: bool = False,
     ) -> HttpReply:
-        """Return the response to a POST of JSON bytes. Raises HttpError."""
-        length = {"content-type": "application/json", "content-length": str(len(body))}
+        """Return the response to a POST of JSON bytes. Raises HttpError.
+
+        `repeatable`: the server may get it twice, so a failure need not prove that it was not sent.
+        That proof costs a thread switch.
+        """
+        given = {"content-type": "application/json", **(headers or {})}
+        if repeatable:
+            request = self._request("POST", url, given).body_bytes(body)
+            return await _exchange(request, None, timeout_s, max_bytes)
         sent = RequestBody(body)
-        request = self._request("POST", url, length | dict(headers or {})).body_stream(sent)
+        given["content-length"] = str(len(body))
+        request = self._request("POST", url, given).body_stream(sent)
         return await _exchange(request, sent, timeout_s, max_bytes)
 
     async def close(self) -> None:

@@ -60,6 +60,10 @@ class HttpAggregator(ABC):
         """Return the response of any status. Raises NoRoute if there is none."""
         return await read.fetch(
             self._http.post(
-                self._base + path, body, headers=self._headers, timeout_s=self._timeout_s
+                self._base + path,
+                body,
+                headers=self._headers,
+                timeout_s=self._timeout_s,
+                repeatable=True,
             )
         )

@@ -170,7 +170,11 @@ class NodeRpcClient:
         body = request_body(calls, first)
         try:
             reply = await self._http.post(
-                node.url, body, timeout_s=self._timeout_s, max_bytes=self._max_bytes
+                node.url,
+                body,
+                timeout_s=self._timeout_s,
+                max_bytes=self._max_bytes,
+                repeatable=True,
             )
         except HttpError as error:
             raise _NoAnswer(_kind(error), node.masked(str(error))) from None
