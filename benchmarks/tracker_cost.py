@@ -15,6 +15,8 @@ from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 
+import uvloop
+
 from quietswap import observe
 from quietswap.domain.address import Address, from_bytes
 from quietswap.domain.order.order import Order, OrderStatus
@@ -125,7 +127,7 @@ def main() -> None:
     log_nowhere()
     print("live orders | node calls | orders worked | CPU ms per block (median, worst) | start s")
     for count in map(int, sys.argv[1:] or SIZES):
-        one = asyncio.run(cost(count))
+        one = uvloop.run(cost(count))
         told = f"{count:11} | {one.calls:10} | {one.worked:13.1f}"
         print(f"{told} | {one.cpu_ms:8.1f} {one.worst_ms:8.1f} | {one.start_s:.2f}")
 
