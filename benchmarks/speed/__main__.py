@@ -6,6 +6,7 @@ Run `python -m benchmarks.speed --rounds 1 --requests 2000 status` for a short f
 import argparse
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -95,7 +96,7 @@ def main(words: list[str]) -> None:
         kept = [row.kept() for row in rows]
         options.json.write_bytes(msgspec.json.format(msgspec.json.encode(kept)))
     if options.page:
-        options.page.write_text(page(rows, options.rounds), "utf-8")
+        options.page.write_text(page(rows, options.rounds, datetime.now(UTC).date()), "utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import os
 import platform
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from benchmarks.speed.budgets import default_budgets, limits
@@ -22,14 +23,15 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
-def page(rows: Sequence[Row], rounds: int) -> str:
-    """Return the page for a run."""
+def page(rows: Sequence[Row], rounds: int, day: date) -> str:
+    """Return the page for a run of that day."""
     machine = f"{os.cpu_count()} cores ({_processor()}), Python {platform.python_version()}"
     return (
         _PROSE.read_text("utf-8")
         .replace("{budgets}", limits(default_budgets()))
         .replace("{table}", table(rows).rstrip())
         .replace("{machine}", machine)
+        .replace("{day}", day.isoformat())
         .replace("{rounds}", str(rounds))
     )
 

@@ -143,14 +143,18 @@ async def test_reused_connection_that_breaks_is_not_called_unsent(
     assert not caught.value.not_sent
 
 
+@pytest.mark.parametrize("repeatable", [False, True])
 async def test_idle_connection_that_was_closed_is_replaced(
-    http: HttpClient, upstream: Upstream
+    http: HttpClient, upstream: Upstream, repeatable: bool
 ) -> None:
     """Servers close idle connections without a word: the next request arrives, and once."""
     upstream.will(Reply(b"1", then="close"), js(2))
     await http.get(upstream.url, timeout_s=WITHIN_S)
     await asyncio.wait_for(upstream.left.wait(), WITHIN_S)
-    assert (await http.post(upstream.url, b"raw transaction", timeout_s=WITHIN_S)).json() == 2
+    reply = await http.post(
+        upstream.url, b"raw transaction", timeout_s=WITHIN_S, repeatable=repeatable
+    )
+    assert reply.json() == 2
     assert [asked.method for asked in upstream.asked] == ["GET", "POST"]
     assert upstream.connections == 2
 

@@ -1,5 +1,6 @@
 """The performance page tells first what the vendors allow, from the service's own defaults."""
 
+from datetime import date
 from pathlib import Path
 
 from benchmarks.speed.budgets import default_budgets, limits
@@ -34,6 +35,10 @@ def test_settings_take_the_place_of_a_default() -> None:
 
 def test_the_page_tells_the_limits_before_the_first_figure() -> None:
     told = limits(default_budgets())
-    for text in (page([], 5), PAGE.read_text("utf-8")):
+    for text in (page([], 5, date(2026, 11, 23)), PAGE.read_text("utf-8")):
         assert told in text
         assert text.index(told) < text.index("| what | figure |")
+
+
+def test_the_page_tells_when_it_was_measured() -> None:
+    assert "\nMeasured on 2026-11-23. Machine: " in page([], 5, date(2026, 11, 23))
