@@ -5,7 +5,7 @@ import socket
 import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 import pytest
 import trustme
@@ -110,12 +110,40 @@ async def test_a_repeatable_post_sends_the_same_request(
     assert one.headers["content-type"] == "application/json"
 
 
-async def test_a_repeatable_post_never_claims_that_it_was_not_sent(http: HttpClient) -> None:
-    with pytest.raises(ConnectionFailed) as caught:
-        await http.post(
-            f"http://127.0.0.1:{free_port()}/", BODY, timeout_s=WITHIN_S, repeatable=True
-        )
-    assert not caught.value.not_sent
+@pytest.mark.parametrize("method", ["get", "post"])
+async def test_without_the_proof_a_missing_connection_is_still_named(
+    http: HttpClient, upstream: Upstream, method: str
+) -> None:
+    """Nobody listens, no such name, or the packets are lost; not a reset or a silent server."""
+    with ExitStack() as stack:
+        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(4):  # they fill the queue: the system drops further packets
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        lossy = HttpClient(connect_timeout_s=0.2)
+        for client, place in (
+            (http, f"127.0.0.1:{free_port()}"),
+            (http, "nowhere.invalid"),
+            (lossy, f"127.0.0.1:{full.getsockname()[1]}"),
+        ):
+            with pytest.raises(ConnectionFailed, match="no connection") as caught:
+                await asked(client, method, f"http://{place}/", WITHIN_S)
+            assert not caught.value.not_sent
+        await lossy.close()
+    async with resetting(lambda reader: reader.readuntil(b"\r\n\r\n")) as (port, _):
+        with pytest.raises(ConnectionFailed, match="the connection failed"):
+            await asked(http, method, f"http://127.0.0.1:{port}/", WITHIN_S)
+    upstream.will(SILENCE)
+    with pytest.raises(HttpTimeout):
+        await asked(http, method, upstream.url, 2.0)
+
+
+async def asked(http: HttpClient, method: str, url: str, timeout_s: float) -> None:
+    if method == "get":
+        await http.get(url, timeout_s=timeout_s)
+    else:
+        await http.post(url, BODY, timeout_s=timeout_s, repeatable=True)
 
 
 async def submitted(http: HttpClient, url: str) -> RelayOutcome:

@@ -273,6 +273,18 @@ def _trouble(error: exceptions.PyreqwestError, body: RequestBody | None) -> Http
         return ConnectionFailed("the URL cannot be used", not_sent=True)
     if isinstance(error, _CONNECT_FAILURES) and body is not None and body.withhold():
         return ConnectionFailed("no connection", not_sent=True)
+    if body is None and isinstance(error, _CONNECT_FAILURES) and _names_the_connection(error):
+        return ConnectionFailed("no connection", not_sent=False)
     if isinstance(error, exceptions.RequestTimeoutError):
         return HttpTimeout("no complete response in time")
     return ConnectionFailed("the connection failed", not_sent=False)
+
+
+def _names_the_connection(error: exceptions.RequestError) -> bool:
+    """Return whether the library's text says that there was no connection. This proves nothing.
+
+    The text is that of hyper-util (`client::legacy::Error`). The type of the exception does not
+    tell: a timeout of the whole exchange is a ConnectTimeoutError, too.
+    """
+    causes = error.details.get("causes") or ()
+    return any(cause["message"] == "client error (Connect)" for cause in causes)
