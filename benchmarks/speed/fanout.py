@@ -143,6 +143,7 @@ async def _ask(http: HttpClient, call: HttpCall) -> None:
             headers=call.headers,
             timeout_s=_TIMEOUT_S,
             max_bytes=MAX_BYTES,
+            repeatable=True,  # as the service asks aggregators and nodes
         )
     if reply.status != 200:
         raise RuntimeError(f"status {reply.status}")
