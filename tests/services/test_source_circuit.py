@@ -99,3 +99,17 @@ def test_one_keys_odd_requests_do_not_switch_a_source_off_for_the_others() -> No
 
     # it is not called up while nobody who asked it got an answer
     assert run(work()) == [[False, True, False], [False] * 3, [True, False], [True, True]]
+
+
+def test_a_source_that_one_client_may_not_ask_is_asked_for_another_in_flight() -> None:
+    down = Scripted("down", NoRoute(NoRouteReason.UNAVAILABLE, "502"), 0.01)
+
+    async def work() -> list[SourceOutcome]:
+        ask = surveyor([down, Scripted("a", a_route("a"), 0.01)])
+        for _ in range(5):
+            await ask("k", REQUEST)
+        down.answer = a_route("down")
+        both = await asyncio.gather(ask("k", REQUEST), ask("k2", REQUEST))
+        return [outcomes(one)["down"] for one in both]
+
+    assert run(work()) == [SourceOutcome.SKIPPED, SourceOutcome.ANSWERED]

@@ -202,13 +202,13 @@ def test_without_simulation_routes_are_unverified_or_refused_by_setting() -> Non
     assert outcomes(strict) == {"a": SourceOutcome.UNAVAILABLE}
 
 
-def test_identical_requests_in_flight_share_one_fan_out() -> None:
+def test_identical_requests_of_a_client_in_flight_share_one_fan_out() -> None:
     one = Scripted("a", a_route("a"))
 
     async def work() -> None:
         ask = surveyor([one])
         later = replace(REQUEST, deadline=REQUEST.deadline + 1)
-        first, second = await asyncio.gather(ask("k", REQUEST), ask("k2", later))
+        first, second = await asyncio.gather(ask("k", REQUEST), ask("k", later))
         assert first is second
         await ask("k", replace(REQUEST, sell_amount=5))
 

@@ -1,14 +1,16 @@
 """The end of an order's time, and the end of the tracker's watch over it."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
+from quietswap.services.submitting.deliver import OrderDelivery
 from tests.orders import MINUTE_MS
 from tests.scripted_chain import Tx
-from tests.services.tracking import CANCEL, RIVAL, Scene, open_scene
+from tests.services.tracking import CANCEL, RIVAL, Scene, a_tracker, open_scene
 
 
 @pytest.fixture
@@ -30,6 +32,34 @@ async def test_expiry_and_then_inclusion(scene: Scene) -> None:
     await scene.mine(Tx.of(order), blocks=2)
     assert await scene.verdict(order) == (OrderStatus.CONFIRMED, None)
     assert (await scene.moves(order))[-2:] == ["expired", "included"]
+
+
+async def test_a_former_leader_does_not_expire_what_was_posted_again(scene: Scene) -> None:
+    """It waits for the relay while another process expires the order, and its client comes back."""
+    order = await scene.order(expires_at_ms=scene.clock.now_ms() + MINUTE_MS)
+    cancel, taken_over = scene.relay.cancel, False
+
+    async def slow_cancel(tx_hash: str) -> None:
+        nonlocal taken_over
+        if not taken_over:
+            taken_over = True
+            await a_tracker(scene.storage, scene.chain, scene.relay, scene.clock).start()
+            dead = await scene.now(order)
+            assert dead.failure is not None
+            assert dead.failure.code is FailureCode.EXPIRED
+            delivery = OrderDelivery(
+                scene.storage.orders, scene.chain, {2: scene.relay}, scene.clock
+            )
+            later = scene.clock.now_ms() + 30 * MINUTE_MS
+            await delivery.redeliver(dead, replace(dead, expires_at_ms=later))
+        await cancel(tx_hash)
+
+    scene.relay.cancel = slow_cancel  # type: ignore[method-assign]
+    await scene.mine(blocks=6)
+    assert await scene.verdict(order) == (OrderStatus.MINING, None)
+    assert (await scene.moves(order)).count("expired") == 1
+    await scene.mine(blocks=6)
+    assert scene.sends(order) > 1, "it is sent again, as every open order"
 
 
 async def test_expiry_and_then_a_revert(scene: Scene) -> None:

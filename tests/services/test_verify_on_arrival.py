@@ -186,6 +186,43 @@ def test_what_fails_on_the_new_block_is_not_offered_for_what_it_did_on_the_old()
     assert outcomes(found)["a"] is SourceOutcome.REVERTED
 
 
+def test_a_node_that_fails_meanwhile_takes_no_result_back() -> None:
+    """The results of one block remain; what breaks a rule in any block is not offered."""
+    node = SlowNode(blocks=["1", "2", "2"])
+
+    def once(route: Route, block: str) -> SimulationResult:
+        if len(node.batches) == 4:
+            raise NodeUnavailable("away")
+        broken = "it moves WETH out of the wallet" if route.source == "c" else None
+        return SimulationResult(True, route.buy_amount, 150_000, broken=broken, block=block)
+
+    node._one = once  # type: ignore[method-assign]
+    found, _ = surveyed(at(a=0.1, b=0.2, c=0.3), node)
+    assert node.batches[-1] == (0.35, ["a", "b"])
+    assert won(found) == ["b"]
+    assert [c.verification for c in found.candidates] == [VerificationStatus.VERIFIED]
+    assert outcomes(found) == {
+        "a": SourceOutcome.UNAVAILABLE,
+        "b": SourceOutcome.ANSWERED,
+        "c": SourceOutcome.UNSAFE,
+    }
+
+
+def test_where_no_two_blocks_are_the_same_the_latest_result_stands() -> None:
+    node = SlowNode()
+
+    def elsewhere(route: Route, _: str) -> SimulationResult:
+        block = f"{len(node.batches)}{route.source}"
+        return SimulationResult(True, route.buy_amount, 150_000, block=block)
+
+    node._one = elsewhere  # type: ignore[method-assign]
+    found, _ = surveyed(at(a=0.1, b=0.2), node)
+    assert node.batches[-1] == (0.25, ["a", "b"])
+    assert won(found) == ["b"]
+    reasons = [report.reason for report in found.reports]
+    assert reasons == ["not verified: it was simulated on another block than the others", None]
+
+
 def test_a_batch_at_the_node_at_the_soft_deadline_is_waited_for_but_no_later_route() -> None:
     node = SlowNode(takes_s=0.2)
     found, took = surveyed(at(a=0.5, b=0.65), node)

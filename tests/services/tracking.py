@@ -135,5 +135,6 @@ __all__ = [
     "RelayOutcome",
     "Scene",
     "Tx",
+    "a_tracker",
     "open_scene",
 ]

@@ -6,6 +6,7 @@ fast source costs at most one request more. All routes of a quote are simulated 
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ PATIENCE_S = 2.0
 """How long a simulation is waited for after the last other one, if another route is verified."""
 
 _GIVEN_UP = SimulationResult(None, reason="its simulation took too long")
+_OTHER_BLOCK = SimulationResult(None, reason="it was simulated on another block than the others")
 
 
 @dataclass(slots=True)
@@ -131,7 +133,9 @@ class ArrivingRoutes:
         results = await self.verify.simulate(prepared, routes)
         for route, result in zip(routes, results, strict=True):
             self._unsimulated.pop(route.source, None)
-            self._simulated[route.source] = route, result
+            # a second simulation without a result takes nothing back
+            if result.succeeded is not None or route.source not in self._simulated:
+                self._simulated[route.source] = route, result
 
     async def _finished(self) -> None:
         while running := self._running:
@@ -152,10 +156,25 @@ class ArrivingRoutes:
         return any(c and c.verification is VerificationStatus.VERIFIED for c in candidates)
 
     async def _compared(self) -> None:
-        """Simulate again, together, if the node used more than one block for the results."""
-        delivered = [row for row in self._simulated.values() if row[1].succeeded]
-        if len({result.block for _, result in delivered}) > 1:
-            await self._simulate([route for route, _ in delivered])
+        """Leave results of one block only: what delivered on several is simulated again, together.
+
+        If that gives no common block, the one of most results counts, the latest of equals. What
+        breaks a rule in any block is not tried again.
+        """
+        if len(self._blocks()) > 1:
+            await self._simulate([route for route, _ in self._delivered()])
+        blocks = self._blocks()
+        for route, result in self._delivered():
+            if result.block != blocks[0]:
+                self._simulated[route.source] = route, _OTHER_BLOCK
+
+    def _delivered(self) -> list[tuple[Route, SimulationResult]]:
+        return [row for row in self._simulated.values() if row[1].succeeded and not row[1].broken]
+
+    def _blocks(self) -> list[str | None]:
+        """Return the blocks of what delivered, the one of most results first."""
+        count = Counter(result.block for _, result in reversed(self._delivered()))
+        return [block for block, _ in count.most_common()]
 
 
 async def _cancelled(tasks: "Collection[asyncio.Task[None]]") -> None:

@@ -38,8 +38,9 @@ class CollectedRoutes:
 class CollectRoutes:
     """Return at `soft_s` if a route is usable; otherwise wait until `hard_s`, in seconds.
 
-    A late route is used while it is the only one. Identical requests in flight (tokens, amount,
-    wallet, slippage) share one result, which counts against the budget of the first client.
+    A late route is used while it is the only one. Identical requests of a client in flight (tokens,
+    amount, wallet, slippage) share one result. Those of two clients do not: which sources are asked
+    depends on the client's own budget and circuits.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class CollectRoutes:
         Raises NodeUnavailable if the wallet's state cannot be read.
         """
         key = (
+            client_id,
             request.sell.address,
             request.buy.address,
             request.sell_amount,

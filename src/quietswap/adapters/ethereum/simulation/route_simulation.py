@@ -165,8 +165,8 @@ class RouteSimulationCodec:
         probe = self._probe(route)
         steps = [self._view(target, data) for target, data in probe.steps()]
         second = self._second(block, [*self._balances, *steps])
-        code = "0x" + forwarder(probe.token).hex()
-        overrides = self._overrides({}, self._reader_wei) | {probe.payer: {"code": code}}
+        overrides = self._overrides({}, self._reader_wei)
+        overrides.setdefault(probe.payer, {})["code"] = "0x" + forwarder(probe.token).hex()
         return second | {"stateOverrides": overrides}
 
     def _probe(self, route: Route) -> TransferFeeProbe:
@@ -187,13 +187,14 @@ class RouteSimulationCodec:
             balance=self._eth,
         )
 
-    def _overrides(self, words: Mapping[int, int], wei: int | None) -> dict[str, object]:
-        overrides: dict[str, object] = {}
+    def _overrides(self, words: Mapping[int, int], wei: int | None) -> dict[str, dict[str, object]]:
+        """Return them by address. The wallet may be the sell token: anybody may ask for that."""
+        overrides: dict[str, dict[str, object]] = {}
         if wei is not None:
             overrides[self._request.wallet] = {"balance": hex(wei)}
         if words:
             state = {hex_word(slot): hex_word(word) for slot, word in words.items()}
-            overrides[self.sell] = {"stateDiff": state}
+            overrides.setdefault(self.sell, {})["stateDiff"] = state
         return overrides
 
     def read_before(self, result: Result) -> BalancesBefore | str:

@@ -15,8 +15,9 @@ raised, each candidate is sent as a separate concurrent request.
 
 import asyncio
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from quietswap.adapters.ethereum.simulation.block_runner import BlockRunner
 from quietswap.adapters.ethereum.simulation.next_block import NextBlock, RandBelow
 from quietswap.adapters.ethereum.simulation.route_simulation import (
     OTHER_BLOCK,
@@ -35,8 +36,7 @@ from quietswap.adapters.ethereum.simulation.state_overrides import (
 )
 from quietswap.adapters.ethereum.simulation.wire import METHOD
 from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
-from quietswap.domain.address import Address
+from quietswap.adapters.rpc.wire import RpcCall
 from quietswap.domain.quote.route import Route, RouteRequest
 from quietswap.domain.transaction import fees
 from quietswap.ports.chain import Head, NodeUnavailable
@@ -72,13 +72,12 @@ class SwapSimulator:
         below: RandBelow = secrets.randbelow,
         measures_itself: MeasuresItself = measures_itself,
     ) -> None:
-        self._rpc = rpc
         self._clock = clock
         self._below = below
         self._measures_itself = measures_itself
         self._pretender = StateOverrideBuilder(rpc, clock, below)
         self._unsupported = CircuitBreaker(clock, pause_s=_UNSUPPORTED_TTL_S)
-        self._exact_refused = CircuitBreaker(clock, pause_s=_UNSUPPORTED_TTL_S)
+        self.blocks = BlockRunner(rpc, clock, below)
 
     @property
     def can_simulate(self) -> bool:
@@ -93,7 +92,7 @@ class SwapSimulator:
         try:
             if not self.can_simulate:
                 raise SimulationUnsupported
-            pretence = await self._pretender.prepare(request, holdings)
+            pretence = await self._pretender.prepare(request, holdings, self.blocks.tag(head))
         except SimulationUnsupported:
             pretence = self.went_blind()
         except NodeUnavailable as error:
@@ -110,44 +109,11 @@ class SwapSimulator:
         )
         return PreparedSwapSimulation(self, head, sender, trials, self._clock)
 
-    async def run(
-        self, calls: Callable[[NextBlock], Sequence[RpcCall]], block: NextBlock
-    ) -> list[Result]:
-        """Return the results of the node. Raises NodeUnavailable and SimulationUnsupported.
-
-        The first call must be one that fails only if the node refuses the exact block. Then all
-        calls run again on the node's latest block, and later calls do so for 15 s.
-        """
-        if self._exact_refused.is_open:
-            block = block.inexact()
-        results = await self._rpc.batch(calls(block))
-        if any(isinstance(result, RpcErrorObject) and result.is_unsupported for result in results):
-            raise SimulationUnsupported
-        if block.exact and isinstance(results[0], RpcErrorObject):
-            self._exact_refused.record_failure()
-            return await self.run(calls, block)
-        return results
-
-    async def run_again(self, calls: Sequence[RpcCall]) -> list[Result] | None:
-        """Return the results of calls on an exact block that the node has simulated before.
-
-        None if a call failed or the node refuses exact blocks by now: it must be asked by `run`.
-        Raises NodeUnavailable.
-        """
-        if self._exact_refused.is_open:
-            return None
-        results = await self._rpc.batch(calls)
-        return None if any(isinstance(one, RpcErrorObject) for one in results) else results
-
     def went_blind(self) -> str:
         """Skip simulations for 15 s, as no node supports eth_simulateV1; return that reason."""
         if self.can_simulate:
             self._unsupported.record_failure()
         return NO_METHOD
-
-    def distrust(self, token: Address) -> None:
-        """Record that this token did not return the overridden numbers."""
-        self._pretender.distrust(token)
 
 
 class PreparedSwapSimulation:
@@ -253,7 +219,7 @@ class PreparedSwapSimulation:
         if before is None:
             return None
         swaps = [trials.swap_call(trials.block, route, limit) for route, limit in rows]
-        results = await self._simulator.run_again(swaps)
+        results = await self._simulator.blocks.run_again(swaps)
         if results is None:
             return None
         ran = trials.read_all(results, before, rows)
@@ -272,14 +238,12 @@ class PreparedSwapSimulation:
             return [trials.before_call(block), *swaps]
 
         try:
-            first, *rest = await self._simulator.run(calls, trials.block)
+            first, *rest = await self._simulator.blocks.run(calls, trials.block)
         except SimulationUnsupported:
             return [(SimulationResult(None, reason=self._simulator.went_blind()), 0)] * len(rows)
         before = trials.read_before(first)
         if isinstance(before, str):
             return [(SimulationResult(None, reason=before), 0)] * len(rows)
-        if any(trials.misreads(before, route) for route, _ in rows):
-            self._simulator.distrust(trials.sell)
         ran = trials.read_all(rest, before, rows)
         if exact:
             self._before = before

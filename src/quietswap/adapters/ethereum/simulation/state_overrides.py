@@ -97,8 +97,11 @@ class StateOverrideBuilder:
             timer=clock.monotonic,
         )
 
-    async def prepare(self, request: RouteRequest, held: Holdings) -> StateOverride:
+    async def prepare(self, request: RouteRequest, held: Holdings, tag: str) -> StateOverride:
         """Return the necessary overrides. Raises NodeUnavailable and SimulationUnsupported.
+
+        `held` is what the wallet has at block `tag`: stored words of another block may contain
+        another balance, and the token would then not return the overridden number.
 
         Overridden amounts are random: the exact sell amount would let a contract detect the
         simulation.
@@ -116,18 +119,18 @@ class StateOverrideBuilder:
             for i, s in enumerate(unapproved, start=1):
                 places[i] = layout.allowance.allowance(owner, s), held.allowances[s]
         needed = [plausible_amount(amount, self._below) for _ in places]
-        balance, *allowances = await self._raised(request.sell.address, places, needed)
+        balance, *allowances = await self._raised(request.sell.address, places, needed, tag)
         return StateOverride(balance_lacks, balance, dict(zip(unapproved, allowances, strict=True)))
 
     async def _raised(
-        self, token: Address, places: Sequence[tuple[int, int] | None], needed: Sequence[int]
+        self,
+        token: Address,
+        places: Sequence[tuple[int, int] | None],
+        needed: Sequence[int],
+        tag: str,
     ) -> list[SlotOverride | None]:
         """Return the override of each (slot, current number) to the needed number."""
-        known = [place for place in places if place]
-        calls = [
-            RpcCall("eth_getStorageAt", (token, hex_word(slot), "latest")) for slot, _ in known
-        ]
-        stored = iter([_word(value(r, str)) for r in await self._rpc.batch(calls)])
+        stored = iter(await self._stored(token, [place[0] for place in places if place], tag))
         raised: list[SlotOverride | None] = []
         for place, number in zip(places, needed, strict=True):
             lifted = storage_slots.raised(next(stored), place[1], number) if place else None
@@ -137,16 +140,20 @@ class StateOverrideBuilder:
                 raised.append(SlotOverride(place[0], lifted, number))
         return raised
 
+    async def _stored(self, token: Address, slots: Sequence[int], tag: str) -> list[int]:
+        """Return the words at block `tag`, or at the latest if a node does not have that block."""
+        calls = [RpcCall("eth_getStorageAt", (token, hex_word(slot), tag)) for slot in slots]
+        results = await self._rpc.batch(calls)
+        if tag != "latest" and any(isinstance(result, RpcErrorObject) for result in results):
+            return await self._stored(token, slots, "latest")
+        return [_word(value(result, str)) for result in results]
+
     async def layout(self, token: Address) -> TokenStorageLayout:
         """Return the slots of a token, cached. Raises NodeUnavailable and SimulationUnsupported."""
         layout = self._layouts.get(token)
         if layout is None:
             layout = self._layouts[token] = await self._probed(token)
         return layout
-
-    def distrust(self, token: Address) -> None:
-        """Mark the layout of this token as unknown: it did not read back the override."""
-        self._layouts[token] = TokenStorageLayout()
 
     async def _probed(self, token: Address) -> TokenStorageLayout:
         reads = [erc20.balance_of(PROBE_OWNER), erc20.allowance(PROBE_OWNER, PROBE_SPENDER)]
