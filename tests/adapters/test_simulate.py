@@ -1,6 +1,7 @@
 """Candidates on a real node: what they deliver, what they cost, and when nobody can tell."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from quietswap.adapters.rpc.wire import Result, RpcCall
 from quietswap.domain.address import Address
 from quietswap.domain.quote.route import Route, RouteRequest
 from quietswap.domain.token import Token
+from quietswap.domain.transaction import fees
 from quietswap.ports.simulation import SimulationResult
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.tokens import (
@@ -164,6 +166,24 @@ async def test_candidates_do_not_see_each_other(small: SmallChain) -> None:
     once = calling("swapOnce(address,address,uint256)", ORDINARY.address, BOUGHT.address, AMOUNT)
     results = await simulate_once(small.chain, asking(ORDINARY), [once, once, once])
     assert [one.received for one in results] == [1000, 1000, 1000]
+
+
+@pytest.mark.parametrize("claimed", [None, 200_000, 2_000_000])
+@pytest.mark.parametrize("least", [700_000, 2_500_000, 13_000_000])
+async def test_no_gas_limit_is_issued_that_a_route_demands_and_does_not_use(
+    small: SmallChain, claimed: int | None, least: int
+) -> None:
+    """A contract reads its limit: it could use little gas now, and all of it when it is mined."""
+    signature = "swapWithMuchGas(address,address,uint256,uint256)"
+    greedy = calling(signature, ORDINARY.address, BOUGHT.address, AMOUNT, least)
+    honest = paying(ORDINARY, 1000)
+    routes = [replace(greedy, gas=claimed), replace(honest, gas=claimed)]
+    [refused, fair] = await simulate_once(small.chain, asking(ORDINARY), routes)
+    assert refused.succeeded is False
+    assert fair.succeeded
+    assert fair.gas is not None
+    assert fair.gas_limit is not None
+    assert not fees.is_excessive(fair.gas_limit, fair.gas)
 
 
 async def test_the_chain_is_left_as_it_was(small: SmallChain) -> None:

@@ -103,6 +103,38 @@ async def test_a_limit_that_proves_too_low_is_tried_again(scripted: Scripted) ->
     assert (one.succeeded, one.gas, one.gas_limit) == (True, 800_000, 1_000_000)
 
 
+@pytest.mark.parametrize("then", ["uses less again", "gives no answer"])
+async def test_a_limit_that_the_last_round_does_not_lower_is_not_issued(
+    scripted: Scripted, then: str
+) -> None:
+    node, chain, _ = scripted
+    tried: list[int] = []
+
+    def adapting(options: dict[str, Any], tag: str) -> object:
+        blocks = options["blockStateCalls"]
+        if len(blocks) == 1:
+            return held()
+        tried.append(int(blocks[0]["calls"][0]["gas"], 16))
+        if len(tried) <= 2:
+            error = {"code": -32000, "message": "out of gas"}
+            return traded(status="0x0", gasUsed=hex(tried[-1]), returnData="0x", error=error)
+        if len(tried) == 3:
+            return traded(gasUsed=hex(1_200_000))
+        if then == "gives no answer":
+            raise Refusal(-32000, "too large")
+        return traded(gasUsed=hex(30_000))
+
+    node.answers["eth_simulateV1"] = adapting
+    [one] = await judged(chain)
+    assert tried[:4] == [LIMIT, 4 * LIMIT, 16 * LIMIT, 1_500_000]
+    assert one.gas_limit is None
+    if then == "uses less again":
+        reason = "it succeeds only with a gas limit far above the gas that it uses"
+        assert one == SimulationResult(False, reason=reason)
+    else:
+        assert one == SimulationResult(None, reason="not simulated: too large")
+
+
 async def test_what_always_uses_up_its_gas_is_tried_three_times(scripted: Scripted) -> None:
     node, chain, _ = scripted
     tried: list[int] = []

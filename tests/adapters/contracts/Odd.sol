@@ -199,6 +199,17 @@ contract Venue {
         buy.mint(msg.sender, (amount * rate) / 1000);
     }
 
+    /// Burns all its gas if it has less than `least`, and otherwise uses little of it.
+    function swapWithMuchGas(Plain sell, Plain buy, uint256 amount, uint256 least) external {
+        if (gasleft() < least) {
+            assembly {
+                invalid()
+            }
+        }
+        sell.transferFrom(msg.sender, address(this), amount);
+        buy.mint(msg.sender, amount);
+    }
+
     /// Pays as much as it takes, out of what it holds.
     function swapFromStock(Plain sell, Plain buy, uint256 amount) external {
         sell.transferFrom(msg.sender, address(this), amount);

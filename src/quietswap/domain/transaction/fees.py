@@ -68,11 +68,19 @@ def other_gas_limit(limit: int, used: int, *, succeeded: bool) -> int | None:
     """
     if succeeded:
         needed = gas_limit_for(used)
-        is_high = limit > max(2 * needed, _MODEST_LIMIT)
-        return needed if limit < needed or is_high else None
+        return needed if limit < needed or is_excessive(limit, used) else None
     if 10 * used < 9 * limit or limit >= GAS_LIMIT_CAP:
         return None
     return min(_RAISE * limit, GAS_LIMIT_CAP)
+
+
+def is_excessive(limit: int, used: int) -> bool:
+    """Return whether a limit is far above what a call needs that used `used` gas at its peak.
+
+    It must not be issued: a contract can read it, use little gas in the simulation, and all of it
+    when it is mined.
+    """
+    return limit > max(2 * gas_limit_for(used), _MODEST_LIMIT)
 
 
 def max_fee_per_gas(

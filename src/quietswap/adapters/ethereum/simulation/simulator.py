@@ -47,11 +47,16 @@ from quietswap.resilience.circuit_breaker import CircuitBreaker
 NO_METHOD = f"node has no {METHOD}"
 
 _UNSUPPORTED_TTL_S = 15.0
-_MOST_ROUNDS = 3
+_ROUNDS, _LAST_ROUNDS = 3, 1
+"""Rounds that may raise a gas limit, and further ones that only lower it, or add to one that was
+just enough."""
 _MOST_S = 8.0
 """Time limit of all rounds of one quote."""
 
 _TOO_LONG = "the node took too long to simulate it"
+_EXCESSIVE = SimulationResult(
+    False, reason="it succeeds only with a gas limit far above the gas that it uses"
+)
 
 _Ran = dict[int, RanSwap]
 """By the index of the candidate."""
@@ -149,7 +154,10 @@ class PreparedSwapSimulation:
         return self._head.next_base_fee
 
     async def simulate(self, candidates: Sequence[Route]) -> Sequence[SimulationResult]:
-        """Return one result per candidate, in order. A later round never removes a result."""
+        """Return one result per candidate, in order.
+
+        A later round never removes a result, except a success whose gas limit must not be issued.
+        """
         trials = self._trials
         if isinstance(trials, str):
             return [SimulationResult(None, reason=trials)] * len(candidates)
@@ -163,17 +171,21 @@ class PreparedSwapSimulation:
                 limits[at] = fees.first_gas_limit(route.gas, len(route.path) - 1)
         until = self._clock.monotonic() + _MOST_S
         raised: Collection[int] = ()
-        for _ in range(_MOST_ROUNDS):
+        for number in range(1, _ROUNDS + _LAST_ROUNDS + 1):
             if not limits or self._clock.monotonic() >= until:
                 break
             rows = {at: (candidates[at], limit) for at, limit in limits.items()}
             ran = await self._round(trials, rows, raised, until)
             for at, (verdict, _) in ran.items():
-                if verdict.succeeded is not None or at not in verdicts:
+                stands = at in verdicts and not _is_excessive(verdicts[at])
+                if verdict.succeeded is not None or not stands:
                     verdicts[at] = verdict
             limits = _other_limits(limits, ran)
             raised = [at for at in limits if not ran[at][0].succeeded]
-        return [verdicts[at] for at in range(len(candidates))]
+            if number >= _ROUNDS:
+                limits = {at: limit for at, limit in limits.items() if at not in raised}
+        results = (verdicts[at] for at in range(len(candidates)))
+        return [_EXCESSIVE if _is_excessive(result) else result for result in results]
 
     async def _round(
         self,
@@ -248,6 +260,13 @@ class PreparedSwapSimulation:
         if exact:
             self._before = before
         return ran
+
+
+def _is_excessive(verdict: SimulationResult) -> bool:
+    """Return whether a swap succeeded with a gas limit that must not be issued."""
+    if not verdict.succeeded or verdict.broken is not None:
+        return False
+    return fees.is_excessive(verdict.gas_limit or 0, verdict.gas or 0)
 
 
 def _other_limits(limits: Mapping[int, int], ran: Mapping[int, RanSwap]) -> dict[int, int]:
