@@ -58,7 +58,8 @@ _CURVE_V2 = (
 
 
 def _kyber_desc(swap: Swap) -> tuple[object, ...]:
-    parties: tuple[object, ...] = ([EXECUTOR], [swap.amount], [], [])
+    fees = ([EXECUTOR], [swap.fee_bps]) if swap.fee_bps else ([], [])
+    parties: tuple[object, ...] = ([EXECUTOR], [swap.amount], *fees)
     terms = (swap.recipient, swap.amount, swap.minimum, swap.flags, swap.permit)
     return (swap.sell, swap.buy, *parties, *terms)
 
@@ -219,7 +220,6 @@ ENCODERS: dict[str, Callable[[Swap], bytes]] = {
 """By source: the method its API answers with, as a rule."""
 
 OTHER_METHODS: dict[str, Callable[[Swap], bytes]] = {
-    "swapSimpleMode": _kyber_simple,
     "swapExactAmountInOnUniswapV2": _velora_uniswap(2),
     "swapExactAmountInOnUniswapV3": _velora_uniswap(3),
     "swapExactAmountInOnCurveV1": _velora_curve_v1,
@@ -227,7 +227,10 @@ OTHER_METHODS: dict[str, Callable[[Swap], bytes]] = {
 }
 """By method: what the same routers may be called with instead."""
 
-REFUSED_METHODS: dict[str, Callable[[Swap], bytes]] = {"swapGeneric": _kyber("swapGeneric")}
+REFUSED_METHODS: dict[str, Callable[[Swap], bytes]] = {
+    "swapGeneric": _kyber("swapGeneric"),
+    "swapSimpleMode": _kyber_simple,
+}
 """By method: known, and refused by its row."""
 
 ROUTER_OF = {

@@ -25,7 +25,7 @@ from tests.domain.router_calldata import (
     zeroex,
 )
 
-RECIPIENT_MEASURED = ("kyberswap", "swapSimpleMode", "sushi", "openocean")
+RECIPIENT_MEASURED = ("kyberswap", "sushi", "openocean")
 VELORAS = ("velora", *(method for method in OTHER_METHODS if method.startswith("swapExact")))
 KEEPS_DUST = tuple(method for method in VELORAS if not method.endswith("V3"))
 
@@ -95,7 +95,7 @@ def test_a_minimum_of_nothing_is_refused(method: str) -> None:
             read(method, minimum=1)
 
 
-FLAGS = {"kyberswap": 0x2E0, "swapSimpleMode": 0x2E0, "oneinch": 0, "openocean": 2**256 - 2}
+FLAGS = {"kyberswap": 0x2C0, "oneinch": 0, "openocean": 2**256 - 2}
 
 
 @pytest.mark.parametrize("method", FLAGS)
@@ -108,7 +108,14 @@ def test_every_flag_but_the_allowed_ones_is_refused(method: str) -> None:
             read(method, flags=1 << bit | FLAGS[method])
 
 
-@pytest.mark.parametrize("method", ["kyberswap", "swapSimpleMode", *VELORAS])
+@pytest.mark.parametrize("flags", [0, 0x200, 0x80])
+def test_a_fee_on_the_sold_token_is_refused(flags: int) -> None:
+    with pytest.raises(UnboundCalldata, match="a fee from the token sold"):
+        read("kyberswap", flags=flags, fee_bps=10)
+    assert read("kyberswap", flags=flags | 0x40, fee_bps=10) == read("kyberswap")
+
+
+@pytest.mark.parametrize("method", ["kyberswap", *VELORAS])
 @pytest.mark.parametrize("permit", [b"\0", bytes(224), bytes(256), bytes(352)])
 def test_a_permit_is_refused(method: str, permit: bytes) -> None:
     with pytest.raises(UnboundCalldata, match="permit"):

@@ -38,7 +38,6 @@ def test_bytes_behind_the_end_change_nothing(method: str, tail: bytes) -> None:
 
 OFFSETS = {
     "kyberswap": 0,
-    "swapSimpleMode": 1,
     "openocean": 1,
     "zeroex": 4,
     "velora": 9,

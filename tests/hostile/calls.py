@@ -13,13 +13,8 @@ from quietswap.sandbox.venues.routes import Hop
 _TAIL = "uint256,uint256,uint256,bytes32,address"
 
 
-def kyberswap(
-    target: Address, work: bytes, description: Sequence[Any], *, simple: bool = False
-) -> bytes:
-    """`swap`, or `swapSimpleMode` with its own selector."""
-    if simple:
-        method = f"swapSimpleMode(address,{router_calldata.KYBERSWAP_DESCRIPTION},bytes,bytes)"
-        return abi.call(method, target, description, work, b"")
+def kyberswap(target: Address, work: bytes, description: Sequence[Any]) -> bytes:
+    """`swap`, in simple mode if the description's flags say so."""
     return abi.call(router_calldata.KYBERSWAP_SWAP, (target, target, work, description, b""))
 
 

@@ -45,24 +45,24 @@ def _kyberswap_description(draw: Draw, target: Address, flags: int) -> tuple[obj
 
 
 def kyberswap_swap(draw: Draw) -> bytes:
-    """MetaAggregationRouterV2 `swap` in its normal mode."""
+    """MetaAggregationRouterV2 `swap`, often in simple mode, which is not offered."""
+    if draw.chance(0.4):
+        return kyberswap_simple(draw)
     flags = 0x200 | draw.random.choice([0, 0, 0x40, 0x80, 0xC0, 0x1, 0x4, 0x100])
     target, work = draw.executor("kyberswap", [addresses.KYBERSWAP, WALLET])
     return calls.kyberswap(target, work, _kyberswap_description(draw, target, flags))
 
 
 def kyberswap_simple(draw: Draw) -> bytes:
-    """`swapSimpleMode`, by its own selector or by the flag of `swap`."""
-    own = draw.chance(0.5)
-    flags = 0x200 | draw.random.choice([0, 0, 0x40, 0x80, 0xC0, 0x1]) | (0 if own else 0x20)
+    """Simple mode, by the flag of `swap`."""
+    flags = 0x220 | draw.random.choice([0, 0, 0x40, 0x80, 0xC0, 0x1])
     work = _simple_sequences(draw)
     if draw.chance(0.15):
         # draws a tenth and pays a tenth
         paid = script([pays(draw.buy, WALLET, draw.least // 10 + 1)])
         work = calls.simple_work([(THIEF, draw.amount // 10, paid)], b"")
-        flags = draw.random.choice([0x200, 0x201]) | (0 if own else 0x20)
-    description = _kyberswap_description(draw, THIEF, flags)
-    return calls.kyberswap(THIEF, work, description, simple=own)
+        flags = draw.random.choice([0x220, 0x221])
+    return calls.kyberswap(THIEF, work, _kyberswap_description(draw, THIEF, flags))
 
 
 def _simple_sequences(draw: Draw) -> bytes:
@@ -233,7 +233,6 @@ def oneinch_unoswap(draw: Draw) -> bytes:
 
 MAKERS: dict[str, tuple[Address, Callable[[Draw], bytes]]] = {
     "kyberswap swap": (addresses.KYBERSWAP, kyberswap_swap),
-    "kyberswap swapSimpleMode": (addresses.KYBERSWAP, kyberswap_simple),
     "velora swapExactAmountIn": (addresses.VELORA, velora_swap),
     "velora swapExactAmountInOnUniswapV2": (addresses.VELORA, velora_v2),
     "velora swapExactAmountInOnUniswapV3": (addresses.VELORA, velora_v3),

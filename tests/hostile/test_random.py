@@ -16,7 +16,7 @@ import pytest_asyncio
 
 from quietswap.domain.routers import calldata
 from quietswap.domain.routers.calldata import DecodedCalldata, UnboundCalldata
-from quietswap.domain.routers.method_row import KYBERSWAP, Measure, RouterMethod
+from quietswap.domain.routers.method_row import Measure, RouterMethod
 from quietswap.domain.routers.methods import METHODS
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.chain.vendor_governance import GENUINE
@@ -113,10 +113,7 @@ async def test_no_bound_call_takes_more_than_its_terms_say(chain: LocalChain) ->
 async def test_every_bound_method_is_tried() -> None:
     names = {(method.router, method.selector) for method in METHODS.values() if is_offered(method)}
     made = {(router, maker(Draw("0"))[:4].hex()) for router, maker in MAKERS.values()}
-    simple = (KYBERSWAP, "8af033fb")
-    assert made | {simple} == names
-    both = {make("kyberswap swapSimpleMode", str(n)).trade.data[:4].hex() for n in range(20)}
-    assert both == {"e21fd0e9", "8af033fb"}
+    assert made == names
 
 
 def is_offered(method: RouterMethod) -> bool:
@@ -128,7 +125,7 @@ def is_offered(method: RouterMethod) -> bool:
     ("rule", "method"),
     [
         ("_check_flags", "oneinch swap"),
-        ("_check_flags", "kyberswap swapSimpleMode"),
+        ("_check_flags", "kyberswap swap"),
         ("_check_pools", "velora swapExactAmountInOnUniswapV3"),
         ("_derived", "oneinch unoswap"),
         ("_least", "velora swapExactAmountIn"),

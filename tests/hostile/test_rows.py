@@ -53,11 +53,6 @@ def kyberswap_with_a_fee_on_what_is_bought(paid: int) -> bytes:
     return calls.kyberswap(THIEF, pays(addresses.KYBERSWAP, gross), description)
 
 
-def kyberswap_simple(paid: int) -> bytes:
-    work = calls.simple_work([(THIEF, AMOUNT, pays(WALLET, paid))], b"")
-    return calls.kyberswap(THIEF, work, kyberswap_description(), simple=True)
-
-
 def velora_terms(quoted: int = LEAST) -> tuple[object, ...]:
     return (USDC.address, WETH.address, AMOUNT, LEAST, quoted, b"", NOBODY)
 
@@ -145,7 +140,6 @@ class Row:
 ROWS = {
     "kyberswap swap": Row("kyberswap", kyberswap),
     "kyberswap swap, fee": Row("kyberswap", kyberswap_with_a_fee_on_what_is_bought),
-    "kyberswap swapSimpleMode": Row("kyberswap", kyberswap_simple),
     "velora swapExactAmountIn": Row("velora", velora(0)),
     "velora, partner's fee": Row("velora", velora(FEE_BPS)),
     "velora, largest fee there is": Row("velora", velora(0x3FFF)),

@@ -31,6 +31,7 @@ const ADDRESS_MASK = 2n ** 160n - 1n;
 const MOST_FEE_BPS = 200n;
 const UNKNOWN_PARTNER_BITS = (1n << 90n) - (1n << 14n);
 const TOP_BIT = 1n << 255n;
+const BUY_FEE = 0x40n;
 const DEX_ZERO_FOR_ONE = 1n << 247n;
 const DEX_KNOWN = ADDRESS_MASK | (0xffffffffn << 160n) | DEX_ZERO_FOR_ONE | (1n << 251n) | (7n << 253n);
 
@@ -93,9 +94,11 @@ type PlainTerms = Omit<Terms, "isBound">;
 
 function plainTerms(layout: Layout, args: string, wanted: string): PlainTerms {
   const [sell, amount, minimum, buy, recipient, , , zeroIsSender, within = [], flags, allowedFlags, ...rest] = layout;
-  const [permit, permitWithin, quoted, partner, dust, pools, poolSize, wrap, dex] = rest;
+  const [permit, permitWithin, quoted, partner, dust, pools, poolSize, wrap, dex, fees] = rest;
   const words = within.reduce((inner, index) => follow(inner, index), args);
   if (flags !== undefined) checkFlags(uint(words, flags), allowedFlags);
+  if (fees !== undefined && !(uint(words, flags!) & BUY_FEE) && uint(follow(words, fees), 0))
+    refuse("it takes a fee from the token sold, beside the amount");
   if (permit !== undefined && raw(permitWithin ? words : args, permit))
     refuse("it carries a permit");
   if (wrap !== undefined && (uint(args, wrap) >> 161n) & 3n) refuse("its wrap flag is set");

@@ -30,6 +30,8 @@ export type Layout = readonly [
   wrap?: number | undefined,
   /** The word with the pool, whose address must be derived from a factory. */
   dex?: number | undefined,
+  /** The receivers of a fee, which is taken from the sold token without flag 0x40. */
+  fees?: number | undefined,
 ];
 
 /**

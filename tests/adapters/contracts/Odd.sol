@@ -241,6 +241,54 @@ contract Venue {
     function takeEther() external payable {}
 }
 
+/// Tells a receiver of a transfer, as ERC-777 does.
+contract Telling is Plain {
+    function move(address from, address to, uint256 value) internal override {
+        super.move(from, to, value);
+        if (to.code.length > 0) HookThief(to).tokensReceived();
+    }
+}
+
+/// Owes something, and pays it whoever asks for it.
+contract Debtor {
+    Plain public token;
+    address public creditor;
+
+    function owe(Plain token_, address creditor_) external {
+        (token, creditor) = (token_, creditor_);
+    }
+
+    function payOut() external {
+        token.transfer(creditor, token.balanceOf(address(this)));
+    }
+}
+
+/// An executor that pays for the swap, and has the debtor pay in the middle of a transfer.
+contract HookThief {
+    Debtor private debtor;
+    Plain private bought;
+    address private wallet;
+    uint256 private price;
+
+    function learn(Debtor debtor_, Plain bought_, address wallet_, uint256 price_) external {
+        (debtor, bought, wallet, price) = (debtor_, bought_, wallet_, price_);
+    }
+
+    function tokensReceived() external {
+        debtor.payOut();
+    }
+
+    function callBytes(bytes calldata) external payable {
+        bought.mint(wallet, price);
+    }
+
+    function swapSingleSequence(bytes calldata) external {}
+
+    function finalTransactionProcessing(address, address, address, bytes calldata) external {
+        bought.mint(wallet, price);
+    }
+}
+
 /// Takes a fifth of what a contract sends; people pay nothing.
 contract TaxedByCode is Plain {
     function move(address from, address to, uint256 value) internal override {

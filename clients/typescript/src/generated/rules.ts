@@ -10,13 +10,13 @@ export const ROUTERS: Record<string, Router> = {
     "KyberSwap MetaAggregationRouterV2",
     {
       // swap
-      "e21fd0e9": [0, 7, 8, 1, 6, true, , , [0, 3], 9, 736, 10, true],
-      // swapSimpleMode
-      "8af033fb": [0, 7, 8, 1, 6, true, , , [1], 9, 736, 10, true],
+      "e21fd0e9": [0, 7, 8, 1, 6, true, , , [0, 3], 9, 704, 10, true, , , , , , , , 4],
     },
     {
       "it calls any target of a list that its owner keeps, with any data":
         "59e50fed swapGeneric",
+      "each draw is measured at the wallet: a payout to it meanwhile lets the router draw more":
+        "8af033fb swapSimpleMode",
     },
   ],
   "0x6a000f20005980200259b80c5102003040001068": [

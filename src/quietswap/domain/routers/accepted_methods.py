@@ -15,33 +15,15 @@ from quietswap.domain.routers.method_row import (
     RouterMethod,
 )
 
-_KYBER_FLAGS = 0x20 | 0x40 | 0x80 | 0x200
-"""Simple mode, fee on the bought token, fee in bps, and 0x200, which is set in all recorded answers
-of 2026 and which no copy of the source tests."""
-_KYBER = CalldataLayout(
-    within=(0, 3), sell=0, buy=1, recipient=6, amount=7, minimum=8,
-    flags=9, allowed_flags=_KYBER_FLAGS, permit=10, permit_within=True,
-)  # fmt: skip
+_KYBER_FLAGS = 0x40 | 0x80 | 0x200
+"""Fee on the bought token, fee in bps, and 0x200, which is set in all recorded answers of 2026 and
+which no copy of the source tests."""
 _VELORA_CHECK = (
     "`receivedAmount < toAmount` reverts, measured as the router's whole balance of the token; all"
     " but the partner's fee (at most 200 bps), surplus above quotedAmount and 1 unit is paid out"
 )
 _CURVE_WRAP = "; the wrap flag (bits 161 and 162 of curveData)"
 _ONEINCH_SOURCE = "https://github.com/1inch/1inch-v6-aggregation-router"
-
-
-def _kyberswap(selector: str, name: str, check: str, layout: CalldataLayout) -> RouterMethod:
-    return RouterMethod(
-        KYBERSWAP,
-        selector,
-        name,
-        "flags for a partial fill (0x01), extra ETH (0x02), claiming (0x04), burning (0x08, 0x10),"
-        " approving (0x100) or unknown ones; a permit",
-        check,
-        layout,
-        Measure.RECIPIENT,
-        "https://etherscan.io/address/0x6131B5fae19EA4f9D964eAc0408E4408b66337b5#code",
-    )
 
 
 def _velora(
@@ -71,18 +53,29 @@ def _velora(
 _UNISWAP: dict[str, Any] = {"within": (0,), "partner": 1, "permit": 2, "pools": 7}
 
 BOUND = (
-    _kyberswap(
+    RouterMethod(
+        KYBERSWAP,
         "e21fd0e9",
         "swap",
+        "flags for a partial fill (0x01), extra ETH (0x02), claiming (0x04), burning (0x08, 0x10),"
+        " simple mode (0x20), approving (0x100) or unknown ones; a fee on the token sold; a permit",
         "`returnAmount >= minReturnAmount` in _checkReturnAmount, on the recipient's balance before"
-        " and after; what is pulled is at most `amount`: fee and shares are summed and checked",
-        _KYBER,
-    ),
-    _kyberswap(
-        "8af033fb",
-        "swapSimpleMode",
-        "the same check; each draw is measured at the wallet and subtracted from `amount`",
-        replace(_KYBER, within=(1,)),
+        " and after; `total <= desc.amount` in _transferFromOrApproveTarget, of all that is pulled",
+        CalldataLayout(
+            within=(0, 3),
+            sell=0,
+            buy=1,
+            recipient=6,
+            amount=7,
+            minimum=8,
+            flags=9,
+            allowed_flags=_KYBER_FLAGS,
+            permit=10,
+            permit_within=True,
+            fees=4,
+        ),
+        Measure.RECIPIENT,
+        "https://etherscan.io/address/0x6131B5fae19EA4f9D964eAc0408E4408b66337b5#code",
     ),
     _velora("e3ead59e", "swapExactAmountIn", 1),
     _velora(

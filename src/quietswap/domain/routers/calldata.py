@@ -14,7 +14,13 @@ from quietswap.domain.address import Address, from_bytes, to_bytes
 from quietswap.domain.amounts import BPS
 from quietswap.domain.routers.calldata_words import WORD, MalformedCalldata, UnboundCalldata, Words
 from quietswap.domain.routers.known_pools import v2_pairs, v3_pools
-from quietswap.domain.routers.method_row import ROUTERS, CalldataLayout, Measure, RouterMethod
+from quietswap.domain.routers.method_row import (
+    BUY_FEE,
+    ROUTERS,
+    CalldataLayout,
+    Measure,
+    RouterMethod,
+)
 from quietswap.domain.routers.methods import METHODS
 
 __all__ = ["DecodedCalldata", "MalformedCalldata", "UnboundCalldata", "decode", "payer"]
@@ -151,6 +157,17 @@ def _check_flags(layout: CalldataLayout, words: Words) -> None:
         raise UnboundCalldata("it may sell only a part: flag 0x1")
     if refused:
         raise UnboundCalldata(f"its flag 0x{refused & -refused:x} is not allowed")
+    _check_sell_fee(layout.fees, words, words.uint(layout.flags))
+
+
+def _check_sell_fee(fees: int | None, words: Words, flags: int) -> None:
+    """Refuse a fee on the sold token. KyberSwap measures it at the wallet, after its transfers.
+
+    If the token tells a receiver of a transfer, that may let somebody pay the wallet what it is
+    owed. The fee then measures as nothing, and the whole amount is pulled beside it.
+    """
+    if fees is not None and not flags & BUY_FEE and words.follow(fees).uint(0):
+        raise UnboundCalldata("it takes a fee from the token sold, beside the amount")
 
 
 def _check_permit(layout: CalldataLayout, words: Words) -> None:

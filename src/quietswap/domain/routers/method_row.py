@@ -23,6 +23,8 @@ ROUTERS = {
 """The routers that have rows: address and name."""
 
 ALL_FLAGS = 2**256 - 1
+BUY_FEE = 0x40
+"""KyberSwap's flag for a fee on the bought token."""
 
 
 class Measure(StrEnum):
@@ -74,6 +76,8 @@ class CalldataLayout:
     wrap: int | None = None
     dex: int | None = None
     """The word with the pool, whose address must be derived from a factory."""
+    fees: int | None = None
+    """The receivers of a fee, which is taken from the sold token without `BUY_FEE` in the flags."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,11 @@ REFUSED = (
         _59e50fed="swapGeneric",
     ),
     *_refused(
+        KYBERSWAP,
+        "each draw is measured at the wallet: a payout to it meanwhile lets the router draw more",
+        _8af033fb="swapSimpleMode",
+    ),
+    *_refused(
         VELORA,
         "its tokens and its beneficiary are in a nested call and a packed word",
         _d85ca173="swapExactAmountInOnBalancerV2",
