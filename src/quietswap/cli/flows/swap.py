@@ -76,6 +76,9 @@ class SwapRun(SigningFlow):
         self._words = words
         self._sell, self._buy = pair
         self._agreed: SwapQuoteResponse | None = None
+        """What later quotes are compared with."""
+        self._latest: SwapQuoteResponse | None = None
+        """What is signed if it is accepted."""
         self._order_id: str | None = None
         self._has_ended = False
         self._approves = False
@@ -108,7 +111,7 @@ class SwapRun(SigningFlow):
 
     def _accept(self, quote: SwapQuoteResponse) -> bool:
         """Show the quote and ask. Ask again only if a new quote is worse than the accepted one."""
-        agreed, screen = self._agreed, self._context.screen
+        agreed, screen, self._latest = self._agreed, self._context.screen, quote
         change = None if agreed is None else self._changes(quote, agreed)
         if agreed is not None and self._context.rpc_url is None:
             require_submittable(quote)
@@ -215,9 +218,9 @@ class SwapRun(SigningFlow):
             self._progress.say(f"approved   {amount} for {short(event.router)} {block}")
         elif isinstance(event, SwapSimulation):
             self._progress.say(tried(event, self._buy, raw=self._context.raw))
-            if self._agreed is not None:
+            if self._latest is not None:
                 fair = reference_price.require_fair_with_gas(
-                    self._agreed, self._asked, event.gas_used
+                    self._latest, self._asked, event.gas_used
                 )
                 self._client.run(fair)
         elif isinstance(event, OutcomeWatch):
