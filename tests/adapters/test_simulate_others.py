@@ -126,6 +126,20 @@ async def test_a_call_that_only_this_wallet_cannot_make_leaves_the_block_to_othe
         assert asked == [True, True]
 
 
+async def test_a_swap_whose_failure_names_a_method_leaves_simulation_to_others() -> None:
+    async with simulating_node() as (node, chain, _):
+
+        def worded(options: dict[str, Any], tag: str) -> object:
+            if len(options["blockStateCalls"]) == 2:
+                raise Refusal(-32000, "execution reverted: method not supported")
+            return sold()(options, tag)
+
+        node.answers["eth_simulateV1"] = worded
+        [result] = await judged(chain)
+        assert result.succeeded is None
+        assert chain.can_simulate
+
+
 def simulations(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Return whether each simulation from now on is one of the exact block, as they come."""
     asked: list[bool] = []

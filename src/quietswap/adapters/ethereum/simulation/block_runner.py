@@ -38,14 +38,16 @@ class BlockRunner:
     ) -> list[Result]:
         """Return the results of the node. Raises NodeUnavailable and SimulationUnsupported.
 
-        If the first call fails, all run again on the node's latest block.
+        The first call says whether the node supports them: it contains no calldata of a source. If
+        it fails otherwise, all run again on the node's latest block.
         """
         if self._refused.is_open:
             block = block.inexact()
         results = await self._rpc.batch(calls(block))
-        if any(isinstance(result, RpcErrorObject) and result.is_unsupported for result in results):
+        first = results[0]
+        if isinstance(first, RpcErrorObject) and first.is_unsupported:
             raise SimulationUnsupported
-        if block.exact and isinstance(results[0], RpcErrorObject):
+        if block.exact and isinstance(first, RpcErrorObject):
             if await self._refuses(block):
                 self._refused.record_failure()
             return await self.run(calls, block.inexact())
