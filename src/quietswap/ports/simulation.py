@@ -56,6 +56,6 @@ class PreparedSimulation(Protocol):
 
         Further calls simulate in the same block, if the node knows it. Each candidate runs as its
         transaction would in the next block. Missing balance, allowance or ETH is overridden. A
-        candidate with a wrong gas limit runs again, at most twice. The spender of a candidate must
-        be one of the spenders that the preparation received.
+        candidate with a wrong gas limit runs again, at most three times. The spender of a candidate
+        must be one of the spenders that the preparation received.
         """
