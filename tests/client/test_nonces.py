@@ -1,6 +1,7 @@
 """The nonce is the next one of the caller's own node, the fee cap sane, open orders safe."""
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -256,7 +257,21 @@ def test_an_approval_waits_behind_what_the_node_has_pending(
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"nonce": -1}, "nonce must be 0 or more"),
+        ({"nonce": -1}, "nonce must be an int of 0 or more"),
+        ({"nonce": 7.0}, "nonce must be an int"),
+        ({"sell_amount": 0}, "sell_amount must be an int of 1 or more, not 0"),
+        ({"slippage_bps": "50"}, "slippage_bps must be an int of 0 or more, not '50'"),
+        ({"slippage_bps": None}, "slippage_bps must be an int"),
+        ({"at_least": 29.5}, "at_least must be an int of 1 or more, not 29.5"),
+        ({"at_least": float("nan")}, "at_least must be an int"),
+        ({"at_least": 0}, "at_least must be an int of 1 or more"),
+        ({"at_least": "100"}, "at_least must be an int"),
+        ({"max_fee_wei": float("nan")}, "max_fee_wei must be an int of 0 or more, not nan"),
+        ({"max_fee_wei": True}, "max_fee_wei must be an int"),
+        ({"routers": ["0x12"]}, "routers must be a frozenset"),
+        ({"max_impact_percent": Decimal("nan")}, "max_impact_percent must be 0 to 100, not NaN"),
+        ({"max_impact_percent": float("inf")}, "max_impact_percent must be 0 to 100"),
+        ({"max_impact_percent": "1"}, "max_impact_percent must be 0 to 100"),
         ({"max_impact_percent": -1}, "max_impact_percent must be 0 to 100"),
         ({"max_impact_percent": 101}, "max_impact_percent must be 0 to 100"),
     ],

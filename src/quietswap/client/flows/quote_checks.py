@@ -4,6 +4,7 @@ They use only the quote and the request. If no router is proven to enforce the t
 calldata, the swap must also be simulated on the caller's own node.
 """
 
+import math
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -89,10 +90,16 @@ class SwapRequest:
     def __post_init__(self) -> None:
         if self.approval not in get_args(Approval):
             raise ValueError(f"approval must be exact, max or never, not {self.approval!r}")
-        if self.nonce is not None and self.nonce < 0:
-            raise ValueError(f"nonce must be 0 or more, not {self.nonce}")
-        if self.max_impact_percent is not None and not 0 <= self.max_impact_percent <= 100:
+        # a guard that compares with nothing, as nan does, or with too little would guard nothing
+        _require_int("sell_amount", self.sell_amount, 1)
+        _require_int("slippage_bps", self.slippage_bps, 0)
+        for name, least in (("at_least", 1), ("max_fee_wei", 0), ("nonce", 0)):
+            if getattr(self, name) is not None:
+                _require_int(name, getattr(self, name), least)
+        if not _is_percentage(self.max_impact_percent):
             raise ValueError(f"max_impact_percent must be 0 to 100, not {self.max_impact_percent}")
+        if not isinstance(self.routers, frozenset | set):
+            raise ValueError(f"routers must be a frozenset of addresses, not {self.routers!r}")
 
     def call(self) -> api_calls.ApiCall[SwapQuoteResponse]:
         """Return the call that requests a quote."""
@@ -103,6 +110,16 @@ class SwapRequest:
             wallet=self.wallet,
             slippage_bps=self.slippage_bps,
         )
+
+
+def _require_int(name: str, number: object, least: int) -> None:
+    if isinstance(number, bool) or not isinstance(number, int) or number < least:
+        raise ValueError(f"{name} must be an int of {least} or more, not {number!r}")
+
+
+def _is_percentage(number: object) -> bool:
+    is_number = isinstance(number, int | float | Decimal) and math.isfinite(number)
+    return number is None or (is_number and 0 <= Decimal(str(number)) <= 100)
 
 
 def check_params(params: TransactionParams) -> list[str]:
