@@ -118,6 +118,8 @@ def test_the_printed_command_means_the_same(
     assert again[:7] == ["quietswap", "swap", str(ETHER), "WETH", "USDC", "--nonce", "7"]
     assert set(again[7:]) == {*words[4:7], *more, "--url", outside.url}
     assert again.count("--router") == 2
+    missing = "(give --api-key and --rpc-url again, too: what may be secret is not repeated)"
+    assert missing in " ".join(text.split())
 
 
 @pytest.mark.parametrize("operation", ["wrap", "unwrap"])

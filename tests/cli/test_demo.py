@@ -85,6 +85,16 @@ def test_a_sandbox_that_does_not_start(
     assert "run npm ci" in facts["checks"][0]["claim"]
 
 
+def test_a_reason_that_comes_after_the_end_of_the_output(
+    quietswap: Quietswap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = "os.close(1); time.sleep(0.3); os.write(2, b'run npm ci'); os._exit(1)"
+    script = (sys.executable, "-c", f"import os, time; {late}")
+    monkeypatch.setattr(sandbox_process, "_COMMAND", script)
+    result = quietswap("demo", "--json")
+    assert "run npm ci" in json.loads(result.stdout)["checks"][0]["claim"]
+
+
 @pytest.mark.parametrize(
     ("outcomes", "passed"), [([], False), ([True], True), ([True, False], False)]
 )

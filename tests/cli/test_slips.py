@@ -21,6 +21,25 @@ def test_a_word_that_is_like_no_command(quietswap: Quietswap) -> None:
     assert "Did you mean" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("swap", "1", "WETH", "USDC", "--max-impact", "nan"),
+        ("swap", "1", "WETH", "USDC", "--poll", "inf"),
+        ("sandbox", "--block-time", "nan"),
+        ("sandbox", "--patience", "nan"),
+        ("demo", "--block-time", "nan"),
+    ],
+)
+def test_what_is_no_number_is_outside_every_range(
+    quietswap: Quietswap, words: tuple[str, ...]
+) -> None:
+    *_, option, value = words
+    result = quietswap(*words)
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option}': {value} is not in the range" in result.stderr
+
+
 @pytest.mark.parametrize("words", [("keys", "list"), ("orders", "list")])
 def test_an_empty_database_is_named(
     quietswap: Quietswap,

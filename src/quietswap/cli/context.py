@@ -28,6 +28,8 @@ class CommandContext:
     reach: tuple[str, ...] = ()
     """The given connection options without secrets, as words for a new command line."""
     ca_file: Path | None = None
+    unrepeated: tuple[str, ...] = ()
+    """The given connection options that may hold a secret, by name."""
 
     def client(self, polling: "PollingPolicy | None" = None) -> "QuietswapClient":
         """Return a client of the service. Raises click.UsageError for an invalid URL."""
@@ -54,6 +56,9 @@ class CommandContext:
 
         command = shlex.join(["quietswap", *words, *self.reach])
         self.screen.print(Text(f"  {command}"), soft_wrap=True)
+        if self.unrepeated:
+            names = " and ".join(self.unrepeated)
+            self.say(Text(f"  (give {names} again, too: what may be secret is not repeated)"))
 
     def result(self, value: Any) -> None:
         """Print `value` as one line of JSON if `--json` is given."""

@@ -2,10 +2,12 @@
 
 import click
 
+from quietswap.cli.options.finite_range import FiniteRange
+
 
 @click.command()
 @click.option(
-    "--block-time", type=click.FloatRange(0.2, 12), default=1.0, show_default=True,
+    "--block-time", type=FiniteRange(0.2, 12), default=1.0, show_default=True,
     metavar="SECONDS", help="Time between the sandbox's blocks.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON on standard output.")

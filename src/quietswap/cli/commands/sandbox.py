@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quietswap.cli.options.finite_range import FiniteRange
+
 if TYPE_CHECKING:
     from quietswap.sandbox.stack import SandboxStack
 
@@ -66,11 +68,11 @@ def _install(_context: click.Context, _option: click.Parameter, wanted: bool) ->
     help="Write the environment of a client to this file: NAME=value lines.",
 )  # fmt: skip
 @click.option(
-    "--block-time", type=click.FloatRange(min=0.05, max=60), default=2.0, show_default=True,
+    "--block-time", type=FiniteRange(min=0.05, max=60), default=2.0, show_default=True,
     metavar="SECONDS", help="Time between blocks.",
 )  # fmt: skip
 @click.option(
-    "--patience", "patience_s", type=click.FloatRange(min=0.1, max=300), metavar="SECONDS",
+    "--patience", "patience_s", type=FiniteRange(min=0.1, max=300), metavar="SECONDS",
     help="Time limit of each call to node, sources and relays, for a busy machine "
     "(default: the service's own limits).",
 )  # fmt: skip

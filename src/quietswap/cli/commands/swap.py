@@ -9,6 +9,7 @@ from quietswap.cli.options.connection import (
     slippage_option,
     with_context,
 )
+from quietswap.cli.options.finite_range import FiniteRange
 from quietswap.cli.options.signing import WalletSigner, signing_options
 
 
@@ -26,7 +27,7 @@ from quietswap.cli.options.signing import WalletSigner, signing_options
     help="Do not sign if the swap can deliver less of BUY than this.",
 )  # fmt: skip
 @click.option(
-    "--max-impact", type=click.FloatRange(0, 100), default=3.0, show_default=True,
+    "--max-impact", type=FiniteRange(0, 100), default=3.0, show_default=True,
     metavar="PERCENT",
     help="With --yes, or if given: do not sign if the quote is further below Chainlink's prices,"
     " read from --rpc-url.",

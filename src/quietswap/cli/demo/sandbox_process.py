@@ -58,6 +58,9 @@ class _Process:
         return lines[0] if lines else b""
 
     def error_output(self) -> str:
+        """Return the end of the error output. It may come after the end of the standard output."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.running.wait(_STOP_SECONDS)
         self.errors.seek(0)
         text = self.errors.read()[-600:].decode("utf-8", "replace").strip()
         return text.removeprefix("Error: ") or "no message"

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from quietswap.cli.options.finite_range import FiniteRange
 from quietswap.cli.options.secret_files import read_secret
 
 if TYPE_CHECKING:
@@ -55,7 +56,11 @@ def with_context(function: Callable[..., None]) -> Callable[..., None]:
         _warn_of_plain_http(url)
         screen = console(stderr=as_json)
         reach = typed_options("url", "api-key-file", "ca-file")
-        context = CommandContext(url, key, rpc_url or None, as_json, raw, screen, reach, ca_file)
+        secret = [name for name in ("api-key", "rpc-url") if is_typed(name.replace("-", "_"))]
+        context = CommandContext(
+            url, key, rpc_url or None, as_json, raw, screen, reach, ca_file,
+            tuple(f"--{name}" for name in secret),
+        )  # fmt: skip
         with handle_errors(context):
             function(context=context, **rest)
 
@@ -89,7 +94,7 @@ def is_typed(name: str) -> bool:
 
 
 poll_option = click.option(
-    "--poll", type=click.FloatRange(0.2, 60), default=5.0, show_default=True, metavar="SECONDS",
+    "--poll", type=FiniteRange(0.2, 60), default=5.0, show_default=True, metavar="SECONDS",
     help="Time between two polls of the order, where the event stream does not work.",
 )  # fmt: skip
 slippage_option = click.option(
