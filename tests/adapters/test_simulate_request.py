@@ -82,6 +82,12 @@ async def test_nothing_in_the_request_is_the_same_twice(scripted: Scripted) -> N
     assert hex(10**19) not in drawn
 
 
+def burnt(gas: int) -> object:
+    """A swap that failed with all its gas used."""
+    error = {"code": -32000, "message": "out of gas"}
+    return traded(status="0x0", gasUsed=hex(gas), returnData="0x", error=error)
+
+
 async def test_a_limit_that_proves_too_low_is_tried_again(scripted: Scripted) -> None:
     node, chain, _ = scripted
     tried: list[int] = []
@@ -93,8 +99,7 @@ async def test_a_limit_that_proves_too_low_is_tried_again(scripted: Scripted) ->
         limit = int(blocks[0]["calls"][0]["gas"], 16)
         tried.append(limit)
         if limit < 900_000:
-            error = {"code": -32000, "message": "out of gas"}
-            return traded(status="0x0", gasUsed=hex(limit), returnData="0x", error=error)
+            return burnt(limit)
         return traded(gasUsed=hex(800_000))
 
     node.answers["eth_simulateV1"] = needing
@@ -116,8 +121,7 @@ async def test_a_limit_that_the_last_round_does_not_lower_is_not_issued(
             return held()
         tried.append(int(blocks[0]["calls"][0]["gas"], 16))
         if len(tried) <= 2:
-            error = {"code": -32000, "message": "out of gas"}
-            return traded(status="0x0", gasUsed=hex(tried[-1]), returnData="0x", error=error)
+            return burnt(tried[-1])
         if len(tried) == 3:
             return traded(gasUsed=hex(1_200_000))
         if then == "gives no answer":
@@ -144,8 +148,7 @@ async def test_what_always_uses_up_its_gas_is_tried_three_times(scripted: Script
         if len(blocks) == 1:
             return held()
         tried.append(int(blocks[0]["calls"][0]["gas"], 16))
-        error = {"code": -32000, "message": "out of gas"}
-        return traded(status="0x0", gasUsed=hex(tried[-1]), returnData="0x", error=error)
+        return burnt(tried[-1])
 
     node.answers["eth_simulateV1"] = burning
     [one] = await judged(chain)

@@ -161,8 +161,9 @@ class ArrivingRoutes:
         If that gives no common block, the one of most results counts, the latest of equals. What
         breaks a rule in any block is not tried again.
         """
-        if len(self._blocks()) > 1:
-            await self._simulate([route for route, _ in self._delivered()])
+        if len(self._blocks()) <= 1:
+            return
+        await self._simulate([route for route, _ in self._delivered()])
         blocks = self._blocks()
         for route, result in self._delivered():
             if result.block != blocks[0]:

@@ -16,8 +16,9 @@ _LATEST_ANSWER_MS = 600_000
 
 An order expires after it was posted. So an order that failed since the last read expires no earlier
 than this time before that read."""
-_OF_THE_ORDER_READ = OrderEventType.REORGANISED, OrderEventType.EXPIRED
-"""Meanwhile, another process may have decided anew, or its client may have posted it again."""
+_ONLY_IF_UNCHANGED = OrderEventType.REORGANISED, OrderEventType.EXPIRED
+"""Dropped if the order has changed since it was read: another process may have decided anew, or its
+client may have posted it again."""
 _PUT_AT_ONCE = 500
 """Orders loaded before the event loop may serve requests of the same process."""
 
@@ -70,7 +71,7 @@ class OrderCache:
 
         One that rests on what the order was, not on the chain, is dropped if the order has changed.
         """
-        now, untouched = self.clock.now_ms(), step.sighting in _OF_THE_ORDER_READ
+        now, untouched = self.clock.now_ms(), step.sighting in _ONLY_IF_UNCHANGED
         moved = await apply_transition(self.orders, watch.order, step, now, untouched=untouched)
         if not moved.applied:
             watch.is_undone = False

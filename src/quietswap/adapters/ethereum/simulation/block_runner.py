@@ -56,12 +56,11 @@ class BlockRunner:
     async def _refuses(self, block: NextBlock) -> bool:
         """Return whether the node refuses this block, whoever calls in it."""
         nobody = addresses.from_bytes(self._below(2**160).to_bytes(20))
-        fee = 2 * block.head.next_base_fee
-        wei = plausible_wei(VIEW_GAS * fee, self._below)
+        wei = plausible_wei(VIEW_GAS * block.view_fee, self._below)
         only = {
             "blockOverrides": block.overrides(),
             "stateOverrides": {nobody: {"balance": hex(wei)}},
-            "calls": [call_object(nobody, nobody, b"", gas=VIEW_GAS, max_fee=fee)],
+            "calls": [call_object(nobody, nobody, b"", gas=VIEW_GAS, max_fee=block.view_fee)],
         }
         call = blocks_call([only], block.tag, validation=block.exact, transfers=False)
         [result] = await self._rpc.batch([call])

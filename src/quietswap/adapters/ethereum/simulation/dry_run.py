@@ -56,12 +56,12 @@ class DryRunCodec:
 
     def _balance(self, block: NextBlock, swap: SignedSwap) -> dict[str, object]:
         data = erc20.balance_of(swap.wallet)
-        fee = _view_fee(block)
+        fee = block.view_fee
         return call_object(swap.wallet, swap.buy_token, data, gas=VIEW_GAS, max_fee=fee)
 
     def _rich(self, block: NextBlock, *swaps: SignedSwap) -> dict[str, object]:
         """Return ETH balance overrides that pay for the view calls after the swap."""
-        needed = len(self._swaps) * VIEW_GAS * _view_fee(block)
+        needed = len(self._swaps) * VIEW_GAS * block.view_fee
         return {s.wallet: {"balance": hex(plausible_wei(needed, self._below))} for s in swaps}
 
     def read(self, results: Sequence[Result]) -> list[DryRun]:
@@ -100,10 +100,6 @@ def read_plain(result: Result) -> DryRun:
     except MalformedResult:
         data = b""
     return DryRun(False, reason=reason(data, result.message))
-
-
-def _view_fee(block: NextBlock) -> int:
-    return 2 * block.head.next_base_fee
 
 
 def _read_before(result: Result, count: int) -> tuple[str, list[int | None]]:

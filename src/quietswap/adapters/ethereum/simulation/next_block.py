@@ -39,6 +39,11 @@ class NextBlock:
         """Return the block on which the simulation runs."""
         return hex(self.head.number) if self.exact else "latest"
 
+    @property
+    def view_fee(self) -> int:
+        """Return the fee cap in wei per gas of calls that only read: twice the base fee."""
+        return 2 * self.head.next_base_fee
+
     def overrides(self, later: int = 0) -> dict[str, object]:
         """Return `blockOverrides` of this block, or of the block `later` blocks after it."""
         fields: dict[str, object] = {
