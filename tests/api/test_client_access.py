@@ -83,6 +83,7 @@ async def test_usage_without_limits(client: httpx.AsyncClient) -> None:
     found = (await client.get(requests.USAGE)).json()["data"]
     assert found == {
         "clientId": "client-1",
+        "scope": "trade",
         "requestsPerMinute": {"limit": None, "used": None, "left": None},
         "quotesPerDay": {"limit": None, "used": 3, "left": None},
         "openOrders": {"limit": None, "used": 1, "left": None},

@@ -32,6 +32,10 @@ NAMES = list(member_names(SwapQuoteQuery))
         ("slippage_bps", "slippageBps"),
         ("slippageBpss", "slippageBps"),
         ("slippgaeBps", "slippageBps"),
+        ("slippage", "slippageBps"),
+        ("slippagePercentage", "slippageBps"),
+        ("slippage_tolerance", "slippageBps"),
+        ("slippageBpsXYZ", "slippageBps"),
         ("chainID", "chainId"),
         ("selAmount", "sellAmount"),
         ("buytoken", "buyToken"),
@@ -64,7 +68,7 @@ async def test_so_it_is_on_every_endpoint_with_a_query(
 
 
 @pytest.mark.parametrize(
-    "name", ["slippage", "utm_source", "_", "apiKey", "debug", "slippageBpsXYZ"]
+    "name", ["utm_source", "_", "apiKey", "debug", "sellTokenSymbol", "maxSlippage"]
 )
 async def test_other_unknown_parameters_are_tolerated(client: httpx.AsyncClient, name: str) -> None:
     answer = await client.get(requests.QUOTE, params=requests.quote_query() | {name: "1"})
@@ -76,6 +80,7 @@ async def test_other_unknown_parameters_are_tolerated(client: httpx.AsyncClient,
     [
         (requests.ORDERS, (), "providerMetaData", "providerMetadata"),
         (requests.ORDERS, ("orderParams",), "slipageBps", "slippageBps"),
+        (requests.ORDERS, ("orderParams",), "slippage", "slippageBps"),
         (requests.ORDERS, ("orderParams",), "referer", "referrer"),
         (requests.ORDERS, ("orderParams", "dexRoute"), "Data", "data"),
         (requests.ORDERS, ("orderParams", "threatAnalysis"), "threadLevel", "threatLevel"),

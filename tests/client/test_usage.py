@@ -1,29 +1,19 @@
 """`client.usage()` reads what the service answers, with both kinds of client."""
 
-import json
 from datetime import UTC, datetime
-from typing import Any
 
-import msgspec
-
-from quietswap.api.responses.usage import usage_response
-from quietswap.domain.client_limits import ClientLimits, ClientUsage, DayUsage
+from quietswap.domain.client_limits import ClientLimits, KeyScope
 from tests.client.conftest import Do
-from tests.client.fake_servers import FakeService, Reply
-from tests.orders import NOW_MS, USDC
-
-
-def answer(limits: ClientLimits) -> dict[str, Any]:
-    usage = ClientUsage("client-1", limits, DayUsage(3, 2, 150), 1, NOW_MS)
-    data = json.loads(msgspec.json.encode(usage_response(usage, None)))
-    return {"ok": True, "data": data}
+from tests.client.fake_servers import FakeService, ok
+from tests.client.fake_usage import usage_answer
+from tests.orders import USDC
 
 
 def test_usage_with_limits(do: Do, service: FakeService) -> None:
     limits = ClientLimits(
         quotes_per_day=10, usd_cents_per_day=10_000, tokens=frozenset({USDC}), open_orders=4
     )
-    service.next("usage", Reply(answer(limits)))
+    service.next("usage", ok(usage_answer(limits)))
     found = do("usage")
     assert (found.quotes_per_day.limit, found.quotes_per_day.left) == (10, 7)
     assert (found.open_orders.used, found.open_orders.left) == (1, 3)
@@ -35,9 +25,15 @@ def test_usage_with_limits(do: Do, service: FakeService) -> None:
 
 
 def test_usage_without_limits(do: Do, service: FakeService) -> None:
-    service.next("usage", Reply(answer(ClientLimits())))
+    service.next("usage", ok(usage_answer()))
     found = do("usage")
     assert found.client_id == "client-1"
     assert found.usd_per_day.limit is None
     assert found.quotes_per_day.used == 3
     assert found.wallets == ()
+    assert found.scope == "trade"
+
+
+def test_usage_of_a_key_that_only_reads(do: Do, service: FakeService) -> None:
+    service.next("usage", ok(usage_answer(scope=KeyScope.READ)))
+    assert do("usage").scope == "read"

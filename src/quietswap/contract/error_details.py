@@ -90,6 +90,7 @@ class InvalidOperationDetails(WireStruct, frozen=True, kw_only=True):
 class InvalidAddressDetails(WireStruct, frozen=True, kw_only=True):
     """The wallet address."""
 
+    field: Annotated[str, doc("Name of the parameter or member", "userAddress")] = "userAddress"
     provided: Provided = ""
     address: Provided = ""
     reason: Reason = ""

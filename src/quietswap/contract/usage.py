@@ -4,7 +4,7 @@ from typing import Annotated
 
 from quietswap.contract import examples
 from quietswap.contract.base import AddressText, Count, Envelope, Timestamp, WireStruct, doc
-from quietswap.contract.limit_details import UsdText
+from quietswap.contract.limit_details import Scope, UsdText
 
 
 class CountUsage(WireStruct, frozen=True, kw_only=True):
@@ -27,6 +27,7 @@ class UsageResponse(WireStruct, frozen=True, kw_only=True):
     """Limits of the key's client and what it has used, with all its keys together."""
 
     client_id: Annotated[str, doc("Client that owns orders and quotes", "client_0f1e2d3c4b5a6978")]
+    scope: Annotated[Scope, doc("Scope of the key; read: no order", "trade")]
     requests_per_minute: Annotated[CountUsage, doc("Counted only if there is a limit")]
     quotes_per_day: Annotated[CountUsage, doc("Quotes of this UTC day")]
     open_orders: Annotated[CountUsage, doc("Swaps and wraps in no final status")]

@@ -40,9 +40,11 @@ def from_any_case(text: str) -> Address:
 def parse(text: str) -> Address:
     """Return the address of exact EIP-55 text. Raises BadAddress."""
     address = from_any_case(text)
-    if address != text:
-        raise BadAddress("the EIP-55 checksum does not match; use the mixed-case spelling")
-    return address
+    if address == text:
+        return address
+    if text[2:] in (text[2:].lower(), text[2:].upper()):
+        raise BadAddress("it has no EIP-55 checksum: write it in mixed case, as wallets show it")
+    raise BadAddress("the EIP-55 checksum does not match: a digit, or its letter case, is wrong")
 
 
 def to_bytes(address: Address) -> bytes:

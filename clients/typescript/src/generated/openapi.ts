@@ -1390,6 +1390,11 @@ export interface components {
         };
         /** @description The wallet address. */
         InvalidAddressDetails: {
+            /**
+             * @description Name of the parameter or member
+             * @example userAddress
+             */
+            field: string;
             /** @description What was sent, at most its first 100 characters */
             provided: string;
             /** @description What was sent, at most its first 100 characters */
@@ -3514,6 +3519,12 @@ export interface components {
              * @example client_0f1e2d3c4b5a6978
              */
             clientId: string;
+            /**
+             * @description Scope of the key; read: no order
+             * @example trade
+             * @enum {string}
+             */
+            scope: "read" | "trade";
             /** @description Counted only if there is a limit */
             requestsPerMinute: components["schemas"]["CountUsage"];
             /** @description Quotes of this UTC day */
@@ -7695,6 +7706,7 @@ export interface operations {
                      *       "ok": true,
                      *       "data": {
                      *         "clientId": "client_0f1e2d3c4b5a6978",
+                     *         "scope": "trade",
                      *         "requestsPerMinute": {
                      *           "limit": 100,
                      *           "used": 3,

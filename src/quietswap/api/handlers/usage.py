@@ -8,5 +8,5 @@ from quietswap.contract.usage import UsageEnvelope
 
 async def usage(use_cases: UseCases, request: AuthenticatedRequest) -> UsageEnvelope:
     """GET /api/v1/mev/usage."""
-    used = await use_cases.usage(request.key)
-    return UsageEnvelope(ok=True, data=usage_response(used, request.client_window))
+    used, scope = await use_cases.usage(request.key), request.key.scope
+    return UsageEnvelope(ok=True, data=usage_response(used, scope, request.client_window))

@@ -12,7 +12,7 @@ _ALL: tuple[RequestError, ...] = (
     errors.InvalidTokenAddress(
         field="sellToken",
         provided=_LOWER,
-        reason="the EIP-55 checksum does not match; use the mixed-case spelling",
+        reason="the EIP-55 checksum does not match: a digit, or its letter case, is wrong",
     ),
     errors.NativeEthNotSupported(field="sellToken", provided=_NATIVE, weth=WETH),
     errors.InvalidAmount(

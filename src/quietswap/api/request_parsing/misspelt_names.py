@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterable, Iterator
 _MOST_LETTERS = 2
 MOST_UNKNOWN = 50
 """Maximum number of unknown names in one object, because each comparison takes time."""
+_UNIT = "Bps"
+"""Aggregators take a slippage in percent, as a fraction or in bps, and name it in as many ways."""
 
 
 class TooManyUnknownNames(Exception):
@@ -14,17 +16,24 @@ class TooManyUnknownNames(Exception):
 def find_misspelt(names: Iterable[str], known: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield each unknown name with the known name that it resembles.
 
-    Names resemble each other if their Levenshtein distance, ignoring case, is at most 2. Raises
+    Names resemble each other if their Levenshtein distance, ignoring case, is at most 2, or if the
+    known one has a unit and the other begins as it does: `slippage` and `slippageBps`. Raises
     TooManyUnknownNames before the first result.
     """
     unknown = [name for name in names if name not in known] if known else []
     if len(unknown) > MOST_UNKNOWN:
         raise TooManyUnknownNames
     for name in unknown:
-        distances = [(_distance(name.lower(), right.lower()), right) for right in known]
+        distances = [(_between(name.lower(), right), right) for right in known]
         least, right = min(distances, default=(_MOST_LETTERS + 1, ""))
         if least <= _MOST_LETTERS:
             yield name, right
+
+
+def _between(lowered: str, right: str) -> int:
+    if right.endswith(_UNIT) and lowered.startswith(right.removesuffix(_UNIT).lower()):
+        return 0
+    return _distance(lowered, right.lower())
 
 
 def _distance(one: str, other: str) -> int:

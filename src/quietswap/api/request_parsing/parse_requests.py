@@ -84,15 +84,15 @@ def _sell_amount(text: str | None) -> int:
         raise InvalidAmount(field="sellAmount", provided=shown(text), reason=str(error)) from error
 
 
-def parse_wallet(text: str) -> Address:
-    """Return a wallet's address. Raises InvalidAddress unless it is spelt exactly as EIP-55."""
+def parse_wallet(text: str, field: str = "userAddress") -> Address:
+    """Return the wallet's address in `field`. Raises InvalidAddress unless it is exact EIP-55."""
     try:
         found = addresses.parse(text)
         if int(found, 16) == 0:
             raise addresses.BadAddress("the zero address is nobody's wallet")
         return found
     except addresses.BadAddress as error:
-        raise InvalidAddress(provided=shown(text), reason=str(error)) from error
+        raise InvalidAddress(provided=shown(text), reason=str(error), field=field) from error
 
 
 def parse_required_wallet(query: Mapping[str, str]) -> Address:

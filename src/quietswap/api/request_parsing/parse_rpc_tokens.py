@@ -38,8 +38,9 @@ def _wallets(values: list[Any]) -> list[Address]:
         )
     for place, value in enumerate(values):
         if not isinstance(value, str):
-            raise InvalidAddress(provided="", reason=f"wallets[{place}] is not a string")
-    return [parse_wallet(value) for value in values]
+            reason = f"wallets[{place}] is not a string"
+            raise InvalidAddress(provided="", reason=reason, field=f"wallets[{place}]")
+    return [parse_wallet(value, f"wallets[{place}]") for place, value in enumerate(values)]
 
 
 def _unmatched(text: str | None) -> UnmatchedPolicy:

@@ -4,18 +4,22 @@ from typing import Any
 
 from quietswap.api.responses.json_values import iso_timestamp
 from quietswap.contract.usage import CountUsage, UsageResponse, ValueUsage
-from quietswap.domain.client_limits import ClientUsage, day_end_ms
+from quietswap.domain.client_limits import ClientUsage, KeyScope, day_end_ms
 from quietswap.domain.errors.client_limits import usd_text
 from quietswap.ports.stores import RateWindow
 
 
-def usage_response(usage: ClientUsage, window: RateWindow | None) -> UsageResponse:
-    """Return the answer; `window` is that of the client's requests, if they have a limit."""
+def usage_response(usage: ClientUsage, scope: KeyScope, window: RateWindow | None) -> UsageResponse:
+    """Return the answer to a key with `scope`.
+
+    `window` is that of the client's requests, if they have a limit.
+    """
     limits, today = usage.limits, usage.today
     requests = None if window is None else window.limit - window.remaining
     day_ends: Any = iso_timestamp(day_end_ms(usage.at_ms))
     return UsageResponse(
         client_id=usage.client_id,
+        scope=scope.value,
         requests_per_minute=_count(limits.requests_per_minute, requests),
         quotes_per_day=_count(limits.quotes_per_day, today.quotes),
         open_orders=_count(limits.open_orders, usage.open_orders),

@@ -105,4 +105,4 @@ class WebSessionEndpoint:
         try:
             return from_any_case(given)
         except BadAddress as error:
-            raise InvalidAddress(provided=given[:100], reason=str(error)) from None
+            raise InvalidAddress(provided=given[:100], reason=str(error), field="address") from None

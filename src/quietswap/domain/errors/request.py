@@ -78,10 +78,10 @@ class InvalidAddress(RequestError):
 
     code = "INVALID_ADDRESS"
 
-    def __init__(self, *, provided: str, reason: str) -> None:
+    def __init__(self, *, provided: str, reason: str, field: str = "userAddress") -> None:
         super().__init__(
             f"the wallet address is not valid: {reason}",
-            {"provided": provided, "address": provided, "reason": reason},
+            {"field": field, "provided": provided, "address": provided, "reason": reason},
             "Use the EIP-55 checksummed spelling of the address.",
         )
 
