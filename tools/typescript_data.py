@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 from quietswap.api.openapi.document import document  # noqa: E402
 from quietswap.client import bounds  # noqa: E402
 from quietswap.client.errors.by_code import ERROR_CLASSES  # noqa: E402
-from quietswap.client.flows import cancel, quote_checks, quoting, simulation  # noqa: E402
+from quietswap.client.flows import cancel, cancel_result, quote_checks, quoting, simulation  # noqa: E402
 from quietswap.domain.quote.price_feeds import REFERENCE_FEEDS  # noqa: E402
 from quietswap.domain.routers import settlers  # noqa: E402
 from quietswap.domain.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEES  # noqa: E402
@@ -87,7 +87,7 @@ def _limits() -> dict[str, str]:
         "FEE_MULTIPLE": quoting._FEE_MULTIPLE,
         "FEE_HEADROOM": quoting._FEE_HEADROOM,
         "CANCEL_GAS": cancel.CANCEL_GAS,
-        "CANCEL_FEE_WEI": cancel.MOST_FEE_WEI,
+        "CANCEL_FEE_WEI": cancel_result.MOST_FEE_WEI,
         "GAS_MULTIPLE_HALVES": simulation._GAS_MULTIPLE_HALVES,
         "MODEST_GAS": simulation._MODEST_GAS,
     }

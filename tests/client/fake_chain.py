@@ -46,6 +46,7 @@ class FakeChain:
     chain_id: int = 1
     decimals: int | None = 6
     balance: int = 10**24
+    ether: int = 5 * 10**18
     delivers: int | None = None
     takes: int = 0
     trial_reverts: bool = False
@@ -78,7 +79,7 @@ class FakeChain:
         return hex(self.chain_id)
 
     def eth_getBalance(self, _wallet: str, _block: str) -> str:  # noqa: N802
-        return hex(5 * 10**18)
+        return hex(self.ether)
 
     def eth_getTransactionCount(self, _wallet: str, block: str) -> str:  # noqa: N802
         if block not in {"latest", "pending"}:

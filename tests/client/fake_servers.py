@@ -31,6 +31,7 @@ from tests.api import scripted_use_cases
 from tests.api.scripted_tokens import TOKEN_ANSWERS
 from tests.api.scripted_use_cases import ROUTER, WALLET, wrap_quote
 from tests.client.fake_node import Swallowed, rpc_answer
+from tests.client.fake_usage import usage_answer
 from tests.domain.router_calldata import (
     ENCODERS,
     OTHER_METHODS,
@@ -209,14 +210,11 @@ class FakeService:
                 (listed(placed(OrderStatus.CONFIRMED)), listed(placed(OrderStatus.FAILED))), 7
             )
             return ok(orders.order_history_response(page, 2, 0))
-        if name in TOKEN_ANSWERS:
-            return ok(TOKEN_ANSWERS[name]())
+        if made := TOKEN_ANSWERS.get(name) or {"usage": usage_answer}.get(name):
+            return ok(made())
         if name == "wrap info":
-            return ok(
-                wraps.wrap_info_response(
-                    WrapBalances("Wrapped Ether", "WETH", 5 * ETHER, ETHER // 2)
-                )
-            )
+            held = WrapBalances("Wrapped Ether", "WETH", 5 * ETHER, ETHER // 2)
+            return ok(wraps.wrap_info_response(held))
         if name == "wrap quote":
             wei = round(float(asked.body["amount"]) * 10**6) * 10**12
             return ok({"quote": wrap_answer(WrapOperation(asked.body["operation"]), wei)})

@@ -13,6 +13,7 @@ from hexbytes import HexBytes
 from quietswap.client import (
     CancelRequest,
     MayBeMined,
+    NonceMismatch,
     QuietswapClient,
     QuoteDeclined,
     StatusContradiction,
@@ -67,7 +68,6 @@ def quote(**changes: Any) -> CancelQuoteResponse:
         ({"gas_limit": 21_001}, "another gas limit"),
         ({"nonce": None}, "no nonce"),
         ({"max_priority_fee_per_gas": 1}, "priority fee"),
-        ({"max_fee_per_gas": 10**12}, "a fee above the limit"),
         ({"chain_id": 10}, "another chain"),
         ({"type": 0}, "another chain or type"),
     ],
@@ -80,8 +80,27 @@ def test_nothing_but_the_empty_self_transfer_is_signed(changes: dict[str, Any], 
 
 def test_a_nonce_of_ones_own_is_kept_to() -> None:
     check_cancel(quote(), CancelRequest(ORDER, WALLET, nonce=7))
-    with pytest.raises(UnsafeQuote, match=r"nonce 7, not 8 as you gave"):
-        check_cancel(quote(), CancelRequest(ORDER, WALLET, nonce=8))
+    other = CancelRequest(ORDER, WALLET, nonce=8)
+    with pytest.raises(NonceMismatch, match=r"nonce 7, not 8 as you gave"):
+        check_cancel(quote(), other)
+    with pytest.raises(UnsafeQuote, match=r"calldata, nonce 7, not 8 as you gave") as found:
+        check_cancel(quote(data="0xa9059cbb"), other)
+    assert not isinstance(found.value, NonceMismatch)
+
+
+def test_a_gas_cost_above_the_limit_is_declined() -> None:
+    dear = quote(max_fee_per_gas=10**12)
+    with pytest.raises(QuoteDeclined, match=r"may cost 21000000000000000 wei, .*--most-fee"):
+        check_cancel(dear, REQUEST)
+    check_cancel(dear, replace(REQUEST, most_fee_wei=21 * 10**15))
+
+
+@pytest.mark.parametrize("name", ["most_fee_wei", "nonce"])
+@pytest.mark.parametrize("given", [float("nan"), 2.5, -1, True, "1"])
+def test_a_bound_that_bounds_nothing(name: str, given: Any) -> None:
+    """Nothing is above nan."""
+    with pytest.raises(ValueError, match=f"{name} must be an int of 0 or more"):
+        replace(REQUEST, **{name: given})
 
 
 class CancelService(FakeService):
@@ -128,6 +147,15 @@ class CancelService(FakeService):
 @pytest.fixture
 def service(node: FakeChain) -> CancelService:
     return CancelService(mines=node.mine)
+
+
+def test_a_cancel_whose_gas_cannot_be_paid_is_not_signed(
+    do_with_node: Do, service: CancelService, node: FakeChain
+) -> None:
+    node.ether = 1
+    with pytest.raises(QuoteDeclined, match="holds 1 wei of ETH"):
+        do_with_node("cancel", REQUEST, ACCOUNT)
+    assert service.posts == 0
 
 
 def signed_by(service: CancelService) -> Any:

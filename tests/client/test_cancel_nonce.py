@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import MayBeMined, StatusContradiction, UnsafeQuote
+from quietswap.client import MayBeMined, QuoteDeclined, StatusContradiction, UnsafeQuote
 from quietswap.client.signing import hash_of
 from quietswap.domain.errors.request import ValidationError
 from quietswap.domain.order.order import Order, OrderStatus
@@ -61,7 +61,7 @@ def test_an_order_without_a_hash_is_not_cancelled(do: Do, service: CancelService
         return reply
 
     service._record = nameless  # type: ignore[method-assign]
-    with pytest.raises(UnsafeQuote, match="names no txHash"):
+    with pytest.raises(QuoteDeclined, match="names no txHash, as of one that was never sent"):
         do("cancel", REQUEST, ACCOUNT)
     assert service.posts == 0
 
@@ -70,7 +70,7 @@ def test_only_the_services_word_ties_the_nonce(
     do_with_node: Do, service: CancelService, node: FakeChain
 ) -> None:
     """The nonce may be another one of the wallet: its caller, or its own node, must know it."""
-    with pytest.raises(UnsafeQuote, match=r"only the service says that nonce 7.*--nonce"):
+    with pytest.raises(QuoteDeclined, match=r"only the service says that nonce 7.*--nonce"):
         do_with_node("cancel", replace(REQUEST, nonce=None), ACCOUNT)
     node.transactions[SWAP_HASH] = {"from": WALLET, "nonce": "0x8"}
     with pytest.raises(UnsafeQuote, match=r"own node the order's transaction .* nonce 8"):

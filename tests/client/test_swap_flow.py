@@ -82,7 +82,7 @@ def test_short_allowance_is_approved_exactly_and_quoted_again(
     assert node.allowances == {ROUTER.lower(): ETHER}
     assert [each.amount for each in result.approvals] == [ETHER]
     paths = [each.path[-5:] for each in service.asked]
-    assert paths[:5] == ["quote", *[WALLET[-5:]] * 3, "quote"]
+    assert paths[:6] == ["usage", "quote", *[WALLET[-5:]] * 3, "quote"]
     (fields,) = node.sent
     tip, cap, gas = (int.from_bytes(fields[i]) for i in (2, 3, 4))
     assert (tip, cap, gas) == (10**9, 7 * 10**9, 60_000)
@@ -286,4 +286,4 @@ def test_a_quote_that_grew_old_at_the_prompt_is_asked_again(
 
     result = client.swap(replace(REQUEST, accept=think), ACCOUNT)
     assert result.succeeded
-    assert [each.path[-5:] for each in service.asked][:4] == ["quote", "quote", "quote", "rders"]
+    assert [each.path[-5:] for each in service.asked][1:5] == ["quote", "quote", "quote", "rders"]

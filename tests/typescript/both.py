@@ -12,7 +12,7 @@ from typing import Any
 from eth_account import Account
 
 from quietswap.client import ApiError, ClientError, PollingPolicy, QuietswapClient
-from quietswap.client.flows.cancel import CancelRequest
+from quietswap.client.flows.cancel_result import CancelRequest
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WrapRequest
 from tests.api.scripted_use_cases import ROUTER

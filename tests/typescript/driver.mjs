@@ -112,6 +112,7 @@ async function vector({ args: [known] }) {
   };
   const fetch = async (url, init) => {
     if (url.startsWith("http://node")) return rpc(JSON.parse(init.body), settlers);
+    if (url.endsWith("/usage")) return Response.json({ ok: true, data: { scope: "trade" } });
     const isStatus = init.method === "GET" && !url.includes("/quote?");
     return Response.json({ ok: true, data: isStatus ? status : answer });
   };

@@ -4,12 +4,21 @@ from dataclasses import replace
 from typing import Any
 
 from quietswap.domain import errors
+from quietswap.domain.client_limits import KeyScope
 from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
 from quietswap.domain.quote.price_feeds import FEEDS
 from quietswap.domain.token import WETH
 from tests.api.scripted_use_cases import ROUTER, WALLET
 from tests.client.fake_chain import transfer
-from tests.client.fake_servers import ETHER, MINIMUM, Reply, refused, swap_quote
+from tests.client.fake_servers import (
+    ETHER,
+    MINIMUM,
+    Reply,
+    ok,
+    refused,
+    swap_quote,
+)
+from tests.client.fake_usage import usage_answer
 from tests.client.test_after_signing import said
 from tests.client.test_cancel_flow import GONE, ORDER, SWAP_HASH, CancelService, placed
 from tests.client.test_polling import AWAY, at
@@ -77,6 +86,11 @@ SWAPS: dict[str, Scenario] = {
     ),
     "wrong chain": but(SWAP, node(chain_id=137)),
     "too little": but(SWAP, node(balance=ETHER - 1)),
+    "too little ETH": but(SWAP, NO_ALLOWANCE, node(ether=ETHER // 10**4)),
+    "read key": but(SWAP, NO_ALLOWANCE, says("usage", ok(usage_answer(scope=KeyScope.READ)))),
+    "read key, alone": but(ALONE, says("usage", ok(usage_answer(scope=KeyScope.READ)))),
+    "scope late": but(SWAP, says("usage", AWAY, AWAY)),
+    "scope denied": but(SWAP, says("usage", said("UNAUTHORIZED", 401))),
     "at least": but(SWAP, at_least=MINIMUM + 1),
     "node behind": but(SWAP, node(nonce=8)),
     "node far behind": but(SWAP, node(nonce=6)),
@@ -213,6 +227,10 @@ WRAPS: dict[str, Scenario] = {
     "order open, replace": but(WRAP, says("history", _open), replace=True),
     "reverts": but(WRAP, node(reverts=True)),
     "never mined": but(WRAP, never_mined),
+    "too little ETH": but(WRAP, node(ether=2 * ETHER)),
+    "too little WETH": replace(but(WRAP, node(balance=2 * ETHER - 1)), method="unwrap"),
+    "unwrap, too little ETH": replace(but(WRAP, node(ether=0)), method="unwrap"),
+    "nonce used": but(WRAP, nonce=6),
     "base fee": but(WRAP, node(base_fee=1)),
     "wrong chain": but(WRAP, node(chain_id=5)),
     "another hash": but(WRAP, lies(**{"wrap order": LIE})),
@@ -254,6 +272,8 @@ CANCELS: dict[str, Scenario] = {
     "swap mined": but(CANCEL, swap_mined),
     "nonce used": but(CANCEL, node(nonce=8)),
     "fee": but(CANCEL, most_fee_wei=1),
+    "nonce of another": but(CANCEL, nonce=8),
+    "too little ETH": but(CANCEL, node(ether=1)),
     "stays open": but(CANCEL, never_mined, service(
         ends=placed(OrderStatus.MINING), cancel=placed(OrderStatus.MINING))),
     "stays open, alone": replace(but(CANCEL, service(

@@ -12,7 +12,7 @@ import msgspec
 from quietswap.client.api_calls import ApiCall, read_answer
 from quietswap.client.errors.base import ClientError, NodeRpcError, UnexpectedResponse
 from quietswap.client.flows import cancel, swap, wrap
-from quietswap.client.flows.cancel import CancelRequest
+from quietswap.client.flows.cancel_result import CancelRequest
 from quietswap.client.flows.effects import ClockReading, Effect, Flow, ReadClock, Sleep, run
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
@@ -21,6 +21,7 @@ from quietswap.client.node_calls import NodeCall
 from quietswap.domain.order.order import OrderStatus
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import placed
+from tests.client.fake_usage import usage_answer
 from tests.orders import recorded
 from tests.response_json import orders
 from tests.vectors.quote_cases import ORDER, Case, builtins, cases, honest
@@ -143,7 +144,11 @@ class _Performer:
         if isinstance(effect, ReadClock):
             return ClockReading(0.0, 1_800_000_000_000)
         if isinstance(effect, ApiCall):
-            data = status_answer() if effect.path.endswith(ORDER) else self.case.answer
+            data = self.case.answer
+            if effect.path.endswith(ORDER):
+                data = status_answer()
+            elif effect.path.endswith("/usage"):
+                data = usage_answer()
             body = msgspec.json.encode({"ok": True, "data": data})
             return read_answer(effect, 200, body)
         if isinstance(effect, NodeCall):

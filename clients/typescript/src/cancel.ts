@@ -1,6 +1,7 @@
 /** The cancel flow: request the transaction, check, sign, submit, and follow both orders. */
 import { ApiError, ClientError } from "./errors.js";
 import {
+  NonceMismatch,
   OrderStillOpen,
   QuoteDeclined,
   StatusContradiction,
@@ -9,10 +10,10 @@ import {
 } from "./flow-errors.js";
 import { CancelResult, type CancelEvent, type CancelRequest } from "./cancel-result.js";
 import { CANCEL_FEE_WEI, CANCEL_GAS } from "./generated/rules.js";
-import { nonceOf, receiptOf, requireMainnet, small, type Receipt } from "./node.js";
+import { nonceOf, receiptOf, requireEth, requireMainnet, small, type Receipt } from "./node.js";
 import { errorFor, watchOutcome } from "./outcome.js";
 import { followOrder, isTerminal, orderStatusCall, retryTransient, type Context } from "./polling.js";
-import { checkParams, faultsOf } from "./quote-checks.js";
+import { checkParams, faultsOf, requireNonce, requireThat } from "./quote-checks.js";
 import { each, isObject, object, submission, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import { rpc, segment, send, type Call, type Transport } from "./transport.js";
@@ -20,10 +21,15 @@ import type { CancelOrder, CancelQuote, Hex, OrderStatus, Schemas, TransactionPa
 
 const RECEIPT_LOOKS = 10;
 
-/** Refuse a quote that is not an empty self-transfer with a bounded fee. Throws UnsafeQuote. */
+/**
+ * Refuse a quote that is not an empty self-transfer with a bounded fee. Throws UnsafeQuote;
+ * NonceMismatch if it only has another nonce than the caller gave, QuoteDeclined if only the gas cost
+ * is above the limit.
+ */
 export function checkCancel(quote: CancelQuote, request: CancelRequest, wallet: string): void {
   const params: TransactionParams = quote.transactionParams;
   const { orderId, nonce, mostFeeWei = CANCEL_FEE_WEI } = request;
+  const isOtherNonce = nonce !== undefined && params.nonce !== nonce;
   const found = faultsOf({
     "another order": quote.orderId !== orderId,
     "another receiver than the wallet itself": params.to.toLowerCase() !== wallet.toLowerCase(),
@@ -31,10 +37,16 @@ export function checkCancel(quote: CancelQuote, request: CancelRequest, wallet: 
     "ETH to be sent along": BigInt(params.value) !== 0n,
     [`another gas limit than ${CANCEL_GAS}`]: BigInt(params.gasLimit) !== CANCEL_GAS,
     "no nonce": params.nonce === null,
-    [`nonce ${params.nonce}, not ${nonce} as you gave`]: nonce !== undefined && params.nonce !== nonce,
-    "a fee above the limit": CANCEL_GAS * BigInt(params.maxFeePerGas) > mostFeeWei,
+    [`nonce ${params.nonce}, not ${nonce} as you gave`]: isOtherNonce,
   }).concat(checkParams(params));
-  if (found.length) throw new UnsafeQuote(`the cancel has ${found.join(", ")}`);
+  const Kind = isOtherNonce && found.length === 1 ? NonceMismatch : UnsafeQuote;
+  if (found.length) throw new Kind(`the cancel has ${found.join(", ")}`);
+  const fee = CANCEL_GAS * BigInt(params.maxFeePerGas);
+  if (fee > mostFeeWei)
+    throw new QuoteDeclined(
+      `its gas may cost ${fee} wei, more than ${mostFeeWei}`,
+      ": not signed; mostFeeWei allows more",
+    );
 }
 
 function readQuote(quote: Json): void {
@@ -69,8 +81,9 @@ interface Race {
 }
 
 /**
- * Run the whole flow. If the swap is mined first, that is a result. Before signing, throws UnsafeQuote
- * and QuoteDeclined; afterwards OrderStillOpen, StatusContradiction or MayBeMined.
+ * Run the whole flow. If the swap is mined first, that is a result. Before signing, throws
+ * UnsafeQuote, NonceMismatch and QuoteDeclined; afterwards OrderStillOpen, StatusContradiction or
+ * MayBeMined.
  */
 export async function cancel(
   context: Context,
@@ -80,22 +93,27 @@ export async function cancel(
   watch: (event: CancelEvent) => void,
 ): Promise<CancelResult> {
   const { io } = context;
-  const { orderId } = request;
+  const { orderId, nonce: wanted, mostFeeWei = 0n } = request;
+  requireThat(typeof mostFeeWei === "bigint" && mostFeeWei >= 0n, "mostFeeWei", "a bigint of 0 or more", mostFeeWei);
+  requireNonce(wanted);
   if (io.hasNode) await requireMainnet(io);
   const before = await send(io, orderStatusCall(orderId));
   if (before.txHash == null)
-    throw new UnsafeQuote(
-      `the record of order ${orderId} names no txHash, so nobody could check what became of it`,
+    throw new QuoteDeclined(
+      `the record of order ${orderId} names no txHash, as of one that was never sent; nobody could check` +
+        " what became of it",
+      ": not signed",
     );
   const quote = await send(io, cancelQuoteCall(orderId));
   checkCancel(quote, request, wallet);
   const unsigned = toSign(quote.transactionParams);
   const { nonce } = unsigned;
   if (io.hasNode && nonce < (await nonceOf(io, wallet, "latest")))
-    throw new UnsafeQuote(`nonce ${nonce} of the cancel is used already`);
+    throw new NonceMismatch(`nonce ${nonce} of the cancel is used already`);
   await requireOwnNonce(context, before.txHash, nonce, request, wallet);
   watch({ quote });
   if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the cancel was not accepted");
+  if (io.hasNode) await requireEth(io, wallet, quote.transactionParams);
   const signed = await sign(unsigned, signer, wallet);
   const sent: Submitted = { what: "the cancel", txHash: hashOf(signed), wallet, nonce, orderId };
   const race: Race = { quote, status: before, txHash: before.txHash };
@@ -108,7 +126,8 @@ export async function cancel(
 
 /**
  * Refuse a nonce if only the service claims that it is the order's. The own node seldom knows a
- * private transaction; if it does, its data decides. Throws UnsafeQuote.
+ * private transaction; if it does, its data decides. Throws UnsafeQuote if it contradicts the
+ * service, and QuoteDeclined if nobody else names the nonce.
  */
 async function requireOwnNonce(
   { io }: Context,
@@ -129,9 +148,9 @@ async function requireOwnNonce(
         ` ${nonce} of the wallet`,
     );
   if (!known && request.nonce === undefined && !request.anyNonce)
-    throw new UnsafeQuote(
+    throw new QuoteDeclined(
       `only the service says that nonce ${nonce} is the order's; it could be another one of the wallet`,
-      "; give the nonce that the order was signed with",
+      ": not signed; give the nonce that the order was signed with",
     );
 }
 

@@ -7,7 +7,7 @@ import { followOrder, orderStatusCall, pollingOf, type Context, type PollingOpti
 import { checkedRequest, type SwapRequest } from "./quote-checks.js";
 import { swapQuoteCall } from "./quoting.js";
 import { hashOf, walletOf, type Signer } from "./signing.js";
-import { submitOrder, submitOrderCall, swap, type SwapEvent, type SwapResult } from "./swap.js";
+import { submitOrder, submitOrderCall, swap, usageCall, type SwapEvent, type SwapResult } from "./swap.js";
 import { segment, send, transportOf, type Call, type TransportOptions } from "./transport.js";
 import type { CancelOrder, CancelQuote, Hex, OrderEvent, OrderHistory, OrderState, OrderStatus, Schemas } from "./types.js";
 import type { SwapOrder, SwapQuote, WrapOperation, WrapOrder, WrapQuote } from "./types.js";
@@ -128,7 +128,7 @@ export class QuietswapClient {
 
   /** Return the limits of the key's client, and what it has used. */
   async usage(): Promise<Schemas["UsageResponse"]> {
-    return this.#call({ path: "/mev/usage" });
+    return this.#call(usageCall);
   }
 
   /** Return results per source and per relay of the last 1 to 90 days. */

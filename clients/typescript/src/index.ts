@@ -3,7 +3,7 @@
  * node, signed in your process and followed until your own node shows the outcome.
  */
 export type { Approved } from "./approvals.js";
-export { CancelResult, type CancelEvent, type CancelRequest } from "./cancel-result.js";
+export type { CancelEvent, CancelRequest, CancelResult } from "./cancel-result.js";
 export { QuietswapClient, type ClientOptions, type HistoryOptions } from "./client.js";
 export {
   ApiError,

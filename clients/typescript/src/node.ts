@@ -1,8 +1,10 @@
 /** Calls to the caller's own Ethereum node: https://ethereum.github.io/execution-apis */
 import { toEventSelector } from "./evm.js";
 import { NodeRpcError, UnexpectedResponse, WrongChain } from "./errors.js";
+import { QuoteDeclined } from "./flow-errors.js";
 import { isObject, object, quantity, word, type Json } from "./reading.js";
 import { rpc, type Transport } from "./transport.js";
+import type { TransactionParams } from "./types.js";
 
 /** The topic of an event. */
 export const topicOf: (signature: string) => string = toEventSelector;
@@ -71,6 +73,17 @@ export const latestBlock = async (io: Transport): Promise<Json> =>
   object(await rpc(io, "eth_getBlockByNumber", ["latest", false]), "block");
 
 export const baseFee = async (io: Transport): Promise<bigint> => quantity((await latestBlock(io))["baseFeePerGas"]);
+
+/**
+ * Refuse a transaction that may cost more ETH than the wallet holds: value + gas limit × fee cap, as a
+ * node asks (EIP-1559). Throws QuoteDeclined.
+ */
+export async function requireEth(io: Transport, wallet: string, params: TransactionParams): Promise<void> {
+  const cost = BigInt(params.value) + BigInt(params.gasLimit) * BigInt(params.maxFeePerGas);
+  const held = quantity(await rpc(io, "eth_getBalance", [wallet, "latest"]));
+  if (held < cost)
+    throw new QuoteDeclined(`the wallet holds ${held} wei of ETH, and the transaction may cost ${cost} wei`);
+}
 
 /** The receipt; undefined until the transaction is mined. */
 export async function receiptOf(io: Transport, txHash: string): Promise<Receipt | undefined> {

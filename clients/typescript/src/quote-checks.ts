@@ -61,23 +61,28 @@ export interface SwapTerms extends SwapRequest {
 /** Return the request with its defaults. Throws RangeError with the name of a wrong member. */
 export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms {
   const { sellToken, buyToken, sellAmount, atLeast = 0n, maxFeeWei = MAX_FEE_WEI, approval = "exact" } = request;
-  const { nonce = 0, maxImpactPercent = 0, slippageBps = 50, routers = [] } = request;
+  const { maxImpactPercent = 0, slippageBps = 50, routers = [] } = request;
   const named = Object.fromEntries(routers.map((each, index) => [`routers[${index}]`, each]));
   for (const [name, address] of Object.entries({ sellToken, buyToken, wallet, ...named }))
     requireThat(isAddress(address), name, "an address", address);
   for (const [name, value] of Object.entries({ sellAmount, atLeast, maxFeeWei: maxFeeWei ?? 0n }))
     requireThat(typeof value === "bigint" && value >= 0n, name, "a bigint of 0 or more", value);
   requireThat(["exact", "max", "never"].includes(approval), "approval", "exact, max or never", approval);
-  requireThat(Number.isSafeInteger(nonce) && nonce >= 0, "nonce", "0 or more", nonce);
+  requireNonce(request.nonce);
   requireThat(maxImpactPercent >= 0 && maxImpactPercent <= 100, "maxImpactPercent", "0 to 100", maxImpactPercent);
   const isWhole = Number.isInteger(slippageBps) && slippageBps >= 1 && slippageBps < 10_000;
   requireThat(isWhole, "slippageBps", "a whole number from 1 to 9999", slippageBps);
   return { ...request, wallet, slippageBps, approval, routers, maxFeeWei };
 }
 
-function requireThat(isRight: boolean, name: string, wanted: string, given: unknown): void {
+/** Refuse an argument. Throws RangeError with its name. */
+export function requireThat(isRight: boolean, name: string, wanted: string, given: unknown): void {
   if (!isRight) throw new RangeError(`${name} must be ${wanted}, not ${String(given)}`);
 }
+
+/** Refuse a nonce that is none. Throws RangeError. */
+export const requireNonce = (nonce = 0) =>
+  requireThat(Number.isSafeInteger(nonce) && nonce >= 0, "nonce", "0 or more", nonce);
 
 const same = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
 

@@ -2,7 +2,7 @@
 import type { Approved } from "./approvals.js";
 import { NonceMismatch, QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import { FEE_HEADROOM, FEE_MULTIPLE, FRESH_S, SETTLERS } from "./generated/rules.js";
-import { allowanceOf, answered, balanceOf, baseFee, nonceOf, view } from "./node.js";
+import { allowanceOf, answered, balanceOf, baseFee, nonceOf, requireEth, view } from "./node.js";
 import type { Context } from "./polling.js";
 import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, isBound, type SwapTerms } from "./quote-checks.js";
 import { swapQuote } from "./reading.js";
@@ -46,7 +46,7 @@ export async function approvedQuote(
     const quote = await freshQuote(context, request, watch);
     const { sellToken, dexRoute } = quote;
     if (request.approval === "never" && !io.hasNode) return { quote, approvals };
-    if (!approvals.length) await requireFunds(context, request);
+    if (!approvals.length) await requireFunds(context, request, quote);
     const allowed = await allowanceOf(io, sellToken, request.wallet, dexRoute.target);
     if (allowed >= request.sellAmount) return { quote, approvals };
     const { approve, requireMayApprove } = await import("./approvals.js");
@@ -60,10 +60,12 @@ export async function approvedQuote(
 }
 
 /** Refuse a swap above the balance, before an approval costs gas. */
-async function requireFunds({ io }: Context, { sellToken, wallet, sellAmount }: SwapTerms): Promise<void> {
+async function requireFunds({ io }: Context, request: SwapTerms, quote: SwapQuote): Promise<void> {
+  const { sellToken, wallet, sellAmount } = request;
   const held = await balanceOf(io, sellToken, wallet);
   if (held < sellAmount)
     throw new QuoteDeclined(`the wallet holds ${held} smallest units of the sell token, too few`);
+  await requireEth(io, wallet, quote.mevProtection.transactionParams);
 }
 
 /**

@@ -7,7 +7,7 @@ import { errorFor, throwOutcome, watchOutcome, type OutcomeWatch } from "./outco
 import { followOrder, patienceOf, retryTransient, type Context } from "./polling.js";
 import { isBound, type SwapTerms } from "./quote-checks.js";
 import { approvedQuote } from "./quoting.js";
-import { isObject, submission } from "./reading.js";
+import { isObject, submission, text } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import { simulateSwap, type SwapSimulation } from "./simulation.js";
 import { send, type Call, type Transport } from "./transport.js";
@@ -154,8 +154,25 @@ function replayed(error: unknown): string | undefined {
   return typeof orderId === "string" && orderId ? orderId : undefined;
 }
 
+export const usageCall: Call<Schemas["UsageResponse"]> = {
+  path: "/mev/usage",
+  read: (usage) => text(usage["scope"], "scope"),
+};
+
 /**
- * Run the whole flow. A reverted or cancelled order is a result, not an error. Throws
+ * Refuse an API key that can request quotes but submit no order: the service would refuse the signed
+ * swap, after an approval was paid for.
+ */
+async function requireTradeScope(context: Context): Promise<void> {
+  const { scope } = await retryTransient(context, () => send(context.io, usageCall));
+  if (scope === "trade") return;
+  const message = `this API key has the scope ${scope}; the operation needs trade`;
+  throw new ApiError({ error: "FORBIDDEN", message, details: { scope, required: "trade" } }, 403);
+}
+
+/**
+ * Run the whole flow. A reverted or cancelled order is a result, not an error. Throws ApiError
+ * FORBIDDEN before anything is signed if the key may not trade,
  * StatusContradiction when the own node contradicts the final status, and AfterSubmission when the
  * service refuses or fails after it received the signed bytes.
  */
@@ -167,6 +184,7 @@ export async function swap(
 ): Promise<SwapResult> {
   const { io, polling } = context;
   if (io.hasNode) await requireMainnet(io);
+  await requireTradeScope(context);
   const { quote, approvals } = await approvedQuote(context, request, signer, watch);
   if (io.hasNode) {
     const simulation = await simulateSwap(io, quote, request, !isBound(quote));

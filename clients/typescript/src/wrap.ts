@@ -1,11 +1,11 @@
 /** The wrap flow: quote, check, set the nonce, sign, submit, wait for the receipt. */
 import { requireNoOpenOrder } from "./approvals.js";
-import { OrderStillOpen, QuoteDeclined, UnsafeQuote, type Submitted } from "./flow-errors.js";
+import { NonceMismatch, OrderStillOpen, QuoteDeclined, UnsafeQuote, type Submitted } from "./flow-errors.js";
 import { WETH } from "./generated/rules.js";
-import { nonceOf, pad, requireMainnet, type Receipt } from "./node.js";
+import { balanceOf, nonceOf, pad, requireEth, requireMainnet, type Receipt } from "./node.js";
 import { throwOutcome, type OutcomeWatch } from "./outcome.js";
 import { retryTransient, waitForReceipt, type Context } from "./polling.js";
-import { checkParams, faultsOf } from "./quote-checks.js";
+import { checkParams, faultsOf, requireNonce } from "./quote-checks.js";
 import { checkFee } from "./quoting.js";
 import { amount as readAmount, each, inner, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
@@ -95,8 +95,8 @@ export async function submitWrap(io: Transport, quote: WrapQuote, signedTransact
 }
 
 /**
- * Run the whole flow. Before signing, throws UnsafeQuote and QuoteDeclined; while submitting,
- * TransactionHashMismatch and AfterSubmission; while waiting, TransactionFailed,
+ * Run the whole flow. Before signing, throws UnsafeQuote, NonceMismatch and QuoteDeclined; while
+ * submitting, TransactionHashMismatch and AfterSubmission; while waiting, TransactionFailed,
  * TransactionReplaced or OrderStillOpen.
  */
 export async function convert(context: Context, request: WrapTerms, signer: Signer): Promise<WrapResult> {
@@ -105,6 +105,7 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   if (!io.hasNode && request.nonce === undefined)
     throw new RangeError(`${operation} needs rpcUrl for the wallet's next nonce, or nonce`);
   toWei(amount);
+  requireNonce(request.nonce);
   const quote = await send(io, wrapQuoteCall(operation, amount, wallet));
   checkWrapQuote(quote, operation, amount);
   if (io.hasNode) {
@@ -113,8 +114,11 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   }
   if (!request.replace) await requireNoOpenOrder(context, wallet, `the ${operation}`);
   const nonce = request.nonce ?? (await nonceOf(io, wallet));
+  if (io.hasNode && request.nonce !== undefined && nonce < (await nonceOf(io, wallet, "latest")))
+    throw new NonceMismatch(`nonce ${nonce} is used already by your own node`);
   watch({ quote });
   if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the quote was not accepted");
+  if (io.hasNode) await requireFunds(io, quote, wallet);
   const signed = await sign(toSign(quote.mevProtection.transactionParams, nonce), signer, wallet);
   const sent: Submitted = { what: `the ${operation}`, txHash: hashOf(signed), wallet, nonce };
   let order: WrapOrder;
@@ -132,4 +136,13 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   } catch (error) {
     throw error instanceof OrderStillOpen ? error.of(sent) : error;
   }
+}
+
+/** Refuse an amount above the balance at the caller's own node. Throws QuoteDeclined. */
+async function requireFunds(io: Transport, quote: WrapQuote, wallet: string): Promise<void> {
+  if (quote.operation === "unwrap") {
+    const held = await balanceOf(io, WETH, wallet);
+    if (held < BigInt(quote.amountWei)) throw new QuoteDeclined(`the wallet holds ${held} wei of WETH, too few`);
+  }
+  await requireEth(io, wallet, quote.mevProtection.transactionParams);
 }

@@ -93,7 +93,7 @@ from quietswap.client.errors.webhook import (
     WebhooksNotConfigured,
 )
 from quietswap.client.flows.approvals import Approved
-from quietswap.client.flows.cancel import CancelRequest, CancelResult
+from quietswap.client.flows.cancel_result import CancelRequest, CancelResult
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import ROUTERS, Approval, SwapRequest
 from quietswap.client.flows.simulation import SwapSimulation

@@ -10,7 +10,7 @@ from quietswap.client.flows import cancel as cancel_flow
 from quietswap.client.flows import polling
 from quietswap.client.flows import swap as swap_flow
 from quietswap.client.flows import wrap as wrap_flow
-from quietswap.client.flows.cancel import CancelRequest, CancelResult
+from quietswap.client.flows.cancel_result import CancelRequest, CancelResult
 from quietswap.client.flows.effects import Flow, perform, run
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest

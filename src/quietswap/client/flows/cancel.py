@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from quietswap.client import api_calls, node_calls
 from quietswap.client.errors.base import ClientError
 from quietswap.client.errors.flow import (
+    NonceMismatch,
     OrderStillOpen,
     QuoteDeclined,
     StatusContradiction,
@@ -14,8 +15,10 @@ from quietswap.client.errors.flow import (
 from quietswap.client.errors.order import NonceTooLow
 from quietswap.client.errors.request import ValidationError
 from quietswap.client.flows.approvals import require_mainnet
+from quietswap.client.flows.cancel_result import CancelRequest, CancelResult
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.polling import PollingPolicy, follow_order, retry_transient
+from quietswap.client.flows.preconditions import require_eth
 from quietswap.client.flows.quote_checks import check_params
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
@@ -31,76 +34,18 @@ from quietswap.contract.orders import OrderStatusResponse
 
 CANCEL_GAS = 21_000
 """Gas units of an empty transfer; the gas limit of a cancel must equal it."""
-MOST_FEE_WEI = 2 * 10**16
-"""0.02 ETH, about 950 gwei per gas. The priority fee is 0, so only the base fee is paid."""
-_USER_CANCELLED = "USER_CANCELLED"
 _RECEIPT_LOOKS = 10
 
 Event = CancelQuoteResponse | CancelOrderResponse | OrderStatusResponse | OutcomeWatch
 Watch = Callable[[Event], None]
 
 
-@dataclass(frozen=True, slots=True)
-class CancelRequest:
-    """The order of `wallet` to cancel. `most_fee_wei` is the highest gas cost to sign for, in wei.
-
-    `nonce` is the nonce that the order was signed with; a quote with another nonce is refused. If
-    it is None, the caller's own node must know the order's transaction, unless `any_nonce` accepts
-    the nonce that the service names.
-
-    `accept` is called with the quote before signing; False declines it.
-    """
-
-    order_id: str
-    wallet: str
-    most_fee_wei: int = MOST_FEE_WEI
-    nonce: int | None = None
-    accept: Callable[[CancelQuoteResponse], bool] | None = None
-    any_nonce: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CancelResult:
-    """The result of a cancel.
-
-    `status` is the last record of the order. `submission` is None when the service accepted no
-    cancel, for example because the order had already ended. `end` is the last record of the cancel,
-    or None.
-
-    `fate` is the outcome of the cancel at the caller's own node; None without a node. `swap` is
-    that node's receipt of the order's transaction; None if there is none.
-    """
-
-    quote: CancelQuoteResponse
-    submission: CancelOrderResponse | None
-    end: OrderStatusResponse | None
-    status: OrderStatusResponse
-    fate: TransactionOutcome | None
-    swap: node_calls.NodeReceipt | None = None
-
-    @property
-    def checked(self) -> bool:
-        """Whether the caller's own node showed the outcome; if not, only the service reports it."""
-        return self.fate is not None
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the cancel is in a block, and the order's transaction is in none.
-
-        No other transaction with this nonce can then be mined. Without a node of the caller's own,
-        only the service reports this.
-        """
-        if self.fate is not None:
-            return self.swap is None and self.fate in (
-                TransactionOutcome.MINED,
-                TransactionOutcome.REVERTED,
-            )
-        by_service = self.status.error is not None and self.status.error.code == _USER_CANCELLED
-        return by_service or (self.end is not None and self.end.block_number is not None)
-
-
 def check_cancel(quote: CancelQuoteResponse, request: CancelRequest) -> None:
-    """Refuse a quote that is not an empty self-transfer with a bounded fee. Raises UnsafeQuote."""
+    """Refuse a quote that is not an empty self-transfer with a bounded fee.
+
+    Raises UnsafeQuote; NonceMismatch if it only has another nonce than the caller gave, and
+    QuoteDeclined if only the gas cost is above the limit.
+    """
     params = quote.transaction_params
     other_nonce = request.nonce is not None and params.nonce != request.nonce
     faults = {
@@ -111,11 +56,17 @@ def check_cancel(quote: CancelQuoteResponse, request: CancelRequest) -> None:
         f"another gas limit than {CANCEL_GAS}": params.gas_limit != CANCEL_GAS,
         "no nonce": params.nonce is None,
         f"nonce {params.nonce}, not {request.nonce} as you gave": other_nonce,
-        "a fee above the limit": CANCEL_GAS * params.max_fee_per_gas > request.most_fee_wei,
     }
     found = [name for name, is_so in faults.items() if is_so] + check_params(params)
     if found:
-        raise UnsafeQuote(f"the cancel has {', '.join(found)}: not signed")
+        kind = NonceMismatch if other_nonce and len(found) == 1 else UnsafeQuote
+        raise kind(f"the cancel has {', '.join(found)}: not signed")
+    fee = CANCEL_GAS * params.max_fee_per_gas
+    if fee > request.most_fee_wei:
+        raise QuoteDeclined(
+            f"its gas may cost {fee} wei, more than {request.most_fee_wei}: not signed;"
+            " most_fee_wei (--most-fee) allows more"
+        )
 
 
 def cancel_call(quote: CancelQuoteResponse, signed: str) -> api_calls.ApiCall[CancelOrderResponse]:
@@ -137,29 +88,31 @@ def cancel(
 ) -> Flow[CancelResult]:
     """Run the whole flow. If the swap is mined first, that is a result, not an exception.
 
-    Before signing, raises UnsafeQuote and QuoteDeclined. After signing, raises OrderStillOpen;
-    StatusContradiction when the caller's own node shows that the swap succeeded, but the service
-    reports another final status; and MayBeMined when that node does not show the outcome, or when
-    the service refuses or fails and there is no node.
+    Before signing, raises UnsafeQuote, NonceMismatch and QuoteDeclined. After signing, raises
+    OrderStillOpen; StatusContradiction when the caller's own node shows that the swap succeeded,
+    but the service reports another final status; and MayBeMined when that node does not show the
+    outcome, or when the service refuses or fails and there is no node.
     """
     if has_node:
         yield from require_mainnet()
     before = yield from perform(api_calls.order_status(request.order_id))
     if before.tx_hash is None:
-        raise UnsafeQuote(
-            f"the record of order {request.order_id} names no txHash, so nobody could check what"
-            " became of it: not signed"
+        raise QuoteDeclined(
+            f"the record of order {request.order_id} names no txHash, as of one that was never"
+            " sent; nobody could check what became of it: not signed"
         )
     quote = yield from perform(api_calls.quote_cancel(request.order_id))
     check_cancel(quote, request)
     params = quote.transaction_params
     nonce = params.nonce or 0
     if has_node and nonce < (yield from perform(node_calls.nonce(request.wallet, "latest"))):
-        raise UnsafeQuote(f"nonce {nonce} of the cancel is used already: not signed")
+        raise NonceMismatch(f"nonce {nonce} of the cancel is used already: not signed")
     yield from _tie(before.tx_hash, nonce, request, has_node=has_node)
     watch(quote)
     if request.accept is not None and not request.accept(quote):
         raise QuoteDeclined("the cancel was not accepted")
+    if has_node:
+        yield from require_eth(params, request.wallet)
     signed = sign(to_sign(params), signer, request.wallet)
     sent = SubmittedTransaction(
         "the cancel", hash_of(signed), request.wallet, nonce, request.order_id
@@ -182,9 +135,10 @@ def cancel(
 
 
 def _tie(tx_hash: str, nonce: int, request: CancelRequest, *, has_node: bool) -> Flow[None]:
-    """Refuse a nonce if only the service claims that it is the order's. Raises UnsafeQuote.
+    """Refuse a nonce if only the service claims that it is the order's.
 
-    The caller's own node seldom knows a private transaction. If it does, its data decides.
+    The caller's own node seldom knows a private transaction. If it does, its data decides. Raises
+    UnsafeQuote if it contradicts the service, and QuoteDeclined if nobody else names the nonce.
     """
     known = None
     if has_node:
@@ -198,7 +152,7 @@ def _tie(tx_hash: str, nonce: int, request: CancelRequest, *, has_node: bool) ->
             f" not nonce {nonce} of the wallet: not signed"
         )
     if known is None and request.nonce is None and not request.any_nonce:
-        raise UnsafeQuote(
+        raise QuoteDeclined(
             f"only the service says that nonce {nonce} is the order's; it could be another one of"
             " the wallet: not signed. Give the nonce that the order was signed with (--nonce):"
             " `quietswap swap` prints it"

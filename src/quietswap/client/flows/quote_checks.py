@@ -91,11 +91,11 @@ class SwapRequest:
         if self.approval not in get_args(Approval):
             raise ValueError(f"approval must be exact, max or never, not {self.approval!r}")
         # a guard that compares with nothing, as nan does, or with too little would guard nothing
-        _require_int("sell_amount", self.sell_amount, 1)
-        _require_int("slippage_bps", self.slippage_bps, 0)
+        require_int("sell_amount", self.sell_amount, 1)
+        require_int("slippage_bps", self.slippage_bps, 0)
         for name, least in (("at_least", 1), ("max_fee_wei", 0), ("nonce", 0)):
             if getattr(self, name) is not None:
-                _require_int(name, getattr(self, name), least)
+                require_int(name, getattr(self, name), least)
         if not _is_percentage(self.max_impact_percent):
             raise ValueError(f"max_impact_percent must be 0 to 100, not {self.max_impact_percent}")
         if not isinstance(self.routers, frozenset | set):
@@ -112,7 +112,8 @@ class SwapRequest:
         )
 
 
-def _require_int(name: str, number: object, least: int) -> None:
+def require_int(name: str, number: object, least: int) -> None:
+    """Refuse a number of a request that is no int of `least` or more. Raises ValueError."""
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise ValueError(f"{name} must be an int of {least} or more, not {number!r}")
 

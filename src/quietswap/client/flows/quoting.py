@@ -11,6 +11,7 @@ from quietswap.client.flows.approvals import Approved, ensure_allowance
 from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
 from quietswap.client.flows.open_orders import require_no_open_order
 from quietswap.client.flows.polling import PollingPolicy
+from quietswap.client.flows.preconditions import require_eth
 from quietswap.client.flows.quote_checks import (
     ALLOWANCE_HOLDER,
     SwapRequest,
@@ -169,3 +170,4 @@ def _can_pay(quote: SwapQuoteResponse, request: SwapRequest) -> Flow[None]:
     held = yield from perform(node_calls.token_balance(quote.sell_token, request.wallet))
     if held < quote.sell_amount:
         raise QuoteDeclined(f"the wallet holds {held} smallest units of the sell token, too few")
+    yield from require_eth(quote.mev_protection.transaction_params, request.wallet)

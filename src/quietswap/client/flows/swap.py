@@ -10,6 +10,7 @@ from quietswap.client.errors.order import SignatureReplay
 from quietswap.client.flows.approvals import Approved, require_mainnet
 from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
 from quietswap.client.flows.polling import SUGGESTED_S, PollingPolicy, follow_order
+from quietswap.client.flows.preconditions import require_trade_scope
 from quietswap.client.flows.quote_checks import SwapRequest, is_bound
 from quietswap.client.flows.quoting import approved_quote
 from quietswap.client.flows.reference_price import require_fair_with_gas
@@ -188,11 +189,13 @@ def swap(
 ) -> Flow[SwapResult]:
     """Run the whole flow. A reverted or cancelled order is a result, not an exception.
 
-    Raises StatusContradiction when the caller's own node contradicts the final status of the order,
-    and AfterSubmission when the service refuses or fails after it received the signed bytes.
+    Raises Forbidden before anything is signed if the key may not trade. Raises StatusContradiction
+    when the caller's own node contradicts the final status of the order, and AfterSubmission when
+    the service refuses or fails after it received the signed bytes.
     """
     if has_node:
         yield from require_mainnet()
+    yield from require_trade_scope(polling)
     quote, approvals = yield from approved_quote(request, signer, polling, watch, has_node=has_node)
     if has_node:
         trial = yield from simulate_swap(quote, request, must=not is_bound(quote))

@@ -6,12 +6,18 @@ from dataclasses import dataclass
 
 from quietswap.client import api_calls, node_calls
 from quietswap.client.errors.base import ClientError
-from quietswap.client.errors.flow import OrderStillOpen, QuoteDeclined, UnsafeQuote
+from quietswap.client.errors.flow import (
+    NonceMismatch,
+    OrderStillOpen,
+    QuoteDeclined,
+    UnsafeQuote,
+)
 from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.open_orders import require_no_open_order
 from quietswap.client.flows.polling import PollingPolicy, retry_transient, wait_for_receipt
-from quietswap.client.flows.quote_checks import check_params
+from quietswap.client.flows.preconditions import require_eth
+from quietswap.client.flows.quote_checks import check_params, require_int
 from quietswap.client.flows.quoting import check_fee
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
@@ -48,6 +54,10 @@ class WrapRequest:
     nonce: int | None = None
     accept: Callable[[WrapQuoteResponse], bool] | None = None
     replace: bool = False
+
+    def __post_init__(self) -> None:
+        if self.nonce is not None:
+            require_int("nonce", self.nonce, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +118,11 @@ def convert(
 ) -> Flow[WrapResult]:
     """Run the whole flow.
 
-    Before signing, raises UnsafeQuote, and QuoteDeclined when an order of the wallet is open or
-    `accept` returns False. While submitting, raises TransactionHashMismatch, and AfterSubmission
-    when the service refuses a transaction that it already has. While waiting, raises
-    TransactionFailed, TransactionReplaced or OrderStillOpen.
+    Before signing, raises UnsafeQuote, NonceMismatch when the given nonce is used, and
+    QuoteDeclined when an order of the wallet is open, `accept` returns False, or the balance is too
+    low. While submitting, raises TransactionHashMismatch, and AfterSubmission when the service
+    refuses a transaction that it already has. While waiting, raises TransactionFailed,
+    TransactionReplaced or OrderStillOpen.
     """
     quote = yield from perform(
         api_calls.wrap_quote(request.operation, request.amount, request.wallet)
@@ -125,11 +136,15 @@ def convert(
         yield from require_no_open_order(request.wallet, what, polling, has_node=has_node)
     if nonce is None:
         nonce = yield from perform(node_calls.nonce(request.wallet))
+    elif has_node and nonce < (yield from perform(node_calls.nonce(request.wallet, "latest"))):
+        raise NonceMismatch(f"nonce {nonce} is used already by your own node: not signed")
     quote = quote.with_nonce(nonce)
     watch(quote)
     if request.accept is not None and not request.accept(quote):
         raise QuoteDeclined("the quote was not accepted")
     params = quote.mev_protection.transaction_params
+    if has_node:
+        yield from _require_funds(quote, request)
     signed = sign(to_sign(params), signer, request.wallet)
     sent = SubmittedTransaction(what, hash_of(signed), request.wallet, nonce)
     try:
@@ -146,3 +161,12 @@ def convert(
         raise with_transaction(error, sent) from None
     watch(receipt)
     return WrapResult(quote, order, receipt)
+
+
+def _require_funds(quote: WrapQuoteResponse, request: WrapRequest) -> Flow[None]:
+    """Refuse an amount above the balance at the caller's own node. Raises QuoteDeclined."""
+    if request.operation == "unwrap":
+        held = yield from perform(node_calls.token_balance(WETH, request.wallet))
+        if held < quote.amount_wei:
+            raise QuoteDeclined(f"the wallet holds {held} wei of WETH, too few")
+    yield from require_eth(quote.mev_protection.transaction_params, request.wallet)
