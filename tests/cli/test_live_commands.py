@@ -100,7 +100,10 @@ def test_wrap_and_unwrap(town: SandboxInfo) -> None:
     assert after["WETH"] - before["WETH"] == 15 * 10**17
 
 
-def test_ctrl_c_leaves_the_order_and_history_follows_it(town: SandboxInfo) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interruption_leaves_the_order_and_history_follows_it(
+    town: SandboxInfo, name: str
+) -> None:
     process = subprocess.Popen(
         quietswap("swap", "1", "WETH", "DAI", "--yes", "--poll", "30"),
         cwd=ROOT, env=environment(town, 6), text=True,
@@ -110,7 +113,7 @@ def test_ctrl_c_leaves_the_order_and_history_follows_it(town: SandboxInfo) -> No
     for line in process.stdout:
         if "submitted" in line:
             break
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.Signals[name])
     rest = process.communicate(timeout=LONG_S)[0]
     assert process.returncode == 4, rest
     hint = next(line for line in rest.splitlines() if "--follow" in line)

@@ -15,7 +15,7 @@ from tests.client.conftest import Time
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import FakeService, Reply, ok
 from tests.client.silence import Silence
-from tests.client.test_after_signing import silent
+from tests.client.test_after_signing import said, silent
 from tests.client.test_nonces import FEE, history
 from tests.client.test_polling import at
 from tests.client.test_swap_safety import change
@@ -210,3 +210,36 @@ def test_bad_utf8_after_submission(
     assert result.exit_code == 4, result.output
     answer = json.loads(result.stdout)
     assert (answer["error"], answer["nonce"]) == ("MayBeMined", 7)
+
+
+@pytest.mark.parametrize(
+    ("state", "offered"), [(OrderStatus.MINING, True), (OrderStatus.FAILED, False)]
+)
+def test_no_cancel_is_offered_for_an_order_that_was_never_sent(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    state: OrderStatus,
+    offered: bool,
+) -> None:
+    """Without the relay the order is stored as failed, and the service then takes no cancel."""
+    silent(approved, service)
+    service.next("order", said("PROVIDER_UNAVAILABLE", 503, reason="NOT_SENT", orderId="ord_1"))
+    service.next("status", at(state))
+    result = quietswap(*SWAP, "--yes")
+    assert result.exit_code == 4, result.output
+    assert "quietswap history --order ord_1 --follow" in result.stdout
+    assert "quietswap swap 1 WETH USDC --nonce 7" in result.stdout
+    assert ("quietswap cancel ord_1" in result.stdout) is offered
+    assert ("cancel first" in result.stdout) is offered
+
+
+@pytest.mark.parametrize(("code", "again"), [("NONCE_TOO_LOW", False), ("X", True)])
+def test_a_used_nonce_is_not_proposed_again(
+    quietswap: Quietswap, service: FakeService, code: str, again: bool
+) -> None:
+    service.next("wrap order", said(code, 400, provided=7, expected=8))
+    result = quietswap("wrap", "0.25", "--nonce", "7", "--yes", "--rpc-url", "")
+    assert result.exit_code == 4, result.output
+    assert ("quietswap wrap 0.25 --nonce 7" in result.stdout) is again
+    assert "quietswap balances --wallet" in result.stdout

@@ -40,6 +40,25 @@ def test_what_is_no_number_is_outside_every_range(
     assert f"Invalid value for '{option}': {value} is not in the range" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("swap", "1", "WETH", "USDC", "--at-least", "1,5"), "--at-least: '1,5' is not an amount"),
+        (("swap", "1", "WETH", "USDC", "--at-least", "0"), "--at-least: the amount must be"),
+        (("swap", "1", "WETH", "USDC", "--max-fee", "x"), "--max-fee: 'x' is not an amount"),
+        (("cancel", "ord_1", "--most-fee", "1e3"), "--most-fee: '1e3' is not an amount"),
+        (("swap", "1,5", "WETH", "USDC"), "Error: '1,5' is not an amount"),
+        (("swap", "9" * 200, "WETH", "USDC"), f"'{'9' * 100}' is not an amount: digits and a"),
+    ],
+)
+def test_an_amount_that_is_none_is_named_with_its_option(
+    quietswap: Quietswap, words: tuple[str, ...], named: str
+) -> None:
+    result = quietswap(*words)
+    assert result.exit_code == 2
+    assert named in result.stderr
+
+
 @pytest.mark.parametrize("words", [("keys", "list"), ("orders", "list")])
 def test_an_empty_database_is_named(
     quietswap: Quietswap,

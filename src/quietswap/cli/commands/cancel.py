@@ -39,7 +39,7 @@ def cancel(
     from quietswap.client import CancelRequest, PollingPolicy
     from quietswap.client.flows.wrap import to_wei
 
-    most = to_wei(parse_ether(most_fee, raw=False))
+    most = to_wei(parse_ether(most_fee, raw=False, option="--most-fee"))
     with context.client(PollingPolicy(interval_s=poll)) as client:
         request = CancelRequest(order, signer.wallet, most, nonce, any_nonce=not yes)
         CancelRun(context, client, signer, request, yes=yes)()

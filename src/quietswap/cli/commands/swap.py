@@ -98,10 +98,13 @@ def swap(
     if is_typed("approve") and approve != "never" and context.rpc_url is None:
         raise click.UsageError(f"--approve {approve} needs --rpc-url: approvals are sent there")
     limits = is_typed("max_fee") or yes
-    most_fee = to_wei(parse_ether(max_fee, raw=False)) if limits else None
+    most_fee = to_wei(parse_ether(max_fee, raw=False, option="--max-fee")) if limits else None
     with context.client(PollingPolicy(interval_s=poll, patience_s=None)) as client:
         has_node = context.rpc_url is not None
         selling, buying = (find(t, client, has_node=has_node, raw=context.raw) for t in (sell, buy))
+        floor = None
+        if at_least is not None:
+            floor = parse_amount(at_least, buying, raw=context.raw, option="--at-least")
         request = SwapRequest(
             selling.address,
             buying.address,
@@ -109,7 +112,7 @@ def swap(
             signer.wallet,
             slippage_bps,
             approve if has_node else "never",  # type: ignore[arg-type]
-            None if at_least is None else parse_amount(at_least, buying, raw=context.raw),
+            floor,
             routers=frozenset(map(router_address, routers)),
             max_impact_percent=Decimal(str(max_impact)) if compares else None,
             nonce=nonce,

@@ -1,7 +1,6 @@
 """The demo's sandbox: a child process `quietswap sandbox --json` that is always stopped."""
 
 import contextlib
-import signal
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from typing import IO
 
 import msgspec
 
+from quietswap.cli.termination import sigterm_as_ctrl_c
 from quietswap.sandbox.chain.anvil import die_with_parent
 
 _COMMAND = (sys.executable, "-m", "quietswap", "sandbox", "--json", "--free-ports")
@@ -88,8 +88,7 @@ def running_sandbox(block_time: float, *options: str) -> Iterator[SandboxInfo]:
 
     SIGTERM ends the block like Ctrl-C, so that the sandbox is always stopped.
     """
-    before = signal.signal(signal.SIGTERM, _interrupt)
-    with tempfile.TemporaryFile() as errors:
+    with sigterm_as_ctrl_c(), tempfile.TemporaryFile() as errors:
         running = subprocess.Popen(  # noqa: S603  our own command line
             [*_COMMAND, "--block-time", str(block_time), *options],
             stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL,
@@ -100,11 +99,6 @@ def running_sandbox(block_time: float, *options: str) -> Iterator[SandboxInfo]:
             yield _info(process)
         finally:
             process.stop()
-            signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _info(process: _Process) -> SandboxInfo:

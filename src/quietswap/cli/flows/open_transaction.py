@@ -40,6 +40,13 @@ def find_order(client: QuietswapClient, wallet: str, tx_hash: str) -> str | None
     return None
 
 
+def has_ended(client: QuietswapClient, order_id: str) -> bool:
+    """Return whether the service says that the order is terminal: then it takes no cancel."""
+    with contextlib.suppress(ClientError):
+        return client.order_status(order_id).is_terminal
+    return False
+
+
 def is_open_mismatch(error: ClientError) -> bool:
     """Return whether the service named another hash and no block has decided the signed one."""
     undecided = (None, TransactionOutcome.OPEN)

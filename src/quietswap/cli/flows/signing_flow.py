@@ -15,6 +15,7 @@ from quietswap.cli.output.error_messages import error_name
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
 from quietswap.cli.output.progress import OrderProgress
 from quietswap.cli.output.quote import facts
+from quietswap.cli.termination import sigterm_as_ctrl_c
 from quietswap.client import ClientError, OutcomeWatch, QuietswapClient, QuoteDeclined
 from quietswap.client.flows.open_orders import find_open_order
 
@@ -36,9 +37,10 @@ class SigningFlow:
         self._yes = yes
 
     def _run(self, call: Callable[[], Result]) -> Result:
-        """Return the result of the client flow `call`. Ctrl-C ends with exit code 1 or 4."""
+        """Return the result of the client flow `call`. Ctrl-C and SIGTERM exit with 1 or 4."""
         try:
-            return call()
+            with sigterm_as_ctrl_c():
+                return call()
         except KeyboardInterrupt:
             raise click.exceptions.Exit(self._interrupted()) from None
         except ClientError as error:

@@ -10,6 +10,7 @@ from rich.text import Text
 from quietswap.cli.context import CommandContext
 from quietswap.cli.flows.open_transaction import (
     find_order,
+    has_ended,
     is_open_mismatch,
     print_cancel_command,
     print_signed_transaction,
@@ -23,6 +24,7 @@ from quietswap.cli.output.quote import nonce_to_sign, short, summary, to_sign
 from quietswap.cli.output.swap import UNCHECKED, compared, machine, report, tried
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import (
+    ApiError,
     Approved,
     ClientError,
     MayBeMined,
@@ -104,6 +106,8 @@ class SwapRun(SigningFlow):
         self._order_id = self._order_id or error.order_id
         if self._order_id is None and error.tx_hash is not None:
             self._order_id = find_order(self._client, self._wallet_signer.wallet, error.tx_hash)
+        elif self._order_id is not None and _is_refusal(error):
+            self._has_ended = has_ended(self._client, self._order_id)
         if not isinstance(error, TransactionHashMismatch) or is_open_mismatch(error):
             self._leave("Not decided yet")
             if not isinstance(error, OrderStillOpen):
@@ -275,6 +279,10 @@ class SwapRun(SigningFlow):
         amount, sell, buy = self._words
         typed = typed_options(*AGAIN, *SIGNING)
         self._context.again("swap", amount, sell, buy, "--nonce", str(nonce), *typed)
+
+
+def _is_refusal(error: ClientError) -> bool:
+    return isinstance(error, MayBeMined) and isinstance(error.cause, ApiError)
 
 
 def _cap(quote: SwapQuoteResponse) -> int:

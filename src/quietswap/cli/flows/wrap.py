@@ -22,6 +22,7 @@ from quietswap.cli.output.tokens import ETHER, WETH
 from quietswap.client import (
     ClientError,
     MayBeMined,
+    NonceTooLow,
     OrderStillOpen,
     OutcomeWatch,
     QuietswapClient,
@@ -66,7 +67,8 @@ class WrapRun(SigningFlow):
             self._leave("Not decided yet")
         if is_open and self._signer.nonce is not None:
             self._offer_cancel()
-            self._retry(self._signer.nonce)
+            if not isinstance(getattr(error, "cause", None), NonceTooLow):
+                self._retry(self._signer.nonce)
 
     def _accept(self, quote: WrapQuoteResponse) -> bool:
         screen, raw = self._context.screen, self._context.raw

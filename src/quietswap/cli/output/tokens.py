@@ -65,6 +65,7 @@ _MOST_DECIMALS = 77
 _NATIVE = "0x" + 40 * "e"
 """The address that many APIs use for native ETH."""
 _AMOUNT = re.compile(r"([0-9]{1,78})(?:\.([0-9]{1,77}))?")
+_SHOWN = 100
 
 
 def wallet_address(text: str, what: str = "wallet address") -> str:
@@ -155,22 +156,27 @@ def by_address(
     return DisplayToken(address, client.node(node_calls.symbol(address))[:11] or short, decimals)
 
 
-def parse_amount(text: str, token: DisplayToken, *, raw: bool) -> int:
-    """Return smallest units of an amount written in decimal digits. Raises click.UsageError."""
+def parse_amount(text: str, token: DisplayToken, *, raw: bool, option: str = "") -> int:
+    """Return smallest units of an amount written in decimal digits.
+
+    Raises click.UsageError, which names the option if the amount is not the command's AMOUNT.
+    """
+    name = option and f"{option}: "
     found = _AMOUNT.fullmatch(text)
     if found is None:
-        raise click.UsageError(f"{text!r} is not an amount: digits and a point, such as 1.5")
+        form = "digits and a point, such as 1.5, 78 digits at most"
+        raise click.UsageError(f"{name}{text[:_SHOWN]!r} is not an amount: {form}")
     whole, fraction = found[1], (found[2] or "").rstrip("0")
     decimals = 0 if raw else token.decimals
     if len(fraction) > decimals:
         most = "smallest units are whole" if raw else f"{token.symbol} has {decimals}"
-        raise click.UsageError(f"{text!r} has too many decimals: {most}")
+        raise click.UsageError(f"{name}{text!r} has too many decimals: {most}")
     units = int(whole + fraction.ljust(decimals, "0"))
     if units == 0:
-        raise click.UsageError("the amount must be greater than zero")
+        raise click.UsageError(f"{name}the amount must be greater than zero")
     return units
 
 
-def parse_ether(text: str, *, raw: bool) -> str:
+def parse_ether(text: str, *, raw: bool, option: str = "") -> str:
     """Return an ETH amount as a decimal string of the API. Raises click.UsageError."""
-    return format_units(parse_amount(text, ETHER, raw=raw), ETHER.decimals)
+    return format_units(parse_amount(text, ETHER, raw=raw, option=option), ETHER.decimals)
