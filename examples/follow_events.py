@@ -14,6 +14,8 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+if missing := [name for name in ("QUIETSWAP_URL", "QUIETSWAP_API_KEY") if not os.environ.get(name)]:
+    sys.exit(f"set {', '.join(missing)}: see examples/README.md")
 URL, KEY = os.environ["QUIETSWAP_URL"], os.environ["QUIETSWAP_API_KEY"]
 ENDS = ("order.confirmed", "order.failed", "order.cancelled")
 QUIET_S = 30

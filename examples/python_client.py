@@ -8,11 +8,14 @@ from eth_account import Account
 from quietswap.client import WETH, ClientError, PollingPolicy, QuietswapClient, SwapRequest
 
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+SETTINGS = ("QUIETSWAP_URL", "QUIETSWAP_API_KEY", "QUIETSWAP_RPC_URL", "QUIETSWAP_PRIVATE_KEY")
 
 
 def main() -> int:
     """Run both flows; 0 when both are confirmed."""
     env = os.environ
+    if missing := [name for name in SETTINGS if not env.get(name)]:
+        sys.exit(f"set {', '.join(missing)}: see examples/README.md")
     account = Account.from_key(env["QUIETSWAP_PRIVATE_KEY"])
     poll = float(env.get("POLL_SECONDS", "10"))
     request = SwapRequest(WETH, USDC, 10**17, account.address)

@@ -16,6 +16,9 @@ USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 POLL = float(os.environ.get("POLL_SECONDS", "10"))
 TERMINAL = ("confirmed", "failed", "cancelled")
 
+SETTINGS = ("QUIETSWAP_URL", "QUIETSWAP_API_KEY", "QUIETSWAP_RPC_URL", "QUIETSWAP_PRIVATE_KEY")
+if missing := [name for name in SETTINGS if not os.environ.get(name)]:
+    sys.exit(f"set {', '.join(missing)}: see examples/README.md")
 account = Account.from_key(os.environ["QUIETSWAP_PRIVATE_KEY"])
 wallet = account.address
 URL, NODE = os.environ["QUIETSWAP_URL"], os.environ["QUIETSWAP_RPC_URL"]

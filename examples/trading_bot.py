@@ -28,6 +28,7 @@ from quietswap.client import (
 from quietswap.contract.quotes import SwapQuoteResponse
 
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+SETTINGS = ("QUIETSWAP_URL", "QUIETSWAP_API_KEY", "QUIETSWAP_RPC_URL", "QUIETSWAP_PRIVATE_KEY")
 WETH_UNIT, USDC_UNIT = 10**18, 10**6
 if "LIMIT_PRICE" not in os.environ:
     sys.exit("set LIMIT_PRICE: the lowest price to sell for, in USDC for one WETH")
@@ -111,6 +112,8 @@ def sell(client: QuietswapClient, account: LocalAccount) -> int:
 def main() -> int:
     """Sell; return the exit code."""
     env = os.environ
+    if missing := [name for name in SETTINGS if not env.get(name)]:
+        sys.exit(f"set {', '.join(missing)}: see examples/README.md")
     account = Account.from_key(env["QUIETSWAP_PRIVATE_KEY"])
     with QuietswapClient(
         env["QUIETSWAP_URL"],

@@ -22,6 +22,7 @@ from quietswap.client import WETH, ClientError, QuietswapClient, SwapRequest
 from quietswap.contract.quotes import SwapQuoteResponse
 
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+SETTINGS = ("QUIETSWAP_URL", "QUIETSWAP_API_KEY", "QUIETSWAP_RPC_URL")
 MOST_IMPACT_PERCENT = Decimal(1)
 MOST_WETH = Decimal(10)
 """A larger amount in one call is refused: it is probably a typing error."""
@@ -70,8 +71,10 @@ def main() -> int:
     given = parser.parse_args()
     if not 0 < given.weth <= MOST_WETH:
         parser.error(f"the amount is not between 0 and {MOST_WETH} WETH")
-    account = unlocked(given.keystore, given.password_file)
     env = os.environ
+    if missing := [name for name in SETTINGS if not env.get(name)]:
+        sys.exit(f"set {', '.join(missing)}: see examples/README.md")
+    account = unlocked(given.keystore, given.password_file)
     print("selling", given.weth, "WETH of", account.address)
     request = SwapRequest(
         WETH,

@@ -13,6 +13,7 @@ of an order. It listens without TLS and without a login of its users: add both.
 import json
 import os
 import secrets
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -23,6 +24,9 @@ from quietswap.client import ApiError, ClientError, QuietswapClient, SwapRequest
 from quietswap.contract.quotes import SwapQuoteResponse
 
 BODY_LIMIT = 1 << 20
+SETTINGS = ("QUIETSWAP_URL", "QUIETSWAP_API_KEY", "WEBHOOK_SECRET")
+if missing := [name for name in SETTINGS if not os.environ.get(name)]:
+    sys.exit(f"set {', '.join(missing)}: see examples/README.md")
 webhook = Webhook(os.environ["WEBHOOK_SECRET"])
 quotes: dict[str, tuple[SwapQuoteResponse, SwapRequest]] = {}
 events: dict[str, dict[str, Any]] = {}

@@ -5,11 +5,14 @@ listens without TLS on loopback. In production a proxy with a certificate stands
 """
 
 import os
+import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 from standardwebhooks import Webhook, WebhookVerificationError
 
+if not os.environ.get("WEBHOOK_SECRET"):
+    sys.exit("set WEBHOOK_SECRET: the `secret` of the webhook, which is shown when it is created")
 webhook = Webhook(os.environ["WEBHOOK_SECRET"])
 known: set[str] = set()  # in production: a table with a unique column
 
