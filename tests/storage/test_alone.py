@@ -32,8 +32,10 @@ async def test_a_second_process_waits_for_the_first_and_is_refused(
     storage: Storage, other: Storage, clock: HandClock
 ) -> None:
     await SingleProcessGuard(storage.alone, clock).begin(PREDECESSOR_S)
+    said: list[float] = []
     with pytest.raises(SecondProcessError, match=r"storage\.redis_url is not set"):
-        await SingleProcessGuard(other.alone, clock).begin(PREDECESSOR_S)
+        await SingleProcessGuard(other.alone, clock).begin(PREDECESSOR_S, said.append)
+    assert said == [PREDECESSOR_S], "once, not at each look"
     assert PREDECESSOR_S <= (clock.ms - T0) / 1000 < PREDECESSOR_S + 1
 
 

@@ -4,6 +4,7 @@ Each process would count its own window, so a key would have one budget per proc
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Never
 
 from quietswap.ports.clock import Clock
@@ -31,15 +32,19 @@ class SingleProcessGuard:
         self._lock = lock
         self._clock = clock
 
-    async def begin(self, within_s: float) -> None:
+    async def begin(self, within_s: float, say: Callable[[float], None] | None = None) -> None:
         """Return once this process holds the lock.
 
-        Raises SecondProcessError if another process keeps it.
+        `say(within_s)` is called once if it has to wait. Raises SecondProcessError if another
+        process keeps the lock.
         """
         until = self._clock.monotonic() + within_s
         while not await self._lock.acquire_or_renew():
             if self._clock.monotonic() >= until:
                 raise SecondProcessError(WHY_NOT_ALONE)
+            if say is not None:
+                say(within_s)
+                say = None
             await self._clock.sleep(_ASK_EVERY_S)
 
     async def keep(self) -> Never:
