@@ -104,7 +104,7 @@ def test_the_exact_weth_can_be_unwrapped(client: QuietswapClient, node: FakeChai
 def test_a_used_nonce_is_not_signed_for_a_wrap(
     do_with_node: Do, service: FakeService, node: FakeChain
 ) -> None:
-    with pytest.raises(NonceMismatch, match="nonce 6 is used already by your own node"):
+    with pytest.raises(NonceMismatch, match="by your own node, nonce 6 is used already"):
         do_with_node("wrap", "2", ACCOUNT, nonce=node.nonce - 1)
     assert service.bodies("wrap order") == []
     assert do_with_node("wrap", "2", ACCOUNT, nonce=node.nonce).receipt.succeeded

@@ -115,7 +115,7 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   if (!request.replace) await requireNoOpenOrder(context, wallet, `the ${operation}`);
   const nonce = request.nonce ?? (await nonceOf(io, wallet));
   if (io.hasNode && request.nonce !== undefined && nonce < (await nonceOf(io, wallet, "latest")))
-    throw new NonceMismatch(`nonce ${nonce} is used already by your own node`);
+    throw new NonceMismatch(`by your own node, nonce ${nonce} is used already`);
   watch({ quote });
   if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the quote was not accepted");
   if (io.hasNode) await requireFunds(io, quote, wallet);

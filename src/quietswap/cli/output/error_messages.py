@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from quietswap.cli.context import CommandContext
 
 _NEXT: dict[type[ClientError], str] = {
-    NodeUnreachable: "Is --rpc-url (QUIETSWAP_RPC_URL) right, and the node up?",
-    ServiceUnreachable: "Is --url (QUIETSWAP_URL) right, and the service up? To try without one,"
-    " run: quietswap sandbox",
+    NodeUnreachable: "Is --rpc-url (QUIETSWAP_RPC_URL) right, also http or https, and the node up?",
+    ServiceUnreachable: "Is --url (QUIETSWAP_URL) right, also http or https, and the service up?"
+    " To try without one, run: quietswap sandbox",
     UnexpectedResponse: "Is --url (QUIETSWAP_URL) a quietswap service,"
     " and --rpc-url an Ethereum node?",
     WrongChain: "Is --rpc-url (QUIETSWAP_RPC_URL) a mainnet node? Nothing more was sent.",

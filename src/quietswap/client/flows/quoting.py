@@ -140,7 +140,7 @@ def approved_quote(
         if request.approval == "never":
             raise QuoteDeclined(
                 f"{router} may move {allowed} smallest units of the sell token, too few, and"
-                " nothing was to be approved"
+                " approval is never (--approve)"
             )
         if request.nonce is not None:
             raise QuoteDeclined(

@@ -137,7 +137,7 @@ def convert(
     if nonce is None:
         nonce = yield from perform(node_calls.nonce(request.wallet))
     elif has_node and nonce < (yield from perform(node_calls.nonce(request.wallet, "latest"))):
-        raise NonceMismatch(f"nonce {nonce} is used already by your own node: not signed")
+        raise NonceMismatch(f"by your own node, nonce {nonce} is used already: not signed")
     quote = quote.with_nonce(nonce)
     watch(quote)
     if request.accept is not None and not request.accept(quote):
