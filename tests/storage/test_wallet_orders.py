@@ -25,6 +25,7 @@ from tests.storage.examples import (
     T0,
     WALLET,
     a_quote,
+    an_event,
     an_order,
     store,
 )
@@ -209,3 +210,23 @@ async def test_one_quote_is_spent_at_one_nonce(storage: Storage) -> None:
     await storage.quotes.save(other)
     await store(storage.orders, an_order(quote_id=other.quote_id, nonce=spent + 1))
     await store(storage.orders, an_order(quote_id="deleted", nonce=spent + 2))
+
+
+async def test_equal_quotes_are_spent_together(storage: Storage) -> None:
+    """Orders that name some of them at once, in any order, wait for each other: no deadlock."""
+    quotes = [a_quote() for _ in range(4)]
+    for quote in quotes:
+        await storage.quotes.save(quote)
+    ids = [quote.quote_id for quote in quotes]
+
+    async def place(nonce: int) -> int | None:
+        fresh = an_order(quote_id=ids[nonce % 4], nonce=nonce)
+        seen = ids[: nonce % 4 + 1] if nonce % 2 else ids[::-1]
+        with suppress(ValidationError):
+            await storage.orders.add(fresh, an_event(fresh), seen)
+            return nonce
+        return None
+
+    [spent] = [n for n in await asyncio.gather(*map(place, range(16))) if n is not None]
+    fresh = an_order(quote_id=ids[0], nonce=spent)
+    await storage.orders.add(fresh, an_event(fresh), ids)

@@ -75,10 +75,12 @@ class DuplicateTransaction(Exception):
 class OrderStore(Protocol):
     """Orders and their events. Each method is one database transaction."""
 
-    async def add(self, order: Order, event: OrderEvent) -> None:
+    async def add(self, order: Order, event: OrderEvent, spends: Sequence[str] = ()) -> None:
         """Commit and count a new order. Raises DuplicateTransaction.
 
-        Raises the errors of the client's limits, and stores nothing then. A cancel is not limited.
+        The order's quote, and the quotes of `spends`, are spent at its nonce from then on. Raises
+        ValidationError (QUOTE_USED) if one is spent at another nonce, and the errors of the
+        client's limits; it stores nothing then. A cancel is not limited.
         """
 
     async def update(self, order: Order, event: OrderEvent | None) -> bool:

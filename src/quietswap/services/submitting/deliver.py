@@ -4,7 +4,7 @@ The row with its hash is committed before the relay is called. From then on the 
 if the client disconnects, because it runs in its own task.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quietswap import observe
@@ -54,15 +54,20 @@ class OrderDelivery:
         self._clock = clock
         self._in_flight: SingleFlight[str, DeliveryResult] = SingleFlight()
 
-    async def new(self, order: Order, checked: str = "") -> DeliveryResult:
+    async def new(
+        self, order: Order, checked: str = "", spends: Sequence[str] = ()
+    ) -> DeliveryResult:
         """Deliver a new pending order; if the bytes are known, return the order that has them.
 
-        `checked` is the result of the preflight, as text for the event log.
+        `checked` is the result of the preflight, as text for the event log; `spends` are further
+        quotes that its nonce spends.
 
-        Raises StoreUnavailable when it is not certain that the order was stored: it was not sent
-        then.
+        Raises the errors of `OrderStore.add`, and StoreUnavailable when it is not certain that the
+        order was stored: it was not sent then.
         """
-        return await self._once(order.tx_hash, lambda: self._add(order, checked), EarlierSend.NONE)
+        return await self._once(
+            order.tx_hash, lambda: self._add(order, checked, spends), EarlierSend.NONE
+        )
 
     async def redeliver(self, dead: Order, fresh: Order, checked: str = "") -> DeliveryResult:
         """Deliver an ended order once more, with the times and the relay of `fresh`."""
@@ -92,12 +97,12 @@ class OrderDelivery:
         except StoreUnavailable:
             return DeliveryResult(order, None)
 
-    async def _add(self, order: Order, checked: str) -> tuple[Order, bool]:
+    async def _add(self, order: Order, checked: str, spends: Sequence[str]) -> tuple[Order, bool]:
         evidence = "; ".join(filter(None, ("bytes committed", checked)))
         now = self._clock.now_ms()
         line = OrderEvent(order.order_id, now, POSTED, None, order.status, evidence)
         try:
-            await self._orders.add(order, line)
+            await self._orders.add(order, line, spends)
         except DuplicateTransaction as error:
             return error.order, False
         observe.order_moved(order.order_id, line.sighting, order.status, line.evidence)

@@ -43,7 +43,8 @@ class MatchedTransaction:
     """The order that a transaction becomes, and what it takes from the wallet.
 
     `unsimulated_gas`: the least gas limit without a simulation. `replaces`: the orders at its nonce
-    that it replaces, with their bytes; empty for a new nonce. `origin` is text for the event log.
+    that it replaces, with their bytes; empty for a new nonce. `spends`: the quotes with this call,
+    which are all spent at its nonce. `origin` is text for the event log.
     """
 
     plan: PlannedOrder
@@ -51,6 +52,7 @@ class MatchedTransaction:
     origin: str
     unsimulated_gas: int = 0
     replaces: Sequence[Order] = ()
+    spends: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,16 +131,17 @@ class MatchTransaction:
 
     async def _new(self, token: WalletRpcToken, signed: SignedTransaction) -> MatchedTransaction:
         params = signed.params
-        quote, late = await self._swap(token, signed)
+        quote, late, same = await self._swap(token, signed)
         if quote is not None:
             plan = planned_order(quote)
-            await self._check_unused(plan, quote, signed)
+            await self.require_unused(plan, signed)
             return self._served(
                 MatchedTransaction(
                     plan,
                     _spend(plan, params),
                     f"quote {quote.quote_id}",
                     unsimulated_gas=quote.params.gas_limit,
+                    spends=[each.quote_id for each in same],
                 )
             )
         approval = rules.read_approval(params)
@@ -153,14 +156,14 @@ class MatchTransaction:
 
     async def _swap(
         self, token: WalletRpcToken, signed: SignedTransaction
-    ) -> tuple[IssuedQuote | None, IssuedQuote | None]:
-        """Return the live quote with this call, and an expired one if there is only that."""
+    ) -> tuple[IssuedQuote | None, IssuedQuote | None, Sequence[IssuedQuote]]:
+        """Return the live quote with this call, an expired one if there is only that, and all."""
         found = await self._quotes(token, signed, signed.params.to, signed.params.data)
         same = [quote for quote in found if rules.same_call(quote.params, signed.params)]
         best = max(same, key=lambda quote: quote.valid_until_ms, default=None)
         if best is None or self._is_live(best):
-            return best, None
-        return None, best
+            return best, None, same
+        return None, best, same
 
     async def _needs(
         self, token: WalletRpcToken, signed: SignedTransaction, approval: rules.ApprovalCall
@@ -186,16 +189,16 @@ class MatchTransaction:
     def _is_live(self, quote: IssuedQuote) -> bool:
         return self.clock.now_ms() <= quote.valid_until_ms + GRACE_MS
 
-    async def _check_unused(
-        self, plan: PlannedOrder, quote: IssuedQuote, signed: SignedTransaction
-    ) -> None:
+    async def require_unused(self, plan: PlannedOrder, signed: SignedTransaction) -> None:
         """Refuse the same swap at another nonce while an earlier one is open.
 
         Both would be paid, also with two quotes: a wallet that sends refused bytes again must not
-        find an equal quote that a page has fetched meanwhile. That one quote is spent at one nonce
-        only is certain where the order is stored.
+        find an equal quote that a page has fetched meanwhile. Two that arrive at once are told
+        apart where the order is stored: it spends all quotes that have its call (`spends`), and of
+        two orders the later one has seen the earlier one's quotes. Raises ValidationError
+        (QUOTE_USED), which names the open order.
         """
-        since_ms = quote.issued_at_ms - _OPEN_AT_MOST_MS
+        since_ms = self.clock.now_ms() - _OPEN_AT_MOST_MS
         earlier = await self.orders.same_trade(plan.client_id, signed.sender, plan.trade, since_ms)
         for order in earlier:
             call = _call_of(order)

@@ -9,13 +9,12 @@ from contextlib import contextmanager
 
 from quietswap.domain.errors.availability import ProviderUnavailable
 from quietswap.domain.errors.base import RequestError
-from quietswap.domain.errors.client_limits import ClientLimitError
 from quietswap.domain.errors.order import InvalidSignature, SignatureReplay
 from quietswap.domain.errors.request import ValidationError
 from quietswap.domain.order import wallet_transaction as rules
 from quietswap.domain.order.cancel import fee_cap
 from quietswap.domain.order.dry_run import DryRun, signed_swap
-from quietswap.domain.order.order import FailureCode, Order, OrderKind
+from quietswap.domain.order.order import FailureCode, Order, OrderKind, OrderStatus
 from quietswap.domain.transaction.fees import OwnNonces
 from quietswap.domain.transaction.signed import SignedTransaction
 from quietswap.ports.chain import NodeUnavailable
@@ -25,6 +24,9 @@ from quietswap.services.submitting.preflight import PreflightResult, preflight
 from quietswap.services.submitting.submit_order import SubmitOrder, accepted, decode_signed
 from quietswap.services.wallet_rpc.match_transaction import MatchedTransaction, MatchTransaction
 
+_DELIVERY_MS = 10_000
+"""Longer than a relay is waited for (5 s by default): then its response is stored."""
+_LOOK_EVERY_S = 0.2
 NOT_SENT_ANYWHERE = "not sent anywhere: "
 """Every message about a transaction that no relay got begins with it."""
 
@@ -55,18 +57,36 @@ class SendRawTransaction:
             if known is not None and known.client_id != token.client_id:
                 raise SignatureReplay
         if known is not None:
-            known = await self._core.delivery.wait_for(known)
+            known = await self._delivered(known)
             if await self._is_answered(known):
                 return known.tx_hash
-        with _not_sent():
-            try:
+        try:
+            with _not_sent():
                 found, ready = await self._check(token, signed, known)
-            except RequestError:
+        except RequestError:
+            with _not_sent():
                 stored = await self._core.stored_meanwhile(signed, known)
-                if stored is None or stored.client_id != token.client_id:
-                    raise
-                return (await self._core.delivery.wait_for(stored)).tx_hash
+            if stored is None or stored.client_id != token.client_id:
+                raise
+            return _hash_of(await self._delivered(stored))
         return await self._deliver(signed, found, ready, known)
+
+    async def _delivered(self, order: Order) -> Order:
+        """Return the order once its delivery has ended, also one of another process.
+
+        A relay may refuse to connect for seconds: until the response is stored, it is not known
+        whether it got the bytes. After that time the order is the tracker's to send.
+        """
+        core = self._core
+        order = await core.delivery.wait_for(order)
+        began_ms = order.expires_at_ms - core.limits.expiry_ms
+        while order.status is OrderStatus.PENDING:
+            if not 0 <= core.clock.now_ms() - began_ms < _DELIVERY_MS:
+                break
+            await core.clock.sleep(_LOOK_EVERY_S)
+            with _not_sent():
+                order = await core.orders.by_hash(order.tx_hash) or order
+        return order
 
     async def _is_answered(self, known: Order) -> bool:
         """Return whether the hash answers a repeated post; False if it is to be sent once more.
@@ -142,14 +162,18 @@ class SendRawTransaction:
         checked = "; ".join(filter(None, (found.origin, _words(found, ready.run))))
         try:
             if known is None:
-                delivered = await core.delivery.new(fresh, checked)
+                delivered = await core.delivery.new(fresh, checked, found.spends)
             else:
                 delivered = await core.delivery.redeliver(known, fresh, checked)
         except StoreUnavailable as error:
             raise _store_unavailable() from error
-        except ClientLimitError as error:
-            error.message = NOT_SENT_ANYWHERE + error.message
-            raise
+        except RequestError as error:
+            with _not_sent():
+                if isinstance(error, ValidationError):  # QUOTE_USED, without the open order's id
+                    await self._match.require_unused(found.plan, signed)
+                raise error
+        if delivered.order.order_id != fresh.order_id and known is None:  # of another process
+            return _hash_of(await self._delivered(delivered.order))
         try:
             return accepted(delivered, signed, ready).tx_hash
         except RequestError as error:
@@ -163,6 +187,20 @@ class SendRawTransaction:
         for order in found.replaces:
             if not rules.is_cancel(order) and order.tier in self._core.relays:
                 await self._core.relay(order.tier).cancel(order.tx_hash)
+
+
+def _hash_of(order: Order) -> str:
+    """Return the hash of an order that another request delivered.
+
+    Raises ProviderUnavailable if no relay got it, and ValidationError if one refused it.
+    """
+    if not order.may_resubmit:
+        return order.tx_hash
+    assert order.failure is not None
+    if order.failure.code is not FailureCode.NOT_SENT:
+        raise rules.rejected_before(order)
+    details = {"reason": FailureCode.NOT_SENT.value, "orderId": order.order_id}
+    raise ProviderUnavailable(NOT_SENT_ANYWHERE + "the relay cannot be reached", details)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ It holds the reader's result (JSON) instead of the order, which takes more memor
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -93,9 +93,9 @@ class CachedOrderStore(SqlOrderStore):
         self._writing: Counter[str | Owner] = Counter()
         self._changes = 0
 
-    async def add(self, order: Order, event: OrderEvent) -> None:
+    async def add(self, order: Order, event: OrderEvent, spends: Sequence[str] = ()) -> None:
         with self._changing(order):
-            await super().add(order, event)
+            await super().add(order, event, spends)
 
     async def update(self, order: Order, event: OrderEvent | None) -> bool:
         with self._changing(order):

@@ -1,5 +1,7 @@
 """What a new order must pass, in the transaction that stores it: its quote, and its client."""
 
+from collections.abc import Sequence
+
 from quietswap.domain.order.order import Order
 from quietswap.domain.order.wallet_transaction import quote_used
 from quietswap.storage.database import Transaction
@@ -11,14 +13,15 @@ UPDATE quotes SET used_nonce = COALESCE(used_nonce, ?) WHERE quote_id = ? RETURN
 """Parallel orders of one quote wait for each other at its row, so exactly one fixes the nonce."""
 
 
-async def admit(transaction: Transaction, order: Order) -> None:
-    """Take the order's quote, and count the order for the limits of its client.
+async def admit(transaction: Transaction, order: Order, spends: Sequence[str]) -> None:
+    """Take the order's quote and those of `spends`, and count the order for its client's limits.
 
-    Raises ValidationError (QUOTE_USED) if another nonce spends the quote, and the errors of the
+    Raises ValidationError (QUOTE_USED) if another nonce spends a quote, and the errors of the
     limits.
     """
-    if order.quote_id is not None:
-        rows = await transaction.fetch(_TAKE, str(order.nonce), order.quote_id)
+    own = () if order.quote_id is None else (order.quote_id,)
+    for quote_id in sorted({*own, *spends}):  # in one order, so that no two wait for each other
+        rows = await transaction.fetch(_TAKE, str(order.nonce), quote_id)
         if rows and rows[0][0] != str(order.nonce):
             raise quote_used(int(rows[0][0]), order.nonce)
     await admit_order(transaction, order)

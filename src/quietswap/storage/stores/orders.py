@@ -107,7 +107,7 @@ class SqlOrderStore(OrderPages):
     `drop_raw` deletes the bytes.
     """
 
-    async def add(self, order: Order, event: OrderEvent) -> None:
+    async def add(self, order: Order, event: OrderEvent, spends: Sequence[str] = ()) -> None:
         """Commit a new order to disk. Raises DuplicateTransaction and the errors of `admit`.
 
         After StoreUnavailable it may be stored: look it up by its hash before any further use.
@@ -120,7 +120,7 @@ class SqlOrderStore(OrderPages):
                 if stored := await _by_hash(transaction, order.tx_hash):
                     return stored
                 raise StoreUnavailable("an old order with this hash was being deleted")
-            await admit(transaction, order)
+            await admit(transaction, order, spends)
             await _write_raw(transaction, order, event)
             await transaction.fetch(_INSERT_EVENT, order.version, *event_values(event))
             await _count(transaction, order, {order.status: 1})
