@@ -7,7 +7,7 @@ import pytest
 
 from quietswap.domain.address import Address
 from quietswap.ports.clients import ApiKey, AuditEntry, Client
-from quietswap.ports.wallet_rpc import WalletRpcToken
+from quietswap.ports.wallet_rpc import TooManyRpcTokens, WalletRpcToken
 from quietswap.storage.factory import Storage
 from tests.storage.examples import T0, WALLET
 
@@ -34,7 +34,6 @@ async def test_tokens_of_one_client_are_listed_oldest_first(storage: Storage) ->
     assert await storage.rpc_tokens.list("client-1") == [_TOKEN, young]
     assert await storage.rpc_tokens.list() == [foreign, _TOKEN, young]
     assert await storage.rpc_tokens.list("client-3") == []
-    assert await storage.rpc_tokens.live_count("client-1") == 2
 
 
 async def test_a_token_is_revoked_once_and_by_its_client_only(storage: Storage) -> None:
@@ -46,7 +45,23 @@ async def test_a_token_is_revoked_once_and_by_its_client_only(storage: Storage) 
     assert not await tokens.revoke("rpc_1", T0 + 10)
     assert not await tokens.revoke("rpc_9", T0 + 10)
     assert await tokens.find(b"1") == replace(_TOKEN, revoked_at_ms=T0 + 9)
-    assert await tokens.live_count("client-1") == 0
+    await tokens.add(replace(_TOKEN, id="rpc_2"), b"2", most=1)
+
+
+async def test_parallel_new_tokens_of_a_client_are_counted_one_by_one(storage: Storage) -> None:
+    """A check before the transaction would let all of them through."""
+    await storage.keys.add(_KEY, b"key", _CLIENT)
+
+    async def add(number: int) -> bool:
+        token = replace(_TOKEN, id=f"rpc_{number}")
+        try:
+            await storage.rpc_tokens.add(token, b"%d" % number, most=5)
+        except TooManyRpcTokens:
+            return False
+        return True
+
+    assert sum(await asyncio.gather(*map(add, range(20)))) == 5
+    assert len(await storage.rpc_tokens.list(_CLIENT.id)) == 5
 
 
 async def test_an_operator_revokes_the_token_of_any_client(storage: Storage) -> None:

@@ -1,5 +1,7 @@
 """Sessions of the web page on both databases: bounds, end, deletion, and what lists leave out."""
 
+import asyncio
+
 import pytest
 
 from quietswap.domain.errors.http import RateLimitExceeded, Unauthorized
@@ -57,6 +59,22 @@ async def test_an_address_has_few_sessions(storage: Storage, clock: HandClock) -
     assert await rows(storage, "api_keys") == await rows(storage, "clients") == 4
     clock.ms += FIRST_MS
     await web.begin(ADDRESS)
+
+
+async def test_parallel_sessions_of_an_address_are_counted_one_by_one(
+    storage: Storage, clock: HandClock
+) -> None:
+    web = sessions(storage, clock, each=4, total=50)
+
+    async def begun() -> bool:
+        try:
+            await web.begin(ADDRESS)
+        except RateLimitExceeded:
+            return False
+        return True
+
+    assert sum(await asyncio.gather(*(begun() for _ in range(20)))) == 4
+    assert await rows(storage, "web_sessions") == 4
 
 
 async def test_all_addresses_together_have_few_sessions(storage: Storage, clock: HandClock) -> None:

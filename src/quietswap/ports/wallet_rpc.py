@@ -36,6 +36,10 @@ class WalletRpcToken:
         return self.revoked_at_ms is None and not is_over
 
 
+class TooManyRpcTokens(Exception):
+    """The client has as many live tokens as it may have; nothing was stored."""
+
+
 class WalletRpcTokenStore(Protocol):
     """Tokens by SHA-256 of their secret. Every method raises StoreUnavailable."""
 
@@ -43,19 +47,21 @@ class WalletRpcTokenStore(Protocol):
         """Return the token, revoked or not; None when unknown."""
 
     async def add(
-        self, token: WalletRpcToken, secret_hash: bytes, audit: AuditEntry | None = None
+        self,
+        token: WalletRpcToken,
+        secret_hash: bytes,
+        audit: AuditEntry | None = None,
+        *,
+        most: int | None = None,
     ) -> WalletRpcToken:
         """Store a new token, with the entry of the audit log in the same transaction.
 
         A token of a key that was rotated belongs to its successor, unless that is revoked. Returns
-        the token as it is stored.
+        the token as it is stored. Raises TooManyRpcTokens if its client has `most` live tokens.
         """
 
     async def list(self, client_id: str | None = None) -> Sequence[WalletRpcToken]:
         """Return the tokens of one client, or all, oldest first."""
-
-    async def live_count(self, client_id: str) -> int:
-        """Return the number of tokens of one client that are not revoked."""
 
     async def revoke(
         self,

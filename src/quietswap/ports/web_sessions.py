@@ -30,7 +30,7 @@ class WebSessionStore(Protocol):
     ) -> bool:
         """Store a session that began at a client address; False when the bounds are reached.
 
-        The address is stored as a hash. Parallel calls may exceed a bound by their number.
+        The address is stored as a hash. The bounds are exact, also with parallel calls.
         """
 
     async def extend(self, session_id: str, expires_at_ms: int) -> None:

@@ -8,7 +8,12 @@ from quietswap.domain.address import Address
 from quietswap.domain.errors.request import InvalidParameter, RpcTokenNotFound
 from quietswap.ports.clients import ApiKey
 from quietswap.ports.clock import Clock
-from quietswap.ports.wallet_rpc import UnmatchedPolicy, WalletRpcToken, WalletRpcTokenStore
+from quietswap.ports.wallet_rpc import (
+    TooManyRpcTokens,
+    UnmatchedPolicy,
+    WalletRpcToken,
+    WalletRpcTokenStore,
+)
 
 LASTS_MS = 1000
 """Cache time of a token: the longest time until a revoked token stops working."""
@@ -97,13 +102,14 @@ class WalletRpcTokens:
             reason = "RPC URLs of the web page send only what this service offered"
             raise InvalidParameter(parameter="unmatched", provided=unmatched, reason=reason)
         most = MOST_WEB_TOKENS if key.is_web_session else MOST_TOKENS
-        if await self._tokens.live_count(key.client_id) >= most:
+        token, secret = new_wallet_rpc_token(key, name, wallets, unmatched, self._clock.now_ms())
+        try:
+            token = await self._tokens.add(token, hash_token(secret), most=most)
+        except TooManyRpcTokens:
             reason = f"this client has {most} RPC URLs; revoke one first"
             raise InvalidParameter(
                 parameter="wallets", provided="one more RPC URL", reason=reason, maximum=most
-            )
-        token, secret = new_wallet_rpc_token(key, name, wallets, unmatched, self._clock.now_ms())
-        token = await self._tokens.add(token, hash_token(secret))
+            ) from None
         return token, rpc_url(self._base_url, secret)
 
     async def list(self, key: ApiKey) -> Sequence[WalletRpcToken]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from quietswap.domain.address import Address
 from quietswap.ports.clients import AuditEntry
-from quietswap.ports.wallet_rpc import WalletRpcToken
+from quietswap.ports.wallet_rpc import TooManyRpcTokens, WalletRpcToken
 from quietswap.storage.database import Database, Row, Transaction
 from quietswap.storage.stores.audit import append_audit
 
@@ -20,6 +20,9 @@ _LOCK = (
     "UPDATE api_keys SET name = name WHERE id = ? AND revoked_at_ms IS NULL RETURNING replaced_by"
 )
 """The lock makes a rotation wait for the new token, or the token for the rotation."""
+_LOCK_CLIENT = "UPDATE clients SET name = name WHERE id = ?"
+"""Parallel new tokens of a client wait for each other here, and are counted one by one."""
+_LIVE = "SELECT COUNT(*) FROM wallet_rpc_tokens WHERE client_id = ? AND revoked_at_ms IS NULL"
 
 
 class SqlWalletRpcTokenStore:
@@ -33,9 +36,19 @@ class SqlWalletRpcTokenStore:
         return _token(rows[0]) if rows else None
 
     async def add(
-        self, token: WalletRpcToken, secret_hash: bytes, audit: AuditEntry | None = None
+        self,
+        token: WalletRpcToken,
+        secret_hash: bytes,
+        audit: AuditEntry | None = None,
+        *,
+        most: int | None = None,
     ) -> WalletRpcToken:
         async def body(transaction: Transaction) -> WalletRpcToken:
+            if most is not None:
+                await transaction.fetch(_LOCK_CLIENT, token.client_id)
+                [live] = await transaction.fetch(_LIVE, token.client_id)
+                if live[0] >= most:
+                    raise TooManyRpcTokens
             key_id = await _last_key(transaction, token.key_id)
             await transaction.fetch(
                 "INSERT INTO wallet_rpc_tokens (id, client_id, key_id, name, wallets, unmatched, "
@@ -62,13 +75,6 @@ class SqlWalletRpcTokenStore:
         else:
             rows = await self._database.fetch(_SELECT + f"WHERE t.client_id = ? {order}", client_id)
         return [_token(row) for row in rows]
-
-    async def live_count(self, client_id: str) -> int:
-        rows = await self._database.fetch(
-            "SELECT COUNT(*) FROM wallet_rpc_tokens WHERE client_id = ? AND revoked_at_ms IS NULL",
-            client_id,
-        )
-        return int(rows[0][0])
 
     async def revoke(
         self,

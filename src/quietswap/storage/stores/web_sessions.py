@@ -9,6 +9,8 @@ from quietswap.storage.stores.clients import insert_client
 from quietswap.storage.stores.keys import insert_key
 
 _HASH_BYTES = 8
+_NEW_SESSION = int.from_bytes(b"quietws1")
+"""Advisory lock: parallel new sessions of all processes wait for each other, and are counted."""
 _OVER = """
 SELECT s.id FROM web_sessions s WHERE s.expires_at_ms <= ? AND NOT EXISTS (
     SELECT 1 FROM orders o
@@ -42,6 +44,8 @@ class SqlWebSessionStore:
         place = hashlib.sha256(address.encode()).digest()[:_HASH_BYTES]
 
         async def body(transaction: Transaction) -> bool:
+            if self._database.dialect == "postgresql":  # SQLite has one writer
+                await transaction.fetch("SELECT pg_advisory_xact_lock(?)", _NEW_SESSION)
             [of_address] = await transaction.fetch(
                 "SELECT COUNT(*) FROM web_sessions WHERE address_hash = ? AND expires_at_ms > ?",
                 place,
