@@ -21,9 +21,12 @@ class RateLimits:
 @dataclass(frozen=True, slots=True)
 class WalletRpcOptions:
     """Limits of one RPC token: calls in a rate window, and of one body the seconds of its reads,
-    the seconds after which no further send starts, and the blocks of one eth_getLogs."""
+    the seconds after which no further send starts, and the blocks of one eth_getLogs.
+
+    `visitor_limit` bounds the requests of one client address over RPC URLs of the wallet page."""
 
     rate_limit: int = 3000
+    visitor_limit: int = 600
     timeout_s: float = 10.0
     sends_s: float = 30.0
     logs_blocks: int = 1000

@@ -157,6 +157,7 @@ def _api(parts: Container, clock: Clock) -> ASGIApp:
         trusted_proxies=factories.trusted_networks(parts.settings),
         log_client_address=parts.settings.observe.log_client_address,
         wallet_rpc=WalletRpcOptions(
+            visitor_limit=parts.settings.web.rate_limit,
             rate_limit=wallet_rpc.rate_limit,
             timeout_s=wallet_rpc.timeout_s,
             logs_blocks=wallet_rpc.logs_blocks,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from quietswap.domain.address import Address
-from quietswap.ports.clients import AuditEntry
+from quietswap.ports.clients import WEB_SESSION_PREFIX, AuditEntry
 
 UnmatchedPolicy = Literal["refuse", "private"]
 """What happens to a transaction that belongs to no live quote: an error, or the private relay."""
@@ -29,6 +29,11 @@ class WalletRpcToken:
     key_id: str
     expires_at_ms: int | None = None
     """When the API key expires, and the token with it."""
+
+    @property
+    def is_of_web_session(self) -> bool:
+        """Return whether the wallet page created it for an anonymous visitor."""
+        return self.client_id.startswith(WEB_SESSION_PREFIX)
 
     def is_live(self, now_ms: int) -> bool:
         """Return whether the token works at this time."""

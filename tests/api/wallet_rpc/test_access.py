@@ -44,7 +44,10 @@ async def test_a_wrong_url_is_refused_and_nothing_is_sent(
     assert inside.guesses.counts
 
 
-@pytest.mark.parametrize("path", [f"/rpc/{SECRET}/", f"/api/v1/rpc/{SECRET}"])
+@pytest.mark.parametrize(
+    "path",
+    [f"/rpc/{SECRET}/", f"/api/v1/rpc/{SECRET}", f"/RPC/{SECRET}", f"/{SECRET}", f"/Rpc/{SECRET}"],
+)
 async def test_a_path_that_is_nearly_the_url_is_not_repeated(
     client: httpx.AsyncClient, path: str
 ) -> None:
@@ -98,6 +101,25 @@ async def test_a_token_has_a_budget_of_its_own_and_a_batch_counts_each_call(
         assert other.json()["result"] == "0x1"
         clock.ms += 60_000
         assert (await call(client, "eth_chainId"))["result"] == "0x1"
+
+
+async def test_visitors_of_the_page_are_counted_by_client_address(clock: HandClock) -> None:
+    """Each session and each of its URLs has a budget of its own, and anybody may open more."""
+    inside = ScriptedUseCases(clock)
+    for place in range(3):
+        owned = replace(TOKEN, id=f"rpc_{place}", client_id=f"web_{place}")
+        inside.rpc.tokens["qr_" + f"{place:064x}"] = owned
+    options = ApiOptions(wallet_rpc=WalletRpcOptions(visitor_limit=4))
+    async with edge(create_api(inside.use_cases(), options, clock)) as client:
+        paths = [f"/rpc/qr_{place % 3:064x}" for place in range(6)]
+        answers = [await post(client, [request("eth_chainId")] * 9, path) for path in paths]
+        assert [answer.status_code for answer in answers] == [200] * 4 + [429] * 2
+        assert answers[-1].json()["error"]["code"] == -32005
+        assert "more than 4 requests in 60 seconds; nothing was sent" in answers[-1].text
+        for _ in range(6):
+            assert (await call(client, "eth_chainId"))["result"] == "0x1", "a client's own URL"
+        clock.ms += 60_000
+        assert (await post(client, SEND, paths[0])).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,22 @@ async def test_json_that_is_no_request_is_an_invalid_request(
     assert answer["error"]["code"] == -32600
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b'{"jsonrpc":"2.0","method":"eth_chainId","id":1e999}',
+        b'{"jsonrpc":"2.0","method":"eth_call","id":1,"params":' + b"[" * 90 + b"]" * 90 + b"}",
+    ],
+)
+async def test_one_odd_request_does_not_void_its_batch(
+    client: httpx.AsyncClient, odd: bytes
+) -> None:
+    usual = b'{"jsonrpc":"2.0","method":"eth_chainId","id":7}'
+    answers = (await post(client, b"[" + odd + b"," + usual + b"]")).json()
+    assert [answers[0]["id"], answers[0]["error"]["code"]] == [None, -32600]
+    assert answers[1] == {"jsonrpc": "2.0", "id": 7, "result": "0x1"}
+
+
 async def test_a_batch_in_a_batch_and_other_items_are_invalid_alone(
     client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:

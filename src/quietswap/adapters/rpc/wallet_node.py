@@ -4,7 +4,8 @@ They have a node pool of their own: what wallets ask cannot open the circuit of 
 and the tracker use.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
 
 from quietswap import observe
 from quietswap.adapters.http import HttpClient
@@ -13,6 +14,14 @@ from quietswap.adapters.rpc.merged_calls import MergedCalls
 from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
 from quietswap.ports.clock import Clock
 from quietswap.ports.wallet_rpc import NodeAnswer, NodeCall, NodeFailure
+
+_EXECUTING = frozenset(("eth_call", "eth_estimateGas"))
+"""Methods that run code of the caller's choice, of which one call may take a core for long."""
+MOST_EXECUTING = 2
+"""Batches with such calls that the node has at a time, of all callers: quotes and the tracker use
+the same node."""
+MOST_TOGETHER = 25
+"""Such calls in one of these batches. A larger one is split, so that callers take turns."""
 
 
 class WalletNodeClient:
@@ -42,12 +51,22 @@ class WalletNodeClient:
             on_failure=_report,
         )
 
+        self._executing = asyncio.Semaphore(MOST_EXECUTING)
         self._merged = MergedCalls(self._send)
 
     async def read(self, calls: Sequence[NodeCall], caller: str) -> Sequence[NodeAnswer]:
         return await self._merged.read(calls, caller)
 
     async def _send(self, calls: Sequence[NodeCall]) -> Sequence[NodeAnswer]:
+        if not any(call.method in _EXECUTING for call in calls):
+            return await self._batch(calls)
+        answers: list[NodeAnswer] = []
+        for piece in _pieces(calls):
+            async with self._executing:
+                answers += await self._batch(piece)
+        return answers
+
+    async def _batch(self, calls: Sequence[NodeCall]) -> Sequence[NodeAnswer]:
         results = await self._rpc.batch([RpcCall(call.method, call.params) for call in calls])
         return [_answer(result) for result in results]
 
@@ -55,6 +74,19 @@ class WalletNodeClient:
         """Cancel reads that are in flight, and the running node check, if any."""
         await self._merged.close()
         await self._rpc.close()
+
+
+def _pieces(calls: Sequence[NodeCall]) -> Iterator[Sequence[NodeCall]]:
+    """Yield the calls in their order, with at most `MOST_TOGETHER` that execute in each piece."""
+    start = executing = 0
+    for place, call in enumerate(calls):
+        if call.method not in _EXECUTING:
+            continue
+        if executing == MOST_TOGETHER:
+            yield calls[start:place]
+            start, executing = place, 0
+        executing += 1
+    yield calls[start:]
 
 
 def _answer(result: Result) -> NodeAnswer:

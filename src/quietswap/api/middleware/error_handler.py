@@ -1,5 +1,6 @@
 """The one error path: every exception becomes the error envelope."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -22,6 +23,9 @@ from quietswap.domain.errors.events import TooManyStreams
 from quietswap.domain.errors.http import MethodNotAllowed, NotFound, RateLimitExceeded, Unauthorized
 from quietswap.ports.chain import NodeUnavailable
 from quietswap.ports.stores import StoreUnavailable
+
+_SECRET = re.compile(r"(/rpc/|qr_).*", re.IGNORECASE | re.DOTALL)
+"""Of an RPC URL, however its path is misspelt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +81,7 @@ class ErrorHandlerMiddleware:
 
 def _shown_path(path: str) -> str:
     """Return a path without what could be the secret of an RPC URL."""
-    head, found, _ = path[:200].encode("utf-8", "replace").decode().partition("/rpc/")
-    return f"{head}{found}…" if found else head
+    return _SECRET.sub(r"\1…", path[:200].encode("utf-8", "replace").decode())
 
 
 def _method_not_allowed(method: str, headers: Mapping[str, str]) -> MethodNotAllowed:

@@ -18,9 +18,11 @@ def unavailable_error(codes: Sequence[str]) -> RequestError:
     """
     if "PROVIDER_UNAVAILABLE" in codes:
         return ProviderUnavailable(
-            "a part of the service is away, so it is not known whether the order was taken",
+            "a part of the service is away; if this request had a signed transaction, it is not"
+            " known whether that was taken",
             {"reason": "STORE_UNAVAILABLE"},
-            "Post the same signed transaction again in a few seconds: it is taken once.",
+            "Send the same request again in a few seconds: the same signed transaction is taken"
+            " once.",
         )
     return ServiceUnavailable("a part the answer depends on is not there just now")
 

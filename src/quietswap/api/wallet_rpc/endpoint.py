@@ -118,11 +118,13 @@ class WalletRpcEndpoint:
         """Return the live token of the path. Wrong tokens count as wrong API keys do."""
         secret = scope["path_params"]["token"]
         token = await self.use_cases.rpc_token(secret) if _SECRET.fullmatch(secret) else None
-        if token is not None:
-            observe.wallet_rpc_token_recognised(token.id, token.client_id)
-            return token
         client = client_address(scope, self.options.trusted_proxies)
         limits = self.options.limits
+        if token is not None:
+            observe.wallet_rpc_token_recognised(token.id, token.client_id)
+            if token.is_of_web_session:
+                await self._count_visitor(client)
+            return token
         window = await self.use_cases.guesses.hit(
             f"guess:{client}", limits.failures, limits.window_s
         )
@@ -131,6 +133,17 @@ class WalletRpcEndpoint:
             raise _Refused(429, RpcError(LIMIT_EXCEEDED, text, {"code": "RATE_LIMIT_EXCEEDED"}))
         text = "this RPC URL does not exist or was revoked; nothing was sent"
         raise _Refused(401, RpcError(RESOURCE_NOT_FOUND, text, {"code": "UNAUTHORIZED"}))
+
+    async def _count_visitor(self, client: str) -> None:
+        """Count a request over the page's RPC URLs for its client address.
+
+        Anybody may open sessions, and each has URLs: their own limits bound no visitor.
+        """
+        limit, window_s = self.options.wallet_rpc.visitor_limit, self.options.limits.window_s
+        window = await self.use_cases.guesses.hit(f"web-rpc:{client}", limit, window_s)
+        if not window.allowed:
+            text = f"more than {limit} requests in {window_s} seconds; nothing was sent"
+            raise _Refused(429, RpcError(LIMIT_EXCEEDED, text, {"code": "RATE_LIMIT_EXCEEDED"}))
 
     async def _answer(self, scope: Scope, token: WalletRpcToken, raw: bytes) -> bytes:
         try:

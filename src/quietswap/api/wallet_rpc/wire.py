@@ -87,9 +87,17 @@ def parse(body: bytes) -> Message:
             raise RpcError(INVALID_REQUEST, "a batch has at least one request")
         if len(raws) > MOST_CALLS:
             raise RpcError(LIMIT_EXCEEDED, f"a batch has at most {MOST_CALLS} requests")
-        return Message([_item(bytes(raw)) for raw in raws], is_batch=True)
+        return Message([_item_of_batch(bytes(raw)) for raw in raws], is_batch=True)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise RpcError(PARSE_ERROR, "the body is not JSON") from None
+
+
+def _item_of_batch(raw: bytes) -> Item:
+    """Return one request of a batch: one that nests deep does not void the others."""
+    try:
+        return _item(raw)
+    except RpcError as error:
+        return Invalid(error.message)
 
 
 def _item(raw: bytes) -> Item:
@@ -110,10 +118,17 @@ def _item(raw: bytes) -> Item:
         return Invalid("params must be an array")
     if not request.id:
         return Notification()
-    if isinstance(_decode_any(request.id), bool | list | dict):
+    if not _is_id(request.id):
         return Invalid("id must be a string, a number or null")
     params = given if isinstance(given, list) else []
     return Call(bytes(request.id), request.method, params, by_name=isinstance(given, dict))
+
+
+def _is_id(raw: msgspec.Raw) -> bool:
+    try:
+        return not isinstance(_decode_any(raw), bool | list | dict)
+    except msgspec.DecodeError:  # a number beyond floats
+        return False
 
 
 def result(call_id: bytes, value: bytes) -> bytes:
