@@ -243,3 +243,57 @@ def test_a_used_nonce_is_not_proposed_again(
     assert result.exit_code == 4, result.output
     assert ("quietswap wrap 0.25 --nonce 7" in result.stdout) is again
     assert "quietswap balances --wallet" in result.stdout
+
+
+def test_an_interruption_while_it_is_told_what_is_open(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A service may hold its answers back until somebody presses Ctrl-C."""
+
+    def pressed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(QuietswapClient, "order_history", pressed)
+    silent(approved, service)
+    service.next("order", said("X", 400))
+    result = quietswap(*SWAP, "--yes", "--json")
+    assert result.exit_code == 4, result.output
+    answer = json.loads(result.stdout)
+    assert answer["error"] == "LEFT_OPEN"
+    assert (answer["txHash"], answer["nonce"]) == (service.tx_hash, 7)
+
+
+def test_an_interruption_after_the_end_changes_no_result(
+    quietswap: Quietswap, service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, calls = QuietswapClient.wrap_info, []
+
+    def pressed(self: QuietswapClient, wallet: str) -> Any:
+        calls.append(wallet)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return usual(self, wallet)
+
+    monkeypatch.setattr(QuietswapClient, "wrap_info", pressed)
+    result = quietswap("wrap", "0.25", "--yes", "--json")
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    assert (answer["ok"], answer["order"]["txHash"]) == (True, service.tx_hash)
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    "sources", [["x"], [{"source": 5, "outcome": None, "reason": 7}], [[]], "x", 5]
+)
+def test_odd_details_of_a_refusal_hide_no_hash(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain, sources: Any
+) -> None:
+    silent(approved, service)
+    service.next("order", said("X", 400, sources=sources, fields=sources))
+    result = quietswap(*SWAP, "--yes", "--json")
+    assert result.exit_code == 4, result.output
+    answer = json.loads(result.stdout)
+    assert (answer["error"], answer["txHash"]) == ("MayBeMined", service.tx_hash)

@@ -1,6 +1,7 @@
 """`quietswap swap` when something is odd: what is said, asked again, or left to be looked up."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -225,3 +226,27 @@ def test_a_floor_of_the_traders_own(
     assert result.exit_code == code
     assert len(service.bodies("order")) == 1 - code
     assert (f"it could deliver less than {float(floor):,} USDC" in result.stdout) is bool(code)
+
+
+def test_another_nonce_of_the_service_is_asked_about(
+    quietswap: Quietswap, service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a node only the service tells the nonce: an earlier one cancels an open order."""
+    time = Time()
+    monkeypatch.setattr(QuietswapClient.__init__, "__kwdefaults__", waiting(time))
+    asked: list[str] = []
+
+    def slow(question: str, *, skip: bool) -> bool:
+        asked.append(question)
+        time.sleep(25)
+        return len(asked) == 1
+
+    monkeypatch.setattr("quietswap.cli.flows.signing_flow.confirm", slow)
+    plain = swap_quote()
+    quotes = [plain, replace(plain, params=replace(plain.params, nonce=3))]
+    service.next("quote", *(ok(response_quotes.swap_quote_response(quote)) for quote in quotes))
+    result = quietswap(*SWAP, "--rpc-url", "")
+    assert result.exit_code == 1, result.output
+    assert "The service names another nonce" in result.stdout
+    assert len(asked) == 2
+    assert service.bodies("order") == []

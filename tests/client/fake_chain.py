@@ -47,6 +47,7 @@ class FakeChain:
     decimals: int | None = 6
     balance: int = 10**24
     ether: int = 5 * 10**18
+    tip: int = 10**9
     delivers: int | None = None
     takes: int = 0
     trial_reverts: bool = False
@@ -87,7 +88,7 @@ class FakeChain:
         return hex(self.nonce)
 
     def eth_maxPriorityFeePerGas(self) -> str:  # noqa: N802
-        return hex(10**9)
+        return hex(self.tip)
 
     def eth_getBlockByNumber(self, _number: str, _full: bool) -> dict[str, str]:  # noqa: N802
         return {

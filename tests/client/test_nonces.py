@@ -260,7 +260,7 @@ def test_an_approval_waits_behind_what_the_node_has_pending(
         ({"nonce": -1}, "nonce must be an int of 0 or more"),
         ({"nonce": 7.0}, "nonce must be an int"),
         ({"sell_amount": 0}, "sell_amount must be an int of 1 or more, not 0"),
-        ({"slippage_bps": "50"}, "slippage_bps must be an int of 0 or more, not '50'"),
+        ({"slippage_bps": "50"}, "slippage_bps must be an int of 1 or more, not '50'"),
         ({"slippage_bps": None}, "slippage_bps must be an int"),
         ({"at_least": 29.5}, "at_least must be an int of 1 or more, not 29.5"),
         ({"at_least": float("nan")}, "at_least must be an int"),

@@ -75,7 +75,7 @@ export async function requireMayApprove(
 /**
  * Approve `router`, which may move `allowed` now; return the mined approvals. Some tokens (USDT)
  * refuse to change an allowance that is not zero: then it is first reset to zero. Throws NodeRpcError
- * when the approval itself reverts.
+ * when the approval itself reverts, and QuoteDeclined if the gas of one may cost more than maxFeeWei.
  */
 export async function approve(
   context: Context,
@@ -90,7 +90,7 @@ export async function approve(
   const needsReset = allowed > 0n && (await answered(estimateGas(context.io, change))) === undefined;
   const sent: Approved[] = [];
   for (const amount of needsReset ? [0n, wanted] : [wanted]) {
-    const receipt = await sendApproval(context, token, approvalData(router, amount), wallet, signer);
+    const receipt = await sendApproval(context, request, approvalData(router, amount), signer);
     sent.push({ token, router, amount, receipt });
   }
   return sent;
@@ -103,9 +103,8 @@ export async function approve(
  */
 async function sendApproval(
   context: Context,
-  token: string,
+  { sellToken: token, wallet, maxFeeWei }: SwapTerms,
   data: string,
-  wallet: string,
   signer: Signer,
 ): Promise<Receipt> {
   const { io } = context;
@@ -124,6 +123,12 @@ async function sendApproval(
     maxPriorityFeePerGas,
     nonce,
   };
+  const cost = transaction.gas * transaction.maxFeePerGas;
+  if (maxFeeWei !== null && cost > maxFeeWei)
+    throw new QuoteDeclined(
+      `the gas of the approval may cost ${cost} wei, more than ${maxFeeWei}`,
+      ": not signed; maxFeeWei allows more",
+    );
   const signed = await sign(transaction, signer, wallet);
   await retryTransient(context, async (attempt) => {
     try {

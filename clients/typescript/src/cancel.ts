@@ -93,8 +93,8 @@ export async function cancel(
   watch: (event: CancelEvent) => void,
 ): Promise<CancelResult> {
   const { io } = context;
-  const { orderId, nonce: wanted, mostFeeWei = 0n } = request;
-  requireThat(typeof mostFeeWei === "bigint" && mostFeeWei >= 0n, "mostFeeWei", "a bigint of 0 or more", mostFeeWei);
+  const { orderId, nonce: wanted, mostFeeWei = 1n } = request;
+  requireThat(typeof mostFeeWei === "bigint" && mostFeeWei > 0n, "mostFeeWei", "a bigint above 0", mostFeeWei);
   requireNonce(wanted);
   if (io.hasNode) await requireMainnet(io);
   const before = await send(io, orderStatusCall(orderId));
@@ -199,6 +199,12 @@ async function submitted(context: Context, quote: CancelQuote, signed: Hex): Pro
   }
 }
 
+/** Whether a mined transaction used the nonce of the cancel, so that both cannot be mined. */
+async function isRival(io: Transport, txHash: string, { wallet, nonce }: Submitted): Promise<boolean> {
+  const known = await senderAndNonce(io, txHash);
+  return !known || (known[0] === wallet.toLowerCase() && known[1] === nonce);
+}
+
 /** The result by the receipts of both transactions at the caller's own node. */
 async function seen(
   context: Context,
@@ -220,6 +226,7 @@ async function seen(
     const why = `your own node does not say what became of the order's own ${race.txHash} (${error.message})`;
     throw errorFor("open", why, sent, error);
   }
+  if (swap && !(await isRival(context.io, race.txHash, sent))) swap = undefined; // a hash made up for the order
   if (swap?.succeeded && isTerminal(race.status) && status !== "confirmed")
     throw new StatusContradiction(race.quote.orderId, status, race.txHash);
   if (!swap && fate === "open" && trouble instanceof OrderStillOpen) throw trouble.of(sent);

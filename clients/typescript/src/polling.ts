@@ -13,6 +13,8 @@ import type { OrderStatus } from "./types.js";
 
 export const SUGGESTED_S = 10;
 const STREAM_WAIT_S = 25;
+/** Two blocks: time for the receipt of a transaction whose nonce is used already. */
+const SURE_S = 24;
 const LEAST_S = 0.2;
 const USUAL_LIFE_S = 1800;
 const GRACE_S = 60;
@@ -183,8 +185,8 @@ export async function followOrder(
 
 /**
  * Wait for a transaction's receipt at the caller's own node. The nonce is read before the receipt: if
- * `sureAfter` reads show a used nonce and no receipt, another transaction replaced this one. Throws
- * TransactionFailed, TransactionReplaced or OrderStillOpen.
+ * `sureAfter` reads over at least `SURE_S` show a used nonce and no receipt, another transaction
+ * replaced this one. Throws TransactionFailed, TransactionReplaced or OrderStillOpen.
  */
 export async function waitForReceipt(
   context: Context,
@@ -193,12 +195,15 @@ export async function waitForReceipt(
 ): Promise<Receipt> {
   const { io, polling } = context;
   let passedBy = 0;
+  let passedSince: number | undefined;
   const look = async () => {
     const next = await nonceOf(io, tx.wallet, "latest");
     const receipt = await receiptOf(io, tx.txHash);
     if (receipt && !receipt.succeeded) throw new TransactionFailed(tx.what, receipt.transactionHash);
-    if (!receipt && next > tx.nonce) passedBy += 1;
-    if (!receipt && passedBy >= sureAfter) throw new TransactionReplaced(tx.txHash);
+    if (!receipt && next > tx.nonce) {
+      passedSince ??= io.seconds();
+      if ((passedBy += 1) >= sureAfter && io.seconds() - passedSince >= SURE_S) throw new TransactionReplaced(tx.txHash);
+    }
     return receipt;
   };
   const open = (waited: number) => new OrderStillOpen(tx.txHash, "not mined", waited);

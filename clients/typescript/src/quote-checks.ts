@@ -60,13 +60,12 @@ export interface SwapTerms extends SwapRequest {
 
 /** Return the request with its defaults. Throws RangeError with the name of a wrong member. */
 export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms {
-  const { sellToken, buyToken, sellAmount, atLeast = 0n, maxFeeWei = MAX_FEE_WEI, approval = "exact" } = request;
+  const { sellToken, buyToken, sellAmount, atLeast = 1n, maxFeeWei = MAX_FEE_WEI, approval = "exact" } = request;
   const { maxImpactPercent = 0, slippageBps = 50, routers = [] } = request;
-  const named = Object.fromEntries(routers.map((each, index) => [`routers[${index}]`, each]));
-  for (const [name, address] of Object.entries({ sellToken, buyToken, wallet, ...named }))
-    requireThat(isAddress(address), name, "an address", address);
-  for (const [name, value] of Object.entries({ sellAmount, atLeast, maxFeeWei: maxFeeWei ?? 0n }))
-    requireThat(typeof value === "bigint" && value >= 0n, name, "a bigint of 0 or more", value);
+  for (const [name, found] of Object.entries({ sellToken, buyToken, wallet, routers }))
+    for (const address of [found].flat()) requireThat(isAddress(address), name, "an address", address);
+  for (const [name, value] of Object.entries({ sellAmount, atLeast, maxFeeWei: maxFeeWei ?? 1n }))
+    requireThat(typeof value === "bigint" && value > 0n, name, "a bigint above 0", value);
   requireThat(["exact", "max", "never"].includes(approval), "approval", "exact, max or never", approval);
   requireNonce(request.nonce);
   requireThat(maxImpactPercent >= 0 && maxImpactPercent <= 100, "maxImpactPercent", "0 to 100", maxImpactPercent);

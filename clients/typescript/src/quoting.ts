@@ -46,7 +46,7 @@ export async function approvedQuote(
     const quote = await freshQuote(context, request, watch);
     const { sellToken, dexRoute } = quote;
     if (request.approval === "never" && !io.hasNode) return { quote, approvals };
-    if (!approvals.length) await requireFunds(context, request, quote);
+    await requireFunds(context, request, quote);
     const allowed = await allowanceOf(io, sellToken, request.wallet, dexRoute.target);
     if (allowed >= request.sellAmount) return { quote, approvals };
     const { approve, requireMayApprove } = await import("./approvals.js");
@@ -59,7 +59,7 @@ export async function approvedQuote(
   throw new QuoteDeclined("each fresh quote chose a router that was not approved yet");
 }
 
-/** Refuse a swap above the balance, before an approval costs gas. */
+/** Refuse a swap above the balance: before an approval costs gas, and after it. */
 async function requireFunds({ io }: Context, request: SwapTerms, quote: SwapQuote): Promise<void> {
   const { sellToken, wallet, sellAmount } = request;
   const held = await balanceOf(io, sellToken, wallet);

@@ -219,5 +219,11 @@ function rpcError(method: string, fault: Json): NodeRpcError {
   return new NodeRpcError(method, code, String(fault["message"] ?? ""));
 }
 
-/** Return a text as one segment of a path. */
-export const segment: (text: string) => string = encodeURIComponent;
+/** Return a text as one segment of a path. Throws UnexpectedResponse if it is none (RFC 3986). */
+export function segment(text: string): string {
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    throw new UnexpectedResponse(NO_SERVICE);
+  }
+}

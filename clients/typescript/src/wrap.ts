@@ -1,9 +1,18 @@
 /** The wrap flow: quote, check, set the nonce, sign, submit, wait for the receipt. */
 import { requireNoOpenOrder } from "./approvals.js";
-import { NonceMismatch, OrderStillOpen, QuoteDeclined, UnsafeQuote, type Submitted } from "./flow-errors.js";
+import { ClientError } from "./errors.js";
+import {
+  NonceMismatch,
+  OrderStillOpen,
+  QuoteDeclined,
+  TransactionFailed,
+  TransactionReplaced,
+  UnsafeQuote,
+  type Submitted,
+} from "./flow-errors.js";
 import { WETH } from "./generated/rules.js";
 import { balanceOf, nonceOf, pad, requireEth, requireMainnet, type Receipt } from "./node.js";
-import { throwOutcome, type OutcomeWatch } from "./outcome.js";
+import { errorFor, throwOutcome, type OutcomeWatch } from "./outcome.js";
 import { retryTransient, waitForReceipt, type Context } from "./polling.js";
 import { checkParams, faultsOf, requireNonce } from "./quote-checks.js";
 import { checkFee } from "./quoting.js";
@@ -134,7 +143,10 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
     watch({ receipt });
     return { quote, order, receipt };
   } catch (error) {
-    throw error instanceof OrderStillOpen ? error.of(sent) : error;
+    if (error instanceof OrderStillOpen) throw error.of(sent);
+    const isDecided = error instanceof TransactionFailed || error instanceof TransactionReplaced;
+    if (isDecided || !(error instanceof ClientError)) throw error;
+    throw errorFor("open", error.message, sent, error); // the node fails, and the service has the transaction
   }
 }
 

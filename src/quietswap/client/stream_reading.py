@@ -52,7 +52,7 @@ def read_events(request: Any, effect: AwaitEvent) -> StreamPlace | None:
 async def read_events_async(request: Any, effect: AwaitEvent) -> StreamPlace | None:
     """Send the request and return the outcome of the wait."""
     reader = StreamReader(effect)
-    with suppress(RequestError):
+    with suppress(RequestError, ValueError):  # ValueError: a header that is no text
         async with request as response:
             await _read(response, reader)
     return reader.place

@@ -161,6 +161,9 @@ def _configured(builder: Any, endpoints: Endpoints) -> Any:
         raise ValueError(f"ca_file {endpoints.ca_file}: not a certificate") from error
 
 
+_NO_URL = "no URL can hold what the service named: its id is too long, or no text"
+
+
 def _request(client: Any, out: _Outgoing) -> Any:
     builder = client.request(out.method, out.url).query(out.query)
     for name, value in out.headers.items():
@@ -233,6 +236,8 @@ class SyncTransport:
                 body = _whole(response)
         except RequestError as error:
             raise self._wire.silence(effect, error) from None
+        except BuilderError:
+            raise UnexpectedResponse(_NO_URL) from None
         if len(body) > MAX_BODY:
             raise self._wire.too_large(effect)
         return self._wire.incoming(effect, response.status, body)
@@ -274,6 +279,8 @@ class AsyncTransport:
                 body = await _whole_async(response)
         except RequestError as error:
             raise self._wire.silence(effect, error) from None
+        except BuilderError:
+            raise UnexpectedResponse(_NO_URL) from None
         if len(body) > MAX_BODY:
             raise self._wire.too_large(effect)
         return self._wire.incoming(effect, response.status, body)

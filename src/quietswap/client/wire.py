@@ -8,6 +8,7 @@ import msgspec
 
 from quietswap.client import bounds
 from quietswap.contract.base import RequestStruct, WireAmount
+from quietswap.domain.json_nesting import may_overflow
 
 T = TypeVar("T")
 
@@ -29,6 +30,8 @@ _ENCODER = msgspec.json.Encoder(enc_hook=_to_wire, decimal_format="number")
 
 def decode(body: bytes, kind: type[T]) -> T:
     """Return the JSON `body` as `kind`. Raises msgspec.ValidationError or DecodeError."""
+    if may_overflow(body):  # eth_account raises the recursion limit, which would stop the decoder
+        raise msgspec.DecodeError("it nests too deep")
     try:
         return _checked(msgspec.json.decode(body, type=kind, dec_hook=_from_wire))
     except UnicodeDecodeError as error:

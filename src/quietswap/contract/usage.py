@@ -27,7 +27,7 @@ class UsageResponse(WireStruct, frozen=True, kw_only=True):
     """Limits of the key's client and what it has used, with all its keys together."""
 
     client_id: Annotated[str, doc("Client that owns orders and quotes", "client_0f1e2d3c4b5a6978")]
-    scope: Annotated[Scope, doc("Scope of the key; read: no order", "trade")]
+    scope: Annotated[Scope, doc("Scope of the key; read: no order", "trade")] = "trade"
     requests_per_minute: Annotated[CountUsage, doc("Counted only if there is a limit")]
     quotes_per_day: Annotated[CountUsage, doc("Quotes of this UTC day")]
     open_orders: Annotated[CountUsage, doc("Swaps and wraps in no final status")]

@@ -44,7 +44,7 @@ class SigningFlow:
         except KeyboardInterrupt:
             raise click.exceptions.Exit(self._interrupted()) from None
         except ClientError as error:
-            self._explain(error)
+            self._explain_or_leave(error)
             raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
@@ -55,6 +55,14 @@ class SigningFlow:
             raise
         finally:
             self._progress.stop()
+
+    def _explain_or_leave(self, error: ClientError) -> None:
+        """Explain what a failed flow leaves open; an interruption leaves it as one of the flow."""
+        try:
+            with sigterm_as_ctrl_c():
+                self._explain(error)
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(self._interrupted()) from None
 
     def _print_unexpected(self, error: Exception) -> None:
         """Print an exception after a signature, with hash and nonce of the transaction."""

@@ -138,9 +138,18 @@ class SwapRun(SigningFlow):
             return "The market moved: this quote is worse."
         if quote.dex_route.target != agreed.dex_route.target:
             return "Another source is best now: the swap would call another router."
+        if not self._approves and self._is_other_nonce(quote, agreed):
+            return "The service names another nonce: it may be that of an open order."
         if _cap(quote) > 2 * _cap(agreed):
             return "The maximum fee has more than doubled."
         return None
+
+    def _is_other_nonce(self, quote: SwapQuoteResponse, agreed: SwapQuoteResponse) -> bool:
+        """Return whether a nonce changed that only the service tells; one's own node tells most."""
+        if self._context.rpc_url is not None and not self._request.any_nonce:
+            return False
+        nonces = {each.mev_protection.transaction_params.nonce for each in (quote, agreed)}
+        return len(nonces) > 1
 
     def _show(self, quote: SwapQuoteResponse) -> None:
         screen, raw = self._context.screen, self._context.raw

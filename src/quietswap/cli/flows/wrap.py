@@ -19,6 +19,7 @@ from quietswap.cli.options.connection import typed_options
 from quietswap.cli.options.signing import SIGNING, WalletSigner
 from quietswap.cli.output.quote import facts, to_sign
 from quietswap.cli.output.tokens import ETHER, WETH
+from quietswap.cli.termination import sigterm_as_ctrl_c
 from quietswap.client import (
     ClientError,
     MayBeMined,
@@ -133,8 +134,9 @@ class WrapRun(SigningFlow):
             rows.append(("note", "submitted; without --rpc-url it is not followed"))
         balances = None
         try:
-            balances = self._client.wrap_info(self._wallet_signer.wallet).balances
-        except ClientError as error:
+            with sigterm_as_ctrl_c():
+                balances = self._client.wrap_info(self._wallet_signer.wallet).balances
+        except (ClientError, KeyboardInterrupt) as error:
             rows.append(("note", Text(f"the balances cannot be shown: {error}", "yellow")))
         else:
             rows.append(("ETH", ETHER.number(balances.eth.wei, raw=raw)))

@@ -156,9 +156,11 @@ def _figures(error: ClientError, *, raw: bool) -> Iterator[str]:
     if isinstance(error, ApiError) and error.raw_details:
         sources = error.raw_details.get("sources")
         for each in sources if isinstance(sources, list) else []:
+            if not isinstance(each, dict):
+                continue
             outcome, reason = str(each.get("outcome", "")).replace("_", " "), each.get("reason")
-            said = (str(each.get("source")), outcome, None if reason == outcome else reason)
-            yield ": ".join(filter(None, said))
+            said = (each.get("source"), outcome, None if reason == outcome else reason)
+            yield ": ".join(str(word) for word in said if word)
 
 
 def _token(asset: str) -> DisplayToken:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from quietswap.client import node_calls
 from quietswap.client.errors.base import ClientError, NodeRpcError, WrongChain
+from quietswap.client.errors.flow import QuoteDeclined
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.polling import PollingPolicy, wait_for_receipt
 from quietswap.client.flows.quote_checks import Approval
@@ -39,12 +40,14 @@ def ensure_allowance(
     signer: Signer,
     approval: Approval,
     polling: PollingPolicy,
+    max_fee_wei: int | None = None,
 ) -> Flow[tuple[Approved, ...]]:
     """Approve `router` if its allowance is below `amount`; return the mined approvals.
 
     Some tokens (USDT) refuse to change an allowance that is not zero. If the allowance is not zero
-    and the node estimates that the approval reverts, the allowance is first reset to zero. Raises
-    NodeRpcError when the approval itself reverts, and the errors of `send_public`.
+    and the node estimates that the approval reverts, the allowance is first reset to zero.
+    `max_fee_wei` is the highest gas cost of each. Raises NodeRpcError when the approval itself
+    reverts, and the errors of `send_public`.
     """
     current = yield from perform(node_calls.allowance(token, wallet, router))
     if current >= amount or approval == "never":
@@ -57,8 +60,9 @@ def ensure_allowance(
     for each in amounts:
         data = node_calls.approval_data(router, each)
         receipt = yield from send_public(
-            "the approval", to=token, data=data, wallet=wallet, signer=signer, polling=polling
-        )
+            "the approval", to=token, data=data, wallet=wallet, signer=signer, polling=polling,
+            max_fee_wei=max_fee_wei,
+        )  # fmt: skip
         sent.append(Approved(token, router, each, receipt))
     return tuple(sent)
 
@@ -115,12 +119,13 @@ def send_public(
     signer: Signer,
     polling: PollingPolicy,
     gas_limit: int | None = None,
+    max_fee_wei: int | None = None,
 ) -> Flow[node_calls.NodeReceipt]:
     """Send an ordinary transaction through the caller's own node and wait until it is mined.
 
     The fee cap is twice the base fee plus the node's priority fee. `gas_limit` None uses the node's
     estimate plus 25 percent. The transaction is public in the mempool, so never send a swap this
-    way.
+    way. Raises QuoteDeclined if its gas may cost more than `max_fee_wei`.
     """
     yield from require_mainnet()
     gas = gas_limit
@@ -130,6 +135,12 @@ def send_public(
     nonce = yield from perform(node_calls.nonce(wallet))
     tip = yield from perform(node_calls.tip())
     base_fee = yield from perform(node_calls.base_fee())
+    cost = gas * (2 * base_fee + tip)
+    if max_fee_wei is not None and cost > max_fee_wei:
+        raise QuoteDeclined(
+            f"the gas of {what} may cost {cost} wei, more than {max_fee_wei}: not signed;"
+            " max_fee_wei (--max-fee) allows more"
+        )
     transaction = {
         "to": to,
         "data": data,

@@ -19,7 +19,7 @@ from quietswap.client.flows.cancel_result import CancelRequest, CancelResult
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.polling import PollingPolicy, follow_order, retry_transient
 from quietswap.client.flows.preconditions import require_eth
-from quietswap.client.flows.quote_checks import check_params
+from quietswap.client.flows.quote_checks import check_params, is_accepted
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
     SubmittedTransaction,
@@ -109,7 +109,7 @@ def cancel(
         raise NonceMismatch(f"nonce {nonce} of the cancel is used already: not signed")
     yield from _tie(before.tx_hash, nonce, request, has_node=has_node)
     watch(quote)
-    if request.accept is not None and not request.accept(quote):
+    if not is_accepted(request.accept, quote):
         raise QuoteDeclined("the cancel was not accepted")
     if has_node:
         yield from require_eth(params, request.wallet)
@@ -206,6 +206,19 @@ def _submitted(
     return answer
 
 
+def _is_rival(
+    tx_hash: str, receipt: node_calls.NodeReceipt, sent: SubmittedTransaction
+) -> Flow[bool]:
+    """Return whether a mined transaction used the nonce of the cancel, so that both cannot be.
+
+    If the node shows its receipt alone, its sender decides.
+    """
+    known = yield from perform(node_calls.sender_and_nonce(tx_hash))
+    if known is not None:
+        return known == (sent.wallet.lower(), sent.nonce)
+    return receipt.sender.lower() in ("", sent.wallet.lower())
+
+
 def _seen(
     race: _Race,
     sent: SubmittedTransaction,
@@ -225,6 +238,8 @@ def _seen(
     except ClientError as error:
         why = f"your own node does not say what became of the order's own {race.tx_hash} ({error})"
         raise error_for_outcome(TransactionOutcome.OPEN, why, sent, error) from error
+    if swap is not None and not (yield from _is_rival(race.tx_hash, swap, sent)):
+        swap = None  # a hash that the service made up for the order
     if swap is not None:
         if swap.succeeded and race.status.is_terminal and status != "confirmed":
             raise StatusContradiction(race.quote.order_id, status, race.tx_hash)

@@ -19,6 +19,8 @@ SUGGESTED_S = 10.0
 """The poll interval that the API recommends, in s; an order's `pollingInterval` replaces it."""
 
 
+SURE_S = 24.0
+"""Two blocks: time for the receipt of a transaction whose nonce is used already."""
 _STREAM_WAIT_S = 25.0
 """Longest wait for an event, in s: then the record is read all the same."""
 _LEAST_S = 0.2
@@ -178,12 +180,13 @@ def wait_for_receipt(
 ) -> Flow[node_calls.NodeReceipt]:
     """Wait for a transaction's receipt at the caller's own node.
 
-    The nonce is read before the receipt. If `sure_after` reads show that the nonce is used and no
-    receipt exists, another transaction replaced this one. Raises TransactionFailed,
-    TransactionReplaced or OrderStillOpen.
+    The nonce is read before the receipt. If `sure_after` reads over at least `SURE_S` show that the
+    nonce is used and no receipt exists, another transaction replaced this one: backends of one RPC
+    URL may be at different blocks. Raises TransactionFailed, TransactionReplaced or OrderStillOpen.
     """
     started = (yield from read_clock()).seconds
     passed_by = failures = 0
+    first_passed: float | None = None
     while True:
         wait = polling.node_interval_s
         try:
@@ -199,9 +202,12 @@ def wait_for_receipt(
             passed_by += next_nonce > nonce
             if receipt is not None:
                 return _succeeded(what, receipt)
-            if passed_by >= sure_after:
-                raise TransactionReplaced(tx_hash)
-        waited = (yield from read_clock()).seconds - started
+        now = (yield from read_clock()).seconds
+        if passed_by and first_passed is None:
+            first_passed = now
+        if first_passed is not None and passed_by >= sure_after and now - first_passed >= SURE_S:
+            raise TransactionReplaced(tx_hash)
+        waited = now - started
         if waited + wait > polling.until():
             raise OrderStillOpen(tx_hash, "not mined", waited)
         yield Sleep(wait)

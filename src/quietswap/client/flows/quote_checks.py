@@ -4,12 +4,13 @@ They use only the quote and the request. If no router is proven to enforce the t
 calldata, the swap must also be simulated on the caller's own node.
 """
 
+import inspect
 import math
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from quietswap.client import api_calls
 from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
@@ -28,6 +29,8 @@ from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP, MAINNET, TYPE_2
 Approval = Literal["exact", "max", "never"]
 """What to approve when the allowance is too low: the sell amount, the maximum, or nothing."""
 DEFAULT_SLIPPAGE_BPS = 50
+_ALL_BPS = 10_000
+Q = TypeVar("Q")
 MAX_FEE_WEI = 5 * 10**16
 """0.05 ETH: 500,000 gas at a fee cap of 100 gwei."""
 
@@ -92,7 +95,9 @@ class SwapRequest:
             raise ValueError(f"approval must be exact, max or never, not {self.approval!r}")
         # a guard that compares with nothing, as nan does, or with too little would guard nothing
         require_int("sell_amount", self.sell_amount, 1)
-        require_int("slippage_bps", self.slippage_bps, 0)
+        require_int("slippage_bps", self.slippage_bps, 1)
+        if self.slippage_bps >= _ALL_BPS:
+            raise ValueError(f"slippage_bps must be below {_ALL_BPS}, not {self.slippage_bps}")
         for name, least in (("at_least", 1), ("max_fee_wei", 0), ("nonce", 0)):
             if getattr(self, name) is not None:
                 require_int(name, getattr(self, name), least)
@@ -116,6 +121,18 @@ def require_int(name: str, number: object, least: int) -> None:
     """Refuse a number of a request that is no int of `least` or more. Raises ValueError."""
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise ValueError(f"{name} must be an int of {least} or more, not {number!r}")
+
+
+def is_accepted(accept: Callable[[Q], object] | None, quote: Q) -> bool:
+    """Return the answer of a caller's `accept`. Raises TypeError if it is asynchronous."""
+    if accept is None:
+        return True
+    answer = accept(quote)
+    if inspect.isawaitable(answer):  # it would count as yes
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise TypeError("accept must return a bool, and must not be asynchronous")
+    return bool(answer)
 
 
 def _is_percentage(number: object) -> bool:

@@ -17,6 +17,7 @@ from quietswap.client.flows.quote_checks import (
     SwapRequest,
     check_quote,
     check_unsimulated,
+    is_accepted,
     is_bound,
 )
 from quietswap.client.flows.reference_price import compare
@@ -55,7 +56,7 @@ def fresh_quote(
             raise QuoteDeclined(f"the minimum {quote.min_buy_amount} is below {request.at_least}")
         if request.max_impact_percent is not None:
             yield from compare(quote, request, has_node=has_node)
-        if request.accept is not None and not request.accept(quote):
+        if not is_accepted(request.accept, quote):
             raise QuoteDeclined("the quote was not accepted")
         if (yield from read_clock()).seconds - came <= FRESH_S:
             return quote
@@ -131,8 +132,7 @@ def approved_quote(
         quote = yield from fresh_quote(request, polling, watch, has_node=has_node)
         if request.approval == "never" and not has_node:
             return quote, ()
-        if not approvals:
-            yield from _can_pay(quote, request)
+        yield from _can_pay(quote, request)
         router = quote.dex_route.target
         allowed = yield from perform(node_calls.allowance(quote.sell_token, request.wallet, router))
         if allowed >= quote.sell_amount:
@@ -158,6 +158,7 @@ def approved_quote(
             signer=signer,
             approval=request.approval,
             polling=polling,
+            max_fee_wei=request.max_fee_wei,
         )
         approvals.extend(sent)
         for each in sent:
@@ -166,7 +167,10 @@ def approved_quote(
 
 
 def _can_pay(quote: SwapQuoteResponse, request: SwapRequest) -> Flow[None]:
-    """Refuse a swap above the balance, before an approval costs gas. Raises QuoteDeclined."""
+    """Refuse a swap above the balance: before an approval costs gas, and after it.
+
+    Raises QuoteDeclined.
+    """
     held = yield from perform(node_calls.token_balance(quote.sell_token, request.wallet))
     if held < quote.sell_amount:
         raise QuoteDeclined(f"the wallet holds {held} smallest units of the sell token, too few")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from quietswap.client import api_calls, node_calls
 from quietswap.client.errors.base import ClientError
@@ -177,11 +178,17 @@ def submit(
         else:
             require_same(hash_of(signed), answer.order.tx_hash)
             watch(answer)
-            ends_in_s = (
-                answer.order.expires_at.timestamp() - (yield from read_clock()).unix_ms / 1000
-            )
+            ends_in_s = _until(answer.order.expires_at, (yield from read_clock()).unix_ms)
             return answer.order.order_id, answer.tracking.polling_interval, ends_in_s
     raise AssertionError("the last attempt returns or raises")
+
+
+def _until(moment: datetime, unix_ms: int) -> float | None:
+    """Return the seconds until a time that the service names; None if it is out of range."""
+    try:
+        return moment.timestamp() - unix_ms / 1000
+    except (ValueError, OverflowError):
+        return None
 
 
 def swap(

@@ -10,6 +10,8 @@ from quietswap.client.errors.flow import (
     NonceMismatch,
     OrderStillOpen,
     QuoteDeclined,
+    TransactionFailed,
+    TransactionReplaced,
     UnsafeQuote,
 )
 from quietswap.client.flows.approvals import require_mainnet
@@ -17,11 +19,13 @@ from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.open_orders import require_no_open_order
 from quietswap.client.flows.polling import PollingPolicy, retry_transient, wait_for_receipt
 from quietswap.client.flows.preconditions import require_eth
-from quietswap.client.flows.quote_checks import check_params, require_int
+from quietswap.client.flows.quote_checks import check_params, is_accepted, require_int
 from quietswap.client.flows.quoting import check_fee
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
     SubmittedTransaction,
+    TransactionOutcome,
+    error_for_outcome,
     raise_outcome,
     with_transaction,
 )
@@ -140,7 +144,7 @@ def convert(
         raise NonceMismatch(f"by your own node, nonce {nonce} is used already: not signed")
     quote = quote.with_nonce(nonce)
     watch(quote)
-    if request.accept is not None and not request.accept(quote):
+    if not is_accepted(request.accept, quote):
         raise QuoteDeclined("the quote was not accepted")
     params = quote.mev_protection.transaction_params
     if has_node:
@@ -159,6 +163,10 @@ def convert(
         receipt = yield from wait_for_receipt(what, sent.tx_hash, request.wallet, nonce, polling)
     except OrderStillOpen as error:
         raise with_transaction(error, sent) from None
+    except (TransactionFailed, TransactionReplaced):
+        raise
+    except ClientError as error:  # the node fails, and the service has the transaction
+        raise error_for_outcome(TransactionOutcome.OPEN, str(error), sent, error) from error
     watch(receipt)
     return WrapResult(quote, order, receipt)
 
