@@ -1,6 +1,7 @@
 """quote, wrap, unwrap, balances and history."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -254,3 +255,7 @@ def test_native_ether_needs_no_node(
     assert "0.25 ETH" in " ".join(listing.output.split())
     shown = " ".join(quietswap("history", "--order", "wrp_1").output.split())
     assert "at least 0.25 ETH received 0.25 ETH" in shown
+    wrap = replace(unwrap, sell_token=NATIVE, buy_token=WETH)
+    service.next("status", ok(orders.order_status_response(recorded(wrap))))
+    shown = " ".join(quietswap("history", "--order", "wrp_1").output.split())
+    assert "at least 0.25 WETH received 0.25 WETH" in shown, "WETH9 logs no transfer for it"

@@ -110,6 +110,16 @@ def test_a_used_nonce_is_not_signed_for_a_wrap(
     assert do_with_node("wrap", "2", ACCOUNT, nonce=node.nonce).receipt.succeeded
 
 
+def test_a_nonce_that_leaves_a_gap_is_not_signed_for_a_wrap(
+    do_with_node: Do, service: FakeService, node: FakeChain
+) -> None:
+    """It would wait for ever, and keep the wallet's other orders from being sent."""
+    with pytest.raises(NonceMismatch, match="next nonce is 7: with 77 it would wait"):
+        do_with_node("wrap", "2", ACCOUNT, nonce=77)
+    assert service.bodies("wrap order") == []
+    assert do_with_node("wrap", "2", ACCOUNT, nonce=8, replace=True).receipt.succeeded
+
+
 @pytest.mark.parametrize("nonce", [float("nan"), 1.5, -1, True])
 def test_a_nonce_that_is_none(nonce: object) -> None:
     with pytest.raises(ValueError, match="nonce must be an int of 0 or more"):

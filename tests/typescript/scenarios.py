@@ -235,6 +235,8 @@ WRAPS: dict[str, Scenario] = {
     "too little WETH": replace(but(WRAP, node(balance=2 * ETHER - 1)), method="unwrap"),
     "unwrap, too little ETH": replace(but(WRAP, node(ether=0)), method="unwrap"),
     "nonce used": but(WRAP, nonce=6),
+    "nonce with a gap": but(WRAP, nonce=8),
+    "nonce with a gap, replace": but(WRAP, nonce=8, replace=True),
     "base fee": but(WRAP, node(base_fee=1)),
     "wrong chain": but(WRAP, node(chain_id=5)),
     "another hash": but(WRAP, lies(**{"wrap order": LIE})),

@@ -123,8 +123,7 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   }
   if (!request.replace) await requireNoOpenOrder(context, wallet, `the ${operation}`);
   const nonce = request.nonce ?? (await nonceOf(io, wallet));
-  if (io.hasNode && request.nonce !== undefined && nonce < (await nonceOf(io, wallet, "latest")))
-    throw new NonceMismatch(`by your own node, nonce ${nonce} is used already`);
+  if (io.hasNode && request.nonce !== undefined) await checkNonce(io, nonce, request);
   watch({ quote });
   if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the quote was not accepted");
   if (io.hasNode) await requireFunds(io, quote, wallet);
@@ -148,6 +147,20 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
     if (isDecided || !(error instanceof ClientError)) throw error;
     throw errorFor("open", error.message, sent, error); // the node fails, and the service has the transaction
   }
+}
+
+/**
+ * Refuse a nonce that is used, or that leaves a gap. A node does not count private orders, so
+ * `replace` permits a nonce behind those. Throws NonceMismatch.
+ */
+async function checkNonce(io: Transport, nonce: number, { wallet, replace }: WrapTerms): Promise<void> {
+  if (nonce < (await nonceOf(io, wallet, "latest")))
+    throw new NonceMismatch(`by your own node, nonce ${nonce} is used already`);
+  const following = await nonceOf(io, wallet);
+  if (nonce > following && !replace)
+    throw new NonceMismatch(
+      `by your own node, the wallet's next nonce is ${following}: with ${nonce} it would wait for the nonces between`,
+    );
 }
 
 /** Refuse an amount above the balance at the caller's own node. Throws QuoteDeclined. */

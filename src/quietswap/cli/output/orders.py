@@ -87,7 +87,7 @@ def order_details(
         ("state", Text(found.status, STYLE.get(found.status, ""))),
         ("sell", sell.show(terms.amount, raw=context.raw)),
         ("at least", buy.show(terms.min_return_amount, raw=context.raw)),
-        *(_reported(found, buy, context) or _received(found, buy, client, context)),
+        *(_reported(found, buy, context) or _received(found, (sell, buy), client, context)),
         ("created", when(found.created_at)),
     ]
     if found.tx_hash:
@@ -125,7 +125,7 @@ def _reported(
 
 def _received(
     found: "OrderStatusResponse",
-    buy: DisplayToken,
+    pair: tuple[DisplayToken, DisplayToken],
     client: "QuietswapClient",
     context: CommandContext,
 ) -> list[tuple[str, RenderableType]]:
@@ -140,7 +140,8 @@ def _received(
         return []
     if receipt is None or not receipt.succeeded:
         return []
-    if buy is ETHER:  # a receipt names no amount of ETH; an unwrap gives exactly its minimum
+    buy = pair[1]
+    if ETHER in pair:  # one to one; a receipt shows neither ETH, nor the new WETH as a transfer
         least = found.order_params.min_return_amount
         return [("received", Text(buy.show(least, raw=context.raw), "bold green"))] if least else []
     if not receipt.sender:

@@ -140,8 +140,8 @@ def convert(
         yield from require_no_open_order(request.wallet, what, polling, has_node=has_node)
     if nonce is None:
         nonce = yield from perform(node_calls.nonce(request.wallet))
-    elif has_node and nonce < (yield from perform(node_calls.nonce(request.wallet, "latest"))):
-        raise NonceMismatch(f"by your own node, nonce {nonce} is used already: not signed")
+    elif has_node:
+        yield from _check_nonce(nonce, request)
     quote = quote.with_nonce(nonce)
     watch(quote)
     if not is_accepted(request.accept, quote):
@@ -169,6 +169,21 @@ def convert(
         raise error_for_outcome(TransactionOutcome.OPEN, str(error), sent, error) from error
     watch(receipt)
     return WrapResult(quote, order, receipt)
+
+
+def _check_nonce(nonce: int, request: WrapRequest) -> Flow[None]:
+    """Refuse a nonce that is used, or that leaves a gap. Raises NonceMismatch.
+
+    A node does not count private orders, so `replace` permits a nonce behind those.
+    """
+    if nonce < (yield from perform(node_calls.nonce(request.wallet, "latest"))):
+        raise NonceMismatch(f"by your own node, nonce {nonce} is used already: not signed")
+    following = yield from perform(node_calls.nonce(request.wallet))
+    if nonce > following and not request.replace:
+        raise NonceMismatch(
+            f"by your own node, the wallet's next nonce is {following}: with {nonce} it would wait"
+            " for the nonces between: not signed"
+        )
 
 
 def _require_funds(quote: WrapQuoteResponse, request: WrapRequest) -> Flow[None]:
