@@ -34,7 +34,8 @@ def transfer(token: str, sender: str, to: str, amount: int) -> dict[str, Any]:
 @dataclass
 class FakeChain:
     """`allowances` by router (lower case); `resets_first` behaves as USDT; `holds` back receipts
-    of the next so many polls; `swallows` takes a transaction and never answers.
+    of the next so many polls; `swallows` takes a transaction and never answers; `hides` a
+    transaction as soon as something is mined.
     """
 
     allowances: dict[str, int] = field(default_factory=dict)
@@ -60,6 +61,7 @@ class FakeChain:
     price_age: int = 0
     prices: dict[str, int] = field(default_factory=lambda: dict(PRICES))
     forgets: bool = False
+    hides: str | None = None
     swallows: bool = False
     trial_gas: int = 200_000
     transfer_fee_bps: int = 0
@@ -191,6 +193,8 @@ class FakeChain:
         }
 
     def eth_getTransactionByHash(self, tx_hash: str) -> dict[str, str] | None:  # noqa: N802
+        if tx_hash == self.hides and self.receipts:
+            raise NodeSays("missing trie node")
         return self.transactions.get(tx_hash)
 
     def eth_getTransactionReceipt(self, tx_hash: str) -> dict[str, Any] | None:  # noqa: N802

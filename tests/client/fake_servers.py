@@ -138,7 +138,8 @@ def _wrapped(body: dict[str, Any]) -> Reply:
     return ok({"order": wraps.wrap_order_response(taken)})
 
 
-def _submitted() -> Reply:
+def submitted() -> Reply:
+    """Return the answer to an accepted swap."""
     taken = SubmittedSwap(
         order=placed(OrderStatus.SUBMITTED),
         relay_name="Test Relay",
@@ -202,7 +203,7 @@ class FakeService:
         if name == "quote":
             return ok(self.quote(), timestamp=NOW_MS)
         if name == "order":
-            return _submitted()
+            return submitted()
         if name == "status":
             return ok(orders.order_status_response(recorded(placed(OrderStatus.CONFIRMED))))
         if name == "history":

@@ -12,6 +12,7 @@ from hexbytes import HexBytes
 
 from quietswap.client import (
     CancelRequest,
+    ClientError,
     MayBeMined,
     NonceMismatch,
     QuietswapClient,
@@ -149,11 +150,24 @@ def service(node: FakeChain) -> CancelService:
     return CancelService(mines=node.mine)
 
 
-def test_a_cancel_whose_gas_cannot_be_paid_is_not_signed(
-    do_with_node: Do, service: CancelService, node: FakeChain
+@pytest.mark.parametrize(
+    ("member", "number", "refusal", "why"),
+    [
+        ("ether", 1, QuoteDeclined, "holds 1 wei of ETH"),
+        ("nonce", 8, UnsafeQuote, "used already"),
+    ],
+)
+def test_a_cancel_that_cannot_be_mined_is_not_signed(
+    do_with_node: Do,
+    service: CancelService,
+    node: FakeChain,
+    member: str,
+    number: int,
+    refusal: type[ClientError],
+    why: str,
 ) -> None:
-    node.ether = 1
-    with pytest.raises(QuoteDeclined, match="holds 1 wei of ETH"):
+    setattr(node, member, number)
+    with pytest.raises(refusal, match=why):
         do_with_node("cancel", REQUEST, ACCOUNT)
     assert service.posts == 0
 
@@ -225,13 +239,14 @@ def test_a_swap_that_took_place_all_the_same_is_a_contradiction(
         do_with_node("cancel", REQUEST, ACCOUNT)
 
 
-def test_a_used_nonce_is_not_signed(
+def test_a_node_that_fails_after_the_cancel_leaves_its_hash(
     do_with_node: Do, service: CancelService, node: FakeChain
 ) -> None:
-    node.nonce = 8
-    with pytest.raises(UnsafeQuote, match="used already"):
+    node.hides = SWAP_HASH
+    service.mines = lambda _: node.mine(SWAP_HASH)
+    with pytest.raises(MayBeMined, match="missing trie node") as caught:
         do_with_node("cancel", REQUEST, ACCOUNT)
-    assert service.posts == 0
+    assert caught.value.tx_hash == service.taken
 
 
 def test_another_transaction_is_not_signed(do: Do, service: CancelService) -> None:

@@ -11,6 +11,7 @@ from quietswap.client import (
     WETH,
     AsyncQuietswapClient,
     MayBeMined,
+    MinedAnyway,
     NeverMined,
     QuietswapClient,
     QuoteDeclined,
@@ -22,8 +23,15 @@ from quietswap.domain.order.order import OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_servers import ETHER, WALLET, FakeServers, FakeService, Reply, refused
-from tests.client.fake_servers import _submitted as submitted
+from tests.client.fake_servers import (
+    ETHER,
+    WALLET,
+    FakeServers,
+    FakeService,
+    Reply,
+    refused,
+    submitted,
+)
 from tests.client.test_after_signing import silent
 from tests.client.test_cancel_flow import REQUEST as CANCEL
 from tests.client.test_cancel_flow import SWAP_HASH, CancelService
@@ -109,7 +117,7 @@ def test_a_receipt_that_comes_a_block_late_is_awaited(
     approved.holds = 6
     service.mines = lambda tx_hash: (approved.mine(tx_hash), setattr(approved, "nonce", 8))[0]
     service.next("order", refused(errors.ValidationError("no", [])))
-    with pytest.raises(Exception, match="was mined and succeeded: do not repeat it"):
+    with pytest.raises(MinedAnyway, match="was mined and succeeded: do not repeat it"):
         do_with_node("swap", REQUEST, ACCOUNT)
     assert sum(time.pauses) == 12
 
@@ -178,17 +186,14 @@ def test_a_service_that_does_not_tell_the_scope(
     assert client.swap(REQUEST, ACCOUNT).succeeded
 
 
-class MadeUp(CancelService):
-    """Withholds the cancel, and names a mined transaction of somebody else as the order's."""
-
-
 @pytest.fixture
-def cancels(node: FakeChain) -> MadeUp:
-    return MadeUp(mines=lambda _: None)
+def cancels(node: FakeChain) -> CancelService:
+    """It withholds the cancel."""
+    return CancelService(mines=lambda _: None)
 
 
 def test_a_receipt_of_another_transaction_is_not_the_orders(
-    cancels: MadeUp, node: FakeChain, time: Time
+    cancels: CancelService, node: FakeChain, time: Time
 ) -> None:
     node.transactions[SWAP_HASH] = {"from": "0x" + "11" * 20, "nonce": "0x7"}
     node.mine(SWAP_HASH)

@@ -276,6 +276,7 @@ CANCELS: dict[str, Scenario] = {
     ),
     "nothing shown": but(CANCEL, never_mined),
     "swap mined": but(CANCEL, swap_mined),
+    "swap mined, its sender unknown": but(CANCEL, swap_mined, node(hides=SWAP_HASH)),
     "nonce used": but(CANCEL, node(nonce=8)),
     "fee": but(CANCEL, most_fee_wei=1),
     "nonce of another": but(CANCEL, nonce=8),

@@ -13,7 +13,7 @@ import {
 } from "./node.js";
 import { historyCall } from "./order-history.js";
 import { retryTransient, waitForReceipt, type Context } from "./polling.js";
-import type { SwapTerms } from "./quote-checks.js";
+import { requireCost, type SwapTerms } from "./quote-checks.js";
 import { OPEN, quantity } from "./reading.js";
 import { hashOf, sign, type Signer, type Transaction } from "./signing.js";
 import { rpc, send, type Transport } from "./transport.js";
@@ -123,12 +123,7 @@ async function sendApproval(
     maxPriorityFeePerGas,
     nonce,
   };
-  const cost = transaction.gas * transaction.maxFeePerGas;
-  if (maxFeeWei !== null && cost > maxFeeWei)
-    throw new QuoteDeclined(
-      `the gas of the approval may cost ${cost} wei, more than ${maxFeeWei}`,
-      ": not signed; maxFeeWei allows more",
-    );
+  requireCost(transaction.gas * transaction.maxFeePerGas, maxFeeWei, "the gas of the approval");
   const signed = await sign(transaction, signer, wallet);
   await retryTransient(context, async (attempt) => {
     try {

@@ -13,7 +13,7 @@ import { CANCEL_FEE_WEI, CANCEL_GAS } from "./generated/rules.js";
 import { nonceOf, receiptOf, requireEth, requireMainnet, small, type Receipt } from "./node.js";
 import { errorFor, watchOutcome } from "./outcome.js";
 import { followOrder, isTerminal, orderStatusCall, retryTransient, type Context } from "./polling.js";
-import { checkParams, faultsOf, requireNonce, requireThat } from "./quote-checks.js";
+import { checkParams, faultsOf, requireCost, requireNonce, requireThat } from "./quote-checks.js";
 import { each, isObject, object, submission, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import { rpc, segment, send, type Call, type Transport } from "./transport.js";
@@ -41,12 +41,7 @@ export function checkCancel(quote: CancelQuote, request: CancelRequest, wallet: 
   }).concat(checkParams(params));
   const Kind = isOtherNonce && found.length === 1 ? NonceMismatch : UnsafeQuote;
   if (found.length) throw new Kind(`the cancel has ${found.join(", ")}`);
-  const fee = CANCEL_GAS * BigInt(params.maxFeePerGas);
-  if (fee > mostFeeWei)
-    throw new QuoteDeclined(
-      `its gas may cost ${fee} wei, more than ${mostFeeWei}`,
-      ": not signed; mostFeeWei allows more",
-    );
+  requireCost(CANCEL_GAS * BigInt(params.maxFeePerGas), mostFeeWei, "its gas", "mostFeeWei");
 }
 
 function readQuote(quote: Json): void {
@@ -93,7 +88,7 @@ export async function cancel(
   watch: (event: CancelEvent) => void,
 ): Promise<CancelResult> {
   const { io } = context;
-  const { orderId, nonce: wanted, mostFeeWei = 1n } = request;
+  const { orderId, nonce: wanted, mostFeeWei = CANCEL_FEE_WEI } = request;
   requireThat(typeof mostFeeWei === "bigint" && mostFeeWei > 0n, "mostFeeWei", "a bigint above 0", mostFeeWei);
   requireNonce(wanted);
   if (io.hasNode) await requireMainnet(io);
@@ -221,12 +216,13 @@ async function seen(
   let swap: Receipt | undefined;
   try {
     swap = await retryTransient(context, () => receiptOf(context.io, race.txHash), RECEIPT_LOOKS);
+    // The service may have named the hash of another transaction.
+    if (swap && !(await isRival(context.io, race.txHash, sent))) swap = undefined;
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
     const why = `your own node does not say what became of the order's own ${race.txHash} (${error.message})`;
     throw errorFor("open", why, sent, error);
   }
-  if (swap && !(await isRival(context.io, race.txHash, sent))) swap = undefined; // a hash made up for the order
   if (swap?.succeeded && isTerminal(race.status) && status !== "confirmed")
     throw new StatusContradiction(race.quote.orderId, status, race.txHash);
   if (!swap && fate === "open" && trouble instanceof OrderStillOpen) throw trouble.of(sent);

@@ -1,8 +1,8 @@
 /** The events of all orders of a client, over one connection after the other. */
 import { UnexpectedResponse } from "./errors.js";
 import { isObject } from "./reading.js";
-import { blocks } from "./stream.js";
-import { openEvents, send, type Query, type Transport } from "./transport.js";
+import { blocks, openEvents } from "./stream.js";
+import { send, type Query, type Transport } from "./transport.js";
 import type { OrderEvent } from "./types.js";
 
 /** A stream has a comment every ten seconds: after so long a silence the connection is dead. */

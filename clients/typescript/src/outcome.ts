@@ -85,7 +85,7 @@ export function errorFor(
 }
 
 /** The order id in a refusal. Without one there may still be an order. */
-function orderOf(error: ClientError): string | undefined {
+export function orderOf(error: ClientError): string | undefined {
   const details: unknown = error instanceof ApiError ? error.details : undefined;
   const named = isObject(details) ? details["orderId"] : undefined;
   return typeof named === "string" && named ? named.slice(0, LONGEST_ID) : undefined;

@@ -79,6 +79,12 @@ export function requireThat(isRight: boolean, name: string, wanted: string, give
   if (!isRight) throw new RangeError(`${name} must be ${wanted}, not ${String(given)}`);
 }
 
+/** Refuse gas that may cost more than `most`, both in wei; null sets no limit. Throws QuoteDeclined. */
+export function requireCost(cost: bigint, most: bigint | null, subject = "its gas", option = "maxFeeWei"): void {
+  if (most !== null && cost > most)
+    throw new QuoteDeclined(`${subject} may cost ${cost} wei, more than ${most}`, `: not signed; ${option} allows more`);
+}
+
 /** Refuse a nonce that is none. Throws RangeError. */
 export const requireNonce = (nonce = 0) =>
   requireThat(Number.isSafeInteger(nonce) && nonce >= 0, "nonce", "0 or more", nonce);
@@ -86,8 +92,7 @@ export const requireNonce = (nonce = 0) =>
 const same = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
 
 /** Return the names of the faults that are so. */
-export const faultsOf = (faults: Record<string, boolean>) =>
-  Object.entries(faults).flatMap(([name, isSo]) => (isSo ? [name] : []));
+export const faultsOf = (faults: Record<string, boolean>) => Object.keys(faults).filter((name) => faults[name]);
 
 /** Return the faults of a transaction's parameters, as text. */
 export function checkParams(params: TransactionParams): string[] {
@@ -119,12 +124,7 @@ export function checkQuote(quote: SwapQuote, request: SwapTerms, settlers: reado
     "no nonce": params.nonce === null,
   }).concat(checkParams(params));
   if (found.length) throw new UnsafeQuote(`the quote has ${found.join(", ")}`);
-  const fee = BigInt(params.gasLimit) * BigInt(params.maxFeePerGas);
-  if (request.maxFeeWei !== null && fee > request.maxFeeWei)
-    throw new QuoteDeclined(
-      `its gas may cost ${fee} wei, more than ${request.maxFeeWei}`,
-      ": not signed; maxFeeWei allows more",
-    );
+  requireCost(BigInt(params.gasLimit) * BigInt(params.maxFeePerGas), request.maxFeeWei);
   if (!isAddress(route.target))
     throw new UnsafeQuote("the quote cannot be read: an address is 0x followed by 40 hexadecimal digits");
   if (!/^0x([0-9a-fA-F]{2})*$/.test(route.data))

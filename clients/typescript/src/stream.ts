@@ -1,6 +1,6 @@
 /** The event stream: https://html.spec.whatwg.org/multipage/server-sent-events.html */
 import { UnexpectedResponse } from "./errors.js";
-import { openEvents, pieces, type Query, type Transport } from "./transport.js";
+import { COMMON, headersOf, pieces, urlOf, type Query, type Transport } from "./transport.js";
 
 const LONGEST = 1 << 20;
 
@@ -16,27 +16,43 @@ interface Block {
   readonly data: string | undefined;
 }
 
+/** Open the event stream; undefined where there is none for this client now. */
+export async function openEvents(io: Transport, query: Query, signal: AbortSignal): Promise<Response | undefined> {
+  const answer = await (io.options.fetch ?? fetch)(urlOf(io, "/mev/events", query), {
+    ...COMMON,
+    headers: headersOf(io, "text/event-stream"),
+    signal,
+  });
+  const media = answer.headers.get("content-type") ?? "";
+  if (answer.status === 200 && media.startsWith("text/event-stream")) return answer;
+  void answer.body?.cancel();
+  return undefined;
+}
+
 /**
  * The blocks of one connection, until it ends or is silent for too long; `beat` is called with each
- * piece of it. Throws UnexpectedResponse for an endless line.
+ * piece of it. Throws UnexpectedResponse for an endless event.
  */
 export async function* blocks(answer: Response, beat?: () => void): AsyncGenerator<Block> {
   let rest = "";
   let id: number | undefined;
   let found: string[] = [];
+  let size = 0;
   for await (const piece of pieces(answer.body && answer.body.pipeThrough(new TextDecoderStream()))) {
     beat?.();
     const lines = (rest + piece).split(/\r?\n/);
     rest = lines.pop() ?? "";
-    if (rest.length > LONGEST) throw new UnexpectedResponse("an event has no end");
     for (const line of lines) {
       const [, name, value = ""] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
       if (name === "data") found.push(value);
+      size += line.length;
       if (name === "id" && /^[0-9]{1,15}$/.test(value.trim())) id = Number(value);
       if (line) continue;
       yield { id, data: found.length ? found.join("\n") : undefined };
       found = [];
+      size = 0;
     }
+    if (size + rest.length > LONGEST) throw new UnexpectedResponse("an event has no end");
   }
 }
 

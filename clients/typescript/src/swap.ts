@@ -3,11 +3,11 @@ import type { Approved } from "./approvals.js";
 import { ApiError, ClientError } from "./errors.js";
 import { StatusContradiction, type Outcome, type Submitted } from "./flow-errors.js";
 import { receiptOf, received, requireMainnet, type Receipt } from "./node.js";
-import { errorFor, throwOutcome, watchOutcome, type OutcomeWatch } from "./outcome.js";
+import { errorFor, orderOf, throwOutcome, watchOutcome, type OutcomeWatch } from "./outcome.js";
 import { followOrder, patienceOf, retryTransient, type Context } from "./polling.js";
 import { isBound, type SwapTerms } from "./quote-checks.js";
 import { approvedQuote } from "./quoting.js";
-import { isObject, submission } from "./reading.js";
+import { submission } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import { simulateSwap, type SwapSimulation } from "./simulation.js";
 import { send, type Call, type Transport } from "./transport.js";
@@ -141,17 +141,12 @@ function submit(
         endsInS: Number.isFinite(endsInS) ? endsInS : undefined,
       };
     } catch (error) {
-      const orderId = attempt > 1 ? replayed(error) : undefined;
+      const isReplay = attempt > 1 && error instanceof ApiError && error.code === "SIGNATURE_REPLAY";
+      const orderId = isReplay ? orderOf(error) : undefined;
       if (orderId === undefined) throw error;
       return { orderId };
     }
   });
-}
-
-function replayed(error: unknown): string | undefined {
-  if (!(error instanceof ApiError) || error.code !== "SIGNATURE_REPLAY" || !isObject(error.details)) return undefined;
-  const { orderId } = error.details;
-  return typeof orderId === "string" && orderId ? orderId : undefined;
 }
 
 export const usageCall: Call<Schemas["UsageResponse"]> = { path: "/mev/usage" };
@@ -162,7 +157,7 @@ export const usageCall: Call<Schemas["UsageResponse"]> = { path: "/mev/usage" };
  */
 async function requireTradeScope(context: Context): Promise<void> {
   const { scope } = await retryTransient(context, () => send(context.io, usageCall));
-  if (scope !== "read") return; // an older service does not tell it
+  if (scope !== "read") return; // an older service does not send it
   const message = `this API key has the scope ${scope}; the operation needs trade`;
   throw new ApiError({ error: "FORBIDDEN", message, details: { scope, required: "trade" } }, 403);
 }

@@ -153,26 +153,9 @@ async function provided(provider: Eip1193Provider, method: string, params: reado
   }
 }
 
-/** Open the event stream; undefined where there is none for this client now. */
-export async function openEvents(
-  io: Transport,
-  query: Query,
-  signal: AbortSignal,
-): Promise<Response | undefined> {
-  const answer = await (io.options.fetch ?? fetch)(urlOf(io, "/mev/events", query), {
-    ...COMMON,
-    headers: headersOf(io, "text/event-stream"),
-    signal,
-  });
-  const media = answer.headers.get("content-type") ?? "";
-  if (answer.status === 200 && media.startsWith("text/event-stream")) return answer;
-  void answer.body?.cancel();
-  return undefined;
-}
+export const headersOf = ({ options }: Transport, accept: string) => ({ "X-API-Key": options.apiKey, Accept: accept });
 
-const headersOf = ({ options }: Transport, accept: string) => ({ "X-API-Key": options.apiKey, Accept: accept });
-
-function urlOf({ base }: Transport, path: string, query: Query = {}): string {
+export function urlOf({ base }: Transport, path: string, query: Query = {}): string {
   const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, `${value}`]]));
   const text = new URLSearchParams(given).toString();
   return base + path + (text && `?${text}`);
@@ -206,7 +189,7 @@ async function fetched(
 }
 
 /** Redirects are not followed, because the API key belongs to one host. */
-const COMMON: RequestInit = {
+export const COMMON: RequestInit = {
   method: "GET",
   redirect: "manual",
   credentials: "omit",

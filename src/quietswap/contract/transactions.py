@@ -37,6 +37,11 @@ class TransactionParams(WireStruct, frozen=True, kw_only=True):
     chain_id: Annotated[Count, doc("Ethereum mainnet", const=1)]
     type: Annotated[Count, doc("EIP-1559", const=2)]
 
+    @property
+    def max_gas_cost(self) -> int:
+        """The most that the gas may cost, in wei."""
+        return self.gas_limit * self.max_fee_per_gas
+
 
 class WrapTransactionParams(TransactionParams, frozen=True, kw_only=True):
     """The EIP-1559 transaction to sign; the client sets `nonce` and changes nothing else."""

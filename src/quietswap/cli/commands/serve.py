@@ -102,14 +102,14 @@ def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
         SingleProcessGuard,
     )
 
+    def say(seconds: float) -> None:
+        text = f"another process serves from this database: waiting {seconds:g} s for its end"
+        click.echo(text, err=True)
+
     def begin(storage: "Storage") -> Awaitable[object]:
         if shared:
             return storage.database.has_table("orders")
         return SingleProcessGuard(storage.alone, SystemClock()).begin(PREDECESSOR_S, say)
-
-    def say(seconds: float) -> None:
-        text = f"another process serves from this database: waiting {seconds:g} s for its end"
-        click.echo(text, err=True)
 
     try:
         with_storage(path, begin)

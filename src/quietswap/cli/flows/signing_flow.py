@@ -39,12 +39,18 @@ class SigningFlow:
     def _run(self, call: Callable[[], Result]) -> Result:
         """Return the result of the client flow `call`. Ctrl-C and SIGTERM exit with 1 or 4."""
         try:
-            with sigterm_as_ctrl_c():
-                return call()
+            with sigterm_as_ctrl_c():  # also while it explains, which makes requests
+                return self._explained(call)
         except KeyboardInterrupt:
             raise click.exceptions.Exit(self._interrupted()) from None
+        finally:
+            self._progress.stop()
+
+    def _explained(self, call: Callable[[], Result]) -> Result:
+        try:
+            return call()
         except ClientError as error:
-            self._explain_or_leave(error)
+            self._explain(error)
             raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
@@ -53,16 +59,6 @@ class SigningFlow:
                 self._print_unexpected(error)
                 raise click.exceptions.Exit(UNDECIDED) from error
             raise
-        finally:
-            self._progress.stop()
-
-    def _explain_or_leave(self, error: ClientError) -> None:
-        """Explain what a failed flow leaves open; an interruption leaves it as one of the flow."""
-        try:
-            with sigterm_as_ctrl_c():
-                self._explain(error)
-        except KeyboardInterrupt:
-            raise click.exceptions.Exit(self._interrupted()) from None
 
     def _print_unexpected(self, error: Exception) -> None:
         """Print an exception after a signature, with hash and nonce of the transaction."""

@@ -42,6 +42,7 @@ from quietswap.client.flows.approvals import approval_cost
 from quietswap.client.flows.swap import Event
 from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
 from quietswap.contract.quotes import SwapQuoteResponse
+from quietswap.contract.transactions import TransactionParams
 
 AGAIN = (
     "raw",
@@ -95,7 +96,7 @@ class SwapRun(SigningFlow):
         self._context.screen.print(report(result, self._buy, raw=self._context.raw))
         if result.may_be_mined:
             self._leave("Not decided by any block")
-            self._retry(result.quote.mev_protection.transaction_params.nonce)
+            self._retry(_params(result.quote).nonce)
             raise click.exceptions.Exit(UNDECIDED)
         if not result.succeeded:
             raise click.exceptions.Exit(SHORT if result.fell_short else REFUSED)
@@ -140,16 +141,15 @@ class SwapRun(SigningFlow):
             return "Another source is best now: the swap would call another router."
         if not self._approves and self._is_other_nonce(quote, agreed):
             return "The service names another nonce: it may be that of an open order."
-        if _cap(quote) > 2 * _cap(agreed):
+        if _params(quote).max_gas_cost > 2 * _params(agreed).max_gas_cost:
             return "The maximum fee has more than doubled."
         return None
 
     def _is_other_nonce(self, quote: SwapQuoteResponse, agreed: SwapQuoteResponse) -> bool:
-        """Return whether a nonce changed that only the service tells; one's own node tells most."""
+        """Return whether the nonce changed, and no node of the caller's own checks it."""
         if self._context.rpc_url is not None and not self._request.any_nonce:
             return False
-        nonces = {each.mev_protection.transaction_params.nonce for each in (quote, agreed)}
-        return len(nonces) > 1
+        return _params(quote).nonce != _params(agreed).nonce
 
     def _show(self, quote: SwapQuoteResponse) -> None:
         screen, raw = self._context.screen, self._context.raw
@@ -164,7 +164,7 @@ class SwapRun(SigningFlow):
             raise QuoteDeclined(f"it could deliver less than {least}: nothing was signed")
         self._compare(quote)
         self._print_signer()
-        params = quote.mev_protection.transaction_params
+        params = _params(quote)
         nonce, approval_wei = Text(str(params.nonce)), 0
         if self._context.rpc_url is None:
             self._print_warning(UNCHECKED, "unchecked")
@@ -294,6 +294,5 @@ def _is_refusal(error: ClientError) -> bool:
     return isinstance(error, MayBeMined) and isinstance(error.cause, ApiError)
 
 
-def _cap(quote: SwapQuoteResponse) -> int:
-    params = quote.mev_protection.transaction_params
-    return params.gas_limit * params.max_fee_per_gas
+def _params(quote: SwapQuoteResponse) -> TransactionParams:
+    return quote.mev_protection.transaction_params

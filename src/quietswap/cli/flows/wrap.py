@@ -137,7 +137,8 @@ class WrapRun(SigningFlow):
             with sigterm_as_ctrl_c():
                 balances = self._client.wrap_info(self._wallet_signer.wallet).balances
         except (ClientError, KeyboardInterrupt) as error:
-            rows.append(("note", Text(f"the balances cannot be shown: {error}", "yellow")))
+            why = str(error) or "interrupted"
+            rows.append(("note", Text(f"the balances cannot be shown: {why}", "yellow")))
         else:
             rows.append(("ETH", ETHER.number(balances.eth.wei, raw=raw)))
             rows.append(("WETH", WETH.number(balances.weth.wei, raw=raw)))

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from quietswap.cli.context import CommandContext
 
 _NEXT: dict[type[ClientError], str] = {
-    NodeUnreachable: "Is --rpc-url (QUIETSWAP_RPC_URL) right, also http or https, and the node up?",
-    ServiceUnreachable: "Is --url (QUIETSWAP_URL) right, also http or https, and the service up?"
+    NodeUnreachable: "Is --rpc-url (QUIETSWAP_RPC_URL) right (http or https?), and the node up?",
+    ServiceUnreachable: "Is --url (QUIETSWAP_URL) right (http or https?), and the service up?"
     " To try without one, run: quietswap sandbox",
     UnexpectedResponse: "Is --url (QUIETSWAP_URL) a quietswap service,"
     " and --rpc-url an Ethereum node?",

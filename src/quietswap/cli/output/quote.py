@@ -162,7 +162,7 @@ def to_sign(
 
     `approval_wei` is the maximum fee of the approvals before it, in wei; the shown fee includes it.
     """
-    cap = params.gas_limit * params.max_fee_per_gas + approval_wei
+    cap = params.max_gas_cost + approval_wei
     more = max(len(params.data) // 2 - 5, 0)
     call = params.data[:10] + (f" and {more:,} bytes" if more else "")
     return facts(

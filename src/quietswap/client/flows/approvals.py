@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 from quietswap.client import node_calls
 from quietswap.client.errors.base import ClientError, NodeRpcError, WrongChain
-from quietswap.client.errors.flow import QuoteDeclined
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.polling import PollingPolicy, wait_for_receipt
-from quietswap.client.flows.quote_checks import Approval
+from quietswap.client.flows.quote_checks import MAX_FEE_OPTION, Approval, require_cost
 from quietswap.client.signing import Signer, hash_of, sign
 from quietswap.domain.transaction.unsigned import MAINNET
 
@@ -136,11 +135,7 @@ def send_public(
     tip = yield from perform(node_calls.tip())
     base_fee = yield from perform(node_calls.base_fee())
     cost = gas * (2 * base_fee + tip)
-    if max_fee_wei is not None and cost > max_fee_wei:
-        raise QuoteDeclined(
-            f"the gas of {what} may cost {cost} wei, more than {max_fee_wei}: not signed;"
-            " max_fee_wei (--max-fee) allows more"
-        )
+    require_cost(f"the gas of {what}", cost, max_fee_wei, MAX_FEE_OPTION)
     transaction = {
         "to": to,
         "data": data,

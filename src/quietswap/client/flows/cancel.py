@@ -19,7 +19,7 @@ from quietswap.client.flows.cancel_result import CancelRequest, CancelResult
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.polling import PollingPolicy, follow_order, retry_transient
 from quietswap.client.flows.preconditions import require_eth
-from quietswap.client.flows.quote_checks import check_params, is_accepted
+from quietswap.client.flows.quote_checks import check_params, is_accepted, require_cost
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
     SubmittedTransaction,
@@ -61,12 +61,8 @@ def check_cancel(quote: CancelQuoteResponse, request: CancelRequest) -> None:
     if found:
         kind = NonceMismatch if other_nonce and len(found) == 1 else UnsafeQuote
         raise kind(f"the cancel has {', '.join(found)}: not signed")
-    fee = CANCEL_GAS * params.max_fee_per_gas
-    if fee > request.most_fee_wei:
-        raise QuoteDeclined(
-            f"its gas may cost {fee} wei, more than {request.most_fee_wei}: not signed;"
-            " most_fee_wei (--most-fee) allows more"
-        )
+    cost = CANCEL_GAS * params.max_fee_per_gas
+    require_cost("its gas", cost, request.most_fee_wei, "most_fee_wei (--most-fee)")
 
 
 def cancel_call(quote: CancelQuoteResponse, signed: str) -> api_calls.ApiCall[CancelOrderResponse]:
@@ -235,11 +231,11 @@ def _seen(
         swap = yield from retry_transient(
             node_calls.receipt(race.tx_hash), polling, attempts=_RECEIPT_LOOKS
         )
+        if swap is not None and not (yield from _is_rival(race.tx_hash, swap, sent)):
+            swap = None  # the service named the hash of another transaction
     except ClientError as error:
         why = f"your own node does not say what became of the order's own {race.tx_hash} ({error})"
         raise error_for_outcome(TransactionOutcome.OPEN, why, sent, error) from error
-    if swap is not None and not (yield from _is_rival(race.tx_hash, swap, sent)):
-        swap = None  # a hash that the service made up for the order
     if swap is not None:
         if swap.succeeded and race.status.is_terminal and status != "confirmed":
             raise StatusContradiction(race.quote.order_id, status, race.tx_hash)

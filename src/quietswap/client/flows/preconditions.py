@@ -30,7 +30,7 @@ def require_eth(params: TransactionParams, wallet: str) -> Flow[None]:
 
     The highest cost is value + gas limit x fee cap, in wei; a node asks for the same (EIP-1559).
     """
-    cost = params.value + params.gas_limit * params.max_fee_per_gas
+    cost = params.value + params.max_gas_cost
     held = yield from perform(node_calls.eth_balance(wallet))
     if held < cost:
         raise QuoteDeclined(

@@ -17,6 +17,7 @@ from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.contract.transactions import TransactionParams
 from quietswap.domain.address import Address, from_any_case
+from quietswap.domain.amounts import BPS
 from quietswap.domain.quote import route_policy
 from quietswap.domain.quote.route import Route
 from quietswap.domain.quote.route import RouteRequest as Terms
@@ -29,10 +30,10 @@ from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP, MAINNET, TYPE_2
 Approval = Literal["exact", "max", "never"]
 """What to approve when the allowance is too low: the sell amount, the maximum, or nothing."""
 DEFAULT_SLIPPAGE_BPS = 50
-_ALL_BPS = 10_000
 Q = TypeVar("Q")
 MAX_FEE_WEI = 5 * 10**16
 """0.05 ETH: 500,000 gas at a fee cap of 100 gwei."""
+MAX_FEE_OPTION = "max_fee_wei (--max-fee)"
 
 _OPT_IN = "; accept_unbound (--accept-unbound) takes it after a trial at your own node"
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
@@ -96,8 +97,8 @@ class SwapRequest:
         # a guard that compares with nothing, as nan does, or with too little would guard nothing
         require_int("sell_amount", self.sell_amount, 1)
         require_int("slippage_bps", self.slippage_bps, 1)
-        if self.slippage_bps >= _ALL_BPS:
-            raise ValueError(f"slippage_bps must be below {_ALL_BPS}, not {self.slippage_bps}")
+        if self.slippage_bps >= BPS:
+            raise ValueError(f"slippage_bps must be below {BPS}, not {self.slippage_bps}")
         for name, least in (("at_least", 1), ("max_fee_wei", 0), ("nonce", 0)):
             if getattr(self, name) is not None:
                 require_int(name, getattr(self, name), least)
@@ -175,7 +176,7 @@ def check_quote(
     found = [name for name, is_so in faults.items() if is_so] + check_params(params)
     if found:
         raise UnsafeQuote(f"the quote has {', '.join(found)}: not signed")
-    _check_max_fee(params, request)
+    require_cost("its gas", params.max_gas_cost, request.max_fee_wei, MAX_FEE_OPTION)
     try:
         broken = _broken_rule(quote, request, settlers)
     except ValueError as error:
@@ -184,12 +185,14 @@ def check_quote(
         raise UnsafeQuote(f"the quote is not safe: {broken}: not signed")
 
 
-def _check_max_fee(params: TransactionParams, request: SwapRequest) -> None:
-    fee = params.gas_limit * params.max_fee_per_gas
-    if request.max_fee_wei is not None and fee > request.max_fee_wei:
+def require_cost(subject: str, cost: int, most: int | None, option: str) -> None:
+    """Refuse gas that may cost more than `most`, both in wei; None sets no limit.
+
+    `option` is the caller's name of the limit, for the message. Raises QuoteDeclined.
+    """
+    if most is not None and cost > most:
         raise QuoteDeclined(
-            f"its gas may cost {fee} wei, more than {request.max_fee_wei}: not signed; max_fee_wei"
-            " (--max-fee) allows more"
+            f"{subject} may cost {cost} wei, more than {most}: not signed; {option} allows more"
         )
 
 
