@@ -92,7 +92,9 @@ async def test_a_delivery_without_an_end_is_the_trackers(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("at", ["preflight", "store"])
-@pytest.mark.parametrize("outcome", [RelayOutcome.NOT_SENT, RelayOutcome.ACCEPTED])
+@pytest.mark.parametrize(
+    "outcome", [RelayOutcome.NOT_SENT, RelayOutcome.INVALID, RelayOutcome.ACCEPTED]
+)
 async def test_bytes_that_another_process_stored_meanwhile(
     desk: Desk, outcome: RelayOutcome, at: str
 ) -> None:
@@ -115,7 +117,11 @@ async def test_bytes_that_another_process_stored_meanwhile(
     else:
         with pytest.raises(RequestError) as refused:
             await other(token(), sign())
-        assert refused.value.message.startswith(NOT_SENT_ANYWHERE)
+        is_unsent = outcome is RelayOutcome.NOT_SENT
+        assert refused.value.message.startswith(NOT_SENT_ANYWHERE) == is_unsent
+        assert refused.value.details is not None
+        assert refused.value.details["orderId"] == (await only_order(desk)).order_id
+        assert refused.value.details.get("mayBeMined") is (None if is_unsent else True)
     assert relay.sent == []
     assert len(desk.relay.sent) == 1
 

@@ -103,7 +103,8 @@ class WalletNode(Protocol):
     """The operator's nodes, as wallets read them."""
 
     async def read(self, calls: Sequence[NodeCall], caller: str) -> Sequence[NodeAnswer]:
-        """Return one answer per call, in order, all from one node. Raises NodeUnavailable.
+        """Return one answer per call, in order. Raises NodeUnavailable.
 
-        `caller` is the id of the token: its reads cannot delay those of another caller.
+        All come from one node, unless there are so many calls that execute code that they are
+        split. `caller` is the id of the token. Only such calls wait for those of other callers.
         """

@@ -1,6 +1,6 @@
 """Merges concurrent reads of one caller into fewer batches: a round trip costs more than a call.
 
-Callers are never merged with each other, so a slow or large read delays only those of its caller.
+Callers are never merged with each other: a failed or large read is that of its caller alone.
 """
 
 import asyncio

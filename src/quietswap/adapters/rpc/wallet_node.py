@@ -18,8 +18,8 @@ from quietswap.ports.wallet_rpc import NodeAnswer, NodeCall, NodeFailure
 _EXECUTING = frozenset(("eth_call", "eth_estimateGas"))
 """Methods that run code of the caller's choice, of which one call may take a core for long."""
 MOST_EXECUTING = 2
-"""Batches with such calls that the node has at a time, of all callers: quotes and the tracker use
-the same node."""
+"""Batches with such calls that are sent at a time, of all callers: the service's own reads need the
+same node."""
 MOST_TOGETHER = 25
 """Such calls in one of these batches. A larger one is split, so that callers take turns."""
 

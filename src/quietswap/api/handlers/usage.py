@@ -8,5 +8,6 @@ from quietswap.contract.usage import UsageEnvelope
 
 async def usage(use_cases: UseCases, request: AuthenticatedRequest) -> UsageEnvelope:
     """GET /api/v1/mev/usage."""
-    used, scope = await use_cases.usage(request.key), request.key.scope
-    return UsageEnvelope(ok=True, data=usage_response(used, scope, request.client_window))
+    key = request.key
+    used = await use_cases.usage(key)
+    return UsageEnvelope(ok=True, data=usage_response(used, key.scope, request.client_window))

@@ -24,13 +24,14 @@ def find_misspelt(names: Iterable[str], known: Collection[str]) -> Iterator[tupl
     if len(unknown) > MOST_UNKNOWN:
         raise TooManyUnknownNames
     for name in unknown:
-        distances = [(_between(name.lower(), right), right) for right in known]
+        distances = [(_spelling_distance(name.lower(), right), right) for right in known]
         least, right = min(distances, default=(_MOST_LETTERS + 1, ""))
         if least <= _MOST_LETTERS:
             yield name, right
 
 
-def _between(lowered: str, right: str) -> int:
+def _spelling_distance(lowered: str, right: str) -> int:
+    """Return how far an unknown name, in lower case, is from a known one."""
     if right.endswith(_UNIT) and lowered.startswith(right.removesuffix(_UNIT).lower()):
         return 0
     return _distance(lowered, right.lower())

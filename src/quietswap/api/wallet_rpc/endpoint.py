@@ -118,31 +118,25 @@ class WalletRpcEndpoint:
         """Return the live token of the path. Wrong tokens count as wrong API keys do."""
         secret = scope["path_params"]["token"]
         token = await self.use_cases.rpc_token(secret) if _SECRET.fullmatch(secret) else None
-        client = client_address(scope, self.options.trusted_proxies)
         limits = self.options.limits
         if token is not None:
             observe.wallet_rpc_token_recognised(token.id, token.client_id)
-            if token.is_of_web_session:
-                await self._count_visitor(client)
+            if token.is_of_web_session:  # anybody may open sessions: their own limits bound nobody
+                most = self.options.wallet_rpc.visitor_limit
+                text = f"more than {most} requests in {limits.window_s} seconds; nothing was sent"
+                await self._count_address(scope, "web-rpc", most, text)
             return token
-        window = await self.use_cases.guesses.hit(
-            f"guess:{client}", limits.failures, limits.window_s
-        )
-        if not window.allowed:
-            text = "too many requests with a wrong RPC URL; nothing was sent"
-            raise _Refused(429, RpcError(LIMIT_EXCEEDED, text, {"code": "RATE_LIMIT_EXCEEDED"}))
+        text = "too many requests with a wrong RPC URL; nothing was sent"
+        await self._count_address(scope, "guess", limits.failures, text)
         text = "this RPC URL does not exist or was revoked; nothing was sent"
         raise _Refused(401, RpcError(RESOURCE_NOT_FOUND, text, {"code": "UNAUTHORIZED"}))
 
-    async def _count_visitor(self, client: str) -> None:
-        """Count a request over the page's RPC URLs for its client address.
-
-        Anybody may open sessions, and each has URLs: their own limits bound no visitor.
-        """
-        limit, window_s = self.options.wallet_rpc.visitor_limit, self.options.limits.window_s
-        window = await self.use_cases.guesses.hit(f"web-rpc:{client}", limit, window_s)
+    async def _count_address(self, scope: Scope, name: str, most: int, text: str) -> None:
+        """Count the request for its client address; `text` is the refusal of too many."""
+        address = client_address(scope, self.options.trusted_proxies)
+        window_s = self.options.limits.window_s
+        window = await self.use_cases.guesses.hit(f"{name}:{address}", most, window_s)
         if not window.allowed:
-            text = f"more than {limit} requests in {window_s} seconds; nothing was sent"
             raise _Refused(429, RpcError(LIMIT_EXCEEDED, text, {"code": "RATE_LIMIT_EXCEEDED"}))
 
     async def _answer(self, scope: Scope, token: WalletRpcToken, raw: bytes) -> bytes:

@@ -131,8 +131,9 @@ class MatchTransaction:
 
     async def _new(self, token: WalletRpcToken, signed: SignedTransaction) -> MatchedTransaction:
         params = signed.params
-        quote, late, same = await self._swap(token, signed)
-        if quote is not None:
+        same = await self._quotes_of_call(token, signed)
+        quote = max(same, key=lambda each: each.valid_until_ms, default=None)
+        if quote is not None and self._is_live(quote):
             plan = planned_order(quote)
             await self.require_unused(plan, signed)
             return self._served(
@@ -152,18 +153,14 @@ class MatchTransaction:
             return self._other(token, signed, OrderKind.WRAP, wrap.trade)
         if token.unmatched == "private":
             return self._other(token, signed, OrderKind.TRANSACTION, rules.plain_trade(params))
-        raise _unmatched(late, is_approval=approval is not None)
+        raise _unmatched(quote, is_approval=approval is not None)
 
-    async def _swap(
+    async def _quotes_of_call(
         self, token: WalletRpcToken, signed: SignedTransaction
-    ) -> tuple[IssuedQuote | None, IssuedQuote | None, Sequence[IssuedQuote]]:
-        """Return the live quote with this call, an expired one if there is only that, and all."""
+    ) -> Sequence[IssuedQuote]:
+        """Return the wallet's latest quotes with exactly this call, expired ones included."""
         found = await self._quotes(token, signed, signed.params.to, signed.params.data)
-        same = [quote for quote in found if rules.same_call(quote.params, signed.params)]
-        best = max(same, key=lambda quote: quote.valid_until_ms, default=None)
-        if best is None or self._is_live(best):
-            return best, None, same
-        return None, best, same
+        return [quote for quote in found if rules.same_call(quote.params, signed.params)]
 
     async def _needs(
         self, token: WalletRpcToken, signed: SignedTransaction, approval: rules.ApprovalCall

@@ -11,8 +11,6 @@ from quietswap.storage.stores.client_usage import limits_in, read_limits, write_
 _COLUMNS = "id, name, created_at_ms, disabled_at_ms"
 _SELECT = f"SELECT {_COLUMNS} FROM clients "  # noqa: S608  only the constant above
 _INSERT = f"INSERT INTO clients ({_COLUMNS}) VALUES (?, ?, ?, ?)"  # noqa: S608
-_LOCK = "UPDATE clients SET name = name WHERE id = ? RETURNING id"
-"""Without a change: parallel changes of the client's limits wait here, also of the first limit."""
 _OLDEST = "ORDER BY created_at_ms, id"
 _LISTED = (
     "WHERE NOT EXISTS (SELECT 1 FROM web_sessions w WHERE w.id = clients.id) "
@@ -66,7 +64,7 @@ class SqlClientStore:
         audit: Callable[[ClientLimits, ClientLimits], AuditEntry] | None = None,
     ) -> ClientLimits:
         async def body(transaction: Transaction) -> ClientLimits:
-            await transaction.fetch(_LOCK, client_id)
+            await lock_client(transaction, client_id)
             before = await limits_in(transaction, client_id)
             after = change(before)
             if after != before:
@@ -75,6 +73,14 @@ class SqlClientStore:
             return after
 
         return await self._database.transact(body)
+
+
+async def lock_client(transaction: Transaction, client_id: str) -> None:
+    """Write the client's row without a change, so that parallel transactions wait here.
+
+    What they count or replace may have no row of its own yet, such as the first limit.
+    """
+    await transaction.fetch("UPDATE clients SET name = name WHERE id = ?", client_id)
 
 
 async def insert_client(transaction: Transaction, client: Client) -> None:

@@ -8,6 +8,7 @@ from quietswap.ports.clients import AuditEntry
 from quietswap.ports.wallet_rpc import TooManyRpcTokens, WalletRpcToken
 from quietswap.storage.database import Database, Row, Transaction
 from quietswap.storage.stores.audit import append_audit
+from quietswap.storage.stores.clients import lock_client
 
 _SELECT = (
     "SELECT t.id, t.client_id, t.name, t.wallets, t.unmatched, t.created_at_ms, "
@@ -20,8 +21,6 @@ _LOCK = (
     "UPDATE api_keys SET name = name WHERE id = ? AND revoked_at_ms IS NULL RETURNING replaced_by"
 )
 """The lock makes a rotation wait for the new token, or the token for the rotation."""
-_LOCK_CLIENT = "UPDATE clients SET name = name WHERE id = ?"
-"""Parallel new tokens of a client wait for each other here, and are counted one by one."""
 _LIVE = "SELECT COUNT(*) FROM wallet_rpc_tokens WHERE client_id = ? AND revoked_at_ms IS NULL"
 
 
@@ -45,7 +44,7 @@ class SqlWalletRpcTokenStore:
     ) -> WalletRpcToken:
         async def body(transaction: Transaction) -> WalletRpcToken:
             if most is not None:
-                await transaction.fetch(_LOCK_CLIENT, token.client_id)
+                await lock_client(transaction, token.client_id)
                 [live] = await transaction.fetch(_LIVE, token.client_id)
                 if live[0] >= most:
                     raise TooManyRpcTokens
