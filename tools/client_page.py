@@ -32,6 +32,7 @@ _FLOWS = (
     *(
         client.SwapResult,
         client.WrapResult,
+        client.ApprovalSent,
         client.Approved,
         client.SwapSimulation,
         client.OutcomeWatch,

@@ -35,7 +35,7 @@ def transfer(token: str, sender: str, to: str, amount: int) -> dict[str, Any]:
 class FakeChain:
     """`allowances` by router (lower case); `resets_first` behaves as USDT; `holds` back receipts
     of the next so many polls; `swallows` takes a transaction and never answers; `hides` a
-    transaction as soon as something is mined.
+    transaction as soon as something is mined; `waiting` transactions of the wallet are in its pool.
     """
 
     allowances: dict[str, int] = field(default_factory=dict)
@@ -43,6 +43,7 @@ class FakeChain:
     reverts: bool = False
     holds: int = 0
     nonce: int = 7
+    waiting: int = 0
     mined: int = 0
     chain_id: int = 1
     decimals: int | None = 6
@@ -67,6 +68,7 @@ class FakeChain:
     transfer_fee_bps: int = 0
     payer_fee_bps: int = 0
     payer_fails: bool = False
+    probe_steps: int = 5
     known: set[str] = field(default_factory=set)
     sent: list[Any] = field(default_factory=list)
     transactions: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -87,7 +89,7 @@ class FakeChain:
     def eth_getTransactionCount(self, _wallet: str, block: str) -> str:  # noqa: N802
         if block not in {"latest", "pending"}:
             raise NodeSays("invalid block tag")
-        return hex(self.nonce)
+        return hex(self.nonce + (self.waiting if block == "pending" else 0))
 
     def eth_maxPriorityFeePerGas(self) -> str:  # noqa: N802
         return hex(self.tip)
@@ -154,7 +156,7 @@ class FakeChain:
         done = {"status": "0x1"}
         paid = {"status": hex(not self.payer_fails)}
         told = [done | {"returnData": _word(number)} for number in (back, arrived)]
-        return [done, paid, told[0], done, told[1]]
+        return [done, paid, told[0], done, told[1]][: self.probe_steps]
 
     def eth_estimateGas(self, call: dict[str, str]) -> str:  # noqa: N802
         router, amount = _approval(call["data"])

@@ -168,7 +168,7 @@ def test_it_comes_after_the_approval(client: QuietswapClient, node: FakeChain) -
     node.delivers = MINIMUM
     seen: list[str] = []
     client.swap(REQUEST, ACCOUNT, lambda event: seen.append(type(event).__name__))
-    assert seen[:4] == ["SwapQuoteResponse", "Approved", "SwapQuoteResponse", "SwapSimulation"]
+    assert seen[1:5] == ["ApprovalSent", "Approved", "SwapQuoteResponse", "SwapSimulation"]
 
 
 def test_a_node_without_the_method_tries_nothing_and_says_so(
@@ -238,6 +238,15 @@ def test_a_fee_that_only_the_payer_pays_is_refused(
 ) -> None:
     """Between people the token moves without a fee."""
     approved.delivers, approved.payer_fee_bps, approved.payer_fails = MINIMUM, fee_bps, fails
+    through_velora(service, approved)
+    with pytest.raises(UnsafeQuote, match="takes a fee on transfer, or cannot be sent on"):
+        do_with_node("swap", REQUEST, never)
+
+
+def test_a_probe_without_all_its_steps_proves_nothing(
+    do_with_node: Do, service: FakeService, approved: FakeChain
+) -> None:
+    approved.delivers, approved.probe_steps = MINIMUM, 4
     through_velora(service, approved)
     with pytest.raises(UnsafeQuote, match="takes a fee on transfer, or cannot be sent on"):
         do_with_node("swap", REQUEST, never)

@@ -51,7 +51,6 @@ async function run(command) {
         sleep: async (seconds) => void pauses.push(seconds),
         seconds: () => 1000 + pauses.reduce((sum, each) => sum + each, 0),
       };
-  const client = new quietswap.QuietswapClient({ ...options, ...clock });
   const watch = (event) => {
     const [[kind, value]] = typeof event.orderId === "string" ? [["status", event]] : Object.entries(event);
     events.push(kind === "status" ? `status ${value.status}` : kind);
@@ -64,6 +63,7 @@ async function run(command) {
   if (["wrap", "unwrap"].includes(method)) given.push({ ...command.conditions, watch });
   let result;
   try {
+    const client = new quietswap.QuietswapClient({ ...options, ...clock });
     result = await client[method](...given);
   } catch (error) {
     return { error: { ...told(error), pauses } };

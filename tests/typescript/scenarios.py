@@ -72,6 +72,7 @@ SWAPS: dict[str, Scenario] = {
     "approval dear, no limit": but(SWAP, NO_ALLOWANCE, node(tip=10**14), max_fee_wei=None),
     "approval reverts": but(SWAP, NO_ALLOWANCE, node(reverts=True)),
     "approval unanswered": but(SWAP, NO_ALLOWANCE, node(swallows=True)),
+    "approval, another waits": but(SWAP, NO_ALLOWANCE, node(waiting=1), any_nonce=True),
     "approval late": but(SWAP, NO_ALLOWANCE, node(holds=1)),
     "approval, order open": but(
         SWAP, NO_ALLOWANCE, says("history", _open)
@@ -170,7 +171,8 @@ TRIALS: dict[str, Scenario] = {
             says("quote", quoted(target=OTHER_ROUTER)),
         )
         for index, fees in enumerate(
-            ({"transfer_fee_bps": 1}, {"payer_fee_bps": 1}, {"payer_fails": True})
+            ({"transfer_fee_bps": 1}, {"payer_fee_bps": 1}, {"payer_fails": True},
+             {"probe_steps": 4})
         )
     },
     **{

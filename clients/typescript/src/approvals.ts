@@ -27,6 +27,15 @@ const approvalData = (spender: string, amount: bigint) => `0x095ea7b3${pad(spend
 const estimateGas = async (io: Transport, transaction: object): Promise<bigint> =>
   quantity(await rpc(io, "eth_estimateGas", [transaction]));
 
+/** One approval that the node took; no block has it yet. `amount` in smallest units. */
+export interface ApprovalSent {
+  readonly token: string;
+  readonly router: string;
+  readonly amount: bigint;
+  readonly txHash: string;
+  readonly nonce: number;
+}
+
 /** One approval that was mined; `amount` in smallest units (0 for a reset). */
 export interface Approved {
   readonly token: string;
@@ -73,9 +82,24 @@ export async function requireMayApprove(
 }
 
 /**
+ * Refuse an approval while the node has a transaction of the wallet that no block has. It may be the
+ * approval of an earlier try, and a second one would be paid for, too. The swap would have to wait for
+ * it anyway. Throws QuoteDeclined.
+ */
+async function requireNothingWaits({ io }: Context, wallet: string): Promise<void> {
+  const pending = await nonceOf(io, wallet);
+  if ((await nonceOf(io, wallet, "latest")) < pending)
+    throw new QuoteDeclined(
+      `your own node has a public transaction of the wallet with nonce ${pending - 1} that no block has yet;` +
+        " it may be this approval, sent before: wait until it is decided",
+    );
+}
+
+/**
  * Approve `router`, which may move `allowed` now; return the mined approvals. Some tokens (USDT)
  * refuse to change an allowance that is not zero: then it is first reset to zero. Throws NodeRpcError
- * when the approval itself reverts, and QuoteDeclined if the gas of one may cost more than maxFeeWei.
+ * when the approval itself reverts, and QuoteDeclined if the gas of one may cost more than maxFeeWei or
+ * if a public transaction of the wallet waits for a block.
  */
 export async function approve(
   context: Context,
@@ -83,17 +107,22 @@ export async function approve(
   router: string,
   allowed: bigint,
   signer: Signer,
+  watch: (event: { approvalSent: ApprovalSent } | { approved: Approved }) => void,
 ): Promise<Approved[]> {
   const { sellToken: token, wallet } = request;
+  await requireNothingWaits(context, wallet);
   const wanted = request.approval === "max" ? UINT256_MAX : request.sellAmount;
   const change = { from: wallet, to: token, data: approvalData(router, wanted) };
   const needsReset = allowed > 0n && (await answered(estimateGas(context.io, change))) === undefined;
-  const sent: Approved[] = [];
+  const approvals: Approved[] = [];
   for (const amount of needsReset ? [0n, wanted] : [wanted]) {
-    const receipt = await sendApproval(context, request, approvalData(router, amount), signer);
-    sent.push({ token, router, amount, receipt });
+    const sent = (txHash: string, nonce: number) => watch({ approvalSent: { token, router, amount, txHash, nonce } });
+    const receipt = await sendApproval(context, request, approvalData(router, amount), signer, sent);
+    const approved = { token, router, amount, receipt };
+    approvals.push(approved);
+    watch({ approved });
   }
-  return sent;
+  return approvals;
 }
 
 /**
@@ -106,6 +135,7 @@ async function sendApproval(
   { sellToken: token, wallet, maxFeeWei }: SwapTerms,
   data: string,
   signer: Signer,
+  sent: (txHash: string, nonce: number) => void,
 ): Promise<Receipt> {
   const { io } = context;
   await requireMainnet(io);
@@ -133,5 +163,7 @@ async function sendApproval(
       if (attempt === 1 || !isHeld) throw error;
     }
   });
-  return waitForReceipt(context, { what: "the approval", txHash: hashOf(signed), wallet, nonce });
+  const txHash = hashOf(signed);
+  sent(txHash, nonce);
+  return waitForReceipt(context, { what: "the approval", txHash, wallet, nonce });
 }

@@ -1,4 +1,5 @@
 /** The cancel flow: request the transaction, check, sign, submit, and follow both orders. */
+import { requireKnown, requireNonce, requireThat, type Members } from "./arguments.js";
 import { ApiError, ClientError } from "./errors.js";
 import {
   NonceMismatch,
@@ -6,6 +7,7 @@ import {
   QuoteDeclined,
   StatusContradiction,
   UnsafeQuote,
+  type Outcome,
   type Submitted,
 } from "./flow-errors.js";
 import { CancelResult, type CancelEvent, type CancelRequest } from "./cancel-result.js";
@@ -13,13 +15,21 @@ import { CANCEL_FEE_WEI, CANCEL_GAS } from "./generated/rules.js";
 import { nonceOf, receiptOf, requireEth, requireMainnet, small, type Receipt } from "./node.js";
 import { errorFor, watchOutcome } from "./outcome.js";
 import { followOrder, isTerminal, orderStatusCall, retryTransient, type Context } from "./polling.js";
-import { checkParams, faultsOf, requireCost, requireNonce, requireThat } from "./quote-checks.js";
+import { checkParams, faultsOf, requireCost } from "./quote-checks.js";
 import { each, isObject, object, submission, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import { rpc, segment, send, type Call, type Transport } from "./transport.js";
 import type { CancelOrder, CancelQuote, Hex, OrderStatus, Schemas, TransactionParams } from "./types.js";
 
 const RECEIPT_LOOKS = 10;
+const MEMBERS: Members<CancelRequest> = {
+  orderId: true,
+  wallet: true,
+  mostFeeWei: true,
+  nonce: true,
+  anyNonce: true,
+  accept: true,
+};
 
 /**
  * Refuse a quote that is not an empty self-transfer with a bounded fee. Throws UnsafeQuote;
@@ -88,6 +98,7 @@ export async function cancel(
   watch: (event: CancelEvent) => void,
 ): Promise<CancelResult> {
   const { io } = context;
+  requireKnown(request, MEMBERS);
   const { orderId, nonce: wanted, mostFeeWei = CANCEL_FEE_WEI } = request;
   requireThat(typeof mostFeeWei === "bigint" && mostFeeWei > 0n, "mostFeeWei", "a bigint above 0", mostFeeWei);
   requireNonce(wanted);
@@ -194,10 +205,37 @@ async function submitted(context: Context, quote: CancelQuote, signed: Hex): Pro
   }
 }
 
-/** Whether a mined transaction used the nonce of the cancel, so that both cannot be mined. */
-async function isRival(io: Transport, txHash: string, { wallet, nonce }: Submitted): Promise<boolean> {
-  const known = await senderAndNonce(io, txHash);
-  return !known || (known[0] === wallet.toLowerCase() && known[1] === nonce);
+/**
+ * The receipt of the order's transaction, if the cancel can no longer be mined for it. Undefined if it
+ * is not mined, or did not use the cancel's nonce: the service may have named the hash of another one.
+ * If the node shows the receipt alone, its sender decides.
+ */
+async function rivalOf(
+  context: Context,
+  txHash: string,
+  { wallet, nonce }: Submitted,
+  looks: number,
+): Promise<Receipt | undefined> {
+  const receipt = await retryTransient(context, () => receiptOf(context.io, txHash), looks);
+  if (!receipt) return undefined;
+  const [sender, used] = (await senderAndNonce(context.io, txHash)) ?? [receipt.sender.toLowerCase(), nonce];
+  return used === nonce && ["", wallet.toLowerCase()].includes(sender) ? receipt : undefined;
+}
+
+/**
+ * The cancel's outcome, and the receipt of the order's transaction if that was mined, which decides at
+ * once: a used nonce without a receipt takes two blocks to be sure of.
+ */
+async function fateOf(context: Context, race: Race, sent: Submitted): Promise<{ fate: Outcome; swap?: Receipt | undefined }> {
+  let swap: Receipt | undefined;
+  try {
+    swap = await rivalOf(context, race.txHash, sent, 1);
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error; // it is read again
+  }
+  if (swap) return { fate: "replaced", swap };
+  const { fate } = await watchOutcome(context, sent, context.polling.doubtS);
+  return { fate, swap: await rivalOf(context, race.txHash, sent, RECEIPT_LOOKS) };
 }
 
 /** The result by the receipts of both transactions at the caller's own node. */
@@ -212,17 +250,11 @@ async function seen(
   const said = `the service says that the order is ${status}`;
   const seconds = context.polling.doubtS;
   watch({ watching: { why: trouble?.message ?? said, sent, seconds } });
-  const { fate } = await watchOutcome(context, sent, seconds);
-  let swap: Receipt | undefined;
-  try {
-    swap = await retryTransient(context, () => receiptOf(context.io, race.txHash), RECEIPT_LOOKS);
-    // The service may have named the hash of another transaction.
-    if (swap && !(await isRival(context.io, race.txHash, sent))) swap = undefined;
-  } catch (error) {
+  const { fate, swap } = await fateOf(context, race, sent).catch((error: unknown) => {
     if (!(error instanceof ClientError)) throw error;
     const why = `your own node does not say what became of the order's own ${race.txHash} (${error.message})`;
     throw errorFor("open", why, sent, error);
-  }
+  });
   if (swap?.succeeded && isTerminal(race.status) && status !== "confirmed")
     throw new StatusContradiction(race.quote.orderId, status, race.txHash);
   if (!swap && fate === "open" && trouble instanceof OrderStillOpen) throw trouble.of(sent);

@@ -1,4 +1,5 @@
 /** The client: one method per endpoint, and the flows. */
+import { requireKnown, type Members } from "./arguments.js";
 import type { CancelEvent, CancelRequest, CancelResult } from "./cancel-result.js";
 import type { EventsOptions } from "./events.js";
 import { receiptOf, type Receipt } from "./node.js";
@@ -21,6 +22,17 @@ export interface ClientOptions extends TransportOptions {
   readonly polling?: PollingOptions | undefined;
 }
 
+const MEMBERS: Members<ClientOptions> = {
+  url: true,
+  apiKey: true,
+  rpcUrl: true,
+  timeoutMs: true,
+  fetch: true,
+  sleep: true,
+  seconds: true,
+  polling: true,
+};
+
 export interface HistoryOptions {
   /** Orders per page, 1 to 200 (50). */
   readonly limit?: number | undefined;
@@ -42,6 +54,7 @@ export class QuietswapClient {
   readonly #context: Context;
 
   constructor(options: ClientOptions) {
+    requireKnown(options, MEMBERS);
     const io = transportOf(options);
     this.#context = { io, polling: pollingOf(options.polling) };
   }

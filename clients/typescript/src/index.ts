@@ -2,7 +2,7 @@
  * A client of a quietswap service that does not trust it: quotes are checked, simulated at your own
  * node, signed in your process and followed until your own node shows the outcome.
  */
-export type { Approved } from "./approvals.js";
+export type { ApprovalSent, Approved } from "./approvals.js";
 export type { CancelEvent, CancelRequest, CancelResult } from "./cancel-result.js";
 export { QuietswapClient, type ClientOptions, type HistoryOptions } from "./client.js";
 export {

@@ -22,6 +22,8 @@ export interface Log {
 /** The receipt of a mined transaction; gas in units and wei per unit. */
 export interface Receipt {
   readonly transactionHash: string;
+  /** Empty if the node does not name it. */
+  readonly sender: string;
   readonly succeeded: boolean;
   readonly blockNumber: number;
   readonly gasUsed: bigint;
@@ -32,7 +34,7 @@ export interface Receipt {
 export const hex = (value: bigint | number) => `0x${value.toString(16)}`;
 
 /** Whether a text is an address, with or without a checksum. */
-export const isAddress = (text: string) => /^0x[0-9a-fA-F]{40}$/.test(text);
+export const isAddress = (text: unknown) => typeof text === "string" && /^0x[0-9a-fA-F]{40}$/.test(text);
 
 /** A number or an address as 64 hex digits. */
 export const pad = (value: bigint | number | string) =>
@@ -114,6 +116,7 @@ function receipt(found: Json): Receipt {
     throw new UnexpectedResponse("the node answered an unreadable receipt");
   return {
     transactionHash: found["transactionHash"],
+    sender: typeof found["from"] === "string" ? found["from"] : "",
     succeeded: quantity(found["status"]) === 1n,
     blockNumber: small(found["blockNumber"]),
     gasUsed: quantity(found["gasUsed"]),

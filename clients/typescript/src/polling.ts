@@ -2,6 +2,7 @@
  * Following an order by its id, and a transaction by its hash. The status record is always read by a
  * request of its own; the event stream only says when.
  */
+import { requireKnown, type Members } from "./arguments.js";
 import { ApiError, ClientError } from "./errors.js";
 import { OrderStillOpen, TransactionFailed, TransactionReplaced } from "./flow-errors.js";
 import { LEAST_INTERVAL_S, MOST_INTERVAL_S } from "./generated/rules.js";
@@ -45,11 +46,23 @@ export interface Polling extends PollingOptions {
   readonly doubtS: number;
 }
 
-export const pollingOf = ({ nodeIntervalS = 2, doubtS = 60, ...options }: PollingOptions = {}): Polling => ({
-  ...options,
-  nodeIntervalS,
-  doubtS,
-});
+const MEMBERS: Members<PollingOptions> = {
+  intervalS: true,
+  patienceS: true,
+  firstBackoffS: true,
+  longestBackoffS: true,
+  nodeIntervalS: true,
+  doubtS: true,
+  onTrouble: true,
+  stream: true,
+};
+
+/** The options with the defaults. Throws RangeError for an option that is not known. */
+export function pollingOf(options: PollingOptions = {}): Polling {
+  requireKnown(options, MEMBERS);
+  const { nodeIntervalS = 2, doubtS = 60 } = options;
+  return { ...options, nodeIntervalS, doubtS };
+}
 
 /** The longest wait in s; `endsInS` is the time until the order expires, if known. */
 export const patienceOf = ({ patienceS = 300 }: Polling, endsInS = USUAL_LIFE_S): number =>

@@ -1,4 +1,5 @@
 /** The checks of a quote before signing. They trust neither the service nor its claims. */
+import { requireKnown, requireNonce, requireThat, type Members } from "./arguments.js";
 import { getAddress } from "./evm.js";
 import { decode, measuresRecipient } from "./calldata.js";
 import { QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
@@ -58,12 +59,33 @@ export interface SwapTerms extends SwapRequest {
   readonly maxFeeWei: bigint | null;
 }
 
+const MEMBERS: Members<SwapRequest> = {
+  sellToken: true,
+  buyToken: true,
+  sellAmount: true,
+  wallet: true,
+  slippageBps: true,
+  approval: true,
+  atLeast: true,
+  accept: true,
+  routers: true,
+  maxImpactPercent: true,
+  nonce: true,
+  anyNonce: true,
+  replace: true,
+  acceptUnbound: true,
+  maxFeeWei: true,
+};
+
 /** Return the request with its defaults. Throws RangeError with the name of a wrong member. */
 export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms {
+  requireKnown(request, MEMBERS);
   const { sellToken, buyToken, sellAmount, atLeast = 1n, maxFeeWei = MAX_FEE_WEI, approval = "exact" } = request;
   const { maxImpactPercent = 0, slippageBps = 50, routers = [] } = request;
-  for (const [name, found] of Object.entries({ sellToken, buyToken, wallet, routers }))
-    for (const address of [found].flat()) requireThat(isAddress(address), name, "an address", address);
+  requireThat(Array.isArray(routers), "routers", "an array of addresses", routers);
+  for (const [name, address] of Object.entries({ sellToken, buyToken, wallet }))
+    requireThat(isAddress(address), name, "an address", address);
+  for (const router of routers) requireThat(isAddress(router), "routers", "addresses", router);
   for (const [name, value] of Object.entries({ sellAmount, atLeast, maxFeeWei: maxFeeWei ?? 1n }))
     requireThat(typeof value === "bigint" && value > 0n, name, "a bigint above 0", value);
   requireThat(["exact", "max", "never"].includes(approval), "approval", "exact, max or never", approval);
@@ -74,20 +96,11 @@ export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms 
   return { ...request, wallet, slippageBps, approval, routers, maxFeeWei };
 }
 
-/** Refuse an argument. Throws RangeError with its name. */
-export function requireThat(isRight: boolean, name: string, wanted: string, given: unknown): void {
-  if (!isRight) throw new RangeError(`${name} must be ${wanted}, not ${String(given)}`);
-}
-
 /** Refuse gas that may cost more than `most`, both in wei; null sets no limit. Throws QuoteDeclined. */
 export function requireCost(cost: bigint, most: bigint | null, subject = "its gas", option = "maxFeeWei"): void {
   if (most !== null && cost > most)
     throw new QuoteDeclined(`${subject} may cost ${cost} wei, more than ${most}`, `: not signed; ${option} allows more`);
 }
-
-/** Refuse a nonce that is none. Throws RangeError. */
-export const requireNonce = (nonce = 0) =>
-  requireThat(Number.isSafeInteger(nonce) && nonce >= 0, "nonce", "0 or more", nonce);
 
 const same = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
 

@@ -1,5 +1,5 @@
 /** Requests for quotes that pass the checks, are accepted, fresh, and covered by balance and allowance. */
-import type { Approved } from "./approvals.js";
+import type { ApprovalSent, Approved } from "./approvals.js";
 import { NonceMismatch, QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import { FEE_HEADROOM, FEE_MULTIPLE, FRESH_S, SETTLERS } from "./generated/rules.js";
 import { allowanceOf, answered, balanceOf, baseFee, nonceOf, requireEth, view } from "./node.js";
@@ -15,7 +15,9 @@ const MOST_QUOTES = 10;
 const MOST_ROUTERS = 5;
 const LAGGING_QUOTES = 5;
 
-export type QuoteWatch = (event: { quote: SwapQuote } | { approved: Approved }) => void;
+export type QuoteWatch = (
+  event: { quote: SwapQuote } | { approvalSent: ApprovalSent } | { approved: Approved },
+) => void;
 
 export const swapQuoteCall = (request: SwapTerms): Call<SwapQuote> => ({
   path: "/quote",
@@ -51,10 +53,7 @@ export async function approvedQuote(
     if (allowed >= request.sellAmount) return { quote, approvals };
     const { approve, requireMayApprove } = await import("./approvals.js");
     await requireMayApprove(context, request, dexRoute.target, allowed);
-    for (const approved of await approve(context, request, dexRoute.target, allowed, signer)) {
-      approvals.push(approved);
-      watch({ approved });
-    }
+    approvals.push(...(await approve(context, request, dexRoute.target, allowed, signer, watch)));
   }
   throw new QuoteDeclined("each fresh quote chose a router that was not approved yet");
 }

@@ -1,5 +1,5 @@
 /** The swap flow: quote, check, approve, simulate, sign, submit, follow, and read what was received. */
-import type { Approved } from "./approvals.js";
+import type { ApprovalSent, Approved } from "./approvals.js";
 import { ApiError, ClientError } from "./errors.js";
 import { StatusContradiction, type Outcome, type Submitted } from "./flow-errors.js";
 import { receiptOf, received, requireMainnet, type Receipt } from "./node.js";
@@ -9,7 +9,7 @@ import { isBound, type SwapTerms } from "./quote-checks.js";
 import { approvedQuote } from "./quoting.js";
 import { submission } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
-import { simulateSwap, type SwapSimulation } from "./simulation.js";
+import type { SwapSimulation } from "./simulation.js";
 import { send, type Call, type Transport } from "./transport.js";
 import type { Hex, OrderStatus, Schemas, SwapOrder, SwapQuote } from "./types.js";
 
@@ -20,6 +20,7 @@ const THREAT_SCORE: Record<string, number> = { LOW: 20, MEDIUM: 55, HIGH: 90 };
 /** What a swap reports while it runs; exactly one member is present. */
 export type SwapEvent =
   | { readonly quote: SwapQuote }
+  | { readonly approvalSent: ApprovalSent }
   | { readonly approved: Approved }
   | { readonly simulation: SwapSimulation }
   | { readonly submitted: SwapOrder }
@@ -175,11 +176,13 @@ export async function swap(
   watch: (event: SwapEvent) => void,
 ): Promise<SwapResult> {
   const { io, polling } = context;
-  if (io.hasNode) await requireMainnet(io);
+  // loaded before anything is signed: a swap must not fail for it after an approval was paid
+  const trial = io.hasNode ? await import("./simulation.js") : undefined;
+  if (trial) await requireMainnet(io);
   await requireTradeScope(context);
   const { quote, approvals } = await approvedQuote(context, request, signer, watch);
-  if (io.hasNode) {
-    const simulation = await simulateSwap(io, quote, request, !isBound(quote));
+  if (trial) {
+    const simulation = await trial.simulateSwap(io, quote, request, !isBound(quote));
     if (request.maxImpactPercent !== undefined) {
       const { requireFairWithGas } = await import("./reference-price.js");
       await requireFairWithGas(context, quote, request, simulation.gasUsed);

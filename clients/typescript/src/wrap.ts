@@ -1,5 +1,6 @@
 /** The wrap flow: quote, check, set the nonce, sign, submit, wait for the receipt. */
 import { requireNoOpenOrder } from "./approvals.js";
+import { requireKnown, requireNonce, type Members } from "./arguments.js";
 import { ClientError } from "./errors.js";
 import {
   NonceMismatch,
@@ -14,7 +15,7 @@ import { WETH } from "./generated/rules.js";
 import { balanceOf, nonceOf, pad, requireEth, requireMainnet, type Receipt } from "./node.js";
 import { errorFor, throwOutcome, type OutcomeWatch } from "./outcome.js";
 import { retryTransient, waitForReceipt, type Context } from "./polling.js";
-import { checkParams, faultsOf, requireNonce } from "./quote-checks.js";
+import { checkParams, faultsOf } from "./quote-checks.js";
 import { checkFee } from "./quoting.js";
 import { amount as readAmount, each, inner, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
@@ -41,6 +42,16 @@ export interface WrapTerms extends WrapOptions {
   readonly wallet: string;
 }
 
+const MEMBERS: Members<WrapTerms> = {
+  operation: true,
+  amount: true,
+  wallet: true,
+  nonce: true,
+  replace: true,
+  accept: true,
+  watch: true,
+};
+
 /** What a wrap reports while it runs; exactly one member is present. */
 export type WrapEvent =
   | { readonly quote: WrapQuote }
@@ -57,10 +68,11 @@ export interface WrapResult {
 
 /** A decimal ETH amount in wei: digits and at most 18 decimals. Throws RangeError. */
 export function toWei(amount: string): bigint {
-  const [, whole, part = ""] = /^([0-9]{1,60})(?:\.([0-9]{1,18}))?$/.exec(amount) ?? [];
+  const read = typeof amount === "string" && /^([0-9]{1,60})(?:\.([0-9]{1,18}))?$/.exec(amount);
+  const [, whole, part = ""] = read || [];
   const wei = whole === undefined ? 0n : BigInt(whole + part.padEnd(18, "0"));
   if (wei === 0n)
-    throw new RangeError(`amount must be a positive amount of ETH with at most 18 decimals, not ${amount}`);
+    throw new RangeError(`amount must be a text: a positive amount of ETH with at most 18 decimals, not ${amount}`);
   return wei;
 }
 
@@ -110,6 +122,7 @@ export async function submitWrap(io: Transport, quote: WrapQuote, signedTransact
  */
 export async function convert(context: Context, request: WrapTerms, signer: Signer): Promise<WrapResult> {
   const { io } = context;
+  requireKnown(request, MEMBERS);
   const { operation, amount, wallet, watch = () => undefined } = request;
   if (!io.hasNode && request.nonce === undefined)
     throw new RangeError(`${operation} needs rpcUrl for the wallet's next nonce, or nonce`);

@@ -92,7 +92,7 @@ from quietswap.client.errors.webhook import (
     WebhookNotFound,
     WebhooksNotConfigured,
 )
-from quietswap.client.flows.approvals import Approved
+from quietswap.client.flows.approvals import ApprovalSent, Approved
 from quietswap.client.flows.cancel_result import CancelRequest, CancelResult
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import ROUTERS, Approval, SwapRequest
@@ -110,6 +110,7 @@ __all__ = [
     "AfterSubmission",
     "ApiError",
     "Approval",
+    "ApprovalSent",
     "Approved",
     "AsyncQuietswapClient",
     "CancelRequest",

@@ -25,6 +25,7 @@ from quietswap.cli.output.swap import UNCHECKED, compared, machine, report, trie
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import (
     ApiError,
+    ApprovalSent,
     Approved,
     ClientError,
     MayBeMined,
@@ -180,8 +181,8 @@ class SwapRun(SigningFlow):
                 nonce = Text(f"from {counted}: first for the approval, then for the swap")
                 if self._request.replace:  # otherwise the client's flow refuses
                     self._warn_of_open_orders()
-        target = f"router of {quote.source}"
-        screen.print(to_sign(params, target, nonce, approval_wei=approval_wei))
+        router = f"router of {quote.source}"
+        screen.print(to_sign(params, router, nonce, approval_wei=approval_wei))
         screen.print()
 
     def _compare(self, quote: SwapQuoteResponse) -> None:
@@ -223,7 +224,9 @@ class SwapRun(SigningFlow):
         )
 
     def _print_event(self, event: Event) -> None:
-        if isinstance(event, Approved):
+        if isinstance(event, ApprovalSent):
+            self._progress.say(f"approval   {event.tx_hash}, nonce {event.nonce}: not mined yet")
+        elif isinstance(event, Approved):
             amount = "no limit"
             if event.amount < node_calls.UINT256_MAX:
                 amount = self._sell.show(event.amount, raw=self._context.raw)
@@ -285,9 +288,8 @@ class SwapRun(SigningFlow):
             text += " While the order is live the service refuses this: cancel first, and leave"
             text += " --nonce out once it is cancelled."
         self._context.say(Text(text, "yellow"))
-        amount, sell, buy = self._words
         typed = typed_options(*AGAIN, *SIGNING)
-        self._context.again("swap", amount, sell, buy, "--nonce", str(nonce), *typed)
+        self._context.again("swap", *self._words, "--nonce", str(nonce), *typed)
 
 
 def _is_refusal(error: ClientError) -> bool:

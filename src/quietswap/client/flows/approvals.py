@@ -1,9 +1,11 @@
 """Approvals: allow a router to move the sell token, by a public transaction of the wallet."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from quietswap.client import node_calls
 from quietswap.client.errors.base import ClientError, NodeRpcError, WrongChain
+from quietswap.client.errors.flow import QuoteDeclined
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.polling import PollingPolicy, wait_for_receipt
 from quietswap.client.flows.quote_checks import MAX_FEE_OPTION, Approval, require_cost
@@ -18,6 +20,17 @@ An approval after a reset needs it. No node can estimate that approval before th
 """
 _HELD = ("already known", "already imported", "nonce too low")
 """Node errors for bytes that it already has; then the receipt decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalSent:
+    """One approval that the node took; no block has it yet. `amount` in smallest units."""
+
+    token: str
+    router: str
+    amount: int
+    tx_hash: str
+    nonce: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +53,52 @@ def ensure_allowance(
     approval: Approval,
     polling: PollingPolicy,
     max_fee_wei: int | None = None,
+    watch: Callable[[ApprovalSent | Approved], None] = lambda _: None,
 ) -> Flow[tuple[Approved, ...]]:
     """Approve `router` if its allowance is below `amount`; return the mined approvals.
 
     Some tokens (USDT) refuse to change an allowance that is not zero. If the allowance is not zero
     and the node estimates that the approval reverts, the allowance is first reset to zero.
-    `max_fee_wei` is the highest gas cost of each. Raises NodeRpcError when the approval itself
-    reverts, and the errors of `send_public`.
+    `max_fee_wei` is the highest gas cost of each. Raises QuoteDeclined while a public transaction
+    of the wallet waits for a block, NodeRpcError when the approval itself reverts, and the errors
+    of `send_public`.
     """
     current = yield from perform(node_calls.allowance(token, wallet, router))
     if current >= amount or approval == "never":
         return ()
+    yield from _require_nothing_waits(wallet)
     wanted = node_calls.UINT256_MAX if approval == "max" else amount
     amounts = [wanted]
     if current > 0 and not (yield from _would_pass(token, router, wanted, wallet)):
         amounts = [0, wanted]
-    sent = []
+    approvals = []
     for each in amounts:
+
+        def sent(tx_hash: str, nonce: int, approved: int = each) -> None:
+            watch(ApprovalSent(token, router, approved, tx_hash, nonce))
+
         data = node_calls.approval_data(router, each)
         receipt = yield from send_public(
             "the approval", to=token, data=data, wallet=wallet, signer=signer, polling=polling,
-            max_fee_wei=max_fee_wei,
+            max_fee_wei=max_fee_wei, sent=sent,
         )  # fmt: skip
-        sent.append(Approved(token, router, each, receipt))
-    return tuple(sent)
+        approvals.append(Approved(token, router, each, receipt))
+        watch(approvals[-1])
+    return tuple(approvals)
+
+
+def _require_nothing_waits(wallet: str) -> Flow[None]:
+    """Refuse an approval while the node has a transaction of the wallet that no block has.
+
+    It may be the approval of an earlier try, and a second one would be paid for, too. The swap
+    would have to wait for it anyway. Raises QuoteDeclined.
+    """
+    pending = yield from perform(node_calls.nonce(wallet))
+    if (yield from perform(node_calls.nonce(wallet, "latest"))) < pending:
+        raise QuoteDeclined(
+            f"your own node has a public transaction of the wallet with nonce {pending - 1} that no"
+            " block has yet; it may be this approval, sent before: wait until it is decided"
+        )
 
 
 def approval_cost(
@@ -119,12 +154,14 @@ def send_public(
     polling: PollingPolicy,
     gas_limit: int | None = None,
     max_fee_wei: int | None = None,
+    sent: Callable[[str, int], None] = lambda _hash, _nonce: None,
 ) -> Flow[node_calls.NodeReceipt]:
     """Send an ordinary transaction through the caller's own node and wait until it is mined.
 
     The fee cap is twice the base fee plus the node's priority fee. `gas_limit` None uses the node's
     estimate plus 25 percent. The transaction is public in the mempool, so never send a swap this
-    way. Raises QuoteDeclined if its gas may cost more than `max_fee_wei`.
+    way. `sent` is called with hash and nonce once the node has it. Raises QuoteDeclined if its gas
+    may cost more than `max_fee_wei`.
     """
     yield from require_mainnet()
     gas = gas_limit
@@ -149,6 +186,7 @@ def send_public(
     }
     signed = sign(transaction, signer, wallet)
     tx_hash = yield from _send(signed, polling)
+    sent(tx_hash, nonce)
     return (yield from wait_for_receipt(what, tx_hash, wallet, nonce, polling))
 
 

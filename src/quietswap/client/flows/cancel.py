@@ -202,17 +202,39 @@ def _submitted(
     return answer
 
 
-def _is_rival(
-    tx_hash: str, receipt: node_calls.NodeReceipt, sent: SubmittedTransaction
-) -> Flow[bool]:
-    """Return whether a mined transaction used the nonce of the cancel, so that both cannot be.
+def _rival(
+    tx_hash: str, sent: SubmittedTransaction, polling: PollingPolicy, looks: int
+) -> Flow[node_calls.NodeReceipt | None]:
+    """Return the receipt of the order's transaction if the cancel can no longer be mined for it.
 
-    If the node shows its receipt alone, its sender decides.
+    None if it is not mined, or did not use the cancel's nonce: the service may have named the hash
+    of another one. If the node shows the receipt alone, its sender decides.
     """
+    receipt = yield from retry_transient(node_calls.receipt(tx_hash), polling, attempts=looks)
+    if receipt is None:
+        return None
     known = yield from perform(node_calls.sender_and_nonce(tx_hash))
-    if known is not None:
-        return known == (sent.wallet.lower(), sent.nonce)
-    return receipt.sender.lower() in ("", sent.wallet.lower())
+    wallet = sent.wallet.lower()
+    if known is None:
+        return receipt if receipt.sender.lower() in ("", wallet) else None
+    return receipt if known == (wallet, sent.nonce) else None
+
+
+def _fate(
+    race: _Race, sent: SubmittedTransaction, polling: PollingPolicy
+) -> Flow[tuple[TransactionOutcome, node_calls.NodeReceipt | None]]:
+    """Return the cancel's outcome, and the receipt of the order's transaction if that was mined.
+
+    The latter decides at once. A used nonce without a receipt takes two blocks to be sure of.
+    """
+    try:
+        swap = yield from _rival(race.tx_hash, sent, polling, 1)
+    except ClientError:
+        swap = None  # it is read again
+    if swap is not None:
+        return TransactionOutcome.REPLACED, swap
+    fate, _ = yield from watch_outcome(sent, polling, polling.doubt_s)
+    return fate, (yield from _rival(race.tx_hash, sent, polling, _RECEIPT_LOOKS))
 
 
 def _seen(
@@ -226,13 +248,8 @@ def _seen(
     status = race.status.status
     said = f"the service says that the order is {status}"
     watch(OutcomeWatch(said if trouble is None else str(trouble), sent, polling.doubt_s))
-    fate, _ = yield from watch_outcome(sent, polling, polling.doubt_s)
     try:
-        swap = yield from retry_transient(
-            node_calls.receipt(race.tx_hash), polling, attempts=_RECEIPT_LOOKS
-        )
-        if swap is not None and not (yield from _is_rival(race.tx_hash, swap, sent)):
-            swap = None  # the service named the hash of another transaction
+        fate, swap = yield from _fate(race, sent, polling)
     except ClientError as error:
         why = f"your own node does not say what became of the order's own {race.tx_hash} ({error})"
         raise error_for_outcome(TransactionOutcome.OPEN, why, sent, error) from error

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from quietswap.client import node_calls
 from quietswap.client.errors.flow import NonceMismatch, QuoteDeclined, UnsafeQuote
-from quietswap.client.flows.approvals import Approved, ensure_allowance
+from quietswap.client.flows.approvals import ApprovalSent, Approved, ensure_allowance
 from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
 from quietswap.client.flows.open_orders import require_no_open_order
 from quietswap.client.flows.polling import PollingPolicy
@@ -37,7 +37,7 @@ _FEE_MULTIPLE = 10
 _FEE_HEADROOM = 10 * 10**9
 """10 gwei, in wei. A fee cap above 10 x the base fee plus this is refused; the service uses 2 x."""
 
-Watch = Callable[[SwapQuoteResponse | Approved], None]
+Watch = Callable[[SwapQuoteResponse | ApprovalSent | Approved], None]
 
 
 def fresh_quote(
@@ -159,10 +159,9 @@ def approved_quote(
             approval=request.approval,
             polling=polling,
             max_fee_wei=request.max_fee_wei,
+            watch=watch,
         )
         approvals.extend(sent)
-        for each in sent:
-            watch(each)
     raise QuoteDeclined("each fresh quote chose a router that was not approved yet")
 
 

@@ -21,7 +21,7 @@ from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.quote_checks import SwapRequest, check_unsimulated, measures_itself
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.domain.address import from_any_case, from_bytes
-from quietswap.domain.quote.transfer_fee_probe import TransferFeeProbe, forwarder, lost
+from quietswap.domain.quote.transfer_fee_probe import STEPS, TransferFeeProbe, forwarder, lost
 from quietswap.domain.quote.wallet_effects import (
     EventLog,
     SwapBounds,
@@ -253,15 +253,21 @@ def _check_fee(tried: _Outcome, quote: SwapQuoteResponse, missing: int) -> None:
 
     `missing` is the amount in the token's logs minus the amount received. Raises UnsafeQuote.
     """
-    _, _, back, _, collected = tried.probe
-    is_whole = all(node_calls.number(step.status) == 1 for step in tried.probe) and not lost(
-        quote.min_buy_amount, _amount(tried.buy), _amount(back), _amount(collected)
-    )
-    if missing > 0 or not is_whole:
+    if missing > 0 or not _is_whole(tried, quote.min_buy_amount):
         raise UnsafeQuote(
             f"tried on your node {quote.buy_token} takes a fee on transfer, or cannot be sent on,"
             " and this router's minimum holds only before that: not signed"
         )
+
+
+def _is_whole(tried: _Outcome, part: int) -> bool:
+    """Return whether all steps of the probe succeeded, and none of `part` was lost on the way."""
+    if len(tried.probe) != STEPS or any(
+        node_calls.number(step.status) != 1 for step in tried.probe
+    ):
+        return False
+    _, _, back, _, collected = tried.probe
+    return not lost(part, _amount(tried.buy), _amount(back), _amount(collected))
 
 
 def _amount(view: _Tried) -> int:

@@ -8,7 +8,7 @@ from quietswap.client import api_calls, node_calls
 from quietswap.client.errors.base import ClientError
 from quietswap.client.errors.flow import StatusContradiction
 from quietswap.client.errors.order import SignatureReplay
-from quietswap.client.flows.approvals import Approved, require_mainnet
+from quietswap.client.flows.approvals import ApprovalSent, Approved, require_mainnet
 from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
 from quietswap.client.flows.polling import SUGGESTED_S, PollingPolicy, follow_order
 from quietswap.client.flows.preconditions import require_trade_scope
@@ -43,6 +43,7 @@ _THREAT_SCORE = {"LOW": 20, "MEDIUM": 55, "HIGH": 90}
 
 Event = (
     SwapQuoteResponse
+    | ApprovalSent
     | Approved
     | SwapSimulation
     | SwapOrderResponse

@@ -1,0 +1,20 @@
+/** Checks of what the caller passes. All throw RangeError with the name of the argument. */
+
+/** All members of a type; the compiler sees that none is left out. */
+export type Members<T> = Readonly<Record<keyof T, true>>;
+
+/** Refuse an argument. */
+export function requireThat(isRight: boolean, name: string, wanted: string, given: unknown): void {
+  if (!isRight) throw new RangeError(`${name} must be ${wanted}, not ${String(given)}`);
+}
+
+/** Refuse a nonce that is none. */
+export const requireNonce = (nonce = 0) =>
+  requireThat(Number.isSafeInteger(nonce) && nonce >= 0, "nonce", "0 or more", nonce);
+
+/** Refuse a member that is not known: a misspelt limit would limit nothing. */
+export function requireKnown<T>(given: object, members: Members<T>): void {
+  for (const name of Object.keys(given))
+    if (!Object.hasOwn(members, name))
+      throw new RangeError(`${name} is not known here; known are ${Object.keys(members).join(", ")}`);
+}

@@ -1,0 +1,82 @@
+"""Wrong arguments of the TypeScript client: a page in JavaScript has no compiler to name them."""
+
+from typing import Any
+
+import pytest
+
+from quietswap.domain.token import WETH
+from tests.client.fake_servers import ETHER, WALLET
+from tests.orders import USDC
+from tests.typescript.package import Thrown, TypeScript, big
+
+pytestmark = pytest.mark.xdist_group("typescript")
+SWAP = {"sellToken": WETH, "buyToken": USDC, "sellAmount": big(ETHER), "wallet": WALLET}
+CANCEL = {"orderId": "ord_1", "wallet": WALLET}
+OPTIONS = {"url": "http://127.0.0.1:9", "apiKey": "qs_right", "rpcUrl": "http://127.0.0.1:9"}
+
+
+def refused(typescript: TypeScript, method: str, *args: Any, **command: Any) -> str:
+    """Return what is wrong; before anything is sent, because nobody answers at the address."""
+    command = {"options": OPTIONS, "signer": {"never": True}} | command
+    with pytest.raises(Thrown) as caught:
+        typescript.run(method, *args, **command)
+    assert caught.value.name == "RangeError"
+    return str(caught.value.fields["message"])
+
+
+@pytest.mark.parametrize("name", ["maxImpactPercnt", "atleast", "toString"])
+def test_a_misspelt_limit_of_a_swap(typescript: TypeScript, name: str) -> None:
+    """Ignored, it would limit nothing."""
+    why = refused(typescript, "swap", SWAP | {name: 1})
+    assert why.startswith(f"{name} is not known here; known are sellToken, buyToken, ")
+    assert "maxImpactPercent" in why
+
+
+def test_a_misspelt_member_of_a_cancel(typescript: TypeScript) -> None:
+    assert "mostFeeWei" in refused(typescript, "cancel", CANCEL | {"maxFeeWei": big(1)})
+
+
+def test_a_misspelt_option_of_a_wrap(typescript: TypeScript) -> None:
+    conditions = {"wallet": WALLET, "Nonce": 7}
+    assert "Nonce is not known" in refused(typescript, "wrap", "1", conditions=conditions)
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"), [({"rpcURL": "http://127.0.0.1:9"}, "rpcURL"), ({"poling": {}}, "poling")]
+)
+def test_a_misspelt_option_of_the_client(
+    typescript: TypeScript, changes: dict[str, Any], name: str
+) -> None:
+    assert f"{name} is not known" in refused(typescript, "swap", SWAP, options=OPTIONS | changes)
+
+
+def test_a_misspelt_option_of_the_polling(typescript: TypeScript) -> None:
+    options = OPTIONS | {"polling": {"patience": 10}}
+    assert "known are intervalS, patienceS, " in refused(typescript, "swap", SWAP, options=options)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"sellToken": "WETH"}, "sellToken must be an address, not WETH"),
+        ({"sellToken": [WETH]}, f"sellToken must be an address, not {WETH}"),
+        ({"sellAmount": 1}, "sellAmount must be a bigint above 0, not 1"),
+        ({"atLeast": big(0)}, "atLeast must be a bigint above 0, not 0"),
+        ({"approval": "all"}, "approval must be exact, max or never, not all"),
+        ({"routers": "0x"}, "routers must be an array of addresses, not 0x"),
+        ({"routers": ["0x"]}, "routers must be addresses, not 0x"),
+        ({"nonce": 1.5}, "nonce must be 0 or more, not 1.5"),
+        ({"slippageBps": 10_000}, "slippageBps must be a whole number from 1 to 9999, not 10000"),
+        ({"maxImpactPercent": 101}, "maxImpactPercent must be 0 to 100, not 101"),
+    ],
+)
+def test_a_wrong_member_of_a_swap(
+    typescript: TypeScript, changes: dict[str, Any], why: str
+) -> None:
+    assert refused(typescript, "swap", SWAP | changes) == why
+
+
+@pytest.mark.parametrize("amount", [big(5), 1, "0", "1e18", None])
+def test_a_wrong_amount_of_a_wrap(typescript: TypeScript, amount: Any) -> None:
+    conditions = {"wallet": WALLET, "nonce": 7}
+    assert "amount must be a text" in refused(typescript, "wrap", amount, conditions=conditions)
