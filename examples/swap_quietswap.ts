@@ -7,11 +7,12 @@ import { QuietswapClient, WETH } from "../clients/typescript/src/index.ts";
 
 const USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 
-/** Return an environment variable. Throws when it is not set. */
+/** Return an environment variable. Ends the program when it is not set. */
 function setting(name: string, otherwise?: string): string {
   const value = process.env[name] || otherwise;
-  if (!value) throw new Error(`${name} is not set`);
-  return value;
+  if (value) return value;
+  console.error(`${name} is not set`);
+  process.exit(2);
 }
 
 const seconds = Number(setting("POLL_SECONDS", "10"));

@@ -1,4 +1,4 @@
-"""The relay of a new quote: the first, or the backup while the first is down."""
+"""The relay of a new quote: the first, or the backup while the circuit of the first is open."""
 
 from collections.abc import Mapping
 from decimal import Decimal

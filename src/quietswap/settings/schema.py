@@ -197,7 +197,10 @@ class RelaysConfig(Section, frozen=True):
 
     first: Annotated[RelayConfig, _says("The relay of tier 2.")] = RelayConfig()
     backup: Annotated[
-        RelayConfig | None, _says("The relay of tier 4, used in quotes while the first is down.")
+        RelayConfig | None,
+        _says(
+            "The relay of tier 4, in quotes for 30 s after the first failed three times in a row."
+        ),
     ] = None
     referrer: Annotated[str, _says("Client name sent to the relay.")] = "quietswap"
     swap_endpoint: Annotated[str, _says("fast, noreverts or fullprivacy.")] = "noreverts"

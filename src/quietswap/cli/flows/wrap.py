@@ -124,8 +124,10 @@ class WrapRun(SigningFlow):
         else:
             say(Text(f"{why}: no response, but it may have been submitted.", "yellow"))
         print_signed_transaction(self._context, self._signer)
-        say(Text("To check the balances:"))
-        self._context.again("balances", "--wallet", self._wallet_signer.wallet)
+        say(Text("To check its order, and the balances:"))
+        wallet = self._wallet_signer.wallet
+        self._context.again("history", "--wallet", wallet, "--kind", "wrap")
+        self._context.again("balances", "--wallet", wallet)
 
     def _report(self, result: WrapResult) -> None:
         """Print the balances. A failure to read them does not change the result."""

@@ -119,6 +119,8 @@ def _advice(error: ClientError) -> Iterator[str]:
     if isinstance(error, ApiError):
         if error.suggestion:
             yield error.suggestion
+        if error.error == "NOT_FOUND":
+            yield "Is --url (QUIETSWAP_URL) the base address of the service, without a path?"
         if error.retry_after is not None:
             yield f"Try again in {error.retry_after:g} s."
         return

@@ -152,7 +152,7 @@ def _mev(quote: "SwapQuoteResponse") -> Text:
         risk = ": the price or the price impact is unknown. "
     reverts = "reverts are not mined" if settings.revert_protection else "reverts are mined"
     via = f"Goes privately to {quote.mev_protection.provider}"
-    return Text.assemble(threat, risk, f"{via} ({settings.endpoint_type}; {reverts}).")
+    return Text.assemble(threat, risk, f"{via}; {reverts}.")
 
 
 def to_sign(

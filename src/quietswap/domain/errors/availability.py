@@ -19,7 +19,7 @@ class InsufficientLiquidity(RequestError):
 
 
 class InternalServerError(RequestError):
-    """An unexpected failure; the cause is in the log under `request_id`, not in the response."""
+    """An unexpected failure. The cause is in the log under its request id, not in the response."""
 
     code = "INTERNAL_SERVER_ERROR"
 

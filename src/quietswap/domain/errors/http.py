@@ -28,7 +28,7 @@ class Unauthorized(RequestError):
 
 
 class RateLimitExceeded(RequestError):
-    """Too many requests; `retry_after` and `window` in seconds."""
+    """Too many requests. The wait and the window are in seconds."""
 
     code = "RATE_LIMIT_EXCEEDED"
 
