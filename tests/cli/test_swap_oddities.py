@@ -35,6 +35,19 @@ def test_a_poor_wallet_is_told_before_it_is_asked(quietswap: Quietswap, node: Fa
     assert "the wallet holds 0.1 WETH, the swap needs 1 WETH" in result.stdout
 
 
+def test_relay_settings_that_cannot_be_read(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    """They are sent back with the signed bytes as they came."""
+    body = response_quotes.swap_quote_response(swap_quote())
+    body["mevProtection"]["providerMetadata"]["mevRelayMetadata"] = []
+    service.next("quote", ok(body))
+    result = quietswap(*SWAP, "--yes")
+    assert result.exit_code == 0, result.output
+    assert "; its settings cannot be read." in " ".join(result.stdout.split())
+    assert service.bodies("order")[0]["providerMetadata"]["mevRelayMetadata"] == []
+
+
 @pytest.mark.parametrize(
     ("quoted", "counted", "says"),
     [(7, 7, "nonce      7\n"), (7, 9, "7: used already"), (7, 5, "7: waits for 2 still open")],

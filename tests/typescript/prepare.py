@@ -1,6 +1,7 @@
 """How a scenario's node and service differ from the usual ones."""
 
 import copy
+import json
 from typing import Any
 
 from quietswap.domain.token import WETH
@@ -68,6 +69,14 @@ def history(*hashes: str | None) -> Reply:
     pagination = {"limit": 200, "offset": 0, "returned": len(each)}
     body = {"orders": each, "total": len(each), "hasMore": False, "pagination": pagination}
     return ok(body)
+
+
+def too_deep() -> Reply:
+    """A quote whose metadata no client can send back."""
+    usual = quoted()
+    usual.body["data"]["mevProtection"]["providerMetadata"] = {"levels": 0}
+    levels = b"[" * 10**5 + b"]" * 10**5
+    return Reply(json.dumps(usual.body).encode().replace(b'"levels": 0', b'"levels": ' + levels))
 
 
 def quoted(**changes: Any) -> Reply:

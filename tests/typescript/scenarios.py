@@ -38,6 +38,7 @@ from tests.typescript.prepare import (
     says,
     service,
     swap_mined,
+    too_deep,
 )
 
 SWAP = Scenario(
@@ -68,6 +69,7 @@ SWAPS: dict[str, Scenario] = {
     "approval with a nonce": but(SWAP, NO_ALLOWANCE, nonce=7),
     "reset first": but(SWAP, node(allowances={ROUTER.lower(): 5}, resets_first=True)),
     "no reset needed": but(SWAP, node(allowances={ROUTER.lower(): 5})),
+    "metadata too deep": but(SWAP, says("quote", too_deep())),
     "approval dear": but(SWAP, NO_ALLOWANCE, node(tip=10**14)),
     "approval dear, no limit": but(SWAP, NO_ALLOWANCE, node(tip=10**14), max_fee_wei=None),
     "approval reverts": but(SWAP, NO_ALLOWANCE, node(reverts=True)),

@@ -68,7 +68,12 @@ export function transaction(found: Json): void {
   each(amount, params, "value", "gasLimit", "maxFeePerGas", "maxPriorityFeePerGas");
   each(count, params, "chainId", "type");
   if (params["nonce"] !== null) each(count, params, "nonce");
-  inner(found, "providerMetadata");
+  try {
+    JSON.stringify(inner(found, "providerMetadata"));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error; // too deep to be sent back with the signed bytes
+    unreadable("providerMetadata", "fewer levels");
+  }
 }
 
 export function swapQuote(quote: Json): void {

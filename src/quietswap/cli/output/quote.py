@@ -3,6 +3,7 @@
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -141,7 +142,7 @@ def _impact(quote: "SwapQuoteResponse") -> Text:
 
 
 def _mev(quote: "SwapQuoteResponse") -> Text:
-    analysis, settings = quote.mev_analysis, quote.mev_protection.metadata.mev_relay_metadata
+    analysis = quote.mev_analysis
     loss = usd(analysis.estimated_protection_usd)
     threat = Text(analysis.threat_level, _THREAT_STYLE.get(analysis.threat_level, ""))
     risk = f": sent publicly it could lose up to {loss}. "
@@ -150,9 +151,16 @@ def _mev(quote: "SwapQuoteResponse") -> Text:
     if not analysis.known:
         threat = Text(f"unknown, at most {analysis.threat_level}", "yellow")
         risk = ": the price or the price impact is unknown. "
-    reverts = "reverts are not mined" if settings.revert_protection else "reverts are mined"
     via = f"Goes privately to {quote.mev_protection.provider}"
-    return Text.assemble(threat, risk, f"{via}; {reverts}.")
+    return Text.assemble(threat, risk, f"{via}; {_reverts(quote)}.")
+
+
+def _reverts(quote: "SwapQuoteResponse") -> str:
+    try:
+        drops = quote.mev_protection.metadata.mev_relay_metadata.revert_protection
+    except msgspec.ValidationError:  # it is sent back as it is, and nothing else depends on it
+        return "its settings cannot be read"
+    return "reverts are not mined" if drops else "reverts are mined"
 
 
 def to_sign(
