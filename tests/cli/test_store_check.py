@@ -38,13 +38,13 @@ def test_redis_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_store_that_is_away_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = check(tmp_path, monkeypatch, "--stores", STORAGE__URL="postgresql://127.0.0.1:1/none")
+    done = check(tmp_path, monkeypatch, "--stores", STORAGE__URL="postgresql://u:pw@127.0.0.1:1/x")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "PostgreSQL" in done.stderr
+    assert "- storage.url (127.0.0.1:1): PostgreSQL: ConnectionRefusedError" in done.stderr
     redis = f"unix://{tmp_path}/none.sock"
     done = check(tmp_path, monkeypatch, "--stores", STORAGE__REDIS_URL=redis)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "Redis" in done.stderr
+    assert "- storage.redis_url: Redis: " in done.stderr
 
 
 def test_a_start_beside_another_process_says_what_it_waits_for(

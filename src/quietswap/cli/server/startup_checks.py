@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -75,9 +76,20 @@ def store_faults(settings: Settings) -> list[str]:
 
     try:
         asyncio.run(ping())
-    except (StoreUnavailable, BadDatabaseUrl, SchemaTooNew, SchemaTooOld) as error:
+    except StoreUnavailable as error:
+        return [f"{_store_of(str(error), settings)}: {error}"]
+    except (BadDatabaseUrl, SchemaTooNew, SchemaTooOld) as error:
         return [str(error)]
     return []
+
+
+def _store_of(failure: str, settings: Settings) -> str:
+    """Return the setting of the store that failed, with its host and no password."""
+    name, url = "storage.url", settings.storage.url
+    if failure.startswith("Redis") and settings.storage.redis_url:
+        name, url = "storage.redis_url", settings.storage.redis_url
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    return f"{name} ({host})" if host else name
 
 
 def is_alone(settings: Settings) -> bool:
