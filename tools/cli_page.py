@@ -45,6 +45,10 @@ _QUIETSWAP_COMPLETE=fish_source quietswap | source              # ~/.config/fish
 | {UNDECIDED} | what was signed may still be mined, or was against the service's word: look first |
 | {SHORT} | mined, but less than the minimum was received |
 
+If the output cannot be written (a full disk, a reader that is gone), a command ends with {REFUSED},
+except after a swap, wrap or cancel was signed: then it is followed to its end, and the code says
+how it ended. With a closed standard output no command begins.
+
 ## Environment variables
 
 An option wins over its variable.

@@ -116,7 +116,8 @@ def test_output_that_cannot_be_written(outside: FakeServers) -> None:
                 stderr=subprocess.PIPE, text=True, check=False,
             )  # fmt: skip
         assert done.returncode == 1
-        assert done.stderr == "Error: the output cannot be written: No space left on device\n"
+        why = "the output cannot be written: No space left on device"
+        assert done.stderr == f"Error: {why}; what the command has done stays done\n"
 
 
 def test_a_web_page_instead_of_the_service(quietswap: Quietswap, service: FakeService) -> None:

@@ -63,7 +63,8 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. With `--json`, errors are also printed as JSON."""
-        from quietswap.cli.output.exit_codes import checked_output, json_errors
+        from quietswap.cli.output.exit_codes import json_errors
+        from quietswap.cli.output.lost_output import checked_output
 
         with checked_output(), json_errors(wanted=ctx.meta[_JSON]):
             if ctx.meta[_NO_TEXT] is not None:

@@ -13,6 +13,7 @@ from quietswap.cli.options.connection import confirm
 from quietswap.cli.options.signing import RecordingSigner, WalletSigner
 from quietswap.cli.output.error_messages import error_name
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
+from quietswap.cli.output.lost_output import goes_on_without_output
 from quietswap.cli.output.progress import OrderProgress
 from quietswap.cli.output.quote import facts
 from quietswap.cli.termination import sigterm_as_ctrl_c
@@ -35,6 +36,7 @@ class SigningFlow:
         self._wallet_signer = signer
         self._signer = RecordingSigner(signer)
         self._yes = yes
+        goes_on_without_output(lambda: self._may_be_submitted)
 
     def _run(self, call: Callable[[], Result]) -> Result:
         """Return the result of the client flow `call`. Ctrl-C and SIGTERM exit with 1 or 4."""

@@ -6,16 +6,12 @@ check before you repeat it; 5 mined, but less than the minimum received.
 """
 
 import contextlib
-import errno
 import json
-import os
-import sys
 from collections.abc import Iterator
 
 import click
 
 REFUSED, USAGE, UNREACHABLE, UNDECIDED, SHORT = 1, 2, 3, 4, 5
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class DependencyUnreachable(click.ClickException):
@@ -42,20 +38,6 @@ def json_errors(*, wanted: bool) -> Iterator[None]:
     except (click.Abort, KeyboardInterrupt):
         _tell("ABORTED", "stopped; no order was submitted", wanted=wanted)
         raise
-
-
-@contextlib.contextmanager
-def checked_output() -> Iterator[None]:
-    """Turn a failed write to standard output into click.ClickException."""
-    try:
-        yield
-        sys.stdout.flush()
-    except OSError as error:
-        if error.errno not in _FULL or error.filename is not None:
-            raise
-        # Python flushes the buffer again at exit, which would fail again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise click.ClickException(f"the output cannot be written: {error.strerror}") from None
 
 
 def _code(error: click.ClickException) -> str:

@@ -1,0 +1,108 @@
+"""Output that cannot be written: a full disk, a reader that is gone, a closed standard output.
+
+Such a failure ends a command, unless it would end the following of a signed transaction: then the
+output is lost, and the exit code still says how it ended.
+"""
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_GOES_ON = "quietswap.goes_on_without_output"
+
+
+def goes_on_without_output(decide: Callable[[], bool]) -> None:
+    """Let a failed write of this command be no error once `decide` says so."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.meta[_GOES_ON] = decide
+
+
+@contextlib.contextmanager
+def checked_output() -> Iterator[None]:
+    """Turn a failed write to standard output into click.ClickException, or into lost output."""
+    if sys.stdout is None:
+        raise click.ClickException("standard output is closed: redirect it, as in > /dev/null")
+    given, losses = (sys.stdout, sys.stderr), (_Loss(), _Loss())
+    sys.stdout = _Stream(sys.stdout, losses[0])
+    if sys.stderr is not None:
+        sys.stderr = _Stream(sys.stderr, losses[1])
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        _discard(given[0])
+        raise click.ClickException(
+            f"the output cannot be written: {error.strerror}; what the command has done stays done"
+        ) from None
+    finally:
+        sys.stdout, sys.stderr = given
+        _tell_loss(*losses)
+
+
+class _Loss:
+    """Why an output was lost; None while it is written."""
+
+    why: str | None = None
+
+
+class _Stream:
+    """A stream whose failed writes are lost while the command goes on without output."""
+
+    def __init__(self, stream: Any, loss: _Loss) -> None:
+        self._stream = stream
+        self._loss = loss
+
+    @property
+    def buffer(self) -> "_Stream":
+        """The stream of bytes, which click writes them to."""
+        return _Stream(self._stream.buffer, self._loss)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str | bytes) -> Any:
+        """Write `text`. Raises OSError while the command does not go on without output."""
+        if self._loss.why is None:
+            with self._losing():
+                return self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered; raises as `write` does."""
+        if self._loss.why is None:
+            with self._losing():
+                self._stream.flush()
+
+    @contextlib.contextmanager
+    def _losing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            context = click.get_current_context(silent=True)
+            decide = context.meta.get(_GOES_ON) if context is not None else None
+            if decide is None or not decide():
+                raise
+            self._loss.why = error.strerror or "it is gone"
+            _discard(self._stream)
+
+
+def _discard(stream: Any) -> None:
+    """Send what is still buffered nowhere: Python writes it again at exit, which would fail."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _tell_loss(out: _Loss, err: _Loss) -> None:
+    if out.why is not None and err.why is None:
+        text = f"the output cannot be written: {out.why}; the exit code says how it ended"
+        with contextlib.suppress(OSError):
+            click.echo(text, err=True)

@@ -1,0 +1,94 @@
+"""Output that cannot be written, with real processes: it must not hide what was signed."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quietswap.domain.order.order import OrderStatus
+from tests.cli.conftest import KEY
+from tests.cli.test_swap_command import SWAP, approved
+from tests.client.fake_chain import FakeChain
+from tests.client.fake_servers import FakeServers, FakeService
+from tests.client.test_polling import at
+from tests.waiting import LONG_S
+
+__all__ = ["approved"]
+
+Start = Callable[..., subprocess.Popen[str]]
+SIGNING = pytest.mark.parametrize("words", [(*SWAP, "--yes"), ("wrap", "0.5", "--yes")])
+
+
+@pytest.fixture
+def start(outside: FakeServers) -> Start:
+    env = {
+        "PATH": os.environ["PATH"],
+        "QUIETSWAP_URL": outside.url,
+        "QUIETSWAP_API_KEY": "qs_right",
+        "QUIETSWAP_RPC_URL": outside.rpc_url,
+        "QUIETSWAP_PRIVATE_KEY": KEY,
+    }
+
+    def run(*words: str, script: str = 'exec "$@"', **options: Any) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            ["sh", "-c", script, "sh", sys.executable, "-m", "quietswap", *words],
+            env=env, stderr=subprocess.PIPE, text=True, **options,
+        )  # fmt: skip
+
+    return run
+
+
+def posted(service: FakeService) -> int:
+    return len(service.bodies("order") + service.bodies("wrap order"))
+
+
+@SIGNING
+def test_a_quote_that_cannot_be_shown_is_not_signed(
+    start: Start, service: FakeService, approved: FakeChain, words: tuple[str, ...]
+) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        process = start(*words, stdout=full)
+        _, told = process.communicate(timeout=LONG_S)
+    assert (process.returncode, posted(service)) == (1, 0), told
+    assert "the output cannot be written: No space left on device" in told
+
+
+@SIGNING
+def test_a_result_that_cannot_be_written_is_in_the_exit_code(
+    start: Start, service: FakeService, approved: FakeChain, words: tuple[str, ...]
+) -> None:
+    """Code 1 says that nothing was swapped: a program would repeat it."""
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        process = start(*words, "--json", stdout=full)
+        _, told = process.communicate(timeout=LONG_S)
+    assert (process.returncode, posted(service)) == (0, 1), told
+    assert told.endswith("No space left on device; the exit code says how it ended\n")
+
+
+def test_an_order_is_followed_without_a_reader(
+    start: Start, service: FakeService, approved: FakeChain
+) -> None:
+    service.next("status", *map(at, [OrderStatus.PENDING, OrderStatus.MINING]))
+    process = start(*SWAP, "--yes", stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert any("submitted" in line for line in process.stdout)
+    process.stdout.close()
+    assert process.wait(LONG_S) == 0
+    assert process.stderr is not None
+    with process.stderr:
+        assert "Broken pipe; the exit code says how it ended" in process.stderr.read()
+    assert [each.path for each in service.asked][-1].endswith("ord_1"), "it asks until it knows"
+
+
+@SIGNING
+def test_nothing_begins_with_a_closed_output(
+    start: Start, service: FakeService, approved: FakeChain, words: tuple[str, ...]
+) -> None:
+    process = start(*words, script='exec "$@" >&-')
+    _, told = process.communicate(timeout=LONG_S)
+    assert (process.returncode, service.asked) == (1, [])
+    assert told == "Error: standard output is closed: redirect it, as in > /dev/null\n"
