@@ -3,7 +3,9 @@
 import json
 
 import httpx
+import pytest
 
+from quietswap.adapters import audit_file
 from quietswap.ports.clients import ApiKey, Client
 from tests.operators.conftest import Office, send, token_of
 
@@ -113,3 +115,26 @@ async def test_nothing_is_done_without_the_audit_file(
     assert answer.status_code == 409
     assert "audit file cannot be written" in answer.text
     assert not await office.storage.paused_sources.list()
+
+
+async def test_nothing_is_done_where_the_audit_file_has_no_room(
+    office: Office, desk: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_file, "_ROOM", 1 << 60)
+    answer = await send(desk, PAUSE)
+    assert answer.status_code == 409
+    assert "Nothing was changed" in answer.text
+    assert "No space left on device" in answer.text
+    assert not await office.storage.paused_sources.list()
+
+
+async def test_what_was_done_without_its_line_is_said_to_be_done(
+    office: Office, desk: httpx.AsyncClient
+) -> None:
+    """A disk that fills in between: the database has the entry, in one transaction with it."""
+    office.audit_file.symlink_to("/dev/full")
+    answer = await send(desk, PAUSE)
+    assert "It was done, and the audit log has it, but the audit file cannot be" in answer.text
+    assert "Nothing was changed" not in answer.text
+    assert [one.name for one in await office.storage.paused_sources.list()] == ["velora"]
+    assert "source paused" in (await desk.get("/operator/audit")).text

@@ -4,13 +4,18 @@ Each line is appended by one write and is on disk before the action is reported.
 write the file can also change it: copy the log to another host if that matters.
 """
 
+import errno
 import json
 import os
 import pwd
 import socket
 from datetime import UTC, datetime
+from pathlib import Path
 
 from quietswap.ports.audit_file import AuditUnavailable
+
+_ROOM = 1 << 16
+"""Bytes that must be free before an action, many times a record."""
 
 
 class JsonAuditFile:
@@ -20,8 +25,14 @@ class JsonAuditFile:
         self._file = file
 
     def check(self) -> None:
-        if self._file is not None:
-            os.close(self._open(self._file))
+        if self._file is None:
+            return
+        handle = self._open(self._file)
+        try:
+            if not has_room(self._file):
+                raise self._unavailable(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        finally:
+            os.close(handle)
 
     def write(self, event: str, **details: object) -> None:
         if self._file is None:
@@ -36,7 +47,7 @@ class JsonAuditFile:
         )
         handle = self._open(self._file)
         try:
-            os.write(handle, line.encode() + b"\n")
+            _append(handle, line.encode() + b"\n")
             os.fsync(handle)
         except OSError as error:
             raise self._unavailable(error) from error
@@ -45,12 +56,32 @@ class JsonAuditFile:
 
     def _open(self, file: str) -> int:
         try:
-            return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            return os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError as error:
             raise self._unavailable(error) from error
 
     def _unavailable(self, error: OSError) -> AuditUnavailable:
         return AuditUnavailable(f"observe.audit_file: {self._file}: {error.strerror or error}")
+
+
+def has_room(path: Path | str) -> bool:
+    """Return whether the file system of a file or folder has space for some records.
+
+    A pipe or a device, such as /dev/stdout, has no file system to ask.
+    """
+    if not (os.path.isfile(path) or os.path.isdir(path)):  # noqa: PTH112, PTH113  a str, too
+        return True
+    found = os.statvfs(path)
+    return found.f_bavail * found.f_frsize >= _ROOM
+
+
+def _append(handle: int, line: bytes) -> None:
+    """Write a whole line. One that a full disk cut off before stays a line of its own."""
+    size = os.fstat(handle).st_size
+    if size and os.pread(handle, 1, size - 1) != b"\n":
+        line = b"\n" + line
+    while line:
+        line = line[os.write(handle, line) :]
 
 
 def actor() -> dict[str, object]:

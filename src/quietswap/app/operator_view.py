@@ -25,7 +25,7 @@ from quietswap.domain.client_limits import day_of
 from quietswap.ports.clock import Clock
 from quietswap.ports.operator_view import ClientRow, Health, ProcessReport
 from quietswap.ports.stores import RateStore, StoreUnavailable
-from quietswap.services.operator.act import ActionRefused, OperatorActions
+from quietswap.services.operator.act import ActionRefused, ActionUnrecorded, OperatorActions
 from quietswap.services.operator.find_orders import FindOrders
 from quietswap.services.operator.read_figures import ReadFigures
 from quietswap.services.operator.sessions import OperatorSessions, form_token
@@ -126,6 +126,7 @@ def operator_use_cases(
         pause_source=actions.pause_source,
         resume_source=actions.resume_source,
         refused=ActionRefused,
+        unrecorded=ActionUnrecorded,
         guesses=guesses,
         is_stopping=is_stopping,
     )

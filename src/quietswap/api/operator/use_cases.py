@@ -48,6 +48,7 @@ class OperatorUseCases:
     pause_source: Callable[[Operator, str, str], Awaitable[None]]
     resume_source: Callable[[Operator, str], Awaitable[None]]
     refused: type[Exception]
+    unrecorded: type[Exception]
     guesses: RateStore
     is_stopping: Callable[[], bool]
 

@@ -11,6 +11,7 @@ from quietswap.api.operator.pages.confirm import (
     refused_page,
     resume_source_page,
     revoke_key_page,
+    unrecorded_page,
 )
 from quietswap.api.operator.request import PageRequest
 from quietswap.api.operator.use_cases import OperatorOptions, OperatorUseCases
@@ -76,8 +77,9 @@ class Views:
                     await use.resume_source(operator, name)
                     return "/sources"
         except use.refused as refusal:
-            back = "/clients" if "/keys/" in request.path else "/sources"
-            return refused_page("Not done", str(refusal), back)
+            return refused_page("Not done", str(refusal), _back(request))
+        except use.unrecorded as error:
+            return unrecorded_page(str(error), _back(request))
         return None
 
     async def _overview(self, _: PageRequest) -> Page:
@@ -133,6 +135,11 @@ class Views:
 
     async def _audit(self, _: PageRequest) -> Page:
         return health.audit_page(await self.use_cases.audit(_ENTRIES))
+
+
+def _back(request: PageRequest) -> str:
+    """Return the page of what an action was about."""
+    return "/clients" if "/keys/" in request.path else "/sources"
 
 
 def _hours(request: PageRequest) -> int:

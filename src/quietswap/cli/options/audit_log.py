@@ -25,7 +25,8 @@ def recorded_in_audit_log(
     """Record the outcome of the `with` block, done or failed, in the audit file of the settings.
 
     The block can add details to the mapping. Raises click.ClickException before the block if the
-    audit file cannot be written.
+    audit file cannot be written. What was done and could not be recorded is done nevertheless, and
+    its output may be a secret: this is a warning on standard error.
     """
     audit = JsonAuditFile(read_settings(path).observe.audit_file)
     found: dict[str, object] = {}
@@ -39,9 +40,17 @@ def recorded_in_audit_log(
         reason = type(error).__name__
         if isinstance(error, click.ClickException):
             reason = error.format_message()
-        audit.write(event, outcome="failed", reason=reason, **details, **found)
+        _write(audit, event, outcome="failed", reason=reason, **details, **found)
         raise
-    audit.write(event, outcome="done", **details, **found)
+    _write(audit, event, outcome="done", **details, **found)
+
+
+def _write(audit: JsonAuditFile, event: str, **details: object) -> None:
+    try:
+        audit.write(event, **details)
+    except AuditUnavailable as error:
+        text = f"careful: this is not recorded in the audit file: {error} ({details['outcome']})"
+        click.echo(text, err=True)
 
 
 def audit_entry(event: str, **details: object) -> AuditEntry:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from quietswap.adapters.audit_file import has_room
 from quietswap.app.certificates import tls_faults
 from quietswap.settings.load import BadSettings
 from quietswap.settings.schema import Settings
@@ -53,7 +54,7 @@ def _unwritable(file: str | None) -> list[str]:
         return []
     path = Path(file)
     place = path if path.exists() else path.parent
-    if place.exists() and not path.is_dir() and os.access(place, os.W_OK):
+    if place.exists() and not path.is_dir() and os.access(place, os.W_OK) and has_room(place):
         return []
     return [f"observe.audit_file: {file} cannot be written"]
 

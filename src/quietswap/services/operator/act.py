@@ -2,8 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 
 from quietswap import observe
 from quietswap.ports.audit_file import AuditFile, AuditUnavailable
@@ -19,11 +18,16 @@ class ActionRefused(Exception):
     """Nothing was changed; the message says why."""
 
 
+class ActionUnrecorded(Exception):
+    """It was done, and the database has its entry, but the audit file could not be written."""
+
+
 class OperatorActions:
     """Revoke keys, pause and resume sources. `sources` are the names of the configured ones.
 
-    `audit_file` records each action, too, if the settings name one; nothing is done if it cannot be
-    written. All methods raise ActionRefused and StoreUnavailable.
+    `audit_file` records each action, too, if the settings name one. Nothing is done if it cannot be
+    opened, or its disk is full. All methods raise ActionRefused, ActionUnrecorded and
+    StoreUnavailable.
     """
 
     def __init__(
@@ -75,22 +79,18 @@ class OperatorActions:
         return AuditEntry(f"aud_{now:012x}{secrets.token_hex(6)}", now, who, event, details)
 
     async def _check_file(self) -> None:
-        with _refusing():
+        try:
             await asyncio.to_thread(self._file.check)
+        except AuditUnavailable as error:
+            raise ActionRefused(f"the audit file cannot be written: {error}") from error
 
     async def _recorded(self, operator: Operator, entry: AuditEntry) -> None:
         observe.operator_acted(operator.id, entry.event)
         details = {"outcome": "done", **entry.actor, **entry.details}
-        with _refusing():
+        try:
             await asyncio.to_thread(lambda: self._file.write(entry.event, **details))
-
-
-@contextmanager
-def _refusing() -> Iterator[None]:
-    try:
-        yield
-    except AuditUnavailable as error:
-        raise ActionRefused(f"the audit file cannot be written: {error}") from error
+        except AuditUnavailable as error:
+            raise ActionUnrecorded(f"the audit file cannot be written: {error}") from error
 
 
 def checked_reason(text: str) -> str:

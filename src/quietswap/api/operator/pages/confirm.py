@@ -57,6 +57,14 @@ def refused_page(title: str, reason: str, back: str) -> Page:
     return Page(title, joined(said, _back(back)), status=409, is_live=False)
 
 
+def unrecorded_page(reason: str, back: str) -> Page:
+    """Say that an action was done, but is not in the audit file."""
+    said = element(
+        "p", f"It was done, and the audit log has it, but {reason}.", class_="bad", role="alert"
+    )
+    return Page("Done, but not in the audit file", joined(said, _back(back)), is_live=False)
+
+
 def _asking(request: PageRequest, title: str, texts: Child, button: str, back: str) -> Page:
     form = element(
         "form",
