@@ -138,3 +138,13 @@ async def test_what_was_done_without_its_line_is_said_to_be_done(
     assert "Nothing was changed" not in answer.text
     assert [one.name for one in await office.storage.paused_sources.list()] == ["velora"]
     assert "source paused" in (await desk.get("/operator/audit")).text
+
+
+async def test_an_action_with_a_text_that_no_database_can_hold(
+    office: Office, desk: httpx.AsyncClient
+) -> None:
+    token = token_of(await desk.get("/operator"))
+    for path, reason in (("/operator/keys/%00/revoke", ""), (PAUSE, "a\0b")):
+        answer = await desk.post(path, data={"token": token, "reason": reason})
+        assert answer.status_code == 400
+    assert not await office.storage.paused_sources.list()

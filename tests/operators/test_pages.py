@@ -6,6 +6,7 @@ from html import unescape
 from typing import Any
 
 import httpx
+import pytest
 
 from quietswap.domain.client_limits import ClientLimits
 from quietswap.domain.operator.figures import BUCKET_MS, Figure, Measure
@@ -16,7 +17,7 @@ from quietswap.ports.operator_view import Health, PausedSource, ProcessReport
 from tests.operators.conftest import Office
 from tests.storage.examples import BUY, OTHER_WALLET, SELL, WALLET, an_event, an_order
 
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202eevil\x00&amp;"
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202eevil&amp;"
 SEEN = re.compile(
     r"<(?:script(?! src=\"/operator/assets/operator\.js\" defer>)|img|svg[^>]*onload)"
 )
@@ -270,3 +271,19 @@ async def test_silent_processes_are_not_shown(office: Office, desk: httpx.AsyncC
 
 def test_a_bucket_divides_an_hour() -> None:
     assert 3_600_000 % BUCKET_MS == 0
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/orders?q=%00", "/orders?q=a%00b", "/orders/%00", "/orders?after=1.%00",
+        "/clients?q=%00", "/clients?after=1.%00", "/keys/%00/revoke",
+    ],
+)  # fmt: skip
+async def test_a_text_that_no_database_can_hold_is_refused(
+    desk: httpx.AsyncClient, path: str
+) -> None:
+    """PostgreSQL refuses U+0000 in a text: each such request was a 500."""
+    answer = await desk.get(f"/operator{path}")
+    assert answer.status_code == 400
+    assert "This request cannot be read" in answer.text

@@ -49,6 +49,7 @@ _ASSETS = {"operator.css": "text/css; charset=utf-8", "operator.js": "text/javas
 _MINUTE_S = 60
 _FORM_S = 3600
 """Seconds in which a login form can be sent."""
+_UNREADABLE = ("This request cannot be read", 400, "Nothing was changed.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class OperatorEndpoint:
             said = "The database does not answer. Try again in a few seconds."
             response = _refusal("Not available", 503, said)
         except (RequestError, BodyMemoryFull):
-            response = _refusal("This request cannot be read", 400, "Nothing was changed.")
+            response = _refusal(*_UNREADABLE)
         await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, path: str) -> Response:
@@ -108,6 +109,8 @@ class OperatorEndpoint:
         if method == "POST" and path == "/logout":
             return await self._log_out(secret)
         request = PageRequest(path.rstrip("/"), query_of(scope), session, token, form)
+        if not request.is_text:
+            return _refusal(*_UNREADABLE)
         found = await (self.views.act(request) if method == "POST" else self.views.show(request))
         if isinstance(found, str):
             return redirect(found)

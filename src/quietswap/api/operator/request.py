@@ -40,6 +40,12 @@ class PageRequest:
     form_token: str
     form: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def is_text(self) -> bool:
+        """Whether path, query and form can be looked for: PostgreSQL refuses U+0000 in a text."""
+        texts = (self.path, *self.query.values(), *self.form.values())
+        return not any("\0" in text for text in texts)
+
     def form_field(self) -> Markup:
         """Return the hidden field that each form needs."""
         return element("input", type="hidden", name="token", value=self.form_token)
