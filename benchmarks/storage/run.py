@@ -16,7 +16,8 @@ from benchmarks.storage.fill import fill_postgres, fill_sqlite
 from quietswap.adapters.clock import SystemClock
 from quietswap.domain.order.order import OrderStatus
 from quietswap.services.retention import BATCH
-from quietswap.storage.factory import is_embedded, open_storage
+from quietswap.storage.database_url import is_embedded
+from quietswap.storage.factory import open_storage
 from tests.databases import PostgresCluster
 
 SMALL = 10_000

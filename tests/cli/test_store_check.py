@@ -1,6 +1,7 @@
 """`serve --check --stores` says which stores it reached."""
 
 import asyncio
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from click.testing import CliRunner, Result
 from quietswap.adapters.clock import SystemClock
 from quietswap.cli import command
 from quietswap.services.single_process import SingleProcessGuard
+from quietswap.storage import migrate
+from quietswap.storage.factory import open_database
+from quietswap.storage.sqlite.file_lock import FileLeaderLock
 from tests.databases import RedisServer
 from tests.patient import open_storage
 
@@ -26,11 +30,17 @@ def test_the_database_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (plain.exit_code, "reached" in plain.output) == (0, False)
     done = check(tmp_path, monkeypatch, "--stores")
     assert done.exit_code == 0, done.output
-    database = f"the database sqlite:///{tmp_path}/own.db was reached and takes writes"
-    assert f"{database}; Redis is not set (storage.redis_url)" in done.stdout
+    database = f"the database sqlite:///{tmp_path}/own.db"
+    assert f"{database} does not exist yet, a start creates it; Redis is not set" in done.stdout
+    assert not list(tmp_path.iterdir()), "a check creates nothing"
+    (tmp_path / "own.db").touch()
+    done = check(tmp_path, monkeypatch, "--stores")
+    assert done.exit_code == 0, done.output
+    assert f"{database} was reached and takes writes; Redis is not set (storage" in done.stdout
 
 
 def test_redis_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own.db").touch()
     with closing(RedisServer()) as redis:
         done = check(tmp_path, monkeypatch, "--stores", STORAGE__REDIS_URL=redis.url)
         assert done.exit_code == 0, done.output
@@ -64,3 +74,66 @@ def test_a_start_beside_another_process_says_what_it_waits_for(
     waiting = "another process serves from this database: waiting 0.5 s for its end\n"
     assert done.stderr.count(waiting) == 1
     assert done.stderr.index(waiting) < done.stderr.index("quietswap cannot start")
+
+
+def old_release(file: Path) -> None:
+    """Make a database as the release before this one left it."""
+
+    async def run() -> None:
+        database = await open_database(f"sqlite:///{file}")
+        try:
+            await migrate.migrate(database, migrate.known()[:-1])
+        finally:
+            await database.close()
+
+    asyncio.run(run())
+
+
+def version(file: Path) -> int:
+    with closing(sqlite3.connect(file)) as database:
+        [[found]] = database.execute("SELECT MAX(version) FROM schema_version")
+    return int(found)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(("serve", "--check", "--stores"), 0), (("keys", "list"), 1)]
+)
+def test_what_only_looks_changes_no_schema(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int
+) -> None:
+    """The release that wrote the file could not open it again."""
+    old_release(tmp_path / "own.db")
+    before = version(tmp_path / "own.db")
+    monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
+    monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
+    done = CliRunner().invoke(command, words)
+    assert done.exit_code == code, done.output
+    assert ("run quietswap migrate" in done.output) is bool(code)
+    assert version(tmp_path / "own.db") == before
+
+
+def test_a_start_migrates_what_no_other_process_has_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quietswap.services.single_process.PREDECESSOR_S", 0.1)
+    monkeypatch.setattr("quietswap.cli.server.server_process.run_server", lambda *_: None)
+    monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
+    monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
+    monkeypatch.setenv("QUIETSWAP_OBSERVE__AUDIT_FILE", str(tmp_path / "audit.jsonl"))
+    old_release(tmp_path / "own.db")
+    before = version(tmp_path / "own.db")
+    with asyncio.Runner() as own:
+        lock = FileLeaderLock(tmp_path / "own.db", "server")
+        assert own.run(lock.acquire_or_renew())
+        done = CliRunner().invoke(command, ["serve"])
+        assert (done.exit_code, version(tmp_path / "own.db")) == (1, before), done.output
+        own.run(lock.release())
+    done = CliRunner().invoke(command, ["serve"])
+    assert done.exit_code == 0, done.output
+    assert "the database was migrated: " in done.stderr
+    assert version(tmp_path / "own.db") == before + 1
+    for text in (
+        (tmp_path / "audit.jsonl").read_text("utf-8"),
+        CliRunner().invoke(command, ["audit", "list", "--json"]).stdout,
+    ):
+        assert "database_migrated" in text

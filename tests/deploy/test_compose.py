@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from quietswap.settings.schema import Settings
-from quietswap.storage.factory import is_embedded
+from quietswap.storage.database_url import is_embedded
 from tests.deploy.files import (
     DEPLOY,
     IMAGE_ENVIRONMENT,

@@ -101,7 +101,8 @@ def test_the_check_before_a_reload_connects_to_the_stores(tmp_path: Path) -> Non
     done = forked.run(["serve", "--check", "--stores", "--json"], os.environ | variables)
     assert done.returncode == 2
     assert json.loads(done.stdout)["ok"] is False
-    assert "SQLite" in json.loads(done.stdout)["faults"][0]
+    [fault] = json.loads(done.stdout)["faults"]
+    assert fault == f"storage.url: no file can be created in {tmp_path / 'nowhere'}"
 
 
 def with_database(town: Town, file: Path, database: Path) -> None:
@@ -133,7 +134,13 @@ def test_a_database_that_another_process_serves_from_is_refused(town: Town, tmp_
         assert "another process serves" in str(events(served, "reload_refused")[0]["faults"])
         assert workers(served) == before
         assert served.town.api.get("/healthz").status_code == 200
-        with_database(town, file, tmp_path / "free.sqlite3")
+        free = tmp_path / "free.sqlite3"
+        with_database(town, file, free)
+        reload(served)
+        until(lambda: len(events(served, "reload_refused")) == 2)
+        assert f"there is no file {free}" in str(events(served, "reload_refused")[1]["faults"])
+        assert workers(served) == before, "a typo creates no new, empty database"
+        free.touch()
         reload(served)
         until(lambda: events(served, "settings_loaded")[-1]["occasion"] == "reload")
         assert workers(served).isdisjoint(before)
@@ -149,6 +156,7 @@ def test_where_the_new_worker_does_not_come_up_the_old_settings_are_served(
     with on_its_file(town, tmp_path / "own") as (served, file):
         taken = tmp_path / "taken.sqlite3"
         lock = FileLeaderLock(taken, "server")
+        taken.touch()
         with_database(town, file, taken)
         before = workers(served)
         reload(served)

@@ -15,7 +15,7 @@ from tests.storage.examples import an_event
 
 
 async def test_hostile_text_is_text_on_every_page(office: Office, desk: httpx.AsyncClient) -> None:
-    name = HOSTILE.replace("\x00", "")
+    name = HOSTILE
     await office.storage.clients.add(Client("client-1", name, 1))
     await office.storage.keys.add(ApiKey("key_1", name, 1, None, "client-1"), b"1")
     order = stored_at(office, 1, source=name, endpoint_type=name)

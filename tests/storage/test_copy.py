@@ -17,7 +17,8 @@ from quietswap.ports.wallet_rpc import WalletRpcToken
 from quietswap.ports.web_sessions import WebSessionBounds
 from quietswap.services.web_sessions import WebSessions
 from quietswap.storage import migrate, sqlite_to_postgres
-from quietswap.storage.factory import BadDatabaseUrl, Storage
+from quietswap.storage.database_url import BadDatabaseUrl
+from quietswap.storage.factory import Storage
 from quietswap.storage.sqlite.file_lock import FileLeaderLock
 from quietswap.storage.sqlite_to_postgres import TABLES, CannotCopy, copy_storage
 from tests.databases import PostgresCluster
@@ -129,6 +130,10 @@ async def test_a_file_of_the_first_release_is_brought_forward_first(old: str, ne
     await database.close()
     assert (await copy_storage(old, new))["order_bytes"] == 1
     assert await rows(new, "SELECT order_id, raw FROM order_bytes") == [("order-1", b"\x02")]
+    with pytest.raises(CannotCopy, match="not empty: order_bytes"):
+        await copy_storage(old, new)
+    versions = await rows(old, "SELECT version FROM schema_version")
+    assert versions == [(1,)], "the first release can still open it"
 
 
 async def test_a_copy_that_breaks_in_the_middle_leaves_nothing(old: str, new: str) -> None:

@@ -10,7 +10,8 @@ import pytest
 from quietswap.domain.errors.client_limits import OpenOrderLimitExceeded
 from quietswap.ports.stores import StoreUnavailable
 from quietswap.storage.database import Transaction
-from quietswap.storage.factory import BadDatabaseUrl, Storage, open_storage
+from quietswap.storage.database_url import BadDatabaseUrl
+from quietswap.storage.factory import Storage, open_storage
 from quietswap.storage.migrate import SchemaTooOld
 from quietswap.storage.postgres.database import PostgresDatabase
 from tests import patient

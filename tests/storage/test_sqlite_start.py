@@ -1,7 +1,8 @@
-"""Processes that start at the same time on one SQLite file wait for each other."""
+"""Processes that start at the same time on one SQLite file wait for each other; a full disk is seen."""
 
 import asyncio
 import multiprocessing
+import resource
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,6 +14,8 @@ import pytest
 from quietswap.ports.stores import StoreUnavailable
 from quietswap.storage import migrate
 from quietswap.storage.sqlite.database import SqliteDatabase
+from tests.api.scripted_use_cases import HandClock
+from tests.patient import open_storage
 from tests.waiting import LONG_S, WITHIN_S
 
 _PROCESSES = 3
@@ -110,3 +113,18 @@ def _use(files: list[str], together: Barrier) -> None:
     except StoreUnavailable:
         together.abort()  # the other processes end, too
         raise
+
+
+async def test_a_full_disk_is_away_for_the_probe(file: str) -> None:
+    """An UPDATE that changes nothing writes no page, and so passes on a full disk."""
+    storage = await open_storage(f"sqlite:///{file}", clock=HandClock())
+    await storage.ping()
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, usual[1]))
+    try:
+        with pytest.raises(StoreUnavailable, match="SQLite did not commit"):
+            await storage.ping()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    await storage.ping()
+    await storage.close()

@@ -15,6 +15,9 @@ Row = Sequence[Any]
 
 T = TypeVar("T")
 
+IN_MEMORY = ":memory:"
+"""The path of a SQLite URL that names no file."""
+
 
 class Transaction(Protocol):
     """An open transaction. Its body may await only its `fetch`."""

@@ -1,15 +1,13 @@
-"""Validates storage URLs and opens the stores. Only this module knows both databases."""
+"""Opens the stores of a database. Only this module knows both."""
 
-import re
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, unquote, urlsplit
 
 from quietswap.ports.clock import Clock
 from quietswap.ports.stores import LeaderLock, RateStore
 from quietswap.storage import migrate
 from quietswap.storage.database import Database
+from quietswap.storage.database_url import SQLITE, BadDatabaseUrl, is_embedded
 from quietswap.storage.rate_limits.memory import MemoryRateStore
 from quietswap.storage.sqlite.database import SqliteDatabase
 from quietswap.storage.sqlite.file_lock import FileLeaderLock
@@ -31,21 +29,14 @@ from quietswap.storage.stores.webhooks import SqlWebhookStore
 if TYPE_CHECKING:
     from quietswap.storage.rate_limits.redis import RedisRateStore
 
-_SQLITE = "sqlite:///"
-_POSTGRES = ("postgresql://", "postgres://")
-_REDIS = ("redis://", "rediss://", "valkey://", "unix://")
-_WORDS = {
-    "sslmode": {"disable", "allow", "prefer", "require", "verify-ca", "verify-full"},
-    "target_session_attrs": {
-        "any", "primary", "standby", "prefer-standby", "read-write", "read-only",
-    },
-}  # fmt: skip
-"""https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS"""
-_LAST_PORT = 65_535
-_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::\d{1,5})?")
-
-_WRITES_NOTHING = "UPDATE orders SET version = version WHERE 1 = 0"
-"""Refused by a standby, a read-only database and a role without rights, as other writes."""
+_PROBES = {
+    "postgresql": "UPDATE orders SET version = version WHERE 1 = 0",
+    "sqlite": "PRAGMA user_version = 0",
+}
+"""Writes that change nothing. PostgreSQL's is refused by a standby, a read-only database and a role
+without rights, as other writes. SQLite's writes a page, which a full disk refuses: an UPDATE to the
+same value writes none.
+"""
 PATIENCE_S = 3.0
 """Time limit of a database call in seconds, after which it raises StoreUnavailable."""
 LOCK_PATIENCE_S = 2.0
@@ -56,10 +47,6 @@ _STRANGERS = 50_000
 """Client addresses whose wrong keys are counted in memory, about 200 bytes each."""
 WAITING = 1000
 """Most calls in flight or in the queue. Further calls fail at once, which limits memory."""
-
-
-class BadDatabaseUrl(ValueError):
-    """The database URL is invalid; the message contains the valid forms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +83,7 @@ class Storage:
 
         Raises StoreUnavailable.
         """
-        await self.database.change(_WRITES_NOTHING, durable=False)
+        await self.database.change(_PROBES[self.database.dialect], durable=False)
         if self.shared_rates:
             await self.shared_rates.ping()
 
@@ -111,83 +98,6 @@ class Storage:
             await self.alone.release()
 
 
-def is_embedded(url: str, name: str = "storage.url") -> bool:
-    """Return True for SQLite and False for PostgreSQL. Raises BadDatabaseUrl.
-
-    `name` is the setting or option of the URL, for the error message.
-    """
-    if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
-        if "?" in url or "\0" in url:
-            raise BadDatabaseUrl(f"{name}: a SQLite URL is a path and takes no ?options")
-        return True
-    if url.startswith(_POSTGRES):
-        _check_hosts(url, name)
-        _check_words(url, name)
-        _check_extra("postgres", "asyncpg", name)
-        return False
-    raise BadDatabaseUrl(
-        f"{name}: a database URL is sqlite:///path/to/file, sqlite:////absolute/path, "
-        "sqlite:///:memory: or postgresql://user:password@host/name"
-    )
-
-
-def check_redis_url(url: str | None) -> None:
-    """Raise BadDatabaseUrl unless `url` is None or a valid URL of Redis or Valkey."""
-    if url is None:
-        return
-    if not url.startswith(_REDIS):
-        raise BadDatabaseUrl("storage.redis_url: it is redis://, rediss://, valkey:// or unix://")
-    if not url.startswith("unix://"):
-        _check_hosts(url, "storage.redis_url")
-    _check_extra("redis", "redis", "storage.redis_url")
-    from quietswap.storage.rate_limits.redis import RedisRateStore
-
-    path = urlsplit(url).path.strip("/")
-    try:
-        if path.isdecimal() or not path or url.startswith("unix://"):
-            RedisRateStore.open(url).check()
-            return
-    except (ValueError, TypeError, AttributeError):
-        pass  # the text may contain the password
-    raise BadDatabaseUrl(
-        "storage.redis_url: the database is a number, as in /0, and each ?option one of redis-py's"
-    )
-
-
-def _check_hosts(url: str, name: str) -> None:
-    """Refuse what the drivers would refuse, with a message that never contains the password."""
-    try:
-        hosts = urlsplit(url).netloc.rpartition("@")[2].split(",")
-    except ValueError:
-        hosts = [":"]
-    if not all(_HOST.fullmatch(host) and _port(host) <= _LAST_PORT for host in hosts):
-        raise BadDatabaseUrl(
-            f"{name}: its host and port cannot be read; write special characters of a password as "
-            "%2F and the like"
-        )
-
-
-def _port(host: str) -> int:
-    _, colon, port = host.rpartition("]")[2].partition(":")
-    return int(port) if colon else 0
-
-
-def _check_extra(extra: str, package: str, name: str) -> None:
-    if find_spec(package) is None:
-        raise BadDatabaseUrl(
-            f"{name}: its driver is not installed: install quietswap again with the extra "
-            f"'{extra}', from the same wheel or index"
-        )
-
-
-def _check_words(url: str, name: str) -> None:
-    if "\0" in unquote(url):
-        raise BadDatabaseUrl(f"{name}: %00 cannot stand in it")
-    for word, values in parse_qs(urlsplit(url).query).items():
-        if word in _WORDS and not _WORDS[word].issuperset(values):
-            raise BadDatabaseUrl(f"{name}: {word} is one of {', '.join(sorted(_WORDS[word]))}")
-
-
 async def open_storage(
     url: str,
     *,
@@ -198,6 +108,7 @@ async def open_storage(
     lock_patience_s: float = LOCK_PATIENCE_S,
     alone: bool = False,
     traced: bool = False,
+    checked: bool = True,
 ) -> Storage:
     """Open all stores of `url`, with rate windows in memory or in Redis or Valkey at `rates_url`.
 
@@ -205,14 +116,16 @@ async def open_storage(
     With `alone`, the process caches orders while it holds both locks, because no other process then
     writes them. With `traced`, each call is a span of the request's trace.
 
-    A SQLite schema is migrated here, a PostgreSQL schema only by `migrate_storage`. Raises
-    BadDatabaseUrl, StoreUnavailable, and SchemaTooOld or SchemaTooNew of quietswap.storage.migrate.
+    An empty SQLite file gets the schema here; another one is changed by `serve` and `migrate` only,
+    because an older release could not open it again. Without `checked` any schema is opened. Raises
+    BadDatabaseUrl, StoreUnavailable, SchemaTooOld and SchemaTooNew.
     """
     database = await open_database(url, connections=connections, patience_s=patience_s)
     try:
-        if is_embedded(url):
-            await migrate.migrate(database)
-        await migrate.check(database)
+        if checked:
+            if is_embedded(url) and await migrate.current_version(database) == 0:
+                await migrate.migrate(database)
+            await migrate.check(database)
         shared_rates = _shared_rates(rates_url) if rates_url else None
     except BaseException:
         await database.close()
@@ -270,7 +183,7 @@ async def open_database(
 ) -> Database:
     """Open the database at `url` with any schema. Raises BadDatabaseUrl and StoreUnavailable."""
     if is_embedded(url):
-        path = url.removeprefix(_SQLITE)
+        path = url.removeprefix(SQLITE)
         return await SqliteDatabase.open(path, patience_s=patience_s, waiting=WAITING)
     from quietswap.storage.postgres.database import PostgresDatabase
 

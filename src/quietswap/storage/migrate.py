@@ -94,24 +94,32 @@ async def check(database: Database) -> None:
 async def migrate(database: Database, steps: Sequence[Migration] | None = None) -> list[str]:
     """Run the missing migrations and return their names, oldest first.
 
-    Raises SchemaTooNew without any change. A failed migration does not undo the ones before it.
+    Raises SchemaTooNew without any change. A failed migration does not undo the ones before it. An
+    empty database gets all of them in one transaction: another process sees no schema, or this one.
     """
     start = await current_version(database)
     ahead = [step for step in (known() if steps is None else steps) if step.version > start]
-    taken = [f"{step.version:04}_{step.name}" for step in ahead if await _apply(database, step)]
+    groups = [ahead] if start == 0 else [[step] for step in ahead]
+    taken = [name for group in groups for name in await _apply(database, group)]
     if steps is None:
         await check(database)
     return taken
 
 
-async def _apply(database: Database, step: Migration) -> bool:
-    async def body(transaction: Transaction) -> bool:
+async def _apply(database: Database, steps: Sequence[Migration]) -> list[str]:
+    """Run steps in one transaction, without those that another process ran before."""
+
+    async def body(transaction: Transaction) -> list[str]:
         if database.dialect == "postgresql":
             await transaction.fetch("SELECT pg_advisory_xact_lock(?)", _LOCK)
         await transaction.fetch(_TABLE)
-        rows = await transaction.fetch("SELECT COALESCE(MAX(version), 0) FROM schema_version")
-        if rows[0][0] >= step.version:
-            return False
+        [[last]] = await transaction.fetch("SELECT COALESCE(MAX(version), 0) FROM schema_version")
+        missing = [step for step in steps if step.version > last]
+        for step in missing:
+            await run(transaction, step)
+        return [f"{step.version:04}_{step.name}" for step in missing]
+
+    async def run(transaction: Transaction, step: Migration) -> None:
         for statement in step.statements(database.dialect):
             await transaction.fetch(statement)
         await transaction.fetch(
@@ -120,6 +128,5 @@ async def _apply(database: Database, step: Migration) -> bool:
             step.version,
             step.name,
         )
-        return True
 
     return await database.transact(body, bounded=False)

@@ -1,16 +1,21 @@
 """Copy of a SQLite file into an empty PostgreSQL database.
 
-One transaction contains all rows. The file is not changed, except for its migration.
+One transaction contains all rows. The file is not changed.
 """
 
+import asyncio
+import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from quietswap.ports.stores import StoreUnavailable
 from quietswap.storage import migrate
-from quietswap.storage.database import Database, Row, Transaction
-from quietswap.storage.factory import BadDatabaseUrl, is_embedded, open_database
-from quietswap.storage.sqlite.database import IN_MEMORY, SqliteDatabase
+from quietswap.storage.database import IN_MEMORY, Database, Row, Transaction
+from quietswap.storage.database_url import BadDatabaseUrl, is_embedded
+from quietswap.storage.factory import open_database
+from quietswap.storage.sqlite.database import SqliteDatabase
 from quietswap.storage.sqlite.file_lock import FileLeaderLock
 
 TABLES = (
@@ -47,7 +52,9 @@ class CannotCopy(Exception):
 async def copy_storage(source_url: str, target_url: str) -> dict[str, int]:
     """Copy all rows from a SQLite file to an empty PostgreSQL; return the number by table.
 
-    Both are migrated first. Raises CannotCopy, BadDatabaseUrl, StoreUnavailable and SchemaTooNew.
+    The database and, for an older schema, a copy of the file are migrated first. The file itself is
+    not changed: the release that wrote it can still open it. Raises CannotCopy, BadDatabaseUrl,
+    StoreUnavailable and SchemaTooNew.
     """
     if not is_embedded(source_url, "--from") or is_embedded(target_url):
         raise BadDatabaseUrl("copying goes from sqlite:///file to a storage.url of postgresql://")
@@ -60,13 +67,32 @@ async def copy_storage(source_url: str, target_url: str) -> dict[str, int]:
     try:
         if not all([await lock.acquire_or_renew() for lock in locks]):
             raise CannotCopy(f"a process still serves from {path}: stop it first")
-        await migrate.migrate(source)
         assert isinstance(source, SqliteDatabase)
-        return await _fill(source, target_url)
+        if await migrate.current_version(source) == migrate.known()[-1].version:
+            return await _fill(source, target_url)
+        with TemporaryDirectory(prefix="quietswap-", dir=path.parent) as folder:
+            return await _fill_from_copy(path, Path(folder, "copy.sqlite3"), target_url)
     finally:
         for lock in locks:
             await lock.release()
         await source.close()
+
+
+async def _fill_from_copy(source: Path, file: Path, target_url: str) -> dict[str, int]:
+    """Migrate a copy of the source, and copy from that."""
+    await asyncio.to_thread(_back_up, source, file)
+    copy = await open_database(f"sqlite:///{file}")
+    try:
+        await migrate.migrate(copy)
+        assert isinstance(copy, SqliteDatabase)
+        return await _fill(copy, target_url)
+    finally:
+        await copy.close()
+
+
+def _back_up(source: Path, file: Path) -> None:
+    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(file)) as new:
+        old.backup(new)
 
 
 def _existing(name: str) -> Path:

@@ -3,7 +3,7 @@
 import json
 import os
 import tempfile
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,29 +92,46 @@ def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
     """Check that the database is usable and that no other process serves from it.
 
     Waits for a process that shuts down. With `shared` rate limits other processes are permitted.
-    Raises click.ClickException.
+    A SQLite file is then migrated: no process of an older release has it open. Raises
+    click.ClickException.
     """
     from quietswap.adapters.clock import SystemClock
+    from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
     from quietswap.cli.options.database import with_storage
     from quietswap.services.single_process import (
         PREDECESSOR_S,
         SecondProcessError,
         SingleProcessGuard,
     )
+    from quietswap.storage import migrate
 
     def say(seconds: float) -> None:
         text = f"another process serves from this database: waiting {seconds:g} s for its end"
         click.echo(text, err=True)
 
-    def begin(storage: "Storage") -> Awaitable[object]:
-        if shared:
-            return storage.database.has_table("orders")
-        return SingleProcessGuard(storage.alone, SystemClock()).begin(PREDECESSOR_S, say)
+    async def begin(storage: "Storage") -> list[str]:
+        is_file = storage.database.dialect == "sqlite"
+        if not is_file:
+            await migrate.check(storage.database)
+        if not shared:
+            await SingleProcessGuard(storage.alone, SystemClock()).begin(PREDECESSOR_S, say)
+        return await upgrade(storage) if is_file else []
+
+    async def upgrade(storage: "Storage") -> list[str]:
+        is_new = await migrate.current_version(storage.database) == 0
+        applied = await migrate.migrate(storage.database)
+        if is_new or not applied:
+            return []
+        await storage.audit.append(audit_entry("database_migrated", applied=applied))
+        return applied
 
     try:
-        with_storage(path, begin)
+        applied = with_storage(path, begin, checked=False)
     except SecondProcessError as error:
         raise click.ClickException(f"quietswap cannot start: {error}") from error
+    if applied:
+        with recorded_in_audit_log(path, "database_migrated", applied=applied):
+            click.echo(f"the database was migrated: {', '.join(applied)}", err=True)
 
 
 @contextmanager
@@ -143,9 +160,12 @@ def _metrics_of_all(workers: int) -> Iterator[None]:
 def _reached(settings: Settings, path: Path | None) -> str:
     """Return what `store_faults` connected to, without passwords."""
     from quietswap.cli.options.database import storage_url
+    from quietswap.storage.database_url import missing_file
 
     has_redis = settings.storage.redis_url is not None
     redis = "Redis was reached" if has_redis else "Redis is not set (storage.redis_url)"
+    if missing_file(settings.storage.url):
+        return f"the database {storage_url(path)} does not exist yet, a start creates it; {redis}"
     return f"the database {storage_url(path)} was reached and takes writes; {redis}"
 
 

@@ -12,7 +12,8 @@ from quietswap.adapters.clock import SystemClock
 from quietswap.cli.options.settings_option import read_settings
 from quietswap.cli.output.exit_codes import DependencyUnreachable
 from quietswap.ports.stores import StoreUnavailable
-from quietswap.storage.factory import BadDatabaseUrl, Storage, open_storage
+from quietswap.storage.database_url import BadDatabaseUrl
+from quietswap.storage.factory import Storage, open_storage
 from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
 from quietswap.storage.sqlite_to_postgres import CannotCopy
 
@@ -25,12 +26,17 @@ def storage_url(path: Path | None) -> str:
     return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
-def with_storage(path: Path | None, work: Callable[[Storage], Awaitable[T]]) -> T:
-    """Open the storage and return the result of `work`. Raises as `storage_errors` does."""
+def with_storage(
+    path: Path | None, work: Callable[[Storage], Awaitable[T]], *, checked: bool = True
+) -> T:
+    """Open the storage and return the result of `work`. Raises as `storage_errors` does.
+
+    `checked` is that of `open_storage`.
+    """
     settings = read_settings(path)
 
     async def run() -> T:
-        storage = await open_storage(settings.storage.url, clock=SystemClock())
+        storage = await open_storage(settings.storage.url, clock=SystemClock(), checked=checked)
         try:
             return await work(storage)
         finally:

@@ -8,7 +8,6 @@ from functools import partial
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 import msgspec
@@ -26,6 +25,7 @@ from quietswap.ports.audit_file import AuditUnavailable
 from quietswap.services.single_process import WHY_NOT_ALONE
 from quietswap.settings.load import BadSettings, load
 from quietswap.settings.schema import ServerConfig, Settings
+from quietswap.storage.database_url import is_same_database, missing_file
 
 _MOST_HEAD_BYTES = 128 * 1024
 """Buffer size of a request head. granian rejects larger heads without the error envelope.
@@ -117,6 +117,9 @@ class _Reloading(MPServer):
         if faults or (settings := self._reread(faults)) is None:
             self._refuse(faults)
             return
+        if missing := missing_file(settings.storage.url):
+            self._refuse([f"storage.url: there is no file {missing}, and only a start creates one"])
+            return
         if not is_alone and not self._holds(settings):
             self._refuse([f"storage.url: {WHY_NOT_ALONE}"])
             return
@@ -125,7 +128,7 @@ class _Reloading(MPServer):
     def _holds(self, settings: Settings) -> bool:
         """Return whether a worker of this server holds the single-process lock of that database."""
         old, new = self._settings.storage, settings.storage
-        return old.redis_url is None and _is_same_database(old.url, new.url)
+        return old.redis_url is None and is_same_database(old.url, new.url)
 
     def _change_to(self, settings: Settings, spawn_target: Any, target_loader: Any) -> None:
         """Replace the workers. If a new worker does not start, restore the old settings."""
@@ -267,18 +270,6 @@ def _end(worker: Any) -> None:
     if worker.is_alive():
         worker.kill()
         worker.join()
-
-
-def _is_same_database(one: str, other: str) -> bool:
-    """Return whether two URLs certainly name the same database."""
-    if one == other:
-        return True
-    first, second = urlsplit(one), urlsplit(other)
-    if first.scheme == second.scheme == "sqlite":
-        return Path(first.path[1:]).resolve() == Path(second.path[1:]).resolve()
-    return (first.hostname, first.port or 5432, first.path) == (
-        second.hostname, second.port or 5432, second.path,
-    )  # fmt: skip
 
 
 def _faults(environment: dict[str, str]) -> tuple[list[str], bool]:

@@ -60,18 +60,30 @@ def _unwritable(file: str | None) -> list[str]:
 
 
 def store_faults(settings: Settings) -> list[str]:
-    """Connect to the database and Redis. Return why the service cannot use them."""
+    """Connect to the database and Redis. Return why the service cannot use them.
+
+    No file is created and no schema changed.
+    """
     from quietswap.adapters.clock import SystemClock
     from quietswap.ports.stores import StoreUnavailable
-    from quietswap.storage.factory import BadDatabaseUrl, open_storage
+    from quietswap.storage import migrate
+    from quietswap.storage.database_url import BadDatabaseUrl, missing_file
+    from quietswap.storage.factory import open_storage
     from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
 
+    missing = missing_file(settings.storage.url)
+    if missing and not os.access(missing.parent, os.W_OK):
+        return [f"storage.url: no file can be created in {missing.parent}"]
+
     async def ping() -> None:
+        url = "sqlite:///:memory:" if missing else settings.storage.url
         storage = await open_storage(
-            settings.storage.url, clock=SystemClock(), rates_url=settings.storage.redis_url
+            url, clock=SystemClock(), rates_url=settings.storage.redis_url, checked=False
         )
         try:
             await storage.ping()
+            if not missing:
+                await migrate.check(storage.database)
         finally:
             await storage.close()
 
@@ -79,7 +91,9 @@ def store_faults(settings: Settings) -> list[str]:
         asyncio.run(ping())
     except StoreUnavailable as error:
         return [f"{_store_of(str(error), settings)}: {error}"]
-    except (BadDatabaseUrl, SchemaTooNew, SchemaTooOld) as error:
+    except SchemaTooOld as error:  # a start migrates a SQLite file
+        return [] if settings.storage.url.startswith("sqlite") else [str(error)]
+    except (BadDatabaseUrl, SchemaTooNew) as error:
         return [str(error)]
     return []
 
@@ -100,16 +114,19 @@ def is_alone(settings: Settings) -> bool:
     it. Raises StoreUnavailable.
     """
     from quietswap.adapters.clock import SystemClock
+    from quietswap.storage.database_url import missing_file
     from quietswap.storage.factory import open_storage
 
     async def ask() -> bool:
-        storage = await open_storage(settings.storage.url, clock=SystemClock())
+        storage = await open_storage(settings.storage.url, clock=SystemClock(), checked=False)
         try:
             return await storage.alone.acquire_or_renew()
         finally:
             await storage.close()
 
-    return settings.storage.redis_url is not None or asyncio.run(ask())
+    if settings.storage.redis_url is not None or missing_file(settings.storage.url):
+        return True
+    return asyncio.run(ask())
 
 
 def _unusable_choices(settings: Settings) -> list[str]:
@@ -120,7 +137,7 @@ def _unusable_choices(settings: Settings) -> list[str]:
     from quietswap.app import factories, token_factories
     from quietswap.app.container import build_adapters
     from quietswap.app.tracing import check_traces
-    from quietswap.storage.factory import BadDatabaseUrl, check_redis_url, is_embedded
+    from quietswap.storage.database_url import BadDatabaseUrl, check_redis_url, is_embedded
 
     faults = []
     checks: tuple[Callable[[], object], ...] = (

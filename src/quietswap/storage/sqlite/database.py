@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from quietswap.ports.stores import StoreUnavailable
-from quietswap.storage.database import BatchedRead, Body, Row, T, Transaction, Value
+from quietswap.storage.database import IN_MEMORY, BatchedRead, Body, Row, T, Transaction, Value
 from quietswap.storage.read_batches import Calls, ReadBatches
 from quietswap.storage.sqlite.connection import connect, is_locked, translated
 from quietswap.storage.sqlite.loop_writer import NotOnLoop, SqliteLoopWriter
@@ -28,8 +28,6 @@ from quietswap.storage.sqlite.writer_thread import SqliteWriterThread
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[list[Any]]).decode
-IN_MEMORY = ":memory:"
-
 _LOOK_UPS = 10
 """Calls of `look_up` that may wait, for each other call. They wait for a turn of the loop; only a
 stuck disk makes them wait longer."""
