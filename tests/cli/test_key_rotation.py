@@ -38,6 +38,8 @@ def test_a_key_is_rotated_once_and_names_its_successor(operate: Run) -> None:
     assert f"was replaced by {new['id']} already" in said
     replaced = {key["id"]: key["replacedBy"] for key in told(operate("keys", "list", "--json"))}
     assert replaced == {old["id"]: new["id"], new["id"]: None}
+    said = operate("keys", "revoke", old["id"]).stderr
+    assert f"RPC URLs made with it belong to {new['id']} and go on" in said
     third = told(operate("keys", "rotate", new["id"], "--json"))
     assert third["expiresAt"] is None, "the overlap is no lifetime to inherit"
 

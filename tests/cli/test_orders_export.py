@@ -2,16 +2,18 @@
 
 import asyncio
 import csv
+import errno
 import io
 import json
 import stat
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from quietswap.api.responses import exports
 from quietswap.app.order_ids import PREFIX_OF
 from quietswap.cli import command
 from quietswap.cli.options.audit_log import audit_entry
@@ -131,6 +133,21 @@ def test_csv_goes_into_a_new_file_of_its_owner(settings: Path, tmp_path: Path) -
     assert (rows[3]["buySymbol"], rows[3]["kind"]) == ("ETH", "wrap")
     again = run(settings, *words)
     assert (again.exit_code, "exists already" in again.output) == (2, True)
+
+
+def test_a_part_of_an_export_is_not_kept(
+    settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would look like an export, and stop the next one."""
+
+    async def full(_: object) -> AsyncIterator[bytes]:
+        yield b"orderId"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setitem(exports.WRITERS, "csv", (full, "text/csv"))
+    done = run(settings, "export", "--output", str(tmp_path / "orders.csv"))
+    assert (done.exit_code, "No space left on device" in done.stderr) == (1, True)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Processes that start at the same time on one SQLite file wait for each other; a full disk is seen."""
+"""Processes that start on one SQLite file wait for each other; a full disk is seen."""
 
 import asyncio
 import multiprocessing

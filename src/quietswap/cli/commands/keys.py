@@ -275,10 +275,21 @@ def revoke(settings_path: Path | None, key_id: str, as_json: bool) -> None:
     """Revoke the key KEY_ID (see `quietswap keys list`) immediately. Orders stay its client's."""
     now = SystemClock().now_ms()
     audit = audit_entry("key_revoked", key=key_id)
-    with recorded_in_audit_log(settings_path, "key_revoked", key=key_id[:64]):
-        if not with_storage(settings_path, lambda storage: storage.keys.revoke(key_id, now, audit)):
+
+    async def work(storage: Storage) -> str | None:
+        if not await storage.keys.revoke(key_id, now, audit):
             raise click.ClickException(f"there is no live key {key_id}: see quietswap keys list")
+        return next(k.replaced_by for k in await storage.keys.list() if k.id == key_id)
+
+    with recorded_in_audit_log(settings_path, "key_revoked", key=key_id[:64]):
+        successor = with_storage(settings_path, work)
     if as_json:
-        click.echo(json.dumps({"id": key_id, "revokedAt": now}))
-        return
-    click.echo(f"Key {key_id} is revoked.")
+        click.echo(json.dumps({"id": key_id, "revokedAt": now, "replacedBy": successor}))
+    else:
+        click.echo(f"Key {key_id} is revoked.")
+    if successor is not None:
+        click.echo(
+            f"RPC URLs made with it belong to {successor} and go on. After a leak look for them and"
+            " revoke them: quietswap rpc list, quietswap rpc revoke",
+            err=True,
+        )

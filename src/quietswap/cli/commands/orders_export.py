@@ -127,5 +127,9 @@ def _target(output: Path | None) -> Iterator[BinaryIO]:
         raise click.UsageError(f"--output: {output} exists already") from None
     except OSError as error:
         raise click.UsageError(f"--output: {output}: {error.strerror}") from error
-    with os.fdopen(handle, "wb") as file:
-        yield file
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+    except BaseException:  # a part of an export is none, and would be in the way of the next one
+        output.unlink(missing_ok=True)
+        raise
