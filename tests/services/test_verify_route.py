@@ -206,6 +206,17 @@ def test_an_unsafe_simulation_is_counted_and_logged(reason: str | None, shown: s
     ]
 
 
+@pytest.mark.parametrize(
+    ("promise", "event"), [(10_000, "route_unsafe"), (9_999, "source_missed"), (0, "source_missed")]
+)
+def test_dust_raises_no_alarm(promise: int, event: str) -> None:
+    """A client chooses the amount; rounding alone then gives more slippage than was asked."""
+    with capture_logs() as lines:
+        [verdict] = verified(Answers(0), replace(a_route(1), buy_amount=promise))
+    assert verdict.outcome is SourceOutcome.UNSAFE
+    assert [one["event"] for one in lines] == [event]
+
+
 @pytest.mark.parametrize(("hops", "gas"), [(1, 150_000), (2, 250_000)])
 def test_without_gas_of_the_simulation_it_is_estimated_by_hops(hops: int, gas: int) -> None:
     path = (WETH, *[Address(USDC)] * hops)

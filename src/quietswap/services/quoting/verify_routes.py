@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from quietswap import observe
 from quietswap.domain.address import Address
-from quietswap.domain.amounts import difference_bps
+from quietswap.domain.amounts import BPS, difference_bps
 from quietswap.domain.quote.quote import SourceOutcome, VerificationStatus
 from quietswap.domain.quote.route import Route, RouteRequest
 from quietswap.domain.quote.route_policy import check_offer, check_route, with_enforced_minimum
@@ -149,7 +149,12 @@ class VerifyRoutes:
         if self._is_merely_unproven(route, request, pinned):
             observe.route_unbound(route.source)
             return VerificationResult(route, None, SourceOutcome.UNBOUND, reason=reason)
-        observe.route_unsafe(route.source, reason)
+        if route.buy_amount < BPS:
+            # Dust: a unit is more than a bps, so rounding alone breaks the bounds. Clients choose
+            # the amount, and would raise the alarm of operators at will.
+            observe.source_missed(route.source, SourceOutcome.UNSAFE.value, reason)
+        else:
+            observe.route_unsafe(route.source, reason)
         return VerificationResult(route, None, SourceOutcome.UNSAFE, reason=reason)
 
     def _is_merely_unproven(
