@@ -86,6 +86,17 @@ def test_a_bad_file_to_copy_from_is_named(postgres: PostgresCluster, tmp_path: P
     assert "storage.url" not in done.stderr
 
 
+def test_a_database_without_its_schema_is_named(postgres: PostgresCluster) -> None:
+    url = asyncio.run(postgres.empty())
+    own = {"QUIETSWAP_NODE__URLS": "http://127.0.0.1:9"}
+    redis = {"QUIETSWAP_STORAGE__REDIS_URL": "redis://127.0.0.1:1"}
+    for words, more in ((("--check", "--stores"), {}), ((), {}), ((), redis)):
+        done = operate(url, "serve", *words, **own, **more)
+        assert done.returncode == (2 if words else 1), done.stderr
+        assert "the database has schema 0, this release needs" in done.stderr
+        assert "run quietswap migrate" in done.stderr
+
+
 def test_what_was_copied_is_not_called_nothing(postgres: PostgresCluster, tmp_path: Path) -> None:
     source, url = f"sqlite:///{tmp_path}/own.db", asyncio.run(postgres.migrated())
     assert operate(source, "keys", "create").returncode == 0

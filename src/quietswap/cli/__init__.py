@@ -66,7 +66,7 @@ class LazyGroup(click.Group):
         from quietswap.cli.output.exit_codes import json_errors
         from quietswap.cli.output.lost_output import checked_output
 
-        with checked_output(), json_errors(wanted=ctx.meta[_JSON]):
+        with checked_output(ctx.meta), json_errors(wanted=ctx.meta[_JSON]):
             if ctx.meta[_NO_TEXT] is not None:
                 raise click.UsageError(f"argument {ctx.meta[_NO_TEXT]} is not text in UTF-8", ctx)
             return super().invoke(ctx)

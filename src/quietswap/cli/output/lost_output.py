@@ -8,7 +8,7 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import click
@@ -25,14 +25,17 @@ def goes_on_without_output(decide: Callable[[], bool]) -> None:
 
 
 @contextlib.contextmanager
-def checked_output() -> Iterator[None]:
-    """Turn a failed write to standard output into click.ClickException, or into lost output."""
+def checked_output(meta: Mapping[str, Any]) -> Iterator[None]:
+    """Turn a failed write to standard output into click.ClickException, or into lost output.
+
+    `meta` is that of the command's context, which a thread that draws cannot ask click for.
+    """
     if sys.stdout is None:
         raise click.ClickException("standard output is closed: redirect it, as in > /dev/null")
     given, losses = (sys.stdout, sys.stderr), (_Loss(), _Loss())
-    sys.stdout = _Stream(sys.stdout, losses[0])
+    sys.stdout = _Stream(sys.stdout, losses[0], meta)
     if sys.stderr is not None:
-        sys.stderr = _Stream(sys.stderr, losses[1])
+        sys.stderr = _Stream(sys.stderr, losses[1], meta)
     try:
         yield
         sys.stdout.flush()
@@ -57,14 +60,15 @@ class _Loss:
 class _Stream:
     """A stream whose failed writes are lost while the command goes on without output."""
 
-    def __init__(self, stream: Any, loss: _Loss) -> None:
+    def __init__(self, stream: Any, loss: _Loss, meta: Mapping[str, Any]) -> None:
         self._stream = stream
         self._loss = loss
+        self._meta = meta
 
     @property
     def buffer(self) -> "_Stream":
         """The stream of bytes, which click writes them to."""
-        return _Stream(self._stream.buffer, self._loss)
+        return _Stream(self._stream.buffer, self._loss, self._meta)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -87,8 +91,7 @@ class _Stream:
         try:
             yield
         except OSError as error:
-            context = click.get_current_context(silent=True)
-            decide = context.meta.get(_GOES_ON) if context is not None else None
+            decide = self._meta.get(_GOES_ON)
             if decide is None or not decide():
                 raise
             self._loss.why = error.strerror or "it is gone"

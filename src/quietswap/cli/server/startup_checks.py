@@ -1,6 +1,7 @@
 """Checks of the settings before the start. Each fault is one line that names the setting."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -81,9 +82,12 @@ def store_faults(settings: Settings) -> list[str]:
             url, clock=SystemClock(), rates_url=settings.storage.redis_url, checked=False
         )
         try:
-            await storage.ping()
-            if not missing:
+            if storage.database.dialect == "postgresql":
                 await migrate.check(storage.database)
+            elif not missing:
+                with contextlib.suppress(SchemaTooOld):  # a start migrates it
+                    await migrate.check(storage.database)
+            await storage.ping()
         finally:
             await storage.close()
 
@@ -91,9 +95,7 @@ def store_faults(settings: Settings) -> list[str]:
         asyncio.run(ping())
     except StoreUnavailable as error:
         return [f"{_store_of(str(error), settings)}: {error}"]
-    except SchemaTooOld as error:  # a start migrates a SQLite file
-        return [] if settings.storage.url.startswith("sqlite") else [str(error)]
-    except (BadDatabaseUrl, SchemaTooNew) as error:
+    except (BadDatabaseUrl, SchemaTooNew, SchemaTooOld) as error:
         return [str(error)]
     return []
 
