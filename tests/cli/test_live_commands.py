@@ -100,21 +100,39 @@ def test_wrap_and_unwrap(town: SandboxInfo) -> None:
     assert after["WETH"] - before["WETH"] == 15 * 10**17
 
 
+def approve_best_route(town: SandboxInfo, wallet: int, sell: str, buy: str) -> None:
+    account = Account.from_key(town.wallets[wallet].private_key)
+    tokens = town.tokens[sell], town.tokens[buy]
+    with QuietswapClient(town.base_url, town.api_key, rpc_url=town.rpc_url) as client:
+        quote = client.quote(SwapRequest(*tokens, 10**18, account.address))
+        client.run(
+            ensure_allowance(
+                token=tokens[0], router=quote.dex_route.target, amount=10**18,
+                wallet=account.address, signer=account, approval="max", polling=client.polling,
+            )
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_an_interruption_leaves_the_order_and_history_follows_it(
     town: SandboxInfo, name: str
 ) -> None:
-    process = subprocess.Popen(
-        quietswap("swap", "1", "WETH", "DAI", "--yes", "--poll", "30"),
-        cwd=ROOT, env=environment(town, 6), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    assert process.stdout is not None
-    for line in process.stdout:
-        if "submitted" in line:
-            break
-    process.send_signal(signal.Signals[name])
-    rest = process.communicate(timeout=LONG_S)[0]
+    approve_best_route(town, 6, "WETH", "DAI")
+    loopback.post(f"{town.control_url}/pause_mining")  # it must be open when the signal comes
+    try:
+        process = subprocess.Popen(
+            quietswap("swap", "1", "WETH", "DAI", "--yes", "--poll", "30"),
+            cwd=ROOT, env=environment(town, 6), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "submitted" in line:
+                break
+        process.send_signal(signal.Signals[name])
+        rest = process.communicate(timeout=LONG_S)[0]
+    finally:
+        loopback.post(f"{town.control_url}/resume_mining")
     assert process.returncode == 4, rest
     hint = next(line for line in rest.splitlines() if "--follow" in line)
     words = hint.split()[1:]
