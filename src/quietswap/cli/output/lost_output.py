@@ -9,7 +9,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import IO, Any
 
 import click
 
@@ -42,13 +42,23 @@ def checked_output(meta: Mapping[str, Any]) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _FULL or error.filename is not None:
             raise
-        _discard(given[0])
-        raise click.ClickException(
+        _discard_unwritable(*given)
+        raise _OutputError(
             f"the output cannot be written: {error.strerror}; what the command has done stays done"
         ) from None
     finally:
         sys.stdout, sys.stderr = given
         _tell_loss(*losses)
+
+
+class _OutputError(click.ClickException):
+    """Failed output, which may lead to where the message of this error would go."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        try:
+            super().show(file)
+        except OSError:
+            _discard_unwritable(sys.stderr)
 
 
 class _Loss:
@@ -104,8 +114,19 @@ def _discard(stream: Any) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def _discard_unwritable(*streams: IO[Any] | None) -> None:
+    for stream in streams:
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            _discard(stream)
+
+
 def _tell_loss(out: _Loss, err: _Loss) -> None:
     if out.why is not None and err.why is None:
         text = f"the output cannot be written: {out.why}; the exit code says how it ended"
-        with contextlib.suppress(OSError):
+        try:
             click.echo(text, err=True)
+        except OSError:
+            _discard_unwritable(sys.stderr)
