@@ -1,6 +1,13 @@
 """`quietswap keys rotate`: what passes on, when the old key ends, and what is refused."""
 
+import asyncio
+import os
+
+from quietswap.adapters.clock import SystemClock
 from quietswap.cli.options.times import time_text
+from quietswap.ports.web_sessions import WebSessionBounds
+from quietswap.services.web_sessions import WebSessions
+from quietswap.storage.factory import open_storage
 from tests.cli.operator_commands import Run, told
 
 HOUR_MS = 3_600_000
@@ -42,6 +49,21 @@ def test_a_key_is_rotated_once_and_names_its_successor(operate: Run) -> None:
     assert f"RPC URLs made with it belong to {new['id']} and go on" in said
     third = told(operate("keys", "rotate", new["id"], "--json"))
     assert third["expiresAt"] is None, "the overlap is no lifetime to inherit"
+
+
+def test_the_key_of_a_web_session_is_revoked(operate: Run) -> None:
+    async def begin() -> str:
+        clock = SystemClock()
+        storage = await open_storage(os.environ["QUIETSWAP_STORAGE__URL"], clock=clock)
+        sessions = WebSessions(storage.web_sessions, clock, WebSessionBounds(1, 1))
+        key, _ = await sessions.begin("192.0.2.1")
+        await storage.close()
+        return key.id
+
+    key_id = asyncio.run(begin())
+    done = operate("keys", "revoke", key_id, "--json")
+    assert (told(done)["id"], told(done)["replacedBy"]) == (key_id, None)
+    operate("keys", "revoke", key_id, code=1)
 
 
 def test_a_key_of_a_disabled_client_is_not_rotated(operate: Run) -> None:

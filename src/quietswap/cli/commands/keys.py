@@ -279,7 +279,8 @@ def revoke(settings_path: Path | None, key_id: str, as_json: bool) -> None:
     async def work(storage: Storage) -> str | None:
         if not await storage.keys.revoke(key_id, now, audit):
             raise click.ClickException(f"there is no live key {key_id}: see quietswap keys list")
-        return next(k.replaced_by for k in await storage.keys.list() if k.id == key_id)
+        revoked = await storage.keys.by_id(key_id)
+        return None if revoked is None else revoked.replaced_by
 
     with recorded_in_audit_log(settings_path, "key_revoked", key=key_id[:64]):
         successor = with_storage(settings_path, work)
