@@ -1,13 +1,16 @@
 """What `quietswap cancel` says, and refuses to say, against a scripted service."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from quietswap.cli.options import connection
+from quietswap.domain.address import Address
 from quietswap.domain.errors.request import ValidationError
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
+from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import refused
 from tests.client.test_cancel_flow import CancelService, service
 from tests.client.test_cancel_nonce import refusing
@@ -50,6 +53,21 @@ def test_only_what_is_proven_is_said(quietswap: Quietswap, service: CancelServic
     text = " ".join(result.stderr.split())
     assert "nonce 7 is used: nothing else with nonce 7 can be mined" in text
     assert "never be mined" not in text
+
+
+def test_a_token_that_cannot_be_read_leaves_the_result(
+    quietswap: Quietswap, service: CancelService, node: FakeChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_call: object, _block: str) -> str:
+        raise NodeSays("out of service")
+
+    service.ends = replace(service.ends, buy_token=Address("0x" + "71" * 20))
+    monkeypatch.setattr(node, "eth_call", away)
+    result = quietswap(*CANCEL, "--yes", "--nonce", "7")
+    assert result.exit_code == 0, result.output
+    assert "nonce 7 is used" in " ".join(result.stdout.split())
+    assert "the order cannot be shown" in result.stdout
+    assert "out of service" in result.stdout
 
 
 def test_without_a_node_it_is_the_services_word(

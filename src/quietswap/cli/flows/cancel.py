@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import click
+from rich.console import RenderableType
 from rich.text import Text
 
 from quietswap.cli.context import CommandContext
@@ -13,6 +14,7 @@ from quietswap.cli.options.signing import WalletSigner
 from quietswap.cli.output.exit_codes import REFUSED
 from quietswap.cli.output.orders import order_details
 from quietswap.cli.output.quote import nonce_to_sign, to_sign
+from quietswap.cli.termination import sigterm_as_ctrl_c
 from quietswap.client import (
     CancelRequest,
     CancelResult,
@@ -101,7 +103,16 @@ class CancelRun(SigningFlow):
         screen.print()
         screen.print(_verdict(result))
         if not self._context.as_json:
-            screen.print(order_details(result.status, self._client, self._context))
+            screen.print(self._details(result))
+
+    def _details(self, result: CancelResult) -> RenderableType:
+        """Return the order's facts. A failure to read its tokens does not change the result."""
+        try:
+            with sigterm_as_ctrl_c():
+                return order_details(result.status, self._client, self._context)
+        except (ClientError, KeyboardInterrupt) as error:
+            why = str(error) or "interrupted"
+            return Text(f"the order cannot be shown: {why}", "yellow")
 
 
 def _verdict(result: CancelResult) -> Text:
