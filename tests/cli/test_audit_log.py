@@ -1,6 +1,8 @@
 """The audit file says in words why an action failed."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import click
@@ -46,6 +48,43 @@ def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
     JsonAuditFile(str(log)).write("key_revoked", key="key_1")
     cut, whole = log.read_text("utf-8").splitlines()
     assert (cut, json.loads(whole)["key"]) == ('{"event": "ke', "key_1")
+
+
+def test_a_file_that_may_only_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = os.open
+
+    def only_to_write(file: str, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_RDWR:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), file)
+        return opened(file, flags, mode)
+
+    log = tmp_path / "audit.jsonl"
+    monkeypatch.setattr(audit_file.os, "open", only_to_write)
+    for key in ("key_1", "key_2"):
+        JsonAuditFile(str(log)).check()
+        JsonAuditFile(str(log)).write("key_revoked", key=key)
+    monkeypatch.undo()
+    lines = map(json.loads, log.read_text("utf-8").splitlines())
+    assert [line["key"] for line in lines] == ["key_1", "key_2"]
+
+
+def test_a_pipe_takes_the_lines(tmp_path: Path) -> None:
+    pipe = tmp_path / "audit.pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    JsonAuditFile(str(pipe)).check()
+    JsonAuditFile(str(pipe)).write("key_revoked", key="key_1")
+    with os.fdopen(reader, "rb") as lines:
+        assert json.loads(lines.readline())["key"] == "key_1"
+
+
+def test_a_file_system_that_does_not_know_its_size_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = os.statvfs(tmp_path)
+    unknown = os.statvfs_result((*found[:2], 0, 0, 0, *found[5:]))
+    monkeypatch.setattr(audit_file.os, "statvfs", lambda _path: unknown)
+    assert audit_file.has_room(tmp_path)
 
 
 def test_a_full_disk_is_seen_by_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,9 @@ Each line is appended by one write and is on disk before the action is reported.
 write the file can also change it: copy the log to another host if that matters.
 """
 
+import contextlib
 import errno
+import fcntl
 import json
 import os
 import pwd
@@ -48,15 +50,18 @@ class JsonAuditFile:
         handle = self._open(self._file)
         try:
             _append(handle, line.encode() + b"\n")
-            os.fsync(handle)
+            _sync(handle)
         except OSError as error:
             raise self._unavailable(error) from error
         finally:
             os.close(handle)
 
     def _open(self, file: str) -> int:
+        flags = os.O_APPEND | os.O_CREAT
         try:
-            return os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+            with contextlib.suppress(PermissionError):
+                return os.open(file, os.O_RDWR | flags, 0o600)
+            return os.open(file, os.O_WRONLY | flags, 0o600)  # it may be appended to, not read
         except OSError as error:
             raise self._unavailable(error) from error
 
@@ -67,21 +72,36 @@ class JsonAuditFile:
 def has_room(path: Path | str) -> bool:
     """Return whether the file system of a file or folder has space for some records.
 
-    A pipe or a device, such as /dev/stdout, has no file system to ask.
+    A pipe or a device, such as /dev/stdout, has no file system to ask. Some file systems do not
+    know their size.
     """
     if not (os.path.isfile(path) or os.path.isdir(path)):  # noqa: PTH112, PTH113  a str, too
         return True
     found = os.statvfs(path)
-    return found.f_bavail * found.f_frsize >= _ROOM
+    return found.f_blocks == 0 or found.f_bavail * found.f_frsize >= _ROOM
 
 
 def _append(handle: int, line: bytes) -> None:
     """Write a whole line. One that a full disk cut off before stays a line of its own."""
-    size = os.fstat(handle).st_size
-    if size and os.pread(handle, 1, size - 1) != b"\n":
+    if _ends_within_line(handle):
         line = b"\n" + line
     while line:
         line = line[os.write(handle, line) :]
+
+
+def _ends_within_line(handle: int) -> bool:
+    size = os.fstat(handle).st_size
+    is_readable = fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
+    return size > 0 and is_readable and os.pread(handle, 1, size - 1) != b"\n"
+
+
+def _sync(handle: int) -> None:
+    """Wait for the disk; a pipe or a device has none (fsync(2): EINVAL)."""
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
 
 
 def actor() -> dict[str, object]:
