@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -19,6 +20,7 @@ from tests.services.verifying import verify_once
 
 SENDER = AccountState(0, 0, 10**18, 0, {})
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
+THIEF = Address("0x" + "66" * 20)
 WALLET = Address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
 REQUEST = RouteRequest(Token(WETH, 18), Token(USDC, 6), 10**18, WALLET, 50, 10**9, 2**31)
 PROMISE = 3_000_000_001
@@ -215,6 +217,24 @@ def test_dust_raises_no_alarm(promise: int, event: str) -> None:
         [verdict] = verified(Answers(0), replace(a_route(1), buy_amount=promise))
     assert verdict.outcome is SourceOutcome.UNSAFE
     assert [one["event"] for one in lines] == [event]
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"target": THIEF, "spender": THIEF},
+        {"spender": THIEF},
+        {"value": 1},
+        {"data": ENCODERS["kyberswap"](Swap(WETH, USDC, 10**18, 1, THIEF))},
+    ],
+)
+def test_dust_hides_no_other_rule(hostile: dict[str, Any]) -> None:
+    """A source chooses what it promises."""
+    route = replace(a_route(1), buy_amount=9_999, **hostile)
+    with capture_logs() as lines:
+        [verdict] = verified(Answers(0), route)
+    assert verdict.outcome is SourceOutcome.UNSAFE
+    assert [one["event"] for one in lines] == ["route_unsafe"]
 
 
 @pytest.mark.parametrize(("hops", "gas"), [(1, 150_000), (2, 250_000)])

@@ -67,7 +67,37 @@ def check_route(
         return f"its calldata is malformed: {error}"
     except calldata.UnboundCalldata as error:
         return f"not bound by its router: {error}"
-    return _check_terms(terms, route, request) or _check_settler(terms.settler, settlers)
+    return (
+        _check_minimum(terms, route)
+        or _check_trade(terms, request)
+        or _check_settler(terms.settler, settlers)
+    )
+
+
+def breaks_amounts_only(
+    route: Route,
+    request: RouteRequest,
+    pinned: Collection[Address],
+    *,
+    settlers: Collection[Address] | None = None,
+    accept_unbound: bool = False,
+) -> bool:
+    """Return whether a route that `check_route` refuses keeps all rules but those of amounts.
+
+    Router, spender, value, recipient, tokens, sold amount and Settler are then as they must be, or
+    nothing is known of the calldata because its router is not proven.
+    """
+    if _check_call(route, pinned) is not None:
+        return False
+    try:
+        terms = calldata.decode(
+            route.target, route.data, buy_token=request.buy.address, accept_unbound=accept_unbound
+        )
+    except calldata.MalformedCalldata:
+        return False
+    except calldata.UnboundCalldata:
+        return True
+    return (_check_trade(terms, request) or _check_settler(terms.settler, settlers)) is None
 
 
 def check_offer(route: Route, request: RouteRequest, pinned: Collection[Address]) -> str | None:
@@ -75,12 +105,20 @@ def check_offer(route: Route, request: RouteRequest, pinned: Collection[Address]
 
     This alone is enough only if the caller accepts calldata that nothing enforces.
     """
+    return _check_call(route, pinned) or _check_amounts(route, request)
+
+
+def _check_call(route: Route, pinned: Collection[Address]) -> str | None:
     if route.target not in pinned:
         return f"{route.target} is not a pinned router of {route.source}"
     if route.spender != route.target:
         return f"the spender {route.spender} is not the router"
     if route.value != 0:
         return f"it asks for {route.value} wei with the transaction"
+    return None
+
+
+def _check_amounts(route: Route, request: RouteRequest) -> str | None:
     if route.buy_amount <= 0 or route.min_buy_amount <= 0:
         return "it promises nothing"
     if route.min_buy_amount > route.buy_amount:
@@ -100,11 +138,13 @@ def _least(route: Route, request: RouteRequest) -> int:
     return less_slippage(route.buy_amount, request.slippage_bps + granted)
 
 
-def _check_terms(
-    terms: calldata.DecodedCalldata, route: Route, request: RouteRequest
-) -> str | None:
+def _check_minimum(terms: calldata.DecodedCalldata, route: Route) -> str | None:
     if terms.min_buy_amount < route.min_buy_amount:
         return f"its calldata enforces only {terms.min_buy_amount} of {route.min_buy_amount}"
+    return None
+
+
+def _check_trade(terms: calldata.DecodedCalldata, request: RouteRequest) -> str | None:
     if terms.recipient not in (None, request.wallet):
         return f"its calldata pays {terms.recipient}, not the wallet"
     if terms.sell_token != request.sell.address:

@@ -12,7 +12,12 @@ from quietswap.domain.address import Address
 from quietswap.domain.amounts import BPS, difference_bps
 from quietswap.domain.quote.quote import SourceOutcome, VerificationStatus
 from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.domain.quote.route_policy import check_offer, check_route, with_enforced_minimum
+from quietswap.domain.quote.route_policy import (
+    breaks_amounts_only,
+    check_offer,
+    check_route,
+    with_enforced_minimum,
+)
 from quietswap.domain.quote.scoring import Candidate
 from quietswap.domain.routers.method_row import ZEROEX, Measure
 from quietswap.domain.routers.methods import is_unproven, measure
@@ -149,7 +154,9 @@ class VerifyRoutes:
         if self._is_merely_unproven(route, request, pinned):
             observe.route_unbound(route.source)
             return VerificationResult(route, None, SourceOutcome.UNBOUND, reason=reason)
-        if route.buy_amount < BPS:
+        if route.buy_amount < BPS and breaks_amounts_only(
+            route, request, pinned, settlers=settlers, accept_unbound=self._accepts(route)
+        ):
             # Dust: a unit is more than a bps, so rounding alone breaks the bounds. Clients choose
             # the amount, and would raise the alarm of operators at will.
             observe.source_missed(route.source, SourceOutcome.UNSAFE.value, reason)
