@@ -112,6 +112,66 @@ def test_what_only_looks_changes_no_schema(
     assert version(tmp_path / "own.db") == before
 
 
+def test_the_file_of_another_program_keeps_its_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "own.db")) as database:
+        database.execute("PRAGMA user_version = 42")
+        database.execute("CREATE TABLE notes (text TEXT)")
+        database.commit()
+    done = check(tmp_path, monkeypatch, "--stores")
+    assert "takes writes" in done.stdout, done.output
+    with closing(sqlite3.connect(tmp_path / "own.db")) as database:
+        assert database.execute("PRAGMA user_version").fetchall() == [(42,)]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "own.db/inner.db"])
+def test_a_path_that_cannot_be_looked_at_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "own.db").touch()
+    done = check(tmp_path, monkeypatch, "--stores", STORAGE__URL=f"sqlite:///{tmp_path}/{name}")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "- storage.url: " in done.stderr
+
+
+def test_an_older_file_is_not_migrated_under_a_process_with_shared_rates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a process holds the tracker's lock only."""
+    monkeypatch.setattr("quietswap.services.single_process.PREDECESSOR_S", 0.1)
+    monkeypatch.setattr("quietswap.cli.server.server_process.run_server", lambda *_: None)
+    monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
+    monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
+    monkeypatch.setenv("QUIETSWAP_STORAGE__REDIS_URL", "redis://127.0.0.1:9")
+    old_release(tmp_path / "own.db")
+    before = version(tmp_path / "own.db")
+    with asyncio.Runner() as own:
+        lock = FileLeaderLock(tmp_path / "own.db")
+        assert own.run(lock.acquire_or_renew())
+        done = CliRunner().invoke(command, ["serve"])
+        assert (done.exit_code, version(tmp_path / "own.db")) == (1, before), done.output
+        assert "has an older schema: stop it first" in done.stderr
+        own.run(lock.release())
+    assert CliRunner().invoke(command, ["serve"]).exit_code == 0
+    assert version(tmp_path / "own.db") == before + 1
+
+
+def test_nothing_is_migrated_without_its_audit_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quietswap.adapters.audit_file._ROOM", 1 << 60)
+    monkeypatch.setattr("quietswap.cli.commands.serve.startup_faults", lambda _: [])
+    monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
+    monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
+    monkeypatch.setenv("QUIETSWAP_OBSERVE__AUDIT_FILE", str(tmp_path / "audit.jsonl"))
+    old_release(tmp_path / "own.db")
+    before = version(tmp_path / "own.db")
+    done = CliRunner().invoke(command, ["serve"])
+    assert (done.exit_code, version(tmp_path / "own.db")) == (1, before), done.output
+    assert "nothing was done" in done.stderr
+
+
 def test_a_start_migrates_what_no_other_process_has_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ import trustme
 from quietswap.sandbox.ports import free_port
 from quietswap.storage.sqlite.file_lock import FileLeaderLock
 from tests import forked, loopback
+from tests.cli.test_store_check import old_release
 from tests.databases import PostgresCluster, RedisServer
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
@@ -140,6 +141,14 @@ def test_a_database_that_another_process_serves_from_is_refused(town: Town, tmp_
         until(lambda: len(events(served, "reload_refused")) == 2)
         assert f"there is no file {free}" in str(events(served, "reload_refused")[1]["faults"])
         assert workers(served) == before, "a typo creates no new, empty database"
+        older = tmp_path / "older.sqlite3"
+        old_release(older)
+        with_database(town, file, older)
+        reload(served)
+        until(lambda: len(events(served, "reload_refused")) == 3)
+        assert "quietswap migrate" in str(events(served, "reload_refused")[2]["faults"])
+        assert workers(served) == before
+        with_database(town, file, free)
         free.touch()
         reload(served)
         until(lambda: events(served, "settings_loaded")[-1]["occasion"] == "reload")

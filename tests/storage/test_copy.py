@@ -1,6 +1,7 @@
 """A file that was outgrown moves into PostgreSQL: all of it, or nothing."""
 
 import asyncio
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,6 +135,21 @@ async def test_a_file_of_the_first_release_is_brought_forward_first(old: str, ne
         await copy_storage(old, new)
     versions = await rows(old, "SELECT version FROM schema_version")
     assert versions == [(1,)], "the first release can still open it"
+
+
+async def test_a_disk_without_room_for_the_copy_is_named(
+    old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_source: Path, _file: Path) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    database = await open_database(old)
+    await migrate.migrate(database, migrate.known()[:1])
+    await database.close()
+    monkeypatch.setattr(sqlite_to_postgres, "_back_up", full)
+    with pytest.raises(CannotCopy, match=f"written in {tmp_path}, .*: database or disk is full"):
+        await copy_storage(old, new)
+    assert not await asyncio.to_thread(lambda: list(tmp_path.glob("quietswap-*")))
 
 
 async def test_a_copy_that_breaks_in_the_middle_leaves_nothing(old: str, new: str) -> None:

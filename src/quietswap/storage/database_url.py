@@ -46,11 +46,17 @@ def is_embedded(url: str, name: str = "storage.url") -> bool:
 
 
 def missing_file(url: str) -> Path | None:
-    """Return the file of a SQLite URL if there is none yet; opening it would create it."""
+    """Return the file of a SQLite URL if there is none yet; opening it would create it.
+
+    Raises BadDatabaseUrl, also if that cannot be seen.
+    """
     name = url.removeprefix(SQLITE)
-    if not is_embedded(url) or name == IN_MEMORY or Path(name).exists():
+    if not is_embedded(url) or name == IN_MEMORY:
         return None
-    return Path(name)
+    try:
+        return None if Path(name).exists() else Path(name)
+    except OSError as error:
+        raise BadDatabaseUrl(f"storage.url: {name}: {error.strerror}") from error
 
 
 def check_redis_url(url: str | None) -> None:

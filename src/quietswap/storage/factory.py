@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 _PROBES = {
     "postgresql": "UPDATE orders SET version = version WHERE 1 = 0",
-    "sqlite": "PRAGMA user_version = 0",
+    "sqlite": "PRAGMA user_version = {user_version}",
 }
 """Writes that change nothing. PostgreSQL's is refused by a standby, a read-only database and a role
 without rights, as other writes. SQLite's writes a page, which a full disk refuses: an UPDATE to the
-same value writes none.
+same value writes none. The file may be one of another program, which keeps its number.
 """
 PATIENCE_S = 3.0
 """Time limit of a database call in seconds, after which it raises StoreUnavailable."""
@@ -83,7 +83,11 @@ class Storage:
 
         Raises StoreUnavailable.
         """
-        await self.database.change(_PROBES[self.database.dialect], durable=False)
+        probe = _PROBES[self.database.dialect]
+        if self.database.dialect == "sqlite":
+            [[version]] = await self.database.fetch("PRAGMA user_version")
+            probe = probe.format(user_version=int(version))
+        await self.database.change(probe, durable=False)
         if self.shared_rates:
             await self.shared_rates.ping()
 

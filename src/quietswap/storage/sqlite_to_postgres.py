@@ -6,7 +6,7 @@ One transaction contains all rows. The file is not changed.
 import asyncio
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -70,24 +70,40 @@ async def copy_storage(source_url: str, target_url: str) -> dict[str, int]:
         assert isinstance(source, SqliteDatabase)
         if await migrate.current_version(source) == migrate.known()[-1].version:
             return await _fill(source, target_url)
-        with TemporaryDirectory(prefix="quietswap-", dir=path.parent) as folder:
-            return await _fill_from_copy(path, Path(folder, "copy.sqlite3"), target_url)
+        return await _fill_from_copy(path, target_url)
     finally:
         for lock in locks:
             await lock.release()
         await source.close()
 
 
-async def _fill_from_copy(source: Path, file: Path, target_url: str) -> dict[str, int]:
-    """Migrate a copy of the source, and copy from that."""
+async def _fill_from_copy(source: Path, target_url: str) -> dict[str, int]:
+    """Migrate a copy of the source, in a folder beside it, and copy from that."""
+    with ExitStack() as stack:
+        try:
+            place = stack.enter_context(TemporaryDirectory(prefix="quietswap-", dir=source.parent))
+            copy = await _migrated_copy(source, Path(place, "copy.sqlite3"))
+        except (OSError, sqlite3.Error, StoreUnavailable) as error:
+            raise CannotCopy(
+                f"--from: {source} has an older schema, and a copy to migrate cannot be written in "
+                f"{source.parent}, which needs room for it: {error}"
+            ) from error
+        try:
+            return await _fill(copy, target_url)
+        finally:
+            await copy.close()
+
+
+async def _migrated_copy(source: Path, file: Path) -> SqliteDatabase:
     await asyncio.to_thread(_back_up, source, file)
     copy = await open_database(f"sqlite:///{file}")
+    assert isinstance(copy, SqliteDatabase)
     try:
         await migrate.migrate(copy)
-        assert isinstance(copy, SqliteDatabase)
-        return await _fill(copy, target_url)
-    finally:
+    except BaseException:
         await copy.close()
+        raise
+    return copy
 
 
 def _back_up(source: Path, file: Path) -> None:

@@ -16,13 +16,22 @@ from quietswap.app.certificates import expires_at, untimely
 from quietswap.app.settings_summary import settings_summary
 from quietswap.cli.options.settings_option import read_settings, settings_option
 from quietswap.cli.output.exit_codes import USAGE
-from quietswap.cli.server.startup_checks import is_alone, startup_faults, store_faults
+from quietswap.cli.server.startup_checks import (
+    is_alone,
+    start_needs,
+    startup_faults,
+    store_faults,
+)
 from quietswap.settings.load import secret_origins
 from quietswap.settings.schema import Settings
 
 if TYPE_CHECKING:
     from quietswap.storage.factory import Storage
 
+_WHY_NOT_MIGRATED = (
+    "another process serves from this database, which has an older schema: stop it first, because "
+    "it may be of an older release, which could not go on with the new schema"
+)
 _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """https://prometheus.github.io/client_python/multiprocess/"""
 
@@ -64,6 +73,7 @@ def serve(
         facts = {} if faults else settings_summary(settings, settings_path)
         if stores and not faults:
             facts["alone"] = is_alone(settings)
+            facts["needsStart"] = start_needs(settings)
         if not faults:
             facts["secrets"] = [
                 {"setting": one.setting, "from": one.origin}
@@ -91,9 +101,9 @@ def serve(
 def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
     """Check that the database is usable and that no other process serves from it.
 
-    Waits for a process that shuts down. With `shared` rate limits other processes are permitted.
-    A SQLite file is then migrated: no process of an older release has it open. Raises
-    click.ClickException.
+    Waits for a process that shuts down. With `shared` rate limits other processes are permitted,
+    unless the file has an older schema: it is migrated once no process of an older release has it
+    open. Raises click.ClickException.
     """
     from quietswap.adapters.clock import SystemClock
     from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
@@ -109,29 +119,32 @@ def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
         text = f"another process serves from this database: waiting {seconds:g} s for its end"
         click.echo(text, err=True)
 
-    async def begin(storage: "Storage") -> list[str]:
+    async def begin(storage: "Storage") -> None:
         is_file = storage.database.dialect == "sqlite"
+        version = await migrate.current_version(storage.database)
+        is_older = is_file and 0 < version < migrate.known()[-1].version
         if not is_file:
             await migrate.check(storage.database)
-        if not shared:
+        if not shared or is_older:
             await SingleProcessGuard(storage.alone, SystemClock()).begin(PREDECESSOR_S, say)
-        return await upgrade(storage) if is_file else []
+        if is_older:  # with shared rate limits, the process that tracks holds only this lock
+            tracking = SingleProcessGuard(storage.leadership, SystemClock(), _WHY_NOT_MIGRATED)
+            await tracking.begin(PREDECESSOR_S, say)
+            await upgrade(storage)
+        elif is_file:
+            await migrate.migrate(storage.database)
 
-    async def upgrade(storage: "Storage") -> list[str]:
-        is_new = await migrate.current_version(storage.database) == 0
-        applied = await migrate.migrate(storage.database)
-        if is_new or not applied:
-            return []
-        await storage.audit.append(audit_entry("database_migrated", applied=applied))
-        return applied
+    async def upgrade(storage: "Storage") -> None:
+        with recorded_in_audit_log(path, "database_migrated") as record:
+            applied = await migrate.migrate(storage.database)
+            record["applied"] = applied
+            await storage.audit.append(audit_entry("database_migrated", applied=applied))
+        click.echo(f"the database was migrated: {', '.join(applied)}", err=True)
 
     try:
-        applied = with_storage(path, begin, checked=False)
+        with_storage(path, begin, checked=False)
     except SecondProcessError as error:
         raise click.ClickException(f"quietswap cannot start: {error}") from error
-    if applied:
-        with recorded_in_audit_log(path, "database_migrated", applied=applied):
-            click.echo(f"the database was migrated: {', '.join(applied)}", err=True)
 
 
 @contextmanager

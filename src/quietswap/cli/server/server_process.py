@@ -25,7 +25,7 @@ from quietswap.ports.audit_file import AuditUnavailable
 from quietswap.services.single_process import WHY_NOT_ALONE
 from quietswap.settings.load import BadSettings, load
 from quietswap.settings.schema import ServerConfig, Settings
-from quietswap.storage.database_url import is_same_database, missing_file
+from quietswap.storage.database_url import is_same_database
 
 _MOST_HEAD_BYTES = 128 * 1024
 """Buffer size of a request head. granian rejects larger heads without the error envelope.
@@ -110,15 +110,12 @@ class _Reloading(MPServer):
         """Replace the workers if the settings pass the check; keep them otherwise."""
         self.reload_signal = False
         self.main_loop_interrupt.clear()
-        faults, is_alone = _faults(os.environ | self._options)
+        faults, is_alone = _reload_faults(os.environ | self._options)
         if self.interrupt_signal:  # received during the check: the main loop must handle it
             self.main_loop_interrupt.set()
             return
         if faults or (settings := self._reread(faults)) is None:
             self._refuse(faults)
-            return
-        if missing := missing_file(settings.storage.url):
-            self._refuse([f"storage.url: there is no file {missing}, and only a start creates one"])
             return
         if not is_alone and not self._holds(settings):
             self._refuse([f"storage.url: {WHY_NOT_ALONE}"])
@@ -272,7 +269,7 @@ def _end(worker: Any) -> None:
         worker.join()
 
 
-def _faults(environment: dict[str, str]) -> tuple[list[str], bool]:
+def _reload_faults(environment: dict[str, str]) -> tuple[list[str], bool]:
     """Return the problems that a new process reports, and whether it got the database lock."""
     try:
         done = subprocess.run(  # noqa: S603  our own command line
@@ -285,7 +282,7 @@ def _faults(environment: dict[str, str]) -> tuple[list[str], bool]:
         )
         answer = json.loads(done.stdout.splitlines()[-1])
         if answer["ok"]:
-            return [], answer["alone"]
+            return answer["needsStart"], answer["alone"]
         return answer.get("faults") or [answer.get("message", "the settings cannot be used")], False
     except (OSError, subprocess.TimeoutExpired, ValueError, LookupError) as error:
         return [f"the settings could not be checked: {type(error).__name__}"], False

@@ -72,11 +72,10 @@ def store_faults(settings: Settings) -> list[str]:
     from quietswap.storage.factory import open_storage
     from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
 
-    missing = missing_file(settings.storage.url)
-    if missing and not os.access(missing.parent, os.W_OK):
-        return [f"storage.url: no file can be created in {missing.parent}"]
-
     async def ping() -> None:
+        missing = missing_file(settings.storage.url)
+        if missing and not (missing.parent.is_dir() and os.access(missing.parent, os.W_OK)):
+            raise BadDatabaseUrl(f"storage.url: no file can be created in {missing.parent}")
         url = "sqlite:///:memory:" if missing else settings.storage.url
         storage = await open_storage(
             url, clock=SystemClock(), rates_url=settings.storage.redis_url, checked=False
@@ -98,6 +97,34 @@ def store_faults(settings: Settings) -> list[str]:
     except (BadDatabaseUrl, SchemaTooNew, SchemaTooOld) as error:
         return [str(error)]
     return []
+
+
+def start_needs(settings: Settings) -> list[str]:
+    """Return why only a start can use a database that passed `store_faults`; a reload cannot.
+
+    A worker would make a new database of a wrong path, and cannot open an older schema. An empty
+    file was created on purpose. Raises StoreUnavailable and BadDatabaseUrl.
+    """
+    from quietswap.storage import migrate
+    from quietswap.storage.database_url import is_embedded, missing_file
+    from quietswap.storage.factory import open_database
+
+    async def version() -> int:
+        database = await open_database(settings.storage.url, connections=1)
+        try:
+            return await migrate.current_version(database)
+        finally:
+            await database.close()
+
+    if missing := missing_file(settings.storage.url):
+        return [f"storage.url: there is no file {missing}, and only a start creates one"]
+    if not is_embedded(settings.storage.url):
+        return []
+    found, needed = asyncio.run(version()), migrate.known()[-1].version
+    if found in (0, needed):
+        return []
+    what = f"the database has schema {found}, this release needs {needed}"
+    return [f"storage.url: {what}: only a start or quietswap migrate changes it"]
 
 
 def _store_of(failure: str, settings: Settings) -> str:
