@@ -35,7 +35,8 @@ def transfer(token: str, sender: str, to: str, amount: int) -> dict[str, Any]:
 class FakeChain:
     """`allowances` by router (lower case); `resets_first` behaves as USDT; `holds` back receipts
     of the next so many polls; `swallows` takes a transaction and never answers; `hides` a
-    transaction as soon as something is mined; `waiting` transactions of the wallet are in its pool.
+    transaction as soon as something is mined; `waiting` transactions of the wallet are in its
+    pool; the next `lags` answers of its nonce in the latest block are one transaction behind.
     """
 
     allowances: dict[str, int] = field(default_factory=dict)
@@ -44,6 +45,7 @@ class FakeChain:
     holds: int = 0
     nonce: int = 7
     waiting: int = 0
+    lags: int = 0
     mined: int = 0
     chain_id: int = 1
     decimals: int | None = 6
@@ -89,6 +91,9 @@ class FakeChain:
     def eth_getTransactionCount(self, _wallet: str, block: str) -> str:  # noqa: N802
         if block not in {"latest", "pending"}:
             raise NodeSays("invalid block tag")
+        if block == "latest" and self.lags:
+            self.lags -= 1
+            return hex(self.nonce - 1)
         return hex(self.nonce + (self.waiting if block == "pending" else 0))
 
     def eth_maxPriorityFeePerGas(self) -> str:  # noqa: N802

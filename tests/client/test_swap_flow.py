@@ -16,7 +16,6 @@ from quietswap.client import (
     MayBeMined,
     NodeRpcError,
     QuietswapClient,
-    QuoteDeclined,
     ServiceUnreachable,
     SwapRequest,
     TransactionFailed,
@@ -97,14 +96,6 @@ def test_an_approval_whose_answer_was_lost_is_not_lost(
     assert result.succeeded
     assert len(node.sent) == 1
     assert [each.amount for each in result.approvals] == [ETHER]
-
-
-def test_no_second_approval_while_one_waits(client: QuietswapClient, node: FakeChain) -> None:
-    """The node may still have that of an earlier try, which would be paid for as well."""
-    node.waiting = 1
-    with pytest.raises(QuoteDeclined, match="public transaction of the wallet with nonce 7 that"):
-        client.swap(replace(REQUEST, any_nonce=True), ACCOUNT)
-    assert node.sent == []
 
 
 def test_approve_max(client: QuietswapClient, node: FakeChain) -> None:

@@ -74,6 +74,7 @@ SWAPS: dict[str, Scenario] = {
     "approval dear, no limit": but(SWAP, NO_ALLOWANCE, node(tip=10**14), max_fee_wei=None),
     "approval reverts": but(SWAP, NO_ALLOWANCE, node(reverts=True)),
     "approval unanswered": but(SWAP, NO_ALLOWANCE, node(swallows=True)),
+    "approval, a node is behind": but(SWAP, NO_ALLOWANCE, node(lags=2)),
     "approval, another waits": but(SWAP, NO_ALLOWANCE, node(waiting=1), any_nonce=True),
     "approval late": but(SWAP, NO_ALLOWANCE, node(holds=1)),
     "approval, order open": but(

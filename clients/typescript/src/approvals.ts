@@ -22,6 +22,8 @@ import type { Hex } from "./types.js";
 /** Node errors for bytes that it already has; then the receipt decides. */
 const HELD = /already known|already imported|nonce too low/;
 
+const LOOKS = 3;
+
 const approvalData = (spender: string, amount: bigint) => `0x095ea7b3${pad(spender)}${pad(amount)}`;
 
 const estimateGas = async (io: Transport, transaction: object): Promise<bigint> =>
@@ -84,15 +86,20 @@ export async function requireMayApprove(
 /**
  * Refuse an approval while the node has a transaction of the wallet that no block has. It may be the
  * approval of an earlier try, and a second one would be paid for, too. The swap would have to wait for
- * it anyway. Throws QuoteDeclined.
+ * it anyway. Of several nodes behind one URL, one may be behind and not have the block of an approval
+ * that another has, so it asks again. Throws QuoteDeclined.
  */
-async function requireNothingWaits({ io }: Context, wallet: string): Promise<void> {
-  const pending = await nonceOf(io, wallet);
-  if ((await nonceOf(io, wallet, "latest")) < pending)
-    throw new QuoteDeclined(
-      `your own node has a public transaction of the wallet with nonce ${pending - 1} that no block has yet;` +
-        " it may be this approval, sent before: wait until it is decided",
-    );
+async function requireNothingWaits({ io, polling }: Context, wallet: string): Promise<void> {
+  for (let look = 1; ; look += 1) {
+    const pending = await nonceOf(io, wallet);
+    if ((await nonceOf(io, wallet, "latest")) >= pending) return;
+    if (look === LOOKS)
+      throw new QuoteDeclined(
+        `your own node has a public transaction of the wallet with nonce ${pending - 1} that no block has yet;` +
+          " it may be this approval, sent before: wait until it is decided",
+      );
+    await io.sleep(polling.nodeIntervalS);
+  }
 }
 
 /**

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from quietswap.client import node_calls
 from quietswap.client.errors.base import ClientError, NodeRpcError, WrongChain
 from quietswap.client.errors.flow import QuoteDeclined
-from quietswap.client.flows.effects import Flow, perform
+from quietswap.client.flows.effects import Flow, Sleep, perform
 from quietswap.client.flows.polling import PollingPolicy, wait_for_receipt
 from quietswap.client.flows.quote_checks import MAX_FEE_OPTION, Approval, require_cost
 from quietswap.client.signing import Signer, hash_of, sign
 from quietswap.domain.transaction.unsigned import MAINNET
 
 _SENDINGS = 3
+_LOOKS = 3
 _FROM_ZERO_GAS = 22_100 - 5_000
 """Extra gas to write a zero storage slot instead of a nonzero one (EIP-2929).
 
@@ -66,7 +67,7 @@ def ensure_allowance(
     current = yield from perform(node_calls.allowance(token, wallet, router))
     if current >= amount or approval == "never":
         return ()
-    yield from _require_nothing_waits(wallet)
+    yield from _require_nothing_waits(wallet, polling)
     wanted = node_calls.UINT256_MAX if approval == "max" else amount
     amounts = [wanted]
     if current > 0 and not (yield from _would_pass(token, router, wanted, wallet)):
@@ -87,18 +88,24 @@ def ensure_allowance(
     return tuple(approvals)
 
 
-def _require_nothing_waits(wallet: str) -> Flow[None]:
+def _require_nothing_waits(wallet: str, polling: PollingPolicy) -> Flow[None]:
     """Refuse an approval while the node has a transaction of the wallet that no block has.
 
     It may be the approval of an earlier try, and a second one would be paid for, too. The swap
-    would have to wait for it anyway. Raises QuoteDeclined.
+    would have to wait for it anyway. Of several nodes behind one URL, one may be behind and not
+    have the block of an approval that another has, so it asks again. Raises QuoteDeclined.
     """
-    pending = yield from perform(node_calls.nonce(wallet))
-    if (yield from perform(node_calls.nonce(wallet, "latest"))) < pending:
-        raise QuoteDeclined(
-            f"your own node has a public transaction of the wallet with nonce {pending - 1} that no"
-            " block has yet; it may be this approval, sent before: wait until it is decided"
-        )
+    pending = 0
+    for turn in range(_LOOKS):
+        if turn:
+            yield Sleep(polling.node_interval_s)
+        pending = yield from perform(node_calls.nonce(wallet))
+        if (yield from perform(node_calls.nonce(wallet, "latest"))) >= pending:
+            return
+    raise QuoteDeclined(
+        f"your own node has a public transaction of the wallet with nonce {pending - 1} that no"
+        " block has yet; it may be this approval, sent before: wait until it is decided"
+    )
 
 
 def approval_cost(

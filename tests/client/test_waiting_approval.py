@@ -1,0 +1,28 @@
+"""swap() and an approval that may be in the node's pool already."""
+
+import contextlib
+from dataclasses import replace
+
+import pytest
+
+from quietswap.client import QuietswapClient, QuoteDeclined
+from tests.client.fake_chain import ACCOUNT, FakeChain
+from tests.client.test_swap_flow import REQUEST
+
+
+def test_no_second_approval_while_one_waits(client: QuietswapClient, node: FakeChain) -> None:
+    """The node may still have that of an earlier try, which would be paid for as well."""
+    node.waiting = 1
+    with pytest.raises(QuoteDeclined, match="public transaction of the wallet with nonce 7 that"):
+        client.swap(replace(REQUEST, any_nonce=True), ACCOUNT)
+    assert node.sent == []
+
+
+@pytest.mark.parametrize(("lags", "sent"), [(2, 1), (3, 0)])
+def test_a_node_that_is_behind_is_asked_again(
+    client: QuietswapClient, node: FakeChain, lags: int, sent: int
+) -> None:
+    node.lags = lags
+    with contextlib.suppress(QuoteDeclined):
+        client.swap(REQUEST, ACCOUNT)
+    assert len(node.sent) == sent
