@@ -72,6 +72,9 @@ def test_an_empty_database_is_named(
     result = quietswap(*words)
     assert result.exit_code == 0
     assert url in result.stderr
+    assert not list(tmp_path.glob("new.sqlite3*")), "the path may be mistyped"
+    environment["QUIETSWAP_STORAGE__URL"] = f"sqlite:///{tmp_path}/nowhere/new.sqlite3"
+    assert quietswap(*words).exit_code == 3
 
 
 def test_a_database_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:

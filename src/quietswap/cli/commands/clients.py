@@ -47,7 +47,7 @@ def create(settings_path: Path | None, name: str, as_json: bool) -> None:
         )
 
     with recorded_in_audit_log(settings_path, "client_created", client=client.id, name=name):
-        with_storage(settings_path, add)
+        with_storage(settings_path, add, creates=True)
     if as_json:
         click.echo(json.dumps(_row(client)))
         return

@@ -83,7 +83,7 @@ def create(
         return await _add(storage, key, digest, client, client_word)
 
     with recorded_in_audit_log(settings_path, "key_created", key=key.id, name=name) as record:
-        key, owner = with_storage(settings_path, add)
+        key, owner = with_storage(settings_path, add, creates=True)
         record["client"] = owner.id
     _show_once(key, owner.name, secret, as_json=as_json)
 

@@ -58,7 +58,7 @@ def create(settings_path: Path | None, name: str, secret_stdin: bool, as_json: b
             raise click.ClickException(f"a live operator has the name {name} already") from error
 
     with recorded_in_audit_log(settings_path, "operator_created", operator=operator.id, name=name):
-        with_storage(settings_path, add)
+        with_storage(settings_path, add, creates=True)
     if as_json:
         click.echo(json.dumps({**_row(operator), "secret": secret}))
         return

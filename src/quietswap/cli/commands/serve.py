@@ -142,7 +142,7 @@ def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
         click.echo(f"the database was migrated: {', '.join(applied)}", err=True)
 
     try:
-        with_storage(path, begin, checked=False)
+        with_storage(path, begin, creates=True, checked=False)
     except SecondProcessError as error:
         raise click.ClickException(f"quietswap cannot start: {error}") from error
 

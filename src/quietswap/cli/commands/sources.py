@@ -73,7 +73,7 @@ def pause(settings_path: Path | None, name: str, reason: str, as_json: bool) -> 
             raise click.ClickException(f"{name} is paused already")
 
     with recorded_in_audit_log(settings_path, "source_paused", source=name, pauseReason=reason):
-        with_storage(settings_path, work)
+        with_storage(settings_path, work, creates=True)
     click.echo(json.dumps(_row(name, held)) if as_json else f"{name} is paused.")
 
 

@@ -12,7 +12,8 @@ from quietswap.adapters.clock import SystemClock
 from quietswap.cli.options.settings_option import read_settings
 from quietswap.cli.output.exit_codes import DependencyUnreachable
 from quietswap.ports.stores import StoreUnavailable
-from quietswap.storage.database_url import BadDatabaseUrl
+from quietswap.storage.database import IN_MEMORY
+from quietswap.storage.database_url import SQLITE, BadDatabaseUrl, missing_file
 from quietswap.storage.factory import Storage, open_storage
 from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
 from quietswap.storage.sqlite_to_postgres import CannotCopy
@@ -27,16 +28,23 @@ def storage_url(path: Path | None) -> str:
 
 
 def with_storage(
-    path: Path | None, work: Callable[[Storage], Awaitable[T]], *, checked: bool = True
+    path: Path | None,
+    work: Callable[[Storage], Awaitable[T]],
+    *,
+    creates: bool = False,
+    checked: bool = True,
 ) -> T:
     """Open the storage and return the result of `work`. Raises as `storage_errors` does.
 
-    `checked` is that of `open_storage`.
+    Only with `creates`, a missing SQLite file is created. Otherwise `work` gets an empty database
+    in memory: the path may be mistyped. `checked` is that of `open_storage`.
     """
-    settings = read_settings(path)
 
     async def run() -> T:
-        storage = await open_storage(settings.storage.url, clock=SystemClock(), checked=checked)
+        url = read_settings(path).storage.url
+        if not creates and (missing := missing_file(url)) and missing.parent.is_dir():
+            url = SQLITE + IN_MEMORY
+        storage = await open_storage(url, clock=SystemClock(), checked=checked)
         try:
             return await work(storage)
         finally:
