@@ -144,3 +144,16 @@ def test_a_bad_file_is_refused_with_the_place(tmp_path: Path, text: str, said: s
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadSettings, match="No such file"):
         load(tmp_path / "none.toml", {"HOME": "/"})
+
+
+def test_all_bad_settings_of_a_section_are_named_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "quietswap.toml"
+    file.write_text("[server]\nport = 'x'\nprot = 1\n[source.velora]\nurl = 1\nper_day = 'x'\n")
+    with pytest.raises(BadSettings) as found:
+        load(file, {"HOME": "/"})
+    assert [line.partition(": Expected")[0] for line in str(found.value).splitlines()] == [
+        "server.port",
+        "server: there is no setting `prot`",
+        "source.velora.url",
+        "source.velora.per_day",
+    ]

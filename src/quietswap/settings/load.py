@@ -84,14 +84,26 @@ def setting_names(environment: Mapping[str, str]) -> list[str]:
 
 
 def _faults(tree: dict[str, Any]) -> list[str]:
-    """Return the first error of each section."""
+    """Return the error of each setting."""
     faults = []
-    for name, section in tree.items():
+    for single in _single_settings(tree):
         try:
-            msgspec.convert({name: section}, Settings)
+            msgspec.convert(single, Settings)
         except msgspec.ValidationError as error:
-            faults.append(_explained(str(error)))
-    return faults
+            fault = _explained(str(error))
+            if isinstance(sources := single.get("source"), dict):  # msgspec names no keys
+                fault = fault.replace("source[...]", ".".join(("source", *sources)))
+            faults.append(fault)
+    return list(dict.fromkeys(faults))
+
+
+def _single_settings(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a tree for each setting. No setting is required, so each is valid by itself or not."""
+    for name, value in tree.items():
+        if isinstance(value, dict) and value:
+            yield from ({name: inner} for inner in _single_settings(value))
+        else:
+            yield {name: value}
 
 
 def _override(tree: dict[str, Any], name: str, text: str) -> None:
