@@ -36,7 +36,8 @@ class FakeChain:
     """`allowances` by router (lower case); `resets_first` behaves as USDT; `holds` back receipts
     of the next so many polls; `swallows` takes a transaction and never answers; `hides` a
     transaction as soon as something is mined; `waiting` transactions of the wallet are in its
-    pool; the next `lags` answers of its nonce in the latest block are one transaction behind.
+    pool; the next `lags` answers of its nonce in the latest block are one transaction behind;
+    after `settles` of them what is waiting is mined, and was an approval.
     """
 
     allowances: dict[str, int] = field(default_factory=dict)
@@ -46,6 +47,7 @@ class FakeChain:
     nonce: int = 7
     waiting: int = 0
     lags: int = 0
+    settles: int = 0
     mined: int = 0
     chain_id: int = 1
     decimals: int | None = 6
@@ -94,6 +96,12 @@ class FakeChain:
         if block == "latest" and self.lags:
             self.lags -= 1
             return hex(self.nonce - 1)
+        if block == "latest" and self.settles:
+            self.settles -= 1
+            if not self.settles:
+                before, self.nonce, self.waiting = self.nonce, self.nonce + self.waiting, 0
+                self.allowances[ROUTER.lower()] = 10**18
+                return hex(before)
         return hex(self.nonce + (self.waiting if block == "pending" else 0))
 
     def eth_maxPriorityFeePerGas(self) -> str:  # noqa: N802

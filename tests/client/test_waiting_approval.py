@@ -26,3 +26,13 @@ def test_a_node_that_is_behind_is_asked_again(
     with contextlib.suppress(QuoteDeclined):
         client.swap(REQUEST, ACCOUNT)
     assert len(node.sent) == sent
+
+
+@pytest.mark.parametrize("settles", [1, 2])
+def test_an_approval_that_is_mined_meanwhile_is_not_repeated(
+    client: QuietswapClient, node: FakeChain, settles: int
+) -> None:
+    node.waiting, node.settles = 1, settles
+    client.swap(replace(REQUEST, any_nonce=True), ACCOUNT)
+    assert node.sent == []
+    assert node.nonce == 8

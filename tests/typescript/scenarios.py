@@ -75,6 +75,9 @@ SWAPS: dict[str, Scenario] = {
     "approval reverts": but(SWAP, NO_ALLOWANCE, node(reverts=True)),
     "approval unanswered": but(SWAP, NO_ALLOWANCE, node(swallows=True)),
     "approval, a node is behind": but(SWAP, NO_ALLOWANCE, node(lags=2)),
+    "approval, another is mined": but(
+        SWAP, NO_ALLOWANCE, node(waiting=1, settles=1), any_nonce=True
+    ),
     "approval, another waits": but(SWAP, NO_ALLOWANCE, node(waiting=1), any_nonce=True),
     "approval late": but(SWAP, NO_ALLOWANCE, node(holds=1)),
     "approval, order open": but(
