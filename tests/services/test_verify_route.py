@@ -211,10 +211,11 @@ def test_an_unsafe_simulation_is_counted_and_logged(reason: str | None, shown: s
 @pytest.mark.parametrize(
     ("promise", "event"), [(10_000, "route_unsafe"), (9_999, "source_missed"), (0, "source_missed")]
 )
-def test_dust_raises_no_alarm(promise: int, event: str) -> None:
+@pytest.mark.parametrize("enforced", [0, 1])
+def test_dust_raises_no_alarm(promise: int, event: str, enforced: int) -> None:
     """A client chooses the amount; rounding alone then gives more slippage than was asked."""
     with capture_logs() as lines:
-        [verdict] = verified(Answers(0), replace(a_route(1), buy_amount=promise))
+        [verdict] = verified(Answers(0), replace(a_route(enforced), buy_amount=promise))
     assert verdict.outcome is SourceOutcome.UNSAFE
     assert [one["event"] for one in lines] == [event]
 
@@ -226,6 +227,11 @@ def test_dust_raises_no_alarm(promise: int, event: str) -> None:
         {"spender": THIEF},
         {"value": 1},
         {"data": ENCODERS["kyberswap"](Swap(WETH, USDC, 10**18, 1, THIEF))},
+        {"data": ENCODERS["kyberswap"](Swap(WETH, USDC, 10**18, 0, THIEF))},
+        {"data": ENCODERS["kyberswap"](Swap(WETH, THIEF, 10**18, 1, WALLET))},
+        {"data": ENCODERS["kyberswap"](Swap(WETH, USDC, 10**18, 1, WALLET, permit=b"signed"))},
+        {"data": ENCODERS["kyberswap"](Swap(WETH, USDC, 10**18, 1, WALLET))[:100]},
+        {"data": b"\xde\xad\xbe\xef"},
     ],
 )
 def test_dust_hides_no_other_rule(hostile: dict[str, Any]) -> None:

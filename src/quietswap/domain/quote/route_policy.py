@@ -11,6 +11,7 @@ from quietswap.domain.address import Address
 from quietswap.domain.amounts import less_slippage
 from quietswap.domain.quote.route import Route, RouteRequest
 from quietswap.domain.routers import calldata
+from quietswap.domain.routers.methods import is_unproven
 
 _DUST_UNITS = 3
 """Two units of rounding, and the one that Augustus keeps."""
@@ -84,8 +85,8 @@ def breaks_amounts_only(
 ) -> bool:
     """Return whether a route that `check_route` refuses keeps all rules but those of amounts.
 
-    Router, spender, value, recipient, tokens, sold amount and Settler are then as they must be, or
-    nothing is known of the calldata because its router is not proven.
+    Router, spender, value, recipient, tokens, sold amount and Settler are then as they must be, as
+    far as the calldata of a method that is not proven is read.
     """
     if _check_call(route, pinned) is not None:
         return False
@@ -93,10 +94,10 @@ def breaks_amounts_only(
         terms = calldata.decode(
             route.target, route.data, buy_token=request.buy.address, accept_unbound=accept_unbound
         )
-    except calldata.MalformedCalldata:
-        return False
+    except calldata.NoMinimum as error:
+        terms = error.terms
     except calldata.UnboundCalldata:
-        return True
+        return is_unproven(route.target, route.data)
     return (_check_trade(terms, request) or _check_settler(terms.settler, settlers)) is None
 
 

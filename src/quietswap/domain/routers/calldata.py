@@ -23,7 +23,14 @@ from quietswap.domain.routers.method_row import (
 )
 from quietswap.domain.routers.methods import METHODS
 
-__all__ = ["DecodedCalldata", "MalformedCalldata", "UnboundCalldata", "decode", "payer"]
+__all__ = [
+    "DecodedCalldata",
+    "MalformedCalldata",
+    "NoMinimum",
+    "UnboundCalldata",
+    "decode",
+    "payer",
+]
 
 _ETHER = frozenset(
     {Address("0x" + "0" * 40), Address("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")}
@@ -64,6 +71,14 @@ class DecodedCalldata:
     pool: Address | None = None
 
 
+class NoMinimum(UnboundCalldata):
+    """The minimum is 0; all other rules are kept, and `terms` can be read."""
+
+    def __init__(self, terms: DecodedCalldata) -> None:
+        super().__init__("its minimum is 0: nothing is enforced")
+        self.terms = terms
+
+
 @lru_cache(maxsize=256)  # a route is decoded on arrival, when checked and when simulated
 def decode(
     router: Address, data: bytes, *, buy_token: Address | None = None, accept_unbound: bool = False
@@ -90,7 +105,7 @@ def decode(
     if terms.sell_amount == 0:
         raise UnboundCalldata("it sells an amount of 0, which may mean another one")
     if terms.min_buy_amount <= 0:
-        raise UnboundCalldata("its minimum is 0: nothing is enforced")
+        raise NoMinimum(terms)
     return terms
 
 
