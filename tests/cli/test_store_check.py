@@ -112,49 +112,63 @@ def test_what_only_looks_changes_no_schema(
     assert version(tmp_path / "own.db") == before
 
 
-def test_the_file_of_another_program_keeps_its_number(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(("serve", "--check", "--stores"), 2), (("serve",), 1), (("keys", "create"), 1),
+     (("keys", "list"), 1), (("migrate",), 1)],
+)  # fmt: skip
+def test_the_file_of_another_program_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int
 ) -> None:
+    monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
+    monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
     with closing(sqlite3.connect(tmp_path / "own.db")) as database:
-        database.execute("PRAGMA user_version = 42")
-        database.execute("CREATE TABLE notes (text TEXT)")
+        database.execute("CREATE TABLE orders (text TEXT)")
         database.commit()
-    done = check(tmp_path, monkeypatch, "--stores")
-    assert "takes writes" in done.stdout, done.output
+    done = CliRunner().invoke(command, words)
+    assert done.exit_code == code, done.output
+    assert "it is one of another program" in done.stderr
     with closing(sqlite3.connect(tmp_path / "own.db")) as database:
-        assert database.execute("PRAGMA user_version").fetchall() == [(42,)]
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("orders",)]
 
 
-@pytest.mark.parametrize("name", ["x" * 300, "own.db/inner.db"])
+@pytest.mark.parametrize("file", ["x" * 300, "own.db/audit.jsonl", "link"])
+def test_an_audit_file_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    (tmp_path / "own.db").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "audit.jsonl")
+    done = check(tmp_path, monkeypatch, OBSERVE__AUDIT_FILE=str(tmp_path / file))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "- observe.audit_file: " in done.stderr
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "own.db/inner.db", "link"])
 def test_a_path_that_cannot_be_looked_at_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     (tmp_path / "own.db").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "own.db")
     done = check(tmp_path, monkeypatch, "--stores", STORAGE__URL=f"sqlite:///{tmp_path}/{name}")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "- storage.url: " in done.stderr
 
 
-def test_an_older_file_is_not_migrated_under_a_process_with_shared_rates(
+def test_a_start_with_shared_rates_migrates_no_older_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such a process holds the tracker's lock only."""
-    monkeypatch.setattr("quietswap.services.single_process.PREDECESSOR_S", 0.1)
+    """Another process of the older release may have it open, without any lock."""
     monkeypatch.setattr("quietswap.cli.server.server_process.run_server", lambda *_: None)
     monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
     monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
     monkeypatch.setenv("QUIETSWAP_STORAGE__REDIS_URL", "redis://127.0.0.1:9")
     old_release(tmp_path / "own.db")
     before = version(tmp_path / "own.db")
-    with asyncio.Runner() as own:
-        lock = FileLeaderLock(tmp_path / "own.db")
-        assert own.run(lock.acquire_or_renew())
-        done = CliRunner().invoke(command, ["serve"])
-        assert (done.exit_code, version(tmp_path / "own.db")) == (1, before), done.output
-        assert "has an older schema: stop it first" in done.stderr
-        own.run(lock.release())
+    done = CliRunner().invoke(command, ["serve"])
+    assert (done.exit_code, version(tmp_path / "own.db")) == (1, before), done.output
+    assert "run quietswap migrate" in done.stderr
+    assert CliRunner().invoke(command, ["migrate"]).exit_code == 0
     assert CliRunner().invoke(command, ["serve"]).exit_code == 0
-    assert version(tmp_path / "own.db") == before + 1
 
 
 def test_nothing_is_migrated_without_its_audit_line(

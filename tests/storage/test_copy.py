@@ -147,7 +147,7 @@ async def test_a_disk_without_room_for_the_copy_is_named(
     await migrate.migrate(database, migrate.known()[:1])
     await database.close()
     monkeypatch.setattr(sqlite_to_postgres, "_back_up", full)
-    with pytest.raises(CannotCopy, match=f"written in {tmp_path}, .*: database or disk is full"):
+    with pytest.raises(CannotCopy, match=f"made in {tmp_path}: database or disk is full"):
         await copy_storage(old, new)
     assert not await asyncio.to_thread(lambda: list(tmp_path.glob("quietswap-*")))
 

@@ -26,15 +26,11 @@ class SecondProcessError(Exception):
 
 
 class SingleProcessGuard:
-    """Hold `lock`, for which all API processes of one database compete.
+    """Hold `lock`, for which all API processes of one database compete."""
 
-    `reason` is that of SecondProcessError.
-    """
-
-    def __init__(self, lock: LeaderLock, clock: Clock, reason: str = WHY_NOT_ALONE) -> None:
+    def __init__(self, lock: LeaderLock, clock: Clock) -> None:
         self._lock = lock
         self._clock = clock
-        self._reason = reason
 
     async def begin(self, within_s: float, say: Callable[[float], None] | None = None) -> None:
         """Return once this process holds the lock.
@@ -45,7 +41,7 @@ class SingleProcessGuard:
         until = self._clock.monotonic() + within_s
         while not await self._lock.acquire_or_renew():
             if self._clock.monotonic() >= until:
-                raise SecondProcessError(self._reason)
+                raise SecondProcessError(WHY_NOT_ALONE)
             if say is not None:
                 say(within_s)
                 say = None

@@ -35,7 +35,7 @@ _PROBES = {
 }
 """Writes that change nothing. PostgreSQL's is refused by a standby, a read-only database and a role
 without rights, as other writes. SQLite's writes a page, which a full disk refuses: an UPDATE to the
-same value writes none. The file may be one of another program, which keeps its number.
+same value writes none.
 """
 PATIENCE_S = 3.0
 """Time limit of a database call in seconds, after which it raises StoreUnavailable."""
@@ -122,7 +122,7 @@ async def open_storage(
 
     An empty SQLite file gets the schema here; another one is changed by `serve` and `migrate` only,
     because an older release could not open it again. Without `checked` any schema is opened. Raises
-    BadDatabaseUrl, StoreUnavailable, SchemaTooOld and SchemaTooNew.
+    BadDatabaseUrl, StoreUnavailable, SchemaTooOld, SchemaTooNew and ForeignDatabase.
     """
     database = await open_database(url, connections=connections, patience_s=patience_s)
     try:
@@ -173,7 +173,7 @@ def _with_spans(database: Database) -> Database:
 async def migrate_storage(url: str) -> list[str]:
     """Migrate the schema at `url` to this release and return the names of the migrations.
 
-    Raises BadDatabaseUrl, StoreUnavailable and SchemaTooNew.
+    Raises BadDatabaseUrl, StoreUnavailable, SchemaTooNew and ForeignDatabase.
     """
     database = await open_database(url, connections=1)
     try:

@@ -30,6 +30,10 @@ class SchemaTooNew(Exception):
     """A later release migrated the database. This release could damage it."""
 
 
+class ForeignDatabase(Exception):
+    """The SQLite file belongs to another program."""
+
+
 class SchemaTooOld(Exception):
     """The database needs `quietswap migrate`."""
 
@@ -70,7 +74,19 @@ def known() -> tuple[Migration, ...]:
 
 
 async def current_version(database: Database) -> int:
-    """Return the schema's version; 0 for an empty database."""
+    """Return the schema's version; 0 for an empty database.
+
+    A PostgreSQL database may have tables of other programs. Raises ForeignDatabase if a SQLite file
+    has.
+    """
+    if database.dialect == "sqlite":
+        [[tables, ours]] = await database.fetch(
+            "SELECT COUNT(*), COALESCE(SUM(name = 'schema_version'), 0) FROM sqlite_master"
+        )
+        if tables and not ours:
+            raise ForeignDatabase(
+                "storage.url: the file has no tables of quietswap: it is one of another program"
+            )
     if not await database.has_table("schema_version"):
         return 0
     rows = await database.fetch("SELECT COALESCE(MAX(version), 0) FROM schema_version")
@@ -78,7 +94,7 @@ async def current_version(database: Database) -> int:
 
 
 async def check(database: Database) -> None:
-    """Check the schema version. Raises SchemaTooNew or SchemaTooOld."""
+    """Check the schema version. Raises SchemaTooNew, SchemaTooOld and ForeignDatabase."""
     version = await current_version(database)
     latest = known()[-1].version
     if version > latest:
@@ -94,8 +110,9 @@ async def check(database: Database) -> None:
 async def migrate(database: Database, steps: Sequence[Migration] | None = None) -> list[str]:
     """Run the missing migrations and return their names, oldest first.
 
-    Raises SchemaTooNew without any change. A failed migration does not undo the ones before it. An
-    empty database gets all of them in one transaction: another process sees no schema, or this one.
+    Raises SchemaTooNew and ForeignDatabase without any change. A failed migration does not undo the
+    ones before it. An empty database gets all of them in one transaction: another process sees no
+    schema, or this one.
     """
     start = await current_version(database)
     ahead = [step for step in (known() if steps is None else steps) if step.version > start]

@@ -54,7 +54,7 @@ async def copy_storage(source_url: str, target_url: str) -> dict[str, int]:
 
     The database and, for an older schema, a copy of the file are migrated first. The file itself is
     not changed: the release that wrote it can still open it. Raises CannotCopy, BadDatabaseUrl,
-    StoreUnavailable and SchemaTooNew.
+    StoreUnavailable, SchemaTooNew and ForeignDatabase.
     """
     if not is_embedded(source_url, "--from") or is_embedded(target_url):
         raise BadDatabaseUrl("copying goes from sqlite:///file to a storage.url of postgresql://")
@@ -85,8 +85,8 @@ async def _fill_from_copy(source: Path, target_url: str) -> dict[str, int]:
             copy = await _migrated_copy(source, Path(place, "copy.sqlite3"))
         except (OSError, sqlite3.Error, StoreUnavailable) as error:
             raise CannotCopy(
-                f"--from: {source} has an older schema, and a copy to migrate cannot be written in "
-                f"{source.parent}, which needs room for it: {error}"
+                f"--from: {source} has an older schema, and no migrated copy of it can be made in "
+                f"{source.parent}: {error}"
             ) from error
         try:
             return await _fill(copy, target_url)

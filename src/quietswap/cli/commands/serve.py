@@ -28,10 +28,6 @@ from quietswap.settings.schema import Settings
 if TYPE_CHECKING:
     from quietswap.storage.factory import Storage
 
-_WHY_NOT_MIGRATED = (
-    "another process serves from this database, which has an older schema: stop it first, because "
-    "it may be of an older release, which could not go on with the new schema"
-)
 _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """https://prometheus.github.io/client_python/multiprocess/"""
 
@@ -101,9 +97,9 @@ def serve(
 def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
     """Check that the database is usable and that no other process serves from it.
 
-    Waits for a process that shuts down. With `shared` rate limits other processes are permitted,
-    unless the file has an older schema: it is migrated once no process of an older release has it
-    open. Raises click.ClickException.
+    Waits for a process that shuts down. Then no process of an older release has a SQLite file open,
+    and it is migrated. With `shared` rate limits other processes are permitted, and nothing says
+    whether one runs: an older schema is refused. Raises click.ClickException.
     """
     from quietswap.adapters.clock import SystemClock
     from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
@@ -121,20 +117,20 @@ def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
 
     async def begin(storage: "Storage") -> None:
         is_file = storage.database.dialect == "sqlite"
-        version = await migrate.current_version(storage.database)
-        is_older = is_file and 0 < version < migrate.known()[-1].version
         if not is_file:
             await migrate.check(storage.database)
-        if not shared or is_older:
+        if not shared:
             await SingleProcessGuard(storage.alone, SystemClock()).begin(PREDECESSOR_S, say)
-        if is_older:  # with shared rate limits, the process that tracks holds only this lock
-            tracking = SingleProcessGuard(storage.leadership, SystemClock(), _WHY_NOT_MIGRATED)
-            await tracking.begin(PREDECESSOR_S, say)
+        if is_file:
             await upgrade(storage)
-        elif is_file:
-            await migrate.migrate(storage.database)
 
     async def upgrade(storage: "Storage") -> None:
+        version = await migrate.current_version(storage.database)
+        if version == 0:
+            await migrate.migrate(storage.database)
+        if shared or version in (0, migrate.known()[-1].version):
+            await migrate.check(storage.database)
+            return
         with recorded_in_audit_log(path, "database_migrated") as record:
             applied = await migrate.migrate(storage.database)
             record["applied"] = applied

@@ -15,7 +15,7 @@ from quietswap.ports.stores import StoreUnavailable
 from quietswap.storage.database import IN_MEMORY
 from quietswap.storage.database_url import SQLITE, BadDatabaseUrl, missing_file
 from quietswap.storage.factory import Storage, open_storage
-from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
+from quietswap.storage.migrate import ForeignDatabase, SchemaTooNew, SchemaTooOld
 from quietswap.storage.sqlite_to_postgres import CannotCopy
 
 T = TypeVar("T")
@@ -65,5 +65,5 @@ def storage_errors() -> Iterator[None]:
         ) from error
     except BadDatabaseUrl as error:
         raise click.UsageError(str(error)) from error
-    except (SchemaTooNew, SchemaTooOld, CannotCopy) as error:
+    except (SchemaTooNew, SchemaTooOld, ForeignDatabase, CannotCopy) as error:
         raise click.ClickException(str(error)) from error

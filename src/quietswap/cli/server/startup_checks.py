@@ -53,10 +53,12 @@ def _unwritable(file: str | None) -> list[str]:
     """Check that the audit file is writable, without creating it."""
     if file is None:
         return []
-    path = Path(file)
-    place = path if path.exists() else path.parent
-    if place.exists() and not path.is_dir() and os.access(place, os.W_OK) and has_room(place):
-        return []
+    path = Path(os.path.realpath(file))
+    with contextlib.suppress(OSError):
+        place = path if path.exists() else path.parent
+        fits = place.is_dir() if place is not path else not path.is_dir()
+        if fits and os.access(place, os.W_OK) and has_room(place):
+            return []
     return [f"observe.audit_file: {file} cannot be written"]
 
 
@@ -70,12 +72,12 @@ def store_faults(settings: Settings) -> list[str]:
     from quietswap.storage import migrate
     from quietswap.storage.database_url import BadDatabaseUrl, missing_file
     from quietswap.storage.factory import open_storage
-    from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
+    from quietswap.storage.migrate import ForeignDatabase, SchemaTooNew, SchemaTooOld
 
     async def ping() -> None:
         missing = missing_file(settings.storage.url)
-        if missing and not (missing.parent.is_dir() and os.access(missing.parent, os.W_OK)):
-            raise BadDatabaseUrl(f"storage.url: no file can be created in {missing.parent}")
+        if missing:
+            _check_folder(missing)
         url = "sqlite:///:memory:" if missing else settings.storage.url
         storage = await open_storage(
             url, clock=SystemClock(), rates_url=settings.storage.redis_url, checked=False
@@ -94,9 +96,17 @@ def store_faults(settings: Settings) -> list[str]:
         asyncio.run(ping())
     except StoreUnavailable as error:
         return [f"{_store_of(str(error), settings)}: {error}"]
-    except (BadDatabaseUrl, SchemaTooNew, SchemaTooOld) as error:
+    except (BadDatabaseUrl, SchemaTooNew, SchemaTooOld, ForeignDatabase) as error:
         return [str(error)]
     return []
+
+
+def _check_folder(file: Path) -> None:
+    from quietswap.storage.database_url import BadDatabaseUrl
+
+    folder = Path(os.path.realpath(file)).parent
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise BadDatabaseUrl(f"storage.url: no file can be created in {folder}")
 
 
 def start_needs(settings: Settings) -> list[str]:
