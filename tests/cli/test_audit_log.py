@@ -1,5 +1,6 @@
 """The audit file says in words why an action failed."""
 
+import contextlib
 import errno
 import json
 import os
@@ -76,6 +77,25 @@ def test_a_pipe_takes_the_lines(tmp_path: Path) -> None:
     JsonAuditFile(str(pipe)).write("key_revoked", key="key_1")
     with os.fdopen(reader, "rb") as lines:
         assert json.loads(lines.readline())["key"] == "key_1"
+
+
+def test_a_pipe_that_nobody_reads_is_no_record(
+    tmp_path: Path, operate: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = tmp_path / "audit.pipe"
+    os.mkfifo(pipe)
+    monkeypatch.setenv("QUIETSWAP_OBSERVE__AUDIT_FILE", str(pipe))
+    done = operate("keys", "create", code=1)
+    assert "No such device or address; nothing was done" in done.stderr
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x")  # a reader that is stuck
+    done = operate("keys", "create")
+    assert "careful: this is not recorded in the audit file" in done.stderr
+    for end in (reader, writer):
+        os.close(end)
 
 
 def test_a_file_system_that_does_not_know_its_size_has_room(

@@ -105,3 +105,13 @@ def test_nothing_begins_with_a_closed_output(
     _, told = process.communicate(timeout=LONG_S)
     assert (process.returncode, service.asked) == (1, [])
     assert told == "Error: standard output is closed: redirect it, as in > /dev/null\n"
+
+
+@pytest.mark.parametrize("mode", [(), ("--json",)])
+def test_an_error_that_cannot_be_told_keeps_its_exit_code(
+    start: Start, service: FakeService, mode: tuple[str, ...]
+) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        process = start("price", "1", "WETH", "WETH2", *mode, stdout=full, stderr=subprocess.STDOUT)
+        process.communicate(timeout=LONG_S)
+    assert process.returncode == 2

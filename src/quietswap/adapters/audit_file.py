@@ -1,7 +1,8 @@
 """The audit log: one JSON line per action of an operator, in a separate file.
 
-Each line is appended by one write and is on disk before the action is reported. An account that can
-write the file can also change it: copy the log to another host if that matters.
+Each line is appended by one write and is on disk, or in a pipe that has a reader, before the action
+is reported. An account that can write the file can also change it: copy the log to another host if
+that matters.
 """
 
 import contextlib
@@ -11,6 +12,7 @@ import json
 import os
 import pwd
 import socket
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -59,6 +61,9 @@ class JsonAuditFile:
     def _open(self, file: str) -> int:
         flags = os.O_APPEND | os.O_CREAT
         try:
+            if os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode):  # noqa: PTH110, PTH116
+                # a pipe without a reader fails at once, and so does one that is full
+                return os.open(file, os.O_WRONLY | os.O_NONBLOCK)
             with contextlib.suppress(PermissionError):
                 return os.open(file, os.O_RDWR | flags, 0o600)
             return os.open(file, os.O_WRONLY | flags, 0o600)  # it may be appended to, not read
@@ -82,7 +87,10 @@ def has_room(path: Path | str) -> bool:
 
 
 def _append(handle: int, line: bytes) -> None:
-    """Write a whole line. One that a full disk cut off before stays a line of its own."""
+    """Write a whole line. One that a full disk cut off before stays a line of its own.
+
+    That cannot be seen in a file that this account may write, but not read.
+    """
     if _ends_within_line(handle):
         line = b"\n" + line
     while line:

@@ -48,4 +48,5 @@ def _code(error: click.ClickException) -> str:
 
 def _tell(code: str, message: str, *, wanted: bool) -> None:
     if wanted:
-        click.echo(json.dumps({"ok": False, "error": code, "message": message}))
+        with contextlib.suppress(OSError):  # the exit code is left
+            click.echo(json.dumps({"ok": False, "error": code, "message": message}))

@@ -26,9 +26,10 @@ def goes_on_without_output(decide: Callable[[], bool]) -> None:
 
 @contextlib.contextmanager
 def checked_output(meta: Mapping[str, Any]) -> Iterator[None]:
-    """Turn a failed write to standard output into click.ClickException, or into lost output.
+    """Turn a failed write to standard output into an error, or into lost output; print errors.
 
-    `meta` is that of the command's context, which a thread that draws cannot ask click for.
+    Raises click.exceptions.Exit with the code of the error, also if it cannot be printed. `meta` is
+    that of the command's context, which a thread that draws cannot ask click for.
     """
     if sys.stdout is None:
         raise click.ClickException("standard output is closed: redirect it, as in > /dev/null")
@@ -42,23 +43,16 @@ def checked_output(meta: Mapping[str, Any]) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _FULL or error.filename is not None:
             raise
-        _discard_unwritable(*given)
-        raise _OutputError(
+        text = (
             f"the output cannot be written: {error.strerror}; what the command has done stays done"
-        ) from None
+        )
+        raise _shown(click.ClickException(text)) from None
+    except click.ClickException as error:
+        raise _shown(error) from error
     finally:
         sys.stdout, sys.stderr = given
+        _discard_unwritable(*given)
         _tell_loss(*losses)
-
-
-class _OutputError(click.ClickException):
-    """Failed output, which may lead to where the message of this error would go."""
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        try:
-            super().show(file)
-        except OSError:
-            _discard_unwritable(sys.stderr)
 
 
 class _Loss:
@@ -112,6 +106,13 @@ def _discard(stream: Any) -> None:
     """Send what is still buffered nowhere: Python writes it again at exit, which would fail."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _shown(error: click.ClickException) -> click.exceptions.Exit:
+    """Print an error, which may not be writable either, and return the exit with its code."""
+    with contextlib.suppress(OSError):
+        error.show()
+    return click.exceptions.Exit(error.exit_code)
 
 
 def _discard_unwritable(*streams: IO[Any] | None) -> None:
