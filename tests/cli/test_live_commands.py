@@ -151,11 +151,12 @@ def test_too_poor(town: SandboxInfo) -> None:
 
 
 def test_people_read_it_in_a_pipe(town: SandboxInfo) -> None:
-    done = run_command(["swap", "0.5", "WETH", "WBTC", *FAST], environment(town, 7))
+    done = run_command(["swap", "900", "DAI", "WETH", *FAST], environment(town, 7))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
-    for word in ("kyberswap", "velora", "sushi", "openocean", "received", "confirmed"):
+    sources = ("kyberswap", "velora", "sushi", "openocean")
+    for word in (*sources, "approval", "approved", "received", "confirmed"):
         assert word in done.stdout
     key = town.wallets[7].private_key
     assert not any(secret in done.stdout + done.stderr for secret in (key, key[2:], town.api_key))

@@ -225,7 +225,8 @@ class SwapRun(SigningFlow):
 
     def _print_event(self, event: Event) -> None:
         if isinstance(event, ApprovalSent):
-            self._progress.say(f"approval   {event.tx_hash}, nonce {event.nonce}: not mined yet")
+            self._progress.say(f"approval   sent with nonce {event.nonce}, in no block yet")
+            self._progress.say(f"tx {event.tx_hash}")
         elif isinstance(event, Approved):
             amount = "no limit"
             if event.amount < node_calls.UINT256_MAX:
@@ -234,10 +235,8 @@ class SwapRun(SigningFlow):
             self._progress.say(f"approved   {amount} for {short(event.router)} {block}")
         elif isinstance(event, SwapSimulation):
             self._progress.say(tried(event, self._buy, raw=self._context.raw))
-            if self._latest is not None:
-                fair = reference_price.require_fair_with_gas(
-                    self._latest, self._asked, event.gas_used
-                )
+            if (quote := self._latest) is not None:
+                fair = reference_price.require_fair_with_gas(quote, self._asked, event.gas_used)
                 self._client.run(fair)
         elif isinstance(event, OutcomeWatch):
             self._print_watch(event)
