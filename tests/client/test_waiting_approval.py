@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from quietswap.client import QuietswapClient, QuoteDeclined
+from tests.api.scripted_use_cases import ROUTER
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.test_swap_flow import REQUEST
 
@@ -26,6 +27,22 @@ def test_a_node_that_is_behind_is_asked_again(
     with contextlib.suppress(QuoteDeclined):
         client.swap(REQUEST, ACCOUNT)
     assert len(node.sent) == sent
+
+
+def test_an_approval_that_is_mined_between_two_reads_is_not_repeated(
+    client: QuietswapClient, node: FakeChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The allowance was read before the block, the nonces after it: they agree at once."""
+    answer = node.eth_getTransactionCount
+
+    def mined_by_now(wallet: str, block: str) -> str:
+        if block == "latest":
+            node.allowances[ROUTER.lower()] = 10**18
+        return answer(wallet, block)
+
+    monkeypatch.setattr(node, "eth_getTransactionCount", mined_by_now)
+    client.swap(replace(REQUEST, any_nonce=True), ACCOUNT)
+    assert node.sent == []
 
 
 @pytest.mark.parametrize("settles", [1, 2])

@@ -88,12 +88,12 @@ export async function requireMayApprove(
  * Refuse an approval while the node has a transaction of the wallet that no block has. It may be the
  * approval of an earlier try, and a second one would be paid for, too. The swap would have to wait for
  * it anyway. Of several nodes behind one URL, one may be behind and not have the block of an approval
- * that another has, so it asks again; return whether it had to. Throws QuoteDeclined.
+ * that another has, so it asks again. Throws QuoteDeclined.
  */
-async function requireNothingWaits({ io, polling }: Context, wallet: string): Promise<boolean> {
+async function requireNothingWaits({ io, polling }: Context, wallet: string): Promise<void> {
   for (let look = 1; ; look += 1) {
     const pending = await nonceOf(io, wallet);
-    if ((await nonceOf(io, wallet, "latest")) >= pending) return look > 1;
+    if ((await nonceOf(io, wallet, "latest")) >= pending) return;
     if (look === LOOKS)
       throw new QuoteDeclined(
         `your own node has a public transaction of the wallet with nonce ${pending - 1} that no block has yet;` +
@@ -118,10 +118,9 @@ export async function approve(
   watch: (event: { approvalSent: ApprovalSent } | { approved: Approved }) => void,
 ): Promise<Approved[]> {
   const { sellToken: token, wallet } = request;
-  if (await requireNothingWaits(context, wallet)) {
-    allowed = await allowanceOf(context.io, token, wallet, router); // it may have been this approval
-    if (allowed >= request.sellAmount) return [];
-  }
+  await requireNothingWaits(context, wallet);
+  allowed = await allowanceOf(context.io, token, wallet, router); // an earlier try's may have been mined since
+  if (allowed >= request.sellAmount) return [];
   const wanted = request.approval === "max" ? UINT256_MAX : request.sellAmount;
   const change = { from: wallet, to: token, data: approvalData(router, wanted) };
   const needsReset = allowed > 0n && (await answered(estimateGas(context.io, change))) === undefined;

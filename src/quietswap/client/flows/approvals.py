@@ -67,10 +67,11 @@ def ensure_allowance(
     current = yield from perform(node_calls.allowance(token, wallet, router))
     if current >= amount or approval == "never":
         return ()
-    if (yield from _require_nothing_waits(wallet, polling)):  # it may have been this approval
-        current = yield from perform(node_calls.allowance(token, wallet, router))
-        if current >= amount:
-            return ()
+    yield from _require_nothing_waits(wallet, polling)
+    # an earlier try's approval may have been mined since
+    current = yield from perform(node_calls.allowance(token, wallet, router))
+    if current >= amount:
+        return ()
     wanted = node_calls.UINT256_MAX if approval == "max" else amount
     amounts = [wanted]
     if current > 0 and not (yield from _would_pass(token, router, wanted, wallet)):
@@ -91,13 +92,12 @@ def ensure_allowance(
     return tuple(approvals)
 
 
-def _require_nothing_waits(wallet: str, polling: PollingPolicy) -> Flow[bool]:
+def _require_nothing_waits(wallet: str, polling: PollingPolicy) -> Flow[None]:
     """Refuse an approval while the node has a transaction of the wallet that no block has.
 
     It may be the approval of an earlier try, and a second one would be paid for, too. The swap
     would have to wait for it anyway. Of several nodes behind one URL, one may be behind and not
-    have the block of an approval that another has, so it asks again; return whether it had to.
-    Raises QuoteDeclined.
+    have the block of an approval that another has, so it asks again. Raises QuoteDeclined.
     """
     pending = 0
     for turn in range(_LOOKS):
@@ -105,7 +105,7 @@ def _require_nothing_waits(wallet: str, polling: PollingPolicy) -> Flow[bool]:
             yield Sleep(polling.node_interval_s)
         pending = yield from perform(node_calls.nonce(wallet))
         if (yield from perform(node_calls.nonce(wallet, "latest"))) >= pending:
-            return turn > 0
+            return
     raise QuoteDeclined(
         f"your own node has a public transaction of the wallet with nonce {pending - 1} that no"
         " block has yet; it may be this approval, sent before: wait until it is decided"
