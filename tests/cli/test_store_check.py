@@ -211,3 +211,18 @@ def test_a_start_migrates_what_no_other_process_has_open(
         CliRunner().invoke(command, ["audit", "list", "--json"]).stdout,
     ):
         assert "database_migrated" in text
+
+
+def test_a_newer_schema_is_no_failed_migration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
+    monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
+    monkeypatch.setenv("QUIETSWAP_OBSERVE__AUDIT_FILE", str(tmp_path / "audit.jsonl"))
+    old_release(tmp_path / "own.db")
+    with closing(sqlite3.connect(tmp_path / "own.db")) as database:
+        database.execute("INSERT INTO schema_version VALUES (999, 'later', '')")
+        database.commit()
+    done = CliRunner().invoke(command, ["serve"])
+    assert (done.exit_code, "use a newer release" in done.stderr) == (1, True), done.output
+    assert not (tmp_path / "audit.jsonl").exists()

@@ -128,7 +128,7 @@ def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
         version = await migrate.current_version(storage.database)
         if version == 0:
             await migrate.migrate(storage.database)
-        if shared or version in (0, migrate.known()[-1].version):
+        if shared or version == 0 or version >= migrate.known()[-1].version:
             await migrate.check(storage.database)
             return
         with recorded_in_audit_log(path, "database_migrated") as record:
