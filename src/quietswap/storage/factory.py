@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _PROBES = {
     "postgresql": "UPDATE orders SET version = version WHERE 1 = 0",
-    "sqlite": "PRAGMA user_version = {user_version}",
+    "sqlite": "PRAGMA user_version = 0",
 }
 """Writes that change nothing. PostgreSQL's is refused by a standby, a read-only database and a role
 without rights, as other writes. SQLite's writes a page, which a full disk refuses: an UPDATE to the
@@ -83,11 +83,7 @@ class Storage:
 
         Raises StoreUnavailable.
         """
-        probe = _PROBES[self.database.dialect]
-        if self.database.dialect == "sqlite":
-            [[version]] = await self.database.fetch("PRAGMA user_version")
-            probe = probe.format(user_version=int(version))
-        await self.database.change(probe, durable=False)
+        await self.database.change(_PROBES[self.database.dialect], durable=False)
         if self.shared_rates:
             await self.shared_rates.ping()
 

@@ -110,9 +110,9 @@ async def check(database: Database) -> None:
 async def migrate(database: Database, steps: Sequence[Migration] | None = None) -> list[str]:
     """Run the missing migrations and return their names, oldest first.
 
-    Raises SchemaTooNew and ForeignDatabase without any change. A failed migration does not undo the
-    ones before it. An empty database gets all of them in one transaction: another process sees no
-    schema, or this one.
+    Raises SchemaTooNew and ForeignDatabase without a change of the schema. A failed migration does
+    not undo the ones before it. An empty database gets all of them in one transaction: another
+    process sees no schema, or this one.
     """
     start = await current_version(database)
     ahead = [step for step in (known() if steps is None else steps) if step.version > start]
