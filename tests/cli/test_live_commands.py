@@ -113,6 +113,19 @@ def approve_best_route(town: SandboxInfo, wallet: int, sell: str, buy: str) -> N
         )  # fmt: skip
 
 
+def started(town: SandboxInfo, wallet: int, *words: str) -> "subprocess.Popen[str]":
+    """Run a swap until it says that its transaction is submitted."""
+    process = subprocess.Popen(
+        quietswap("swap", *words), cwd=ROOT, env=environment(town, wallet), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "submitted" in line:
+            break
+    return process
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_an_interruption_leaves_the_order_and_history_follows_it(
     town: SandboxInfo, name: str
@@ -120,15 +133,7 @@ def test_an_interruption_leaves_the_order_and_history_follows_it(
     approve_best_route(town, 6, "WETH", "DAI")
     loopback.post(f"{town.control_url}/pause_mining")  # it must be open when the signal comes
     try:
-        process = subprocess.Popen(
-            quietswap("swap", "1", "WETH", "DAI", "--yes", "--poll", "30"),
-            cwd=ROOT, env=environment(town, 6), text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "submitted" in line:
-                break
+        process = started(town, 6, "1", "WETH", "DAI", "--yes", "--poll", "30")
         process.send_signal(signal.Signals[name])
         rest = process.communicate(timeout=LONG_S)[0]
     finally:
@@ -165,15 +170,7 @@ def test_people_read_it_in_a_pipe(town: SandboxInfo) -> None:
 def test_a_service_stopped_in_the_middle_leaves_a_way_back(town: SandboxInfo) -> None:
     """Its node stays away: the service answers 503 until then, and the order is not lost."""
     url = f"{town.control_url}/faults/node"
-    process = subprocess.Popen(
-        quietswap("swap", "0.2", "WETH", "USDC", *FAST),
-        cwd=ROOT, env=environment(town, 2), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    assert process.stdout is not None
-    for line in process.stdout:
-        if "submitted" in line:
-            break
+    process = started(town, 2, "0.2", "WETH", "USDC", *FAST)
     loopback.put(url, json={"fault": "down"}).raise_for_status()
     try:
         status = run_command(["balances"], environment(town, 2))
