@@ -23,6 +23,7 @@ import type { Hex } from "./types.js";
 /** Node errors for bytes that it already has; then the receipt decides. */
 const HELD = /already known|already imported|nonce too low/;
 
+/** Reads of the two nonces before an approval is declined. */
 const LOOKS = 3;
 
 const approvalData = (spender: string, amount: bigint) => `0x095ea7b3${pad(spender)}${pad(amount)}`;

@@ -14,6 +14,7 @@ from quietswap.domain.transaction.unsigned import MAINNET
 
 _SENDINGS = 3
 _LOOKS = 3
+"""Reads of the two nonces before an approval is declined."""
 _FROM_ZERO_GAS = 22_100 - 5_000
 """Extra gas to write a zero storage slot instead of a nonzero one (EIP-2929).
 
