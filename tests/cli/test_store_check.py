@@ -117,38 +117,47 @@ def test_what_only_looks_changes_no_schema(
     [(("serve", "--check", "--stores"), 2), (("serve",), 1), (("keys", "create"), 1),
      (("keys", "list"), 1), (("migrate",), 1)],
 )  # fmt: skip
+@pytest.mark.parametrize("table", ["orders", "schema_version"])
 def test_the_file_of_another_program_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    code: int,
+    table: str,
 ) -> None:
+    """It stays as it was, and no lock is left beside it."""
     monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
     monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
     with closing(sqlite3.connect(tmp_path / "own.db")) as database:
-        database.execute("CREATE TABLE orders (text TEXT)")
+        database.execute(f"CREATE TABLE {table} (version TEXT, description TEXT)")
         database.commit()
+    before = (tmp_path / "own.db").read_bytes()
     done = CliRunner().invoke(command, words)
     assert done.exit_code == code, done.output
     assert "it is one of another program" in done.stderr
-    with closing(sqlite3.connect(tmp_path / "own.db")) as database:
-        assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("orders",)]
+    assert [path.name for path in tmp_path.iterdir()] == ["own.db"]
+    assert (tmp_path / "own.db").read_bytes() == before
 
 
-@pytest.mark.parametrize("file", ["x" * 300, "own.db/audit.jsonl", "link"])
+@pytest.mark.parametrize("file", ["x" * 300, "own.db/audit.jsonl", "link", "loop"])
 def test_an_audit_file_that_cannot_be_written_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
 ) -> None:
     (tmp_path / "own.db").touch()
     (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "audit.jsonl")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
     done = check(tmp_path, monkeypatch, OBSERVE__AUDIT_FILE=str(tmp_path / file))
     assert (done.exit_code, done.stdout) == (2, "")
     assert "- observe.audit_file: " in done.stderr
 
 
-@pytest.mark.parametrize("name", ["x" * 300, "own.db/inner.db", "link"])
+@pytest.mark.parametrize("name", ["x" * 300, "own.db/inner.db", "link", "loop"])
 def test_a_path_that_cannot_be_looked_at_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     (tmp_path / "own.db").touch()
     (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "own.db")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
     done = check(tmp_path, monkeypatch, "--stores", STORAGE__URL=f"sqlite:///{tmp_path}/{name}")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "- storage.url: " in done.stderr

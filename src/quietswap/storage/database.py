@@ -19,6 +19,10 @@ IN_MEMORY = ":memory:"
 """The path of a SQLite URL that names no file."""
 
 
+class ForeignDatabase(Exception):
+    """The SQLite file belongs to another program."""
+
+
 class Transaction(Protocol):
     """An open transaction. Its body may await only its `fetch`."""
 

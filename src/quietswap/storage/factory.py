@@ -181,7 +181,10 @@ async def migrate_storage(url: str) -> list[str]:
 async def open_database(
     url: str, *, connections: int = CONNECTIONS, patience_s: float = PATIENCE_S
 ) -> Database:
-    """Open the database at `url` with any schema. Raises BadDatabaseUrl and StoreUnavailable."""
+    """Open the database at `url` with any schema.
+
+    Raises BadDatabaseUrl, StoreUnavailable and ForeignDatabase.
+    """
     if is_embedded(url):
         path = url.removeprefix(SQLITE)
         return await SqliteDatabase.open(path, patience_s=patience_s, waiting=WAITING)

@@ -30,10 +30,6 @@ class SchemaTooNew(Exception):
     """A later release migrated the database. This release could damage it."""
 
 
-class ForeignDatabase(Exception):
-    """The SQLite file belongs to another program."""
-
-
 class SchemaTooOld(Exception):
     """The database needs `quietswap migrate`."""
 
@@ -74,19 +70,7 @@ def known() -> tuple[Migration, ...]:
 
 
 async def current_version(database: Database) -> int:
-    """Return the schema's version; 0 for an empty database.
-
-    A PostgreSQL database may have tables of other programs. Raises ForeignDatabase if a SQLite file
-    has.
-    """
-    if database.dialect == "sqlite":
-        [[tables, ours]] = await database.fetch(
-            "SELECT COUNT(*), COALESCE(SUM(name = 'schema_version'), 0) FROM sqlite_master"
-        )
-        if tables and not ours:
-            raise ForeignDatabase(
-                "storage.url: the file has no tables of quietswap: it is one of another program"
-            )
+    """Return the schema's version; 0 without our tables. PostgreSQL may have those of others."""
     if not await database.has_table("schema_version"):
         return 0
     rows = await database.fetch("SELECT COALESCE(MAX(version), 0) FROM schema_version")
@@ -94,7 +78,7 @@ async def current_version(database: Database) -> int:
 
 
 async def check(database: Database) -> None:
-    """Check the schema version. Raises SchemaTooNew, SchemaTooOld and ForeignDatabase."""
+    """Check the schema version. Raises SchemaTooNew and SchemaTooOld."""
     version = await current_version(database)
     latest = known()[-1].version
     if version > latest:
@@ -110,9 +94,9 @@ async def check(database: Database) -> None:
 async def migrate(database: Database, steps: Sequence[Migration] | None = None) -> list[str]:
     """Run the missing migrations and return their names, oldest first.
 
-    Raises SchemaTooNew and ForeignDatabase without a change of the schema. A failed migration does
-    not undo the ones before it. An empty database gets all of them in one transaction: another
-    process sees no schema, or this one.
+    Raises SchemaTooNew without a change of the schema. A failed migration does not undo the ones
+    before it. An empty database gets all of them in one transaction: another process sees no
+    schema, or this one.
     """
     start = await current_version(database)
     ahead = [step for step in (known() if steps is None else steps) if step.version > start]

@@ -12,10 +12,10 @@ from quietswap.adapters.clock import SystemClock
 from quietswap.cli.options.settings_option import read_settings
 from quietswap.cli.output.exit_codes import DependencyUnreachable
 from quietswap.ports.stores import StoreUnavailable
-from quietswap.storage.database import IN_MEMORY
+from quietswap.storage.database import IN_MEMORY, ForeignDatabase
 from quietswap.storage.database_url import SQLITE, BadDatabaseUrl, missing_file
 from quietswap.storage.factory import Storage, open_storage
-from quietswap.storage.migrate import ForeignDatabase, SchemaTooNew, SchemaTooOld
+from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
 from quietswap.storage.sqlite_to_postgres import CannotCopy
 
 T = TypeVar("T")

@@ -57,9 +57,14 @@ def _unwritable(file: str | None) -> list[str]:
     with contextlib.suppress(OSError):
         place = path if path.exists() else path.parent
         fits = place.is_dir() if place is not path else not path.is_dir()
-        if fits and os.access(place, os.W_OK) and has_room(place):
+        if fits and not _is_loop(path) and os.access(place, os.W_OK) and has_room(place):
             return []
     return [f"observe.audit_file: {file} cannot be written"]
+
+
+def _is_loop(path: Path) -> bool:
+    """Return whether a result of `realpath` is a link that leads back to itself."""
+    return path.is_symlink()
 
 
 def store_faults(settings: Settings) -> list[str]:
@@ -70,9 +75,10 @@ def store_faults(settings: Settings) -> list[str]:
     from quietswap.adapters.clock import SystemClock
     from quietswap.ports.stores import StoreUnavailable
     from quietswap.storage import migrate
+    from quietswap.storage.database import ForeignDatabase
     from quietswap.storage.database_url import BadDatabaseUrl, missing_file
     from quietswap.storage.factory import open_storage
-    from quietswap.storage.migrate import ForeignDatabase, SchemaTooNew, SchemaTooOld
+    from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
 
     async def ping() -> None:
         missing = missing_file(settings.storage.url)
@@ -96,7 +102,9 @@ def store_faults(settings: Settings) -> list[str]:
         asyncio.run(ping())
     except StoreUnavailable as error:
         return [f"{_store_of(str(error), settings)}: {error}"]
-    except (BadDatabaseUrl, SchemaTooNew, SchemaTooOld, ForeignDatabase) as error:
+    except ForeignDatabase as error:
+        return [f"storage.url: {error}"]
+    except (BadDatabaseUrl, SchemaTooNew, SchemaTooOld) as error:
         return [str(error)]
     return []
 
@@ -104,7 +112,10 @@ def store_faults(settings: Settings) -> list[str]:
 def _check_folder(file: Path) -> None:
     from quietswap.storage.database_url import BadDatabaseUrl
 
-    folder = Path(os.path.realpath(file)).parent
+    target = Path(os.path.realpath(file))
+    if _is_loop(target):
+        raise BadDatabaseUrl(f"storage.url: {file} is a link that leads to no file")
+    folder = target.parent
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
         raise BadDatabaseUrl(f"storage.url: no file can be created in {folder}")
 

@@ -19,7 +19,16 @@ from typing import Any
 import msgspec
 
 from quietswap.ports.stores import StoreUnavailable
-from quietswap.storage.database import IN_MEMORY, BatchedRead, Body, Row, T, Transaction, Value
+from quietswap.storage.database import (
+    IN_MEMORY,
+    BatchedRead,
+    Body,
+    ForeignDatabase,
+    Row,
+    T,
+    Transaction,
+    Value,
+)
 from quietswap.storage.read_batches import Calls, ReadBatches
 from quietswap.storage.sqlite.connection import connect, is_locked, translated
 from quietswap.storage.sqlite.loop_writer import NotOnLoop, SqliteLoopWriter
@@ -33,6 +42,9 @@ _LOOK_UPS = 10
 stuck disk makes them wait longer."""
 
 _WAL_RETRY_S = 0.01
+
+_VERSION_COLUMNS = {"version", "name", "applied_at"}
+"""Of `schema_version` (quietswap.storage.migrate), a name that other programs use, too."""
 
 _SCAN_WAIT_MS = 250
 """Longest wait of a scan for a lock, which exists only during the recovery after a crash."""
@@ -69,7 +81,8 @@ class SqliteDatabase:
         `:memory:` is a file in a temporary folder that `close` deletes, so that it behaves as any
         file. `patience_s` limits a call in seconds, `waiting` the number of queued writes, and of
         queued reads. Raises StoreUnavailable if the file cannot be opened, after half of
-        `patience_s` if another process keeps it locked.
+        `patience_s` if another process keeps it locked. Raises ForeignDatabase, and leaves the file
+        as it is, if it is one of another program.
         """
         folder = _Folder(prefix="quietswap-") if path == IN_MEMORY else None
         file = Path(folder.name, "memory.db") if folder else Path(path)
@@ -77,6 +90,7 @@ class SqliteDatabase:
             os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
             # The wait for a lock is shorter than the call's limit, so that its result is known.
             connection = connect(file, int(500 * patience_s))
+            _refuse_foreign(connection, file)
             await _use_wal(connection, patience_s / 2)
             reader = SqliteReader(file, patience_s=patience_s, waiting=waiting)
             loop_writer = SqliteLoopWriter(file, lock_wait_ms=int(500 * patience_s))
@@ -156,6 +170,18 @@ class SqliteDatabase:
         self._reader.close()
         if self._folder:
             self._folder.cleanup()
+
+
+def _refuse_foreign(connection: sqlite3.Connection, file: Path) -> None:
+    """Raise ForeignDatabase if the file has tables, but not ours. Raises sqlite3.Error."""
+    if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+        return
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(schema_version)")}
+    if not columns >= _VERSION_COLUMNS:
+        connection.close()
+        raise ForeignDatabase(
+            f"the SQLite file {file} has no tables of quietswap: it is one of another program"
+        )
 
 
 async def _use_wal(connection: sqlite3.Connection, patience_s: float) -> None:
