@@ -14,7 +14,7 @@ def test_the_accounting_page(town: Town, tmp_path: Path) -> None:
     wallet, settings = town.facts["wallets"][0]["address"], town.facts["settingsFile"]
     done = bash(lines, town, tmp_path, WALLET=wallet, QUIETSWAP_SETTINGS=settings)
     assert done.stdout.count("orderId,kind,status") == 1
-    assert (tmp_path / "orders.csv").read_text("utf-8").startswith("orderId,kind,status")
+    assert (tmp_path / "export.csv").read_text("utf-8").startswith("orderId,kind,status")
 
 
 def test_the_webhooks_page(town: Town) -> None:

@@ -115,6 +115,19 @@ def asked(work: Coroutine[Any, Any, Any]) -> Any:
     return run(work)
 
 
+def test_a_price_is_as_old_as_its_request() -> None:
+    """Its time is when the sources were asked, also if they answered late."""
+
+    async def age_ms() -> int:
+        quick = desk(Scripted("a", seconds=0.5))
+        before = quick.clock.now_ms()
+        found = await quick(key(), ASK)
+        assert quick.clock.now_ms() - before == 500
+        return found.asked_at_ms - before
+
+    assert asked(age_ms()) == 0
+
+
 def test_the_best_promise_wins_and_each_source_has_its_row() -> None:
     silent = NoRoute(NoRouteReason.NO_ROUTE, "no route")
     found = price(

@@ -39,7 +39,9 @@ RULES = {
     "wrap has no order id": "The wrap order answer has no order id.",
     "wrap quote id optional": "quoteId and amount may be left out of a wrap order.",
     "key on every endpoint": "Every endpoint needs X-API-Key; missing or invalid gives 401.",
-    "orders belong to a key": "Another key's order is ORDER_NOT_FOUND.",
+    "orders belong to a key": (
+        "Another client's order is ORDER_NOT_FOUND. By default each key is a client of its own."
+    ),
     "tls 1.3": "All traffic is over TLS 1.3.",
     "signer is the wallet": "A signature that is broken, or of another wallet, is refused.",
     "max amounts": "maxAmount is the wallet's balance in ether.",

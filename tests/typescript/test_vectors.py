@@ -23,6 +23,11 @@ def test_the_file_is_what_the_python_client_makes_of_the_cases() -> None:
     assert FILE.read_text("utf-8") == quote_vectors.text(), "run tools/typescript_data.py"
 
 
+def test_the_page_counts_the_cases() -> None:
+    page = (FILE.parents[2] / "docs" / "typescript.md").read_text("utf-8")
+    assert f"`tests/vectors/quotes.json` | {len(json.loads(FILE.read_bytes())['cases'])} |" in page
+
+
 def test_the_typescript_client_agrees_case_by_case(typescript: TypeScript) -> None:
     file = json.loads(FILE.read_text("utf-8"))
     differing = []

@@ -90,11 +90,12 @@ class QuotePrice:
             raise InvalidTokenAddress(
                 field="buyToken", provided=buy.address, reason="both tokens are the same"
             )
+        asked_at_ms = self.clock.now_ms()
         request = SourcePriceRequest(sell, buy, ask.sell_amount, max(head.next_base_fee, 1))
         rates, answers = await asyncio.gather(
             self._rates(sell, buy), self._collect(client_id, request)
         )
-        price = self._compose(request, rates, answers, head)
+        price = self._compose(request, rates, answers, head, asked_at_ms)
         self._answers[swap] = price
         return price
 
@@ -123,6 +124,7 @@ class QuotePrice:
         rates: UsdRates,
         answers: Sequence[SourceAnswer[SourcePrice]],
         head: Head,
+        asked_at_ms: int,
     ) -> IndicativePrice:
         promised = [answer.found for answer in answers if answer.found]
         if not promised:
@@ -143,7 +145,7 @@ class QuotePrice:
             impact_percent=impact_percent(best.impact_percent, sold, value),
             net_value_usd=None if value is None or cost is None else value - cost,
             gas_cost_usd=cost,
-            asked_at_ms=self.clock.now_ms(),
+            asked_at_ms=asked_at_ms,
             sources=tuple(_report(answer, best.source) for answer in answers),
         )
 
