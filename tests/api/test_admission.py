@@ -111,6 +111,7 @@ async def test_guessing_keys_is_braked_by_address(
         answer = await client.get(requests.ORDER, headers=WRONG)
         body = refused(answer, 429, "RATE_LIMIT_EXCEEDED")
         assert (body["limit"], body["window"]) == (3, 60)
+        assert "from this address had no valid API key" in body["message"]
         assert answer.headers["retry-after"] == str(body["retryAfter"])
         left = [answer.headers[f"x-ratelimit-{name}"] for name in ("limit", "remaining", "reset")]
         assert left[:2] == ["3", "0"]

@@ -58,5 +58,9 @@ class AuthenticationMiddleware:
             )
             if not window.allowed:
                 scope["state"]["rate_window"] = window
-                raise limit_exceeded(window, limits, self.clock)
+                text = (
+                    f"more than {limits.failures} requests in {limits.window_s} seconds from this "
+                    "address had no valid API key"
+                )
+                raise limit_exceeded(window, limits, self.clock, text)
         raise error
