@@ -10,9 +10,17 @@ import click
 from quietswap.cli import command
 from quietswap.cli.options.keystore import PASSWORD
 from quietswap.cli.options.signing import _KEY
+from quietswap.cli.output.error_messages import JSON_NAMES
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED, UNREACHABLE, USAGE
 
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
+
+
+def _names_in_json() -> str:
+    found = (f"`{text}` is {kind.__name__}" for kind, text in JSON_NAMES.items())
+    return ",\n".join(found)
+
+
 _HEAD = f"""# Command line
 
 `quietswap` runs the service, looks after it, and trades through any quietswap server. It is
@@ -48,6 +56,27 @@ _QUIETSWAP_COMPLETE=fish_source quietswap | source              # ~/.config/fish
 If the output cannot be written (a full disk, a reader that is gone), a command ends with {REFUSED},
 except after a swap, wrap or cancel was signed: then it is followed to its end, and the code says
 how it ended. With a closed standard output no command begins.
+
+SIGTERM, and SIGHUP of a closed terminal, end `swap`, `wrap`, `unwrap`, `cancel` and
+`history --follow` as Ctrl-C does: with hash, nonce and the command that follows the order. Under
+`nohup` SIGHUP changes nothing.
+
+## Errors in JSON
+
+An error is `{{"ok": false, "error": NAME, "message": TEXT}}`. What is known of the order stands
+beside it: `orderId`, `txHash`, `nonce`. An error of the service has its `details`, and `retryAfter`
+in seconds.
+
+| `error` | meaning |
+|---|---|
+| `USAGE` | of the command itself, with exit code {USAGE} |
+| `REFUSED`, `UNREACHABLE` | of the command itself, with exit codes {REFUSED} and {UNREACHABLE} |
+| `ABORTED` | stopped before it signed; an approval may have been signed: then `txHash` names it |
+| `LEFT_OPEN` | stopped after it signed, or while it followed an order |
+| `INSUFFICIENT_BALANCE` and others in capitals | an [error code](api.md) of the service |
+| names like `MayBeMined` | an [error](client.md#errors) of the client |
+
+These errors of the client have another name here: {_names_in_json()}.
 
 ## Environment variables
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from quietswap.cli import command
 from quietswap.cli.demo.sandbox_process import SandboxInfo, running_sandbox
+from quietswap.cli.termination import stopping_signals
 from tests.cli.operator_commands import Run
 from tests.client.conftest import node, outside, service
 from tests.client.fake_chain import ACCOUNT
@@ -48,9 +49,10 @@ def quietswap(environment: dict[str, str | None]) -> Quietswap:
 @pytest.fixture(scope="package")
 def town() -> Iterator[SandboxInfo]:
     """A live sandbox: one per test process, started when it is first needed."""
-    before = signal.getsignal(signal.SIGTERM)
+    before = {name: signal.getsignal(name) for name in stopping_signals()}
     with running_sandbox(0.5, *PATIENT) as running:
-        signal.signal(signal.SIGTERM, before)
+        for name, handler in before.items():
+            signal.signal(name, handler)
         yield running
 
 

@@ -126,7 +126,7 @@ def started(town: SandboxInfo, wallet: int, *words: str) -> "subprocess.Popen[st
     return process
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_an_interruption_leaves_the_order_and_history_follows_it(
     town: SandboxInfo, name: str
 ) -> None:
@@ -147,6 +147,20 @@ def test_an_interruption_leaves_the_order_and_history_follows_it(
     newest = machine(town, 6, "history")["orders"][0]  # other tests trade from this wallet too
     assert newest["orderId"] in words
     assert newest["status"] == "confirmed"
+
+
+def test_a_closed_terminal_does_not_stop_a_swap_under_nohup(town: SandboxInfo) -> None:
+    process = subprocess.Popen(
+        ["nohup", *quietswap("swap", "0.1", "WETH", "USDC", *FAST, "--json")], cwd=ROOT,
+        env=environment(town, 2), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "submitted" in line:
+            break
+    process.send_signal(signal.SIGHUP)
+    out, rest = process.communicate(timeout=LONG_S)
+    assert (process.returncode, json.loads(out)["ok"]) == (0, True), rest
 
 
 def test_too_poor(town: SandboxInfo) -> None:

@@ -90,6 +90,7 @@ def test_an_interrupted_swap_keeps_hash_and_nonce(
     assert json.loads(result.stdout) == {
         "ok": False,
         "error": "LEFT_OPEN",
+        "message": "stopped; what was signed may still be mined",
         "orderId": "ord_1",
         "txHash": service.tx_hash,
         "nonce": 7,

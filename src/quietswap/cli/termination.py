@@ -1,15 +1,24 @@
-"""SIGTERM as Ctrl-C, for commands that must tell or stop something before they end."""
+"""Other ways to end a command as Ctrl-C, where it must tell or stop something before it ends."""
 
 import contextlib
 import signal
 from collections.abc import Iterator
 
 
+def stopping_signals() -> list[signal.Signals]:
+    """Return SIGTERM, and SIGHUP of a closed terminal, unless it is ignored as under nohup."""
+    found = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        found.append(signal.SIGHUP)
+    return found
+
+
 @contextlib.contextmanager
-def sigterm_as_ctrl_c() -> Iterator[None]:
-    """Raise KeyboardInterrupt at SIGTERM during the `with` block. Only in the main thread."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def signals_as_ctrl_c() -> Iterator[None]:
+    """Raise KeyboardInterrupt at `stopping_signals` during the block. Only in the main thread."""
+    before = {name: signal.signal(name, signal.default_int_handler) for name in stopping_signals()}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for name, handler in before.items():
+            signal.signal(name, handler)

@@ -6,6 +6,7 @@ from quietswap.cli.context import CommandContext
 from quietswap.cli.options.connection import poll_option, with_context
 from quietswap.cli.options.signing import own_wallet, wallet_option
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
+from quietswap.cli.termination import signals_as_ctrl_c
 
 _STATES = ("pending", "submitted", "mining", "confirmed", "failed", "cancelled")
 
@@ -68,9 +69,8 @@ def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -
     from quietswap.client import OrderStillOpen, PollingPolicy, ServiceUnreachable
 
     progress = OrderProgress(context.screen)
-    with context.client(
-        PollingPolicy(interval_s=poll, patience_s=None, on_trouble=progress.trouble)
-    ) as client:
+    polling = PollingPolicy(interval_s=poll, patience_s=None, on_trouble=progress.trouble)
+    with context.client(polling) as client, signals_as_ctrl_c():
         try:
             if follow:
                 progress.start()
@@ -84,7 +84,9 @@ def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -
                 context.again("history", "--order", order_id, "--follow")
             if not isinstance(error, KeyboardInterrupt):
                 raise
-            context.result({"ok": False, "error": "LEFT_OPEN", "orderId": order_id})
+            text = "stopped; the order may still be mined"
+            body = {"ok": False, "error": "LEFT_OPEN", "message": text, "orderId": order_id}
+            context.result(body)
             raise click.exceptions.Exit(UNDECIDED) from None
         finally:
             progress.stop()

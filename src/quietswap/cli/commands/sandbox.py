@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quietswap.cli.options.finite_range import FiniteRange
+from quietswap.cli.termination import stopping_signals
 
 if TYPE_CHECKING:
     from quietswap.sandbox.stack import SandboxStack
@@ -138,7 +139,7 @@ async def _run(
     stop, broken = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     _report_late(broken)
-    for name in (signal.SIGINT, signal.SIGTERM):
+    for name in (signal.SIGINT, *stopping_signals()):
         loop.add_signal_handler(name, stop.set)
     starting = asyncio.create_task(stack.start())
     stopping = asyncio.create_task(stop.wait())

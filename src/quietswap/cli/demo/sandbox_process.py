@@ -11,7 +11,7 @@ from typing import IO
 
 import msgspec
 
-from quietswap.cli.termination import sigterm_as_ctrl_c
+from quietswap.cli.termination import signals_as_ctrl_c
 from quietswap.sandbox.chain.anvil import die_with_parent
 
 _COMMAND = (sys.executable, "-m", "quietswap", "sandbox", "--json", "--free-ports")
@@ -86,9 +86,9 @@ def _read_line(stream: IO[bytes], lines: list[bytes]) -> None:
 def running_sandbox(block_time: float, *options: str) -> Iterator[SandboxInfo]:
     """Run a sandbox, with more of its `options`, during the `with` block. Raises SandboxFailed.
 
-    SIGTERM ends the block like Ctrl-C, so that the sandbox is always stopped.
+    SIGTERM and SIGHUP end the block like Ctrl-C, so that the sandbox is always stopped.
     """
-    with sigterm_as_ctrl_c(), tempfile.TemporaryFile() as errors:
+    with signals_as_ctrl_c(), tempfile.TemporaryFile() as errors:
         running = subprocess.Popen(  # noqa: S603  our own command line
             [*_COMMAND, "--block-time", str(block_time), *options],
             stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL,

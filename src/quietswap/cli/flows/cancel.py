@@ -14,7 +14,7 @@ from quietswap.cli.options.signing import WalletSigner
 from quietswap.cli.output.exit_codes import REFUSED
 from quietswap.cli.output.orders import order_details
 from quietswap.cli.output.quote import nonce_to_sign, to_sign
-from quietswap.cli.termination import sigterm_as_ctrl_c
+from quietswap.cli.termination import signals_as_ctrl_c
 from quietswap.client import (
     CancelRequest,
     CancelResult,
@@ -108,7 +108,7 @@ class CancelRun(SigningFlow):
     def _details(self, result: CancelResult) -> RenderableType:
         """Return the order's facts. A failure to read its tokens does not change the result."""
         try:
-            with sigterm_as_ctrl_c():
+            with signals_as_ctrl_c():
                 return order_details(result.status, self._client, self._context)
         except (ClientError, KeyboardInterrupt) as error:
             why = str(error) or "interrupted"

@@ -16,7 +16,7 @@ from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
 from quietswap.cli.output.lost_output import goes_on_without_output
 from quietswap.cli.output.progress import OrderProgress
 from quietswap.cli.output.quote import facts
-from quietswap.cli.termination import sigterm_as_ctrl_c
+from quietswap.cli.termination import signals_as_ctrl_c
 from quietswap.client import ClientError, OutcomeWatch, QuietswapClient, QuoteDeclined
 from quietswap.client.flows.open_orders import find_open_order
 
@@ -39,9 +39,9 @@ class SigningFlow:
         goes_on_without_output(lambda: self._may_be_submitted)
 
     def _run(self, call: Callable[[], Result]) -> Result:
-        """Return the result of the client flow `call`. Ctrl-C and SIGTERM exit with 1 or 4."""
+        """Return the result of the client flow `call`. Ctrl-C, SIGTERM, SIGHUP exit with 1 or 4."""
         try:
-            with sigterm_as_ctrl_c():  # also while it explains, which makes requests
+            with signals_as_ctrl_c():  # also while it explains, which makes requests
                 return self._explained(call)
         except KeyboardInterrupt:
             raise click.exceptions.Exit(self._interrupted()) from None
@@ -93,7 +93,8 @@ class SigningFlow:
         """Print whether a transaction or an approval was signed. Return the exit code."""
         if self._may_be_submitted:
             self._leave("Interrupted")
-            body = {"ok": False, "error": "LEFT_OPEN"} | self._open_order()
+            text = "stopped; what was signed may still be mined"
+            body = {"ok": False, "error": "LEFT_OPEN", "message": text} | self._open_order()
             self._context.result(body | self._signer.signed())
             return UNDECIDED
         self._progress.stop()

@@ -19,7 +19,7 @@ from quietswap.cli.options.connection import typed_options
 from quietswap.cli.options.signing import SIGNING, WalletSigner
 from quietswap.cli.output.quote import facts, to_sign
 from quietswap.cli.output.tokens import ETHER, WETH
-from quietswap.cli.termination import sigterm_as_ctrl_c
+from quietswap.cli.termination import signals_as_ctrl_c
 from quietswap.client import (
     ClientError,
     MayBeMined,
@@ -136,7 +136,7 @@ class WrapRun(SigningFlow):
             rows.append(("note", "submitted; without --rpc-url it is not followed"))
         balances = None
         try:
-            with sigterm_as_ctrl_c():
+            with signals_as_ctrl_c():
                 balances = self._client.wrap_info(self._wallet_signer.wallet).balances
         except (ClientError, KeyboardInterrupt) as error:
             why = str(error) or "interrupted"

@@ -66,7 +66,7 @@ def exit_code(error: ClientError) -> int:
     return UNREACHABLE if isinstance(error, ServiceUnreachable | UnexpectedResponse) else REFUSED
 
 
-_JSON_NAMES: dict[type, str] = {
+JSON_NAMES: dict[type, str] = {
     ServiceUnreachable: "Unreachable",
     UnexpectedResponse: "BadAnswer",
     NodeRpcError: "NodeRefused",
@@ -85,7 +85,7 @@ def error_name(error: BaseException | None) -> str:
     """Return the JSON member `error`: the API's error code, or the name of the error class."""
     if isinstance(error, ApiError):
         return error.error
-    return _JSON_NAMES.get(type(error), type(error).__name__)
+    return JSON_NAMES.get(type(error), type(error).__name__)
 
 
 def print_error(context: "CommandContext", error: ClientError) -> None:
