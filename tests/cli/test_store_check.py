@@ -64,7 +64,7 @@ def test_a_start_beside_another_process_says_what_it_waits_for(
     monkeypatch.setattr("quietswap.services.single_process.PREDECESSOR_S", 0.5)
     with asyncio.Runner() as own:
         storage = own.run(open_storage(f"sqlite:///{tmp_path}/own.db", clock=SystemClock()))
-        own.run(SingleProcessGuard(storage.alone, SystemClock()).begin(0))
+        own.run(SingleProcessGuard(storage.serving, SystemClock()).begin(0))
         for name, value in (("NODE__URLS", "http://127.0.0.1:9"), ("SERVER__PORT", "0")):
             monkeypatch.setenv(f"QUIETSWAP_{name}", value)
         monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
@@ -74,6 +74,36 @@ def test_a_start_beside_another_process_says_what_it_waits_for(
     waiting = "another process serves from this database: waiting 0.5 s for its end\n"
     assert done.stderr.count(waiting) == 1
     assert done.stderr.index(waiting) < done.stderr.index("quietswap cannot start")
+
+
+def test_a_start_with_redis_beside_a_process_without_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quietswap.services.single_process.PREDECESSOR_S", 0.1)
+    monkeypatch.setattr("quietswap.cli.server.server_process.run_server", lambda *_: None)
+    monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
+    monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
+    monkeypatch.setenv("QUIETSWAP_STORAGE__REDIS_URL", "redis://127.0.0.1:9")
+    with asyncio.Runner() as own:
+        lock = FileLeaderLock(tmp_path / "own.db", "server")
+        assert own.run(lock.acquire_or_renew())
+        done = CliRunner().invoke(command, ["serve"])
+        assert done.exit_code == 1, done.output
+        assert "a process without storage.redis_url serves from this database" in done.stderr
+        own.run(lock.release())
+        own.run(FileLeaderLock(tmp_path / "own.db", "server", shared=True).acquire_or_renew())
+        assert CliRunner().invoke(command, ["serve"]).exit_code == 0
+
+
+def test_a_start_says_that_redis_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It serves as soon as Redis is there, without another start."""
+    monkeypatch.setattr("quietswap.cli.server.server_process.run_server", lambda *_: None)
+    monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
+    monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
+    monkeypatch.setenv("QUIETSWAP_STORAGE__REDIS_URL", "redis://127.0.0.1:9")
+    done = CliRunner().invoke(command, ["serve"])
+    assert done.exit_code == 0, done.output
+    assert "requests are answered 503 until this has ended: Redis: ConnectionError" in done.stderr
 
 
 def old_release(file: Path) -> None:

@@ -14,12 +14,14 @@ from typing import Any
 import httpx
 import pytest
 
+from quietswap.storage.postgres.advisory_lock import SERVER, AdvisoryLeaderLock
 from tests import forked
 from tests.databases import running_stores
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.wire import data, refused
+from tests.waiting import WITHIN_S
 
 _numbers = itertools.count(1)
 
@@ -163,6 +165,16 @@ def test_the_rate_limit_is_one_for_both(cluster: Cluster, desk: Across) -> None:
                 lambda _: desk.api.get("/api/v1/mev/orders/none").status_code, range(330)
             )
         assert Counter(answers) == {404: 300, 429: 30}
+        assert not asyncio.run(may_count_alone(cluster)), "a third budget for each key"
+
+
+async def may_count_alone(cluster: Cluster) -> bool:
+    """Return whether a process without Redis would be let serve from the database now."""
+    lock = AdvisoryLeaderLock(cluster.settings["STORAGE__URL"], SERVER, patience_s=WITHIN_S)
+    try:
+        return await lock.acquire_or_renew()
+    finally:
+        await lock.release()
 
 
 def test_posts_of_the_same_bytes_to_both_at_once_are_one_order(

@@ -1,4 +1,7 @@
-"""Without a shared rate store: one process serves, the next waits a while and is refused."""
+"""Without a shared rate store: one process serves, the next waits a while and is refused.
+
+With one, any number serve, but none beside a process without it.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -31,12 +34,48 @@ async def other(url: str, storage: Storage) -> AsyncIterator[Storage]:
 async def test_a_second_process_waits_for_the_first_and_is_refused(
     storage: Storage, other: Storage, clock: HandClock
 ) -> None:
-    await SingleProcessGuard(storage.alone, clock).begin(PREDECESSOR_S)
+    await SingleProcessGuard(storage.serving, clock).begin(PREDECESSOR_S)
     said: list[float] = []
     with pytest.raises(SecondProcessError, match=r"storage\.redis_url is not set"):
-        await SingleProcessGuard(other.alone, clock).begin(PREDECESSOR_S, said.append)
+        await SingleProcessGuard(other.serving, clock).begin(PREDECESSOR_S, said.append)
     assert said == [PREDECESSOR_S], "once, not at each look"
     assert PREDECESSOR_S <= (clock.ms - T0) / 1000 < PREDECESSOR_S + 1
+
+
+@pytest.fixture
+async def sharing(url: str) -> AsyncIterator[list[Storage]]:
+    """The stores of two processes with a shared rate store, which is not asked here."""
+    clock = HandClock()
+    both = [
+        await open_storage(url, clock=clock, rates_url="redis://127.0.0.1:9/0") for _ in range(2)
+    ]
+    yield both
+    for one in both:
+        await one.close()
+
+
+async def test_processes_that_count_together_exclude_one_that_counts_alone(
+    storage: Storage, sharing: list[Storage], clock: HandClock
+) -> None:
+    for one in sharing:
+        await SingleProcessGuard(one.serving, clock, shared=True).begin(0)
+    alone = SingleProcessGuard(storage.serving, clock)
+    for one in sharing:
+        with pytest.raises(SecondProcessError, match=r"storage\.redis_url is not set"):
+            await alone.begin(0)
+        await one.serving.release()
+    await alone.begin(0)
+
+
+async def test_a_process_that_counts_alone_excludes_those_that_count_together(
+    storage: Storage, sharing: list[Storage], clock: HandClock
+) -> None:
+    await SingleProcessGuard(storage.serving, clock).begin(0)
+    shared = SingleProcessGuard(sharing[0].serving, clock, shared=True)
+    with pytest.raises(SecondProcessError, match=r"a process without storage\.redis_url serves"):
+        await shared.begin(0)
+    await storage.serving.release()
+    await shared.begin(0)
 
 
 async def test_a_process_that_ends_meanwhile_is_followed(
@@ -45,17 +84,17 @@ async def test_a_process_that_ends_meanwhile_is_followed(
     class Ending(HandClock):
         async def sleep(self, seconds: float) -> None:
             await super().sleep(seconds)
-            await storage.alone.release()
+            await storage.serving.release()
 
-    await SingleProcessGuard(storage.alone, clock).begin(0)
-    await SingleProcessGuard(other.alone, Ending()).begin(PREDECESSOR_S)
-    assert other.alone.is_held
+    await SingleProcessGuard(storage.serving, clock).begin(0)
+    await SingleProcessGuard(other.serving, Ending()).begin(PREDECESSOR_S)
+    assert other.serving.is_held
 
 
 async def test_operators_commands_and_the_tracker_do_not_meet_the_lock(
     storage: Storage, other: Storage, clock: HandClock
 ) -> None:
-    await SingleProcessGuard(storage.alone, clock).begin(0)
+    await SingleProcessGuard(storage.serving, clock).begin(0)
     assert await other.leadership.acquire_or_renew()
     assert await other.keys.list() == []
 
@@ -63,14 +102,14 @@ async def test_operators_commands_and_the_tracker_do_not_meet_the_lock(
 async def test_requests_are_counted_only_while_the_lock_is_held(
     storage: Storage, other: Storage, clock: HandClock
 ) -> None:
-    alone = SingleProcessGuard(storage.alone, clock)
+    alone = SingleProcessGuard(storage.serving, clock)
     rates = GuardedRateStore(storage.rates, alone)
     with pytest.raises(StoreUnavailable, match="redis_url"):
         await rates.hit("key", 5, 60)
     await alone.begin(0)
     assert (await rates.hit("key", 5, 60)).remaining == 4
-    await storage.alone.release()
-    assert await other.alone.acquire_or_renew()
+    await storage.serving.release()
+    assert await other.serving.acquire_or_renew()
     with pytest.raises(StoreUnavailable, match="redis_url"):
         await rates.hit("key", 5, 60)
 
@@ -86,7 +125,7 @@ async def test_a_lock_lost_with_its_connection_is_taken_again(postgres: Postgres
     """Many times: the server's farewell may come before a call, or between two of its messages."""
     url = await postgres.migrated()
     storage = await open_storage(url, clock=RealPauses())
-    alone = SingleProcessGuard(storage.alone, RealPauses())
+    alone = SingleProcessGuard(storage.serving, RealPauses())
     await alone.begin(0)
     keeping = asyncio.create_task(alone.keep())
     operator = await asyncpg.connect(url)
@@ -100,7 +139,7 @@ async def test_a_lock_lost_with_its_connection_is_taken_again(postgres: Postgres
         if keeping.done():
             keeping.result()
         holders = await operator.fetch(held)
-        return storage.alone.is_held and [row["pid"] for row in holders] not in ([], lost)
+        return storage.serving.is_held and [row["pid"] for row in holders] not in ([], lost)
 
     for _ in range(30):
         lost = [row["pid"] for row in await operator.fetch(held)]

@@ -91,7 +91,7 @@ async def test_orders_are_kept_while_both_locks_are_held(url: str, clock: HandCl
         return record is not None and record.buy_token == token
 
     assert await sees_others()
-    assert await storage.alone.acquire_or_renew()
+    assert await storage.serving.acquire_or_renew()
     assert await sees_others(), "another process may follow the orders"
     assert await storage.leadership.acquire_or_renew()
     assert await sees_others(), "what another one had begun may still come"
@@ -108,7 +108,7 @@ async def test_orders_are_kept_while_both_locks_are_held(url: str, clock: HandCl
 
 async def test_the_locks_are_given_up_behind_the_last_write(url: str, clock: HandClock) -> None:
     first = await open_storage(url, clock=clock, alone=True)
-    assert await first.alone.acquire_or_renew()
+    assert await first.serving.acquire_or_renew()
     second = await open_storage(url, clock=clock)
     orders = [an_order() for _ in range(50)]
     writing = asyncio.gather(
@@ -116,7 +116,7 @@ async def test_the_locks_are_given_up_behind_the_last_write(url: str, clock: Han
     )
     await asyncio.sleep(0)
     closing = asyncio.create_task(first.close())
-    await eventually(second.alone.acquire_or_renew)
+    await eventually(second.serving.acquire_or_renew)
     found = (await second.orders.page("client-1", WALLET, None, 200, 0)).total
     await asyncio.gather(closing, writing)
     assert (await second.orders.page("client-1", WALLET, None, 200, 0)).total == found

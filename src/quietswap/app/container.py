@@ -139,7 +139,10 @@ async def open_container(settings: Settings, clock: Clock, stack: AsyncExitStack
         traced=observe.is_tracing(),
     )
     stack.push_async_callback(storage.close)
-    alone = None if storage.shared_rates else await _serve_alone(storage, clock, stack)
+    serving = SingleProcessGuard(storage.serving, clock, shared=storage.shared_rates is not None)
+    await stack.enter_async_context(serving.held(_ALONE_WITHIN_S))
+    # With a shared rate store, nothing depends on the lock: requests are counted right anyway.
+    alone = None if storage.shared_rates else serving
     delivery = OrderDelivery(storage.orders, outside.chain, dict(outside.relays), clock)
     stack.push_async_callback(delivery.drain)
     feed = _event_feed(settings, storage, clock, stack)
@@ -168,19 +171,6 @@ def _event_feed(
 
     stack.push_async_callback(stop)
     return feed
-
-
-async def _serve_alone(storage: Storage, clock: Clock, stack: AsyncExitStack) -> SingleProcessGuard:
-    alone = SingleProcessGuard(storage.alone, clock)
-    await alone.begin(_ALONE_WITHIN_S)
-    keeping = asyncio.create_task(alone.keep())
-
-    async def stop() -> None:
-        keeping.cancel()
-        await asyncio.gather(keeping, return_exceptions=True)
-
-    stack.push_async_callback(stop)
-    return alone
 
 
 def _use_cases(

@@ -1,10 +1,12 @@
-"""Refuse a second API process on the same database when there is no shared rate store.
+"""Refuse a second API process on the same database unless all have a shared rate store.
 
-Each process would count its own window, so a key would have one budget per process.
+Each process would count its own window, so a key would have one budget per process. A process
+without a shared rate store also keeps in memory what it read of orders.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Never
 
 from quietswap.ports.clock import Clock
@@ -15,6 +17,10 @@ PREDECESSOR_S = 12.0
 _ASK_EVERY_S = 0.25
 _KEEP_EVERY_S = 1.0
 
+WHY_NOT_SHARED = (
+    "a process without storage.redis_url serves from this database and counts the requests for "
+    "itself: stop it first"
+)
 WHY_NOT_ALONE = (
     "another process serves from this database and storage.redis_url is not set: with more than "
     "one process the rate limit needs a Redis or Valkey they share"
@@ -26,11 +32,15 @@ class SecondProcessError(Exception):
 
 
 class SingleProcessGuard:
-    """Hold `lock`, for which all API processes of one database compete."""
+    """Hold `lock`, for which all API processes of one database compete.
 
-    def __init__(self, lock: LeaderLock, clock: Clock) -> None:
+    With `shared`, the lock excludes only a process without a shared rate store.
+    """
+
+    def __init__(self, lock: LeaderLock, clock: Clock, *, shared: bool = False) -> None:
         self._lock = lock
         self._clock = clock
+        self._why_not = WHY_NOT_SHARED if shared else WHY_NOT_ALONE
 
     async def begin(self, within_s: float, say: Callable[[float], None] | None = None) -> None:
         """Return once this process holds the lock.
@@ -41,11 +51,22 @@ class SingleProcessGuard:
         until = self._clock.monotonic() + within_s
         while not await self._lock.acquire_or_renew():
             if self._clock.monotonic() >= until:
-                raise SecondProcessError(WHY_NOT_ALONE)
+                raise SecondProcessError(self._why_not)
             if say is not None:
                 say(within_s)
                 say = None
             await self._clock.sleep(_ASK_EVERY_S)
+
+    @asynccontextmanager
+    async def held(self, within_s: float) -> AsyncIterator[None]:
+        """Hold the lock during the block. Raises SecondProcessError as `begin` does."""
+        await self.begin(within_s)
+        keeping = asyncio.create_task(self.keep())
+        try:
+            yield
+        finally:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
 
     async def keep(self) -> Never:
         """Renew the lock forever: it is lost with its connection or its file.
@@ -59,7 +80,7 @@ class SingleProcessGuard:
     def check(self) -> None:
         """Return while this process holds the lock. Raises StoreUnavailable."""
         if not self._lock.is_held:
-            raise StoreUnavailable(f"the database is away, or {WHY_NOT_ALONE}")
+            raise StoreUnavailable(f"the database is away, or {self._why_not}")
 
 
 class GuardedRateStore:

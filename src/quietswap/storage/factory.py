@@ -55,7 +55,8 @@ class Storage:
 
     `rates` counts requests of keys. `guesses` counts failed authentication by client address, in a
     separate store, so that many addresses cannot displace the windows of keys. `leadership` is the
-    lock of the tracker, `alone` the lock of a process that counts in memory.
+    lock of the tracker. `serving` is the lock of the processes that serve: shared by those with a
+    shared rate store, exclusive for one that counts in memory.
     """
 
     database: Database
@@ -76,7 +77,7 @@ class Storage:
     guesses: RateStore
     shared_rates: "RedisRateStore | None"
     leadership: LeaderLock
-    alone: LeaderLock
+    serving: LeaderLock
 
     async def ping(self) -> None:
         """Check that the database, and Redis if configured, accept writes.
@@ -95,7 +96,7 @@ class Storage:
             await self.database.close()
         finally:
             await self.leadership.release()
-            await self.alone.release()
+            await self.serving.release()
 
 
 async def open_storage(
@@ -131,11 +132,11 @@ async def open_storage(
         await database.close()
         raise
     stored = _with_spans(database) if traced else database
-    leadership, only = _locks(url, database, lock_patience_s)
+    leadership, serving = _locks(url, database, lock_patience_s, shared=rates_url is not None)
 
     def term() -> tuple[int, int] | None:
-        following, serving = leadership.term, only.term
-        return None if following is None or serving is None else (following, serving)
+        terms = leadership.term, serving.term
+        return None if terms[0] is None or terms[1] is None else (terms[0], terms[1])
 
     return Storage(
         database=database,
@@ -156,7 +157,7 @@ async def open_storage(
         guesses=shared_rates or MemoryRateStore(clock, _STRANGERS),
         shared_rates=shared_rates,
         leadership=leadership,
-        alone=only,
+        serving=serving,
     )
 
 
@@ -204,13 +205,16 @@ def _shared_rates(url: str) -> "RedisRateStore":
     return RedisRateStore.open(url)
 
 
-def _locks(url: str, database: Database, patience_s: float) -> tuple[LeaderLock, LeaderLock]:
-    """Return the locks of the tracker and of the single server process, not yet acquired."""
+def _locks(
+    url: str, database: Database, patience_s: float, *, shared: bool
+) -> tuple[LeaderLock, LeaderLock]:
+    """Return the locks of the tracker and of the processes that serve, not yet acquired."""
     if isinstance(database, SqliteDatabase):
-        return FileLeaderLock(database.path), FileLeaderLock(database.path, "server")
+        path = database.path
+        return FileLeaderLock(path), FileLeaderLock(path, "server", shared=shared)
     from quietswap.storage.postgres.advisory_lock import SERVER, AdvisoryLeaderLock
 
     return (
         AdvisoryLeaderLock(url, patience_s=patience_s),
-        AdvisoryLeaderLock(url, SERVER, patience_s=patience_s),
+        AdvisoryLeaderLock(url, SERVER, patience_s=patience_s, shared=shared),
     )

@@ -17,7 +17,7 @@ from quietswap.app.settings_summary import settings_summary
 from quietswap.cli.options.settings_option import read_settings, settings_option
 from quietswap.cli.output.exit_codes import USAGE
 from quietswap.cli.server.startup_checks import (
-    is_alone,
+    may_serve,
     start_needs,
     startup_faults,
     store_faults,
@@ -68,7 +68,7 @@ def serve(
     if as_json:
         facts = {} if faults else settings_summary(settings, settings_path)
         if stores and not faults:
-            facts["alone"] = is_alone(settings)
+            facts["mayServe"] = may_serve(settings)
             facts["needsStart"] = start_needs(settings)
         if not faults:
             facts["secrets"] = [
@@ -90,20 +90,21 @@ def serve(
     from quietswap.cli.server.server_process import run_server
 
     _begin_on_storage(settings_path, shared=bool(settings.storage.redis_url))
-    options = {f"QUIETSWAP_SERVER__{name.upper()}": str(value) for name, value in given.items()}
-    run_server(settings, settings_path, options)
+    run_server(settings, settings_path, {name: str(value) for name, value in given.items()})
 
 
 def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
-    """Check that the database is usable and that no other process serves from it.
+    """Check that the database is usable and that no process that serves from it excludes this one.
 
     Waits for a process that shuts down. Then no process of an older release has a SQLite file open,
-    and it is migrated. With `shared` rate limits other processes are permitted, and nothing says
-    whether one runs: an older schema is refused. Raises click.ClickException.
+    and it is migrated. With `shared` rate limits others are permitted, and an older release takes
+    no lock: an older schema is refused. A shared rate store that is away is named. Raises
+    click.ClickException.
     """
     from quietswap.adapters.clock import SystemClock
     from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
     from quietswap.cli.options.database import with_storage
+    from quietswap.ports.stores import StoreUnavailable
     from quietswap.services.single_process import (
         PREDECESSOR_S,
         SecondProcessError,
@@ -119,10 +120,14 @@ def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
         is_file = storage.database.dialect == "sqlite"
         if not is_file:
             await migrate.check(storage.database)
-        if not shared:
-            await SingleProcessGuard(storage.alone, SystemClock()).begin(PREDECESSOR_S, say)
+        serving = SingleProcessGuard(storage.serving, SystemClock(), shared=shared)
+        await serving.begin(PREDECESSOR_S, say)
         if is_file:
             await upgrade(storage)
+        try:
+            await storage.ping()
+        except StoreUnavailable as error:
+            click.echo(f"requests are answered 503 until this has ended: {error}", err=True)
 
     async def upgrade(storage: "Storage") -> None:
         version = await migrate.current_version(storage.database)
@@ -138,7 +143,7 @@ def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
         click.echo(f"the database was migrated: {', '.join(applied)}", err=True)
 
     try:
-        with_storage(path, begin, creates=True, checked=False)
+        with_storage(path, begin, creates=True, checked=False, rates=True)
     except SecondProcessError as error:
         raise click.ClickException(f"quietswap cannot start: {error}") from error
 

@@ -33,18 +33,21 @@ def with_storage(
     *,
     creates: bool = False,
     checked: bool = True,
+    rates: bool = False,
 ) -> T:
     """Open the storage and return the result of `work`. Raises as `storage_errors` does.
 
     Only with `creates`, a missing SQLite file is created. Otherwise `work` gets an empty database
-    in memory: the path may be mistyped. `checked` is that of `open_storage`.
+    in memory: the path may be mistyped. `checked` is that of `open_storage`. With `rates` the
+    shared rate store is opened, too, if one is set.
     """
 
     async def run() -> T:
-        url = read_settings(path).storage.url
+        chosen = read_settings(path).storage
+        url, redis_url = chosen.url, chosen.redis_url if rates else None
         if not creates and (missing := missing_file(url)) and missing.parent.is_dir():
             url = SQLITE + IN_MEMORY
-        storage = await open_storage(url, clock=SystemClock(), checked=checked)
+        storage = await open_storage(url, clock=SystemClock(), rates_url=redis_url, checked=checked)
         try:
             return await work(storage)
         finally:

@@ -22,7 +22,7 @@ from quietswap.app.settings_summary import settings_summary
 from quietswap.app.shutdown import KILLED_AFTER_S
 from quietswap.cli.options.port_check import wait_for_free_port
 from quietswap.ports.audit_file import AuditUnavailable
-from quietswap.services.single_process import WHY_NOT_ALONE
+from quietswap.services.single_process import WHY_NOT_ALONE, WHY_NOT_SHARED
 from quietswap.settings.load import BadSettings, load
 from quietswap.settings.schema import ServerConfig, Settings
 from quietswap.storage.database_url import is_same_database
@@ -54,7 +54,8 @@ _NOT_UP = (
 def run_server(settings: Settings, path: Path | None, options: dict[str, str]) -> None:
     """Serve until SIGINT or SIGTERM. Raises click.ClickException if it cannot start.
 
-    `options` holds the command-line options as variables. They also apply after a reload.
+    `options` holds the command-line options, by their names in `server`. They also apply after a
+    reload.
     """
     if path is not None:
         os.environ["QUIETSWAP_SETTINGS"] = str(path.resolve())
@@ -104,28 +105,25 @@ class _Reloading(MPServer):
         )
         self._settings = settings
         self._path = path
-        self._options = options
+        self._variables = {f"QUIETSWAP_SERVER__{n.upper()}": text for n, text in options.items()}
+        self._words = [w for n, text in options.items() for w in (f"--{n.replace('_', '-')}", text)]
 
     def _reload(self, spawn_target: Any, target_loader: Any) -> None:
         """Replace the workers if the settings pass the check; keep them otherwise."""
         self.reload_signal = False
         self.main_loop_interrupt.clear()
-        faults, is_alone = _reload_faults(os.environ | self._options)
+        faults, may_serve = _reload_faults(self._words)
         if self.interrupt_signal:  # received during the check: the main loop must handle it
             self.main_loop_interrupt.set()
             return
         if faults or (settings := self._reread(faults)) is None:
             self._refuse(faults)
             return
-        if not is_alone and not self._holds(settings):
-            self._refuse([f"storage.url: {WHY_NOT_ALONE}"])
+        if not may_serve and not is_same_database(self._settings.storage.url, settings.storage.url):
+            shared = settings.storage.redis_url is not None
+            self._refuse([f"storage.url: {WHY_NOT_SHARED if shared else WHY_NOT_ALONE}"])
             return
         self._change_to(settings, spawn_target, target_loader)
-
-    def _holds(self, settings: Settings) -> bool:
-        """Return whether a worker of this server holds the single-process lock of that database."""
-        old, new = self._settings.storage, settings.storage
-        return old.redis_url is None and is_same_database(old.url, new.url)
 
     def _change_to(self, settings: Settings, spawn_target: Any, target_loader: Any) -> None:
         """Replace the workers. If a new worker does not start, restore the old settings."""
@@ -161,7 +159,7 @@ class _Reloading(MPServer):
 
     def _reread(self, faults: list[str]) -> Settings | None:
         try:
-            return load(self._path, os.environ | self._options)
+            return load(self._path, os.environ | self._variables)
         except BadSettings as error:  # changed again since the check
             faults.extend(str(error).splitlines())
             return None
@@ -269,12 +267,15 @@ def _end(worker: Any) -> None:
         worker.join()
 
 
-def _reload_faults(environment: dict[str, str]) -> tuple[list[str], bool]:
-    """Return the problems that a new process reports, and whether it got the database lock."""
+def _reload_faults(options: list[str]) -> tuple[list[str], bool]:
+    """Return the problems that a new process reports, and whether it got the database lock.
+
+    `options` are words of a command line, as at the start: as variables they would replace, and so
+    hide, what the settings file has.
+    """
     try:
         done = subprocess.run(  # noqa: S603  our own command line
-            _CHECK,
-            env=environment,
+            (*_CHECK, *options),
             capture_output=True,
             text=True,
             timeout=_CHECK_WITHIN_S,
@@ -282,7 +283,7 @@ def _reload_faults(environment: dict[str, str]) -> tuple[list[str], bool]:
         )
         answer = json.loads(done.stdout.splitlines()[-1])
         if answer["ok"]:
-            return answer["needsStart"], answer["alone"]
+            return answer["needsStart"], answer["mayServe"]
         return answer.get("faults") or [answer.get("message", "the settings cannot be used")], False
     except (OSError, subprocess.TimeoutExpired, ValueError, LookupError) as error:
         return [f"the settings could not be checked: {type(error).__name__}"], False

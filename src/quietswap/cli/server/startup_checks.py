@@ -157,24 +157,28 @@ def _store_of(failure: str, settings: Settings) -> str:
     return f"{name} ({host})" if host else name
 
 
-def is_alone(settings: Settings) -> bool:
-    """Return whether no other process holds the single-process lock of the database.
+def may_serve(settings: Settings) -> bool:
+    """Return whether no process that serves from the database excludes one with these settings.
 
-    Always true with Redis, which permits any number of processes. It acquires the lock and releases
-    it. Raises StoreUnavailable.
+    It acquires the lock of the processes that serve, and releases it. Raises StoreUnavailable.
     """
     from quietswap.adapters.clock import SystemClock
     from quietswap.storage.database_url import missing_file
     from quietswap.storage.factory import open_storage
 
     async def ask() -> bool:
-        storage = await open_storage(settings.storage.url, clock=SystemClock(), checked=False)
+        storage = await open_storage(
+            settings.storage.url,
+            clock=SystemClock(),
+            rates_url=settings.storage.redis_url,
+            checked=False,
+        )
         try:
-            return await storage.alone.acquire_or_renew()
+            return await storage.serving.acquire_or_renew()
         finally:
             await storage.close()
 
-    if settings.storage.redis_url is not None or missing_file(settings.storage.url):
+    if missing_file(settings.storage.url):
         return True
     return asyncio.run(ask())
 

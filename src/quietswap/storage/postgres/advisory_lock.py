@@ -15,8 +15,10 @@ from quietswap.storage.postgres.database import AWAY, session_settings
 TRACKER = 0x7175_6965_7474
 """Number of the tracker's lock, per database: `quiett` in ASCII."""
 SERVER = 0x7175_6965_7475
-"""Number of the lock of the single server process."""
+"""Number of the lock of the processes that serve."""
 
+_TAKE = "SELECT pg_try_advisory_lock($1)"
+_TAKE_SHARED = "SELECT pg_try_advisory_lock_shared($1)"
 _LOST_HOST = {
     "tcp_keepalives_idle": "2",
     "tcp_keepalives_interval": "1",
@@ -27,11 +29,17 @@ _LOST_HOST = {
 
 
 class AdvisoryLeaderLock:
-    """Implements quietswap.ports.stores.LeaderLock. `patience_s` limits every call in seconds."""
+    """Implements quietswap.ports.stores.LeaderLock. `patience_s` limits every call in seconds.
 
-    def __init__(self, url: str, lock: int = TRACKER, *, patience_s: float) -> None:
+    A `shared` lock excludes only those that are not.
+    """
+
+    def __init__(
+        self, url: str, lock: int = TRACKER, *, patience_s: float, shared: bool = False
+    ) -> None:
         self._url = url
         self._lock = lock
+        self._take = _TAKE_SHARED if shared else _TAKE
         self._patience_s = patience_s
         self._connection: Any = None
         self._is_held = False
@@ -81,7 +89,7 @@ class AdvisoryLeaderLock:
             # The lock lasts as long as the session, so a response of the session proves it.
             await self._connection.fetchval("SELECT 1")
             return True
-        taken = await self._connection.fetchval("SELECT pg_try_advisory_lock($1)", self._lock)
+        taken = await self._connection.fetchval(self._take, self._lock)
         self._terms += bool(taken)
         return bool(taken)
 

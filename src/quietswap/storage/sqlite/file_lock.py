@@ -9,11 +9,15 @@ class FileLeaderLock:
     """A lock on `<file>.<purpose>`. The system releases it when the process ends.
 
     flock belongs to the open file, not to the process (https://man7.org/linux/man-pages/man2/
-    flock.2.html), so that two instances in one process exclude each other too.
+    flock.2.html), so that two instances in one process exclude each other too. A `shared` lock
+    excludes only those that are not.
     """
 
-    def __init__(self, database_file: Path, purpose: str = "tracker") -> None:
+    def __init__(
+        self, database_file: Path, purpose: str = "tracker", *, shared: bool = False
+    ) -> None:
         self._path = database_file.with_name(f"{database_file.name}.{purpose}")
+        self._mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         self._file: int | None = None
         self._terms = 0
 
@@ -51,7 +55,7 @@ class FileLeaderLock:
         except OSError:
             return None
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, self._mode | fcntl.LOCK_NB)
         except OSError:
             os.close(file)
             return None
