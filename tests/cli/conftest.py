@@ -23,6 +23,15 @@ Quietswap = Callable[..., Result]
 KEY = "0x" + bytes(ACCOUNT.key).hex()
 
 
+@pytest.fixture(autouse=True)
+def signals_as_before() -> Iterator[None]:
+    """An interrupted command ignores them from then on, as its process ends."""
+    before = {name: signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for name, handler in before.items():
+        signal.signal(name, handler)
+
+
 @pytest.fixture
 def environment(outside: FakeServers, monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
     """The client's environment; a test may change it before it runs a command."""

@@ -126,15 +126,16 @@ def started(town: SandboxInfo, wallet: int, *words: str) -> "subprocess.Popen[st
     return process
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("names", [["SIGINT"], ["SIGTERM"], ["SIGHUP", "SIGHUP", "SIGTERM"]])
 def test_an_interruption_leaves_the_order_and_history_follows_it(
-    town: SandboxInfo, name: str
+    town: SandboxInfo, names: list[str]
 ) -> None:
     approve_best_route(town, 6, "WETH", "DAI")
     loopback.post(f"{town.control_url}/pause_mining")  # it must be open when the signal comes
     try:
         process = started(town, 6, "1", "WETH", "DAI", "--yes", "--poll", "30")
-        process.send_signal(signal.Signals[name])
+        for name in names:
+            process.send_signal(signal.Signals[name])
         rest = process.communicate(timeout=LONG_S)[0]
     finally:
         loopback.post(f"{town.control_url}/resume_mining")

@@ -223,7 +223,7 @@ def test_with_shared_stores_no_request_is_lost(town: Town, tmp_path: Path) -> No
             redis.kill()
             reload(served)
             until(lambda: bool(events(served, "reload_refused")))
-            assert "redis" in str(events(served, "reload_refused")[-1]["faults"]).lower()
+            assert "Redis: " in str(events(served, "reload_refused")[-1]["faults"])
             served.stop()
     finally:
         redis.close()

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,7 @@ from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.wire import data, refused
-from tests.waiting import WITHIN_S
+from tests.waiting import WITHIN_S, wait_until
 
 _numbers = itertools.count(1)
 
@@ -166,6 +167,20 @@ def test_the_rate_limit_is_one_for_both(cluster: Cluster, desk: Across) -> None:
             )
         assert Counter(answers) == {404: 300, 429: 30}
         assert not asyncio.run(may_count_alone(cluster)), "a third budget for each key"
+
+
+def test_only_a_restart_removes_redis(cluster: Cluster, tmp_path: Path) -> None:
+    """Its worker would have to end before it is known whether others serve, too."""
+    without = Path(cluster.town.facts["settingsFile"]).read_text("utf-8")
+    line = f'[storage]\nredis_url = "{cluster.settings["STORAGE__REDIS_URL"]}"\n'
+    file = tmp_path / "own.toml"
+    file.write_text(without.replace("[storage]\n", line), "utf-8")
+    with cluster.process(STORAGE__REDIS_URL="", SETTINGS=str(file)) as own:
+        file.write_text(without, "utf-8")
+        own.server.send_signal(signal.SIGHUP)
+        said = "storage.redis_url: only a restart removes it"
+        wait_until(lambda: said in str(own.lines()), "it was not refused")
+        assert own.town.api.get("/readyz").status_code == 200
 
 
 async def may_count_alone(cluster: Cluster) -> bool:

@@ -78,6 +78,30 @@ async def test_a_process_that_counts_alone_excludes_those_that_count_together(
     await shared.begin(0)
 
 
+class NoAnswer:
+    """A lock of a database that has no connection left."""
+
+    is_held = is_elsewhere = False
+    term = None
+
+    async def acquire_or_renew(self) -> bool:
+        return False
+
+    async def release(self) -> None:
+        pass
+
+
+async def test_without_an_answer_only_a_process_that_counts_alone_does_not_start(
+    clock: HandClock,
+) -> None:
+    said: list[float] = []
+    await SingleProcessGuard(NoAnswer(), clock, shared=True).begin(PREDECESSOR_S, said.append)
+    assert clock.ms == T0
+    with pytest.raises(StoreUnavailable, match="has no connection left"):
+        await SingleProcessGuard(NoAnswer(), clock).begin(PREDECESSOR_S, said.append)
+    assert not said, "nobody knows of another process"
+
+
 async def test_a_process_that_ends_meanwhile_is_followed(
     storage: Storage, other: Storage, clock: HandClock
 ) -> None:

@@ -39,6 +39,7 @@ async def test_one_leads_until_it_gives_the_lead_up(
         assert not await second.acquire_or_renew()
     assert first.is_held
     assert not second.is_held
+    assert (first.is_elsewhere, second.is_elsewhere) == (False, True)
     await first.release()
     assert not first.is_held
     assert await second.acquire_or_renew()
@@ -84,7 +85,9 @@ async def test_a_deleted_lock_file_is_no_lead(tmp_path: Path) -> None:
 
 
 async def test_a_folder_that_is_gone_gives_no_lead(tmp_path: Path) -> None:
-    assert not await FileLeaderLock(tmp_path / "nowhere" / "a.db").acquire_or_renew()
+    lock = FileLeaderLock(tmp_path / "nowhere" / "a.db")
+    assert not await lock.acquire_or_renew()
+    assert not lock.is_elsewhere
 
 
 async def test_a_cut_session_is_noticed_without_asking(postgres: PostgresCluster) -> None:
@@ -117,6 +120,7 @@ async def test_nobody_leads_while_the_database_is_away() -> None:
     cluster.kill()
     assert not await lead.acquire_or_renew()
     assert not lead.is_held
+    assert not lead.is_elsewhere
     cluster.start()
     assert await lead.acquire_or_renew()
     await lead.release()

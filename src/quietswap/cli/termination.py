@@ -15,10 +15,17 @@ def stopping_signals() -> list[signal.Signals]:
 
 @contextlib.contextmanager
 def signals_as_ctrl_c() -> Iterator[None]:
-    """Raise KeyboardInterrupt at `stopping_signals` during the block. Only in the main thread."""
+    """Raise KeyboardInterrupt at `stopping_signals` during the block. Only in the main thread.
+
+    After an interruption they are ignored: a second one, as of a shell and its terminal, would end
+    the command while it says what it leaves open.
+    """
     before = {name: signal.signal(name, signal.default_int_handler) for name in stopping_signals()}
     try:
         yield
+    except KeyboardInterrupt:
+        before = dict.fromkeys(before, signal.SIG_IGN)
+        raise
     finally:
         for name, handler in before.items():
             signal.signal(name, handler)

@@ -217,6 +217,10 @@ class LeaderLock(Protocol):
         """Return whether the last `hold` succeeded. No I/O."""
 
     @property
+    def is_elsewhere(self) -> bool:
+        """Return whether another process held it at the last attempt, as far as could be asked."""
+
+    @property
     def term(self) -> int | None:
         """Return the number of acquisitions while the lock is held, else None."""
 

@@ -26,6 +26,11 @@ WHY_NOT_ALONE = (
     "one process the rate limit needs a Redis or Valkey they share"
 )
 
+_NO_ANSWER = (
+    "the lock of the processes that serve cannot be had: the database is away, or has no connection"
+    " left"
+)
+
 
 class SecondProcessError(Exception):
     """Another process serves already; the message says what to set."""
@@ -40,26 +45,34 @@ class SingleProcessGuard:
     def __init__(self, lock: LeaderLock, clock: Clock, *, shared: bool = False) -> None:
         self._lock = lock
         self._clock = clock
+        self._shared = shared
         self._why_not = WHY_NOT_SHARED if shared else WHY_NOT_ALONE
 
     async def begin(self, within_s: float, say: Callable[[float], None] | None = None) -> None:
-        """Return once this process holds the lock.
+        """Return once this process holds the lock. With `shared`, an unknown holder is none.
 
-        `say(within_s)` is called once if it has to wait. Raises SecondProcessError if another
-        process keeps the lock.
+        `say(within_s)` is called once if it has to wait for another process. Raises
+        SecondProcessError if one keeps the lock, and StoreUnavailable if it cannot be asked for.
         """
         until = self._clock.monotonic() + within_s
         while not await self._lock.acquire_or_renew():
+            is_elsewhere = self._lock.is_elsewhere
+            if self._shared and not is_elsewhere:
+                return
             if self._clock.monotonic() >= until:
-                raise SecondProcessError(self._why_not)
-            if say is not None:
+                raise (
+                    SecondProcessError(self._why_not)
+                    if is_elsewhere
+                    else StoreUnavailable(_NO_ANSWER)
+                )
+            if say is not None and is_elsewhere:
                 say(within_s)
                 say = None
             await self._clock.sleep(_ASK_EVERY_S)
 
     @asynccontextmanager
     async def held(self, within_s: float) -> AsyncIterator[None]:
-        """Hold the lock during the block. Raises SecondProcessError as `begin` does."""
+        """Hold the lock during the block. Raises as `begin` does."""
         await self.begin(within_s)
         keeping = asyncio.create_task(self.keep())
         try:

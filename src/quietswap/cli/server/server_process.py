@@ -119,11 +119,22 @@ class _Reloading(MPServer):
         if faults or (settings := self._reread(faults)) is None:
             self._refuse(faults)
             return
-        if not may_serve and not is_same_database(self._settings.storage.url, settings.storage.url):
-            shared = settings.storage.redis_url is not None
-            self._refuse([f"storage.url: {WHY_NOT_SHARED if shared else WHY_NOT_ALONE}"])
+        if not may_serve and (why := self._excluded(settings)):
+            self._refuse([why])
             return
         self._change_to(settings, spawn_target, target_loader)
+
+    def _excluded(self, settings: Settings) -> str | None:
+        """Return why new workers must not start, if a process has the lock that they need.
+
+        The worker of this server has it, or another process.
+        """
+        old, new = self._settings.storage, settings.storage
+        if not is_same_database(old.url, new.url):
+            return f"storage.url: {WHY_NOT_SHARED if new.redis_url else WHY_NOT_ALONE}"
+        if old.redis_url is not None and new.redis_url is None:
+            return "storage.redis_url: only a restart removes it: others may share the database"
+        return None
 
     def _change_to(self, settings: Settings, spawn_target: Any, target_loader: Any) -> None:
         """Replace the workers. If a new worker does not start, restore the old settings."""
@@ -283,7 +294,7 @@ def _reload_faults(options: list[str]) -> tuple[list[str], bool]:
         )
         answer = json.loads(done.stdout.splitlines()[-1])
         if answer["ok"]:
-            return answer["needsStart"], answer["mayServe"]
+            return answer["needsStart"], answer["alone"]
         return answer.get("faults") or [answer.get("message", "the settings cannot be used")], False
     except (OSError, subprocess.TimeoutExpired, ValueError, LookupError) as error:
         return [f"the settings could not be checked: {type(error).__name__}"], False

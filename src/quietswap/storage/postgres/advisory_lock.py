@@ -43,6 +43,7 @@ class AdvisoryLeaderLock:
         self._patience_s = patience_s
         self._connection: Any = None
         self._is_held = False
+        self._is_elsewhere = False
         self._terms = 0
         self._one_at_a_time = asyncio.Lock()
 
@@ -51,14 +52,20 @@ class AdvisoryLeaderLock:
         return self._is_held and not self._connection.is_closed()
 
     @property
+    def is_elsewhere(self) -> bool:
+        return self._is_elsewhere
+
+    @property
     def term(self) -> int | None:
         return self._terms if self.is_held else None
 
     async def acquire_or_renew(self) -> bool:
         async with self._one_at_a_time:
+            self._is_elsewhere = False
             try:
                 async with asyncio.timeout(self._patience_s):
                     self._is_held = await self._ask()
+                self._is_elsewhere = not self._is_held
             except (*AWAY, asyncpg.PostgresError, asyncpg.InterfaceError):
                 self._drop()
             except BaseException:

@@ -81,8 +81,8 @@ class SqliteDatabase:
         `:memory:` is a file in a temporary folder that `close` deletes, so that it behaves as any
         file. `patience_s` limits a call in seconds, `waiting` the number of queued writes, and of
         queued reads. Raises StoreUnavailable if the file cannot be opened, after half of
-        `patience_s` if another process keeps it locked. Raises ForeignDatabase, and leaves the file
-        as it is, if it is one of another program.
+        `patience_s` if another process keeps it locked. Raises ForeignDatabase, and writes nothing
+        of its own, if it is one of another program.
         """
         folder = _Folder(prefix="quietswap-") if path == IN_MEMORY else None
         file = Path(folder.name, "memory.db") if folder else Path(path)

@@ -19,11 +19,16 @@ class FileLeaderLock:
         self._path = database_file.with_name(f"{database_file.name}.{purpose}")
         self._mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         self._file: int | None = None
+        self._is_elsewhere = False
         self._terms = 0
 
     @property
     def is_held(self) -> bool:
         return self._file is not None
+
+    @property
+    def is_elsewhere(self) -> bool:
+        return self._is_elsewhere
 
     @property
     def term(self) -> int | None:
@@ -50,13 +55,15 @@ class FileLeaderLock:
             return False
 
     def _lock(self) -> int | None:
+        self._is_elsewhere = False
         try:
             file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError:
             return None
         try:
             fcntl.flock(file, self._mode | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
+            self._is_elsewhere = isinstance(error, BlockingIOError)
             os.close(file)
             return None
         return file
