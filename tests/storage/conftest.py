@@ -79,5 +79,7 @@ async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
     """SQLite with the table `t`."""
     database = await SqliteDatabase.open(str(tmp_path / "a.db"), patience_s=WITHIN_S, waiting=50)
     await database.change("CREATE TABLE t (a BIGINT PRIMARY KEY)")
+    # A file that lacks this table is one of another program.
+    await database.change("CREATE TABLE schema_version (version INT, name TEXT, applied_at TEXT)")
     yield database
     await database.close()
