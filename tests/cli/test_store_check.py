@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -76,32 +77,37 @@ def test_a_start_beside_another_process_says_what_it_waits_for(
     assert done.stderr.index(waiting) < done.stderr.index("quietswap cannot start")
 
 
-def test_a_start_with_redis_beside_a_process_without_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Result]:
+    """Return a start on `own.db` that ends where it would serve. It waits 0.1 s for others."""
     monkeypatch.setattr("quietswap.services.single_process.PREDECESSOR_S", 0.1)
     monkeypatch.setattr("quietswap.cli.server.server_process.run_server", lambda *_: None)
     monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
     monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
+    return lambda: CliRunner().invoke(command, ["serve"])
+
+
+def test_a_start_with_redis_beside_a_process_without_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Callable[[], Result]
+) -> None:
     monkeypatch.setenv("QUIETSWAP_STORAGE__REDIS_URL", "redis://127.0.0.1:9")
     with asyncio.Runner() as own:
         lock = FileLeaderLock(tmp_path / "own.db", "server")
         assert own.run(lock.acquire_or_renew())
-        done = CliRunner().invoke(command, ["serve"])
+        done = start()
         assert done.exit_code == 1, done.output
         assert "a process without storage.redis_url serves from this database" in done.stderr
         own.run(lock.release())
         own.run(FileLeaderLock(tmp_path / "own.db", "server", shared=True).acquire_or_renew())
-        assert CliRunner().invoke(command, ["serve"]).exit_code == 0
+        assert start().exit_code == 0
 
 
-def test_a_start_says_that_redis_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_says_that_redis_is_away(
+    monkeypatch: pytest.MonkeyPatch, start: Callable[[], Result]
+) -> None:
     """It serves as soon as Redis is there, without another start."""
-    monkeypatch.setattr("quietswap.cli.server.server_process.run_server", lambda *_: None)
-    monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
-    monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
     monkeypatch.setenv("QUIETSWAP_STORAGE__REDIS_URL", "redis://127.0.0.1:9")
-    done = CliRunner().invoke(command, ["serve"])
+    done = start()
     assert done.exit_code == 0, done.output
     assert "requests are answered 503 until this has ended: Redis: ConnectionError" in done.stderr
 
@@ -194,20 +200,17 @@ def test_a_path_that_cannot_be_looked_at_is_named(
 
 
 def test_a_start_with_shared_rates_migrates_no_older_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Callable[[], Result]
 ) -> None:
     """Another process of the older release may have it open, without any lock."""
-    monkeypatch.setattr("quietswap.cli.server.server_process.run_server", lambda *_: None)
-    monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
-    monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
     monkeypatch.setenv("QUIETSWAP_STORAGE__REDIS_URL", "redis://127.0.0.1:9")
     old_release(tmp_path / "own.db")
     before = version(tmp_path / "own.db")
-    done = CliRunner().invoke(command, ["serve"])
+    done = start()
     assert (done.exit_code, version(tmp_path / "own.db")) == (1, before), done.output
     assert "run quietswap migrate" in done.stderr
     assert CliRunner().invoke(command, ["migrate"]).exit_code == 0
-    assert CliRunner().invoke(command, ["serve"]).exit_code == 0
+    assert start().exit_code == 0
 
 
 def test_nothing_is_migrated_without_its_audit_line(
@@ -226,22 +229,18 @@ def test_nothing_is_migrated_without_its_audit_line(
 
 
 def test_a_start_migrates_what_no_other_process_has_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Callable[[], Result]
 ) -> None:
-    monkeypatch.setattr("quietswap.services.single_process.PREDECESSOR_S", 0.1)
-    monkeypatch.setattr("quietswap.cli.server.server_process.run_server", lambda *_: None)
-    monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
-    monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
     monkeypatch.setenv("QUIETSWAP_OBSERVE__AUDIT_FILE", str(tmp_path / "audit.jsonl"))
     old_release(tmp_path / "own.db")
     before = version(tmp_path / "own.db")
     with asyncio.Runner() as own:
         lock = FileLeaderLock(tmp_path / "own.db", "server")
         assert own.run(lock.acquire_or_renew())
-        done = CliRunner().invoke(command, ["serve"])
+        done = start()
         assert (done.exit_code, version(tmp_path / "own.db")) == (1, before), done.output
         own.run(lock.release())
-    done = CliRunner().invoke(command, ["serve"])
+    done = start()
     assert done.exit_code == 0, done.output
     assert "the database was migrated: " in done.stderr
     assert version(tmp_path / "own.db") == before + 1

@@ -49,10 +49,10 @@ class SingleProcessGuard:
         self._why_not = WHY_NOT_SHARED if shared else WHY_NOT_ALONE
 
     async def begin(self, within_s: float, say: Callable[[float], None] | None = None) -> None:
-        """Return once this process holds the lock. With `shared`, an unknown holder is none.
+        """Return once this process holds the lock; if `shared`, also if it cannot be asked for.
 
         `say(within_s)` is called once if it has to wait for another process. Raises
-        SecondProcessError if one keeps the lock, and StoreUnavailable if it cannot be asked for.
+        SecondProcessError if one keeps the lock, else StoreUnavailable if it cannot be asked for.
         """
         until = self._clock.monotonic() + within_s
         while not await self._lock.acquire_or_renew():
@@ -60,11 +60,9 @@ class SingleProcessGuard:
             if self._shared and not is_elsewhere:
                 return
             if self._clock.monotonic() >= until:
-                raise (
-                    SecondProcessError(self._why_not)
-                    if is_elsewhere
-                    else StoreUnavailable(_NO_ANSWER)
-                )
+                if is_elsewhere:
+                    raise SecondProcessError(self._why_not)
+                raise StoreUnavailable(_NO_ANSWER)
             if say is not None and is_elsewhere:
                 say(within_s)
                 say = None

@@ -68,7 +68,7 @@ def serve(
     if as_json:
         facts = {} if faults else settings_summary(settings, settings_path)
         if stores and not faults:
-            facts["alone"] = may_serve(settings)
+            facts["alone"] = may_serve(settings)  # a server of an older release reads this name
             facts["needsStart"] = start_needs(settings)
         if not faults:
             facts["secrets"] = [
