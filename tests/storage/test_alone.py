@@ -17,10 +17,11 @@ from quietswap.services.single_process import (
     SingleProcessGuard,
 )
 from quietswap.storage.factory import Storage
+from quietswap.storage.postgres.advisory_lock import SERVER, AdvisoryLeaderLock
 from tests.databases import PostgresCluster
 from tests.patient import open_storage
 from tests.storage.examples import T0, HandClock
-from tests.waiting import eventually
+from tests.waiting import WITHIN_S, eventually
 
 
 @pytest.fixture
@@ -100,6 +101,24 @@ async def test_without_an_answer_only_a_process_that_counts_alone_does_not_start
     with pytest.raises(StoreUnavailable, match="has no connection left"):
         await SingleProcessGuard(NoAnswer(), clock).begin(PREDECESSOR_S, said.append)
     assert not said, "nobody knows of another process"
+
+
+async def test_with_a_shared_rate_store_no_connection_left_is_no_other_process(
+    postgres: PostgresCluster, clock: HandClock
+) -> None:
+    url = await postgres.empty()
+    operator = await asyncpg.connect(url)
+    await operator.execute("CREATE ROLE limited LOGIN CONNECTION LIMIT 1")
+    url = url.replace("postgres:@", "limited:@")
+    only = await asyncpg.connect(url)
+    lock = AdvisoryLeaderLock(url, SERVER, patience_s=WITHIN_S, shared=True)
+    await SingleProcessGuard(lock, clock, shared=True).begin(PREDECESSOR_S)
+    assert (lock.is_held, clock.ms) == (False, T0)
+    await only.close()
+    await eventually(lock.acquire_or_renew)
+    await lock.release()
+    await operator.execute("DROP ROLE limited")
+    await operator.close()
 
 
 async def test_a_process_that_ends_meanwhile_is_followed(
