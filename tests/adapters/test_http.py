@@ -38,6 +38,12 @@ async def test_get_sends_what_it_is_given(http: HttpClient, upstream: Upstream) 
     assert (reply.status, reply.json(), reply.headers["x-limit"]) == (200, {"a": 1}, "30")
 
 
+async def test_parameters_follow_those_of_the_url(http: HttpClient, upstream: Upstream) -> None:
+    upstream.will(js(1))
+    await http.get(f"{upstream.url}/?key=k%20y", params={"a": "+&"}, timeout_s=WITHIN_S)
+    assert upstream.asked[0].query == [("key", "k y"), ("a", "+&")]
+
+
 async def test_post_sends_the_very_bytes(http: HttpClient, upstream: Upstream) -> None:
     upstream.will(js(True))
     body = b'{"big":123456789012345678901234567890,"float":0.1000}'

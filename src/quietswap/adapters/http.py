@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 from pyreqwest import exceptions
@@ -150,10 +150,10 @@ class HttpClient:
         timeout_s: float,
         max_bytes: int = MAX_BYTES,
     ) -> HttpReply:
-        """Return the response to a GET. Raises HttpError."""
+        """Return the response to a GET of `url` with `params` added. Raises HttpError."""
+        if params:  # the library's own `query` releases the GIL, which takes three times as long
+            url += ("&" if "?" in url else "?") + urlencode(params)
         request = self._request("GET", url, headers or {})
-        if params:
-            request = request.query(dict(params))
         return await _exchange(request, None, timeout_s, max_bytes)
 
     async def post(
