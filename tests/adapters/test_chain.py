@@ -1,9 +1,12 @@
 """NodeChain against a real node."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
+import msgspec
 import pytest
 
+from quietswap.adapters.http import HttpReply
 from quietswap.domain.token import Token
 from quietswap.domain.transaction.unsigned import UnsignedTransaction
 from quietswap.ports.chain import WalletSnapshot
@@ -68,6 +71,26 @@ async def test_odd_symbols(small: SmallChain, name: str, decimals: int, symbol: 
 async def test_what_is_no_token(small: SmallChain) -> None:
     for address in (NOBODY, VENUE, odd("ManyDecimals").address, FEEDS["ETH / USD"]):
         assert await small.chain.token(address) is None
+
+
+async def test_several_tokens_take_one_round_trip_or_none(
+    small: SmallChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+    post = small.http.post
+
+    async def counted(url: str, body: bytes, **options: Any) -> HttpReply:
+        sent.append(len(msgspec.json.decode(body)))
+        return await post(url, body, **options)
+
+    await small.chain.token(DAI.address)
+    monkeypatch.setattr(small.http, "post", counted)
+    wanted = (USDC.address, DAI.address, NOBODY, USDC.address)
+    usdc, dai, nobody, again = await small.chain.tokens(*wanted)
+    assert (usdc, dai) == tuple(Token(t.address, t.decimals, t.symbol) for t in (USDC, DAI))
+    assert (nobody, again) == (None, usdc)
+    assert await small.chain.tokens(*wanted) == [usdc, dai, nobody, again]
+    assert sent == [2]
 
 
 async def test_tokens_are_remembered_and_strangers_only_for_a_minute(small: SmallChain) -> None:

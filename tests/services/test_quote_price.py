@@ -58,11 +58,11 @@ class Chain:
 
     down: bool = False
 
-    async def token(self, address: Address) -> Token | None:
+    async def tokens(self, *addresses: Address) -> list[Token | None]:
         if self.down:
             raise NodeUnavailable("away")
         known = {WETH: Token(WETH, 18), USDC: Token(Address(USDC), 6)}
-        return known.get(address)
+        return [known.get(address) for address in addresses]
 
     async def head(self) -> Head:
         return HEAD

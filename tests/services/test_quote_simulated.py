@@ -50,8 +50,8 @@ class OneSimulation:
     async def head(self, max_age_s: float | None = None) -> Head:
         return Head(1, "0x1", "0x0", 0, 10**9, 10**9)
 
-    async def token(self, address: Address) -> Token:
-        return Token(address, 18 if address == WETH else 6)
+    async def tokens(self, *addresses: Address) -> list[Token]:
+        return [Token(address, 18 if address == WETH else 6) for address in addresses]
 
     async def prepare_simulation(
         self, request: RouteRequest, spenders: Sequence[Address]

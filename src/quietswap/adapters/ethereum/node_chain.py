@@ -91,16 +91,23 @@ class NodeChain:
         return head
 
     async def token(self, address: Address) -> Token | None:
-        with suppress(KeyError):
-            return self._tokens[address]
-        views = token_metadata.views(address)
-        [result] = await self._rpc.batch([multicall.call(views, gas=_VIEWS_GAS)])
-        if isinstance(result, RpcErrorObject) and result.is_verdict:
-            token = None  # its views use all the gas they get
-        else:
-            token = token_metadata.token(address, multicall.answers(result, len(views)))
-        self._tokens[address] = token
-        return token
+        return (await self.tokens(address))[0]
+
+    async def tokens(self, *addresses: Address) -> list[Token | None]:
+        known: dict[Address, Token | None] = {}
+        for address in addresses:
+            with suppress(KeyError):
+                known[address] = self._tokens[address]
+        unknown = {one: token_metadata.views(one) for one in addresses if one not in known}
+        calls = [multicall.call(views, gas=_VIEWS_GAS) for views in unknown.values()]
+        for address, result in zip(unknown, await self._rpc.batch(calls), strict=True):
+            if isinstance(result, RpcErrorObject) and result.is_verdict:
+                token = None  # its views use all the gas they get
+            else:
+                answers = multicall.answers(result, len(unknown[address]))
+                token = token_metadata.token(address, answers)
+            known[address] = self._tokens[address] = token
+        return [known[address] for address in addresses]
 
     async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
         return _facts(await self._rpc.batch(_facts_calls(wallet, token, spender)))

@@ -34,7 +34,7 @@ from quietswap.resilience.single_flight import SingleFlight
 from quietswap.services.quoting.fan_out import SourceFanOut
 from quietswap.services.quoting.no_route import no_route_error
 from quietswap.services.quoting.sources import AggregatorSource, SourceAnswer
-from quietswap.services.quoting.tradable_token import tradable_token
+from quietswap.services.quoting.tradable_tokens import tradable_tokens
 from quietswap.services.unavailable import service_unavailable
 
 ANSWER_TTL_S = 2.0
@@ -81,9 +81,8 @@ class QuotePrice:
     async def _asked(
         self, client_id: str, ask: IndicativePriceRequest, swap: _Swap
     ) -> IndicativePrice:
-        sell, buy, head = await asyncio.gather(
-            tradable_token(self.chain, self.tokens, ask.sell_token, "sellToken"),
-            tradable_token(self.chain, self.tokens, ask.buy_token, "buyToken"),
+        (sell, buy), head = await asyncio.gather(
+            tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token),
             self.chain.head(),
         )
         if sell.address == buy.address:

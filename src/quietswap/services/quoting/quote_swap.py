@@ -42,7 +42,7 @@ from quietswap.services.choose_relay import protect
 from quietswap.services.quoting.collect_routes import CollectedRoutes, CollectRoutes
 from quietswap.services.quoting.no_route import no_route_error
 from quietswap.services.quoting.quote_notes import notes
-from quietswap.services.quoting.tradable_token import tradable_token
+from quietswap.services.quoting.tradable_tokens import tradable_tokens
 from quietswap.services.unavailable import service_unavailable
 
 _CALLDATA_LIFE_S = 2 * 3600
@@ -103,12 +103,7 @@ class QuoteSwap:
         return quote
 
     async def _quote(self, key: ApiKey, ask: SwapQuoteRequest) -> SwapQuote:
-        reading = asyncio.gather(
-            tradable_token(self.chain, self.tokens, ask.sell_token, "sellToken"),
-            tradable_token(self.chain, self.tokens, ask.buy_token, "buyToken"),
-            self.chain.head(max_age_s=_GAS_PRICE_MAX_AGE_S),
-        )
-        sell, buy, head = await observe.in_phase("tokens", reading)
+        sell, buy, head = await observe.in_phase("tokens", self._tokens_and_head(ask))
         if sell.address == buy.address:
             raise InvalidTokenAddress(
                 field="buyToken", provided=buy.address, reason="both tokens are the same"
@@ -125,6 +120,11 @@ class QuoteSwap:
             raise no_route_error(survey.reports, ask.buy_token)
         return self._compose(request, survey, known)
 
+    async def _tokens_and_head(self, ask: SwapQuoteRequest) -> tuple[Token, Token, Head]:
+        """Read one after the other: nearly always both are cached, and nothing is waited for."""
+        pair = await tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token)
+        return *pair, await self.chain.head(max_age_s=_GAS_PRICE_MAX_AGE_S)
+
     def _request(self, ask: SwapQuoteRequest, sell: Token, buy: Token, head: Head) -> RouteRequest:
         return RouteRequest(
             sell=sell,
@@ -137,6 +137,7 @@ class QuoteSwap:
         )
 
     async def _setting(self, key: ApiKey, request: RouteRequest) -> _Setting:
+        await asyncio.sleep(0)  # the sources are asked first: they take longest
         nonces, eth, sell, buy = await asyncio.gather(
             self.orders.own_nonces(key.client_id, request.wallet),
             self.prices.eth_usd(),
