@@ -37,6 +37,26 @@ def test_the_first_of_two_answers_of_a_source_stands() -> None:
     assert [names for _, names in node.batches] == [["a"]]
 
 
+def test_routes_of_one_turn_are_one_batch_and_the_next_waits_for_its_end() -> None:
+    node = SlowNode(takes_s=1.0)
+
+    async def work() -> None:
+        preparing = asyncio.create_task(verifying(node).prepare_simulation(REQUEST))
+        await preparing
+        async with ArrivingRoutes(verifying(node), REQUEST, preparing) as routes:
+            routes.add(a_route("a"))
+            routes.add(a_route("b"))
+            await asyncio.sleep(0.1)
+            routes.add(a_route("c"))
+            await asyncio.sleep(0.1)
+            routes.add(a_route("d"))
+            await asyncio.sleep(2.0)
+            assert not routes.has_new
+
+    run(work())
+    assert [names for _, names in node.batches] == [["a", "b"], ["c", "d"]]
+
+
 def test_no_task_is_left_of_a_quote_that_is_cancelled() -> None:
     node = SlowNode(takes_s=1.0)
 

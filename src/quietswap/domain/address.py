@@ -30,6 +30,7 @@ def from_bytes(raw: bytes) -> Address:
     return _checksum(raw.hex())
 
 
+@lru_cache(maxsize=1024)  # a quote asks some 30 times, mostly for the same few contracts
 def from_any_case(text: str) -> Address:
     """Return the address of hex text in any letter case. Raises BadAddress."""
     if not _SHAPE.fullmatch(text):

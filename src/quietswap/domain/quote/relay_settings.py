@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -58,6 +59,7 @@ class RelaySettings:
         return {"provider": PROVIDER, "tier": self.tier, "mevRelayMetadata": settings}
 
 
+@lru_cache(maxsize=64)  # the combinations of the settings
 def endpoint_url(base: str, kind: EndpointType, share: ShareMode, referrer: str) -> str:
     """Return the relay URL of one combination; no other code builds relay URLs.
 

@@ -37,7 +37,8 @@ class ArrivingRoutes:
     _sources: set[str] = field(default_factory=set)
     _waiting: list[Route] = field(default_factory=list)
     _batches: "list[asyncio.Task[None]]" = field(default_factory=list)
-    _start: asyncio.Handle | None = None
+    _starts: bool = False
+    """Whether a batch was created that has not taken the waiting routes yet."""
     _settling: bool = False
     _closed: bool = False
     _refused: list[VerificationResult] = field(default_factory=list)
@@ -50,9 +51,7 @@ class ArrivingRoutes:
 
     async def __aexit__(self, *_: object) -> None:
         self._closed = True
-        if self._start is not None:
-            self._start.cancel()
-        await _cancelled(self._batches)
+        await _cancelled(self._running)
 
     def add(self, route: Route) -> None:
         """Verify this route soon. A second route of its source is ignored, and one that is late."""
@@ -100,26 +99,27 @@ class ArrivingRoutes:
         return [batch for batch in self._batches if not batch.done()]
 
     def _start_soon(self) -> None:
-        is_free = self._start is None and not self._settling and not self._running
-        if self.early and self._waiting and is_free:
-            self._start = asyncio.get_running_loop().call_soon(self._begin)
+        if self.early and not self._settling and not self._running:
+            self._begin()
 
     def _begin(self) -> None:
-        if self._start is not None:
-            self._start.cancel()
-            self._start = None
-        if not self._waiting:
+        """Create a batch, which takes all routes that wait when the event loop comes to it."""
+        if self._starts or not self._waiting:
             return
-        routes, self._waiting = self._waiting, []
-        batch = asyncio.create_task(self._verified(routes))
+        self._starts = True
+        batch = asyncio.create_task(self._verified())
         self._batches.append(batch)
         batch.add_done_callback(self._ended)
 
-    def _ended(self, _batch: "asyncio.Task[None]") -> None:
+    def _ended(self, batch: "asyncio.Task[None]") -> None:
+        if not batch.cancelled():
+            batch.exception()  # marks it as retrieved, for the case that nothing settles any more
         if not self._closed:
             self._start_soon()
 
-    async def _verified(self, routes: Sequence[Route]) -> None:
+    async def _verified(self) -> None:
+        routes, self._waiting = self._waiting, []
+        self._starts = False
         checked = await self.verify.check(self.request, routes)
         self._refused += [one for one in checked if isinstance(one, VerificationResult)]
         safe = [one for one in checked if isinstance(one, Route)]
@@ -181,4 +181,5 @@ class ArrivingRoutes:
 async def _cancelled(tasks: "Collection[asyncio.Task[None]]") -> None:
     for task in tasks:
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    if tasks:  # gathering nothing takes two turns of the event loop
+        await asyncio.gather(*tasks, return_exceptions=True)

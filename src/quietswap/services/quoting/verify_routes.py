@@ -72,11 +72,11 @@ class VerifyRoutes:
 
         Raises NodeUnavailable.
         """
-        rehearsal, _ = await asyncio.gather(
-            self._chain.prepare_simulation(request, self._spenders),
-            self._settlers(self._has_zeroex),
-        )
-        return rehearsal
+        preparing = self._chain.prepare_simulation(request, self._spenders)
+        if not self._has_zeroex:
+            return await preparing
+        prepared, _ = await asyncio.gather(preparing, self._settlers(wanted=True))
+        return prepared
 
     async def check(
         self, request: RouteRequest, routes: Sequence[Route]
