@@ -3,8 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 SAY := tools/with_progress.sh
 TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 4 --dist loadgroup
-# Tests of the repository itself: its rules, its benchmarks, its pages. They are a part of `make check`.
-REPOSITORY := tests/architecture tests/benchmarks tests/docs
+# Tests of the repository itself: its rules, its benchmarks, its pages with every command on them, the files of deploy/.
+# They are a part of `make check`.
+REPOSITORY := $(addprefix tests/,architecture benchmarks deploy docs generated_clients)
 PEERS := benchmarks/speed/peers/node_modules
 GENERATED := tests/generated_clients/typescript/node_modules
 CLIENT := clients/typescript/node_modules
@@ -28,7 +29,7 @@ demo: .venv/.runtime node_modules/.installed ## Run the whole job on a miniature
 sandbox: .venv/.runtime node_modules/.installed ## Keep the sandbox running for development
 	@$(BIN)/quietswap sandbox
 
-test: $(TESTED) ## Run the tests of service, command line, clients and deployment (nine minutes on two slow cores)
+test: $(TESTED) ## Run the tests of service, command line, clients and web page (five minutes on two cores)
 	@$(TESTS) $(addprefix --ignore=,$(REPOSITORY))
 
 test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve minutes)

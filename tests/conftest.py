@@ -12,10 +12,16 @@ import structlog
 import uvloop
 from hypothesis import settings
 
-from tests.example_counts import LONG
+from tests.example_counts import LONG, examples
 
-# The same examples in every `make test`, new ones in every `make test-long`.
-settings.register_profile("suite", derandomize=not LONG, deadline=None, print_blob=LONG)
+# The same examples in every `make test`, more and new ones in every `make test-long`.
+settings.register_profile(
+    "suite",
+    derandomize=not LONG,
+    max_examples=examples(200, short=50),
+    deadline=None,
+    print_blob=LONG,
+)
 settings.load_profile("suite")
 
 # A shell's background job ignores Ctrl-C, and so do all programs that it starts. Tests send it.

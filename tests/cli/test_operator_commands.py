@@ -66,8 +66,8 @@ def test_what_is_down_is_named_with_what_to_do(town: SandboxInfo) -> None:
 def never_sent(town: SandboxInfo) -> Iterator[None]:
     """An order that no relay took.
 
-    The wallet trusts no service that nothing was sent: it watches for a minute, and other tests
-    need not wait for its end.
+    The wallet trusts no service that nothing was sent: it watches for a minute. Other tests need
+    not wait for its end, and it is told to end when they have.
     """
     words, env = quietswap("wrap", "0.1", "--yes"), environment(town, WALLET)
     with fault(town, "relays", "down"):
@@ -79,6 +79,7 @@ def never_sent(town: SandboxInfo) -> Iterator[None]:
             assert line, told
             told += line
     yield
+    wrapping.terminate()
     wrapping.communicate(timeout=LONG_S)
     assert wrapping.returncode == 4
 

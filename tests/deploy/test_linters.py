@@ -16,6 +16,7 @@ LINTERS = {
     "ingress.yaml": ("kubernetes-validate", "--strict"),
     "../.github/workflows/ci.yml": ("check-jsonschema", "--builtin-schema", _WORKFLOWS),
     "../.github/workflows/audit.yml": ("check-jsonschema", "--builtin-schema", _WORKFLOWS),
+    "../.github/workflows/long.yml": ("check-jsonschema", "--builtin-schema", _WORKFLOWS),
     "../.github/dependabot.yml": ("check-jsonschema", "--builtin-schema", "vendor.dependabot"),
 }
 """Each brings its rules and schemas with it and asks nobody."""
@@ -26,6 +27,7 @@ SPOILT = {
     "ingress.yaml": ("pathType: Exact", "pathtype: Exact"),
     "../.github/workflows/ci.yml": ("timeout-minutes: 60", "timeout: 60"),
     "../.github/workflows/audit.yml": ("timeout-minutes: 15", "timeout: 15"),
+    "../.github/workflows/long.yml": ("timeout-minutes: 180", "timeout: 180"),
     "../.github/dependabot.yml": ("interval: weekly", "interval: sometimes"),
 }
 

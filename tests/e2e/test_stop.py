@@ -129,8 +129,8 @@ def until_logged(served: Served, event: str) -> None:
     )
 
 
-BLOCK = "eth_getBlockByNumber"
-"""What the tracker and a quote ask first."""
+BLOCK, TOKENS = "eth_getBlockByNumber", "eth_call"
+"""What the tracker asks first, and a quote."""
 
 
 def test_a_hanging_node_holds_up_no_quote(
@@ -140,7 +140,7 @@ def test_a_hanging_node_holds_up_no_quote(
         hanging = shared_stores | {"NODE__URLS": node.url, "NODE__TIMEOUT_S": "2"}
         with serving(town, tmp_path, "--workers", "2", TRACKING__ENABLED="false", **hanging) as it:
             quote = threads.submit(it.town.quote)
-            node.until_asked(BLOCK)
+            node.until_asked(TOKENS)
             it.stop()
             assert quote.result(WITHIN_S).json()["error"] == "SERVICE_UNAVAILABLE"
 

@@ -1,4 +1,4 @@
-"""Every example reaches `confirmed` on the sandbox, for both flows."""
+"""Every example of `examples/` reaches `confirmed` on the sandbox, for both flows."""
 
 import os
 import re
@@ -6,14 +6,16 @@ import shutil
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from quietswap.cli.demo.sandbox_process import SandboxInfo
 from tests import loopback
 from tests.cli.sandbox_process import ROOT, environment, run, run_command
+from tests.e2e.conftest import Town
 from tests.waiting import LONG_S
 
-pytestmark = pytest.mark.xdist_group("live-cli")
+pytestmark = pytest.mark.xdist_group("examples")
 
 NODE_TOOLS = ROOT / "node_modules" / ".bin"
 TSX = str(NODE_TOOLS / "tsx")
@@ -32,6 +34,12 @@ EXAMPLES = [
 PAGE = (ROOT / "docs" / "client.md").read_text("utf-8")
 TRANSACTION = PAGE.partition("```json\n")[2].partition("```")[0]
 """What the page says that a signing command is given."""
+
+
+@pytest.fixture
+def town(town: Town) -> SandboxInfo:
+    """What an example is told of the sandbox of this folder."""
+    return msgspec.convert(town.facts, SandboxInfo)
 
 
 @pytest.mark.parametrize("words", EXAMPLES, ids=lambda words: words[1].split("/")[1])
