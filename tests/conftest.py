@@ -14,7 +14,7 @@ from hypothesis import settings
 
 from tests.example_counts import LONG, examples
 
-# The same examples in every `make test`, more and new ones in every `make test-long`.
+# The same examples in every run, but more and new ones in each `make test-long`.
 settings.register_profile(
     "suite",
     derandomize=not LONG,

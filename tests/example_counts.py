@@ -1,4 +1,4 @@
-"""How many generated examples, rows or requests a test takes: fewer in `make test`."""
+"""How many generated examples, rows or requests a test takes: fewer without TEST_LONG."""
 
 import os
 

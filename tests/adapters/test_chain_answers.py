@@ -4,10 +4,13 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import pytest
+from eth_abi import encode
 
 from quietswap.adapters.ethereum.node_chain import NodeChain
 from quietswap.adapters.http import HttpClient
 from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.erc20 import word
+from quietswap.domain.token import Token
 from quietswap.domain.transaction.unsigned import UnsignedTransaction
 from quietswap.ports.chain import Block, Head, NodeUnavailable
 from tests.adapters.fake_node import FakeNode, Refusal, fake_node
@@ -97,6 +100,24 @@ async def test_the_next_base_fee(scripted: Scripted, gas_used: str, next_base_fe
 async def test_the_next_base_fee_grows_at_least_by_one(scripted: Scripted) -> None:
     low = HEADER | {"gasUsed": "0xe4e1c1", "baseFeePerGas": "0x7"}
     assert (await scripted.says("eth_getBlockByNumber", low).head()).next_base_fee == 8
+
+
+async def test_one_token_that_cannot_be_read_is_asked_again_and_the_other_not(
+    scripted: Scripted,
+) -> None:
+    views = encode(["(bool,bytes)[]"], [[(True, word(6)), (True, b""), (True, word(0))]])
+    fine = "0x" + views.hex()
+
+    def answer(call: dict[str, str], _: str) -> str:
+        return "0x1" if NOBODY[2:].lower() in call["data"] else fine
+
+    chain = scripted.says("eth_call", answer)
+    with pytest.raises(NodeUnavailable):
+        await chain.tokens(VENUE, NOBODY)
+    scripted.says("eth_call", fine)
+    assert await chain.tokens(VENUE, NOBODY) == [Token(VENUE, 6, ""), Token(NOBODY, 6, "")]
+    asked = [batch.count("eth_call") for batch in scripted.node.batches]
+    assert asked == [2, 1]
 
 
 @pytest.mark.parametrize("name", [*broken(HEADER), "null"])

@@ -1,11 +1,9 @@
 """An upstream that takes every request and never answers, until it is told to hang up."""
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 from tests.waiting import wait_until
 
@@ -16,35 +14,19 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.heard.append(body.decode())
-        if b"eth_chainId" in body:  # a node that has not told its chain is asked nothing else
-            self._tell(json.loads(body))
-        else:
-            self.do_GET()
+        self.do_GET()
 
     def do_GET(self) -> None:
         self.server.heard.append(self.requestline)
         self.server.over.wait()
         self.close_connection = True
 
-    def _tell(self, calls: Any) -> None:
-        rows = [{"jsonrpc": "2.0", "id": call["id"], "result": "0x1"} for call in _each(calls)]
-        answer = json.dumps(rows if isinstance(calls, list) else rows[0]).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
     def log_message(self, *_: object) -> None:
         pass
 
 
-def _each(calls: Any) -> list[Any]:
-    return calls if isinstance(calls, list) else [calls]
-
-
 class SilentServer(ThreadingHTTPServer):
-    """Keeps what it was sent. As a node, it tells its chain and nothing more."""
+    """Keeps what it was sent."""
 
     daemon_threads = True
 

@@ -96,13 +96,19 @@ class Nothing:
         return OwnNonces((), ())
 
 
-def quoted(simulation: SimulationResult | None, impact: Decimal | None = None) -> SwapQuote:
+def quoted(
+    simulation: SimulationResult | None,
+    impact: Decimal | None = None,
+    *,
+    source: OneRoute | None = None,
+    reads: Nothing | None = None,
+) -> SwapQuote:
     async def work() -> SwapQuote:
         chain: Any = OneSimulation(simulation)
-        nothing: Any = Nothing()
+        nothing: Any = reads or Nothing()
         clock = LoopClock()
         verify = VerifyRoutes(chain, {"kyberswap": [ROUTER]}, required=False)
-        sources = [AggregatorSource(OneRoute(impact), RequestBudget(1000.0), clock)]
+        sources = [AggregatorSource(source or OneRoute(impact), RequestBudget(1000.0), clock)]
         survey = CollectRoutes(sources, verify, clock, soft_s=0.6, hard_s=3.0)
         quote = QuoteSwap(
             chain=chain, prices=nothing, survey=survey,
@@ -112,6 +118,28 @@ def quoted(simulation: SimulationResult | None, impact: Decimal | None = None) -
         return await quote(KEY, ASK)
 
     return run(work())
+
+
+def test_a_source_is_asked_before_what_it_does_not_need() -> None:
+    asked: list[str] = []
+
+    class Source(OneRoute):
+        async def route(self, request: RouteRequest) -> Route:
+            asked.append("source")
+            return await super().route(request)
+
+    class Reads(Nothing):
+        async def eth_usd(self) -> None:
+            asked.append("price")
+
+        async def own_nonces(self, client_id: str, wallet: Address) -> OwnNonces:
+            asked.append("nonces")
+            return await super().own_nonces(client_id, wallet)
+
+    simulation = SimulationResult(True, PROMISE, 180_000, gas_limit=300_000)
+    quoted(simulation, source=Source(None), reads=Reads())
+    assert asked[0] == "source"
+    assert sorted(asked) == ["nonces", "price", "source"]
 
 
 def test_the_limit_issued_is_the_one_simulated() -> None:

@@ -100,7 +100,7 @@ class ChainReader(Protocol):
         """Return decimals and symbol, cached; None if the address is not an ERC-20."""
 
     async def tokens(self, *addresses: Address) -> list[Token | None]:
-        """Return the same of several, in order. One round trip; none if all are cached."""
+        """Return the same of a few, in order. One round trip; none if all are cached."""
 
     async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
         """Return head, nonce, ETH, token balance and allowance in one round trip."""

@@ -98,13 +98,13 @@ class NodeChain:
         for address in addresses:
             with suppress(KeyError):
                 known[address] = self._tokens[address]
-        unknown = {one: token_metadata.views(one) for one in addresses if one not in known}
-        calls = [multicall.call(views, gas=_VIEWS_GAS) for views in unknown.values()]
-        for address, result in zip(unknown, await self._rpc.batch(calls), strict=True):
+        missing = {one: token_metadata.views(one) for one in addresses if one not in known}
+        calls = [multicall.call(views, gas=_VIEWS_GAS) for views in missing.values()]
+        for address, result in zip(missing, await self._rpc.batch(calls), strict=True):
             if isinstance(result, RpcErrorObject) and result.is_verdict:
                 token = None  # its views use all the gas they get
             else:
-                answers = multicall.answers(result, len(unknown[address]))
+                answers = multicall.answers(result, len(missing[address]))
                 token = token_metadata.token(address, answers)
             known[address] = self._tokens[address] = token
         return [known[address] for address in addresses]

@@ -37,8 +37,8 @@ class ArrivingRoutes:
     _sources: set[str] = field(default_factory=set)
     _waiting: list[Route] = field(default_factory=list)
     _batches: "list[asyncio.Task[None]]" = field(default_factory=list)
-    _starts: bool = False
-    """Whether a batch was created that has not taken the waiting routes yet."""
+    _unbegun: "asyncio.Task[None] | None" = None
+    """The batch that will take the waiting routes when it begins."""
     _settling: bool = False
     _closed: bool = False
     _refused: list[VerificationResult] = field(default_factory=list)
@@ -59,7 +59,7 @@ class ArrivingRoutes:
             return
         self._sources.add(route.source)
         self._waiting.append(route)
-        self._start_soon()
+        self._begin_early()
 
     @property
     def is_usable(self) -> bool:
@@ -72,7 +72,9 @@ class ArrivingRoutes:
         return bool(self._waiting or self._running)
 
     async def settled(self) -> None:
-        """Verify at once what has arrived, and wait for all results; later routes have to wait.
+        """Verify at once what has arrived, and wait for all results.
+
+        A route that arrives when the last batch has begun waits for the next call.
 
         A simulation without a result `PATIENCE_S` after the last other result is given up if a
         route is verified without it. Raises what the preparation raises.
@@ -98,16 +100,15 @@ class ArrivingRoutes:
     def _running(self) -> "list[asyncio.Task[None]]":
         return [batch for batch in self._batches if not batch.done()]
 
-    def _start_soon(self) -> None:
+    def _begin_early(self) -> None:
         if self.early and not self._settling and not self._running:
             self._begin()
 
     def _begin(self) -> None:
         """Create a batch, which takes all routes that wait when the event loop comes to it."""
-        if self._starts or not self._waiting:
+        if not self._waiting or (self._unbegun and not self._unbegun.done()):
             return
-        self._starts = True
-        batch = asyncio.create_task(self._verified())
+        batch = self._unbegun = asyncio.create_task(self._verified())
         self._batches.append(batch)
         batch.add_done_callback(self._ended)
 
@@ -115,11 +116,11 @@ class ArrivingRoutes:
         if not batch.cancelled():
             batch.exception()  # marks it as retrieved, for the case that nothing settles any more
         if not self._closed:
-            self._start_soon()
+            self._begin_early()
 
     async def _verified(self) -> None:
         routes, self._waiting = self._waiting, []
-        self._starts = False
+        self._unbegun = None
         checked = await self.verify.check(self.request, routes)
         self._refused += [one for one in checked if isinstance(one, VerificationResult)]
         safe = [one for one in checked if isinstance(one, Route)]

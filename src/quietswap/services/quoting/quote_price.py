@@ -81,6 +81,7 @@ class QuotePrice:
     async def _asked(
         self, client_id: str, ask: IndicativePriceRequest, swap: _Swap
     ) -> IndicativePrice:
+        # at once: unlike a quote's, this head may not be older than a block, so it is seldom cached
         (sell, buy), head = await asyncio.gather(
             tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token),
             self.chain.head(),

@@ -18,8 +18,8 @@ async def tradable_tokens(
         reason = policy.refusal(address)
         if reason:
             raise TokenNotSupported(token=address, reason=reason)
-    sold, bought = await chain.tokens(sell, buy)
-    return _known(sold, sell, "sellToken"), _known(bought, buy, "buyToken")
+    sell_token, buy_token = await chain.tokens(sell, buy)
+    return _known(sell_token, sell, "sellToken"), _known(buy_token, buy, "buyToken")
 
 
 def _known(token: Token | None, address: Address, field: str) -> Token:
