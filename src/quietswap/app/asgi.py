@@ -109,11 +109,11 @@ class ServiceApp:
                 stop_tracking = start_tracking(parts, self._clock, stack)
                 start_key_uses(parts, self._clock, stack)
                 start_figures(parts, self._clock, stack)
+                self._api = _api(parts, self._clock)
             except Exception as error:  # noqa: BLE001  the message is logged, then the process ends
                 observe.start_failed(str(error))
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 return
-            self._api = _api(parts, self._clock)
             memory.settle()
             await send({"type": "lifespan.startup.complete"})
             self._came_up()
