@@ -2,11 +2,15 @@
 
 import os
 import subprocess
+from collections.abc import MutableMapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from quietswap.adapters.clock import SystemClock
+from quietswap.app import asgi
 from quietswap.cli import command
 from quietswap.settings.load import BadSettings, load
 from tests import forked
@@ -63,6 +67,15 @@ def test_with_a_node_the_defaults_are_good() -> None:
         ("QUIETSWAP_NODE__URLS", "http://h:99999", "node.urls, number 1"),
         ("QUIETSWAP_NODE__URLS", "http://h:abc", "node.urls, number 1"),
         ("QUIETSWAP_NODE__URLS", "http://a b/", "node.urls, number 1"),
+        ("QUIETSWAP_SOURCE__VELORA__URL", "http://127.0.0.1:3740 ", "source.velora.url"),
+        ("QUIETSWAP_SOURCE__VELORA__URL", "https://hush.example ", "without blanks and #"),
+        ("QUIETSWAP_SOURCE__VELORA__URL", "https://a.example/#hush", "source.velora.url"),
+        ("QUIETSWAP_SOURCE__VELORA__URL", "https://a.example/\nhush", "source.velora.url"),
+        ("QUIETSWAP_SOURCE__VELORA__URL", "https://a.example?k=hush", "must not contain a ?"),
+        ("QUIETSWAP_RELAY__FIRST__URL", "https://a.example/?k=hush", "relay.first.url: paths are"),
+        ("QUIETSWAP_RELAY__FIRST__URL", "https://a.example/#hush", "relay.first.url"),
+        ("QUIETSWAP_QUOTES__CLIENT_NAME", "hush\nhush", "quotes.client_name: it holds"),
+        ("QUIETSWAP_RELAY__REFERRER", "hush\udcff", "relay.referrer: it holds"),
         ("QUIETSWAP_SOURCE__VELORA__URL", "https://u:hush@[bad", "source.velora.url"),
         ("QUIETSWAP_RELAY__FIRST__URL", "https://u:hush@[bad", "relay.first.url"),
         ("QUIETSWAP_RELAY__FIRST__TRACKING_URL", "hush", "relay.first.tracking_url"),
@@ -157,3 +170,27 @@ def test_all_bad_settings_of_a_section_are_named_at_once(tmp_path: Path) -> None
         "source.velora.url",
         "source.velora.per_day",
     ]
+
+
+async def test_a_start_that_fails_at_its_last_step_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that is told nothing would serve an application that answers 500 to everything."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("the last step")
+
+    monkeypatch.setattr(asgi, "_api", broken)
+    url = f"sqlite:///{tmp_path / 'own.db'}"
+    own = {"QUIETSWAP_STORAGE__URL": url, "QUIETSWAP_TRACKING__ENABLED": "false", "HOME": "/"}
+    app = asgi.ServiceApp(load(None, NODE | own), SystemClock())
+    told: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "lifespan.startup"}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        told.append(dict(message))
+
+    await app({"type": "lifespan"}, receive, send)
+    assert told == [{"type": "lifespan.startup.failed", "message": "the last step"}]

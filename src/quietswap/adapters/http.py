@@ -215,13 +215,18 @@ class HttpClient:
 
 
 def can_be_asked(url: str) -> bool:
-    """Return whether this is a valid http(s) URL. No request is made."""
+    """Return whether this is a valid http(s) URL, as it stands. No request is made.
+
+    Parsers of URLs drop blanks and line breaks, each other ones. A fragment is never sent.
+    """
     try:
         Url(url)
         parts = urlsplit(url)
+        _ = parts.port  # a ValueError of its own
     except ValueError:
         return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+    is_plain = url.isprintable() and not set(url) & {" ", "#"}
+    return is_plain and parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
 @lru_cache(maxsize=1)

@@ -76,6 +76,7 @@ class ExternalServices:
 def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
     """Return the adapters. No request is sent. Raises BadSettings."""
     factories.check_urls(settings)
+    factories.check_names(settings)
     factories.check_body_limits(settings)
     check_public_url(settings)
     is_web_enabled(settings)

@@ -32,30 +32,54 @@ from quietswap.settings.schema import Settings
 from quietswap.settings.schema import SourceConfig as SourceSettings
 
 Choice = TypeVar("Choice", EndpointType, ShareMode)
+_PRIVATE_RPC = "private_rpc"
+"""The kind of a relay whose URL is called as it stands."""
 _ASKED = 4
 """How many aggregators receive requests without `quotes.sources`."""
 
 
 def check_urls(settings: Settings) -> None:
     """Raise BadSettings with one line for each invalid URL. The line does not contain the URL."""
-    urls: dict[str, str | None] = {
+    whole: dict[str, str | None] = {
         f"node.urls, number {n}": url for n, url in enumerate(settings.node.urls, 1)
     }
-    urls |= {f"source.{name}.url": one.url or None for name, one in settings.source.items()}
-    urls |= {
+    whole["observe.otlp_endpoint"] = settings.observe.otlp_endpoint
+    bases = {f"source.{name}.url": one.url or None for name, one in settings.source.items()}
+    bases |= {
         f"prices.{name}": getattr(settings.prices, name)
         for name in ("defillama_url", "coingecko_url")
     }
     for place, relay in (("first", settings.relay.first), ("backup", settings.relay.backup)):
         if relay is not None:
+            urls = whole if relay.kind == _PRIVATE_RPC else bases
             urls[f"relay.{place}.url"] = relay.url
-            urls[f"relay.{place}.tracking_url"] = relay.tracking_url or None
-    urls["tracking.explorer_url"] = settings.tracking.explorer_url
-    urls["observe.otlp_endpoint"] = settings.observe.otlp_endpoint
+            bases[f"relay.{place}.tracking_url"] = relay.tracking_url or None
+    bases["tracking.explorer_url"] = settings.tracking.explorer_url
     faults = [
-        f"{name}: it is not http://... or https://... with a host, and a port up to 65535"
-        for name, url in urls.items()
+        f"{name}: it is not http://... or https://... with a host, and a port up to 65535, "
+        "without blanks and #"
+        for name, url in (whole | bases).items()
         if url is not None and not can_be_asked(url)
+    ]
+    faults += [
+        f"{name}: paths are appended to it, so it must not contain a ?"
+        for name, url in bases.items()
+        if url is not None and "?" in url
+    ]
+    if faults:
+        raise BadSettings("\n".join(faults))
+
+
+def check_names(settings: Settings) -> None:
+    """Raise BadSettings for a name that cannot be a part of a header or a query."""
+    names = {
+        "quotes.client_name": settings.quotes.client_name,
+        "relay.referrer": settings.relay.referrer,
+    }
+    faults = [
+        f"{name}: it holds a line break or another character that cannot be printed"
+        for name, text in names.items()
+        if not text.isprintable()
     ]
     if faults:
         raise BadSettings("\n".join(faults))
@@ -216,7 +240,7 @@ def _relay(
                 tracking_base=chosen.tracking_url,
                 timeout_s=chosen.timeout_s,
             )
-        if chosen.kind == "private_rpc":
+        if chosen.kind == _PRIVATE_RPC:
             return PrivateRpc(
                 http,
                 clock,

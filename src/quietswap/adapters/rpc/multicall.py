@@ -76,7 +76,7 @@ def _tuple(view: ViewCall) -> bytes:
 def decode(answer: bytes, count: int) -> list[bytes | None]:
     """Return the bytes of each of `count` views, None for a view that reverted.
 
-    b"" means that the target has no code. Raises UnexpectedResponse.
+    b"" means that the target has no code. Raises MulticallDecodeError.
     """
     start = _number(answer, 0)
     if _number(answer, start) != count:
