@@ -2,11 +2,13 @@
 
 import pytest
 
+from quietswap.domain.address import Address
 from quietswap.domain.errors.availability import InsufficientLiquidity, ServiceUnavailable
 from quietswap.domain.errors.request import TokenNotSupported
 from quietswap.domain.quote.quote import SourceOutcome, SourceReport
+from quietswap.domain.token import WETH
 from quietswap.services.quoting.no_route import no_route_error
-from tests.storage.examples import BUY
+from tests.storage.examples import BUY, SELL
 
 AWAY = [
     SourceOutcome.UNAVAILABLE, SourceOutcome.TIMED_OUT, SourceOutcome.RATE_LIMITED,
@@ -16,7 +18,7 @@ AWAY = [
 
 def error(*outcomes: SourceOutcome) -> Exception:
     reports = [SourceReport(f"s{number}", one, 1) for number, one in enumerate(outcomes)]
-    return no_route_error(reports, BUY)
+    return no_route_error(reports, SELL, BUY)
 
 
 @pytest.mark.parametrize("away", AWAY)
@@ -32,3 +34,26 @@ def test_where_none_is_away_the_answers_count() -> None:
     both = error(SourceOutcome.UNBOUND, SourceOutcome.TOKEN_UNKNOWN)
     assert isinstance(both, InsufficientLiquidity)
     assert isinstance(error(SourceOutcome.TOKEN_UNKNOWN), TokenNotSupported)
+
+
+USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
+STRANGER = Address("0x5FbDB2315678afecb367f032d93F642f64180aa3")
+
+
+@pytest.mark.parametrize(
+    ("sell", "buy", "named"),
+    [(STRANGER, WETH, STRANGER), (WETH, STRANGER, STRANGER), (WETH, USDC, USDC)],
+)
+def test_the_token_that_everybody_trades_is_not_the_unknown_one(
+    sell: Address, buy: Address, named: Address
+) -> None:
+    reports = [
+        SourceReport("kyberswap", SourceOutcome.TOKEN_UNKNOWN, 1),
+        SourceReport("velora", SourceOutcome.TIMED_OUT, 1),
+    ]
+    unknown = no_route_error(reports, sell, buy)
+    assert isinstance(unknown, TokenNotSupported)
+    assert unknown.details == {
+        "token": named,
+        "reason": "sellToken or buyToken is unknown to kyberswap; no other source gave a route",
+    }

@@ -110,7 +110,10 @@ class MissingParameter(RequestError):
 
 
 class TokenNotSupported(RequestError):
-    """The token has no code on mainnet, is not allowed here, or no aggregator knows it."""
+    """A token has no code on mainnet, is not allowed here, or is unknown to an aggregator.
+
+    The last only if no other aggregator has a route.
+    """
 
     code = "TOKEN_NOT_SUPPORTED"
 

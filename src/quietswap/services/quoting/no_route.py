@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from quietswap.domain.address import Address
 from quietswap.domain.errors.availability import InsufficientLiquidity, ServiceUnavailable
 from quietswap.domain.errors.request import TokenNotSupported
+from quietswap.domain.quote.mev import MAJORS
 from quietswap.domain.quote.quote import SourceOutcome, SourceReport
 
 _FOUND_NOTHING = frozenset(
@@ -20,12 +21,17 @@ _SAYS_NOTHING = frozenset({SourceOutcome.UNBOUND, SourceOutcome.TOKEN_UNKNOWN})
 """With these alone nothing is away. A route that is never offered does not stand for the others."""
 
 
-def no_route_error(reports: Sequence[SourceReport], buy_token: Address) -> Exception:
+def no_route_error(
+    reports: Sequence[SourceReport], sell_token: Address, buy_token: Address
+) -> Exception:
     """Return the error for a quote without a candidate.
 
     InsufficientLiquidity if any source answered without a usable route; otherwise
-    TokenNotSupported if any does not know the token; otherwise ServiceUnavailable. A source whose
-    routes are never offered counts only if no other one is away.
+    TokenNotSupported if any does not know a token of the pair; otherwise ServiceUnavailable. A
+    source whose routes are never offered counts only if no other one is away.
+
+    No vendor says which of the two tokens it does not know. A token that is traded by all is not
+    the one, so the error then names the other.
     """
     outcomes = {report.outcome for report in reports}
     rows = [
@@ -36,5 +42,9 @@ def no_route_error(reports: Sequence[SourceReport], buy_token: Address) -> Excep
     if outcomes & _FOUND_NOTHING or is_only_unbound:
         return InsufficientLiquidity(sources=rows)
     if SourceOutcome.TOKEN_UNKNOWN in outcomes:
-        return TokenNotSupported(token=buy_token, reason="no aggregator knows the pair's tokens")
+        names = ", ".join(r.source for r in reports if r.outcome is SourceOutcome.TOKEN_UNKNOWN)
+        return TokenNotSupported(
+            token=sell_token if buy_token in MAJORS and sell_token not in MAJORS else buy_token,
+            reason=f"sellToken or buyToken is unknown to {names}; no other source gave a route",
+        )
     return ServiceUnavailable("no aggregator gave a usable answer", {"sources": rows})

@@ -128,7 +128,9 @@ class QuotePrice:
     ) -> IndicativePrice:
         promised = [answer.found for answer in answers if answer.found]
         if not promised:
-            raise no_route_error([_report(answer) for answer in answers], request.buy.address)
+            raise no_route_error(
+                [_report(answer) for answer in answers], request.sell.address, request.buy.address
+            )
         read = PricingContext(
             request.sell, request.sell_amount, request.buy, rates, head.next_base_fee
         )

@@ -117,7 +117,7 @@ class QuoteSwap:
         finally:
             setting_task.cancel()
         if not survey.candidates:
-            raise no_route_error(survey.reports, ask.buy_token)
+            raise no_route_error(survey.reports, ask.sell_token, ask.buy_token)
         return self._compose(request, survey, known)
 
     async def _tokens_and_head(self, ask: SwapQuoteRequest) -> tuple[Token, Token, Head]:
