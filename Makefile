@@ -29,7 +29,7 @@ demo: .venv/.runtime node_modules/.installed ## Run the whole job on a miniature
 sandbox: .venv/.runtime node_modules/.installed ## Keep the sandbox running for development
 	@$(BIN)/quietswap sandbox
 
-test: $(TESTED) ## Run the tests of service, command line, clients and web page (five minutes on two cores)
+test: $(TESTED) ## Run the tests of service, command line, clients and web page (nine minutes on two slow cores)
 	@$(TESTS) $(addprefix --ignore=,$(REPOSITORY))
 
 test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve minutes)

@@ -217,12 +217,13 @@ class HttpClient:
 def can_be_asked(url: str) -> bool:
     """Return whether this is a valid http(s) URL, as it stands. No request is made.
 
-    Parsers of URLs drop blanks and line breaks, each other ones. A fragment is never sent.
+    Parsers drop some blanks and line breaks without a word, and not the same ones. A fragment is
+    never sent.
     """
     try:
         Url(url)
         parts = urlsplit(url)
-        _ = parts.port  # a ValueError of its own
+        _ = parts.port  # read for its ValueError
     except ValueError:
         return False
     is_plain = url.isprintable() and not set(url) & {" ", "#"}
