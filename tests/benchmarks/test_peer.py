@@ -1,4 +1,4 @@
-"""The peer of `make bench`, as far as it goes without its packages: `make test` installs none."""
+"""The peer of `make bench`, as far as it goes without its packages: no test installs them."""
 
 import json
 from pathlib import Path

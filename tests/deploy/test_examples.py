@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 import pytest
@@ -81,20 +83,26 @@ print(flow.ask("/mev/orders", body)["order"]["orderId"])
 """Submits a swap while no blocks are built, so that it is open until they are again."""
 
 
-def test_an_open_order_is_cancelled(town: SandboxInfo) -> None:
+@contextmanager
+def example_on_an_open_order(town: SandboxInfo, script: str) -> Iterator["subprocess.Popen[str]"]:
+    """Start an example with the id of a new order. No block is built before the exit."""
     env = environment(town, 4)
     try:
         placed = run([sys.executable, "-c", _SUBMIT, town.control_url], env)
         assert placed.returncode == 0, placed.stderr
-        cancelling = subprocess.Popen(
-            [sys.executable, "examples/cancel.py", placed.stdout.strip()],
+        yield subprocess.Popen(
+            [sys.executable, script, placed.stdout.strip()],
             cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
+    finally:
+        loopback.post(f"{town.control_url}/resume_mining")
+
+
+def test_an_open_order_is_cancelled(town: SandboxInfo) -> None:
+    with example_on_an_open_order(town, "examples/cancel.py") as cancelling:
         assert cancelling.stdout is not None
         submitted = cancelling.stdout.readline()
         assert submitted.startswith("submitted 0x"), cancelling.communicate(timeout=LONG_S)[1]
-    finally:
-        loopback.post(f"{town.control_url}/resume_mining")
     told, errors = cancelling.communicate(timeout=LONG_S)
     # both were held by the relay: which one the builder takes is its choice
     end = re.fullmatch(r"order (cancelled|confirmed) 0x[0-9a-f]{64}\n", told)
@@ -103,18 +111,9 @@ def test_an_open_order_is_cancelled(town: SandboxInfo) -> None:
 
 
 def test_the_events_of_an_order_are_followed_to_its_end(town: SandboxInfo) -> None:
-    env = environment(town, 4)
-    try:
-        placed = run([sys.executable, "-c", _SUBMIT, town.control_url], env)
-        assert placed.returncode == 0, placed.stderr
-        following = subprocess.Popen(
-            [sys.executable, "examples/follow_events.py", placed.stdout.strip()],
-            cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+    with example_on_an_open_order(town, "examples/follow_events.py") as following:
         assert following.stdout is not None
         first = following.stdout.readline()
-    finally:
-        loopback.post(f"{town.control_url}/resume_mining")
     told, errors = following.communicate(timeout=90)
     steps = [line.split()[1] for line in (first + told).splitlines()]
     assert following.returncode == 0, errors

@@ -57,6 +57,25 @@ def test_routes_of_one_turn_are_one_batch_and_the_next_waits_for_its_end() -> No
     assert [names for _, names in node.batches] == [["a", "b"], ["c", "d"]]
 
 
+def test_a_batch_cancelled_before_it_begins_holds_up_no_route() -> None:
+    node = SlowNode()
+
+    async def work() -> list[str]:
+        preparing = asyncio.create_task(verifying(node).prepare_simulation(REQUEST))
+        await preparing
+        async with ArrivingRoutes(verifying(node), REQUEST, preparing) as routes:
+            routes.add(a_route("a"))
+            [batch] = asyncio.all_tasks() - {asyncio.current_task()}
+            batch.cancel()
+            await asyncio.sleep(0)
+            routes.add(a_route("b"))
+            await routes.settled()
+            return [verdict.route.source for verdict in routes.verdicts()]
+
+    assert run(work()) == ["a", "b"]
+    assert [names for _, names in node.batches] == [["a", "b"]]
+
+
 def test_no_task_is_left_of_a_quote_that_is_cancelled() -> None:
     node = SlowNode(takes_s=1.0)
 

@@ -151,7 +151,7 @@ class HttpClient:
         max_bytes: int = MAX_BYTES,
     ) -> HttpReply:
         """Return the response to a GET of `url` with `params` added. Raises HttpError."""
-        if params:  # pyreqwest's `query` releases the GIL: 60 us under load, `urlencode` 11
+        if params:  # pyreqwest's `query` releases the GIL: 25 us, 60 under load; `urlencode` 11
             url += ("&" if "?" in url else "?") + urlencode(params)
         request = self._request("GET", url, headers or {})
         return await _exchange(request, None, timeout_s, max_bytes)
@@ -217,7 +217,7 @@ class HttpClient:
 def can_be_asked(url: str) -> bool:
     """Return whether this is a valid http(s) URL, as it stands. No request is made.
 
-    Parsers drop some blanks and line breaks without a word, and not the same ones. A fragment is
+    URL parsers silently drop some blanks and line breaks, and not all drop the same. A fragment is
     never sent.
     """
     try:

@@ -21,7 +21,7 @@ def check_public_url(settings: Settings) -> None:
     if url is None:
         return
     parts = urlsplit(url) if can_be_asked(url) else None
-    if parts is None or parts.path.strip("/") or parts.query or parts.fragment or parts.username:
+    if parts is None or parts.path.strip("/") or parts.query or parts.username:
         raise BadSettings("wallet_rpc.public_url: it must be https://host, with or without a port")
     if parts.scheme != "https" and not is_loopback((parts.hostname or "").strip("[]")):
         raise BadSettings(

@@ -30,8 +30,8 @@ def no_route_error(
     TokenNotSupported if any does not know a token of the pair; otherwise ServiceUnavailable. A
     source whose routes are never offered counts only if no other one is away.
 
-    No vendor says which of the two tokens it does not know. A token that is traded by all is not
-    the one, so the error then names the other.
+    No vendor says which of the two tokens it does not know. Every vendor knows `MAJORS`, so if only
+    the buy token is one of them, the error names the sell token, otherwise the buy token.
     """
     outcomes = {report.outcome for report in reports}
     rows = [

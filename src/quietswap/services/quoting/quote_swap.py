@@ -137,7 +137,7 @@ class QuoteSwap:
         )
 
     async def _setting(self, key: ApiKey, request: RouteRequest) -> _Setting:
-        await asyncio.sleep(0)  # a turn later the sources are asked: they take longest
+        await asyncio.sleep(0)  # one turn, in which the sources are asked: they take longest
         nonces, eth, sell, buy = await asyncio.gather(
             self.orders.own_nonces(key.client_id, request.wallet),
             self.prices.eth_usd(),
