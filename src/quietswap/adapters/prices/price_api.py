@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from decimal import Decimal
 
-from quietswap.adapters.http import HttpClient, HttpError, T
+from quietswap.adapters.http import HttpClient, HttpError
+from quietswap.adapters.json_decoder import T
 from quietswap.ports.clock import Clock
 from quietswap.resilience.circuit_breaker import CircuitBreaker
 

@@ -4,10 +4,10 @@ Field names: https://ethereum.github.io/execution-apis/api-documentation/
 """
 
 import re
-from typing import TypeVar
 
 import msgspec
 
+from quietswap.adapters.json_decoder import T, decode
 from quietswap.adapters.rpc import receipt_logs
 from quietswap.domain import address as addresses
 from quietswap.domain.address import Address
@@ -16,8 +16,6 @@ from quietswap.ports.chain import Block, BlockTransaction, Head, NodeUnavailable
 
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
-
-T = TypeVar("T")
 
 
 class MalformedResult(NodeUnavailable):
@@ -77,7 +75,7 @@ class ReceiptWire(msgspec.Struct, frozen=True, rename="camel"):
 def read(raw: bytes | msgspec.Raw, shape: type[T]) -> T:
     """Return the JSON value as `shape`. Raises MalformedResult."""
     try:
-        return msgspec.json.decode(raw, type=shape)
+        return decode(raw, shape)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise MalformedResult("the node returned an unexpected structure") from error
 

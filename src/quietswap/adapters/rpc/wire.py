@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from quietswap.adapters.rpc.ethereum_types import MalformedResult, T, read
+from quietswap.adapters.json_decoder import T
+from quietswap.adapters.rpc.ethereum_types import MalformedResult, read
 from quietswap.ports.chain import NodeUnavailable
 
 _NULL = msgspec.Raw(b"null")
