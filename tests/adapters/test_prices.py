@@ -8,12 +8,12 @@ import pytest
 
 from quietswap.adapters.prices.usd_prices import UsdPrices
 from quietswap.domain.address import Address
-from quietswap.domain.token import WETH, Token
+from quietswap.domain.token import WETH
 from quietswap.sandbox.contracts.tokens import DAI
 from tests.adapters.manual_clock import ManualClock
 from tests.defaults import PRICES
 
-A_TOKEN = Token(DAI.address, 18, "DAI")
+A_TOKEN = DAI.address
 
 
 @dataclass
@@ -45,11 +45,11 @@ class Market:
         )
 
     async def eth(self) -> str | None:
-        price = await self.prices.eth_usd()
+        [price] = await self.prices.usd(WETH)
         return None if price is None else str(price)
 
     async def dai(self) -> str | None:
-        price = await self.prices.token_usd(A_TOKEN)
+        [price] = await self.prices.usd(A_TOKEN)
         return None if price is None else str(price)
 
 
@@ -104,10 +104,14 @@ async def test_a_second_opinion_is_enough() -> None:
     assert market.gecko.asked == []
 
 
-async def test_eth_is_weth() -> None:
+async def test_several_prices_come_in_order_and_each_is_asked_for_once() -> None:
     market = Market("3000", "3001", None)
-    assert await market.prices.eth_usd() == await market.prices.token_usd(Token(WETH, 18, "WETH"))
+    weth, other, again = await market.prices.usd(WETH, A_TOKEN, WETH)
+    assert (weth, other, again) == (Decimal(3000), Decimal(3001), Decimal(3000))
     assert market.feed.asked == [WETH]
+    assert market.llama.asked == [WETH, A_TOKEN]
+    assert await market.prices.usd(A_TOKEN, WETH) == [other, weth]
+    assert market.llama.asked == [WETH, A_TOKEN]
 
 
 async def test_a_price_is_remembered_for_twenty_seconds() -> None:

@@ -149,5 +149,5 @@ async def test_a_doubted_price_is_none(small: SmallChain) -> None:
             on_doubt=lambda *doubt: doubts.append(doubt),
             **PRICES,
         )
-        assert await prices.eth_usd() is None
+        assert await prices.usd(WETH) == [None]
     assert doubts == [(WETH, "3000.00000000", "3200")]

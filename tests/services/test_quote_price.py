@@ -75,11 +75,8 @@ class Usd:
     eth: Decimal | None = Decimal(3000)
     usdc: Decimal | None = Decimal(1)
 
-    async def eth_usd(self) -> Decimal | None:
-        return self.eth
-
-    async def token_usd(self, token: Token) -> Decimal | None:
-        return self.eth if token.address == WETH else self.usdc
+    async def usd(self, *tokens: Address) -> list[Decimal | None]:
+        return [self.eth if token == WETH else self.usdc for token in tokens]
 
 
 def desk(

@@ -86,9 +86,8 @@ class OneRoute:
 class Nothing:
     """Prices, quotes and orders that know nothing and keep nothing."""
 
-    async def eth_usd(self) -> None: ...
-
-    async def token_usd(self, token: Token) -> None: ...
+    async def usd(self, *tokens: Address) -> list[None]:
+        return [None] * len(tokens)
 
     async def save(self, quote: object) -> None: ...
 
@@ -129,8 +128,9 @@ def test_a_source_is_asked_before_what_it_does_not_need() -> None:
             return await super().route(request)
 
     class Reads(Nothing):
-        async def eth_usd(self) -> None:
-            asked.append("price")
+        async def usd(self, *tokens: Address) -> list[None]:
+            asked.append("prices")
+            return await super().usd(*tokens)
 
         async def own_nonces(self, client_id: str, wallet: Address) -> OwnNonces:
             asked.append("nonces")
@@ -139,7 +139,7 @@ def test_a_source_is_asked_before_what_it_does_not_need() -> None:
     simulation = SimulationResult(True, PROMISE, 180_000, gas_limit=300_000)
     quoted(simulation, source=Source(None), reads=Reads())
     assert asked[0] == "source"
-    assert sorted(asked) == ["nonces", "price", "source"]
+    assert sorted(asked) == ["nonces", "prices", "source"]
 
 
 def test_the_limit_issued_is_the_one_simulated() -> None:

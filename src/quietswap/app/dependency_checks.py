@@ -114,7 +114,7 @@ async def _prices(outside: ExternalServices, clock: Clock) -> list[CheckResult]:
     for token in (_ETHER, _USDC):
         started = clock.monotonic()
         try:
-            price = await outside.prices.token_usd(token)
+            [price] = await outside.prices.usd(token.address)
         except NodeUnavailable:
             price = None
         found = f"{price:.4f} USD" if price is not None else "no trustworthy price"

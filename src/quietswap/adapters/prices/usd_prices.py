@@ -7,6 +7,7 @@ compared with the next one: a difference above 2 % is reported, above 5 % there 
 import asyncio
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Protocol
 
 from cachetools import TLRUCache
@@ -14,7 +15,6 @@ from cachetools import TLRUCache
 from quietswap import observe
 from quietswap.domain.address import Address
 from quietswap.domain.quote.price_feeds import FEEDS
-from quietswap.domain.token import WETH, Token
 from quietswap.ports.clock import Clock
 from quietswap.resilience.single_flight import SingleFlight
 
@@ -62,18 +62,14 @@ class UsdPrices:
         self._cache: TLRUCache[Address, tuple[Decimal | None, float]]
         self._cache = TLRUCache(_CACHED, expires, timer=clock.monotonic)
 
-    async def eth_usd(self) -> Decimal | None:
-        """Return USD per ETH."""
-        return await self._usd(WETH)
-
-    async def token_usd(self, token: Token) -> Decimal | None:
-        """Return USD per whole token."""
-        return await self._usd(token.address)
-
-    async def _usd(self, token: Address) -> Decimal | None:
-        if cached := self._cache.get(token):
-            return cached[0]
-        return await self._in_flight(token, lambda: self._ask(token))
+    async def usd(self, *tokens: Address) -> list[Decimal | None]:
+        """Return USD per whole token, in order."""
+        known = {token: entry[0] for token in tokens if (entry := self._cache.get(token))}
+        missing = [token for token in dict.fromkeys(tokens) if token not in known]
+        if missing:
+            asked = (self._in_flight(token, partial(self._ask, token)) for token in missing)
+            known |= zip(missing, await asyncio.gather(*asked), strict=True)
+        return [known[token] for token in tokens]
 
     async def _ask(self, token: Address) -> Decimal | None:
         asked_at = self._clock.monotonic()

@@ -24,7 +24,7 @@ from quietswap.domain.quote.scoring import (
     value_usd,
 )
 from quietswap.domain.requests import IndicativePriceRequest
-from quietswap.domain.token import Token, TokenPolicy
+from quietswap.domain.token import WETH, Token, TokenPolicy
 from quietswap.ports.aggregator import Aggregator
 from quietswap.ports.chain import ChainReader, Head
 from quietswap.ports.clients import ApiKey
@@ -100,11 +100,7 @@ class QuotePrice:
         return price
 
     async def _rates(self, sell: Token, buy: Token) -> UsdRates:
-        return UsdRates(
-            *await asyncio.gather(
-                self.prices.eth_usd(), self.prices.token_usd(sell), self.prices.token_usd(buy)
-            )
-        )
+        return UsdRates(*await self.prices.usd(WETH, sell.address, buy.address))
 
     async def _collect(
         self, client_id: str, request: SourcePriceRequest

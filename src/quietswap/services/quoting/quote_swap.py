@@ -28,7 +28,7 @@ from quietswap.domain.quote.scoring import (
     value_usd,
 )
 from quietswap.domain.requests import SwapQuoteRequest
-from quietswap.domain.token import Token, TokenPolicy
+from quietswap.domain.token import WETH, Token, TokenPolicy
 from quietswap.domain.transaction import fees
 from quietswap.domain.transaction.unsigned import UnsignedTransaction
 from quietswap.ports.chain import ChainReader, Head, UnreadableToken
@@ -137,14 +137,11 @@ class QuoteSwap:
         )
 
     async def _setting(self, key: ApiKey, request: RouteRequest) -> _Setting:
-        await asyncio.sleep(0)  # one turn, in which the sources are asked: they take longest
-        nonces, eth, sell, buy = await asyncio.gather(
-            self.orders.own_nonces(key.client_id, request.wallet),
-            self.prices.eth_usd(),
-            self.prices.token_usd(request.sell),
-            self.prices.token_usd(request.buy),
-        )
-        return _Setting(nonces, UsdRates(eth, sell, buy))
+        for _ in range(2):  # turns of the loop, in which the sources are asked: they take longest
+            await asyncio.sleep(0)
+        nonces = await self.orders.own_nonces(key.client_id, request.wallet)
+        prices = await self.prices.usd(WETH, request.sell.address, request.buy.address)
+        return _Setting(nonces, UsdRates(*prices))
 
     def _compose(
         self, request: RouteRequest, survey: CollectedRoutes, setting: _Setting
