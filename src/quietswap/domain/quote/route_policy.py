@@ -5,7 +5,6 @@ signed.
 """
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import less_slippage
@@ -32,11 +31,11 @@ def with_enforced_minimum(
             route.target, route.data, buy_token=request.buy.address, accept_unbound=accept_unbound
         )
     except calldata.UnboundCalldata:
-        return replace(route, bound=False)
+        return route.enforcing(route.min_buy_amount, bound=False)
     dust = max(_DUST_UNITS, route.buy_amount // _DUST_SHARE)
     is_rounding = 0 < route.min_buy_amount - terms.min_buy_amount <= dust
     minimum = terms.min_buy_amount if is_rounding else route.min_buy_amount
-    return replace(route, min_buy_amount=minimum, bound=terms.bound)
+    return route.enforcing(minimum, bound=terms.bound)
 
 
 def check_route(

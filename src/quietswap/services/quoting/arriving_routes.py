@@ -45,6 +45,8 @@ class ArrivingRoutes:
     _unsimulated: dict[str, Route] = field(default_factory=dict)
     _simulated: dict[str, tuple[Route, SimulationResult]] = field(default_factory=dict)
     """Both by source: what the policy admits, before and after its simulation."""
+    _verdicts: "list[VerificationResult] | None" = None
+    """Of `_simulated` as it is; None after a change."""
 
     async def __aenter__(self) -> "ArrivingRoutes":
         return self
@@ -94,7 +96,13 @@ class ArrivingRoutes:
         return [*self._refused, *judged]
 
     def _judged(self) -> list[VerificationResult]:
-        return self.verify.judge(self.request, list(self._simulated.values()))
+        if self._verdicts is None:
+            self._verdicts = self.verify.judge(self.request, list(self._simulated.values()))
+        return self._verdicts
+
+    def _note(self, route: Route, result: SimulationResult) -> None:
+        self._simulated[route.source] = route, result
+        self._verdicts = None
 
     @property
     def _running(self) -> "list[asyncio.Task[None]]":
@@ -136,7 +144,7 @@ class ArrivingRoutes:
             self._unsimulated.pop(route.source, None)
             # a second simulation without a result takes nothing back
             if result.succeeded is not None or route.source not in self._simulated:
-                self._simulated[route.source] = route, result
+                self._note(route, result)
 
     async def _finished(self) -> None:
         while running := self._running:
@@ -149,7 +157,8 @@ class ArrivingRoutes:
         for batch in self._batches:
             if not batch.cancelled():
                 batch.result()
-        self._simulated |= {name: (r, _GIVEN_UP) for name, r in self._unsimulated.items()}
+        for route in self._unsimulated.values():
+            self._note(route, _GIVEN_UP)
 
     @property
     def _has_verified(self) -> bool:
@@ -168,7 +177,7 @@ class ArrivingRoutes:
         blocks = self._blocks()
         for route, result in self._delivered():
             if result.block != blocks[0]:
-                self._simulated[route.source] = route, _OTHER_BLOCK
+                self._note(route, _OTHER_BLOCK)
 
     def _delivered(self) -> list[tuple[Route, SimulationResult]]:
         return [row for row in self._simulated.values() if row[1].succeeded and not row[1].broken]
