@@ -153,7 +153,7 @@ class NodeChain:
     ) -> tuple[list[DryRun], list[Result]]:
         """Run all in the block after `head`. Raises NodeUnavailable and SimulationUnsupported."""
         runs = DryRunCodec(swaps, below=self._below)
-        block = NextBlock(head, self._below(2**256))
+        block = NextBlock.after(head, self._below)
         results = await self._simulator.blocks.run(lambda b: [*runs.calls(b), *others], block)
         count = 1 + len(swaps)
         return runs.read(results[:count]), results[count:]

@@ -20,7 +20,7 @@ from quietswap.client.errors.flow import UnsafeQuote
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.quote_checks import SwapRequest, check_unsimulated, measures_itself
 from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.domain.address import from_any_case, from_bytes
+from quietswap.domain.address import from_any_case
 from quietswap.domain.quote.transfer_fee_probe import STEPS, TransferFeeProbe, forwarder, lost
 from quietswap.domain.quote.wallet_effects import (
     EventLog,
@@ -130,7 +130,7 @@ def _probe(quote: SwapQuoteResponse, request: SwapRequest) -> TransferFeeProbe:
     return TransferFeeProbe(
         wallet=from_any_case(request.wallet),
         payer=payer(target, bytes.fromhex(quote.dex_route.data[2:]), buy),
-        collector=from_bytes(secrets.token_bytes(20)),
+        collector=secrets.token_bytes(20),
         token=buy,
         part=quote.min_buy_amount,
     )

@@ -18,11 +18,14 @@ STEPS = 5
 
 @dataclass(frozen=True, slots=True)
 class TransferFeeProbe:
-    """`payer` is the contract that pays the wallet; `part` is moved, in smallest units."""
+    """`payer` is the contract that pays the wallet; `part` is moved, in smallest units.
+
+    `collector`: 20 random bytes. It is an address of this probe only, so it has no checksum.
+    """
 
     wallet: Address
     payer: Address
-    collector: Address
+    collector: bytes
     token: Address
     part: int
 
@@ -31,10 +34,11 @@ class TransferFeeProbe:
 
         The payer must have the code of `forwarder`.
         """
+        wallet = to_bytes(self.wallet)
         return (
-            (self.token, _transfer(self.payer, self.part)),
-            (self.payer, _transfer(self.wallet, self.part)),
-            (self.token, _BALANCE_OF + _word(self.wallet)),
+            (self.token, _transfer(to_bytes(self.payer), self.part)),
+            (self.payer, _transfer(wallet, self.part)),
+            (self.token, _BALANCE_OF + _word(wallet)),
             (self.token, _transfer(self.collector, self.part)),
             (self.token, _BALANCE_OF + _word(self.collector)),
         )
@@ -59,9 +63,9 @@ def lost(part: int, held: int, back: int, collected: int) -> int:
     return max(held - back, part - collected, 0)
 
 
-def _transfer(to: Address, amount: int) -> bytes:
+def _transfer(to: bytes, amount: int) -> bytes:
     return _TRANSFER + _word(to) + amount.to_bytes(32)
 
 
-def _word(address: Address) -> bytes:
-    return to_bytes(address).rjust(32, b"\0")
+def _word(address: bytes) -> bytes:
+    return address.rjust(32, b"\0")

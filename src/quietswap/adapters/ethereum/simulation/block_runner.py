@@ -7,7 +7,12 @@ that refuses exact blocks only if it also refuses a call of an address that nobo
 
 from collections.abc import Callable, Sequence
 
-from quietswap.adapters.ethereum.simulation.next_block import NextBlock, RandBelow, plausible_wei
+from quietswap.adapters.ethereum.simulation.next_block import (
+    NextBlock,
+    RandBelow,
+    plausible_wei,
+    unused_address,
+)
 from quietswap.adapters.ethereum.simulation.state_overrides import SimulationUnsupported
 from quietswap.adapters.ethereum.simulation.wire import VIEW_GAS, blocks_call, call_object
 from quietswap.adapters.rpc.client import NodeRpcClient
@@ -55,7 +60,7 @@ class BlockRunner:
 
     async def _refuses(self, block: NextBlock) -> bool:
         """Return whether the node refuses this block, whoever calls in it."""
-        nobody = addresses.from_bytes(self._below(2**160).to_bytes(20))
+        nobody = addresses.from_bytes(unused_address(self._below))
         wei = plausible_wei(VIEW_GAS * block.view_fee, self._below)
         only = {
             "blockOverrides": block.overrides(),

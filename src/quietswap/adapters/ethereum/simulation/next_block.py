@@ -30,6 +30,11 @@ class NextBlock:
     randao: int
     exact: bool = True
 
+    @classmethod
+    def after(cls, head: Head, below: RandBelow) -> "NextBlock":
+        """Return the exact block after `head`."""
+        return cls(head, below(2**256 - 1))  # below 2**256 `randbelow` discards half of its draws
+
     def inexact(self) -> "NextBlock":
         """Return the form for a node that does not support the exact one."""
         return replace(self, exact=False)
@@ -56,6 +61,11 @@ class NextBlock:
             fields["number"] = hex(self.head.number + 1 + later)
             fields["time"] = hex(self.head.time + _SLOT_S * (1 + later))
         return fields
+
+
+def unused_address(below: RandBelow) -> bytes:
+    """Return 20 random bytes: an address that nobody has used."""
+    return below(2**160 - 1).to_bytes(20)  # below 2**160 `randbelow` discards half of its draws
 
 
 def plausible_amount(needed: int, below: RandBelow) -> int:

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from quietswap.adapters.ethereum.simulation.next_block import NextBlock, RandBelow, plausible_wei
+from quietswap.adapters.ethereum.simulation.next_block import (
+    NextBlock,
+    RandBelow,
+    plausible_wei,
+    unused_address,
+)
 from quietswap.adapters.ethereum.simulation.state_overrides import StateOverride
 from quietswap.adapters.ethereum.simulation.wire import (
     VIEW_GAS,
@@ -23,7 +28,6 @@ from quietswap.adapters.ethereum.simulation.wire import (
 )
 from quietswap.adapters.rpc import erc20
 from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
-from quietswap.domain import address as addresses
 from quietswap.domain.address import Address
 from quietswap.domain.quote.route import Route, RouteRequest
 from quietswap.domain.quote.transfer_fee_probe import STEPS, TransferFeeProbe, forwarder, lost
@@ -171,7 +175,7 @@ class RouteSimulationCodec:
 
     def _probe(self, route: Route) -> TransferFeeProbe:
         buy = self._request.buy.address
-        collector = addresses.from_bytes(self._below(2**160).to_bytes(20))
+        collector = unused_address(self._below)
         paid_by = payer(route.target, route.data, buy)
         return TransferFeeProbe(self._request.wallet, paid_by, collector, buy, route.min_buy_amount)
 

@@ -106,7 +106,7 @@ class SwapSimulator:
             return PreparedSwapSimulation(self, head, sender, pretence, self._clock)
         trials = RouteSimulationCodec(
             request,
-            NextBlock(head, self._below(2**256)),
+            NextBlock.after(head, self._below),
             sender,
             pretence,
             below=self._below,

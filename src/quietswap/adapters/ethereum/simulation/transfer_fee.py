@@ -11,7 +11,11 @@ from contextlib import suppress
 from cachetools import TLRUCache
 
 from quietswap.adapters.ethereum.simulation import wire
-from quietswap.adapters.ethereum.simulation.next_block import RandBelow, plausible_amount
+from quietswap.adapters.ethereum.simulation.next_block import (
+    RandBelow,
+    plausible_amount,
+    unused_address,
+)
 from quietswap.adapters.ethereum.simulation.state_overrides import (
     SimulationUnsupported,
     StateOverrideBuilder,
@@ -74,11 +78,14 @@ class TransferFeeMeter:
         return fee
 
     async def _simulated(self, token: Address, decimals: int, place: MappingSlot) -> TransferFee:
-        wallet, payer, collector = (self._anybody() for _ in range(3))
+        # Nobody has used them, so an empty balance slot is overridden.
+        wallet, payer, collector = (unused_address(self._below) for _ in range(3))
         part = max(10 ** min(decimals, _MOST_WHOLE_DECIMALS), _LEAST_PART)
         part = plausible_amount(part, self._below)
         held = plausible_amount(_SPENT_PARTS * part, self._below)
-        probe = TransferFeeProbe(wallet, payer, collector, token, part)
+        probe = TransferFeeProbe(
+            addresses.from_bytes(wallet), addresses.from_bytes(payer), collector, token, part
+        )
         [result] = await self._rpc.batch([_call(probe, place, held)])
         if isinstance(result, RpcErrorObject):
             return _UNKNOWN
@@ -92,10 +99,6 @@ class TransferFeeMeter:
             return TransferFee(reverts=True)
         gone = lost(part, held, back.number, collected.number)
         return TransferFee(bps=-(-gone * BPS // part))
-
-    def _anybody(self) -> Address:
-        """Return an address that nobody has used: an empty balance slot is overridden."""
-        return addresses.from_bytes(self._below(2**160).to_bytes(20))
 
 
 def _call(probe: TransferFeeProbe, place: MappingSlot, held: int) -> RpcCall:
