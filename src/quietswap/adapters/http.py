@@ -251,7 +251,10 @@ def _query(params: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text if text.isascii() and text.isalnum() else quote_plus(text)
+    return text if text.isascii() and text.isalnum() else _quoted(text)
+
+
+_quoted = lru_cache(maxsize=256)(quote_plus)  # mostly constants of the adapters
 
 
 @lru_cache(maxsize=64)
