@@ -101,9 +101,10 @@ def quoted(
     *,
     source: OneRoute | None = None,
     reads: Nothing | None = None,
+    node: OneSimulation | None = None,
 ) -> SwapQuote:
     async def work() -> SwapQuote:
-        chain: Any = OneSimulation(simulation)
+        chain: Any = node or OneSimulation(simulation)
         nothing: Any = reads or Nothing()
         clock = LoopClock()
         verify = VerifyRoutes(chain, {"kyberswap": [ROUTER]}, required=False)
@@ -136,10 +137,17 @@ def test_a_source_is_asked_before_what_it_does_not_need() -> None:
             asked.append("nonces")
             return await super().own_nonces(client_id, wallet)
 
+    class Node(OneSimulation):
+        async def prepare_simulation(
+            self, request: RouteRequest, spenders: Sequence[Address]
+        ) -> OneSimulation:
+            asked.append("wallet")
+            return await super().prepare_simulation(request, spenders)
+
     simulation = SimulationResult(True, PROMISE, 180_000, gas_limit=300_000)
-    quoted(simulation, source=Source(None), reads=Reads())
+    quoted(simulation, source=Source(None), reads=Reads(), node=Node(simulation))
     assert asked[0] == "source"
-    assert sorted(asked) == ["nonces", "prices", "source"]
+    assert sorted(asked) == ["nonces", "prices", "source", "wallet"]
 
 
 def test_the_limit_issued_is_the_one_simulated() -> None:

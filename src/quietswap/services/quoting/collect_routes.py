@@ -75,7 +75,7 @@ class CollectRoutes:
         return await self._in_flight(key, lambda: self._survey(client_id, request))
 
     async def _survey(self, client_id: str, request: RouteRequest) -> CollectedRoutes:
-        wallet = observe.in_phase("wallet", self._verify.prepare_simulation(request))
+        wallet = observe.in_phase("wallet", self._wallet(request))
         preparing = asyncio.create_task(wallet)  # read while the source requests are in flight
         try:
             answers, verdicts = await self._asked(client_id, request, preparing)
@@ -89,6 +89,10 @@ class CollectRoutes:
             prepared.sender,
             prepared.next_base_fee,
         )
+
+    async def _wallet(self, request: RouteRequest) -> PreparedSimulation:
+        await asyncio.sleep(0)  # a turn of the loop, in which the sources are asked
+        return await self._verify.prepare_simulation(request)
 
     async def _asked(
         self,
