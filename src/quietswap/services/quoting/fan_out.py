@@ -46,13 +46,7 @@ class SourceFanOut(Generic[F]):
         self._taken: set[str] = set()
         self._tasks: dict[asyncio.Task[SourceAnswer[F]], AggregatorSource] = {}
         for source in sources:
-            refusal = source.refusal(client_id)
-            if refusal is None:
-                task = asyncio.create_task(self._ask(source))
-                self._tasks[task] = source
-            else:
-                miss = NoRoute(NoRouteReason.RATE_LIMITED, refusal)
-                self._answers[source.name] = SourceAnswer(source.name, 0, miss=miss, skipped=True)
+            self._tasks[asyncio.create_task(self._ask(source))] = source
 
     def __enter__(self) -> "SourceFanOut[F]":
         return self
@@ -108,6 +102,13 @@ class SourceFanOut(Generic[F]):
 
     async def _ask(self, source: AggregatorSource) -> SourceAnswer[F]:
         answer: SourceAnswer[F]
+        refusal = source.refusal(self._client_id)  # here: no source waits for another one's budget
+        if refusal is not None:
+            miss = NoRoute(NoRouteReason.RATE_LIMITED, refusal)
+            answer = self._answers[source.name] = SourceAnswer(
+                source.name, 0, miss=miss, skipped=True
+            )
+            return answer
         try:
             asking = self._request(source.aggregator)
             found = await observe.in_span("source", asking, source=source.name)
