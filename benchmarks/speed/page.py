@@ -2,6 +2,8 @@
 
 import os
 import platform
+import sys
+import sysconfig
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -25,7 +27,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def page(rows: Sequence[Row], rounds: int, day: date) -> str:
     """Return the page for a run of that day."""
-    machine = f"{os.cpu_count()} cores ({_processor()}), Python {platform.python_version()}"
+    machine = f"{os.cpu_count()} cores ({_processor()}), {interpreter(sys.base_prefix)}"
     return (
         _PROSE.read_text("utf-8")
         .replace("{budgets}", limits(default_budgets()))
@@ -34,6 +36,15 @@ def page(rows: Sequence[Row], rounds: int, day: date) -> str:
         .replace("{day}", day.isoformat())
         .replace("{rounds}", str(rounds))
     )
+
+
+def interpreter(prefix: str) -> str:
+    """Return version and origin of the interpreter at `prefix`: its build changes all figures."""
+    version = f"Python {platform.python_version()}"
+    if prefix == "/usr":  # a distribution does not tell how it builds
+        return f"{version} as {platform.freedesktop_os_release()['PRETTY_NAME']} packages it"
+    is_optimised = "--enable-optimizations" in str(sysconfig.get_config_var("CONFIG_ARGS"))
+    return f"{version} built {'with' if is_optimised else 'without'} `--enable-optimizations`"
 
 
 def _processor() -> str:
