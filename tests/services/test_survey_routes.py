@@ -13,7 +13,6 @@ from quietswap.domain.token import WETH, Token
 from quietswap.ports.chain import NodeUnavailable
 from quietswap.ports.simulation import AccountState, SimulationResult
 from quietswap.services.quoting.collect_routes import CollectedRoutes, CollectRoutes
-from quietswap.services.quoting.fan_out import SourceFanOut
 from quietswap.services.quoting.source_limits import RequestBudget
 from quietswap.services.quoting.sources import AggregatorSource
 from quietswap.services.quoting.verify_routes import VerifyRoutes
@@ -294,28 +293,3 @@ def test_a_bad_reply_to_one_request_does_not_open_the_circuit_for_the_others() -
 
     run(work())
     assert odd.asked == 20
-
-
-def test_a_source_does_not_wait_for_the_budget_of_the_next() -> None:
-    order: list[str] = []
-
-    class Noted(Scripted):
-        async def route(self, request: RouteRequest) -> Route:
-            order.append(f"asked {self.name}")
-            return await super().route(request)
-
-    class Counted(AggregatorSource):
-        def refusal(self, client_id: str) -> str | None:
-            order.append(f"budget of {self.name}")
-            return super().refusal(client_id)
-
-    async def work() -> None:
-        clock = LoopClock()
-        sources = [Counted(Noted(name, a_route(name)), PLENTY, clock) for name in "ab"]  # type: ignore[arg-type]
-        with SourceFanOut(
-            sources, "client", lambda one: one.route(REQUEST), clock, hard_s=1.0
-        ) as asked:
-            await asked.wait(1.0)
-
-    run(work())
-    assert order == ["budget of a", "asked a", "budget of b", "asked b"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, NoReturn
-from urllib.parse import quote_plus, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 from pyreqwest import exceptions
@@ -22,6 +22,7 @@ from pyreqwest.http import Url
 from pyreqwest.request import RequestBuilder
 
 from quietswap.adapters.json_decoder import T, decode
+from quietswap.adapters.query_string import with_query
 from quietswap.domain.json_nesting import may_overflow
 
 MAX_BYTES = 1_000_000
@@ -150,9 +151,8 @@ class HttpClient:
         max_bytes: int = MAX_BYTES,
     ) -> HttpReply:
         """Return the response to a GET of `url` with `params` added. Raises HttpError."""
-        if params:
-            url += ("&" if "?" in url else "?") + _query(params)
-        request = self._request("GET", url, headers or {})
+        asked = with_query(url, params) if params else url
+        request = self._request("GET", asked, headers or {})
         return await _exchange(request, None, timeout_s, max_bytes)
 
     async def post(
@@ -242,25 +242,7 @@ def _delay_exit() -> None:
     atexit.register(time.sleep, _EXIT_DELAY_S)
 
 
-def _query(params: Mapping[str, str]) -> str:
-    """Return `params` as a query string, as `urlencode` and pyreqwest's `query` do.
-
-    That method releases the GIL: 25 us, 60 under load. `urlencode` takes 11, this 2.
-    """
-    return "&".join([f"{_escaped(name)}={_escaped(value)}" for name, value in params.items()])
-
-
-def _escaped(text: str) -> str:
-    return text if text.isascii() and text.isalnum() else _quoted(text)
-
-
-_quoted = lru_cache(maxsize=256)(quote_plus)  # mostly constants of the adapters
-
-
-@lru_cache(maxsize=64)
-def _parsed(url: str) -> Url:
-    """Return the URL. Raises ValueError."""
-    return Url(url)
+_parsed = lru_cache(maxsize=64)(Url)  # raises ValueError
 
 
 @lru_cache(maxsize=64)  # the timeouts of the settings
