@@ -41,9 +41,12 @@ def page(rows: Sequence[Row], rounds: int, day: date) -> str:
 def interpreter(prefix: str) -> str:
     """Return version and origin of the interpreter at `prefix`: its build changes all figures."""
     version = f"Python {platform.python_version()}"
-    if prefix == "/usr":  # a distribution does not tell how it builds
+    if prefix == "/usr":  # a distribution need not tell how it builds
         return f"{version} as {platform.freedesktop_os_release()['PRETTY_NAME']} packages it"
-    is_optimised = "--enable-optimizations" in str(sysconfig.get_config_var("CONFIG_ARGS"))
+    arguments = sysconfig.get_config_var("CONFIG_ARGS")
+    if arguments is None:
+        return f"{version} of an unknown build"
+    is_optimised = "--enable-optimizations" in arguments
     return f"{version} built {'with' if is_optimised else 'without'} `--enable-optimizations`"
 
 
