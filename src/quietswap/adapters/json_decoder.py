@@ -7,8 +7,8 @@ import msgspec
 T = TypeVar("T")
 
 _decoders: dict[object, msgspec.json.Decoder[Any]] = {}
-"""One for each type that the code names. `msgspec.json.decode` builds one each time for a type that
-is no class, such as `list[T]`."""
+"""One for each type that the code names. `msgspec.json.decode` builds one each time for any type
+but a Struct."""
 
 
 def decode(text: bytes | msgspec.Raw, shape: type[T]) -> T:
