@@ -121,8 +121,9 @@ async def test_data_of_the_first_release_survives(empty_url: str, clock: HandClo
     assert await storage.clients.list() == [Client("key-1", "a wallet", T0)]
     assert await storage.quotes.by_id("key-1", quote.quote_id) == quote
     assert await storage.orders.find(live.order_id) == live
-    total = (await storage.orders.page("key-1", live.wallet, None, 10, 0)).total
-    assert total == 3
+    page = await storage.orders.page("key-1", live.wallet, None, 10, 0)
+    assert page.total == 3
+    assert {one.order_id for one in page.orders} == {o.order_id for o in (live, over, silent)}
     assert await storage.orders.drop_raw(T0 + 77, limit=10) == 1
     assert await storage.orders.find(silent.order_id) == replace(silent, raw=None)
     assert await storage.orders.drop_raw(T0 + 78, limit=10) == 1

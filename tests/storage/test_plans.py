@@ -8,6 +8,7 @@ from quietswap.storage.factory import Storage
 from quietswap.storage.postgres.database import PostgresDatabase
 from quietswap.storage.stores.order_pages import PAGE_OF_ALL, PAGE_OF_STATUS
 from tests.storage.examples import T0, WALLET, an_event, an_order
+from tests.storage.sqlite_plans import plan_of, reads_index_alone
 
 _CASES = [
     (PAGE_OF_ALL, ("client-1", WALLET), "orders_history"),
@@ -22,10 +23,13 @@ async def test_sqlite_pages_by_the_index(
     storage: Storage, sql: BatchedRead, of: tuple[str, ...], index: str
 ) -> None:
     args = (*of, _LIMIT, _OFFSET)
-    rows = await storage.database.fetch(f"EXPLAIN QUERY PLAN {sql.one}", *args)
-    (step,) = [row[3] for row in rows if " orders " in row[3]]
-    assert step.startswith(f"SEARCH orders USING COVERING INDEX {index} ")
-    assert not any("TEMP" in row[3] for row in rows), "the index already has the order"
+    plan = await plan_of(storage, sql.one, args)
+    assert f"SEARCH orders USING INDEX {index} " in plan
+    assert "TEMP" not in plan, "the index already has the order"
+    assert await reads_index_alone(storage, sql.one, args, index)
+    more = sql.one.replace("SELECT history_line FROM", "SELECT history_line, nonce FROM")
+    more = more.replace("group_concat(history_line)", "group_concat(history_line || nonce)")
+    assert not await reads_index_alone(storage, more, args, index), "a nonce is in no index"
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)

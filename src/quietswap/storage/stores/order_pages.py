@@ -1,17 +1,17 @@
 """Pages of a wallet's history, and their total."""
 
-from collections.abc import Sequence
-
-import msgspec
-
 from quietswap.domain.address import Address
 from quietswap.domain.order.order import OrderStatus
 from quietswap.domain.order.order_view import OrderListItem, OrderPage, PageT, RenderPage
-from quietswap.storage.database import BatchedRead, Row, Value
+from quietswap.storage.database import BatchedRead, Value
+from quietswap.storage.stores.history_lines import (
+    COLUMNS,
+    JSON_PAGE,
+    items_of_page,
+    items_of_rows,
+)
 from quietswap.storage.stores.wallet_orders import WalletOrders
 
-_COLUMNS = OrderListItem._fields
-_LINE = ", ".join(_COLUMNS)
 _AT_ONCE = 16
 """Pages of one statement: more would keep the event loop busy for too long."""
 _DEEP = 1_000
@@ -19,17 +19,15 @@ _DEEP = 1_000
 
 # The SQL below is composed only of constants of this module.
 _ONE = f"""
-SELECT json_group_array(json_array({_LINE})), (
+SELECT {JSON_PAGE}, (
 SELECT COALESCE(SUM(n), 0) FROM order_counts WHERE client_id = ?1 AND wallet = ?2 {{status}}
 ) FROM (
-SELECT {_LINE} FROM orders WHERE kind = 'swap' AND client_id = ?1 AND wallet = ?2 {{status}}
+SELECT history_line FROM orders WHERE kind = 'swap' AND client_id = ?1 AND wallet = ?2 {{status}}
 ORDER BY created_at_ms DESC, order_id DESC LIMIT ?{{limit}} OFFSET ?{{offset}}
 )
 """  # noqa: S608
-"""All lines are one row, in the order of the inner SELECT: SQLite releases the GIL at each row, and
-getting it back can take longer than the row."""
 _MANY = f"""
-SELECT w.number, {", ".join(f"p.{column}" for column in _COLUMNS)}, t.total
+SELECT w.number, {", ".join(f"p.{column}" for column in OrderListItem._fields)}, t.total
 FROM unnest(
 CAST(? AS text[]), CAST(? AS text[]), {{array}} CAST(? AS bigint[]), CAST(? AS bigint[])
 ) WITH ORDINALITY AS w (client_id, wallet, {{name}} most, skipped, number)
@@ -38,7 +36,7 @@ SELECT CAST(COALESCE(SUM(c.n), 0) AS BIGINT) AS total FROM order_counts c
 WHERE c.client_id = w.client_id AND c.wallet = w.wallet {{of_count}}
 ) t
 CROSS JOIN LATERAL (
-SELECT {_LINE} FROM orders o
+SELECT {COLUMNS} FROM orders o
 WHERE o.kind = 'swap' AND o.client_id = w.client_id AND o.wallet = w.wallet {{of_order}}
 ORDER BY o.created_at_ms DESC, o.order_id DESC LIMIT w.most OFFSET w.skipped
 ) p
@@ -64,8 +62,6 @@ PAGE_OF_STATUS = BatchedRead(
 )
 """Arguments: client, wallet (and status), limit, offset."""
 
-_decode = msgspec.json.Decoder(tuple[OrderListItem, ...]).decode
-
 
 class OrderPages(WalletOrders):
     """The part of quietswap.ports.stores.OrderStore that concerns pages of swaps."""
@@ -77,7 +73,7 @@ class OrderPages(WalletOrders):
 
         One statement reads both from one snapshot; an empty page needs a second one for the total,
         the sum of at most six counters. The covering index `orders_history` (or
-        `orders_history_by_status`) contains all columns of a line. The cost therefore depends only
+        `orders_history_by_status`) contains each line. The cost therefore depends only
         on offset and limit, not on the size of the table or the history.
         """
         of: tuple[Value, ...] = (client_id, wallet)
@@ -85,7 +81,8 @@ class OrderPages(WalletOrders):
         if status is not None:
             of, read, total = (*of, status.value), PAGE_OF_STATUS, _TOTAL + " AND status = ?"
         rows = await self._database.look_up(read, *of, limit, offset, alone=offset >= _DEEP)
-        lines = _decode(rows[0][0]) if self._database.dialect == "sqlite" else _items(rows)
+        is_json = self._database.dialect == "sqlite"
+        lines = items_of_page(rows[0][0]) if is_json else items_of_rows(rows)
         if not lines:  # at that time there were at most `offset` orders
             return OrderPage((), min(offset, (await self._database.fetch(total, *of))[0][0]))
         return OrderPage(lines, rows[0][-1])
@@ -101,7 +98,3 @@ class OrderPages(WalletOrders):
     ) -> PageT:
         page = await self.page(client_id, wallet, status, limit, offset)
         return render(page, limit, offset)
-
-
-def _items(rows: Sequence[Row]) -> tuple[OrderListItem, ...]:
-    return tuple(OrderListItem._make(row[:-1]) for row in rows)

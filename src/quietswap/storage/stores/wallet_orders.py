@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from quietswap.domain.address import Address
 from quietswap.domain.order.order import Order, OrderKind, OrderStatus
-from quietswap.domain.order.order_view import OrderListItem, OrderPage
+from quietswap.domain.order.order_view import OrderPage
 from quietswap.domain.quote.issued_quote import Trade
 from quietswap.storage.database import Database, Value
+from quietswap.storage.stores.history_lines import JSON_PAGE, items_of_page, items_of_rows, selected
 from quietswap.storage.stores.order_rows import COLUMNS, order_from
 
 # The SQL below is composed only of constants of this module and of order_rows.
@@ -28,25 +29,24 @@ SAME_TRADE = f"""
 AND o.sell_token = ? AND o.buy_token = ? AND o.sell_amount = ? AND o.min_buy_amount = ?
 ORDER BY o.created_at_ms DESC, o.order_id DESC LIMIT 200
 """
-_LINE = ", ".join(OrderListItem._fields)
 _NEWEST = "ORDER BY created_at_ms DESC, order_id DESC LIMIT ?"
 _OTHERS = "kind <> 'swap' AND client_id = ? AND wallet = ?"
 _OTHER_KINDS = ", ".join(f"'{kind}'" for kind in OrderKind if kind is not OrderKind.SWAP)
 """Without their names SQLite would read all orders of the wallet."""
 _OF_KIND = f"{_OTHERS} AND kind = ? {{status}}"
-_PAGE_OF_KIND = f"SELECT {_LINE} FROM orders WHERE {_OF_KIND} {_NEWEST} OFFSET ?"  # noqa: S608
+_PAGE_OF_KIND = f"SELECT {{line}} FROM orders WHERE {_OF_KIND} {_NEWEST} OFFSET ?"  # noqa: S608
 _TOTAL_OF_KIND = f"SELECT COUNT(*) FROM orders WHERE {_OF_KIND}"  # noqa: S608
 
 
 def _newest_of(kind: OrderKind) -> str:
     """Return the SQL of the newest orders of `kind`, whose index ends at the limit."""
     these = "client_id = ? AND wallet = ?" if kind is OrderKind.SWAP else _OTHERS
-    newest = f"SELECT {_LINE} FROM orders WHERE {these} AND kind = '{kind}' {{status}} {_NEWEST}"  # noqa: S608
+    newest = f"SELECT {{line}} FROM orders WHERE {these} AND kind = '{kind}' {{status}} {_NEWEST}"  # noqa: S608
     return f"SELECT * FROM ({newest}) AS of_{kind}"  # noqa: S608
 
 
 _PAGE_OF_ANY = f"""
-SELECT {_LINE} FROM ({" UNION ALL ".join(map(_newest_of, OrderKind))}) AS of_any
+SELECT {{line}} FROM ({" UNION ALL ".join(map(_newest_of, OrderKind))}) AS of_any
 {_NEWEST} OFFSET ?
 """  # noqa: S608
 _TOTAL_OF_ANY = f"""
@@ -67,6 +67,7 @@ class PageReads(NamedTuple):
 
 
 def reads_of_kind(  # noqa: PLR0917  as `page_of_kind`
+    dialect: str,
     client_id: str,
     wallet: Address,
     kind: OrderKind | None,
@@ -74,14 +75,17 @@ def reads_of_kind(  # noqa: PLR0917  as `page_of_kind`
     limit: int,
     offset: int,
 ) -> PageReads:
-    """Return how `page_of_kind` reads."""
+    """Return how `page_of_kind` reads from a database of `dialect`."""
     of: list[Value] = [client_id, wallet]
     total, page = (_TOTAL_OF_ANY, _PAGE_OF_ANY) if kind is None else (_TOTAL_OF_KIND, _PAGE_OF_KIND)
     if kind is not None:
         of.append(kind.value)
     if status is not None:
         of.append(status.value)
-    total, page = (sql.format(status="AND status = ?" if status else "") for sql in (total, page))
+    only = "AND status = ?" if status else ""
+    total, page = (sql.format(line=selected(dialect), status=only) for sql in (total, page))
+    if dialect == "sqlite":
+        page = f"SELECT {JSON_PAGE} FROM ({page})"  # noqa: S608
     if kind is not None:
         return PageReads(total, of, page, [*of, limit, offset])
     most = offset + limit
@@ -128,7 +132,9 @@ class WalletOrders:
         Orders that are no swap are counted, so the cost grows with the wallet's orders of them. An
         order that arrives between the two reads may be in one of them only.
         """
-        reads = reads_of_kind(client_id, wallet, kind, status, limit, offset)
+        dialect = self._database.dialect
+        reads = reads_of_kind(dialect, client_id, wallet, kind, status, limit, offset)
         [[total]] = await self._database.fetch(reads.total, *reads.of_total)
         rows = await self._database.fetch(reads.page, *reads.of_page)
-        return OrderPage(tuple(OrderListItem._make(row) for row in rows), total)
+        is_json = dialect == "sqlite"
+        return OrderPage(items_of_page(rows[0][0]) if is_json else items_of_rows(rows), total)

@@ -1,0 +1,35 @@
+"""The lines of a page of history, as each database stores them.
+
+PostgreSQL has the columns of a line in its indexes. SQLite has the line as one JSON text there, in
+the computed column `history_line`: a JSON array of the values of OrderListItem, in their order.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from quietswap.domain.order.order_view import OrderListItem
+from quietswap.storage.database import Row
+
+COLUMNS = ", ".join(OrderListItem._fields)
+JSON_PAGE = "COALESCE('[' || group_concat(history_line) || ']', '[]')"
+"""All lines of SQLite's rows as one JSON text, in the order of the rows. One row instead of fifty:
+SQLite releases the GIL at each row, and getting it back can take longer than the row."""
+
+_items = msgspec.json.Decoder(tuple[OrderListItem, ...]).decode
+
+
+def selected(dialect: str) -> str:
+    """Return what a SELECT of lines names, so that it can be sorted by time and order id."""
+    return "history_line, created_at_ms, order_id" if dialect == "sqlite" else COLUMNS
+
+
+def items_of_page(json_page: str) -> tuple[OrderListItem, ...]:
+    """Return the lines of a JSON_PAGE."""
+    return _items(json_page)
+
+
+def items_of_rows(rows: Sequence[Row]) -> tuple[OrderListItem, ...]:
+    """Return the lines of rows that begin with COLUMNS."""
+    width = len(OrderListItem._fields)
+    return tuple(OrderListItem._make(row[:width]) for row in rows)
