@@ -14,11 +14,13 @@ class _JumpingSelector(selectors.SelectSelector):
     def __init__(self) -> None:
         super().__init__()
         self.now = 1_000_000.0
+        self.selected = 0
 
     def select(self, timeout: float | None = None) -> list[Any]:
         if timeout is None:
             raise RuntimeError("the loop would wait for ever: nothing is scheduled")
         self.now += max(timeout, 0)
+        self.selected += 1
         return super().select(0)
 
 
@@ -31,6 +33,18 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._jumping.now
+
+    @property
+    def turns(self) -> int:
+        """The number of turns until now: the loop selects once in each."""
+        return self._jumping.selected
+
+
+def turn() -> int:
+    """Return the number of the running VirtualLoop's turn."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    return loop.turns
 
 
 class LoopClock:

@@ -9,6 +9,7 @@ from quietswap.resilience.circuit_breaker import CircuitBreaker
 from quietswap.resilience.single_flight import SingleFlight
 from quietswap.resilience.token_bucket import TokenBucket
 from tests.adapters.manual_clock import ManualClock
+from tests.virtual_time import run, turn
 
 
 def test_a_circuit_opens_after_failures_in_a_row() -> None:
@@ -111,6 +112,37 @@ async def test_an_execution_ends_without_its_callers() -> None:
     assert ended.is_set()
     assert await flight.wait_for("a") is None
     assert reported == []
+
+
+def test_callers_resume_one_turn_after_the_result() -> None:
+    async def work() -> int:
+        await asyncio.sleep(1)
+        return turn()
+
+    async def resumed(flight: SingleFlight[str, int]) -> tuple[int, int]:
+        ended_in = await flight("a", work)
+        return ended_in, turn()
+
+    async def calls() -> list[tuple[int, int]]:
+        flight: SingleFlight[str, int] = SingleFlight()
+        return await asyncio.gather(resumed(flight), resumed(flight))
+
+    for ended_in, resumed_in in run(calls()):
+        assert resumed_in == ended_in + 1
+
+
+@pytest.mark.parametrize("has_begun", [True, False])
+async def test_a_cancelled_execution_cancels_its_callers(has_begun: bool) -> None:
+    flight: SingleFlight[str, bool] = SingleFlight()
+    callers = [asyncio.create_task(flight("a", asyncio.Event().wait)) for _ in range(2)]
+    await asyncio.sleep(0)
+    [execution] = asyncio.all_tasks() - {asyncio.current_task(), *callers}
+    if has_begun:
+        await asyncio.sleep(0)
+    execution.cancel()
+    results = await asyncio.gather(*callers, return_exceptions=True)
+    assert [type(result) for result in results] == [asyncio.CancelledError] * 2
+    assert len(flight) == 0
 
 
 async def test_all_callers_receive_the_exception() -> None:

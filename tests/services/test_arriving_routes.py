@@ -1,13 +1,16 @@
 """The routes of one quote without a fan-out: what is added twice, too late, or cancelled."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
+from quietswap.domain.quote.route import Route
+from quietswap.ports.simulation import SimulationResult
 from quietswap.services.quoting.arriving_routes import ArrivingRoutes
 from tests.services.slow_node import SlowNode, verifying
 from tests.services.test_survey_routes import REQUEST, a_route
-from tests.virtual_time import run
+from tests.virtual_time import run, turn
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +60,8 @@ def test_routes_of_one_turn_are_one_batch_and_the_next_waits_for_its_end() -> No
     assert [names for _, names in node.batches] == [["a", "b"], ["c", "d"]]
 
 
-def test_a_batch_cancelled_before_it_begins_holds_up_no_route() -> None:
+@pytest.mark.parametrize("is_awaited", [False, True])
+def test_a_batch_cancelled_before_it_begins_holds_up_no_route(is_awaited: bool) -> None:
     node = SlowNode()
 
     async def work() -> list[str]:
@@ -67,13 +71,37 @@ def test_a_batch_cancelled_before_it_begins_holds_up_no_route() -> None:
             routes.add(a_route("a"))
             [batch] = asyncio.all_tasks() - {asyncio.current_task()}
             batch.cancel()
-            await asyncio.sleep(0)
+            await (routes.settled() if is_awaited else asyncio.sleep(0))
             routes.add(a_route("b"))
             await routes.settled()
             return [verdict.route.source for verdict in routes.verdicts()]
 
     assert run(work()) == ["a", "b"]
     assert [names for _, names in node.batches] == [["a", "b"]]
+
+
+class NotedNode(SlowNode):
+    """Remembers the event loop's turn in which it answered."""
+
+    answered_in = 0
+
+    async def simulate(self, candidates: Sequence[Route]) -> Sequence[SimulationResult]:
+        results = await super().simulate(candidates)
+        self.answered_in = turn()
+        return results
+
+
+def test_what_waits_for_a_batch_resumes_one_turn_after_its_results() -> None:
+    async def work() -> tuple[int, int]:
+        node = NotedNode(takes_s=1.0)
+        preparing = asyncio.create_task(verifying(node).prepare_simulation(REQUEST))
+        async with ArrivingRoutes(verifying(node), REQUEST, preparing) as routes:
+            routes.add(a_route("a"))
+            await routes.settled()
+            return node.answered_in, turn()
+
+    answered_in, resumed_in = run(work())
+    assert resumed_in == answered_in + 1
 
 
 def test_no_task_is_left_of_a_quote_that_is_cancelled() -> None:

@@ -2,10 +2,33 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+
+@dataclass(slots=True)
+class _Flight(Generic[V]):
+    """One execution, and a future for each caller.
+
+    A caller that waited for the task, by `asyncio.shield`, would resume one turn of the event loop
+    later.
+    """
+
+    task: "asyncio.Task[None] | None" = None
+    callers: "list[asyncio.Future[V]]" = field(default_factory=list)
+
+    def landed(self) -> "asyncio.Future[V]":
+        """Return a future of the result. Cancelling it changes nothing for other callers."""
+        future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
+        self.callers.append(future)
+        return future
+
+    def waiting(self) -> "list[asyncio.Future[V]]":
+        """Return the futures of the callers that are left."""
+        return [caller for caller in self.callers if not caller.done()]
 
 
 class SingleFlight(Generic[K, V]):
@@ -15,34 +38,51 @@ class SingleFlight(Generic[K, V]):
     """
 
     def __init__(self) -> None:
-        self._tasks: dict[K, asyncio.Task[V]] = {}
+        self._flights: dict[K, _Flight[V]] = {}
 
     def __len__(self) -> int:
         """Return the number of executions in flight."""
-        return len(self._tasks)
+        return len(self._flights)
 
     async def __call__(self, key: K, work: Callable[[], Coroutine[Any, Any, V]]) -> V:
         """Return the result of the execution in flight for `key`, or of a new one of `work`.
 
         Raises what it raises.
         """
-        task = self._tasks.get(key)
-        if task is None:
-            task = asyncio.create_task(work())
-            self._tasks[key] = task
-            task.add_done_callback(lambda done: self._ended(key, done))
-        return await asyncio.shield(task)
+        flight = self._flights.get(key)
+        if flight is None:
+            flight = self._flights[key] = _Flight()
+            flight.task = asyncio.create_task(self._run(key, flight, work))
+            flight.task.add_done_callback(lambda _: self._cancelled(key, flight))
+        return await flight.landed()
 
     async def wait_for(self, key: K) -> V | None:
         """Return the result of the execution in flight; None if there is none."""
-        task = self._tasks.get(key)
-        return None if task is None else await asyncio.shield(task)
+        flight = self._flights.get(key)
+        return None if flight is None else await flight.landed()
 
     async def drain(self) -> None:
         """Wait until every execution in flight has ended."""
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        tasks = [flight.task for flight in self._flights.values() if flight.task is not None]
+        await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _ended(self, key: K, task: asyncio.Task[V]) -> None:
-        del self._tasks[key]
-        if not task.cancelled():
-            task.exception()  # marks it as retrieved, for the case that no caller is left
+    async def _run(
+        self, key: K, flight: _Flight[V], work: Callable[[], Coroutine[Any, Any, V]]
+    ) -> None:
+        try:
+            result = await work()
+        except Exception as error:  # noqa: BLE001  it is each caller's
+            for caller in flight.waiting():
+                caller.set_exception(error)
+        else:
+            for caller in flight.waiting():
+                caller.set_result(result)
+        finally:
+            del self._flights[key]
+
+    def _cancelled(self, key: K, flight: _Flight[V]) -> None:
+        """Cancel the callers that are left: the execution was cancelled, maybe before it began."""
+        if self._flights.get(key) is flight:
+            del self._flights[key]
+        for caller in flight.waiting():
+            caller.cancel()

@@ -40,6 +40,8 @@ class ArrivingRoutes:
     _unbegun: "asyncio.Task[None] | None" = None
     """The batch that will take the waiting routes when it begins."""
     _settling: bool = False
+    _ended_batch: "asyncio.Future[bool] | None" = None
+    """Completed with True by the next batch that ends, while `settled` waits for one."""
     _closed: bool = False
     _refused: list[VerificationResult] = field(default_factory=list)
     _unsimulated: dict[str, Route] = field(default_factory=dict)
@@ -121,12 +123,20 @@ class ArrivingRoutes:
         batch.add_done_callback(self._ended)
 
     def _ended(self, batch: "asyncio.Task[None]") -> None:
-        if not batch.cancelled():
+        if batch.cancelled():
+            self._wake(ended=True)  # it may not have begun
+        else:
             batch.exception()  # marks it as retrieved, for the case that nothing settles any more
         if not self._closed:
             self._begin_early()
 
     async def _verified(self) -> None:
+        try:
+            await self._verify_waiting()
+        finally:  # in this turn of the event loop: what waits for the task resumes one turn later
+            self._wake(ended=True)
+
+    async def _verify_waiting(self) -> None:
         routes, self._waiting = self._waiting, []
         self._unbegun = None
         checked = await self.verify.check(self.request, routes)
@@ -148,17 +158,30 @@ class ArrivingRoutes:
 
     async def _finished(self) -> None:
         while running := self._running:
-            patience = PATIENCE_S if self._has_verified else None
-            done, late = await asyncio.wait(
-                running, timeout=patience, return_when=asyncio.FIRST_COMPLETED
-            )
-            if not done:
-                await _cancelled(late)
+            if not await self._one_ended(PATIENCE_S if self._has_verified else None):
+                await _cancelled(running)
         for batch in self._batches:
             if not batch.cancelled():
                 batch.result()
         for route in self._unsimulated.values():
             self._note(route, _GIVEN_UP)
+
+    async def _one_ended(self, patience_s: float | None) -> bool:
+        """Return True when a batch has ended, or False after `patience_s`."""
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[bool] = loop.create_future()
+        self._ended_batch = ended
+        timer = None if patience_s is None else loop.call_later(patience_s, self._wake, False)
+        try:
+            return await ended
+        finally:
+            self._ended_batch = None
+            if timer is not None:
+                timer.cancel()
+
+    def _wake(self, ended: bool) -> None:
+        if self._ended_batch is not None and not self._ended_batch.done():
+            self._ended_batch.set_result(ended)
 
     @property
     def _has_verified(self) -> bool:
