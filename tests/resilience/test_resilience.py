@@ -1,6 +1,8 @@
 """Circuit breaker, token bucket, single flight and bounded gather."""
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 
@@ -154,6 +156,34 @@ async def test_all_callers_receive_the_exception() -> None:
 
     results = await asyncio.gather(*(flight("a", work) for _ in range(3)), return_exceptions=True)
     assert [type(result) for result in results] == [ValueError] * 3
+
+
+async def test_an_exception_is_freed_with_its_callers() -> None:
+    """The collector runs rarely in the service: a cycle for each failure would fill its memory."""
+    flight: SingleFlight[str, None] = SingleFlight()
+    raised: list[weakref.ref[Exception]] = []
+
+    async def work() -> None:
+        await asyncio.sleep(0)
+        error = _Told()
+        raised.append(weakref.ref(error))
+        try:
+            raise error
+        finally:
+            del error
+
+    gc.disable()
+    try:
+        with pytest.raises(_Told):
+            await flight("a", work)
+        await asyncio.sleep(0)
+        assert raised[0]() is None
+    finally:
+        gc.enable()
+
+
+class _Told(Exception):
+    """Other exceptions cannot be referenced weakly."""
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 10])

@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 @dataclass(slots=True)
-class _Flight(Generic[V]):
+class _Execution(Generic[V]):
     """One execution, and a future for each caller.
 
     A caller that waited for the task, by `asyncio.shield`, would resume one turn of the event loop
@@ -18,17 +18,36 @@ class _Flight(Generic[V]):
     """
 
     task: "asyncio.Task[None] | None" = None
-    callers: "list[asyncio.Future[V]]" = field(default_factory=list)
+    _callers: "list[asyncio.Future[V]]" = field(default_factory=list)
 
-    def landed(self) -> "asyncio.Future[V]":
-        """Return a future of the result. Cancelling it changes nothing for other callers."""
+    def outcome(self) -> "asyncio.Future[V]":
+        """Return a future for one caller. Cancelling it changes nothing for the others."""
         future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
-        self.callers.append(future)
+        self._callers.append(future)
         return future
 
-    def waiting(self) -> "list[asyncio.Future[V]]":
-        """Return the futures of the callers that are left."""
-        return [caller for caller in self.callers if not caller.done()]
+    def succeed(self, result: V) -> None:
+        """Give all callers the result."""
+        for caller in self._taken():
+            caller.set_result(result)
+
+    def fail(self, error: Exception) -> None:
+        """Give all callers the exception."""
+        for caller in self._taken():
+            caller.set_exception(error)
+
+    def cancel(self) -> None:
+        """Cancel all callers."""
+        for caller in self._taken():
+            caller.cancel()
+
+    def _taken(self) -> "list[asyncio.Future[V]]":
+        """Return the callers that were not cancelled, and forget all.
+
+        An exception holds this object by its traceback, so it would hold itself by a future here.
+        """
+        callers, self._callers = self._callers, []
+        return [caller for caller in callers if not caller.done()]
 
 
 class SingleFlight(Generic[K, V]):
@@ -38,51 +57,48 @@ class SingleFlight(Generic[K, V]):
     """
 
     def __init__(self) -> None:
-        self._flights: dict[K, _Flight[V]] = {}
+        self._executions: dict[K, _Execution[V]] = {}
 
     def __len__(self) -> int:
         """Return the number of executions in flight."""
-        return len(self._flights)
+        return len(self._executions)
 
     async def __call__(self, key: K, work: Callable[[], Coroutine[Any, Any, V]]) -> V:
         """Return the result of the execution in flight for `key`, or of a new one of `work`.
 
         Raises what it raises.
         """
-        flight = self._flights.get(key)
-        if flight is None:
-            flight = self._flights[key] = _Flight()
-            flight.task = asyncio.create_task(self._run(key, flight, work))
-            flight.task.add_done_callback(lambda _: self._cancelled(key, flight))
-        return await flight.landed()
+        execution = self._executions.get(key)
+        if execution is None:
+            execution = self._executions[key] = _Execution()
+            execution.task = asyncio.create_task(self._run(key, execution, work))
+            execution.task.add_done_callback(lambda _: self._ended(key, execution))
+        return await execution.outcome()
 
     async def wait_for(self, key: K) -> V | None:
         """Return the result of the execution in flight; None if there is none."""
-        flight = self._flights.get(key)
-        return None if flight is None else await flight.landed()
+        execution = self._executions.get(key)
+        return None if execution is None else await execution.outcome()
 
     async def drain(self) -> None:
         """Wait until every execution in flight has ended."""
-        tasks = [flight.task for flight in self._flights.values() if flight.task is not None]
+        tasks = [one.task for one in self._executions.values() if one.task is not None]
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(
-        self, key: K, flight: _Flight[V], work: Callable[[], Coroutine[Any, Any, V]]
+        self, key: K, execution: _Execution[V], work: Callable[[], Coroutine[Any, Any, V]]
     ) -> None:
         try:
             result = await work()
         except Exception as error:  # noqa: BLE001  it is each caller's
-            for caller in flight.waiting():
-                caller.set_exception(error)
+            execution.fail(error)
         else:
-            for caller in flight.waiting():
-                caller.set_result(result)
+            execution.succeed(result)
         finally:
-            del self._flights[key]
+            del self._executions[key]
 
-    def _cancelled(self, key: K, flight: _Flight[V]) -> None:
-        """Cancel the callers that are left: the execution was cancelled, maybe before it began."""
-        if self._flights.get(key) is flight:
-            del self._flights[key]
-        for caller in flight.waiting():
-            caller.cancel()
+    def _ended(self, key: K, execution: _Execution[V]) -> None:
+        """Cancel the callers that are left: the task was cancelled, maybe before it began."""
+        if self._executions.get(key) is execution:
+            del self._executions[key]
+        execution.cancel()
