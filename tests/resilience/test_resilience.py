@@ -158,6 +158,24 @@ async def test_all_callers_receive_the_exception() -> None:
     assert [type(result) for result in results] == [ValueError] * 3
 
 
+async def test_an_exception_of_any_kind_is_each_callers() -> None:
+    flight: SingleFlight[str, None] = SingleFlight()
+    reported: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+
+    class Base(BaseException):
+        pass
+
+    async def work() -> None:
+        await asyncio.sleep(0)
+        raise Base
+
+    results = await asyncio.gather(*(flight("a", work) for _ in range(2)), return_exceptions=True)
+    assert [type(result) for result in results] == [Base] * 2
+    gc.collect()
+    assert reported == []
+
+
 async def test_an_exception_is_freed_with_its_callers() -> None:
     """The collector runs rarely in the service: a cycle for each failure would fill its memory."""
     flight: SingleFlight[str, None] = SingleFlight()

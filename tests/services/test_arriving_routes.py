@@ -104,6 +104,42 @@ def test_what_waits_for_a_batch_resumes_one_turn_after_its_results() -> None:
     assert resumed_in == answered_in + 1
 
 
+def test_a_route_that_comes_while_results_are_awaited_waits_for_the_next_call() -> None:
+    node = SlowNode(takes_s=1.0)
+
+    async def work() -> list[list[str]]:
+        preparing = asyncio.create_task(verifying(node).prepare_simulation(REQUEST))
+        async with ArrivingRoutes(verifying(node), REQUEST, preparing) as routes:
+            routes.add(a_route("a"))
+            settled = asyncio.create_task(routes.settled())
+            await asyncio.sleep(0.5)
+            routes.add(a_route("b"))
+            await settled
+            await asyncio.sleep(5)
+            before = [names for _, names in node.batches]
+            await routes.settled()
+            return before
+
+    assert run(work()) == [["a"]]
+    assert [names for _, names in node.batches] == [["a"], ["b"]]
+
+
+def test_a_result_at_the_end_of_the_patience_renews_it() -> None:
+    node = SlowNode(takes_s=0.0, slow={"a": 2.5, "c": 3.0})
+
+    async def work() -> list[str]:
+        preparing = asyncio.create_task(verifying(node).prepare_simulation(REQUEST))
+        await preparing
+        async with ArrivingRoutes(verifying(node), REQUEST, preparing) as routes:
+            for name in "bac":
+                routes.add(a_route(name))
+                await asyncio.sleep(0.5 if name != "c" else 0)
+            await routes.settled()
+            return [verdict.outcome.value for verdict in routes.verdicts()]
+
+    assert run(work()) == ["answered"] * 3
+
+
 def test_no_task_is_left_of_a_quote_that_is_cancelled() -> None:
     node = SlowNode(takes_s=1.0)
 

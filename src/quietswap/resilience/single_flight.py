@@ -31,7 +31,7 @@ class _Execution(Generic[V]):
         for caller in self._taken():
             caller.set_result(result)
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: BaseException) -> None:
         """Give all callers the exception."""
         for caller in self._taken():
             caller.set_exception(error)
@@ -72,7 +72,7 @@ class SingleFlight(Generic[K, V]):
         if execution is None:
             execution = self._executions[key] = _Execution()
             execution.task = asyncio.create_task(self._run(key, execution, work))
-            execution.task.add_done_callback(lambda _: self._ended(key, execution))
+            execution.task.add_done_callback(lambda task: self._ended(key, execution, task))
         return await execution.outcome()
 
     async def wait_for(self, key: K) -> V | None:
@@ -97,8 +97,13 @@ class SingleFlight(Generic[K, V]):
         finally:
             del self._executions[key]
 
-    def _ended(self, key: K, execution: _Execution[V]) -> None:
-        """Cancel the callers that are left: the task was cancelled, maybe before it began."""
+    def _ended(self, key: K, execution: _Execution[V], task: "asyncio.Task[None]") -> None:
+        """Tell the callers that are left how it ended: cancelled, maybe before it began, or by an
+        exception such as SystemExit.
+        """
         if self._executions.get(key) is execution:
             del self._executions[key]
-        execution.cancel()
+        if task.cancelled():
+            execution.cancel()
+        elif error := task.exception():
+            execution.fail(error)

@@ -42,6 +42,8 @@ class ArrivingRoutes:
     _settling: bool = False
     _ended_batch: "asyncio.Future[bool] | None" = None
     """Completed with True by the next batch that ends, while `settled` waits for one."""
+    _awaited: "set[asyncio.Task[None]]" = field(default_factory=set)
+    """Batches whose end `settled` has waited for: they begin no other batch."""
     _closed: bool = False
     _refused: list[VerificationResult] = field(default_factory=list)
     _unsimulated: dict[str, Route] = field(default_factory=dict)
@@ -127,7 +129,7 @@ class ArrivingRoutes:
             self._wake(ended=True)  # it may not have begun
         else:
             batch.exception()  # marks it as retrieved, for the case that nothing settles any more
-        if not self._closed:
+        if not self._closed and batch not in self._awaited:
             self._begin_early()
 
     async def _verified(self) -> None:
@@ -158,7 +160,9 @@ class ArrivingRoutes:
 
     async def _finished(self) -> None:
         while running := self._running:
-            if not await self._one_ended(PATIENCE_S if self._has_verified else None):
+            self._awaited.update(running)
+            ended = await self._one_ended(PATIENCE_S if self._has_verified else None)
+            if not ended and not any(batch.done() for batch in running):
                 await _cancelled(running)
         for batch in self._batches:
             if not batch.cancelled():
@@ -168,6 +172,7 @@ class ArrivingRoutes:
 
     async def _one_ended(self, patience_s: float | None) -> bool:
         """Return True when a batch has ended, or False after `patience_s`."""
+        assert self._ended_batch is None, "one call of `settled` at a time"
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[bool] = loop.create_future()
         self._ended_batch = ended

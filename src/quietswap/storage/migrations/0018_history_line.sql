@@ -1,5 +1,7 @@
 -- A line of a page of history is one JSON text in SQLite's indexes: SQLite joins such texts three times
 -- as fast as it makes them of twelve columns. The column is computed, so only the indexes store it.
+-- `|| ''` ends the subtype of a JSON function's result: SQLite 3.44 to 3.46 compute an expression with a
+-- subtype anew from the row.
 
 -- sqlite: DROP INDEX orders_history;
 -- sqlite: DROP INDEX orders_history_by_status;
@@ -7,7 +9,7 @@
 -- sqlite:     json_array(
 -- sqlite:         order_id, status, tx_hash, created_at_ms, sell_token, buy_token, sell_amount,
 -- sqlite:         buy_amount, block_number, block_time_ms, failure_code, kind
--- sqlite:     )
+-- sqlite:     ) || ''
 -- sqlite: ) VIRTUAL;
 -- sqlite: CREATE INDEX orders_history
 -- sqlite:     ON orders (client_id, wallet, created_at_ms DESC, order_id DESC, history_line)

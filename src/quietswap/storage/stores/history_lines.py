@@ -12,6 +12,9 @@ from quietswap.domain.order.order_view import OrderListItem
 from quietswap.storage.database import Row
 
 COLUMNS = ", ".join(OrderListItem._fields)
+INDEX, INDEX_BY_STATUS = "orders_history", "orders_history_by_status"
+"""SQLite is told to use them: some of its versions choose another index with the same order, where
+it must read each row and compute its line."""
 JSON_PAGE = "COALESCE('[' || group_concat(history_line) || ']', '[]')"
 """All lines of SQLite's rows as one JSON text, in the order of the rows. One row instead of fifty:
 SQLite releases the GIL at each row, and getting it back can take longer than the row."""

@@ -6,6 +6,8 @@ from quietswap.domain.order.order_view import OrderListItem, OrderPage, PageT, R
 from quietswap.storage.database import BatchedRead, Value
 from quietswap.storage.stores.history_lines import (
     COLUMNS,
+    INDEX,
+    INDEX_BY_STATUS,
     JSON_PAGE,
     items_of_page,
     items_of_rows,
@@ -22,7 +24,8 @@ _ONE = f"""
 SELECT {JSON_PAGE}, (
 SELECT COALESCE(SUM(n), 0) FROM order_counts WHERE client_id = ?1 AND wallet = ?2 {{status}}
 ) FROM (
-SELECT history_line FROM orders WHERE kind = 'swap' AND client_id = ?1 AND wallet = ?2 {{status}}
+SELECT history_line FROM orders INDEXED BY {{index}}
+WHERE kind = 'swap' AND client_id = ?1 AND wallet = ?2 {{status}}
 ORDER BY created_at_ms DESC, order_id DESC LIMIT ?{{limit}} OFFSET ?{{offset}}
 )
 """  # noqa: S608
@@ -46,12 +49,12 @@ _TOTAL = """
 SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM order_counts WHERE client_id = ? AND wallet = ?
 """
 PAGE_OF_ALL = BatchedRead(
-    one=_ONE.format(status="", limit=3, offset=4),
+    one=_ONE.format(index=INDEX, status="", limit=3, offset=4),
     many=_MANY.format(array="", name="", of_count="", of_order=""),
     at_once=_AT_ONCE,
 )
 PAGE_OF_STATUS = BatchedRead(
-    one=_ONE.format(status="AND status = ?3", limit=4, offset=5),
+    one=_ONE.format(index=INDEX_BY_STATUS, status="AND status = ?3", limit=4, offset=5),
     many=_MANY.format(
         array="CAST(? AS text[]),",
         name="status,",
@@ -72,7 +75,7 @@ class OrderPages(WalletOrders):
         """Return swap orders, newest first (ties by order id, descending), and the total.
 
         One statement reads both from one snapshot; an empty page needs a second one for the total,
-        the sum of at most six counters. The covering index `orders_history` (or
+        the sum of at most six counters. The index `orders_history` (or
         `orders_history_by_status`) contains each line. The cost therefore depends only
         on offset and limit, not on the size of the table or the history.
         """

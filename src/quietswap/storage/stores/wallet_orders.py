@@ -8,7 +8,14 @@ from quietswap.domain.order.order import Order, OrderKind, OrderStatus
 from quietswap.domain.order.order_view import OrderPage
 from quietswap.domain.quote.issued_quote import Trade
 from quietswap.storage.database import Database, Value
-from quietswap.storage.stores.history_lines import JSON_PAGE, items_of_page, items_of_rows, selected
+from quietswap.storage.stores.history_lines import (
+    INDEX,
+    INDEX_BY_STATUS,
+    JSON_PAGE,
+    items_of_page,
+    items_of_rows,
+    selected,
+)
 from quietswap.storage.stores.order_rows import COLUMNS, order_from
 
 # The SQL below is composed only of constants of this module and of order_rows.
@@ -41,7 +48,8 @@ _TOTAL_OF_KIND = f"SELECT COUNT(*) FROM orders WHERE {_OF_KIND}"  # noqa: S608
 def _newest_of(kind: OrderKind) -> str:
     """Return the SQL of the newest orders of `kind`, whose index ends at the limit."""
     these = "client_id = ? AND wallet = ?" if kind is OrderKind.SWAP else _OTHERS
-    newest = f"SELECT {{line}} FROM orders WHERE {these} AND kind = '{kind}' {{status}} {_NEWEST}"  # noqa: S608
+    table = "orders {swaps_by}" if kind is OrderKind.SWAP else "orders"
+    newest = f"SELECT {{line}} FROM {table} WHERE {these} AND kind = '{kind}' {{status}} {_NEWEST}"  # noqa: S608
     return f"SELECT * FROM ({newest}) AS of_{kind}"  # noqa: S608
 
 
@@ -82,10 +90,12 @@ def reads_of_kind(  # noqa: PLR0917  as `page_of_kind`
         of.append(kind.value)
     if status is not None:
         of.append(status.value)
-    only = "AND status = ?" if status else ""
-    total, page = (sql.format(line=selected(dialect), status=only) for sql in (total, page))
+    only, swaps_by = "AND status = ?" if status else "", ""
     if dialect == "sqlite":
+        swaps_by = f"INDEXED BY {INDEX_BY_STATUS if status else INDEX}"
         page = f"SELECT {JSON_PAGE} FROM ({page})"  # noqa: S608
+    total = total.format(status=only)
+    page = page.format(line=selected(dialect), status=only, swaps_by=swaps_by)
     if kind is not None:
         return PageReads(total, of, page, [*of, limit, offset])
     most = offset + limit
