@@ -177,8 +177,7 @@ async def test_the_reads_of_a_submission_do_not_scan(storage: Storage) -> None:
         (SAME_TRADE, ("client-1", WALLET, T0, SELL, BUY, "1", "1"), ("orders_history",)),
     ]
     for sql, args, indexes in cases:
-        rows = await storage.database.fetch(f"EXPLAIN QUERY PLAN {sql}", *args)
-        plan = "\n".join(row[3] for row in rows)
+        plan = await plan_of(storage, sql, args)
         assert "SCAN" not in plan
         for index in indexes:
             assert f"USING INDEX {index} " in plan

@@ -19,7 +19,7 @@ JSON_PAGE = "COALESCE('[' || group_concat(history_line) || ']', '[]')"
 """All lines of SQLite's rows as one JSON text, in the order of the rows. One row instead of fifty:
 SQLite releases the GIL at each row, and getting it back can take longer than the row."""
 
-_items = msgspec.json.Decoder(tuple[OrderListItem, ...]).decode
+_decode = msgspec.json.Decoder(tuple[OrderListItem, ...]).decode
 
 
 def selected(dialect: str) -> str:
@@ -27,12 +27,11 @@ def selected(dialect: str) -> str:
     return "history_line, created_at_ms, order_id" if dialect == "sqlite" else COLUMNS
 
 
-def items_of_page(json_page: str) -> tuple[OrderListItem, ...]:
-    """Return the lines of a JSON_PAGE."""
-    return _items(json_page)
-
-
-def items_of_rows(rows: Sequence[Row]) -> tuple[OrderListItem, ...]:
-    """Return the lines of rows that begin with COLUMNS."""
+def items(dialect: str, rows: Sequence[Row]) -> tuple[OrderListItem, ...]:
+    """Return the lines of a page: on SQLite one row that begins with JSON_PAGE, else rows that
+    begin with COLUMNS.
+    """
+    if dialect == "sqlite":
+        return _decode(rows[0][0])
     width = len(OrderListItem._fields)
     return tuple(OrderListItem._make(row[:width]) for row in rows)

@@ -9,8 +9,7 @@ from quietswap.storage.stores.history_lines import (
     INDEX,
     INDEX_BY_STATUS,
     JSON_PAGE,
-    items_of_page,
-    items_of_rows,
+    items,
 )
 from quietswap.storage.stores.wallet_orders import WalletOrders
 
@@ -84,8 +83,7 @@ class OrderPages(WalletOrders):
         if status is not None:
             of, read, total = (*of, status.value), PAGE_OF_STATUS, _TOTAL + " AND status = ?"
         rows = await self._database.look_up(read, *of, limit, offset, alone=offset >= _DEEP)
-        is_json = self._database.dialect == "sqlite"
-        lines = items_of_page(rows[0][0]) if is_json else items_of_rows(rows)
+        lines = items(self._database.dialect, rows)
         if not lines:  # at that time there were at most `offset` orders
             return OrderPage((), min(offset, (await self._database.fetch(total, *of))[0][0]))
         return OrderPage(lines, rows[0][-1])

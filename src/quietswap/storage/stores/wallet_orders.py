@@ -12,8 +12,7 @@ from quietswap.storage.stores.history_lines import (
     INDEX,
     INDEX_BY_STATUS,
     JSON_PAGE,
-    items_of_page,
-    items_of_rows,
+    items,
     selected,
 )
 from quietswap.storage.stores.order_rows import COLUMNS, order_from
@@ -146,5 +145,4 @@ class WalletOrders:
         reads = reads_of_kind(dialect, client_id, wallet, kind, status, limit, offset)
         [[total]] = await self._database.fetch(reads.total, *reads.of_total)
         rows = await self._database.fetch(reads.page, *reads.of_page)
-        is_json = dialect == "sqlite"
-        return OrderPage(items_of_page(rows[0][0]) if is_json else items_of_rows(rows), total)
+        return OrderPage(items(dialect, rows), total)
