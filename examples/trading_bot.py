@@ -1,7 +1,7 @@
 """Sell WETH for USDC in parts, each only within limits: python examples/trading_bot.py
 
-LIMIT_PRICE is the lowest price in USDC for one WETH. TOTAL_WETH (default 0.06) is sold in parts of
-PART_WETH (default 0.02). Exit code 0: all parts are sold. 1: too many quotes were outside the
+LIMIT_PRICE is the lowest price in USDC for one WETH. TOTAL_WETH (default 0.3) is sold in parts of
+PART_WETH (default 0.1). Exit code 0: all parts are sold. 1: too many quotes were outside the
 limits. 2: the outcome of a swap is not known, or another error needs a person.
 """
 
@@ -33,8 +33,8 @@ WETH_UNIT, USDC_UNIT = 10**18, 10**6
 if "LIMIT_PRICE" not in os.environ:
     sys.exit("set LIMIT_PRICE: the lowest price to sell for, in USDC for one WETH")
 LIMIT_PRICE = Decimal(os.environ["LIMIT_PRICE"])
-TOTAL = int(Decimal(os.environ.get("TOTAL_WETH", "0.06")) * WETH_UNIT)
-PART = int(Decimal(os.environ.get("PART_WETH", "0.02")) * WETH_UNIT)
+TOTAL = int(Decimal(os.environ.get("TOTAL_WETH", "0.3")) * WETH_UNIT)
+PART = int(Decimal(os.environ.get("PART_WETH", "0.1")) * WETH_UNIT)
 PAUSE_S = float(os.environ.get("PAUSE_SECONDS", "12"))
 """Between two attempts: one block."""
 MOST_ATTEMPTS = 5

@@ -32,7 +32,6 @@ def client(desk: ApiClient, account: LocalAccount) -> dict[str, str]:
         "QUIETSWAP_PRIVATE_KEY": "0x" + bytes(account.key).hex(),
         "QUIETSWAP_SETTINGS": desk.town.facts["settingsFile"],
         "POLL_SECONDS": "0.2",
-        "PAUSE_SECONDS": "0.1",
     }
 
 

@@ -11,6 +11,8 @@ from tests.e2e.conftest import Town
 from tests.spec.api_client import ETHER, ApiClient
 from tests.waiting import LONG_S
 
+BOT = "python examples/trading_bot.py"
+
 
 def test_the_bot_sells_in_parts(desk: ApiClient, town: Town, folder: Path) -> None:
     account = desk.wallet()
@@ -18,17 +20,17 @@ def test_the_bot_sells_in_parts(desk: ApiClient, town: Town, folder: Path) -> No
     done = bash(lines("A trading bot", folder), town, folder, **client(desk, account))
     received = re.findall(r"^confirmed 0x[0-9a-f]{64} received (\d+)$", done.stdout, re.M)
     assert len(received) == 3
-    assert all(int(amount) >= 2500 * 10**6 // 50 for amount in received)
-    assert before - desk.held(account, "WETH") == 6 * ETHER // 100
-    assert "sold 0.06 of 0.06 WETH" in done.stdout
+    assert all(int(amount) >= 2500 * 10**6 // 10 for amount in received)
+    assert before - desk.held(account, "WETH") == 3 * ETHER // 10
+    assert "sold 0.3 of 0.3 WETH" in done.stdout
 
 
 def test_the_bot_refuses_a_bad_price_and_signs_nothing(desk: ApiClient) -> None:
     account = desk.wallet()
-    done = example(desk, account, "python examples/trading_bot.py", LIMIT_PRICE="4000")
+    done = example(desk, account, BOT, LIMIT_PRICE="4000", PAUSE_SECONDS="0.1")
     assert done.returncode == 1, done.stderr
     assert done.stdout.count("refused: the minimum") == 5
-    assert "sold 0 of 0.06 WETH" in done.stdout
+    assert "sold 0 of 0.3 WETH" in done.stdout
     assert desk.rpc("eth_getTransactionCount", account.address, "latest") == "0x0"
     assert desk.history(account)["total"] == 0
 
@@ -69,15 +71,14 @@ def test_each_rule_of_the_bot_refuses(desk: ApiClient) -> None:
 
 
 def test_the_bot_stops_at_an_error_that_does_not_pass(desk: ApiClient) -> None:
-    done = example(desk, desk.wallet(), "QUIETSWAP_API_KEY=qs_none LIMIT_PRICE=1 python"
-                   " examples/trading_bot.py")  # fmt: skip
+    done = example(desk, desk.wallet(), BOT, QUIETSWAP_API_KEY="qs_none", LIMIT_PRICE="1")
     assert done.returncode == 2
     assert done.stderr.startswith("stopped: ")
     assert "UNAUTHORIZED" in done.stderr
 
 
 def test_the_bot_names_the_limit_that_is_missing(desk: ApiClient) -> None:
-    done = example(desk, desk.wallet(), "python examples/trading_bot.py")
+    done = example(desk, desk.wallet(), BOT)
     assert done.returncode == 1
     assert done.stderr.startswith("set LIMIT_PRICE")
 
@@ -88,9 +89,9 @@ def test_the_bot_first_follows_what_is_open(desk: ApiClient) -> None:
     with desk.no_blocks():
         left = desk.order(account)["orderId"]
         running = subprocess.Popen(
-            ["python", "examples/trading_bot.py"], cwd=ROOT, stdout=subprocess.PIPE, text=True,
+            BOT.split(), cwd=ROOT, stdout=subprocess.PIPE, text=True,
             env=environment(
-                desk.town, LIMIT_PRICE="2500", TOTAL_WETH="0.02", PYTHONUNBUFFERED="1",
+                desk.town, LIMIT_PRICE="2500", TOTAL_WETH="0.1", PYTHONUNBUFFERED="1",
                 **client(desk, account),
             ),
         )  # fmt: skip
@@ -99,6 +100,6 @@ def test_the_bot_first_follows_what_is_open(desk: ApiClient) -> None:
         assert running.poll() is None
     said, _ = running.communicate(timeout=LONG_S)
     assert first == f"open from an earlier run: {left}\n"
-    assert said.splitlines()[0] == f"confirmed {left}"
-    assert said.splitlines()[-1] == "sold 0.02 of 0.02 WETH"
+    assert said.splitlines()[0] == f"confirmed {left}", said
+    assert said.splitlines()[-1] == "sold 0.1 of 0.1 WETH", said
     assert running.returncode == 0
