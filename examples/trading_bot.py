@@ -8,7 +8,7 @@ limits. 2: the outcome of a swap is not known, or another error needs a person.
 import os
 import sys
 import time
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
@@ -30,12 +30,26 @@ from quietswap.contract.quotes import SwapQuoteResponse
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 SETTINGS = ("QUIETSWAP_URL", "QUIETSWAP_API_KEY", "QUIETSWAP_RPC_URL", "QUIETSWAP_PRIVATE_KEY")
 WETH_UNIT, USDC_UNIT = 10**18, 10**6
-if "LIMIT_PRICE" not in os.environ:
+
+
+def setting(name: str, default: str) -> Decimal:
+    """Return a setting, which must be a number above zero; end the program at any other text."""
+    text = os.environ.get(name, default)
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal(0)
+    if not (number.is_finite() and number > 0):
+        sys.exit(f"{name} must be a number above 0, not {text!r}")
+    return number
+
+
+if not os.environ.get("LIMIT_PRICE"):
     sys.exit("set LIMIT_PRICE: the lowest price to sell for, in USDC for one WETH")
-LIMIT_PRICE = Decimal(os.environ["LIMIT_PRICE"])
-TOTAL = int(Decimal(os.environ.get("TOTAL_WETH", "0.3")) * WETH_UNIT)
-PART = int(Decimal(os.environ.get("PART_WETH", "0.1")) * WETH_UNIT)
-PAUSE_S = float(os.environ.get("PAUSE_SECONDS", "12"))
+LIMIT_PRICE = setting("LIMIT_PRICE", "")
+TOTAL = int(setting("TOTAL_WETH", "0.3") * WETH_UNIT)
+PART = int(setting("PART_WETH", "0.1") * WETH_UNIT)
+PAUSE_S = float(setting("PAUSE_SECONDS", "12"))
 """Between two attempts: one block."""
 MOST_ATTEMPTS = 5
 """Attempts in a row without a swap; then the bot ends."""

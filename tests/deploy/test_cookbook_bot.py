@@ -1,8 +1,12 @@
 """The trading bot of docs/cookbook.md sells within its limits, and stops where it says so."""
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from tests.deploy.files import ROOT
 from tests.deploy.recipes import client, example, lines
@@ -81,6 +85,22 @@ def test_the_bot_names_the_limit_that_is_missing(desk: ApiClient) -> None:
     done = example(desk, desk.wallet(), BOT)
     assert done.returncode == 1
     assert done.stderr.startswith("set LIMIT_PRICE")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("LIMIT_PRICE", text) for text in ("0", "-1", "nan", "Infinity", "2500 USDC")),
+        *((name, "0,1") for name in ("TOTAL_WETH", "PART_WETH", "PAUSE_SECONDS")),
+    ],
+)
+def test_the_bot_names_the_setting_that_is_no_amount(name: str, text: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "examples/trading_bot.py"], cwd=ROOT, capture_output=True, text=True,
+        env=os.environ | {"LIMIT_PRICE": "2500", name: text}, timeout=LONG_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == f"{name} must be a number above 0, not {text!r}\n"
 
 
 def test_the_bot_first_follows_what_is_open(desk: ApiClient) -> None:
