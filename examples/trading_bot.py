@@ -1,8 +1,9 @@
 """Sell WETH for USDC in parts, each only within limits: python examples/trading_bot.py
 
 LIMIT_PRICE is the lowest price in USDC for one WETH. TOTAL_WETH (default 0.3) is sold in parts of
-PART_WETH (default 0.1). Exit code 0: all parts are sold. 1: too many quotes were outside the
-limits. 2: the outcome of a swap is not known, or another error needs a person.
+PART_WETH (default 0.1), in each run anew: it does not count what an earlier run sold. Exit code 0:
+all parts are sold. 1: too many quotes were outside the limits, or a setting is wrong. 2: the
+outcome of a swap is not known, or another error needs a person.
 """
 
 import os
