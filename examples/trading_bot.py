@@ -1,9 +1,12 @@
 """Sell WETH for USDC in parts, each only within limits: python examples/trading_bot.py
 
 LIMIT_PRICE is the lowest price in USDC for one WETH. TOTAL_WETH (default 0.3) is sold in parts of
-PART_WETH (default 0.1), in each run anew: it does not count what an earlier run sold. Exit code 0:
-all parts are sold. 1: too many quotes were outside the limits, or a setting is wrong. 2: the
-outcome of a swap is not known, or another error needs a person.
+PART_WETH (default 0.1), in each run anew: it does not count what an earlier run sold. Exit codes:
+
+0: all parts are sold. The last one may have delivered less than its minimum.
+1: not all parts are sold. Too many quotes were outside the limits, a setting is wrong, an order
+   that failed may still be mined, or a part delivered less than its minimum.
+2: the outcome of a swap is not known (MayBeMined), or the client raised another error.
 """
 
 import os

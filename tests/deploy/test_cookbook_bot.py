@@ -1,9 +1,7 @@
 """The trading bot of docs/cookbook.md sells within its limits, and stops where it says so."""
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -94,11 +92,8 @@ def test_the_bot_names_the_limit_that_is_missing(desk: ApiClient) -> None:
         *((name, "0,1") for name in ("TOTAL_WETH", "PART_WETH", "PAUSE_SECONDS")),
     ],
 )
-def test_the_bot_names_the_setting_that_is_no_amount(name: str, text: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "examples/trading_bot.py"], cwd=ROOT, capture_output=True, text=True,
-        env=os.environ | {"LIMIT_PRICE": "2500", name: text}, timeout=LONG_S, check=False,
-    )  # fmt: skip
+def test_the_bot_names_the_setting_that_is_no_amount(desk: ApiClient, name: str, text: str) -> None:
+    done = example(desk, desk.wallet(), BOT, **{"LIMIT_PRICE": "2500"} | {name: text})
     assert done.returncode == 1
     assert done.stderr == f"{name} must be a number above 0, not {text!r}\n"
 
