@@ -1,18 +1,22 @@
 """Sell WETH for USDC in parts, each only within limits: python examples/trading_bot.py
 
-LIMIT_PRICE is the lowest price in USDC for one WETH. TOTAL_WETH (default 0.3) is sold in parts of
-PART_WETH (default 0.1), in each run anew: it does not count what an earlier run sold. Exit codes:
+LIMIT_PRICE is the lowest price in USDC for one WETH. The bot sells until the wallet holds
+KEEP_WETH, in equal parts of at most PART_WETH (default 0.1). What is left to sell follows from the
+wallet's balance, so a bot that is killed and started again sells no more than one run. Run one bot
+for a wallet: each of two may sell a part that the other one has just sold. Exit codes:
 
-0: all parts are sold. The last one may have delivered less than its minimum.
-1: not all parts are sold. Too many quotes were outside the limits, a setting is wrong, an order
-   that failed may still be mined, or a part delivered less than its minimum.
-2: the outcome of a swap is not known (MayBeMined), or the client raised another error.
+0: the wallet holds no more than KEEP_WETH.
+1: the wallet holds more. Too many attempts in a row ended without a swap, or a setting is wrong.
+2: a person must decide: the outcome of a swap is not known (MayBeMined), an order that failed may
+   still be mined, a part delivered less than its minimum, or the client raised another error.
+130: Ctrl-C. An order under way goes on; the next run waits for its end before it sells.
 """
 
+import io
 import os
 import sys
 import time
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
 
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
@@ -20,41 +24,55 @@ from eth_account.signers.local import LocalAccount
 from quietswap.client import (
     WETH,
     ApiError,
+    ApprovalSent,
     ClientError,
     NeverMined,
+    OutcomeWatch,
     PollingPolicy,
     QuietswapClient,
     QuoteDeclined,
     ServiceUnreachable,
     SwapRequest,
     UnsafeQuote,
+    node_calls,
 )
+from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
 from quietswap.contract.quotes import SwapQuoteResponse
 
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 SETTINGS = ("QUIETSWAP_URL", "QUIETSWAP_API_KEY", "QUIETSWAP_RPC_URL", "QUIETSWAP_PRIVATE_KEY")
 WETH_UNIT, USDC_UNIT = 10**18, 10**6
+MOST_WETH = 10
+"""More to sell in one run is refused: it is probably a typing error in KEEP_WETH."""
 
 
-def setting(name: str, default: str) -> Decimal:
-    """Return a setting, which must be a number above zero; end the program at any other text."""
+def setting(name: str, least: str, most: str, default: str = "") -> Decimal:
+    """Return a setting, a number in this range; end the program at any other text."""
     text = os.environ.get(name, default)
     try:
         number = Decimal(text)
     except InvalidOperation:
-        number = Decimal(0)
-    if not (number.is_finite() and number > 0):
-        sys.exit(f"{name} must be a number above 0, not {text!r}")
+        number = Decimal("nan")
+    if not (number.is_finite() and Decimal(least) <= number <= Decimal(most)):
+        sys.exit(f"{name} must be a number from {least} to {most}, not {text[:40]!r}")
     return number
 
 
-if not os.environ.get("LIMIT_PRICE"):
-    sys.exit("set LIMIT_PRICE: the lowest price to sell for, in USDC for one WETH")
-LIMIT_PRICE = setting("LIMIT_PRICE", "")
-TOTAL = int(setting("TOTAL_WETH", "0.3") * WETH_UNIT)
-PART = int(setting("PART_WETH", "0.1") * WETH_UNIT)
-PAUSE_S = float(setting("PAUSE_SECONDS", "12"))
+for name, what in {
+    "LIMIT_PRICE": "the lowest price to sell for, in USDC for one WETH",
+    "KEEP_WETH": "the WETH that the wallet keeps; the bot sells the rest",
+}.items():
+    if not os.environ.get(name):
+        sys.exit(f"set {name}: {what}")
+LIMIT_PRICE = setting("LIMIT_PRICE", "0.000001", "1000000000")
+KEEP = int(setting("KEEP_WETH", "0", "1000000000") * WETH_UNIT)
+PART = int(setting("PART_WETH", "0.000001", str(MOST_WETH), "0.1") * WETH_UNIT)
+PAUSE_S = float(setting("PAUSE_SECONDS", "0.1", "86400", "12"))
 """Between two attempts: one block."""
+POLL_S = float(setting("POLL_SECONDS", "0.1", "3600", "2"))
+"""Between two requests to the node while an approval waits for its block."""
+STILL_OPEN_S = 60
+"""An order whose status does not change is printed again after this time."""
 MOST_ATTEMPTS = 5
 """Attempts in a row without a swap; then the bot ends."""
 MOST_FEE_WEI = 10**16
@@ -81,36 +99,82 @@ def is_good(quote: SwapQuoteResponse) -> bool:
 
 def request(wallet: str, amount: int) -> SwapRequest:
     """Return the next swap with all its limits. The client checks them before it signs."""
+    least = LIMIT_PRICE * amount * USDC_UNIT / WETH_UNIT
     return SwapRequest(
         WETH,
         USDC,
         amount,
         wallet,
-        at_least=int(LIMIT_PRICE * amount * USDC_UNIT / WETH_UNIT),
+        at_least=int(least.to_integral_value(ROUND_CEILING)),
         max_impact_percent=MOST_IMPACT_PERCENT,
         max_fee_wei=MOST_FEE_WEI,
         accept=is_good,
     )
 
 
+class Progress:
+    """Prints each change of one swap, and now and then that its order is still open."""
+
+    def __init__(self) -> None:
+        self._said: str | None = None
+        self._said_at = 0.0
+
+    def __call__(self, event: object) -> None:
+        if isinstance(event, ApprovalSent):
+            print("approval", event.tx_hash)
+        elif isinstance(event, SwapOrderResponse):
+            print("order", event.order.order_id, event.order.tx_hash)
+        elif isinstance(event, OutcomeWatch):
+            print(f"{event.why}: watching your node for {event.seconds:.0f} s")
+        elif isinstance(event, OrderStatusResponse) and not event.is_terminal:
+            now = time.monotonic()
+            if event.status != self._said or now - self._said_at >= STILL_OPEN_S:
+                print(event.status, event.order_id)
+                self._said, self._said_at = event.status, now
+
+
+def trouble(error: ClientError, seconds: float) -> None:
+    """Print what the client waits for."""
+    print(f"again in {seconds:.0f} s: {error}")
+
+
 def finish_open_orders(client: QuietswapClient, wallet: str) -> None:
     """Wait for what an earlier run has submitted: its nonces and amounts are not free yet."""
-    for order in client.order_history(wallet).orders:
-        if order.status in {"pending", "submitted", "mining"}:
+    for status in ("pending", "submitted", "mining"):  # in this order, an order cannot slip past
+        for order in client.order_history(wallet, limit=200, status=status, kind="any").orders:
             print("open from an earlier run:", order.order_id)
-            print(client.follow(order.order_id).status, order.order_id)
+            print(client.follow(order.order_id, Progress()).status, order.order_id)
+
+
+def left_to_sell(client: QuietswapClient, wallet: str) -> int:
+    """Return how much WETH is above KEEP_WETH, in wei.
+
+    The lower of two balances counts: your node or the service's may be a few blocks behind.
+    """
+    held = [client.node(node_calls.token_balance(WETH, wallet))]
+    for token in client.balances(wallet, (WETH,)).tokens:
+        held += [int(token.balance)] if token.balance is not None else []
+    return max(min(held) - KEEP, 0)
 
 
 def sell(client: QuietswapClient, account: LocalAccount) -> int:
-    """Sell part by part; return how much was sold in wei of WETH."""
-    sold = attempts = 0
-    while sold < TOTAL and attempts < MOST_ATTEMPTS:
+    """Sell part by part; return the exit code."""
+    left = left_to_sell(client, account.address)
+    print("to sell:", Decimal(left) / WETH_UNIT, "WETH; to keep:", Decimal(KEEP) / WETH_UNIT)
+    if left > MOST_WETH * WETH_UNIT:
+        sys.exit(f"that is more than {MOST_WETH} WETH: check KEEP_WETH, or change MOST_WETH")
+    attempts = 0
+    while left and attempts < MOST_ATTEMPTS:
         if attempts:
             time.sleep(PAUSE_S)
         attempts += 1
-        amount = min(PART, TOTAL - sold)
         try:
-            result = client.swap(request(account.address, amount), account)
+            left = min(left, left_to_sell(client, account.address))
+            if not left:
+                break
+            parts = -(-left // PART)
+            amount = -(-left // parts)
+            result = client.swap(request(account.address, amount), account, Progress())
         except (QuoteDeclined, UnsafeQuote, NeverMined) as refusal:
             print("refused:", refusal)
             continue
@@ -120,33 +184,47 @@ def sell(client: QuietswapClient, account: LocalAccount) -> int:
             print("later:", error)
             continue
         print(result.status.status, result.status.tx_hash, "received", result.received)
-        if result.status.status == "confirmed":
-            sold, attempts = sold + amount, 0
         if result.may_be_mined or result.fell_short:
-            break  # another swap could sell twice, or lose again: a person decides
-    return sold
+            what = "may still be mined" if result.may_be_mined else "delivered too little"
+            print("stopped: the swap", what, file=sys.stderr)
+            return 2  # another swap could sell twice, or lose again
+        if result.succeeded:
+            left, attempts = left - amount, 0
+    print("left to sell:", Decimal(left) / WETH_UNIT, "WETH")
+    return 1 if left else 0
 
 
 def main() -> int:
     """Sell; return the exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # a log shows each line at once
     env = os.environ
     if missing := [name for name in SETTINGS if not env.get(name)]:
         sys.exit(f"set {', '.join(missing)}: see examples/README.md")
-    account = Account.from_key(env["QUIETSWAP_PRIVATE_KEY"])
-    with QuietswapClient(
-        env["QUIETSWAP_URL"],
-        env["QUIETSWAP_API_KEY"],
-        rpc_url=env["QUIETSWAP_RPC_URL"],
-        polling=PollingPolicy(node_interval_s=float(env.get("POLL_SECONDS", "2"))),
-    ) as client:
+    try:
+        account = Account.from_key(env["QUIETSWAP_PRIVATE_KEY"])
+    except ValueError:
+        sys.exit("QUIETSWAP_PRIVATE_KEY is not a private key")
+    polling = PollingPolicy(patience_s=None, node_interval_s=POLL_S, on_trouble=trouble)
+    try:
+        client = QuietswapClient(
+            env["QUIETSWAP_URL"],
+            env["QUIETSWAP_API_KEY"],
+            rpc_url=env["QUIETSWAP_RPC_URL"],
+            polling=polling,
+        )
+    except ValueError as error:
+        sys.exit(f"{' or '.join(SETTINGS[:3])} is wrong: {error}")
+    with client:
         try:
             finish_open_orders(client, account.address)
-            sold = sell(client, account)
+            return sell(client, account)
         except ClientError as error:  # MayBeMined and all others: do not sign again
             print("stopped:", error, file=sys.stderr)
             return 2
-    print("sold", Decimal(sold) / WETH_UNIT, "of", Decimal(TOTAL) / WETH_UNIT, "WETH")
-    return 0 if sold == TOTAL else 1
+        except KeyboardInterrupt:
+            print("interrupted: an order under way goes on", file=sys.stderr)
+            return 130
 
 
 if __name__ == "__main__":
