@@ -96,6 +96,7 @@ def _limits() -> dict[str, str]:
         "LEAST_INTERVAL_S": int(bounds.LEAST_INTERVAL_S),
         "MOST_INTERVAL_S": int(bounds.MOST_INTERVAL_S),
         "MOST_RETRY_S": int(bounds.MOST_RETRY_S),
+        "MOST_WAIT_S": int(bounds.MOST_WAIT_S),
         "MAX_BODY": bounds.MAX_BODY,
     }
     return {name: f"{value}n" for name, value in units.items()} | {

@@ -108,3 +108,27 @@ def test_a_service_that_is_gone(time: Time) -> None:
     with gone, pytest.raises(ServiceUnreachable):
         gone.follow("ord_1")
     assert sum(time.pauses) < 300
+
+
+PAUSES = ("interval_s", "first_backoff_s", "longest_backoff_s", "node_interval_s")
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf"), 86_400.1])
+@pytest.mark.parametrize("name", PAUSES)
+def test_a_pause_that_is_none_is_refused(name: str, seconds: float) -> None:
+    """Without a pause the client would use up the requests of its key."""
+    with pytest.raises(ValueError, match=f"^{name} must be seconds above 0, at most 86400, not "):
+        PollingPolicy(**{name: seconds})
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan")])
+@pytest.mark.parametrize("name", ["patience_s", "doubt_s"])
+def test_a_negative_time_is_refused(name: str, seconds: float) -> None:
+    with pytest.raises(ValueError, match=f"^{name} must be 0 or more seconds, not "):
+        PollingPolicy(**{name: seconds})
+
+
+@pytest.mark.parametrize("seconds", [0.0, float("nan"), float("inf")])
+def test_a_timeout_that_is_none_is_refused(seconds: float) -> None:
+    with pytest.raises(ValueError, match=r"^timeout_s must be seconds above 0, at most 86400, not"):
+        QuietswapClient("http://127.0.0.1:9", "qs_right", timeout_s=seconds)

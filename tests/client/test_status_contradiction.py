@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from quietswap.client import MayBeMined, StatusContradiction
+from quietswap.client import MayBeMined, PollingPolicy, QuietswapClient, StatusContradiction
 from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
@@ -135,6 +135,21 @@ def test_confirmed_is_not_believed_where_the_node_fails(
         do_with_node("swap", REQUEST, ACCOUNT)
     assert (caught.value.order_id, caught.value.nonce) == ("ord_1", 7)
     assert time.pauses == [2] * 9
+
+
+def test_a_short_interval_does_not_shorten_the_look_for_a_receipt(
+    client: QuietswapClient, approved: FakeChain, time: Time
+) -> None:
+    """Each failure is told: a node that hangs takes half a minute for each."""
+    approved.forgets = True
+    told: list[float] = []
+    client.polling = PollingPolicy(
+        node_interval_s=0.5, on_trouble=lambda _, seconds: told.append(seconds)
+    )
+    with pytest.raises(MayBeMined, match="confirmed, but your own node cannot show it"):
+        client.swap(REQUEST, ACCOUNT)
+    assert time.pauses == [0.5] * 36
+    assert told == [0.5] * 37
 
 
 @pytest.mark.parametrize("broken", ["fails", "null status"])

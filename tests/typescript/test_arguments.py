@@ -76,6 +76,24 @@ def test_a_wrong_member_of_a_swap(
     assert refused(typescript, "swap", SWAP | changes) == why
 
 
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        *(
+            ({"polling": {name: 0}}, f"{name} must be above 0, at most 86400, not 0")
+            for name in ("intervalS", "firstBackoffS", "longestBackoffS", "nodeIntervalS")
+        ),
+        ({"polling": {"intervalS": "ten"}}, "intervalS must be above 0, at most 86400, not ten"),
+        ({"polling": {"nodeIntervalS": 86_401}}, "nodeIntervalS must be above 0, at most 86400, "),
+        ({"polling": {"patienceS": -1}}, "patienceS must be 0 or more, not -1"),
+        ({"polling": {"doubtS": "long"}}, "doubtS must be 0 or more, not long"),
+    ],
+)
+def test_a_time_that_is_none(typescript: TypeScript, changes: dict[str, Any], why: str) -> None:
+    """Without a pause the client would use up the requests of its key."""
+    assert refused(typescript, "swap", SWAP, options=OPTIONS | changes).startswith(why)
+
+
 @pytest.mark.parametrize("amount", [big(5), 1, "0", "1e18", None])
 def test_a_wrong_amount_of_a_wrap(typescript: TypeScript, amount: Any) -> None:
     conditions = {"wallet": WALLET, "nonce": 7}

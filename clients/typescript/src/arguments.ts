@@ -1,4 +1,5 @@
 /** Checks of what the caller passes. All throw RangeError with the name of the argument. */
+import { MOST_WAIT_S } from "./generated/rules.js";
 
 /** All members of a type; the compiler sees that none is left out. */
 export type Members<T> = Readonly<Record<keyof T, true>>;
@@ -7,6 +8,10 @@ export type Members<T> = Readonly<Record<keyof T, true>>;
 export function requireThat(isRight: boolean, name: string, wanted: string, given: unknown): void {
   if (!isRight) throw new RangeError(`${name} must be ${wanted}, not ${String(given)}`);
 }
+
+/** Refuse a pause in s that is none. One of 25 days would overflow a timer, which then does not wait. */
+export const requirePause = (name: string, seconds = 1) =>
+  requireThat(seconds > 0 && seconds <= MOST_WAIT_S, name, `above 0, at most ${MOST_WAIT_S}`, seconds);
 
 /** Refuse a nonce that is none. */
 export const requireNonce = (nonce = 0) =>

@@ -2,7 +2,7 @@
  * Following an order by its id, and a transaction by its hash. The status record is always read by a
  * request of its own; the event stream only says when.
  */
-import { requireKnown, type Members } from "./arguments.js";
+import { requireKnown, requireThat, requirePause, type Members } from "./arguments.js";
 import { ApiError, ClientError } from "./errors.js";
 import { OrderStillOpen, TransactionFailed, TransactionReplaced } from "./flow-errors.js";
 import { LEAST_INTERVAL_S, MOST_INTERVAL_S } from "./generated/rules.js";
@@ -57,9 +57,13 @@ const MEMBERS: Members<PollingOptions> = {
   stream: true,
 };
 
-/** The options with the defaults. Throws RangeError for an option that is not known. */
+/** The options with the defaults. Throws RangeError for an option that is not known, or wrong. */
 export function pollingOf(options: PollingOptions = {}): Polling {
   requireKnown(options, MEMBERS);
+  for (const name of ["intervalS", "firstBackoffS", "longestBackoffS", "nodeIntervalS"] as const)
+    requirePause(name, options[name]);
+  for (const name of ["patienceS", "doubtS"] as const)
+    requireThat((options[name] ?? 0) >= 0, name, "0 or more", options[name]);
   const { nodeIntervalS = 2, doubtS = 60 } = options;
   return { ...options, nodeIntervalS, doubtS };
 }

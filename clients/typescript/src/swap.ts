@@ -14,7 +14,9 @@ import { send, type Call, type Transport } from "./transport.js";
 import type { Hex, OrderStatus, Schemas, SwapOrder, SwapQuote } from "./types.js";
 
 const ORDER_LIFE_S = 30 * 60;
+/** The least number of requests for the receipt of a confirmed order, and the least time in s. */
 const RECEIPT_LOOKS = 10;
+const RECEIPT_S = 18;
 const THREAT_SCORE: Record<string, number> = { LOW: 20, MEDIUM: 55, HIGH: 90 };
 
 /** What a swap reports while it runs; exactly one member is present. */
@@ -235,7 +237,8 @@ async function settled(
 /** The receipt of a confirmed order; the own node may be some blocks behind, or fail for a while. */
 async function confirmed({ io, polling }: Context, status: OrderStatus, sent: Submitted): Promise<Receipt> {
   let shows = "has no receipt of it";
-  for (let look = 0; look < RECEIPT_LOOKS; look += 1) {
+  const started = io.seconds();
+  for (let look = 0; look < RECEIPT_LOOKS || io.seconds() - started < RECEIPT_S; look += 1) {
     if (look) await io.sleep(polling.nodeIntervalS);
     try {
       const receipt = await receiptOf(io, sent.txHash);
@@ -244,6 +247,7 @@ async function confirmed({ io, polling }: Context, status: OrderStatus, sent: Su
     } catch (error) {
       if (!(error instanceof ClientError) || error instanceof StatusContradiction) throw error;
       shows = `cannot show it (${error.message})`;
+      polling.onTrouble?.(error, polling.nodeIntervalS);
     }
   }
   throw errorFor("open", `the service says that the order is confirmed, but your own node ${shows}`, sent);

@@ -1,7 +1,8 @@
 """Limits for the numbers of a service or node; a number outside is refused or limited.
 
 Without them a hostile service could make a client poll without pause, sleep for years, run out of
-memory or print a megabyte. They are no part of the API: real answers are far within them.
+memory or print a megabyte. They are no part of the API: real answers are far within them. The waits
+that a caller sets have limits, too: a client without a pause would use up the limits of its key.
 """
 
 import math
@@ -13,6 +14,8 @@ MOST_RETRY_S = 300.0
 """The longest wait for a `retryAfter`, in s."""
 MAX_BODY = 4 * 2**20
 """Largest body of an answer that is read, in bytes after decompression."""
+MOST_WAIT_S = 86_400.0
+"""The longest pause or timeout that a caller may set, in s: a day."""
 MAX_AMOUNT = 2**256 - 1
 """The largest EVM integer; larger amounts cannot exist."""
 
@@ -38,6 +41,14 @@ def figure(value: Decimal) -> None:
     exponent = value.as_tuple().exponent
     if isinstance(exponent, int) and exponent < _FINEST_EXPONENT:
         raise ValueError("expected a number of at most 60 decimals")
+
+
+def wait(name: str, seconds: float) -> None:
+    """Refuse a pause or timeout of the caller that is none. Raises ValueError."""
+    if not 0 < seconds <= MOST_WAIT_S:
+        raise ValueError(
+            f"{name} must be seconds above 0, at most {MOST_WAIT_S:.0f}, not {seconds}"
+        )
 
 
 def interval(suggested_s: float) -> float:

@@ -18,9 +18,8 @@ from pyreqwest.exceptions import BuilderError, RequestError
 from pyreqwest.http import Url
 from pyreqwest.response import BaseResponse, Response, SyncResponse
 
-from quietswap.client import stream_reading, tls
+from quietswap.client import bounds, stream_reading, tls
 from quietswap.client.api_calls import ApiCall, read_answer
-from quietswap.client.bounds import MAX_BODY
 from quietswap.client.errors.base import NodeUnreachable, ServiceUnreachable, UnexpectedResponse
 from quietswap.client.event_stream import AwaitEvent
 from quietswap.client.flows.effects import ClockReading, Effect, ReadClock, Sleep
@@ -47,6 +46,7 @@ class Endpoints:
                 raise ValueError(f"{name} must be an http:// or https:// address")
         if urlsplit(self.url).query or urlsplit(self.url).fragment:
             raise ValueError("url must be a base address, without ? and #")
+        bounds.wait("timeout_s", self.timeout_s)
         if not self.api_key.isascii() or not self.api_key.isprintable():
             raise ValueError("the API key holds characters that no key has")
 
@@ -122,7 +122,9 @@ class _Wire:
 
     def too_large(self, effect: ApiCall[Any] | NodeCall[Any]) -> UnexpectedResponse:
         url = (self._at.rpc_url or "") if isinstance(effect, NodeCall) else self._at.url
-        return UnexpectedResponse(f"{_host(url)} answers more than {MAX_BODY} bytes: not read")
+        return UnexpectedResponse(
+            f"{_host(url)} answers more than {bounds.MAX_BODY} bytes: not read"
+        )
 
 
 def _is_http(url: str) -> bool:
@@ -176,10 +178,10 @@ def _request(client: Any, out: _Outgoing) -> Any:
 
 
 def _whole(response: SyncResponse) -> bytes:
-    """Return the body, or its first MAX_BODY + 1 bytes if it is larger."""
+    """Return the body, or its first bounds.MAX_BODY + 1 bytes if it is larger."""
     body = b""
     while not _has_ended(response, len(body)):
-        more = response.body_reader.read(MAX_BODY + 1 - len(body))
+        more = response.body_reader.read(bounds.MAX_BODY + 1 - len(body))
         if not more:
             break
         body += bytes(more)
@@ -189,7 +191,7 @@ def _whole(response: SyncResponse) -> bytes:
 async def _whole_async(response: Response) -> bytes:
     body = b""
     while not _has_ended(response, len(body)):
-        more = await response.body_reader.read(MAX_BODY + 1 - len(body))
+        more = await response.body_reader.read(bounds.MAX_BODY + 1 - len(body))
         if not more:
             break
         body += bytes(more)
@@ -198,7 +200,7 @@ async def _whole_async(response: Response) -> bytes:
 
 def _has_ended(response: BaseResponse, size: int) -> bool:
     """Return whether the body is complete or too large; a known length saves one more read."""
-    return size > MAX_BODY or response.headers.get("content-length") == str(size)
+    return size > bounds.MAX_BODY or response.headers.get("content-length") == str(size)
 
 
 class SyncTransport:
@@ -238,7 +240,7 @@ class SyncTransport:
             raise self._wire.silence(effect, error) from None
         except BuilderError:
             raise UnexpectedResponse(_NO_URL) from None
-        if len(body) > MAX_BODY:
+        if len(body) > bounds.MAX_BODY:
             raise self._wire.too_large(effect)
         return self._wire.incoming(effect, response.status, body)
 
@@ -281,7 +283,7 @@ class AsyncTransport:
             raise self._wire.silence(effect, error) from None
         except BuilderError:
             raise UnexpectedResponse(_NO_URL) from None
-        if len(body) > MAX_BODY:
+        if len(body) > bounds.MAX_BODY:
             raise self._wire.too_large(effect)
         return self._wire.incoming(effect, response.status, body)
 

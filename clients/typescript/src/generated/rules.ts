@@ -206,4 +206,6 @@ export const MOST_INTERVAL_S = 60;
 
 export const MOST_RETRY_S = 300;
 
+export const MOST_WAIT_S = 86400;
+
 export const MAX_BODY = 4194304;

@@ -44,6 +44,8 @@ class PollingPolicy:
 
     With `stream`, an order is followed by its events. Where they do not arrive, it is polled.
 
+    Raises ValueError for a pause that is not above 0 or more than a day, and for a negative time.
+
     `node_interval_s` is the time between two receipt requests to the caller's own node. `doubt_s`
     is how long that node is watched when the service refuses a transaction that it already has.
     """
@@ -56,6 +58,16 @@ class PollingPolicy:
     doubt_s: float = 60.0
     on_trouble: Callable[[ClientError, float], None] | None = None
     stream: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("first_backoff_s", "longest_backoff_s", "node_interval_s"):
+            bounds.wait(name, getattr(self, name))
+        if self.interval_s is not None:
+            bounds.wait("interval_s", self.interval_s)
+        for name in ("patience_s", "doubt_s"):
+            seconds = getattr(self, name)
+            if seconds is not None and not seconds >= 0:
+                raise ValueError(f"{name} must be 0 or more seconds, not {seconds}")
 
     def until(self, ends_in_s: float | None = None) -> float:
         """Return the timeout in s; `ends_in_s` is the time until the order expires, if known."""

@@ -38,7 +38,8 @@ from quietswap.domain.transaction.unsigned import MAINNET
 
 ORDER_LIFE_S = 30 * 60
 _SUBMISSIONS = 3
-_RECEIPT_LOOKS = 10
+_RECEIPT_LOOKS, _RECEIPT_S = 10, 18.0
+"""The least number of requests for the receipt of a confirmed order, and the least time in s."""
 _THREAT_SCORE = {"LOW": 20, "MEDIUM": 55, "HIGH": 90}
 
 Event = (
@@ -244,13 +245,17 @@ def _confirmed(
     transaction reverted, and MayBeMined if no request returns a receipt.
     """
     shows = "has no receipt of it"
-    for look in range(_RECEIPT_LOOKS):
-        if look:
+    started, looks = (yield from read_clock()).seconds, 0
+    while looks < _RECEIPT_LOOKS or (yield from read_clock()).seconds - started < _RECEIPT_S:
+        if looks:
             yield Sleep(polling.node_interval_s)
+        looks += 1
         try:
             receipt = yield from perform(node_calls.receipt(sent.tx_hash))
         except ClientError as error:
             shows = f"cannot show it ({error})"
+            if polling.on_trouble is not None:
+                polling.on_trouble(error, polling.node_interval_s)
             continue
         if receipt is not None and not receipt.succeeded:
             raise StatusContradiction(status.order_id, status.status, sent.tx_hash)
