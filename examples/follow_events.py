@@ -10,13 +10,16 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 if missing := [name for name in ("QUIETSWAP_URL", "QUIETSWAP_API_KEY") if not os.environ.get(name)]:
     sys.exit(f"set {', '.join(missing)}: see examples/README.md")
-URL, KEY = os.environ["QUIETSWAP_URL"], os.environ["QUIETSWAP_API_KEY"]
+URL, KEY = os.environ["QUIETSWAP_URL"].rstrip("/"), os.environ["QUIETSWAP_API_KEY"]
+if not URL.startswith(("http://", "https://")):
+    sys.exit("QUIETSWAP_URL must be an http:// or https:// address")
 ENDS = ("order.confirmed", "order.failed", "order.cancelled")
 QUIET_S = 30
 """The service sends at least a comment every ten seconds."""
@@ -32,8 +35,8 @@ def events(order_id: str) -> Iterator[dict[str, Any] | None]:
                 yield event
         except HTTPError as refusal:
             place = after_refusal(refusal, place)
-        except OSError:
-            pass  # a restart, or the network
+        except (OSError, HTTPException) as error:  # a restart, or the network
+            print(f"no connection ({error}): again in 2 s", file=sys.stderr)
         time.sleep(2)
 
 
@@ -58,11 +61,26 @@ def after_refusal(refusal: HTTPError, place: int) -> int:
         return oldest - 1
     if refusal.code < 500 and refusal.code != 429:
         sys.exit(refusal.read().decode())
+    print(f"{refusal}: again in 2 s", file=sys.stderr)
     return place
+
+
+def require_order(order_id: str) -> None:
+    """End the program if this key has no such order: no event of it would ever come."""
+    status = Request(f"{URL}/api/v1/mev/orders/{order_id}", headers={"X-API-Key": KEY})  # noqa: S310
+    try:
+        urlopen(status, timeout=QUIET_S).close()  # noqa: S310
+    except HTTPError as refusal:
+        after_refusal(refusal, 0)
+    except (OSError, HTTPException) as error:
+        print(f"no connection ({error})", file=sys.stderr)
 
 
 def main() -> None:
     """Print each event; end with 0 when the order is confirmed, else with 1."""
+    if len(sys.argv) != 2:
+        sys.exit(f"usage: {sys.argv[0]} ORDER_ID")
+    require_order(sys.argv[1])
     for event in filter(None, events(sys.argv[1])):
         finality = event["finality"]
         print(event["sequence"], event["type"], f"{finality['depth']} deep", flush=True)

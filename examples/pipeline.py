@@ -5,17 +5,26 @@ an ordinary transaction with the node's nonce, which knows nothing of open order
 while none is open.
 """
 
-import os
 import sys
 import time
 from typing import Any
 
-from python_flow import TERMINAL, WETH, approve, ask, order_params, quoted, rpc, signed, wallet
+from python_flow import (
+    POLL,
+    TERMINAL,
+    WETH,
+    approve,
+    ask,
+    order_params,
+    quoted,
+    rpc,
+    signed,
+    wallet,
+)
 
 EACH, COUNT = 10**16, 3
 PER_MINUTE = 300
 """Requests a minute and key, unless the operator set another `server.rate_limit`."""
-INTERVAL = float(os.environ.get("POLL_SECONDS", "10"))
 PATIENCE = 300
 
 
@@ -40,7 +49,7 @@ def submit(quote: Any) -> str:
 
 def follow(order_ids: list[str]) -> dict[str, str]:
     """Poll all orders until each is decided, with at most half of the requests a key has."""
-    pause = max(INTERVAL, len(order_ids) * 60 / (PER_MINUTE / 2))
+    pause = max(POLL, len(order_ids) * 60 / (PER_MINUTE / 2))
     states = dict.fromkeys(order_ids, "submitted")
     deadline = time.monotonic() + PATIENCE
     while any(state not in TERMINAL for state in states.values()):

@@ -16,15 +16,22 @@ def main() -> int:
     env = os.environ
     if missing := [name for name in SETTINGS if not env.get(name)]:
         sys.exit(f"set {', '.join(missing)}: see examples/README.md")
-    account = Account.from_key(env["QUIETSWAP_PRIVATE_KEY"])
-    poll = float(env.get("POLL_SECONDS", "10"))
+    try:
+        account = Account.from_key(env["QUIETSWAP_PRIVATE_KEY"])
+    except ValueError:
+        sys.exit("QUIETSWAP_PRIVATE_KEY must be a private key")
+    try:
+        poll = float(env.get("POLL_SECONDS", "10"))
+        client = QuietswapClient(
+            env["QUIETSWAP_URL"],
+            env["QUIETSWAP_API_KEY"],
+            rpc_url=env["QUIETSWAP_RPC_URL"],
+            polling=PollingPolicy(interval_s=poll, node_interval_s=poll),
+        )
+    except ValueError as error:
+        sys.exit(f"{', '.join(SETTINGS[:3])} or POLL_SECONDS is wrong: {error}")
     request = SwapRequest(WETH, USDC, 10**17, account.address)
-    with QuietswapClient(
-        env["QUIETSWAP_URL"],
-        env["QUIETSWAP_API_KEY"],
-        rpc_url=env["QUIETSWAP_RPC_URL"],
-        polling=PollingPolicy(interval_s=poll, node_interval_s=poll),
-    ) as client:
+    with client:
         try:
             wrapped = client.wrap("0.2", account)
             print("wrap confirmed", wrapped.order.tx_hash)

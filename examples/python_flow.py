@@ -4,8 +4,10 @@ import json
 import os
 import sys
 import time
-from typing import Any
-from urllib.error import HTTPError, URLError
+from collections.abc import Callable
+from http.client import HTTPException
+from typing import Any, TypeVar
+from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
@@ -13,20 +15,49 @@ from eth_account import Account
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
-POLL = float(os.environ.get("POLL_SECONDS", "10"))
 TERMINAL = ("confirmed", "failed", "cancelled")
 
 SETTINGS = ("QUIETSWAP_URL", "QUIETSWAP_API_KEY", "QUIETSWAP_RPC_URL", "QUIETSWAP_PRIVATE_KEY")
 if missing := [name for name in SETTINGS if not os.environ.get(name)]:
     sys.exit(f"set {', '.join(missing)}: see examples/README.md")
-account = Account.from_key(os.environ["QUIETSWAP_PRIVATE_KEY"])
+T = TypeVar("T")
+
+
+def setting(name: str, read: Callable[[str], T], what: str, default: str = "") -> T:
+    """Return what `read` makes of a variable. If it cannot, end and say what the variable is."""
+    try:
+        return read(os.environ.get(name, default))
+    except ValueError:
+        sys.exit(f"{name} must be {what}")
+
+
+def seconds(text: str) -> float:
+    """Return a pause in s. Raises ValueError."""
+    if not 0 < float(text) <= 3600:
+        raise ValueError
+    return float(text)
+
+
+def base_url(text: str) -> str:
+    """Return the address of a server without a slash at its end. Raises ValueError."""
+    if not text.startswith(("http://", "https://")):
+        raise ValueError
+    return text.rstrip("/")
+
+
+POLL = setting("POLL_SECONDS", seconds, "seconds above 0, at most 3600", "10")
+account = setting("QUIETSWAP_PRIVATE_KEY", Account.from_key, "a private key")
 wallet = account.address
-URL, NODE = os.environ["QUIETSWAP_URL"], os.environ["QUIETSWAP_RPC_URL"]
+URL = setting("QUIETSWAP_URL", base_url, "an http:// or https:// address")
+NODE = setting("QUIETSWAP_RPC_URL", base_url, "an http:// or https:// address")
 KEY = {"X-API-Key": os.environ["QUIETSWAP_API_KEY"]}
 
 
 def fetch(url: str, headers: dict[str, str], body: Any = None) -> Any:
-    """Return the JSON that a GET, or a POST where there is a body, is answered with."""
+    """Return the JSON that a GET, or a POST where there is a body, is answered with.
+
+    Without an answer it ends. After a POST that submits, the order may exist: do not sign again.
+    """
     data = None if body is None else json.dumps(body).encode()
     sent = {"Content-Type": "application/json", **headers}
     request = Request(url, data, sent)  # noqa: S310  the addresses are the caller's own
@@ -34,14 +65,24 @@ def fetch(url: str, headers: dict[str, str], body: Any = None) -> Any:
         with urlopen(request, timeout=30) as answer:  # noqa: S310
             return json.load(answer)
     except HTTPError as refusal:
-        return json.load(refusal)
-    except URLError as error:
-        sys.exit(f"no answer: {error.reason}")
+        return refusal_of(refusal)
+    except (OSError, HTTPException, ValueError) as error:
+        sys.exit(f"no answer: {getattr(error, 'reason', error)}")
+
+
+def refusal_of(answer: HTTPError) -> Any:
+    """Return the JSON of an answer that is no success."""
+    try:
+        return json.load(answer)
+    except ValueError:
+        sys.exit(f"no answer: {answer}")
 
 
 def ask(path: str, body: Any = None) -> Any:
     """Return `data` of the service's answer, or end with its error."""
     body = fetch(f"{URL}/api/v1{path}", KEY, body)
+    if not isinstance(body, dict) or "ok" not in body:
+        sys.exit("QUIETSWAP_URL is the address of something else")
     if not body["ok"]:
         sys.exit(f"{body['error']}: {body['message']} {body.get('details', '')}")
     return body["data"]
@@ -51,6 +92,8 @@ def rpc(method: str, *params: Any) -> Any:
     """Return the result of a call to the node."""
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     body = fetch(NODE, {}, call)
+    if not isinstance(body, dict) or "jsonrpc" not in body:
+        sys.exit("QUIETSWAP_RPC_URL is the address of something else")
     if "error" in body:
         sys.exit(f"{method}: {body['error']['message']}")
     return body["result"]
@@ -74,7 +117,8 @@ def signed(params: dict[str, Any]) -> str:
         "chainId": params["chainId"],
         "type": params["type"],
     }
-    return "0x" + account.sign_transaction(transaction).raw_transaction.hex().removeprefix("0x")
+    raw: str = account.sign_transaction(transaction).raw_transaction.hex()
+    return "0x" + raw.removeprefix("0x")
 
 
 def mined(tx_hash: str) -> None:

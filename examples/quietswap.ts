@@ -1,6 +1,12 @@
 // The part of the API that both TypeScript examples share: what goes over the wire, one request,
 // the body of an order, and waiting for it. Needs nothing but fetch.
 
+// An error ends the program with its message alone.
+process.on("uncaughtException", ({ message, cause }) => {
+  console.error(cause instanceof Error ? `${message}: ${cause.message}` : message);
+  process.exit(1);
+});
+
 export const WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";
 export const USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 const SLIPPAGE_BPS = 50;
@@ -60,6 +66,8 @@ export function setting(name: string, otherwise?: string): string {
 }
 
 export const POLL_MS = 1000 * Number(setting("POLL_SECONDS", "10"));
+if (!(POLL_MS > 0 && POLL_MS <= 3_600_000))
+  throw new Error("POLL_SECONDS must be seconds above 0, at most 3600");
 
 /** Return `data` of the service's answer. Throws the error's code and message. */
 async function ask<T>(method: "GET" | "POST", path: string, body?: object): Promise<T> {

@@ -2,7 +2,7 @@
 
 Without a file it downloads the export of the wallet by the API. For each mined order it asks your
 own node for the receipt, and compares block, fee and received amount. It prints one line per order
-and totals. Exit code 1: something differs.
+and totals. Exit code 1: something differs, or there is nothing to compare.
 """
 
 import csv
@@ -12,26 +12,54 @@ from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import quote
 from urllib.request import Request, urlopen
 
-from python_flow import KEY, URL, rpc, wallet
+from python_flow import KEY, URL, refusal_of, rpc, wallet
 
 DECIMALS = "0x313ce567"
 TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of Transfer(address,address,uint256)."""
 ETH = "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"
 FROM = os.environ.get("EXPORT_FROM", "2026-01-01")
+COLUMNS = {
+    "orderId", "kind", "status", "wallet", "txHash", "blockHash", "sellToken", "sellSymbol",
+    "sellAmount", "sellAmountWhole", "buyToken", "buySymbol", "receivedAmount", "receivedWhole",
+    "feePaidWei", "feePaidEth",
+}  # fmt: skip
+"""What is read of the export."""
 
 
 def rows() -> list[dict[str, str]]:
     """Return the lines of the file, or of the wallet's export."""
-    if len(sys.argv) > 1:
-        text = Path(sys.argv[1]).read_text("utf-8")
-    else:
-        path = f"/api/v1/mev/orders/user/{wallet}/export?format=csv&from={FROM}"
-        with urlopen(Request(URL + path, headers=KEY)) as answer:  # noqa: S310
-            text = answer.read().decode()
-    return list(csv.DictReader(text.splitlines()))
+    text = content(sys.argv[1]) if len(sys.argv) > 1 else export()
+    table = csv.DictReader(text.splitlines())
+    if lacking := COLUMNS.difference(table.fieldnames or ()):
+        sys.exit(f"this is no export of orders: it has no column {min(lacking)}")
+    return list(table)
+
+
+def content(file: str) -> str:
+    """Return the text of a file."""
+    try:
+        return Path(file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f"{file} cannot be read: {error}")
+
+
+def export() -> str:
+    """Download the wallet's orders as CSV."""
+    path = f"/api/v1/mev/orders/user/{wallet}/export?format=csv&from={quote(FROM)}"
+    try:
+        with urlopen(Request(URL + path, headers=KEY), timeout=300) as answer:  # noqa: S310
+            text: str = answer.read().decode()
+            return text
+    except HTTPError as refusal:
+        body = refusal_of(refusal)
+        sys.exit(f"{body['error']}: {body['message']}")
+    except OSError as error:
+        sys.exit(f"no answer: {error}")
 
 
 def whole(amount: int, token: str) -> Decimal:

@@ -8,7 +8,7 @@ that many USDC units to the Safe.
 
 import argparse
 import sys
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from eth_utils import to_checksum_address
@@ -18,6 +18,17 @@ from quietswap.client import WETH, ClientError, QuietswapClient, SwapRequest
 
 IS_OWNER, BALANCE_OF, TRANSFER = "0x2f54bf6e", "0x70a08231", "0xa9059cbb"
 """Selectors of isOwner(address), balanceOf(address) and transfer(address,uint256)."""
+
+
+def whole_weth(text: str) -> Decimal:
+    """Return an amount above 0. Raises ArgumentTypeError."""
+    try:
+        amount = Decimal(text)
+        if amount.is_finite() and amount * 10**18 >= 1:
+            return amount
+    except InvalidOperation:
+        pass
+    raise argparse.ArgumentTypeError(f"{text} is no amount of WETH")
 
 
 def word(value: str | int) -> str:
@@ -77,7 +88,7 @@ def main() -> None:
     """Check the Safe, swap, and send what arrived."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("safe", type=to_checksum_address)
-    parser.add_argument("weth", type=Decimal, nargs="?")
+    parser.add_argument("weth", type=whole_weth, nargs="?")
     parser.add_argument("--only-return", type=int, metavar="AMOUNT")
     given = parser.parse_args()
     if (given.weth is None) == (given.only_return is None):

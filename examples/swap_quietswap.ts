@@ -5,6 +5,12 @@ import { parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { QuietswapClient, WETH } from "../clients/typescript/src/index.ts";
 
+// An error ends the program with its message alone.
+process.on("uncaughtException", ({ message, cause }) => {
+  console.error(cause instanceof Error ? `${message}: ${cause.message}` : message);
+  process.exit(1);
+});
+
 const USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 
 /** Return an environment variable. Ends the program when it is not set. */

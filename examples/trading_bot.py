@@ -1,14 +1,16 @@
 """Sell WETH for USDC in parts, each only within limits: python examples/trading_bot.py
 
 LIMIT_PRICE is the lowest price in USDC for one WETH. The bot sells until the wallet holds
-KEEP_WETH, in equal parts of at most PART_WETH (default 0.1). What is left to sell follows from the
-wallet's balance, so a bot that is killed and started again sells no more than one run. Run one bot
-for a wallet: each of two may sell a part that the other one has just sold. Exit codes:
+KEEP_WETH, in equal parts of at most PART_WETH (default 0.1), and waits PAUSE_SECONDS (default 12)
+after an attempt without a swap. What is left to sell follows from the wallet's balance, so a bot
+that is killed and started again sells no more than one run. WETH that arrives during a run is left
+for the next one. Exit codes:
 
-0: the wallet holds no more than KEEP_WETH.
-1: the wallet holds more. Too many attempts in a row ended without a swap, or a setting is wrong.
+0: what was above KEEP_WETH at the start is sold.
+1: it is not. Five attempts in a row ended without a swap, or a variable is missing or wrong.
 2: a person must decide: the outcome of a swap is not known (MayBeMined), an order that failed may
-   still be mined, a part delivered less than its minimum, or the client raised another error.
+   still be mined, a part delivered less than its minimum, standard output was closed, or the client
+   raised another error.
 130: Ctrl-C. An order under way goes on; the next run waits for its end before it sells.
 """
 
@@ -26,6 +28,7 @@ from quietswap.client import (
     ApiError,
     ApprovalSent,
     ClientError,
+    InsufficientLiquidity,
     NeverMined,
     OutcomeWatch,
     PollingPolicy,
@@ -33,6 +36,7 @@ from quietswap.client import (
     QuoteDeclined,
     ServiceUnreachable,
     SwapRequest,
+    SwapResult,
     UnsafeQuote,
     node_calls,
 )
@@ -48,7 +52,7 @@ MOST_WETH = 10
 
 def setting(name: str, least: str, most: str, default: str = "") -> Decimal:
     """Return a setting, a number in this range; end the program at any other text."""
-    text = os.environ.get(name, default)
+    text = os.environ.get(name) or default
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -69,10 +73,12 @@ KEEP = int(setting("KEEP_WETH", "0", "1000000000") * WETH_UNIT)
 PART = int(setting("PART_WETH", "0.000001", str(MOST_WETH), "0.1") * WETH_UNIT)
 PAUSE_S = float(setting("PAUSE_SECONDS", "0.1", "86400", "12"))
 """Between two attempts: one block."""
-POLL_S = float(setting("POLL_SECONDS", "0.1", "3600", "2"))
-"""Between two requests to the node while an approval waits for its block."""
+POLL_S = float(setting("POLL_SECONDS", "0.1", "60", "2"))
+"""Between two requests for a receipt at your own node."""
 STILL_OPEN_S = 60
 """An order whose status does not change is printed again after this time."""
+REFUSALS = (QuoteDeclined, UnsafeQuote, NeverMined, InsufficientLiquidity)
+"""Nothing was sold, and a later quote may be better."""
 MOST_ATTEMPTS = 5
 """Attempts in a row without a swap; then the bot ends."""
 MOST_FEE_WEI = 10**16
@@ -97,7 +103,7 @@ def is_good(quote: SwapQuoteResponse) -> bool:
     return not any(faults.values())
 
 
-def request(wallet: str, amount: int) -> SwapRequest:
+def request(client: QuietswapClient, wallet: str, amount: int) -> SwapRequest:
     """Return the next swap with all its limits. The client checks them before it signs."""
     least = LIMIT_PRICE * amount * USDC_UNIT / WETH_UNIT
     return SwapRequest(
@@ -108,8 +114,36 @@ def request(wallet: str, amount: int) -> SwapRequest:
         at_least=int(least.to_integral_value(ROUND_CEILING)),
         max_impact_percent=MOST_IMPACT_PERCENT,
         max_fee_wei=MOST_FEE_WEI,
-        accept=is_good,
+        accept=lambda quote: is_good(quote) and is_left(client, wallet, amount, quote),
     )
+
+
+def left_to_sell(client: QuietswapClient, wallet: str) -> int:
+    """Return how much WETH is above KEEP_WETH, in wei.
+
+    The lower of two balances counts: your node or the service's may be a few blocks behind.
+    """
+    held = [client.node(node_calls.token_balance(WETH, wallet))]
+    for token in client.balances(wallet, (WETH,)).tokens:
+        held += [int(token.balance)] if token.balance is not None else []
+    return max(min(held) - KEEP, 0)
+
+
+def is_left(client: QuietswapClient, wallet: str, amount: int, quote: SwapQuoteResponse) -> bool:
+    """Return whether so much is above KEEP_WETH when the quote is signed.
+
+    An approval may have waited for its block since the last look. All transactions below the
+    quote's nonce must be mined, so that the balance shows them. One that is mined later has this
+    nonce, and then the swap cannot be mined.
+    """
+    nonce = quote.mev_protection.transaction_params.nonce
+    if client.node(node_calls.nonce(wallet, "latest")) != nonce:
+        print("refused: another transaction of the wallet waits for its block")
+        return False
+    left = left_to_sell(client, wallet)
+    if left < amount:
+        print("refused: no more than", Decimal(left) / WETH_UNIT, "WETH is left to sell")
+    return left >= amount
 
 
 class Progress:
@@ -121,7 +155,7 @@ class Progress:
 
     def __call__(self, event: object) -> None:
         if isinstance(event, ApprovalSent):
-            print("approval", event.tx_hash)
+            print("approval", event.tx_hash, "waits for its block")
         elif isinstance(event, SwapOrderResponse):
             print("order", event.order.order_id, event.order.tx_hash)
         elif isinstance(event, OutcomeWatch):
@@ -146,36 +180,24 @@ def finish_open_orders(client: QuietswapClient, wallet: str) -> None:
             print(client.follow(order.order_id, Progress()).status, order.order_id)
 
 
-def left_to_sell(client: QuietswapClient, wallet: str) -> int:
-    """Return how much WETH is above KEEP_WETH, in wei.
-
-    The lower of two balances counts: your node or the service's may be a few blocks behind.
-    """
-    held = [client.node(node_calls.token_balance(WETH, wallet))]
-    for token in client.balances(wallet, (WETH,)).tokens:
-        held += [int(token.balance)] if token.balance is not None else []
-    return max(min(held) - KEEP, 0)
-
-
 def sell(client: QuietswapClient, account: LocalAccount) -> int:
     """Sell part by part; return the exit code."""
-    left = left_to_sell(client, account.address)
-    print("to sell:", Decimal(left) / WETH_UNIT, "WETH; to keep:", Decimal(KEEP) / WETH_UNIT)
-    if left > MOST_WETH * WETH_UNIT:
-        sys.exit(f"that is more than {MOST_WETH} WETH: check KEEP_WETH, or change MOST_WETH")
-    attempts = 0
-    while left and attempts < MOST_ATTEMPTS:
+    left, attempts = None, 0
+    while left != 0 and attempts < MOST_ATTEMPTS:
         if attempts:
             time.sleep(PAUSE_S)
         attempts += 1
         try:
-            left = min(left, left_to_sell(client, account.address))
-            if not left:
+            finish_open_orders(client, account.address)
+            found = left_to_sell(client, account.address)
+            left = begun(found) if left is None else min(left, found)
+            if left == 0:
                 break
             parts = -(-left // PART)
             amount = -(-left // parts)
-            result = client.swap(request(account.address, amount), account, Progress())
-        except (QuoteDeclined, UnsafeQuote, NeverMined) as refusal:
+            wish = request(client, account.address, amount)
+            result = client.swap(wish, account, Progress())
+        except REFUSALS as refusal:
             print("refused:", refusal)
             continue
         except (ApiError, ServiceUnreachable) as error:
@@ -183,15 +205,32 @@ def sell(client: QuietswapClient, account: LocalAccount) -> int:
                 raise
             print("later:", error)
             continue
-        print(result.status.status, result.status.tx_hash, "received", result.received)
+        tell(result, amount)
         if result.may_be_mined or result.fell_short:
             what = "may still be mined" if result.may_be_mined else "delivered too little"
             print("stopped: the swap", what, file=sys.stderr)
             return 2  # another swap could sell twice, or lose again
         if result.succeeded:
             left, attempts = left - amount, 0
-    print("left to sell:", Decimal(left) / WETH_UNIT, "WETH")
-    return 1 if left else 0
+    if left is not None:
+        print("left to sell:", Decimal(left) / WETH_UNIT, "WETH")
+    return 0 if left == 0 else 1
+
+
+def begun(left: int) -> int:
+    """Print what this run is to sell, in wei. End the program if that is very much."""
+    print("to sell:", Decimal(left) / WETH_UNIT, "WETH; to keep:", Decimal(KEEP) / WETH_UNIT)
+    if left > MOST_WETH * WETH_UNIT:
+        sys.exit(f"that is more than {MOST_WETH} WETH: check KEEP_WETH, or change MOST_WETH")
+    return left
+
+
+def tell(result: SwapResult, amount: int) -> None:
+    """Print how a swap of this amount in wei ended."""
+    print(result.status.status, result.status.tx_hash)
+    if result.received is not None:
+        received = Decimal(result.received) / USDC_UNIT
+        print("sold", Decimal(amount) / WETH_UNIT, "WETH for", received, "USDC")
 
 
 def main() -> int:
@@ -217,10 +256,12 @@ def main() -> int:
         sys.exit(f"{' or '.join(SETTINGS[:3])} is wrong: {error}")
     with client:
         try:
-            finish_open_orders(client, account.address)
             return sell(client, account)
         except ClientError as error:  # MayBeMined and all others: do not sign again
             print("stopped:", error, file=sys.stderr)
+            return 2
+        except BrokenPipeError:  # of standard output; its buffer must not fail once more at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 2
         except KeyboardInterrupt:
             print("interrupted: an order under way goes on", file=sys.stderr)

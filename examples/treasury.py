@@ -11,7 +11,7 @@ import json
 import os
 import stat
 import sys
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
 
@@ -49,6 +49,17 @@ def unlocked(keystore: Path, password_file: Path | None) -> LocalAccount:
     return account
 
 
+def whole_weth(text: str) -> Decimal:
+    """Return an amount above 0, at most MOST_WETH. Raises ArgumentTypeError."""
+    try:
+        amount = Decimal(text)
+        if 0 < amount <= MOST_WETH:
+            return amount
+    except InvalidOperation:  # also of a comparison with "nan"
+        pass
+    raise argparse.ArgumentTypeError(f"{text} is not between 0 and {MOST_WETH}")
+
+
 def accept(quote: SwapQuoteResponse, *, ask: bool) -> bool:
     """Show the quote, and ask unless `--yes` is given. A quote lives 30 seconds."""
     least = Decimal(quote.min_buy_amount) / 10**6
@@ -65,12 +76,10 @@ def main() -> int:
     """Sell once; 0 when the swap is confirmed and delivered its minimum."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("keystore", type=Path)
-    parser.add_argument("weth", type=Decimal)
+    parser.add_argument("weth", type=whole_weth)
     parser.add_argument("--password-file", type=Path)
     parser.add_argument("--yes", action="store_true", help="sign within the limits, do not ask")
     given = parser.parse_args()
-    if not 0 < given.weth <= MOST_WETH:
-        parser.error(f"the amount is not between 0 and {MOST_WETH} WETH")
     env = os.environ
     if missing := [name for name in SETTINGS if not env.get(name)]:
         sys.exit(f"set {', '.join(missing)}: see examples/README.md")

@@ -4,16 +4,28 @@ Sells 0.01 WETH for USDC through the server at BACKEND_URL. It sends its approva
 node, and gives the server nothing but signed bytes.
 """
 
-import os
 import sys
 import time
 from typing import Any
 
-from python_flow import POLL, TERMINAL, USDC, WETH, approve, fetch, signed, wallet
+from python_flow import (
+    POLL,
+    TERMINAL,
+    USDC,
+    WETH,
+    approve,
+    base_url,
+    fetch,
+    setting,
+    signed,
+    wallet,
+)
 
 from quietswap.client import ROUTERS
 
-BACKEND = os.environ.get("BACKEND_URL", "http://127.0.0.1:9100")
+BACKEND = setting(
+    "BACKEND_URL", base_url, "an http:// or https:// address", "http://127.0.0.1:9100"
+)
 AMOUNT = 10**16
 MOST_FEE_WEI = 10**16
 PATIENCE = 300

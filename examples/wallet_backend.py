@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from standardwebhooks import Webhook, WebhookVerificationError
+from standardwebhooks.webhooks import EmptyWebhookSecretError
 
 from quietswap.client import ApiError, ClientError, QuietswapClient, SwapRequest
 from quietswap.contract.quotes import SwapQuoteResponse
@@ -27,7 +28,12 @@ BODY_LIMIT = 1 << 20
 SETTINGS = ("QUIETSWAP_URL", "QUIETSWAP_API_KEY", "WEBHOOK_SECRET")
 if missing := [name for name in SETTINGS if not os.environ.get(name)]:
     sys.exit(f"set {', '.join(missing)}: see examples/README.md")
-webhook = Webhook(os.environ["WEBHOOK_SECRET"])
+try:
+    webhook = Webhook(os.environ["WEBHOOK_SECRET"])
+    port = int(os.environ.get("BACKEND_PORT", "9100"))
+    QuietswapClient(os.environ["QUIETSWAP_URL"], os.environ["QUIETSWAP_API_KEY"]).close()
+except (ValueError, EmptyWebhookSecretError) as error:
+    sys.exit(f"{', '.join(SETTINGS)} or BACKEND_PORT is wrong: {error}")
 quotes: dict[str, tuple[SwapQuoteResponse, SwapRequest]] = {}
 events: dict[str, dict[str, Any]] = {}
 """The newest event of each order. In production both are tables; a quote lives 30 seconds."""
@@ -128,5 +134,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    port = int(os.environ.get("BACKEND_PORT", "9100"))
-    ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    except (OSError, OverflowError) as error:
+        sys.exit(f"port {port}: {error}")
+    server.serve_forever()

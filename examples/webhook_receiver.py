@@ -10,10 +10,15 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 from standardwebhooks import Webhook, WebhookVerificationError
+from standardwebhooks.webhooks import EmptyWebhookSecretError
 
 if not os.environ.get("WEBHOOK_SECRET"):
     sys.exit("set WEBHOOK_SECRET: the `secret` of the webhook, which is shown when it is created")
-webhook = Webhook(os.environ["WEBHOOK_SECRET"])
+try:
+    webhook = Webhook(os.environ["WEBHOOK_SECRET"])
+    port = int(os.environ.get("WEBHOOK_PORT", "9000"))
+except (ValueError, EmptyWebhookSecretError) as error:
+    sys.exit(f"WEBHOOK_SECRET or WEBHOOK_PORT is wrong: {error}")
 known: set[str] = set()  # in production: a table with a unique column
 
 
@@ -44,5 +49,8 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    port = int(os.environ.get("WEBHOOK_PORT", "9000"))
-    HTTPServer(("127.0.0.1", port), Receiver).serve_forever()
+    try:
+        server = HTTPServer(("127.0.0.1", port), Receiver)
+    except (OSError, OverflowError) as error:
+        sys.exit(f"port {port}: {error}")
+    server.serve_forever()
