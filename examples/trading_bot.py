@@ -6,8 +6,8 @@ after an attempt without a swap. What is left to sell follows from the wallet's 
 that is killed and started again sells no more than one run. WETH that arrives during a run is left
 for the next one. Exit codes:
 
-0: what was above KEEP_WETH at the start is sold.
-1: it is not. Five attempts in a row ended without a swap, or a variable is missing or wrong.
+0: of what was above KEEP_WETH at the start, nothing is left to sell.
+1: something is. Five attempts in a row ended without a swap, or a variable is missing or wrong.
 2: a person must decide: the outcome of a swap is not known (MayBeMined), an order that failed may
    still be mined, a part delivered less than its minimum, standard output was closed, or the client
    raised another error.
@@ -30,6 +30,7 @@ from quietswap.client import (
     ClientError,
     InsufficientLiquidity,
     NeverMined,
+    NodeRpcError,
     OutcomeWatch,
     PollingPolicy,
     QuietswapClient,
@@ -132,17 +133,22 @@ def left_to_sell(client: QuietswapClient, wallet: str) -> int:
 def is_left(client: QuietswapClient, wallet: str, amount: int, quote: SwapQuoteResponse) -> bool:
     """Return whether so much is above KEEP_WETH when the quote is signed.
 
-    An approval may have waited for its block since the last look. All transactions below the
-    quote's nonce must be mined, so that the balance shows them. One that is mined later has this
-    nonce, and then the swap cannot be mined.
+    An approval may have waited for its block since the last look. At one block of your node, all
+    transactions below the quote's nonce must be mined, so that the balance of that block shows
+    them. One that is mined later has this nonce, and then the swap cannot be mined.
     """
-    nonce = quote.mev_protection.transaction_params.nonce
-    if client.node(node_calls.nonce(wallet, "latest")) != nonce:
+    block = hex(client.node(node_calls.latest_block()).number)
+    try:
+        nonce = client.node(node_calls.nonce(wallet, block))
+        left = client.node(node_calls.token_balance(WETH, wallet, block)) - KEEP
+    except NodeRpcError as error:  # of several nodes behind one address, one is behind
+        print("refused: your node cannot show block", int(block, 16), error)
+        return False
+    if nonce != quote.mev_protection.transaction_params.nonce:
         print("refused: another transaction of the wallet waits for its block")
         return False
-    left = left_to_sell(client, wallet)
     if left < amount:
-        print("refused: no more than", Decimal(left) / WETH_UNIT, "WETH is left to sell")
+        print("refused: no more than", Decimal(max(left, 0)) / WETH_UNIT, "WETH is left to sell")
     return left >= amount
 
 

@@ -22,6 +22,7 @@ from python_flow import (
 )
 
 from quietswap.client import ROUTERS
+from quietswap.client.signing import hash_of
 
 BACKEND = setting(
     "BACKEND_URL", base_url, "an http:// or https:// address", "http://127.0.0.1:9100"
@@ -29,13 +30,14 @@ BACKEND = setting(
 AMOUNT = 10**16
 MOST_FEE_WEI = 10**16
 PATIENCE = 300
+SUBMISSIONS = 3
 
 
 def quoted() -> Any:
     """Ask the server for a quote."""
     pair = {"sellToken": WETH, "buyToken": USDC}
     quote = fetch(f"{BACKEND}/quotes", {}, {"wallet": wallet, "sellAmount": str(AMOUNT), **pair})
-    if "error" in quote:
+    if not isinstance(quote, dict) or "transaction" not in quote:
         sys.exit(f"no quote: {quote}")
     check(quote["transaction"])
     return quote
@@ -46,11 +48,31 @@ def check(transaction: dict[str, Any]) -> None:
 
     It trusts the server for the calldata. `QuietswapClient.swap` trusts no server: it decodes it.
     """
-    fee = int(transaction["gasLimit"]) * int(transaction["maxFeePerGas"])
-    known = {router.lower() for router in ROUTERS}
-    is_swap = transaction["to"].lower() in known and transaction["value"] == "0"
-    if not is_swap or transaction["chainId"] != 1 or fee > MOST_FEE_WEI:
+    try:
+        gas, price = int(transaction["gasLimit"]), int(transaction["maxFeePerGas"])
+        is_swap = transaction["to"].lower() in {router.lower() for router in ROUTERS}
+        is_plain = transaction["value"] == "0" and transaction["chainId"] == 1
+    except (AttributeError, KeyError, TypeError, ValueError):
         sys.exit(f"not signed: {transaction}")
+    if not (is_swap and is_plain and gas > 0 and 0 < gas * price <= MOST_FEE_WEI):
+        sys.exit(f"not signed: {transaction}")
+
+
+def submitted(body: dict[str, str]) -> Any:
+    """Hand the signed bytes over. Without an answer the same bytes are sent again: one order."""
+    for _ in range(SUBMISSIONS):
+        try:
+            order = fetch(f"{BACKEND}/orders", {}, body)
+        except SystemExit as error:
+            order = {"error": "NO_ANSWER", "message": str(error)}
+        if isinstance(order, dict) and "orderId" in order:
+            return order
+        if not isinstance(order, dict) or order.get("error") == "NO_ANSWER":
+            time.sleep(POLL)
+            continue
+        sys.exit(f"not submitted: {order}")
+    tx_hash = hash_of(body["signedTransaction"])
+    sys.exit(f"nobody said whether {tx_hash} is submitted: look for it before you sign again")
 
 
 def decided(order_id: str) -> Any:
@@ -70,9 +92,7 @@ def main() -> None:
         quote = quoted()  # the approval used the nonce of the first one
     print("at least", quote["minBuyAmount"], "USDC units for", AMOUNT, "wei of WETH")
     body = {"quoteId": quote["quoteId"], "signedTransaction": signed(quote["transaction"])}
-    order = fetch(f"{BACKEND}/orders", {}, body)
-    if "error" in order:
-        sys.exit(f"not submitted: {order}")
+    order = submitted(body)
     end = decided(order["orderId"])
     print("swap", end["status"], end["txHash"])
     if end["status"] != "confirmed":

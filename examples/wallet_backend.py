@@ -21,7 +21,14 @@ from typing import Any
 from standardwebhooks import Webhook, WebhookVerificationError
 from standardwebhooks.webhooks import EmptyWebhookSecretError
 
-from quietswap.client import ApiError, ClientError, QuietswapClient, SwapRequest
+from quietswap.client import (
+    ApiError,
+    ClientError,
+    QuietswapClient,
+    SignatureReplay,
+    SwapRequest,
+)
+from quietswap.contract.orders import OrderStatusResponse, SwapOrder
 from quietswap.contract.quotes import SwapQuoteResponse
 
 BODY_LIMIT = 1 << 20
@@ -47,6 +54,8 @@ def service() -> QuietswapClient:
 
 def new_quote(asked: dict[str, Any]) -> dict[str, Any]:
     """Return a quote for the wallet that will sign, and whether it must approve first."""
+    if not isinstance(asked["sellAmount"], str):
+        raise TypeError("an amount is a text: JSON numbers are rounded")
     request = SwapRequest(
         asked["sellToken"], asked["buyToken"], int(asked["sellAmount"]), asked["wallet"]
     )
@@ -78,8 +87,14 @@ def new_quote(asked: dict[str, Any]) -> dict[str, Any]:
 def new_order(asked: dict[str, Any]) -> dict[str, Any]:
     """Submit the signed bytes. The same bytes again are the same order."""
     quote, request = quotes[asked["quoteId"]]
+    order: SwapOrder | OrderStatusResponse
     with service() as client:
-        order = client.submit_order(quote, request, asked["signedTransaction"]).order
+        try:
+            order = client.submit_order(quote, request, asked["signedTransaction"]).order
+        except SignatureReplay as replay:
+            if replay.details is None:
+                raise
+            order = client.order_status(replay.details.order_id)
     return {"orderId": order.order_id, "txHash": order.tx_hash, "status": order.status}
 
 
@@ -95,16 +110,20 @@ def take_event(event: dict[str, Any]) -> None:
 class Handler(BaseHTTPRequestHandler):
     """Answers with JSON."""
 
+    timeout = 30
+    """Of a connection without a byte, in s."""
+
     def do_GET(self) -> None:
         event = events.get(self.path.removeprefix("/orders/"))
         self.reply(200 if event else 404, event and {"type": event["type"], **event["order"]})
 
     def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length", 0))
-        if length > BODY_LIMIT:
+        length = self.headers.get("Content-Length", "0")
+        if not (length.isdecimal() and len(length) < 9 and int(length) <= BODY_LIMIT):
+            self.close_connection = True
             self.reply(413, {"error": "TOO_LARGE"})
             return
-        body = self.rfile.read(length)
+        body = self.rfile.read(int(length))
         try:
             if self.path == "/webhook":
                 take_event(webhook.verify(body, dict(self.headers)))
@@ -118,7 +137,7 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(422, {"error": refusal.error, "message": refusal.message})
         except ClientError as error:  # after a submission: the order may exist, ask again
             self.reply(502, {"error": "NO_ANSWER", "message": type(error).__name__})
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             self.reply(400, {"error": "BAD_REQUEST"})
 
     def reply(self, status: int, body: Any = None) -> None:

@@ -6,7 +6,8 @@ listens without TLS on loopback. In production a proxy with a certificate stands
 
 import os
 import sys
-from http.server import BaseHTTPRequestHandler, HTTPServer
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from standardwebhooks import Webhook, WebhookVerificationError
@@ -20,6 +21,7 @@ try:
 except (ValueError, EmptyWebhookSecretError) as error:
     sys.exit(f"WEBHOOK_SECRET or WEBHOOK_PORT is wrong: {error}")
 known: set[str] = set()  # in production: a table with a unique column
+lock = threading.Lock()
 
 
 def handle(event: dict[str, Any]) -> None:
@@ -28,16 +30,24 @@ def handle(event: dict[str, Any]) -> None:
 
 
 class Receiver(BaseHTTPRequestHandler):
+    timeout = 30  # seconds of a connection without a byte
+
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        length = self.headers.get("Content-Length", "")
+        if not (length.isdecimal() and len(length) < 7):
+            self.close_connection = True
+            self.reply(413)  # no event is a megabyte
+            return
+        body = self.rfile.read(int(length))
         try:
             event = webhook.verify(body, dict(self.headers))
         except WebhookVerificationError:
             self.reply(401)  # forged, or older than five minutes
             return
-        if event["id"] not in known:  # an event may arrive more than once, with the same id
-            handle(event)
-            known.add(event["id"])
+        with lock:
+            if event["id"] not in known:  # an event may arrive more than once, with the same id
+                handle(event)
+                known.add(event["id"])
         self.reply(204)
 
     def reply(self, status: int) -> None:
@@ -50,7 +60,7 @@ class Receiver(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     try:
-        server = HTTPServer(("127.0.0.1", port), Receiver)
+        server = ThreadingHTTPServer(("127.0.0.1", port), Receiver)
     except (OSError, OverflowError) as error:
         sys.exit(f"port {port}: {error}")
     server.serve_forever()
