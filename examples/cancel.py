@@ -5,13 +5,11 @@ transactions can be mined. Ends with 0 when the order is cancelled, with 1 when 
 """
 
 import sys
-import time
 from typing import Any
 
-from python_flow import POLL, TERMINAL, ask, signed, wallet
+from python_flow import ask, followed, signed, wallet
 
 MOST_FEE_WEI = 2 * 10**16
-PATIENCE = 300
 
 
 def check(params: dict[str, Any]) -> None:
@@ -20,16 +18,6 @@ def check(params: dict[str, Any]) -> None:
     fee = int(params["gasLimit"]) * int(params["maxFeePerGas"])
     if params["to"].lower() != wallet.lower() or not is_empty or fee > MOST_FEE_WEI:
         sys.exit(f"this is no cancel: {params}")
-
-
-def followed(order_id: str) -> Any:
-    """Poll the order until it is decided."""
-    deadline = time.monotonic() + PATIENCE
-    while (record := ask(f"/mev/orders/{order_id}"))["status"] not in TERMINAL:
-        if time.monotonic() > deadline:
-            sys.exit(f"{order_id} is still {record['status']}")
-        time.sleep(POLL)
-    return record
 
 
 def main(order_id: str) -> None:

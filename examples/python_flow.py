@@ -53,10 +53,17 @@ NODE = setting("QUIETSWAP_RPC_URL", base_url, "an http:// or https:// address")
 KEY = {"X-API-Key": os.environ["QUIETSWAP_API_KEY"]}
 
 
+class NoAnswer(SystemExit):
+    """Nothing that can be read came back; the program ends with this message unless it is caught.
+
+    After a POST that submits, the order may exist: do not sign again.
+    """
+
+
 def fetch(url: str, headers: dict[str, str], body: Any = None) -> Any:
     """Return the JSON that a GET, or a POST where there is a body, is answered with.
 
-    Without an answer it ends. After a POST that submits, the order may exist: do not sign again.
+    Raises NoAnswer.
     """
     data = None if body is None else json.dumps(body).encode()
     sent = {"Content-Type": "application/json", **headers}
@@ -67,15 +74,15 @@ def fetch(url: str, headers: dict[str, str], body: Any = None) -> Any:
     except HTTPError as refusal:
         return refusal_of(refusal)
     except (OSError, HTTPException, ValueError) as error:
-        sys.exit(f"no answer: {getattr(error, 'reason', error)}")
+        raise NoAnswer(f"no answer: {getattr(error, 'reason', error)}") from error
 
 
 def refusal_of(answer: HTTPError) -> Any:
-    """Return the JSON of an answer that is no success."""
+    """Return the JSON of an answer with an error status. Raises NoAnswer."""
     try:
         return json.load(answer)
-    except ValueError:
-        sys.exit(f"no answer: {answer}")
+    except ValueError as error:
+        raise NoAnswer(f"no answer: {answer}") from error
 
 
 def ask(path: str, body: Any = None) -> Any:

@@ -13,6 +13,7 @@ from python_flow import (
     TERMINAL,
     USDC,
     WETH,
+    NoAnswer,
     approve,
     base_url,
     fetch,
@@ -63,14 +64,13 @@ def submitted(body: dict[str, str]) -> Any:
     for _ in range(SUBMISSIONS):
         try:
             order = fetch(f"{BACKEND}/orders", {}, body)
-        except SystemExit as error:
-            order = {"error": "NO_ANSWER", "message": str(error)}
+        except NoAnswer:
+            order = None
         if isinstance(order, dict) and "orderId" in order:
             return order
-        if not isinstance(order, dict) or order.get("error") == "NO_ANSWER":
-            time.sleep(POLL)
-            continue
-        sys.exit(f"not submitted: {order}")
+        if isinstance(order, dict) and order.get("error") != "NO_ANSWER":
+            sys.exit(f"not submitted: {order}")
+        time.sleep(POLL)
     tx_hash = hash_of(body["signedTransaction"])
     sys.exit(f"nobody said whether {tx_hash} is submitted: look for it before you sign again")
 

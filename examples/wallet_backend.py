@@ -35,21 +35,23 @@ BODY_LIMIT = 1 << 20
 SETTINGS = ("QUIETSWAP_URL", "QUIETSWAP_API_KEY", "WEBHOOK_SECRET")
 if missing := [name for name in SETTINGS if not os.environ.get(name)]:
     sys.exit(f"set {', '.join(missing)}: see examples/README.md")
+
+
+def service() -> QuietswapClient:
+    """Open a client with the API key of this server."""
+    return QuietswapClient(os.environ["QUIETSWAP_URL"], os.environ["QUIETSWAP_API_KEY"])
+
+
 try:
     webhook = Webhook(os.environ["WEBHOOK_SECRET"])
     port = int(os.environ.get("BACKEND_PORT", "9100"))
-    QuietswapClient(os.environ["QUIETSWAP_URL"], os.environ["QUIETSWAP_API_KEY"]).close()
+    service().close()
 except (ValueError, EmptyWebhookSecretError) as error:
     sys.exit(f"{', '.join(SETTINGS)} or BACKEND_PORT is wrong: {error}")
 quotes: dict[str, tuple[SwapQuoteResponse, SwapRequest]] = {}
 events: dict[str, dict[str, Any]] = {}
 """The newest event of each order. In production both are tables; a quote lives 30 seconds."""
 lock = threading.Lock()
-
-
-def service() -> QuietswapClient:
-    """Open a client with the API key of this server."""
-    return QuietswapClient(os.environ["QUIETSWAP_URL"], os.environ["QUIETSWAP_API_KEY"])
 
 
 def new_quote(asked: dict[str, Any]) -> dict[str, Any]:

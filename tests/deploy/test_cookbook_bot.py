@@ -21,18 +21,21 @@ from tests.waiting import LONG_S
 
 BOT = "python examples/trading_bot.py"
 KEPT = 1000
-"""WETH that the wallets of `started` keep, of `KEPT` and some tenths."""
+"""KEEP_WETH of the bots that `started` runs."""
 RELAYS = ("relay", "backup_relay")
 
 
 @contextmanager
-def started(desk: ApiClient, account: LocalAccount) -> Iterator["subprocess.Popen[str]"]:
-    """Run the bot beside the test; its two streams are one."""
+def started(
+    desk: ApiClient, account: LocalAccount, program: str | None = None
+) -> Iterator["subprocess.Popen[str]"]:
+    """Run the bot, or a program that changes it, beside the test; its two streams are one."""
     env = environment(
         desk.town, LIMIT_PRICE="2500", KEEP_WETH=str(KEPT), **client(desk, account)
     )  # fmt: skip
+    words = BOT.split() if program is None else ["python", "-c", program]
     running = subprocess.Popen(
-        BOT.split(), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env
+        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env
     )
     with running:
         try:
@@ -193,6 +196,36 @@ def test_a_transaction_that_waits_is_let_pass_first(desk: ApiClient) -> None:
         with started(desk, account) as running:
             waits = "refused: another transaction of the wallet waits for its block"
             assert said(running, "refused") == waits
+    assert desk.history(account)["total"] == 0
+
+
+_FALLS_BEHIND = """
+import sys
+from urllib.request import Request, urlopen
+sys.path.insert(0, "examples")
+import trading_bot as bot
+balance = bot.node_calls.token_balance
+def late(token, wallet, block="latest"):
+    if block != "latest":
+        lag = Request("CONTROL/faults/node", b'{"fault": "lag:3"}', method="PUT")
+        urlopen(lag).close()
+    return balance(token, wallet, block)
+bot.node_calls.token_balance = late
+sys.exit(bot.main())
+"""
+"""The node falls behind after it has told the nonce, before it is asked for the balance."""
+
+
+def test_nonce_and_balance_are_of_one_block(desk: ApiClient) -> None:
+    """A balance of an older block does not show what the transactions below the nonce did."""
+    account = desk.wallet()
+    desk.give(account, WETH, KEPT * ETHER + ETHER // 10)
+    desk.approve(account, desk.quote(account))
+    desk.mine(3)
+    control = str(desk.town.control.base_url).rstrip("/")
+    program = _FALLS_BEHIND.replace("CONTROL", control)
+    with desk.fault("delay:0", "node"), started(desk, account, program) as running:
+        assert said(running, "refused").startswith("refused: your node cannot show block ")
     assert desk.history(account)["total"] == 0
 
 

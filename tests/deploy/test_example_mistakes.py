@@ -1,25 +1,17 @@
-"""A variable, argument or file of an example that is missing or wrong is named in one line."""
+"""A variable, argument or file of an example that is missing or wrong is named in its message."""
 
 import os
 import subprocess
 import sys
 
-import msgspec
 import pytest
 
 from quietswap.cli.demo.sandbox_process import SandboxInfo
 from tests.cli.sandbox_process import ROOT, environment, run
-from tests.deploy.test_examples import TRANSACTION, TSX
-from tests.e2e.conftest import Town
+from tests.deploy.test_examples import TRANSACTION, TSX, town
 from tests.waiting import LONG_S
 
-pytestmark = pytest.mark.xdist_group("examples")
-
-
-@pytest.fixture
-def town(town: Town) -> SandboxInfo:
-    """What an example is told of the sandbox of this folder."""
-    return msgspec.convert(town.facts, SandboxInfo)
+__all__ = ["town"]
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def losing(url, headers, body=None):
     answer = fetch(url, headers, body)
     if url.endswith("/orders") and len(lost) < int(sys.argv[1]):
         lost.append(answer)
-        sys.exit("no answer: timed out")
+        raise app.NoAnswer("no answer: timed out")
     return answer
 app.fetch, app.PATIENCE = losing, 0
 app.main()

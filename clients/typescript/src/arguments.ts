@@ -9,7 +9,10 @@ export function requireThat(isRight: boolean, name: string, wanted: string, give
   if (!isRight) throw new RangeError(`${name} must be ${wanted}, not ${String(given)}`);
 }
 
-/** Refuse a pause in s that is none. One of 25 days would overflow a timer, which then does not wait. */
+/**
+ * Refuse a pause in s that is not above 0, or is more than a day. One of 25 days would overflow a timer,
+ * which then does not wait.
+ */
 export const requirePause = (name: string, seconds = 1) =>
   requireThat(seconds > 0 && seconds <= MOST_WAIT_S, name, `above 0, at most ${MOST_WAIT_S}`, seconds);
 

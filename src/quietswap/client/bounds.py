@@ -44,7 +44,10 @@ def figure(value: Decimal) -> None:
 
 
 def wait(name: str, seconds: float) -> None:
-    """Refuse a pause or timeout of the caller that is none. Raises ValueError."""
+    """Refuse a pause or timeout of the caller that is not above 0 s, or is more than a day.
+
+    Raises ValueError.
+    """
     if not 0 < seconds <= MOST_WAIT_S:
         raise ValueError(
             f"{name} must be seconds above 0, at most {MOST_WAIT_S:.0f}, not {seconds}"

@@ -178,7 +178,7 @@ def _request(client: Any, out: _Outgoing) -> Any:
 
 
 def _whole(response: SyncResponse) -> bytes:
-    """Return the body, or its first bounds.MAX_BODY + 1 bytes if it is larger."""
+    """Return the body, or its first MAX_BODY + 1 bytes if it is larger."""
     body = b""
     while not _has_ended(response, len(body)):
         more = response.body_reader.read(bounds.MAX_BODY + 1 - len(body))

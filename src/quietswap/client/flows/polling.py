@@ -44,10 +44,11 @@ class PollingPolicy:
 
     With `stream`, an order is followed by its events. Where they do not arrive, it is polled.
 
-    Raises ValueError for a pause that is not above 0 or more than a day, and for a negative time.
-
     `node_interval_s` is the time between two receipt requests to the caller's own node. `doubt_s`
     is how long that node is watched when the service refuses a transaction that it already has.
+
+    Raises ValueError for a pause that is not above 0 or is more than a day, and for a negative
+    `patience_s` or `doubt_s`.
     """
 
     interval_s: float | None = None
