@@ -4,12 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
+from eth_abi import encode
 
 from quietswap.cli.options import connection
 from quietswap.domain.address import Address
 from quietswap.domain.errors.request import ValidationError
 from tests.cli.conftest import Quietswap
-from tests.client.fake_chain import FakeChain
+from tests.client.fake_chain import SYMBOL, FakeChain
 from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import refused
 from tests.client.test_cancel_flow import CancelService, service
@@ -68,6 +69,25 @@ def test_a_token_that_cannot_be_read_leaves_the_result(
     assert "nonce 7 is used" in " ".join(result.stdout.split())
     assert "the order cannot be shown" in result.stdout
     assert "out of service" in result.stdout
+
+
+def test_a_symbol_that_is_markup_leaves_the_result(
+    quietswap: Quietswap, service: CancelService, node: FakeChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The output of the order's facts has no part in the exit code of what was mined."""
+    usual = node.eth_call
+
+    def named(call: dict[str, str], block: str) -> str:
+        if call["data"].startswith("0x" + SYMBOL):
+            return "0x" + encode(["string"], ["[/x][b]USDC"]).hex()
+        return usual(call, block)
+
+    service.ends = replace(service.ends, buy_token=Address("0x" + "71" * 20))
+    monkeypatch.setattr(node, "eth_call", named)
+    result = quietswap(*CANCEL, "--yes", "--nonce", "7")
+    assert result.exit_code == 0, result.output
+    assert "nonce 7 is used" in " ".join(result.stdout.split())
+    assert "[/x][b]USDC" in result.stdout
 
 
 def test_without_a_node_it_is_the_services_word(

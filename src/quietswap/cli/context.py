@@ -65,4 +65,4 @@ class CommandContext:
         if self.as_json:
             from quietswap.client.wire import encode
 
-            click.echo(encode(value))
+            click.echo(encode(value).decode("utf-8"))  # bytes would pass unescaped

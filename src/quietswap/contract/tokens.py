@@ -20,7 +20,9 @@ from quietswap.domain.token_view import TokenWarning
 
 Warning = Annotated[str, doc("Warning", "unlisted", enum=[w.value for w in TokenWarning])]
 ListName = Annotated[str, doc("Name of a token list", "Uniswap Labs Default")]
-_Decimals = Annotated[int, doc("Decimals of one whole token, 0 to 255", 18, minimum=0, maximum=255)]
+_Decimals = Annotated[
+    int, msgspec.Meta(ge=0, le=255), doc("Decimals of one whole token, 0 to 255", 18)
+]
 
 
 class TokenEntry(WireStruct, frozen=True, kw_only=True):

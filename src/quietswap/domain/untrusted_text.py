@@ -1,5 +1,6 @@
 """Text that anybody can choose, such as a token's name, made harmless to show."""
 
+import json
 import unicodedata
 
 _DROPPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -27,3 +28,16 @@ def harmless(text: str, limit: int) -> str:
         elif kind not in _DROPPED and marks <= _MOST_MARKS:
             kept.append(char)
     return " ".join("".join(kept).translate(_MARKUP).split())[:limit].rstrip()
+
+
+def visible(text: str, keep: str = "") -> str:
+    """Return `text` with each unprintable character outside `keep` as its JSON escape.
+
+    No terminal acts on the result: it has no control character and no direction mark. JSON keeps
+    its value, because JSON has such characters within strings only.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char in keep else json.dumps(char)[1:-1] for char in text
+    )

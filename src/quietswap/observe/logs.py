@@ -13,6 +13,7 @@ import msgspec
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
+from quietswap.domain.untrusted_text import visible
 from quietswap.observe.buffered_logger import BufferedLogger
 
 log = structlog.get_logger("quietswap")
@@ -101,7 +102,13 @@ _encoder = msgspec.json.Encoder(enc_hook=repr)
 
 
 def _render(_logger: WrappedLogger, _method: str, line: EventDict) -> bytes:
-    return _as_text(dict(line)) if _options.is_console else _encoder.encode(line)
+    return _as_text(dict(line)) if _options.is_console else _as_json(line)
+
+
+def _as_json(line: EventDict) -> bytes:
+    """Return one JSON object. A terminal that shows it acts on no character of it."""
+    text = _encoder.encode(line)
+    return text if text.isascii() else visible(text.decode("utf-8")).encode("utf-8")
 
 
 def _as_text(line: dict[str, Any]) -> bytes:
@@ -110,7 +117,8 @@ def _as_text(line: dict[str, Any]) -> bytes:
     trouble = line.pop("exception", None)
     rest = [f"{name}={_value(value)}" for name, value in line.items() if value is not None]
     text = " ".join([head[0], f"{head[1]:7}", *head[2:], *rest])
-    return (f"{text}\n{trouble}" if trouble else text).encode("utf-8", "backslashreplace")
+    shown = visible(f"{text}\n{trouble}" if trouble else text, keep="\n")
+    return shown.encode("utf-8", "backslashreplace")
 
 
 def _value(value: object) -> str:
@@ -133,7 +141,7 @@ def log_request(**line: object) -> None:
         return
     now = datetime.now(UTC)
     said = {**line, "event": "request_answered", "level": "info", "timestamp": now}
-    _lines.soon(_as_text(said) if _options.is_console else _encoder.encode(said))
+    _lines.soon(_as_text(said) if _options.is_console else _as_json(said))
 
 
 def hurry() -> None:

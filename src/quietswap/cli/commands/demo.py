@@ -34,6 +34,6 @@ def demo(*, block_time: float, as_json: bool) -> None:
         report.check(f"{type(error).__name__}: {error}", holds=False)
     report.verdict()
     if as_json:
-        click.echo(encode(report.facts))
+        click.echo(encode(report.facts).decode("utf-8"))
     if not report.passed:
         raise click.exceptions.Exit(REFUSED)

@@ -19,6 +19,7 @@ from quietswap.cli.output.tokens import DisplayToken, wallet_address
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import difference_bps
 from quietswap.domain.order.order import Order, OrderEvent, OrderStatus
+from quietswap.domain.untrusted_text import visible
 from quietswap.storage.factory import Storage
 from quietswap.storage.stores.operator_search import OrderFilter, search_orders
 
@@ -164,11 +165,12 @@ def show(settings_path: Path | None, order: str, as_json: bool) -> None:
         row["receivedAmount"] = amount_of(found.inclusion.received, found.buy_token, tokens)
     del row["keyId"]  # for programs only: it repeats clientId
     for name, value in row.items():
-        click.echo(f"{name:18} {value if value is not None else '-'}")
+        click.echo(visible(f"{name:18} {value if value is not None else '-'}"))
     click.echo("\nevent log")
     for event in events:
         move = f"{event.from_status or '-'} -> {event.to_status}"
-        click.echo(f"  {_time(event.at_ms)}  {event.sighting:16} {move:24} {event.evidence}")
+        line = f"  {_time(event.at_ms)}  {event.sighting:16} {move:24} {event.evidence}"
+        click.echo(visible(line))
 
 
 def _unit(tokens: dict[Address, DisplayToken], address: Address) -> dict[str, Any] | None:

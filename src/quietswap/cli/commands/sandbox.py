@@ -1,6 +1,7 @@
 """`quietswap sandbox`: run a miniature mainnet until SIGINT or SIGTERM."""
 
 import asyncio
+import itertools
 import json
 import signal
 from pathlib import Path
@@ -33,9 +34,8 @@ class _HelpWithFaults(click.Command):
 def _install(_context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
-    from rich.progress import Progress
-
     from quietswap.cli.options.connection import console
+    from quietswap.cli.output.progress import OrderProgress
     from quietswap.sandbox.npm_packages.install import (
         InstallFailed,
         install,
@@ -46,12 +46,19 @@ def _install(_context: click.Context, _option: click.Parameter, wanted: bool) ->
     if is_installed():
         click.echo("The sandbox's packages are installed already. Start it: quietswap sandbox")
         raise click.exceptions.Exit(0)
+    progress, total, done = OrderProgress(console(stderr=True)), package_count(), itertools.count()
+
+    def advance() -> None:
+        progress.doing = f"installing with npm, {next(done)} of {total} packages"
+
+    advance()
+    progress.start()
     try:
-        with Progress(console=console(stderr=True), transient=True) as bar:
-            task = bar.add_task("installing with npm", total=package_count())
-            folder = install(lambda: bar.advance(task))
+        folder = install(advance)
     except InstallFailed as error:
         raise click.ClickException(str(error)) from error
+    finally:
+        progress.stop()
     click.echo(f"Installed into {folder}. Start it: quietswap sandbox")
     raise click.exceptions.Exit(0)
 

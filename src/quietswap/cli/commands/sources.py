@@ -5,8 +5,6 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from quietswap.adapters.clock import SystemClock
 from quietswap.app.dependency_checks import CheckResult, check_dependencies
@@ -150,6 +148,10 @@ def check(settings_path: Path | None, as_json: bool) -> None:
 
 
 def _print(findings: list[CheckResult]) -> None:
+    from rich.table import Table
+
+    from quietswap.cli.options.connection import console
+
     table = Table(box=None, pad_edge=False)
     for name in ("what", "name", "works", "ms", "found", "what to do"):
         table.add_column(name, justify="right" if name == "ms" else "left", overflow="fold")
@@ -162,4 +164,4 @@ def _print(findings: list[CheckResult]) -> None:
             finding.found,
             finding.advice,
         )
-    Console(highlight=False).print(table)
+    console().print(table)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
-from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -49,7 +48,7 @@ class DemoReport:
         self._began = time.monotonic()
         self._checks: list[tuple[bool, str]] = []
         self.facts: dict[str, Any] = {"ok": False}
-        self._spinner: Status | None = None
+        self._starting = OrderProgress(screen, "starting chain, venues, relay, searcher, service")
 
     @property
     def passed(self) -> bool:
@@ -65,9 +64,7 @@ class DemoReport:
     def starting(self) -> Iterator[None]:
         """Show a spinner until `ready`."""
         self.screen.print(Text("quietswap demo", "bold"), Text("a miniature mainnet", "dim"))
-        if self.screen.is_terminal:
-            self._spinner = self.screen.status("starting chain, venues, relay, searcher, service")
-            self._spinner.start()
+        self._starting.start()
         try:
             yield
         finally:
@@ -75,13 +72,12 @@ class DemoReport:
 
     def ready(self) -> None:
         """Remove the spinner."""
-        if self._spinner is not None:
-            self._spinner.stop()
-            self._spinner = None
+        self._starting.stop()
 
     def title(self, text: str) -> OrderProgress:
         """Print the title of a step. Return the progress for its events."""
-        self.screen.print(Text(f"\n{text}", "bold cyan"))
+        self.screen.print()
+        self.screen.print(Text(text, "bold cyan"))
         return OrderProgress(self.screen)
 
     def line(self, text: str, style: str = "dim") -> None:

@@ -109,7 +109,8 @@ class SigningFlow:
         return REFUSED
 
     def _print_signer(self) -> None:
-        text = f"\nTo sign for {self._wallet_signer.wallet}, {self._wallet_signer.how}"
+        text = f"To sign for {self._wallet_signer.wallet}, {self._wallet_signer.how}"
+        self._context.screen.print()
         self._context.screen.print(Text(text, "bold"))
 
     def _print_warning(self, text: str, name: str = "careful") -> None:

@@ -125,7 +125,8 @@ class SwapRun(SigningFlow):
             return True
         self._progress.stop()
         if change is not None:
-            screen.print(Text(f"\n{change}", "yellow"))
+            screen.print()
+            screen.print(Text(change, "yellow"))
         self._show(quote)
         if change is not None and self._yes:
             return agreed is not None and quote.buy_amount >= agreed.min_buy_amount

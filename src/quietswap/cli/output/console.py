@@ -1,36 +1,64 @@
-"""The console for text output in a terminal or a pipe. It removes control characters."""
+"""The console for text output in a terminal or a pipe. It interprets no text."""
 
 import contextlib
 import os
 import sys
+import unicodedata
 from collections.abc import Iterable
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.protocol import rich_cast
 from rich.segment import Segment
+from rich.text import Text
 
 PIPE_WIDTH = 80
+_LONGEST_LINE = 2_000
+_MARKS = ("Mn", "Me")
+_MOST_MARKS = 2
+"""Combining marks on one letter. More of them draw over the neighbouring lines."""
 
 
 class SafeConsole(Console):
-    """A console that replaces unprintable characters.
+    """A console without markup, emoji codes, links and control characters.
 
-    Text from a service, a node or a token's symbol is shown next to the transaction to sign. An
-    escape sequence in it could overwrite that transaction on the screen.
+    Text from a service, a node or a token's symbol is shown next to the transaction to sign. So a
+    string is shown letter by letter, and only objects such as `Text` have a style. Each of them is
+    one line of at most 2,000 characters: no text can look like the line of another. A test refuses
+    imports of rich that interpret strings.
     """
+
+    def __init__(self, *, stderr: bool, width: int | None) -> None:
+        super().__init__(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+
+    def render_str(self, text: str, **_options: Any) -> Text:
+        """Return the string as it is, without an interpretation of any part of it."""
+        return Text(text)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Yield the segments with each unprintable character replaced by U+FFFD."""
-        for segment in super().render(renderable, options):
-            if segment.control or segment.text.isprintable() or segment.text == "\n":
-                yield segment
-            else:
-                yield Segment(_printable(segment.text), segment.style)
+        """Yield the segments of one object; a text has become one printable line."""
+        shown = rich_cast(renderable)
+        if isinstance(shown, str):
+            shown = Text(shown)
+        return super().render(_one_line(shown) if isinstance(shown, Text) else shown, options)
 
 
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
+def _one_line(text: Text) -> Text:
+    """Return the text with U+FFFD for each character that is not printable, cut if it is long."""
+    plain = text.plain
+    if len(plain) <= _LONGEST_LINE and plain.isascii() and plain.isprintable():
+        return text
+    kept, marks = [], 0
+    for char in plain[:_LONGEST_LINE]:
+        marks = marks + 1 if unicodedata.category(char) in _MARKS else 0
+        kept.append(char if char.isprintable() and marks <= _MOST_MARKS else "�")
+    line = text.copy()
+    line.plain = "".join(kept)
+    if len(plain) > _LONGEST_LINE:
+        line.append(f"… ({len(plain) - _LONGEST_LINE:,} more characters)")
+    return line
 
 
 def open_screen(*, stderr: bool) -> SafeConsole:
@@ -39,4 +67,4 @@ def open_screen(*, stderr: bool) -> SafeConsole:
     with contextlib.suppress(AttributeError):
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     width = None if stream.isatty() or os.environ.get("COLUMNS") else PIPE_WIDTH
-    return SafeConsole(stderr=stderr, highlight=False, width=width)
+    return SafeConsole(stderr=stderr, width=width)

@@ -1,19 +1,29 @@
-"""Output that cannot be written: a full disk, a reader that is gone, a closed standard output.
+"""The two outputs of a command: no control character reaches them, and a failed write is told.
 
-Such a failure ends a command, unless it would end the following of a signed transaction: then the
-output is lost, and the exit code still says how it ended.
+Text of a service, a node, a database or an exception is written with visible escapes, whoever
+writes it: a command, click, or Python's traceback. Only the console's own styles pass.
+
+A failed write (a full disk, a reader that is gone, a closed standard output) ends a command, unless
+it would end the following of a signed transaction: then the output is lost, and the exit code still
+says how it ended.
 """
 
 import contextlib
 import errno
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any
 
 import click
 
+from quietswap.domain.untrusted_text import visible
+
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_CONTROLS = bytes({*range(32), 127} - {*b"\t\n\r"})
+_NO_CONTROLS = bytes.maketrans(_CONTROLS, b"?" * len(_CONTROLS))
+"""For bytes, which click writes where the encoding is ASCII, and an export of orders."""
 _GOES_ON = "quietswap.goes_on_without_output"
 
 
@@ -28,8 +38,9 @@ def goes_on_without_output(decide: Callable[[], bool]) -> None:
 def checked_output(meta: Mapping[str, Any]) -> Iterator[None]:
     """Turn a failed write to standard output into an error, or into lost output; print errors.
 
-    Raises click.exceptions.Exit with the code of the error, also if it cannot be printed. `meta` is
-    that of the command's context, which a thread that draws cannot ask click for.
+    Raises click.exceptions.Exit with the code of the error, also if it cannot be printed. An
+    unexpected exception is printed with its traceback, and the code is 1. `meta` is that of the
+    command's context, which a thread that draws cannot ask click for.
     """
     if sys.stdout is None:
         raise click.ClickException("standard output is closed: redirect it, as in > /dev/null")
@@ -40,15 +51,17 @@ def checked_output(meta: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except OSError as error:
-        if error.errno not in _FULL or error.filename is not None:
-            raise
-        text = (
-            f"the output cannot be written: {error.strerror}; what the command has done stays done"
-        )
-        raise _shown(click.ClickException(text)) from None
+    except (click.exceptions.Exit, click.Abort, BrokenPipeError):
+        raise
     except click.ClickException as error:
         raise _shown(error) from error
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+            text = f"the output cannot be written: {error.strerror}; what the command has done"
+            raise _shown(click.ClickException(f"{text} stays done")) from None
+        with contextlib.suppress(OSError):
+            click.echo(traceback.format_exc(), err=True)
+        raise click.exceptions.Exit(1) from error
     finally:
         sys.stdout, sys.stderr = given
         _discard_unwritable(*given)
@@ -62,23 +75,38 @@ class _Loss:
 
 
 class _Stream:
-    """A stream whose failed writes are lost while the command goes on without output."""
+    """A stream of visible characters and line feeds.
 
-    def __init__(self, stream: Any, loss: _Loss, meta: Mapping[str, Any]) -> None:
+    Its failed writes are lost while the command goes on without output.
+    """
+
+    def __init__(
+        self, stream: Any, loss: _Loss, meta: Mapping[str, Any], *, styled: bool = False
+    ) -> None:
         self._stream = stream
         self._loss = loss
         self._meta = meta
+        self._styled = styled
 
     @property
     def buffer(self) -> "_Stream":
         """The stream of bytes, which click writes them to."""
         return _Stream(self._stream.buffer, self._loss, self._meta)
 
+    @property
+    def rich_proxied_file(self) -> "_Stream":
+        """The stream that rich writes to by this name, with the escape sequences of its styles."""
+        return _Stream(self._stream, self._loss, self._meta, styled=True)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
     def write(self, text: str | bytes) -> Any:
         """Write `text`. Raises OSError while the command does not go on without output."""
+        if isinstance(text, str) and not self._styled:
+            text = visible(text, keep="\n")
+        elif isinstance(text, bytes):
+            text = text.translate(_NO_CONTROLS)
         if self._loss.why is None:
             with self._losing():
                 return self._stream.write(text)

@@ -1,5 +1,6 @@
 """Output of orders: one page of the history, or one order."""
 
+import contextlib
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
 def when(moment: datetime | None) -> str:
     """Return a time in this machine's time zone, empty for None."""
-    return "" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    if moment is None:
+        return ""
+    with contextlib.suppress(OverflowError):  # the first or the last day that a date can have
+        moment = moment.astimezone()
+    return moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _token(address: str, client: "QuietswapClient", context: CommandContext) -> DisplayToken:
@@ -51,21 +56,26 @@ def history_table(
         created, state = when(item.created_at), Text(item.status, STYLE.get(item.status, ""))
         tx = short(item.tx_hash or "–")
         table.add_row(
-            created.replace(" ", "\n"),
+            _lines(*created.split(" ")),
             state,
-            Text(f"{sold}\n{bought}"),
-            Text(f"{item.order_id}\n{tx}"),
+            _lines(sold, bought),
+            _lines(item.order_id, tx),
         )
         wide.add_row(
             created[: len("2026-11-20 08:00")], state, Text(f"{sold} {bought}"), Text(item.order_id)
         )
-        blocks += [Text.assemble(created, " ", state), Text(f"{sold}\n{bought}")]
-        blocks += [Text(f"{item.order_id}\n{tx}\n")]
+        blocks += [Text.assemble(created, " ", state), _lines(sold, bought)]
+        blocks += [_lines(item.order_id, tx, "")]
     start = found.pagination.offset
     tail = f"{start + 1} to {start + len(found.orders)} of {found.total}"
     if found.has_more:
         tail += f"; more with --offset {found.pagination.next_offset}"
     return Group(ResponsiveTable(wide, ResponsiveTable(table, Group(*blocks))), Text(tail, "dim"))
+
+
+def _lines(*lines: str) -> Group:
+    """Return one text for each line: a console shows a line feed within a text as a character."""
+    return Group(*map(Text, lines))
 
 
 def _table(*names: str, folds: bool) -> Table:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
-from rich.spinner import Spinner
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ _MEANING = {
 }
 
 
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_FRAMES_A_SECOND = 8
 _UNDECIDED = ("EXPIRED", "REFUSED")
 """Failure codes without evidence on the chain: the transaction can still be mined."""
 
@@ -54,14 +55,16 @@ class OrderProgress:
 
     def __init__(self, screen: Console, doing: str = "waiting") -> None:
         self._screen = screen
-        self._doing = doing
+        self.doing = doing
         self._started = time.monotonic()
         self._state = self._trouble = self._why = ""
         self._live: Live | None = None
 
-    def line(self) -> Text:
-        """Return the text of the spinner's line."""
-        return Text(f"{self._state or self._doing}, {self.seconds:.0f} s", "dim")
+    def __rich__(self) -> Text:
+        """Return the spinner's line; rich calls this several times a second."""
+        frame = _FRAMES[int(self.seconds * _FRAMES_A_SECOND) % len(_FRAMES)]
+        line = f" {self._state or self.doing}, {self.seconds:.0f} s"
+        return Text.assemble((frame, "green"), (line, "dim"))
 
     @property
     def seconds(self) -> float:
@@ -98,7 +101,12 @@ class OrderProgress:
         """Show a spinner until `stop`, in a terminal only."""
         if self._live is None and self._screen.is_terminal:
             self._live = Live(
-                _SpinnerLine(self), console=self._screen, transient=True, refresh_per_second=8
+                self,
+                console=self._screen,
+                transient=True,
+                refresh_per_second=_FRAMES_A_SECOND,
+                redirect_stdout=False,  # rich would interpret what is written meanwhile
+                redirect_stderr=False,
             )
             self._live.start()
 
@@ -107,16 +115,3 @@ class OrderProgress:
         if self._live is not None:
             self._live.stop()
             self._live = None
-
-
-class _SpinnerLine:
-    """A spinner in front of the line of an OrderProgress."""
-
-    def __init__(self, progress: OrderProgress) -> None:
-        self._progress = progress
-        self._spinner = Spinner("dots")
-
-    def __rich__(self) -> Spinner:
-        """Return the next frame; rich calls this several times a second."""
-        self._spinner.update(text=self._progress.line())
-        return self._spinner
