@@ -195,3 +195,20 @@ def test_a_service_stopped_in_the_middle_leaves_a_way_back(town: SandboxInfo) ->
     rest = process.communicate(timeout=LONG_S)[0]
     assert process.returncode == 0, rest
     assert "received" in rest
+
+
+def test_why_a_source_gave_no_route(town: SandboxInfo) -> None:
+    """A vendor's sentence is quoted as its own, and what it does not take is not asked."""
+    fault = f"{town.control_url}/faults/kyberswap"
+    loopback.put(fault, json={"fault": "no_route"}).raise_for_status()
+    try:
+        words = ("1", "WETH", "USDC", "--slippage-bps")
+        done = run_command(["quote", *words, "50"], environment(town, 3))
+        said = " ".join(done.stdout.split())
+        assert "no route: vendor: “route not found” (code 4008)" in said, done.stdout
+        rows = machine(town, 3, "quote", *words, "2001")["sources"]
+    finally:
+        loopback.delete(fault).raise_for_status()
+    [report] = [row for row in rows if row["source"] == "kyberswap"]
+    assert report["outcome"] == "skipped"
+    assert report["reason"] == "its vendor takes a slippage of 0 to 2000 bps"

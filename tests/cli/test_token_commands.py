@@ -38,7 +38,7 @@ def test_price(quietswap: Quietswap, service: FakeService) -> None:
     assert result.exit_code == 0
     assert service.asked[0].query["sellAmount"] == str(ETHER)
     for words in (
-        "1 WETH", "3,000 USDC by kyberswap", "0.12 %", "timed_out: no answer in time",
+        "1 WETH", "3,000 USDC by kyberswap", "0.12 %", "timed out: no answer in time",
         "indicative: nothing was simulated",
     ):  # fmt: skip
         assert words in result.stdout

@@ -34,6 +34,7 @@ async def test_hostile_text_is_text_on_every_page(office: Office, desk: httpx.As
         startedAt=name,
         relays={name: name},
         sources={"velora": name},
+        misses={"velora": [office.clock.now_ms(), name], "kyberswap": name, "sushi": [name, 1]},
         nodes=[{"name": name, "height": name, "circuit": name, "lags": name}],
     )
     office.health = Health({"database": name, name: name}, name)

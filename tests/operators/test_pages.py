@@ -133,12 +133,16 @@ async def test_sources_in_numbers(office: Office, desk: httpx.AsyncClient) -> No
         (Measure.SOURCE_DELIVERED, "velora", "", -50, 2),
         (Measure.SOURCE_CHECK, "velora", "verified", 0, 9),
         sources={"velora": "open", "kyberswap": "closed"},
+        misses={"velora": [office.clock.now_ms(), "no_route: vendor: “the rate has changed”"]},
     )
     answer = await desk.get("/operator/sources")
     page = text_of(answer)
     assert "velora 10 90.0 % 100 / 100 / 3000 ms 4 -2 bps -50 bps open" in page
     assert "kyberswap 0 – – 0 – – closed" in page
     assert "answered 9, timed out 1" in page
+    assert re.search(
+        "last without a route .{16,40}: no_route: vendor: “the rate has changed”", page
+    )
     assert answer.text.count("<svg") == 3
     assert 'aria-label="Latency: between 100 and 100 ms"' in answer.text
     for hours in ("6", "168", "24", "7", "-1", "x"):

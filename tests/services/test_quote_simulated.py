@@ -69,6 +69,7 @@ class OneRoute:
     """An aggregator with one honest route, and a claim of its price impact."""
 
     name = "kyberswap"
+    slippage_bps = (0, 10_000)
 
     def __init__(self, impact: Decimal | None) -> None:
         self._impact = impact

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from quietswap.domain.address import Address
-from quietswap.domain.quote.quote import SourceOutcome
+from quietswap.domain.quote.quote import SourceOutcome, SourceReport
 from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.domain.token import WETH, Token
 from quietswap.ports.chain import NodeUnavailable
@@ -45,6 +45,7 @@ class Scripted:
     seconds: float = 0.1
     asked: int = 0
     cancelled: bool = False
+    slippage_bps: tuple[int, int] = (0, 10_000)
 
     async def route(self, request: RouteRequest) -> Route:
         self.asked += 1
@@ -293,3 +294,37 @@ def test_a_bad_reply_to_one_request_does_not_open_the_circuit_for_the_others() -
 
     run(work())
     assert odd.asked == 20
+
+
+@pytest.mark.parametrize(("bps", "is_asked"), [(4, False), (5, True), (2000, True), (2001, False)])
+def test_a_source_whose_vendor_does_not_take_the_slippage_is_not_asked(
+    bps: int, is_asked: bool
+) -> None:
+    limited = Scripted("limited", a_route("limited"), 0.01, slippage_bps=(5, 2000))
+    request = replace(REQUEST, slippage_bps=bps)
+
+    async def work() -> tuple[SourceReport, ...]:
+        return (await surveyor([limited])("k", request)).reports
+
+    [report] = run(work())
+    assert limited.asked == int(is_asked)
+    if not is_asked:
+        assert report.outcome is SourceOutcome.SKIPPED
+        assert report.reason == "its vendor takes a slippage of 5 to 2000 bps"
+
+
+def test_what_a_source_refused_last_is_kept_with_its_time() -> None:
+    moved = NoRoute(NoRouteReason.NO_ROUTE, "vendor: “the rate has changed”")
+    refuses = Scripted("a", moved, 0.01)
+
+    async def work() -> AggregatorSource:
+        clock = LoopClock()
+        source = AggregatorSource(refuses, PLENTY, clock)
+        assert source.last_miss is None
+        source.note("k", moved)
+        source.note("k", None)
+        return source
+
+    source = run(work())
+    assert source.last_miss is not None
+    assert source.last_miss[1] == "no_route: vendor: “the rate has changed”"

@@ -21,7 +21,8 @@ _WALLET = Address("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
 """The first example address of EIP-55. A route request needs a wallet; its balance is not used."""
 _TIMEOUT_S = 10.0
 _ADVICE = {
-    NoRouteReason.REFUSED: "set or check source.{name}.api_key; some vendors block servers",
+    NoRouteReason.REFUSED: "read what it says; set or check source.{name}.api_key; some vendors"
+    " block servers",
     NoRouteReason.RATE_LIMITED: "lower source.{name}.per_second, or ask the vendor for a key",
     NoRouteReason.TIMED_OUT: "check the network; until then quotes use the other sources",
     NoRouteReason.UNAVAILABLE: "check the network and source.{name}.url",

@@ -171,6 +171,7 @@ class _Reporter:
             "startedAt": self.started_ms,
             "tracker": tracker_role(self.parts),
             "sources": {source.name: source.circuit_state for source in outside.sources},
+            "misses": {one.name: one.last_miss for one in outside.sources if one.last_miss},
             "relays": {one.name: _circuit(one.is_up) for one in outside.relays.values()},
             "nodes": [
                 {

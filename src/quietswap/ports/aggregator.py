@@ -13,6 +13,10 @@ class Aggregator(Protocol):
     def name(self) -> str:
         """Return its configured name, such as `kyberswap`."""
 
+    @property
+    def slippage_bps(self) -> tuple[int, int]:
+        """Return the smallest and the largest slippage in basis points that its vendor takes."""
+
     async def route(self, request: RouteRequest) -> Route:
         """Return one complete route. Raises quietswap.domain.quote.route.NoRoute."""
 

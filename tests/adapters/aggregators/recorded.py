@@ -168,8 +168,8 @@ MISSES = [
     Missed(
         "kyberswap",
         ("kyberswap-routes-eth-usdc-mainnet-route-emptied", "kyberswap-error-4227-estimate-gas"),
-        NoRouteReason.BAD_REPLY,
-        "4227",
+        NoRouteReason.NO_ROUTE,
+        "TransferHelper: TRANSFER_FROM_FAILED” (code 4227)",
     ),
     Missed(
         "kyberswap",
@@ -191,8 +191,14 @@ MISSES = [
         CUT,
         request=HYPER,
     ),
-    Missed("kyberswap", ("kyberswap-error-4008-no-route",), NoRouteReason.NO_ROUTE, "4008", 400),
-    Missed("velora", ("velora-error-norates",), NoRouteReason.NO_ROUTE, "", 400),
+    Missed(
+        *("kyberswap", ("kyberswap-error-4008-no-route",), NoRouteReason.NO_ROUTE),
+        *("vendor: “route not found” (code 4008)", 400),
+    ),
+    Missed(
+        *("velora", ("velora-error-norates",), NoRouteReason.NO_ROUTE),
+        *("vendor: “No routes found with enough liquidity”", 400),
+    ),
     Missed(
         "velora",
         ("velora-prices-noversion-weth-usdc-mainnet",),
@@ -215,7 +221,10 @@ MISSES = [
     Missed(
         "sushi", ("sushi-swap-v7-eth-sushi-mainnet",), NoRouteReason.BAD_REPLY, "another amount"
     ),
-    Missed("sushi", ("sushi-error-422-04",), NoRouteReason.BAD_REPLY, "422", 422),
+    Missed(
+        *("sushi", ("sushi-error-422-04",), NoRouteReason.REFUSED),
+        *("vendor: “Insufficient allowance”", 422),
+    ),
     Missed(
         "openocean",
         ("openocean-swap-eth-usdc-doc-abridged",),
@@ -259,7 +268,10 @@ MISSES = [
     Missed(
         "oneinch", ("oneinch-error-insufficient-liquidity-2023",), NoRouteReason.NO_ROUTE, "", 400
     ),
-    Missed("oneinch", ("oneinch-error-not-enough-allowance",), NoRouteReason.BAD_REPLY, "400", 400),
+    Missed(
+        *("oneinch", ("oneinch-error-not-enough-allowance",), NoRouteReason.REFUSED),
+        *("vendor: “Not enough allowance. Amount: 1000000. Allowance: 0.", 400),
+    ),
 ]
 READ_ELSEWHERE = {
     "kyberswap-errors-spec",

@@ -23,7 +23,7 @@ async def missed(http: HttpClient, upstream: Upstream, *replies: Reply) -> NoRou
 @pytest.mark.parametrize(
     ("reply", "miss"),
     [
-        (js({"code": 4222, "message": "quoted amount is smaller"}, 422), NoRouteReason.BAD_REPLY),
+        (js({"code": 4222, "message": "quoted amount is smaller"}, 422), NoRouteReason.NO_ROUTE),
         (js({"code": 4008}, 400), NoRouteReason.NO_ROUTE),
         (js({"code": 4011}, 400), NoRouteReason.TOKEN_UNKNOWN),
         (js({}, 429), NoRouteReason.RATE_LIMITED),

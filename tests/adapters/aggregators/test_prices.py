@@ -188,7 +188,11 @@ async def test_an_answer_to_another_question_is_refused(
     desk: PriceDesk, source: str, changes: dict[str, Any], word: str
 ) -> None:
     miss = await desk.miss(source, js(price_body(source, **changes)))
-    expected = NoRouteReason.NO_ROUTE if miss.reason == "no route" else NoRouteReason.BAD_REPLY
+    expected = (
+        NoRouteReason.NO_ROUTE
+        if miss.reason == "an answer without data"
+        else NoRouteReason.BAD_REPLY
+    )
     assert miss.miss is expected
     assert word in miss.reason
 

@@ -99,7 +99,8 @@ async def test_kyberswap_codes_decide_whatever_the_status(
         reply = Reply(json.dumps(said["body"]).encode(), status)
         with pytest.raises(NoRoute) as caught:
             await ask(http, upstream, "kyberswap", ANY, reply)
-        assert caught.value.miss is KYBER.get(code, NoRouteReason.BAD_REPLY), code
+        assert caught.value.miss is KYBER.get(code, NoRouteReason.REFUSED), code
+        assert f"vendor: “{said['body']['message']}” (code {code})" == caught.value.reason
 
 
 async def test_velora_documented_errors(http: HttpClient, upstream: Upstream) -> None:
@@ -113,8 +114,8 @@ async def test_velora_documented_errors(http: HttpClient, upstream: Upstream) ->
         found[row["match"]] = caught.value.miss
     assert found == {
         "Invalid srcToken or Invalid destToken": NoRouteReason.TOKEN_UNKNOWN,
-        "Unsupported chain": NoRouteReason.BAD_REPLY,
-        "Stale priceRoute": NoRouteReason.BAD_REPLY,
+        "Unsupported chain": NoRouteReason.REFUSED,
+        "Stale priceRoute": NoRouteReason.NO_ROUTE,
         "Too Many Requests": NoRouteReason.RATE_LIMITED,
     }
 

@@ -188,9 +188,9 @@ SUMMARY = (
 )
 
 
-@pytest.mark.parametrize(("bps", "beyond_cap"), [(50, False), (2000, False), (2001, True)])
+@pytest.mark.parametrize("bps", [50, 2000])
 async def test_kyberswap_gets_its_summary_back_byte_for_byte(
-    http: HttpClient, upstream: Upstream, bps: int, beyond_cap: bool
+    http: HttpClient, upstream: Upstream, bps: int
 ) -> None:
     """It is signed by a checksum: numbers beyond 2**53 and odd spellings must survive."""
     found = b'{"code":0,"data":{"routeSummary":%b}}' % SUMMARY
@@ -208,7 +208,6 @@ async def test_kyberswap_gets_its_summary_back_byte_for_byte(
         "slippageTolerance": bps,
         "deadline": 1_800_000_000,
         "source": "house",
-        "ignoreCappedSlippage": beyond_cap,
     }
     assert upstream.asked[1].headers["content-type"] == "application/json"
     assert (route.dex, route.path) == ("kyberswap", (WETH, USDC))

@@ -2320,7 +2320,7 @@ export interface components {
              * @example 3000000000
              */
             buyAmount: string | null;
-            /** @description Why it gave no price, in plain words */
+            /** @description Why it gave no price; a vendor's own words follow `vendor:` */
             reason: string | null;
         };
         /** @description Send this back unchanged with the signed transaction. */
@@ -2730,7 +2730,7 @@ export interface components {
             simulated: string | null;
             /** @description Simulated minus promised output in basis points */
             differenceBps: number | null;
-            /** @description Why the route was not chosen, in plain words */
+            /** @description Why the route was not chosen; a vendor's own words follow `vendor:` */
             reason: string | null;
         };
         /** @description Result of one aggregator that has no route. */

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from quietswap.adapters.aggregators import reply_fields as read
@@ -9,9 +10,11 @@ from quietswap.adapters.http import HttpClient, HttpReply
 from quietswap.domain.quote.indicative_price import SourcePrice, SourcePriceRequest
 from quietswap.domain.quote.route import Route, RouteRequest
 
+_SHORTEST_KEY = 8
+
 
 class HttpAggregator(ABC):
-    """Base of the adapters. A subclass sets `name` and `default_url`.
+    """Base of the adapters. A subclass sets `name`, `default_url`, and `slippage_bps` if limited.
 
     It implements `route` and `price`. `timeout_s` limits one request; an adapter neither retries
     nor has a deadline of its own.
@@ -19,6 +22,7 @@ class HttpAggregator(ABC):
 
     name: ClassVar[str]
     default_url: ClassVar[str]
+    slippage_bps: ClassVar[tuple[int, int]] = (0, 10_000)
 
     def __init__(
         self,
@@ -50,20 +54,25 @@ class HttpAggregator(ABC):
 
     async def _get(self, path: str, params: Mapping[str, str]) -> HttpReply:
         """Return the response of any status. Raises NoRoute if there is none."""
-        return await read.fetch(
-            self._http.get(
-                self._base + path, params=params, headers=self._headers, timeout_s=self._timeout_s
-            )
+        asking = self._http.get(
+            self._base + path, params=params, headers=self._headers, timeout_s=self._timeout_s
         )
+        return self._without_key(await read.fetch(asking))
 
     async def _post(self, path: str, body: bytes) -> HttpReply:
         """Return the response of any status. Raises NoRoute if there is none."""
-        return await read.fetch(
-            self._http.post(
-                self._base + path,
-                body,
-                headers=self._headers,
-                timeout_s=self._timeout_s,
-                repeatable=True,
-            )
+        asking = self._http.post(
+            self._base + path,
+            body,
+            headers=self._headers,
+            timeout_s=self._timeout_s,
+            repeatable=True,
         )
+        return self._without_key(await read.fetch(asking))
+
+    def _without_key(self, reply: HttpReply) -> HttpReply:
+        """Return the response without the operator's key: clients see a vendor's sentences."""
+        key = (self._api_key or "").encode()
+        if len(key) < _SHORTEST_KEY or key not in reply.body:
+            return reply
+        return replace(reply, body=reply.body.replace(key, b"***"))

@@ -22,9 +22,13 @@ ROUTERS = (Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5"),)
 """MetaAggregationRouterV2."""
 NEEDS_KEY = False
 
-_NO_ROUTE = frozenset({4008, 4009, 4010})
-_TOKEN_UNKNOWN = frozenset({4011})
-_DOWN = frozenset({500, 4990})
+_MEANING = {
+    **dict.fromkeys((4008, 4009, 4010), NoRouteReason.NO_ROUTE),
+    **dict.fromkeys((4222, 4227), NoRouteReason.NO_ROUTE),
+    4011: NoRouteReason.TOKEN_UNKNOWN,
+    **dict.fromkeys((500, 4990), NoRouteReason.UNAVAILABLE),
+}
+"""4222 and 4227: the price moved between the two calls, or the route cannot be executed now."""
 _PAUSE_HEADER = "x-ratelimit-reset-after"
 
 
@@ -35,6 +39,7 @@ class _RoutesData(msgspec.Struct):
 
 class _Routes(msgspec.Struct):
     code: int = -1
+    message: Any = None
     data: _RoutesData | None = None
 
 
@@ -64,11 +69,13 @@ class _BuildData(msgspec.Struct):
 
 class _Build(msgspec.Struct):
     code: int = -1
+    message: Any = None
     data: _BuildData | None = None
 
 
 class _Failure(msgspec.Struct):
     code: int = -1
+    message: Any = None
 
 
 class KyberSwap(HttpAggregator):
@@ -76,6 +83,7 @@ class KyberSwap(HttpAggregator):
 
     name = NAME
     default_url = DEFAULT_URL
+    slippage_bps = (0, 2000)
 
     def _auth(self) -> dict[str, str]:
         key = {"x-api-key": self._api_key} if self._api_key else {}
@@ -124,7 +132,6 @@ def _build_body(request: RouteRequest, summary: msgspec.Raw, client: str) -> byt
             "slippageTolerance": request.slippage_bps,  # bps; the vendor's default is 0
             "deadline": request.deadline,
             "source": client,
-            "ignoreCappedSlippage": request.slippage_bps > 2000,
         }
     )
 
@@ -178,24 +185,18 @@ def _answered(reply: HttpReply, shape: type[Any]) -> Any:
         found = read.parse(reply, shape)
         if found.code == 0:
             return found
-        raise _classified(found.code)
+        raise _classified(found)
     raise _refusal(reply)
 
 
 def _refusal(reply: HttpReply) -> NoRoute:
     if reply.status in (400, 404, 422):
-        return _classified(read.parse(reply, _Failure).code)
+        return _classified(read.parse(reply, _Failure))
     miss = read.no_route_for_status(reply)
     if miss.miss is NoRouteReason.RATE_LIMITED and miss.retry_after is None:
         miss.retry_after = read.retry_after_s(reply, _PAUSE_HEADER)
     return miss
 
 
-def _classified(code: int) -> NoRoute:
-    if code in _NO_ROUTE:
-        return NoRoute(NoRouteReason.NO_ROUTE, f"no route (code {code})")
-    if code in _TOKEN_UNKNOWN:
-        return NoRoute(NoRouteReason.TOKEN_UNKNOWN, f"token not found (code {code})")
-    if code in _DOWN:
-        return NoRoute(NoRouteReason.UNAVAILABLE, f"failure of the vendor's own (code {code})")
-    return NoRoute(NoRouteReason.BAD_REPLY, f"error code {code}")
+def _classified(failure: _Failure | _Routes | _Build) -> NoRoute:
+    return read.refusal(_MEANING.get(failure.code), failure.message, code=failure.code)

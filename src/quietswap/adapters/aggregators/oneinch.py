@@ -51,6 +51,7 @@ class OneInch(HttpAggregator):
 
     name = NAME
     default_url = DEFAULT_URL
+    slippage_bps = (0, 5000)
 
     def _auth(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self._api_key or ''}"}
@@ -129,9 +130,9 @@ def _classified(reply: HttpReply) -> NoRoute:
     if reply.status not in (400, 404):
         return read.no_route_for_status(reply)
     failure = read.parse(reply, _Failure)
-    words = read.words(failure.error, failure.description)
+    words, sentence = read.words(failure.error, failure.description), failure.description
     if "insufficient liquidity" in words:
-        return NoRoute(NoRouteReason.NO_ROUTE, "insufficient liquidity")
+        return read.refusal(NoRouteReason.NO_ROUTE, sentence or failure.error)
     if "cannot sync token" in words or "token not found" in words:
-        return NoRoute(NoRouteReason.TOKEN_UNKNOWN, "token not known")
-    return NoRoute(NoRouteReason.BAD_REPLY, f"refused with status {reply.status}")
+        return read.refusal(NoRouteReason.TOKEN_UNKNOWN, sentence or failure.error)
+    return read.refusal(None, sentence, otherwise=f"refused with status {reply.status}")

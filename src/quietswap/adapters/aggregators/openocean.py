@@ -73,6 +73,7 @@ class OpenOcean(HttpAggregator):
 
     name = NAME
     default_url = DEFAULT_URL
+    slippage_bps = (5, 5000)
 
     def _auth(self) -> dict[str, str]:
         return {"apikey": self._api_key} if self._api_key else {}
@@ -168,13 +169,14 @@ def _refusal(reply: HttpReply) -> NoRoute:
 
 
 def _classified(answer: _Answer) -> NoRoute:
-    words = read.words(answer.error, answer.errorMsg)
+    sentence = answer.error, answer.errorMsg
+    words = read.words(*sentence)
     if any(text in words for text in _TOKEN_UNKNOWN):
-        return NoRoute(NoRouteReason.TOKEN_UNKNOWN, "token not known")
+        return read.refusal(NoRouteReason.TOKEN_UNKNOWN, *sentence)
     if answer.code == 200 or any(text in words for text in _NO_ROUTE):
-        return NoRoute(NoRouteReason.NO_ROUTE, "no route")
+        return read.refusal(NoRouteReason.NO_ROUTE, *sentence, otherwise="an answer without data")
     if answer.code == 429:
         return NoRoute(NoRouteReason.RATE_LIMITED, "too many requests")
     if answer.code == 500:
         return NoRoute(NoRouteReason.UNAVAILABLE, "internal error of the vendor")
-    return NoRoute(NoRouteReason.BAD_REPLY, "refused without a known reason")
+    return read.refusal(None, *sentence)

@@ -9,6 +9,7 @@ from quietswap.domain import address as addresses
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import UINT256_MAX
 from quietswap.domain.quote.route import NoRoute, NoRouteReason
+from quietswap.domain.untrusted_text import harmless
 
 T = TypeVar("T")
 
@@ -20,6 +21,9 @@ _MOST_CALLDATA = 120_000
 https://github.com/ethereum/go-ethereum/blob/master/core/txpool/legacypool/legacypool.go."""
 _LARGEST_EXPONENT = 40
 _MOST_WORDS = 500
+_LONGEST_SENTENCE = 90
+_MOST_CODES = 10**6
+_NO_QUOTES = str.maketrans("“”", "’’")
 _LONGEST_PATH = 16
 """In tokens, both ends included."""
 _MOST_STEPS_READ = 64
@@ -173,3 +177,22 @@ def text(value: Any, fallback: str) -> str:
 def words(*values: object) -> str:
     """Return the texts among `values` in lower case, for a search for known error texts."""
     return " ".join(value[:_MOST_WORDS] for value in values if isinstance(value, str)).lower()
+
+
+def refusal(
+    miss: NoRouteReason | None, *sentence: object, code: object = None, otherwise: str = ""
+) -> NoRoute:
+    """Return the NoRoute for a vendor's refusal, with its sentence as the reason.
+
+    The sentence is cut, on one line and in quotation marks: no other reason holds foreign text.
+    `miss` None is a refusal of unknown meaning; without sentence and code it is a bad reply.
+    """
+    said = " ".join(text[:_MOST_WORDS] for text in sentence if isinstance(text, str))
+    said = harmless(said, _LONGEST_SENTENCE).translate(_NO_QUOTES)
+    is_code = isinstance(code, int) and not isinstance(code, bool) and 0 <= code < _MOST_CODES
+    number = f"code {code}" if is_code else ""
+    if miss is None:
+        miss = NoRouteReason.REFUSED if said or number else NoRouteReason.BAD_REPLY
+    if said:
+        return NoRoute(miss, f"vendor: “{said}”" + (f" ({number})" if number else ""))
+    return NoRoute(miss, number or otherwise or "refused without a reason")

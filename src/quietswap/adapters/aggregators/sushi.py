@@ -52,6 +52,7 @@ class Sushi(HttpAggregator):
 
     name = NAME
     default_url = DEFAULT_URL
+    slippage_bps = (0, 9999)
 
     async def route(self, request: RouteRequest) -> Route:
         """Request price and calldata in one call."""
@@ -134,7 +135,7 @@ def _classified(reply: HttpReply) -> NoRoute:
         return NoRoute(NoRouteReason.RATE_LIMITED, "the vendor is overloaded")
     if reply.status not in (400, 404, 422):
         return read.no_route_for_status(reply)
-    detail = read.words(read.parse(reply, _Failure).detail)
-    if "token" in detail:
-        return NoRoute(NoRouteReason.TOKEN_UNKNOWN, "token not known")
-    return NoRoute(NoRouteReason.BAD_REPLY, f"refused with status {reply.status}")
+    detail = read.parse(reply, _Failure).detail
+    if "token" in read.words(detail):
+        return read.refusal(NoRouteReason.TOKEN_UNKNOWN, detail)
+    return read.refusal(None, detail, otherwise=f"refused with status {reply.status}")

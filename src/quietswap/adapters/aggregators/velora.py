@@ -25,7 +25,11 @@ _VERSION = "6.2"
 _METHODS = ",".join(row.name for row in BOUND if row.router in ROUTERS)
 """Requested by name, so that the vendor returns no method that would be refused."""
 
-_NO_ROUTE = ("no routes found", "pricingerror", "estimated_loss_greater_than_max_impact")
+_NO_ROUTE = (
+    *("no routes found", "pricingerror", "estimated_loss_greater_than_max_impact"),
+    *("rate has changed", "too much slippage on quote", "priceroute", "bad usd price"),
+)
+"""The second line: the price moved while the vendor computed, or it does not believe its own."""
 _TOKEN_UNKNOWN = ("invalid srctoken", "invalid desttoken", "token not found")
 
 
@@ -172,9 +176,10 @@ def _classified(reply: HttpReply) -> NoRoute:
     if reply.status not in (400, 404, 408, 422):
         return read.no_route_for_status(reply)
     failure = read.parse(reply, _Failure)
-    words = read.words(failure.error, failure.errorType, failure.details)
+    sentence = failure.error, failure.errorType, failure.details
+    words = read.words(*sentence)
     if any(text in words for text in _NO_ROUTE):
-        return NoRoute(NoRouteReason.NO_ROUTE, "no routes with enough liquidity")
+        return read.refusal(NoRouteReason.NO_ROUTE, *sentence)
     if any(text in words for text in _TOKEN_UNKNOWN):
         return NoRoute(NoRouteReason.TOKEN_UNKNOWN, "token not found")
     if "rate limit" in words:
@@ -185,4 +190,4 @@ def _classified(reply: HttpReply) -> NoRoute:
         )
     if reply.status == 408 or "timeout" in words:
         return NoRoute(NoRouteReason.TIMED_OUT, "the vendor's own pricing timed out")
-    return NoRoute(NoRouteReason.BAD_REPLY, f"refused with status {reply.status}")
+    return read.refusal(None, *sentence, otherwise=f"refused with status {reply.status}")

@@ -73,6 +73,7 @@ class _Answer(msgspec.Struct):
 
 class _Failure(msgspec.Struct):
     name: Any = None
+    message: Any = None
 
 
 class ZeroEx(HttpAggregator):
@@ -147,10 +148,11 @@ def _route(request: RouteRequest, answer: _Answer) -> Route:
 def _classified(reply: HttpReply) -> NoRoute:
     if reply.status not in (400, 403, 404, 422):
         return read.no_route_for_status(reply)
-    name = read.parse(reply, _Failure).name
-    name = name if isinstance(name, str) else ""
+    failure = read.parse(reply, _Failure)
+    name = failure.name if isinstance(failure.name, str) else ""
     if name in _TOKEN_UNKNOWN:
-        return NoRoute(NoRouteReason.TOKEN_UNKNOWN, "token not supported")
+        return read.refusal(NoRouteReason.TOKEN_UNKNOWN, name, failure.message)
     if name in _REFUSED or reply.status == 403:
         return NoRoute(NoRouteReason.REFUSED, "the vendor does not serve this key or wallet")
-    return NoRoute(NoRouteReason.BAD_REPLY, f"refused with status {reply.status}")
+    otherwise = f"refused with status {reply.status}"
+    return read.refusal(None, name, failure.message, otherwise=otherwise)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED, UNREACHABLE
+from quietswap.cli.output.quote import why
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
 from quietswap.client import (
     AfterSubmission,
@@ -160,9 +161,8 @@ def _figures(error: ClientError, *, raw: bool) -> Iterator[str]:
         for each in sources if isinstance(sources, list) else []:
             if not isinstance(each, dict):
                 continue
-            outcome, reason = str(each.get("outcome", "")).replace("_", " "), each.get("reason")
-            said = (each.get("source"), outcome, None if reason == outcome else reason)
-            yield ": ".join(str(word) for word in said if word)
+            said = why(str(each.get("outcome", "")), each.get("reason") and str(each["reason"]))
+            yield f"{each.get('source')}: {said}"
 
 
 def _token(asset: str) -> DisplayToken:

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from quietswap.cli.output.quote import facts, short, usd
+from quietswap.cli.output.quote import facts, short, usd, why
 from quietswap.cli.output.tokens import ETHER, DisplayToken
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ def price_table(
     for row in found.sources:
         promised = "–" if row.buy_amount is None else buy.brief(int(row.buy_amount), raw=raw)
         style = "bold" if row.outcome == "won" else ""
-        why = "" if row.buy_amount is not None else f"{row.outcome}: {row.reason or ''}"
-        table.add_row(row.source, promised, str(row.latency_ms), why, style=style)
+        said = why(row.outcome, row.reason)
+        table.add_row(row.source, promised, str(row.latency_ms), said, style=style)
     impact = f"{found.price_impact:.2f} %" if found.price_impact_available else "unknown"
     gas = usd(found.scoring.gas_cost_usd, known=found.scoring.price_available)
     rows: tuple[tuple[str, RenderableType], ...] = (

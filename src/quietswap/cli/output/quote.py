@@ -13,7 +13,7 @@ from quietswap.cli.output.responsive_table import ResponsiveTable
 from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
 
 if TYPE_CHECKING:
-    from quietswap.contract.quotes import SourceEntry, SwapQuoteResponse
+    from quietswap.contract.quotes import SwapQuoteResponse
     from quietswap.contract.transactions import TransactionParams
 
 _THREAT_STYLE = {"LOW": "green", "MEDIUM": "yellow", "HIGH": "red"}
@@ -69,7 +69,7 @@ def sources(quote: "SwapQuoteResponse", buy: DisplayToken, *, raw: bool = False)
             Text(_amount(report.simulated, buy, raw)),
             Text(usd(net, known=known) if net is not None else ""),
             Text(str(report.latency_ms)),
-            Text(_why(report), "yellow"),
+            Text(why(report.outcome, report.reason), "yellow"),
         ]
         table.add_row(Text("▸" if won else "", "green"), source, *cells)
         rows = [(name, cell) for name, cell in zip(_FIGURES, cells, strict=True) if cell.plain]
@@ -82,11 +82,10 @@ def _amount(amount: int | None, token: DisplayToken, raw: bool) -> str:
     return "" if amount is None else token.brief(amount, raw=raw)
 
 
-def _why(report: "SourceEntry") -> str:
-    if report.outcome in _GOOD:
-        return report.reason or ""
-    outcome = report.outcome.replace("_", " ")
-    return f"{outcome}: {report.reason}" if report.reason not in (None, "", outcome) else outcome
+def why(outcome: str, reason: str | None) -> str:
+    """Return why a source gave no route: the outcome in words, and its reason unless the same."""
+    words = "" if outcome in _GOOD else outcome.replace("_", " ")
+    return ": ".join(dict.fromkeys(text for text in (words, reason) if text))
 
 
 def summary(

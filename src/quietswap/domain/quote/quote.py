@@ -40,7 +40,8 @@ class SourceOutcome(StrEnum):
     TIMED_OUT = "timed_out"
     UNAVAILABLE = "unavailable"
     SKIPPED = "skipped"
-    """Not asked: its circuit is open, its rate limit used up, or an operator paused it."""
+    """Not asked: its circuit is open, its rate limit used up, an operator paused it, or its vendor
+    does not take the slippage."""
     REVERTED = "reverted"
     SHORT_DELIVERY = "short_delivery"
     UNBOUND = "unbound"

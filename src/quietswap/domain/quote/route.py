@@ -71,7 +71,7 @@ class NoRouteReason(StrEnum):
     TOKEN_UNKNOWN = "token_unknown"
     RATE_LIMITED = "rate_limited"
     REFUSED = "refused"
-    """Authentication or compliance: a retry does not help."""
+    """The vendor refused the request: its key, its wallet, or a term. A retry does not help."""
     BAD_REPLY = "bad_reply"
     """Readable but wrong: schema, amount, router, spender or value."""
     TIMED_OUT = "timed_out"
@@ -80,7 +80,10 @@ class NoRouteReason(StrEnum):
 
 
 class NoRoute(Exception):
-    """A source gave no route; `reason` is sanitised text for the log and the `sources` block."""
+    """A source gave no route; `reason` is sanitised text for the log and the `sources` block.
+
+    A vendor's own sentence in it stands in quotation marks after `vendor:`.
+    """
 
     def __init__(
         self, miss: NoRouteReason, reason: str, *, retry_after: float | None = None

@@ -103,11 +103,18 @@ class CollectRoutes:
         def ask(aggregator: Aggregator) -> Awaitable[Route]:
             return aggregator.route(request)
 
+        def unfit(aggregator: Aggregator) -> str | None:
+            least, most = aggregator.slippage_bps
+            if least <= request.slippage_bps <= most:
+                return None
+            return f"its vendor takes a slippage of {least} to {most} bps"
+
         is_early = len(self._in_flight) <= MOST_EARLY
         async with ArrivingRoutes(self._verify, request, preparing, is_early) as routes:
             with SourceFanOut(
-                self._sources, client_id, ask, self._clock, hard_s=self._hard_s, found=routes.add
-            ) as asked:
+                self._sources, client_id, ask, self._clock,
+                hard_s=self._hard_s, found=routes.add, unfit=unfit,
+            ) as asked:  # fmt: skip
                 await observe.in_phase("sources", asked.wait(self._soft_s))
                 await observe.in_phase("verification", routes.settled())
                 await self._until_usable(asked, routes)

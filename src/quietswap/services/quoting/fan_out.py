@@ -19,7 +19,8 @@ TOO_LATE = "no answer before the quote's deadline"
 class SourceFanOut(Generic[F]):
     """One request of a client to all sources; `ask` sends it to one. Use as a context manager.
 
-    `found` is called with each result when it arrives, also after the exit.
+    `found` is called with each result when it arrives, also after the exit. `unfit` returns why an
+    aggregator cannot be asked for this request, or None.
 
     After the exit late requests may continue; those without an answer within `hard_s` of the start
     are cancelled and count as failures.
@@ -34,9 +35,11 @@ class SourceFanOut(Generic[F]):
         *,
         hard_s: float,
         found: Callable[[F], None] = lambda _: None,
+        unfit: Callable[[Aggregator], str | None] = lambda _: None,
     ) -> None:
         self._clock = clock
         self._found = found
+        self._unfit = unfit
         self._client_id = client_id
         self._request = ask
         self._hard_s = hard_s
@@ -102,7 +105,8 @@ class SourceFanOut(Generic[F]):
 
     async def _ask(self, source: AggregatorSource) -> SourceAnswer[F]:
         answer: SourceAnswer[F]
-        refusal = source.refusal(self._client_id)  # here: no source waits for another one's budget
+        # here: no source waits for another one's budget
+        refusal = self._unfit(source.aggregator) or source.refusal(self._client_id)
         if refusal is not None:
             miss = NoRoute(NoRouteReason.RATE_LIMITED, refusal)
             answer = self._answers[source.name] = SourceAnswer(

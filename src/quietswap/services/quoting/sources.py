@@ -58,11 +58,14 @@ class AggregatorSource:
     ) -> None:
         self.aggregator = aggregator
         self.name = aggregator.name
+        self._clock = clock
         self._budget = FairBudget(budget, clock)
         self._circuit = Circuit(clock, failures=failures, pause_s=pause_s)
         self._stragglers: set[asyncio.Task[None]] = set()
         self.pause_reason: str | None = None
         """Why an operator paused it; None if it is not paused. Clients see the text."""
+        self.last_miss: tuple[int, str] | None = None
+        """When it gave no route for the last time, in Unix ms, and outcome and reason."""
 
     @property
     def is_up(self) -> bool:
@@ -88,7 +91,9 @@ class AggregatorSource:
         return None
 
     def note(self, client_id: str, miss: NoRoute | None) -> None:
-        """Count an answer to this client for the circuit."""
+        """Count an answer to this client for the circuit, and keep why it was no route."""
+        if miss is not None:
+            self.last_miss = (self._clock.now_ms(), str(miss))
         if miss is not None and miss.miss is NoRouteReason.RATE_LIMITED:
             seconds = min(miss.retry_after or 1.0, _LONGEST_PAUSE_S)
             self._circuit.pause(seconds)

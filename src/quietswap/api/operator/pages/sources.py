@@ -47,7 +47,7 @@ def sources_page(
         "Sources",
         joined(
             table(header, rows, caption="Figures of all processes; circuits are each process's"),
-            [_source(name, window, held.get(name)) for name in names],
+            [_source(name, window, held.get(name), last_miss(name, reports)) for name in names],
         ),
         above=periods("/sources", hours, choices),
     )
@@ -93,7 +93,21 @@ def _circuit(report: Mapping[str, object], name: str) -> str:
     return str(sources.get(name, "unknown")) if isinstance(sources, dict) else "unknown"
 
 
-def _source(name: str, window: FigureWindow, held: PausedSource | None) -> Markup:
+def last_miss(name: str, reports: Sequence[ProcessReport]) -> Child:
+    """Return when and why a source gave no route last, in any process."""
+    found: list[tuple[int, str]] = []
+    for report in reports:
+        misses = report.state.get("misses")
+        miss = misses.get(name) if isinstance(misses, dict) else None
+        if isinstance(miss, list | tuple) and len(miss) == 2 and isinstance(miss[0], int):
+            found.append((miss[0], str(miss[1])))
+    if not found:
+        return "–"
+    at_ms, why = max(found)
+    return joined(moment(at_ms), f": {why}")
+
+
+def _source(name: str, window: FigureWindow, held: PausedSource | None, missed: Child) -> Markup:
     outcomes = by_detail(window.of(Measure.SOURCE_OUTCOME, name))
     checks = by_detail(window.of(Measure.SOURCE_CHECK, name))
     delivered = window.of(Measure.SOURCE_DELIVERED, name)
@@ -104,6 +118,7 @@ def _source(name: str, window: FigureWindow, held: PausedSource | None) -> Marku
         facts(
             [
                 ("outcomes of requests", listed([*outcomes.items()])),
+                ("last without a route", missed),
                 ("what simulation said of routes", listed([*checks.items()])),
                 ("swaps mined with its route", str(sum(row.n for row in delivered))),
             ]
