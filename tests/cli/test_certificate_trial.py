@@ -114,7 +114,9 @@ def test_the_trial_asks_the_server_library_itself(tmp_path: Path) -> None:
         ("empty key", "server.tls_key: {key} is empty"),
         ("other key", "server.tls_key: {key} is not the private key of {cert}"),
         ("words", "server.tls_cert: {cert} holds no PEM certificate"),
-        ("half", "server.tls_cert and server.tls_key cannot be loaded: "),
+        ("half", "server.tls_cert: {cert} holds a broken certificate"),
+        ("broken chain", "server.tls_cert: {cert} holds a broken certificate"),
+        ("half a key", "server.tls_key: {key} holds a broken private key"),
         ("encrypted", "server.tls_key: {key} is encrypted"),
         ("folder", "server.tls_cert: {cert}: Is a directory"),
     ],
@@ -150,6 +152,12 @@ def _spoil(how: str, cert: Path, key: Path) -> None:
         case "half":
             text = cert.read_text()
             cert.write_text(text[:300] + "\n-----END CERTIFICATE-----\n")
+        case "broken chain":
+            text = cert.read_text()
+            cert.write_text(text + text.replace("MII", "!!!", 1))
+        case "half a key":
+            text = key.read_text()
+            key.write_text(text[:60] + text[text.rindex("\n-----END") :])
         case "encrypted":
             form = serialization.BestAvailableEncryption(b"hush")
             other = ec.generate_private_key(ec.SECP256R1())

@@ -73,12 +73,31 @@ def _pair_faults(certificate: str, key: str) -> list[str]:
         if error.reason == "KEY_VALUES_MISMATCH":
             return [f"server.tls_key: {key} is not the private key of {certificate}"]
         reason = (error.reason or "unreadable").replace("_", " ").lower()
-        return [f"server.tls_cert and server.tls_key cannot be loaded: {reason}"]
+        both = [f"server.tls_cert and server.tls_key cannot be loaded: {reason}"]
+        return _unreadable(certificate, key) or both
     except (OSError, ValueError) as error:
-        return [f"server.tls_cert and server.tls_key cannot be loaded: {error}"]
+        return [f"server.tls_cert: {certificate} cannot be read: {error}"]
     if (refused := trial_fault(certificate, key)) is not None:
         return [f"server.tls_cert and server.tls_key: the server cannot use them: {refused}"]
     return []
+
+
+def _unreadable(certificate: str, key: str) -> list[str]:
+    """Return which of the two files holds what nothing can read: OpenSSL does not say it."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    from cryptography.x509 import load_pem_x509_certificates
+
+    faults = []
+    try:
+        load_pem_x509_certificates(Path(certificate).read_bytes())
+    except ValueError:
+        faults.append(f"server.tls_cert: {certificate} holds a broken certificate: export it again")
+    try:
+        load_pem_private_key(Path(key).read_bytes(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        faults.append(f"server.tls_key: {key} holds a broken private key: export it again")
+    return faults
 
 
 def untimely(certificate: str, now: datetime) -> str | None:
