@@ -13,6 +13,7 @@ from quietswap.client import PollingPolicy, QuietswapClient, SwapRequest, node_c
 from quietswap.client.flows.approvals import ensure_allowance
 from tests import loopback
 from tests.cli.sandbox_process import ROOT, environment, quietswap, run_command
+from tests.cli.test_terminal import Terminal
 from tests.waiting import LONG_S
 
 pytestmark = pytest.mark.xdist_group("live-cli")
@@ -212,3 +213,19 @@ def test_why_a_source_gave_no_route(town: SandboxInfo) -> None:
     [report] = [row for row in rows if row["source"] == "kyberswap"]
     assert report["outcome"] == "skipped"
     assert report["reason"] == "its vendor takes a slippage of 0 to 2000 bps"
+
+
+def test_quote_and_swap_fit_a_screen_of_80_columns_and_24_lines(town: SandboxInfo) -> None:
+    """Four sources, one of them refused, and an approval: up to the question, with its line."""
+    env = environment(town, 5)
+    quoted = run_command(["quote", "1", "USDC", "DAI"], env | {"COLUMNS": "80"}).stdout
+    assert quoted.count("why not") == 0  # the reasons are below the figures
+    assert len(quoted.splitlines()) <= 24
+    with Terminal(quietswap("swap", "1", "USDC", "DAI"), env) as screen:
+        screen.expect("Sign and submit? [y/N]: ")
+        lines = screen.text.splitlines()
+        screen.type("n\n")
+        assert screen.end() == 1
+    for text in (*("kyberswap", "velora", "sushi", "openocean"), "approve", "sign for", "nonce"):
+        assert text in screen.text
+    assert len(lines) <= 24, screen.text

@@ -40,7 +40,9 @@ class PriceSourceEntry(WireStruct, frozen=True, kw_only=True):
     buy_amount: Annotated[
         AmountText | None, doc("Promised output, smallest units of the buy token", "3000000000")
     ] = None
-    reason: Annotated[str | None, doc("Why it gave no price; a vendor's own words follow `vendor:`")] = None
+    reason: Annotated[
+        str | None, doc("Why it gave no price; a vendor's own words follow `vendor:`")
+    ] = None
 
 
 class PriceResponse(WireStruct, frozen=True, kw_only=True):

@@ -110,7 +110,9 @@ class SourceEntry(WireStruct, frozen=True, kw_only=True):
     difference_bps: Annotated[
         int | None, doc("Simulated minus promised output in basis points")
     ] = None
-    reason: Annotated[str | None, doc("Why the route was not chosen; a vendor's own words follow `vendor:`")] = None
+    reason: Annotated[
+        str | None, doc("Why the route was not chosen; a vendor's own words follow `vendor:`")
+    ] = None
 
 
 class AllowanceIssue(WireStruct, frozen=True, kw_only=True):

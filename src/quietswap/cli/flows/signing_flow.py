@@ -109,9 +109,9 @@ class SigningFlow:
         return REFUSED
 
     def _print_signer(self) -> None:
-        text = f"To sign for {self._wallet_signer.wallet}, {self._wallet_signer.how}"
+        signer = Text(f"{self._wallet_signer.wallet} ({self._wallet_signer.how})", "bold")
         self._context.screen.print()
-        self._context.screen.print(Text(text, "bold"))
+        self._context.screen.print(facts(("sign for", signer)))
 
     def _print_warning(self, text: str, name: str = "careful") -> None:
         self._context.screen.print(facts((name, Text(text, "yellow"))))

@@ -155,7 +155,8 @@ class SwapRun(SigningFlow):
 
     def _show(self, quote: SwapQuoteResponse) -> None:
         screen, raw = self._context.screen, self._context.raw
-        screen.print(summary(quote, self._sell, self._buy, raw=raw))
+        approves = self._context.rpc_url is not None and self._request.approval != "never"
+        screen.print(summary(quote, self._sell, self._buy, raw=raw, approves=approves))
         if self._context.rpc_url is not None:
             self._check_funds(quote)
         else:
@@ -173,7 +174,7 @@ class SwapRun(SigningFlow):
         else:
             counted = self._client.node(node_calls.nonce(self._request.wallet))
             nonce = nonce_to_sign(params.nonce, counted)
-            self._approves = self._request.approval != "never" and self._show_allowance(quote)
+            self._approves = approves and self._show_allowance(quote)
             if self._approves:
                 # Before the public approval: its gas would be paid for a swap that is declined.
                 gas = reference_price.require_fair_with_gas(quote, self._asked, quote.estimated_gas)
@@ -184,7 +185,6 @@ class SwapRun(SigningFlow):
                     self._warn_of_open_orders()
         router = f"router of {quote.source}"
         screen.print(to_sign(params, router, nonce, approval_wei=approval_wei))
-        screen.print()
 
     def _compare(self, quote: SwapQuoteResponse) -> None:
         """Compare the quote with Chainlink prices at the caller's node. Raises QuoteDeclined."""

@@ -115,17 +115,17 @@ def _wallet_signer(
     if sign_with is not None:
         if wallet is None:
             raise click.UsageError("--sign-with needs --wallet ADDRESS")
-        return WalletSigner(wallet, CommandSigner(sign_with, wallet), "by your command")
+        return WalletSigner(wallet, CommandSigner(sign_with, wallet), "your command")
     if keystore is not None:
         store = Keystore(keystore, password_file, wallet)
-        return WalletSigner(store.address, store, "with the keystore")
+        return WalletSigner(store.address, store, "the keystore")
     key = os.environ.get(_KEY)
     if not key:
         raise click.UsageError(
             f"nothing to sign with: give --keystore FILE or --sign-with COMMAND, or set {_KEY}"
         )
     account = _account(key)
-    return WalletSigner(str(account.address), account, f"with the key of {_KEY}")
+    return WalletSigner(str(account.address), account, _KEY)
 
 
 def _no_private_key() -> click.UsageError:

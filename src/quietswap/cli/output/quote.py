@@ -49,17 +49,18 @@ def facts(*rows: tuple[str, RenderableType]) -> Table:
 
 
 def sources(quote: "SwapQuoteResponse", buy: DisplayToken, *, raw: bool = False) -> RenderableType:
-    """Return promised and simulated output of each source, or why it has no route."""
-    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
-    table.add_column("", width=1)
-    table.add_column("source", no_wrap=True)
-    for name in _FIGURES[:-1]:
-        table.add_column(name, justify="right", no_wrap=True)
+    """Return promised and simulated output of each source, or why it has no route.
+
+    A screen too narrow for the reasons has them below the figures, each cut to one line; one that
+    is too narrow for the figures has one of them in each line.
+    """
+    table, compact = _source_table(), _source_table()
     table.add_column(_FIGURES[-1], overflow="fold")
     worth = {quote.source: quote.scoring.net_value_usd}
     worth |= {other.source: other.net_value_usd for other in quote.alternatives}
     ranks = {name: rank for rank, name in enumerate(worth)}
     blocks: list[RenderableType] = []
+    reasons: list[RenderableType] = []
     for report in sorted(quote.sources, key=lambda r: ranks.get(r.source, len(ranks))):
         won, net = report.source == quote.source, worth.get(report.source)
         source = Text(report.source, "bold" if won else "")
@@ -71,11 +72,27 @@ def sources(quote: "SwapQuoteResponse", buy: DisplayToken, *, raw: bool = False)
             Text(str(report.latency_ms)),
             Text(why(report.outcome, report.reason), "yellow"),
         ]
-        table.add_row(Text("▸" if won else "", "green"), source, *cells)
+        mark = Text("▸" if won else "", "green")
+        table.add_row(mark, source, *cells)
+        compact.add_row(mark, source, *cells[:-1])
+        if cells[-1].plain:
+            line = Text.assemble(f"  {report.source}: ", cells[-1])
+            line.no_wrap, line.overflow = True, "ellipsis"
+            reasons.append(line)
         rows = [(name, cell) for name, cell in zip(_FIGURES, cells, strict=True) if cell.plain]
         head = Text.assemble("▸ " if won else "  ", source)
         blocks += [head, Padding(facts(*rows), (0, 0, 0, 2))]
-    return ResponsiveTable(table, Group(*blocks))
+    narrow = ResponsiveTable(compact, Group(*blocks), below=tuple(reasons))
+    return ResponsiveTable(table, narrow)
+
+
+def _source_table() -> Table:
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    table.add_column("", width=1)
+    table.add_column("source", no_wrap=True)
+    for name in _FIGURES[:-1]:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
 
 
 def _amount(amount: int | None, token: DisplayToken, raw: bool) -> str:
@@ -89,9 +106,17 @@ def why(outcome: str, reason: str | None) -> str:
 
 
 def summary(
-    quote: "SwapQuoteResponse", sell: DisplayToken, buy: DisplayToken, *, raw: bool = False
+    quote: "SwapQuoteResponse",
+    sell: DisplayToken,
+    buy: DisplayToken,
+    *,
+    raw: bool = False,
+    approves: bool = False,
 ) -> RenderableType:
-    """Return sources, amounts, value, checks and MEV risk of a quote."""
+    """Return sources, amounts, value, checks and MEV risk of a quote.
+
+    `approves`: a missing allowance is not named, because the caller approves the router.
+    """
     known, gas_usd = quote.scoring.price_available, quote.scoring.gas_cost_usd
     gas = f"gas {usd(gas_usd, known=gas_usd > 0)} for {quote.estimated_gas:,} units"
     net = f"net {usd(quote.scoring.net_value_usd, known=known)}"
@@ -111,19 +136,22 @@ def summary(
     if quote.price_impact_available and quote.price_impact >= _RUINOUS_IMPACT:
         text = f"the swap itself moves the price by {quote.price_impact:.1f} %, against you:"
         rows.append(("careful", Text(f"{text} a smaller amount loses less", "bold red")))
-    rows += [("missing", Text(text, "yellow")) for text in _missing(quote, sell, raw=raw)]
+    missing = _missing(quote, sell, raw=raw, approves=approves)
+    rows += [("missing", Text(text, "yellow")) for text in missing]
     notes = quote.verification.notes if quote.verification else ()
     rows += [("note", Text(note, "yellow")) for note in notes]
     return Group(sources(quote, buy, raw=raw), Text(), facts(*rows))
 
 
-def _missing(quote: "SwapQuoteResponse", sell: DisplayToken, *, raw: bool) -> list[str]:
+def _missing(
+    quote: "SwapQuoteResponse", sell: DisplayToken, *, raw: bool, approves: bool
+) -> list[str]:
     """Return what the wallet lacks to submit the quote."""
     lines, issues = [], quote.issues
     if issues.balance is not None:
         held = sell.show(issues.balance.actual, raw=raw)
         lines.append(f"balance: the wallet holds {held}")
-    if issues.allowance is not None:
+    if issues.allowance is not None and not approves:
         allowed = sell.show(issues.allowance.actual, raw=raw)
         lines.append(f"allowance: {issues.allowance.spender} may move {allowed}")
     if issues.gas is not None:
@@ -174,8 +202,7 @@ def to_sign(
     call = params.data[:10] + (f" and {more:,} bytes" if more else "")
     return facts(
         ("to", Text(f"{params.to} ({target})")),
-        ("value", Text(ETHER.show(params.value))),
-        ("call", Text(call)),
+        ("call", Text(f"{call}, with {ETHER.show(params.value)}")),
         ("nonce", nonce),
         (
             "fee",

@@ -11,16 +11,21 @@ _ANY_WIDTH = 1000
 
 @dataclass(frozen=True, slots=True)
 class ResponsiveTable:
-    """Shows `wide` if the terminal is wide enough for all its cells, else `narrow`."""
+    """Shows `wide`, and `below` it what belongs to it, if all its cells fit; else `narrow`."""
 
     wide: Table
     narrow: RenderableType
+    below: tuple[RenderableType, ...] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the layout that fits."""
         needed = Measurement.get(console, options.update(max_width=_ANY_WIDTH), self.wide)
         extra = sum(_beyond_words(column, console, options) for column in self.wide.columns)
-        yield self.wide if needed.minimum + extra <= options.max_width else self.narrow
+        if needed.minimum + extra <= options.max_width:
+            yield self.wide
+            yield from self.below
+        else:
+            yield self.narrow
 
 
 def _beyond_words(column: Column, console: Console, options: ConsoleOptions) -> int:

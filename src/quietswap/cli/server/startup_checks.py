@@ -29,7 +29,7 @@ def startup_faults(settings: Settings) -> list[str]:
         )
     if bool(server.tls_cert) != bool(server.tls_key):
         missing = "tls_key" if server.tls_cert else "tls_cert"
-        faults.append(f"server.{missing} is not set: server.tls_cert and server.tls_key go together")
+        faults.append(f"server.{missing} is not set: the certificate and its key go together")
     if server.tls_cert and server.tls_key:
         faults += tls_faults(server.tls_cert, server.tls_key)
     if not (server.tls_cert or server.behind_tls_proxy or is_loopback(server.host)):
