@@ -1,6 +1,7 @@
 """The commands against the real service on the sandbox, as processes of their own."""
 
 import json
+import shlex
 import signal
 import subprocess
 from typing import Any
@@ -13,6 +14,7 @@ from quietswap.client import PollingPolicy, QuietswapClient, SwapRequest, node_c
 from quietswap.client.flows.approvals import ensure_allowance
 from tests import loopback
 from tests.cli.sandbox_process import ROOT, environment, quietswap, run_command
+from tests.cli.test_cancel_command import withheld
 from tests.cli.test_terminal import Terminal
 from tests.waiting import LONG_S
 
@@ -229,3 +231,29 @@ def test_quote_and_swap_fit_a_screen_of_80_columns_and_24_lines(town: SandboxInf
     for text in (*("kyberswap", "velora", "sushi", "openocean"), "approve", "sign for", "nonce"):
         assert text in screen.text
     assert len(lines) <= 24, screen.text
+
+
+def test_shares_of_a_balance_and_the_gas_that_a_wrap_of_all_leaves(town: SandboxInfo) -> None:
+    wallet, before = 1, holdings(town, 1)
+    machine(town, wallet, "swap", "2.5%", "DAI", "WETH", *FAST)
+    assert holdings(town, wallet)["DAI"] == before["DAI"] - before["DAI"] // 40
+    machine(town, wallet, "unwrap", "all", "--yes")
+    assert holdings(town, wallet)["WETH"] == 0
+    machine(town, wallet, "wrap", "all", "--yes")
+    again = machine(town, wallet, "swap", "1", "WETH", "USDC", *FAST)
+    assert len(again["approvals"]) == 1, "what was kept pays for an approval and a swap"
+    machine(town, wallet, "unwrap", "50%", "--yes")
+
+
+def test_a_swap_queues_behind_an_open_order(town: SandboxInfo) -> None:
+    approve_best_route(town, 3, "WETH", "DAI")
+    words = ("0.1", "WETH", "DAI", "--yes", "--poll", "0.5")
+    with withheld(town):
+        first = started(town, 3, *words)
+        refused = run_command(["swap", *words], environment(town, 3))
+        assert refused.returncode == 1, refused.stdout
+        hint = next(line for line in refused.stdout.splitlines() if "--nonce" in line)
+        second = started(town, 3, *shlex.split(hint)[2:], "--yes", "--poll", "0.5")
+    for process in (first, second):
+        rest = process.communicate(timeout=LONG_S)[0]
+        assert process.returncode == 0, rest

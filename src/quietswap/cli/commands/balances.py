@@ -64,10 +64,12 @@ def _by_service(
     *,
     allowances: bool,
 ) -> None:
+    from quietswap.cli.options.trade_arguments import token_address
     from quietswap.cli.output.holdings import as_json, summary
-    from quietswap.cli.output.tokens import KNOWN, address_of
+    from quietswap.cli.output.tokens import KNOWN
 
-    asked = [address_of(text) for text in tokens] or [token.address for token in KNOWN.values()]
+    asked = [token_address(text, client, context, signs=False) for text in tokens]
+    asked = asked or [token.address for token in KNOWN.values()]
     found = client.balances(owner, asked)
     context.result(as_json(found))
     if not context.as_json:

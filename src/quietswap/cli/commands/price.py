@@ -16,11 +16,15 @@ def price(*, context: CommandContext, amount: str, sell: str, buy: str) -> None:
 
     Nothing is verified, so the figure cannot be traded: quietswap price 1 WETH USDC
     """
+    from quietswap.cli.options.trade_arguments import token_address
     from quietswap.cli.output.holdings import price_table
     from quietswap.cli.output.tokens import find_by_service, parse_amount
 
     with context.client() as client:
-        selling, buying = (find_by_service(text, client) for text in (sell, buy))
+        selling, buying = (
+            find_by_service(token_address(text, client, context, signs=False), client)
+            for text in (sell, buy)
+        )
         units = parse_amount(amount, selling, raw=context.raw)
         found = client.price(selling.address, buying.address, units)
     context.result(found)

@@ -25,17 +25,18 @@ def quote(
 ) -> None:
     """Ask for the best verified route for AMOUNT of token SELL into token BUY.
 
-    Tokens are WETH, USDC, USDT, DAI, WBTC or addresses: quietswap quote 1 WETH USDC
+    AMOUNT is a number, all, or a share such as 50% of the balance at --rpc-url. Tokens are WETH,
+    USDC, USDT, DAI, WBTC, addresses, or symbols of the service's token list: quietswap quote 1 WETH
+    USDC
     """
+    from quietswap.cli.options.trade_arguments import token_pair, units_of
     from quietswap.cli.output.quote import summary
-    from quietswap.cli.output.tokens import find, parse_amount
     from quietswap.client import SwapRequest
 
     owner = own_wallet(wallet)
     with context.client() as client:
-        has_node = context.rpc_url is not None
-        selling, buying = (find(t, client, has_node=has_node, raw=context.raw) for t in (sell, buy))
-        units = parse_amount(amount, selling, raw=context.raw)
+        selling, buying = token_pair(sell, buy, client, context, signs=False)
+        units = units_of(amount, selling, client, context, owner)
         request = SwapRequest(selling.address, buying.address, units, owner, slippage_bps)
         found = client.quote(request)
     context.result(found)

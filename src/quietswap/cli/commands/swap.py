@@ -71,7 +71,8 @@ def swap(
 ) -> None:  # fmt: skip
     """Swap AMOUNT of token SELL into token BUY, privately: quietswap swap 1 WETH USDC
 
-    Tokens are WETH, USDC, USDT, DAI, WBTC or addresses.
+    AMOUNT is a number, all, or a share such as 50% of the balance at --rpc-url. Tokens are WETH,
+    USDC, USDT, DAI, WBTC, addresses, or listed symbols, whose address must be confirmed.
 
     Shows the promised and simulated output of each source, asks, approves the router if needed,
     simulates the swap on your own node, signs on this machine, submits and follows the order.
@@ -85,7 +86,8 @@ def swap(
     from decimal import Decimal
 
     from quietswap.cli.flows.swap import SwapRun
-    from quietswap.cli.output.tokens import find, parse_amount, parse_ether, router_address
+    from quietswap.cli.options.trade_arguments import token_pair, units_of
+    from quietswap.cli.output.tokens import parse_amount, parse_ether, router_address
     from quietswap.client import PollingPolicy, SwapRequest
     from quietswap.client.flows.wrap import to_wei
 
@@ -100,18 +102,17 @@ def swap(
     limits = is_typed("max_fee") or yes
     most_fee = to_wei(parse_ether(max_fee, raw=False, option="--max-fee")) if limits else None
     with context.client(PollingPolicy(interval_s=poll, patience_s=None)) as client:
-        has_node = context.rpc_url is not None
-        selling, buying = (find(t, client, has_node=has_node, raw=context.raw) for t in (sell, buy))
+        pair = selling, buying = token_pair(sell, buy, client, context, signs=True, yes=yes)
         floor = None
         if at_least is not None:
             floor = parse_amount(at_least, buying, raw=context.raw, option="--at-least")
         request = SwapRequest(
             selling.address,
             buying.address,
-            parse_amount(amount, selling, raw=context.raw),
+            units_of(amount, selling, client, context, signer.wallet),
             signer.wallet,
             slippage_bps,
-            approve if has_node else "never",  # type: ignore[arg-type]
+            approve if context.rpc_url else "never",  # type: ignore[arg-type]
             floor,
             routers=frozenset(map(router_address, routers)),
             max_impact_percent=Decimal(str(max_impact)) if compares else None,
@@ -121,4 +122,4 @@ def swap(
             accept_unbound=accept_unbound,
             max_fee_wei=most_fee,
         )
-        SwapRun(context, client, signer, request, (selling, buying), (amount, sell, buy), yes=yes)()
+        SwapRun(context, client, signer, request, pair, yes=yes)()

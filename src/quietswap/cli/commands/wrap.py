@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _HELP = """Turn AMOUNT {} into {}, one to one: quietswap {} 0.5
 
+AMOUNT is a number, all, or a share such as 50% of the balance at --rpc-url; of ETH enough stays for
+gas.
+
 Asks, signs on this machine, submits privately and waits for the receipt. Exit code 0 means
 confirmed, or submitted if there is no --rpc-url to check it; 4 that it may still be mined.
 """
@@ -57,12 +60,15 @@ def _convert(
     replace: bool,
 ) -> None:
     from quietswap.cli.flows.wrap import WrapRun
-    from quietswap.cli.output.tokens import parse_ether
+    from quietswap.cli.options.trade_arguments import units_of
+    from quietswap.cli.output.tokens import ETHER, WETH
     from quietswap.client import PollingPolicy, WrapRequest
+    from quietswap.domain.amounts import format_units
 
     if context.rpc_url is None and nonce is None:
         raise click.UsageError("the nonce is unknown: give --rpc-url or --nonce")
-    ether = parse_ether(amount, raw=context.raw)
+    token = ETHER if operation == "wrap" else WETH
     with context.client(PollingPolicy(node_interval_s=1.0)) as client:
-        request = WrapRequest(operation, ether, signer.wallet, nonce)
+        units = units_of(amount, token, client, context, signer.wallet)
+        request = WrapRequest(operation, format_units(units, 18), signer.wallet, nonce)
         WrapRun(context, client, signer, request, yes=yes, may_replace=replace)()

@@ -1,5 +1,6 @@
 """`quietswap swap` at a terminal: quote, prompt, progress and the amount received."""
 
+import contextlib
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,7 +18,7 @@ from quietswap.cli.flows.open_transaction import (
 )
 from quietswap.cli.flows.quote_issues import require_submittable
 from quietswap.cli.flows.signing_flow import SigningFlow
-from quietswap.cli.options.connection import typed_options
+from quietswap.cli.options.connection import can_ask, confirm, typed_options
 from quietswap.cli.options.signing import SIGNING, WalletSigner
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.quote import nonce_to_sign, short, summary, to_sign
@@ -29,17 +30,20 @@ from quietswap.client import (
     Approved,
     ClientError,
     MayBeMined,
+    NonceMismatch,
     OrderStillOpen,
     OutcomeWatch,
     QuietswapClient,
     QuoteDeclined,
     SwapRequest,
+    SwapResult,
     SwapSimulation,
     TransactionHashMismatch,
     node_calls,
 )
 from quietswap.client.flows import reference_price
 from quietswap.client.flows.approvals import approval_cost
+from quietswap.client.flows.open_orders import find_open_order
 from quietswap.client.flows.swap import Event
 from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
 from quietswap.contract.quotes import SwapQuoteResponse
@@ -68,7 +72,6 @@ class SwapRun(SigningFlow):
         signer: WalletSigner,
         request: SwapRequest,
         pair: tuple[DisplayToken, DisplayToken],
-        words: tuple[str, str, str],
         *,
         yes: bool,
     ) -> None:
@@ -77,7 +80,6 @@ class SwapRun(SigningFlow):
         self._request = replace(
             request, accept=self._accept, at_least=None, max_impact_percent=None
         )
-        self._words = words
         self._sell, self._buy = pair
         self._agreed: SwapQuoteResponse | None = None
         """What later quotes are compared with."""
@@ -89,9 +91,12 @@ class SwapRun(SigningFlow):
 
     def __call__(self) -> None:
         """Swap; the exit codes are those of `quietswap.cli.output.exit_codes`."""
-        result = self._run(
-            lambda: self._client.swap(self._request, self._signer, self._print_event)
-        )
+        try:
+            result = self._run(self._swapped)
+        except NonceMismatch:
+            if not self._queues():
+                raise
+            result = self._run(self._swapped)
         self._context.result(machine(result))
         self._context.screen.print()
         self._context.screen.print(report(result, self._buy, raw=self._context.raw))
@@ -101,6 +106,45 @@ class SwapRun(SigningFlow):
             raise click.exceptions.Exit(UNDECIDED)
         if not result.succeeded:
             raise click.exceptions.Exit(SHORT if result.fell_short else REFUSED)
+
+    def _swapped(self) -> SwapResult:
+        return self._client.swap(self._request, self._signer, self._print_event)
+
+    def _queues(self) -> bool:
+        """Return whether a person wants the nonce behind an open order; else print how to do it.
+
+        No node counts private orders: only the service says that one is open, and it may lie.
+        """
+        behind = None if self._signer.called else self._behind_open_order()
+        if behind is None:
+            return False
+        order_id, nonce = behind
+        text = f"order {order_id} is open; the service counts it, and its next nonce is {nonce}"
+        self._print_warning(text, "open")
+        if not self._yes and can_ask():
+            if confirm(f"Swap behind it, with nonce {nonce}?", skip=False):
+                self._request = replace(self._request, nonce=nonce)
+                return True
+            return False
+        self._context.say(Text("To swap behind it, which then must be mined first:"))
+        typed = typed_options(*AGAIN, *SIGNING)
+        self._context.again("swap", *self._words(), "--nonce", str(nonce), *typed)
+        self._context.say(Text("To wait for it:"))
+        self._context.again("history", "--order", order_id, "--follow")
+        return False
+
+    def _behind_open_order(self) -> tuple[str, int] | None:
+        """Return an open order of the wallet and the nonce that the service has behind it."""
+        if self._context.rpc_url is None or self._request.nonce is not None:
+            return None
+        wallet = self._request.wallet
+        with contextlib.suppress(ClientError):
+            found = find_open_order(wallet, self._client.polling, has_node=True)
+            order_id = self._client.run(found)
+            nonce = _params(self._client.quote(self._request)).nonce
+            if order_id and nonce and nonce > self._client.node(node_calls.nonce(wallet)):
+                return order_id, nonce
+        return None
 
     def _explain(self, error: ClientError) -> None:
         if not isinstance(error, OrderStillOpen | MayBeMined | TransactionHashMismatch):
@@ -289,7 +333,12 @@ class SwapRun(SigningFlow):
             text += " --nonce out once it is cancelled."
         self._context.say(Text(text, "yellow"))
         typed = typed_options(*AGAIN, *SIGNING)
-        self._context.again("swap", *self._words, "--nonce", str(nonce), *typed)
+        self._context.again("swap", *self._words(), "--nonce", str(nonce), *typed)
+
+    def _words(self) -> tuple[str, str, str]:
+        """Return AMOUNT, SELL and BUY of this swap: `all` may be another amount next time."""
+        number = self._sell.number(self._request.sell_amount, raw=self._context.raw)
+        return number.replace(",", ""), self._sell.word, self._buy.word
 
 
 def _is_refusal(error: ClientError) -> bool:

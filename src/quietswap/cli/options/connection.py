@@ -161,5 +161,10 @@ def confirm(question: str, *, skip: bool) -> bool:
     return click.confirm(question, err=True)
 
 
+def can_ask() -> bool:
+    """Return whether `confirm` can ask a person."""
+    return _is_interactive()
+
+
 def _is_interactive() -> bool:
     return sys.stdin.isatty()

@@ -9,6 +9,8 @@ from rich.text import Text
 
 from quietswap.cli.output.quote import facts, short, usd, why
 from quietswap.cli.output.tokens import ETHER, DisplayToken
+from quietswap.domain.address import Address
+from quietswap.domain.routers.method_row import ROUTERS
 
 if TYPE_CHECKING:
     from quietswap.contract.prices import PriceResponse
@@ -57,20 +59,16 @@ def summary(found: "BalancesResponse", *, raw: bool, allowances: bool) -> Render
     for name, token in zip(names(found), found.tokens, strict=True):
         rows.append((name if len(name) <= 11 else short(name), _number(token, token.balance, raw)))
         if allowances:
-            rows += [
-                (
-                    "",
-                    Text(
-                        f"router {short(row.router)}: {_number(token, row.allowance, raw)}", "dim"
-                    ),
-                )
-                for row in token.allowances
-            ]
+            rows += [("", _allowance(token, row, raw)) for row in token.allowances]
     return Group(Text(f"{found.user_address} at block {found.block_number}", "bold"), facts(*rows))
 
 
 def _allowance(token: "TokenBalance", row: "RouterAllowance", raw: bool) -> Text:
-    return Text(f"router {short(row.router)}: {_number(token, row.allowance, raw)}", "dim")
+    """Return what a router may move. The client knows its name, or shows its whole address."""
+    name = ROUTERS.get(Address(row.router))
+    router = f"{name} {short(row.router)}" if name else f"unknown router {row.router}"
+    style = "dim" if name or not row.allowance else "yellow"
+    return Text(f"{router}: {_number(token, row.allowance, raw)}", style)
 
 
 def _number(token: "TokenBalance", amount: int | None, raw: bool) -> str:

@@ -21,6 +21,11 @@ class DisplayToken:
     symbol: str
     decimals: int
 
+    @property
+    def word(self) -> str:
+        """What names the token in a command: a built-in symbol, or the address."""
+        return self.symbol if KNOWN.get(self.symbol) == self else self.address
+
     def show(self, amount: int, *, raw: bool = False) -> str:
         """Return an amount exactly, with its unit."""
         return f"{self.number(amount, raw=raw)} {self.symbol}"
@@ -105,11 +110,12 @@ def find(text: str, client: "QuietswapClient", *, has_node: bool, raw: bool) -> 
     """
     if text.upper() in KNOWN:
         return KNOWN[text.upper()]
-    _refuse_ether(text)
+    refuse_ether(text)
     return by_address(address_of(text), client, has_node=has_node, raw=raw)
 
 
-def _refuse_ether(text: str) -> None:
+def refuse_ether(text: str) -> None:
+    """Refuse native ETH as a token. Raises click.UsageError."""
     if text.lower() in ("eth", _NATIVE):
         raise click.UsageError("native ETH cannot be swapped: wrap it first, then use WETH")
 
@@ -120,7 +126,7 @@ def find_by_service(text: str, client: "QuietswapClient") -> DisplayToken:
     The service tells the decimals of other than the built-in tokens: for figures only, never for
     an amount to sign.
     """
-    _refuse_ether(text)
+    refuse_ether(text)
     address = address_of(text)
     if address in _BY_ADDRESS:
         return _BY_ADDRESS[address]
