@@ -230,20 +230,26 @@ def test_the_first_small_wrap_asks(town: Town) -> None:
 @pytest.mark.parametrize("page", ["runbook.md", "running-on-mainnet.md"])
 def test_the_operators_commands(page: str, town: Town) -> None:
     """The sandbox's settings stand in: those of `deploy/` would ask the real vendors."""
-    looking = ("curl --silent http", "quietswap sources check", "quietswap orders list")
+    looking = (
+        *("export QUIETSWAP_SETTINGS", "curl --silent http"),
+        *("quietswap sources check", "quietswap orders list"),
+    )
     lines = [line for line in lines_of(DOCS / page) if line.startswith(looking)]
     assert lines
     lines = [
-        line.replace("deploy/quietswap.toml", town.facts["settingsFile"]).replace(
-            "http://127.0.0.1:8080", town.facts["baseUrl"]
-        )
+        line.replace("deploy/quietswap.toml", town.facts["settingsFile"])
+        .replace("/etc/quietswap/quietswap.toml", town.facts["settingsFile"])
+        .replace("http://127.0.0.1:8080", town.facts["baseUrl"])
         for line in lines
     ]
     assert "kyberswap" in bash(lines, town).stdout
 
 
 def test_the_runbook_has_no_other_commands() -> None:
-    apart = ("curl --silent http", "quietswap sources check", "quietswap orders list")
+    apart = (
+        *("export QUIETSWAP_SETTINGS", "curl --silent http"),
+        *("quietswap sources check", "quietswap orders list"),
+    )
     assert not lines_of(DOCS / "runbook.md", *apart)
 
 

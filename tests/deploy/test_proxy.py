@@ -1,24 +1,35 @@
 """The reverse proxy, the Ingress and the ServiceMonitor: they let in what they should, no more."""
 
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
+import trustme
 
+from quietswap.api.operator import request
 from quietswap.api.public_pages import public_pages
 from quietswap.api.routes import OPERATIONS
+from quietswap.api.wallet_rpc import endpoint
+from quietswap.api.web import assets, session
 from quietswap.sandbox.ports import free_port
 from tests import loopback
 from tests.deploy.files import DEPLOY, NODE, documents, good_settings
 from tests.forked import Forked, without_settings
 from tests.waiting import WITHIN_S, wait_until
 
-PUBLIC = {"/api/", "/docs", "/openapi.json"}
+API = {"/api/": "Prefix", "/docs": "Exact", "/openapi.json": "Exact"}
+PAGE = {"/": "Exact", "/assets/": "Prefix", "/web/session": "Exact"}
+RPC, OPERATOR = {"/rpc/": "Prefix"}, {"/operator": "Prefix"}
+PUBLIC = API | PAGE | RPC | OPERATOR
+NEVER = ("/metrics", "/readyz", "/healthz")
 NGINX = (DEPLOY / "nginx.conf").read_text("utf-8")
-[INGRESS] = documents("ingress.yaml")
+INGRESSES = {found["metadata"]["name"]: found for found in documents("ingress.yaml")}
 [MONITOR] = documents("servicemonitor.yaml")
 [SERVICE] = [found for found in documents("kubernetes.yaml") if found["kind"] == "Service"]
 
@@ -33,16 +44,32 @@ def directives(text: str) -> list[tuple[str, ...]]:
 
 
 def test_what_is_public_exists() -> None:
-    pages = set(public_pages(docs=True))
-    assert PUBLIC - {"/api/"} <= pages
+    assert API.keys() - {"/api/"} <= set(public_pages(docs=True))
     assert all(operation.path.startswith("/api/") for operation in OPERATIONS)
+    pages = {*assets.web_pages({"/": "index.html"}), session.PATH}
+    assert {"/assets/" if path.startswith("/assets/") else path for path in pages} == set(PAGE)
+    assert ("/rpc/{token}", *OPERATOR) == (endpoint.PATH, request.PATH)
 
 
 def test_nginx_forwards_these_paths_alone() -> None:
     places = [words for words in directives(NGINX) if words[0] == "location"]
-    assert {words[-1] for words in places} == PUBLIC | {"/"}
+    kinds = {words[-1]: "Exact" if "=" in words else "Prefix" for words in places[:-1]}
+    assert kinds == PUBLIC
+    assert places[-1] == ("location", "/")
     assert re.search(r"location / \{\s*return 404;\s*\}", NGINX)
     assert NGINX.count("proxy_pass http://quietswap;") == len(PUBLIC)
+
+
+def test_secrets_in_a_path_are_in_no_access_log() -> None:
+    assert re.search(r"location /rpc/ \{\s*access_log off;", NGINX)
+    annotations = INGRESSES["quietswap-rpc"]["metadata"]["annotations"]
+    assert annotations["nginx.ingress.kubernetes.io/enable-access-log"] == "false"
+
+
+def test_operators_come_from_named_addresses_alone() -> None:
+    assert re.search(r"location /operator \{(\s*allow \S+;)+\s*deny all;", NGINX)
+    annotations = INGRESSES["quietswap-operator"]["metadata"]["annotations"]
+    assert annotations["nginx.ingress.kubernetes.io/whitelist-source-range"] == "127.0.0.1/32"
 
 
 def test_nginx_agrees_with_the_example_settings() -> None:
@@ -59,7 +86,7 @@ def test_nginx_agrees_with_the_example_settings() -> None:
 def test_the_example_settings_answer_to_the_host_that_nginx_sends(tmp_path: Path) -> None:
     assert ("proxy_set_header", "Host", "$host") in directives(NGINX)
     names = {name for words in directives(NGINX) if words[0] == "server_name" for name in words[1:]}
-    assert names == {INGRESS["spec"]["rules"][0]["host"]}
+    assert names == {found["spec"]["rules"][0]["host"] for found in INGRESSES.values()}
     with served(tmp_path) as service:
         for name in names:
             path = "/api/v1/mev/wrap/info"
@@ -69,12 +96,12 @@ def test_the_example_settings_answer_to_the_host_that_nginx_sends(tmp_path: Path
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[httpx.Client]:
+def served(folder: Path, **more: str) -> Iterator[httpx.Client]:
     """Serve with deploy/quietswap.toml; only database, port and node are of this test."""
     port = free_port()
     own = {"QUIETSWAP_STORAGE__URL": f"sqlite:///{folder / 'own.sqlite3'}"}
     words = ["serve", "--port", str(port), "--settings", str(DEPLOY / "quietswap.toml")]
-    process = Forked(words, without_settings() | NODE | own)
+    process = Forked(words, without_settings() | NODE | own | more)
     try:
         with loopback.Client(base_url=f"http://127.0.0.1:{port}") as client:
             _until_it_answers(process, client)
@@ -84,7 +111,7 @@ def served(folder: Path) -> Iterator[httpx.Client]:
         assert process.wait(WITHIN_S) == 0
 
 
-def _until_it_answers(process: Forked, client: httpx.Client) -> None:
+def _until_it_answers(process: "Forked | subprocess.Popen[bytes]", client: httpx.Client) -> None:
     def answers() -> bool:
         assert process.poll() is None
         try:
@@ -102,15 +129,70 @@ def test_nginx_never_sends_a_submission_twice() -> None:
 
 
 def test_the_ingress_leads_to_the_service_by_these_paths_alone() -> None:
-    [rule] = INGRESS["spec"]["rules"]
-    paths: list[dict[str, Any]] = rule["http"]["paths"]
-    assert {path["path"] for path in paths} == PUBLIC
+    assert INGRESSES.keys() == {"quietswap", "quietswap-rpc", "quietswap-operator"}
+    kinds: dict[str, dict[str, str]] = {}
     [port] = SERVICE["spec"]["ports"]
-    for path in paths:
-        target = path["backend"]["service"]
-        assert target == {"name": SERVICE["metadata"]["name"], "port": {"name": port["name"]}}
-        assert path["pathType"] == ("Prefix" if path["path"].endswith("/") else "Exact")
-    assert INGRESS["spec"]["tls"][0]["hosts"] == [rule["host"]]
+    for name, found in INGRESSES.items():
+        [rule] = found["spec"]["rules"]
+        paths: list[dict[str, Any]] = rule["http"]["paths"]
+        kinds[name] = {path["path"]: path["pathType"] for path in paths}
+        for path in paths:
+            target = path["backend"]["service"]
+            assert target == {"name": SERVICE["metadata"]["name"], "port": {"name": port["name"]}}
+        assert found["spec"]["tls"][0]["hosts"] == [rule["host"]]
+    assert kinds == {
+        "quietswap": API | PAGE, "quietswap-rpc": RPC, "quietswap-operator": OPERATOR
+    }  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed here")
+def test_nginx_itself_passes_on_what_is_public_and_nothing_else(tmp_path: Path) -> None:
+    on = {"QUIETSWAP_WEB__ENABLED": "true", "QUIETSWAP_OPERATOR__ENABLED": "true"}
+    with served(tmp_path, **on) as service, behind_nginx(tmp_path, service) as proxy:
+        asked = {path: proxy.get(path).status_code for path in (*PUBLIC, *NEVER, "/other")}
+        assert asked == {
+            "/api/": 401, "/docs": 200, "/openapi.json": 200, "/rpc/": 404, "/": 200,
+            "/assets/": 404, "/web/session": 405, "/operator": 303,
+            "/metrics": 404, "/readyz": 404, "/healthz": 404, "/other": 404,
+        }  # fmt: skip
+        assert proxy.get("/api/v1/mev/wrap/info").status_code == 401
+        for path in ("/%6detrics", "/api/%2e%2e/metrics", "/api//..//readyz", "/rpc/..%2fmetrics"):
+            assert proxy.get(path).status_code in (401, 404), path
+        call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
+        secret = "qr_" + "ab" * 32
+        assert proxy.post(f"/rpc/{secret}", json=call).json()["error"]["code"] == -32001
+    log = (tmp_path / "access.log").read_text("utf-8")
+    assert "/openapi.json" in log
+    assert secret not in log
+
+
+@contextmanager
+def behind_nginx(folder: Path, service: httpx.Client) -> Iterator[httpx.Client]:
+    """Run deploy/nginx.conf; only ports, certificate and files are of this test."""
+    port, behind = free_port(), service.base_url.port
+    issued = trustme.CA().issue_cert("quietswap.example")
+    issued.cert_chain_pems[0].write_to_path(folder / "fullchain.pem")
+    issued.private_key_pem.write_to_path(folder / "privkey.pem")
+    text = NGINX.replace("127.0.0.1:8080", f"127.0.0.1:{behind}")
+    text = re.sub(r"/etc/letsencrypt/live/\S+?/", f"{folder}/", text)
+    text = re.sub(r"(?m)^\s*listen .*80;$", "", text)
+    text = re.sub(r"listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;", text)
+    text = re.sub(r"(?m)^\s*listen \[::\]:443 ssl;$", "", text)
+    text = text.replace("return 301", f"listen 127.0.0.1:{free_port()}; return 301")
+    own = f"access_log {folder}/access.log; client_body_temp_path {folder}/body;"
+    own += f" proxy_temp_path {folder}/proxy;"
+    main = f"pid {folder}/pid; error_log {folder}/error.log; events {{}} daemon off;"
+    (folder / "nginx.conf").write_text(f"{main} http {{ {own}\n{text} }}\n", "utf-8")
+    command = ["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        url, host = f"https://127.0.0.1:{port}", {"Host": "quietswap.example"}
+        with loopback.Client(base_url=url, headers=host, verify=False) as client:
+            _until_it_answers(process, client)
+            yield client
+    finally:
+        process.terminate()
+        assert process.wait(WITHIN_S) == 0
 
 
 def test_the_monitor_finds_the_service_and_names_the_job_as_the_alerts_do() -> None:

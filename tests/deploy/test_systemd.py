@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tests.deploy.files import DEPLOY, NODE, good_settings, parse_command
+from tests.deploy.files import DEPLOY, DOCS, NODE, good_settings, parse_command
 
 UNIT = DEPLOY / "quietswap.service"
 needs_systemd = pytest.mark.skipif(
@@ -37,6 +37,7 @@ def test_it_reads_the_example_settings_where_they_are_installed() -> None:
     [environment] = entries()["Environment"]
     path = dict(part.split("=", 1) for part in environment.split())["QUIETSWAP_SETTINGS"]
     assert f"install -D -m 0644 deploy/quietswap.toml {path}" in text
+    assert f"export QUIETSWAP_SETTINGS={path}\n" in (DOCS / "runbook.md").read_text("utf-8")
     [secrets] = entries()["EnvironmentFile"]
     assert f"install -m 0600 /dev/null {secrets.removeprefix('-')}" in text
 
