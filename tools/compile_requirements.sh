@@ -10,3 +10,4 @@ pin() {
 pin requirements/dev.txt pyproject.toml --all-extras --group dev
 pin requirements/runtime.txt pyproject.toml --all-extras --group build -c requirements/dev.txt
 pin requirements/docs.txt --group docs -c requirements/dev.txt
+pin requirements/chart.txt --group chart

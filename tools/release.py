@@ -17,6 +17,7 @@ VERSION_AT = {
     "pyproject.toml": ('version = "{}"',),
     "src/quietswap/__init__.py": ('__version__ = "{}"',),
     "deploy/kubernetes.yaml": ("image: quietswap:{}",),
+    "deploy/chart/Chart.yaml": ("version: {}", 'appVersion: "{}"'),
     "clients/typescript/package.json": ('"version": "{}"',),
     "clients/typescript/package-lock.json": (
         '"name": "quietswap",\n  "version": "{}"',
