@@ -73,6 +73,19 @@ def test_the_picture_in_the_readme_is_of_the_demo() -> None:
     check_picture(DOCS / "_static" / "demo.svg")
 
 
+def test_the_first_screen_has_what_decides() -> None:
+    """What it is, the zero tip, the two commands and their minutes, and what else there is."""
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()[:60]
+    screen = " ".join(lines)
+    for words in (
+        "priority fee (tip) of zero", "how long inclusion then takes", "node of your own",
+        "make demo    # the whole job on a local test network: 70 s with the installation",
+        "10 minutes on two slow cores", "CoW Swap, UniswapX, 1inch Fusion", "Matcha",
+        "MEV Blocker's RPC URL", "docs/quickstart.md", "docs/README.md", "| Not included |",
+    ):  # fmt: skip
+        assert words in screen, words
+
+
 @pytest.mark.xdist_group("live-cli")
 def test_the_script_makes_the_picture(tmp_path: Path) -> None:
     target = tmp_path / "demo.svg"
