@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietswap.app.aggregators import AGGREGATORS
+from quietswap.domain.party import visitor_id
 from quietswap.domain.quote.quote import SourceOutcome
 from quietswap.services.quoting.collect_routes import CollectRoutes
 from quietswap.services.quoting.fair_shares import Demand, shares
-from quietswap.services.quoting.source_limits import FairBudget
+from quietswap.services.quoting.source_limits import FairBudget, RequestBudget
 from quietswap.services.quoting.sources import AggregatorSource
 from quietswap.services.quoting.verify_routes import VerifyRoutes
 from tests.adapters.manual_clock import ManualClock
@@ -34,12 +35,81 @@ def test_one_quote_a_second_is_always_served_beside_twenty(vendor: str, phase: i
     got: Counter[str] = Counter()
     for tick in range(TICKS_PER_S * 180):
         if tick >= TICKS_PER_S * 60 and tick % TICKS_PER_S == phase:
-            got["light"] += budget.take("light")
-        got["heavy"] += budget.take("heavy")
+            got["light"] += budget.take("light") is not None
+        got["heavy"] += budget.take("heavy") is not None
         clock.advance(1 / TICKS_PER_S)
     assert got["light"] == 120
     assert got.total() <= 180 * limit + 2 * max(limit, 1)
     assert got["heavy"] >= 60 * limit - 2 + 120 * (limit - 1.1), "what is left is not wasted"
+
+
+@pytest.mark.parametrize("vendor", AGGREGATORS)
+@pytest.mark.parametrize("early_s", [0.002, 0.1, 0.2])
+def test_a_client_need_not_ask_at_exact_intervals(vendor: str, early_s: float) -> None:
+    """Its first quote takes longer than the next ones, so that the second one seems early."""
+    usual = AGGREGATORS[vendor].budget
+    missed = [
+        number
+        for phase in range(TICKS_PER_S)
+        for number in _missed_beside_a_heavy_one(usual, phase / TICKS_PER_S + 0.01, early_s)
+    ]
+    assert missed == []
+
+
+def _missed_beside_a_heavy_one(
+    usual: RequestBudget, begins_s: float, early_s: float
+) -> list[int]:
+    clock = ManualClock(0)
+    budget = FairBudget(usual, clock)
+    light = [60 + begins_s + number - (early_s if number % 7 == 1 else 0) for number in range(30)]
+    heavy = [(tick / TICKS_PER_S, -1) for tick in range(TICKS_PER_S * 95)]
+    missed, now = [], 0.0
+    for at, number in sorted([*heavy, *((at, number) for number, at in enumerate(light))]):
+        clock.advance(at - now)
+        now = at
+        if budget.take("heavy" if number < 0 else "light") is None and number >= 0:
+            missed.append(number)
+    return missed
+
+
+ONE_ADDRESS = ("192.0.2.1",)
+MANY_ADDRESSES = tuple(f"2001:db8:{number:x}::/64" for number in range(48))
+
+
+@pytest.mark.parametrize("vendor", AGGREGATORS)
+@pytest.mark.parametrize("addresses", [ONE_ADDRESS, MANY_ADDRESSES], ids=["one", "many"])
+def test_sessions_of_the_page_take_nothing_from_a_client(
+    vendor: str, addresses: tuple[str, ...]
+) -> None:
+    """48 sessions ask all the time, and each second 16 of them are new."""
+    clock = ManualClock(0)
+    usual = AGGREGATORS[vendor].budget
+    budget = FairBudget(usual, clock)
+    got: Counter[str] = Counter()
+    for tick in range(TICKS_PER_S * 85):
+        for place in range(48):
+            session = 48 * (tick // 60) + place
+            owner = addresses[session % len(addresses)]
+            got["web"] += budget.take(visitor_id(owner, b"salt", f"{session:016x}")) is not None
+        if tick >= TICKS_PER_S * 60 and tick % TICKS_PER_S == 7:
+            got["client"] += budget.take("client") is not None
+        clock.advance(1 / TICKS_PER_S)
+    assert got["client"] == 25
+    assert got["web"] >= 85 * usual.per_second - 25 - 2, "what is left is not wasted"
+
+
+@pytest.mark.parametrize("vendor", AGGREGATORS)
+def test_a_visitor_is_served_beside_a_heavy_one_of_another_address(vendor: str) -> None:
+    clock = ManualClock(0)
+    budget = FairBudget(AGGREGATORS[vendor].budget, clock)
+    heavy = [visitor_id("192.0.2.1", b"salt", str(n)) for n in range(48)]
+    light, got = visitor_id("192.0.2.2", b"salt", "0"), 0
+    for tick in range(TICKS_PER_S * 180):
+        budget.take(heavy[tick % 48])
+        if tick >= TICKS_PER_S * 60 and tick % TICKS_PER_S == 7:
+            got += budget.take(light) is not None
+        clock.advance(1 / TICKS_PER_S)
+    assert got == 120
 
 
 def test_a_light_client_gets_every_source_of_every_quote(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +154,7 @@ def test_two_equal_clients_have_equal_parts() -> None:
     got: Counter[str] = Counter()
     for tick in range(TICKS_PER_S * 600):
         for client in ("a", "b") if tick % 2 else ("b", "a"):
-            got[client] += budget.take(client)
+            got[client] += budget.take(client) is not None
         clock.advance(1 / TICKS_PER_S)
     assert got.total() >= 595
     assert abs(got["a"] - got["b"]) <= 60

@@ -16,9 +16,9 @@ def test_a_source_does_not_wait_for_the_budget_of_the_next() -> None:
             return await super().route(request)
 
     class Counted(AggregatorSource):
-        def refusal(self, client_id: str) -> str | None:
+        async def refusal(self, client_id: str) -> str | None:
             order.append(f"budget of {self.name}")
-            return super().refusal(client_id)
+            return await super().refusal(client_id)
 
     async def work() -> None:
         clock = LoopClock()

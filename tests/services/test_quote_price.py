@@ -200,12 +200,35 @@ def test_a_price_takes_from_the_budget_that_quotes_have() -> None:
 
     async def work() -> list[SourceOutcome]:
         use = desk(source, Scripted("b", 1), budget=RequestBudget(1.0))
-        use.sources[0].refusal("k")  # what a quote of this client took
+        await use.sources[0].refusal("k")  # what a quote of this client took
         found = await use(key(), ASK)
         return [row.outcome for row in found.sources]
 
     assert asked(work()) == [SourceOutcome.SKIPPED, SourceOutcome.WON]
     assert source.asked == []
+
+
+def test_who_has_no_share_left_spoils_no_price_of_another() -> None:
+    """A visitor asks for the same price all the time, and has used up its share long ago."""
+    visitor = key("web_00ab1")
+
+    async def work() -> list[list[SourceOutcome]]:
+        use = desk(Scripted("a"), Scripted("b", 1), budget=RequestBudget(1.0))
+        for source in use.sources:
+            for _ in range(9):
+                await source.refusal(visitor.client_id)
+        rude = [asyncio.create_task(use(visitor, ASK)) for _ in range(3)]
+        await asyncio.sleep(0)
+        polite = [asyncio.create_task(use(key("k"), ASK)) for _ in range(3)]
+        found = await asyncio.gather(*rude, *polite, return_exceptions=True)
+        found.append(await use(key("another"), ASK))
+        return [
+            [] if isinstance(one, BaseException) else [row.outcome for row in one.sources]
+            for one in found
+        ]
+
+    whole = [SourceOutcome.WON, SourceOutcome.ANSWERED]
+    assert asked(work()) == [[], [], [], whole, whole, whole, whole]
 
 
 def test_a_source_that_says_too_many_is_left_alone_by_prices_too() -> None:

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from quietswap.domain.party import visitor_id
 from quietswap.domain.quote.quote import SourceOutcome
 from quietswap.domain.quote.route import NoRoute, NoRouteReason
 from quietswap.services.quoting.sources import AggregatorSource
@@ -89,13 +90,13 @@ def test_one_keys_odd_requests_do_not_switch_a_source_off_for_the_others() -> No
         source = AggregatorSource(Scripted("a", a_route("a")), PLENTY, LoopClock())
         for _ in range(50):
             source.note("odd", odd)
-        one = [source.refusal("odd") is None, source.refusal("other") is None, source.is_up]
+        one = [await source.refusal("odd") is None, await source.refusal("other") is None, source.is_up]
         source.note("other", odd)
-        two = [source.refusal("odd") is None, source.refusal("other") is None, source.is_up]
+        two = [await source.refusal("odd") is None, await source.refusal("other") is None, source.is_up]
         await asyncio.sleep(15.1)
-        probes = [source.refusal("odd") is None, source.refusal("other") is None]
+        probes = [await source.refusal("odd") is None, await source.refusal("other") is None]
         source.note("odd", None)
-        return [one, two, probes, [source.refusal("other") is None, source.is_up]]
+        return [one, two, probes, [await source.refusal("other") is None, source.is_up]]
 
     # it is not called up while nobody who asked it got an answer
     assert run(work()) == [[False, True, False], [False] * 3, [True, False], [True, True]]
@@ -113,3 +114,26 @@ def test_a_source_that_one_client_may_not_ask_is_asked_for_another_in_flight() -
         return [outcomes(one)["down"] for one in both]
 
     assert run(work()) == [SourceOutcome.SKIPPED, SourceOutcome.ANSWERED]
+
+
+def test_visitors_of_the_page_do_not_switch_a_source_off_for_clients() -> None:
+    odd = NoRoute(NoRouteReason.TIMED_OUT, "too hard a question")
+    crowd = [visitor_id(f"192.0.2.{n % 20}", b"salt", str(n)) for n in range(50)]
+
+    async def work() -> list[list[bool]]:
+        source = AggregatorSource(Scripted("a", a_route("a")), PLENTY, LoopClock())
+
+        async def asks(*names: str) -> list[bool]:
+            return [await source.refusal(name) is None for name in names]
+
+        for one in crowd[:5]:
+            source.note(crowd[0], odd)
+        alone = await asks(crowd[0], crowd[20], crowd[1], "client")
+        for one in crowd:
+            source.note(one, odd)
+        every = await asks(crowd[1], "client")
+        for _ in range(3):
+            source.note("client", odd)
+        return [alone, every, await asks("client"), [source.is_up]]
+
+    assert run(work()) == [[False, False, True, True], [False, True], [True], [False]]

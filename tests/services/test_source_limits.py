@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quietswap.domain.party import visitor_id
 from quietswap.services.quoting.source_limits import (
+    LONGEST_WAIT_S,
     MOST_CLIENTS,
     Circuit,
     FairBudget,
@@ -21,7 +23,7 @@ DAY_S = 86_400
 
 def served(budget: FairBudget, key: str, asks: int) -> int:
     """Return how many of so many requests at one moment are served."""
-    return sum(budget.take(key) for _ in range(asks))
+    return sum(budget.take(key) is not None for _ in range(asks))
 
 
 @pytest.mark.parametrize("per_second", [0.5, 1.0, 1.5, 10.0])
@@ -42,7 +44,7 @@ def test_a_second_key_gets_its_share_at_once_and_goes_on_getting_it(per_second: 
     for _ in range(400):
         served(budget, "hog", 50)
         clock.advance(0.25)
-    assert budget.take("b"), "its first request is served though the hog has spent everything"
+    assert budget.take("b") is not None, "its first request is served though the hog has spent everything"
     got: Counter[str] = Counter()
     for _ in range(4 * 600):
         got["hog"] += served(budget, "hog", 50)
@@ -59,7 +61,7 @@ def test_a_third_key_gets_its_share_at_once_beside_two_hogs() -> None:
         served(budget, "hog", 5)
         served(budget, "pig", 5)
         clock.advance(0.25)
-    assert budget.take("c")
+    assert budget.take("c") is not None
 
 
 def test_what_the_bucket_owes_is_paid_back_before_the_next_newcomer() -> None:
@@ -69,7 +71,7 @@ def test_what_the_bucket_owes_is_paid_back_before_the_next_newcomer() -> None:
         for _ in range(4 * 30):
             served(budget, "hog", 5)
             clock.advance(0.25)
-        assert budget.take(f"newcomer {newcomer}"), newcomer
+        assert budget.take(f"newcomer {newcomer}") is not None, newcomer
 
 
 def test_what_others_leave_is_not_wasted() -> None:
@@ -85,20 +87,43 @@ def test_what_others_leave_is_not_wasted() -> None:
     assert got["hog"] >= 2 * 600 - 60 - 5
 
 
+def visitor(address: str, session: int = 0) -> str:
+    """Return the client id of a session of the web page."""
+    return visitor_id(address, b"salt", f"{session:016x}")
+
+
 @given(
     asks=st.lists(st.tuples(st.integers(0, 40), st.integers(1, 30), st.floats(0, 3)), max_size=120),
     per_second=st.sampled_from([0.5, 1.0, 1.5, 10.0]),
+    visitors=st.sampled_from([0, 5]),
 )
 def test_the_vendor_never_sees_more_than_two_bursts_and_the_rate(
-    asks: list[tuple[int, int, float]], per_second: float
+    asks: list[tuple[int, int, float]], per_second: float, visitors: int
 ) -> None:
+    """And with visitors one request more."""
     clock = ManualClock(0)
     budget, burst = FairBudget(RequestBudget(per_second), clock), max(per_second, 1.0)
-    began, got = clock.monotonic(), 0
+    began, sent_at = clock.monotonic(), list[float]()
     for key, times, pause in asks:
-        got += served(budget, f"key-{key}", times)
-        assert got <= 2 * burst + (clock.monotonic() - began) * per_second + 1e-6
+        name = visitor(f"192.0.2.{key}") if key < visitors else f"key-{key}"
+        waits = [budget.take(name) for _ in range(times)]
+        sent_at += [clock.monotonic() + wait for wait in waits if wait is not None]
+        assert all(wait is None or 0 <= wait <= LONGEST_WAIT_S for wait in waits)
         clock.advance(pause)
+    for number, at in enumerate(sorted(sent_at), start=1):
+        assert number <= 2 * burst + (visitors > 0) + (at - began) * per_second + 1e-6
+
+
+def test_a_day_of_a_vendor_is_not_the_visitors_alone() -> None:
+    clock = ManualClock(0)
+    budget = FairBudget(RequestBudget(10_000.0, per_day=1000), clock)
+    crowd = [visitor(f"2001:db8:{n:x}::/64", n) for n in range(300)]
+    assert sum(served(budget, one, 50) for one in crowd) == 500, "half is left to clients with keys"
+    assert served(budget, "client", 1000) == 400
+    assert served(budget, "another", 60) == 60, "as without visitors"
+    clock.advance(DAY_S)
+    assert served(budget, crowd[0], 1000) == 400
+    assert served(budget, crowd[1], 20) == 20, "one address leaves a part to the next"
 
 
 def test_a_day_keeps_a_part_for_those_who_come_later() -> None:
@@ -110,7 +135,7 @@ def test_a_day_keeps_a_part_for_those_who_come_later() -> None:
     clock.advance(DAY_S - 1)
     assert served(budget, "hog", 5000) == 40, "at the end of the day nothing is kept back"
     clock.advance(2)
-    assert budget.take("hog")
+    assert budget.take("hog") is not None
 
 
 def test_a_thousand_keys_are_remembered_and_no_more() -> None:
@@ -118,9 +143,12 @@ def test_a_thousand_keys_are_remembered_and_no_more() -> None:
     budget = FairBudget(RequestBudget(10.0, per_day=10**9), clock)
     for serial in range(3 * MOST_CLIENTS):
         budget.take(f"key-{serial}")
+        budget.take(visitor(f"2001:db8:{serial:x}::/64"))
         clock.advance(0.01)
-    assert len(budget._clients) <= MOST_CLIENTS
-    assert len(budget._today) <= MOST_CLIENTS
+    for counted in (
+        budget._claims, budget._claims["web"].members, budget._today, budget._visitors_today
+    ):  # fmt: skip
+        assert len(counted) <= MOST_CLIENTS
 
 
 def test_the_circuit_remembers_a_thousand_clients_and_no_more() -> None:

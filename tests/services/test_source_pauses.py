@@ -58,12 +58,12 @@ async def test_a_paused_source_spends_no_budget_and_keeps_its_circuit() -> None:
     [velora, _] = both = sources(clock)
     pauses = SourcePauses(store, both, clock)  # type: ignore[arg-type]
     await pauses.refresh()
-    assert [velora.refusal("client") for _ in range(3)] == [TEXT] * 3
+    assert [await velora.refusal("client") for _ in range(3)] == [TEXT] * 3
     assert velora.circuit_state == "closed"
     store.paused = []
     clock.ms += 1000
     await pauses.refresh()
-    assert velora.refusal("client") is None
+    assert await velora.refusal("client") is None
 
 
 async def test_the_last_known_pauses_stay_while_the_database_is_away() -> None:
@@ -85,4 +85,4 @@ async def test_a_pause_without_a_reason_still_says_who_decided() -> None:
     [velora, _] = both = sources(clock)
     store = Pauses([PausedSource("velora", 1, "alice", "")])
     await SourcePauses(store, both, clock).refresh()  # type: ignore[arg-type]
-    assert velora.refusal("client") == "paused by the operator of this service"
+    assert await velora.refusal("client") == "paused by the operator of this service"

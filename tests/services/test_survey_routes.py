@@ -261,12 +261,12 @@ def test_a_spent_budget_skips_the_source_instead_of_queueing() -> None:
         source = AggregatorSource(
             Scripted("a", a_route("a")), RequestBudget(1.0, per_day=3), LoopClock()
         )
-        asked = [source.refusal("k") is None, source.refusal("k") is None]
+        asked = [await source.refusal("k") is None, await source.refusal("k") is None]
         for _ in range(3):
             await asyncio.sleep(1)
-            asked.append(source.refusal("k") is None)
+            asked.append(await source.refusal("k") is None)
         await asyncio.sleep(86_400)
-        return [*asked, source.refusal("k") is None]
+        return [*asked, await source.refusal("k") is None]
 
     assert run(work()) == [True, False, True, True, False, True]
 
@@ -277,9 +277,9 @@ def test_a_vendors_rate_limit_is_respected_for_as_long_as_it_says() -> None:
     async def work() -> list[bool]:
         source = AggregatorSource(limited, PLENTY, LoopClock())
         source.note("k", limited.answer)  # type: ignore[arg-type]
-        before = source.refusal("k") is None
+        before = await source.refusal("k") is None
         await asyncio.sleep(7.1)
-        return [before, source.refusal("k") is None]
+        return [before, await source.refusal("k") is None]
 
     assert run(work()) == [False, True]
 

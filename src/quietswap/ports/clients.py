@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from quietswap.domain.client_limits import ClientLimits, DayUsage, KeyScope
-
-WEB_SESSION_PREFIX = "web_"
-"""Of the ids of clients and keys that are anonymous visitors of the web page."""
+from quietswap.domain.party import is_visitor
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class ApiKey:
     @property
     def is_web_session(self) -> bool:
         """Return whether it belongs to an anonymous visitor of the web page."""
-        return self.id.startswith(WEB_SESSION_PREFIX)
+        return is_visitor(self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class Client:
     @property
     def is_web_session(self) -> bool:
         """Return whether it is an anonymous visitor of the web page."""
-        return self.id.startswith(WEB_SESSION_PREFIX)
+        return is_visitor(self.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from quietswap.domain.address import Address
-from quietswap.ports.clients import WEB_SESSION_PREFIX, AuditEntry
+from quietswap.domain.party import is_visitor
+from quietswap.ports.clients import AuditEntry
 
 UnmatchedPolicy = Literal["refuse", "private"]
 """What happens to a transaction that belongs to no live quote: an error, or the private relay."""
@@ -33,7 +34,7 @@ class WalletRpcToken:
     @property
     def is_of_web_session(self) -> bool:
         """Return whether the wallet page created it for an anonymous visitor."""
-        return self.client_id.startswith(WEB_SESSION_PREFIX)
+        return is_visitor(self.client_id)
 
     def is_live(self, now_ms: int) -> bool:
         """Return whether the token works at this time."""

@@ -4,7 +4,8 @@ import secrets
 from dataclasses import replace
 
 from quietswap.domain.errors.http import RateLimitExceeded
-from quietswap.ports.clients import WEB_SESSION_PREFIX, ApiKey, Client
+from quietswap.domain.party import visitor_id
+from quietswap.ports.clients import ApiKey, Client
 from quietswap.ports.clock import Clock
 from quietswap.ports.web_sessions import SECRET_PREFIX, WebSessionBounds, WebSessionStore
 from quietswap.services.credentials import hash_secret
@@ -26,6 +27,7 @@ class WebSessions:
         self._store = store
         self._clock = clock
         self._bounds = bounds
+        self._salt = secrets.token_bytes(32)
 
     async def begin(self, address: str) -> tuple[ApiKey, str]:
         """Store a session of a visitor at a client address; return its key and its secret.
@@ -34,7 +36,7 @@ class WebSessions:
         StoreUnavailable.
         """
         now = self._clock.now_ms()
-        identity = WEB_SESSION_PREFIX + secrets.token_hex(8)
+        identity = visitor_id(address, self._salt, secrets.token_hex(8))
         key = ApiKey(identity, _NAME, now, None, identity, expires_at_ms=now + FIRST_MS)
         secret = SECRET_PREFIX + secrets.token_hex(32)
         client = Client(identity, _NAME, now)

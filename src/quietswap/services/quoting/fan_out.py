@@ -105,8 +105,8 @@ class SourceFanOut(Generic[F]):
 
     async def _ask(self, source: AggregatorSource) -> SourceAnswer[F]:
         answer: SourceAnswer[F]
-        # here: no source waits for another one's budget
-        refusal = self._unfit(source.aggregator) or source.refusal(self._client_id)
+        # here: no source waits for another's budget
+        refusal = self._unfit(source.aggregator) or await source.refusal(self._client_id)
         if refusal is not None:
             miss = NoRoute(NoRouteReason.RATE_LIMITED, refusal)
             answer = self._answers[source.name] = SourceAnswer(

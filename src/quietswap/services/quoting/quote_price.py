@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from cachetools import TTLCache
 
 from quietswap.domain.address import Address
+from quietswap.domain.errors.base import RequestError
 from quietswap.domain.errors.request import InvalidTokenAddress
 from quietswap.domain.quote.indicative_price import (
     IndicativePrice,
@@ -44,12 +45,22 @@ _ANSWERS_CACHED = 4096
 _Swap = tuple[Address, Address, int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """A price or why there is none; `is_partial`: only this client may not ask each source."""
+
+    client_id: str
+    is_partial: bool
+    price: IndicativePrice | RequestError
+
+
 @dataclass(slots=True, kw_only=True)
 class QuotePrice:
     """`soft_s`, `hard_s`: as for quotes; seconds until one price is enough, and until the end.
 
     Answers hold nothing of a client. So concurrent and later equal requests share one answer, and
-    the first client's share of the vendor budgets pays for it.
+    the first client's share of the vendor budgets pays for it. Where that share was spent, the
+    answer is that client's alone: nobody else gets fewer sources by it.
     """
 
     chain: ChainReader
@@ -59,7 +70,7 @@ class QuotePrice:
     clock: Clock
     soft_s: float
     hard_s: float
-    _in_flight: SingleFlight[_Swap, IndicativePrice] = field(init=False)
+    _in_flight: SingleFlight[tuple[_Swap, str], _Outcome] = field(init=False)
     _answers: TTLCache[_Swap, IndicativePrice] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,11 +87,16 @@ class QuotePrice:
         if known is not None:
             return known
         with service_unavailable():
-            return await self._in_flight(swap, lambda: self._asked(key.client_id, ask, swap))
+            client_id = key.client_id
+            found = await self._in_flight((swap, ""), lambda: self._asked(client_id, ask, swap))
+            if found.is_partial and found.client_id != client_id:
+                own = swap, client_id
+                found = await self._in_flight(own, lambda: self._asked(client_id, ask, swap))
+            if isinstance(found.price, RequestError):
+                raise found.price.with_traceback(None)
+            return found.price
 
-    async def _asked(
-        self, client_id: str, ask: IndicativePriceRequest, swap: _Swap
-    ) -> IndicativePrice:
+    async def _asked(self, client_id: str, ask: IndicativePriceRequest, swap: _Swap) -> _Outcome:
         # at once: unlike a quote's, this head may not be older than a block, so it is seldom cached
         (sell, buy), head = await asyncio.gather(
             tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token),
@@ -95,9 +111,17 @@ class QuotePrice:
         rates, answers = await asyncio.gather(
             self._rates(sell, buy), self._collect(client_id, request)
         )
-        price = self._compose(request, rates, answers, head, asked_at_ms)
-        self._answers[swap] = price
-        return price
+        is_partial = any(
+            answer.skipped and source.may_be_asked
+            for source, answer in zip(self.sources, answers, strict=True)
+        )
+        try:
+            price = self._compose(request, rates, answers, head, asked_at_ms)
+        except RequestError as error:
+            return _Outcome(client_id, is_partial, error)
+        if not is_partial:
+            self._answers[swap] = price
+        return _Outcome(client_id, is_partial, price)
 
     async def _rates(self, sell: Token, buy: Token) -> UsdRates:
         return UsdRates(*await self.prices.usd(WETH, sell.address, buy.address))

@@ -1,14 +1,16 @@
 """Request budget and circuit breaker of one source, both aware of the clients.
 
 No client can use up the budget of the others, and no client can disable a source for the others.
-The number of clients in memory is bounded.
+All visitors of the web page together count as one client (`domain/party.py`). The number of clients
+in memory is bounded.
 """
 
 from collections import Counter, OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cachetools import LRUCache
 
+from quietswap.domain.party import VISITORS, Party, party_of
 from quietswap.ports.clock import Clock
 from quietswap.resilience.circuit_breaker import CircuitBreaker
 from quietswap.resilience.token_bucket import TokenBucket
@@ -17,9 +19,12 @@ from quietswap.services.quoting.fair_shares import Demand, shares
 ACTIVE_S = 60.0
 """A client with a request within this time has a share of the budget."""
 MOST_CLIENTS = 1024
-"""Clients in memory. Above this number the least recently used one is removed."""
+"""Clients in memory, and groups of visitors. Above it the least recently used one is removed."""
+LONGEST_WAIT_S = 0.25
+"""So long a client waits for its share at most. Its requests do not come at exact intervals."""
 _DAY_MS = 86_400_000
 _RESERVED_SHARE = 0.1
+_RESERVED_FROM_VISITORS = 0.5
 _DIVIDED_EVERY_S = 1.0
 _FEW = 16
 """With more clients than this, a new one waits for the next division; it has credit until then."""
@@ -37,12 +42,16 @@ class RequestBudget:
 
 
 @dataclass(slots=True)
-class _Client:
-    """One client: what it asks for, its share in requests a second, and its unused share."""
+class _Claim:
+    """What a client asks for, its share in requests a second, and its unused share.
+
+    That of all visitors has a claim for each of their addresses.
+    """
 
     demand: Demand
     credit: TokenBucket
     rate: float = 0.0
+    members: "OrderedDict[str, _Claim]" = field(default_factory=OrderedDict)
 
 
 class FairBudget:
@@ -51,8 +60,10 @@ class FairBudget:
     Unused shares are available to all, so a single client may use the whole rate. A client below
     its share is served from an empty bucket: the bucket then has a debt of at most one burst, and
     clients above their share wait until it is repaid. The vendor therefore receives at most two
-    bursts and the sustained rate. The last tenth of the requests of a day, less as the day passes,
-    is reserved for clients that used less than an equal part.
+    bursts and the sustained rate, and one request more while visitors of the web page are served: a
+    debt that they made does not keep a client waiting. The last tenth of the requests of a day,
+    less as the day passes, is reserved for clients that used less than an equal part. Visitors
+    leave half of a day's requests to the others.
     """
 
     def __init__(self, budget: RequestBudget, clock: Clock) -> None:
@@ -60,76 +71,135 @@ class FairBudget:
         self._clock = clock
         self._burst = max(budget.per_second, 1.0)
         self._bucket = TokenBucket(self._burst, clock.monotonic())
-        self._clients: OrderedDict[str, _Client] = OrderedDict()
+        self._claims: OrderedDict[str, _Claim] = OrderedDict()
         self._divided_at = -_DIVIDED_EVERY_S
         self._day = 0
         self._today: Counter[str] = Counter()
+        self._visitors_today: Counter[str] = Counter()
         self._total_today = 0
 
-    def take(self, client_id: str) -> bool:
-        """Take one request for a client; return False if its budget is used up."""
-        now = self._clock.monotonic()
-        self._bucket.refill(now, self._budget.per_second, self._burst)
-        credit = self._credit(client_id, now)
-        if not self._has_day_left(client_id):
-            return False
-        entitled = credit.tokens >= 1 and len(self._clients) > 1
-        if self._bucket.tokens - 1 < (-self._burst if entitled else 0):
-            return False
-        self._bucket.tokens -= 1
-        credit.tokens = max(credit.tokens - 1, 0.0)
-        self._total_today += 1
-        if client_id in self._today or len(self._today) < MOST_CLIENTS:
-            self._today[client_id] += 1
-        return True
+    def take(self, client_id: str) -> float | None:
+        """Take one request for a client; return the seconds to wait before it is sent.
 
-    def _credit(self, client_id: str, now: float) -> TokenBucket:
-        """Return the requests that the client may make even if others used up the rest.
+        None if the client's budget is used up.
+        """
+        now = self._clock.monotonic()
+        party = party_of(client_id)
+        self._bucket.refill(now, self._budget.per_second, self._burst)
+        common, own = self._claims_of(party, now)
+        if not self._has_day_left(party):
+            return None
+        wait_s = 0.0
+        if self._bucket.tokens < 1:
+            if not self._is_entitled(common, own):
+                return None
+            most = self._burst + (VISITORS in self._claims and not party.is_visitors)
+            wait_s = max((1 - self._bucket.tokens - most) / self._budget.per_second, 0.0)
+            if wait_s > LONGEST_WAIT_S:
+                return None  # the debt would be above `most` for longer than that
+            if common is not own:
+                common.credit.tokens -= 1
+        self._bucket.tokens -= 1
+        own.credit.tokens = max(own.credit.tokens - 1, 0.0)
+        self._count_today(party)
+        return wait_s
+
+    def _is_entitled(self, common: _Claim, own: _Claim) -> bool:
+        """Return whether an empty bucket serves the request, because others used up the rest.
+
+        A visitor needs a part of the share of all visitors, however many of them are new.
+        """
+        has_others = len(self._claims) > 1 or len(common.members) > 1
+        return has_others and min(common.credit.tokens, own.credit.tokens) >= 1
+
+    def _claims_of(self, party: Party, now: float) -> tuple[_Claim, _Claim]:
+        """Count a request; return the claim of the party and that of its member.
+
+        They are the same one for a client.
+        """
+        is_new = party.name not in self._claims
+        common = own = self._claim(self._claims, party.name, now)
+        if party.is_visitors:
+            is_new = party.member not in common.members
+            own = self._claim(common.members, party.member, now)
+        soon = is_new and len(self._claims) + len(common.members) <= _FEW
+        if soon or now - self._divided_at >= _DIVIDED_EVERY_S:
+            self._divide(now)
+        self._refill(common, now, len(self._claims))
+        if own is not common:
+            self._refill(own, now, len(common.members))
+        return common, own
+
+    def _claim(self, claims: "OrderedDict[str, _Claim]", name: str, now: float) -> _Claim:
+        """Return the claim with its demand counted.
 
         No `cachetools.TTLCache`: its operations take 10 µs here, for each source of a quote.
         """
-        clients = self._clients
-        while clients and now - next(iter(clients.values())).demand.at >= ACTIVE_S:
-            clients.popitem(last=False)
-        client = clients.get(client_id)
-        is_new = client is None
-        if client is None:
+        while claims and now - next(iter(claims.values())).demand.at >= ACTIVE_S:
+            claims.popitem(last=False)
+        claim = claims.get(name)
+        if claim is None:
             first = TokenBucket(max(self._burst, _LEAST_CREDIT), now)
-            client = clients[client_id] = _Client(Demand(now, now), first)
-        client.demand.count(now)
-        clients.move_to_end(client_id)
-        if len(clients) > MOST_CLIENTS:
-            clients.popitem(last=False)
-        soon = is_new and len(clients) <= _FEW
-        if soon or now - self._divided_at >= _DIVIDED_EVERY_S:
-            self._divide(now)
-        client.credit.refill(now, client.rate, max(self._burst / len(clients), _LEAST_CREDIT))
-        return client.credit
+            claim = claims[name] = _Claim(Demand(now, now), first)
+        claim.demand.count(now)
+        claims.move_to_end(name)
+        if len(claims) > MOST_CLIENTS:
+            claims.popitem(last=False)
+        return claim
+
+    def _refill(self, claim: _Claim, now: float, sharers: int) -> None:
+        claim.credit.refill(now, claim.rate, max(self._burst / sharers, _LEAST_CREDIT))
 
     def _divide(self, now: float) -> None:
         """Set the share of each client. Once a second, because it reads all of them."""
         self._divided_at = now
-        demands = {
-            name: max(client.demand.per_second(now), _LEAST_DEMAND)
-            for name, client in self._clients.items()
-        }
-        for name, rate in shares(demands, self._budget.per_second).items():
-            self._clients[name].rate = rate
+        _share_out(self._claims, self._budget.per_second, now)
+        visitors = self._claims.get(VISITORS)
+        if visitors is not None:
+            if len(self._claims) == 1:
+                visitors.rate = self._budget.per_second
+            _share_out(visitors.members, visitors.rate, now)
 
-    def _has_day_left(self, client_id: str) -> bool:
+    def _has_day_left(self, party: Party) -> bool:
         limit, now_ms = self._budget.per_day, self._clock.now_ms()
         if now_ms // _DAY_MS != self._day:
             self._day, self._total_today = now_ms // _DAY_MS, 0
             self._today.clear()
+            self._visitors_today.clear()
         if limit is None:
             return True
         left = limit - self._total_today
-        clients = len(self._today) + (client_id not in self._today)
-        equal_part = limit / (clients + 1)
-        if self._today[client_id] < equal_part:
-            return left >= 1
+        kept = _RESERVED_FROM_VISITORS if party.is_visitors else 0.0
+        of_one, used = limit / _sharers(self._today, party.name), self._today[party.name]
+        if party.is_visitors:
+            of_one /= _sharers(self._visitors_today, party.member)
+            used = self._visitors_today[party.member]
+        if used >= of_one:
+            kept += _RESERVED_SHARE
         rest_of_day = 1 - now_ms % _DAY_MS / _DAY_MS
-        return left - 1 >= int(limit * _RESERVED_SHARE * rest_of_day)
+        return left >= 1 and left - 1 >= int(limit * kept * rest_of_day)
+
+    def _count_today(self, party: Party) -> None:
+        self._total_today += 1
+        counts = [(self._today, party.name)]
+        if party.is_visitors:
+            counts.append((self._visitors_today, party.member))
+        for used, name in counts:
+            if name in used or len(used) < MOST_CLIENTS:
+                used[name] += 1
+
+
+def _share_out(claims: "OrderedDict[str, _Claim]", per_second: float, now: float) -> None:
+    demands = {
+        name: max(claim.demand.per_second(now), _LEAST_DEMAND) for name, claim in claims.items()
+    }
+    for name, rate in shares(demands, per_second).items():
+        claims[name].rate = rate
+
+
+def _sharers(used: "Counter[str]", name: str) -> int:
+    """Return between how many a day is divided: those that were here, and one that may come."""
+    return len(used) + (name not in used) + 1
 
 
 class Circuit:
@@ -198,3 +268,58 @@ class Circuit:
             return False
         failures = [client.failures for client in self._clients.values()]
         return len(failures) > 1 and sum(failures) >= self._threshold
+
+
+class SourceCircuit:
+    """The circuit of the clients, where all visitors are one client, and one of the visitors.
+
+    Timeouts of visitors open the second one, for an address or for all visitors. Only its opening
+    counts as a timeout of the first one: whoever opens sessions cannot disable a source for keys.
+    """
+
+    def __init__(self, clock: Clock, *, failures: int, pause_s: float) -> None:
+        self._clients = Circuit(clock, failures=failures, pause_s=pause_s)
+        self._visitors = Circuit(clock, failures=failures, pause_s=pause_s)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is closed for clients without a failure of their own."""
+        return self._clients.is_closed
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether it is closed for every client and every visitor."""
+        return self._clients.is_answering and self._visitors.is_answering
+
+    def admits(self, client_id: str) -> bool:
+        """Return whether this client may send a request now."""
+        return all(circuit.admits(name) for circuit, name in self._of(client_id))
+
+    def asked(self, client_id: str) -> None:
+        """Record a request: after the pause it is the only one until it ends."""
+        for circuit, name in self._of(client_id):
+            circuit.asked(name)
+
+    def answered(self) -> None:
+        """Record an answer of any kind."""
+        self._clients.answered()
+        self._visitors.answered()
+
+    def silent(self, client_id: str) -> float | None:
+        """Record a timeout; return the pause in seconds if it opens the circuit for all."""
+        party = party_of(client_id)
+        if party.is_visitors:
+            was_closed = self._visitors.is_closed
+            opens = self._visitors.silent(party.member) is not None
+            if not (opens and was_closed):
+                return None
+        return self._clients.silent(party.name)
+
+    def pause(self, seconds: float) -> None:
+        """Open the circuit for all."""
+        self._clients.pause(seconds)
+
+    def _of(self, client_id: str) -> list[tuple[Circuit, str]]:
+        party = party_of(client_id)
+        of_visitors = [(self._visitors, party.member)] if party.is_visitors else []
+        return [*of_visitors, (self._clients, party.name)]

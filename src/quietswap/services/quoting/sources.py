@@ -8,7 +8,7 @@ from quietswap import observe
 from quietswap.domain.quote.route import NoRoute, NoRouteReason
 from quietswap.ports.aggregator import Aggregator
 from quietswap.ports.clock import Clock
-from quietswap.services.quoting.source_limits import Circuit, FairBudget, RequestBudget
+from quietswap.services.quoting.source_limits import FairBudget, RequestBudget, SourceCircuit
 
 _SILENCE = frozenset({NoRouteReason.TIMED_OUT, NoRouteReason.UNAVAILABLE})
 """What counts as a failure for the circuit breaker. A bad reply does not: it may depend on the
@@ -60,7 +60,7 @@ class AggregatorSource:
         self.name = aggregator.name
         self._clock = clock
         self._budget = FairBudget(budget, clock)
-        self._circuit = Circuit(clock, failures=failures, pause_s=pause_s)
+        self._circuit = SourceCircuit(clock, failures=failures, pause_s=pause_s)
         self._stragglers: set[asyncio.Task[None]] = set()
         self.pause_reason: str | None = None
         """Why an operator paused it; None if it is not paused. Clients see the text."""
@@ -73,21 +73,32 @@ class AggregatorSource:
         return self._circuit.is_answering
 
     @property
+    def may_be_asked(self) -> bool:
+        """Return whether a client with a share and without failures of its own may ask it."""
+        return self.pause_reason is None and self._circuit.is_closed
+
+    @property
     def circuit_state(self) -> str:
         """Return `closed`, `open`, or `open for some clients`, in this process."""
         if not self._circuit.is_closed:
             return "open"
         return "closed" if self._circuit.is_answering else "open for some clients"
 
-    def refusal(self, client_id: str) -> str | None:
-        """Return why this client may not ask it now; None takes one request of its budget."""
+    async def refusal(self, client_id: str) -> str | None:
+        """Return why this client may not ask it now; None takes one request of its budget.
+
+        It may wait for at most LONGEST_WAIT_S until the client's share allows the request.
+        """
         if self.pause_reason is not None:
             return self.pause_reason
         if not self._circuit.admits(client_id):
             return "paused for a while after failures or a rate limit"
-        if not self._budget.take(client_id):
+        wait_s = self._budget.take(client_id)
+        if wait_s is None:
             return "its own rate limit is spent"
         self._circuit.asked(client_id)
+        if wait_s:
+            await self._clock.sleep(wait_s)
         return None
 
     def note(self, client_id: str, miss: NoRoute | None) -> None:
