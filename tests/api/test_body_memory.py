@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from quietswap.api.app import create_api
 from quietswap.api.options import ApiOptions
 from quietswap.api.request_parsing.body_memory import BodyMemory, BodyMemoryFull, BodyReservation
+from quietswap.domain.party import visitor_id
 from quietswap.ports.clients import ApiKey
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
@@ -111,6 +112,30 @@ def test_many_keys_together_hold_no_more_than_the_service_takes(
     told = next(s.answer for s in senders if s.status == 503)
     assert (told["error"], told["details"]) == (code, {"reason": "OVERLOADED"})
     assert not any(s.status in (200, 500) for s in senders)
+
+
+def test_visitors_of_the_page_leave_room_to_clients(
+    inside: ScriptedUseCases, clock: HandClock
+) -> None:
+    for n in range(60):
+        session = visitor_id(f"192.0.2.{n}", b"salt", str(n))
+        inside.keys[f"secret-{n}"] = ApiKey(session, "web page", 0, None, session)
+    visitors = [Sender(requests.WRAP_QUOTE, f"secret-{n % 60}") for n in range(600)]
+    client = Sender(requests.WRAP_QUOTE, SECRET)
+    most = half_open(inside, clock, [*visitors, client])
+    assert 4 * MIB <= most <= 5 * MIB
+    assert {s.status for s in visitors} == {422, 429}
+    assert client.status == 422, "its body was waited for"
+
+
+def test_one_address_of_visitors_holds_no_more_than_a_client() -> None:
+    memory = BodyMemory(total=100, per_client=20)
+    for n in range(4):
+        memory.take(visitor_id("192.0.2.1", b"salt", str(n)), 5)
+    with pytest.raises(BodyMemoryFull) as full:
+        memory.take(visitor_id("192.0.2.1", b"salt", "5"), 5)
+    assert full.value.of_client
+    memory.take(visitor_id("192.0.2.2", b"salt", "6"), 5)
 
 
 def test_room_is_free_again_once_a_request_is_answered(

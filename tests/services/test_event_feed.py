@@ -12,6 +12,7 @@ from quietswap.domain.errors.events import EventsPruned, TooManyStreams
 from quietswap.domain.errors.request import InvalidParameter
 from quietswap.domain.order.order import Order, OrderEvent, OrderStatus
 from quietswap.domain.order.order_change import POSTED
+from quietswap.domain.party import visitor_id
 from quietswap.ports.events import EventFilter, ResumePoint, StoredEvent
 from quietswap.ports.stores import StoreUnavailable
 from quietswap.services.events.feed import BEAT_S, EventFeed, EventSubscription
@@ -166,6 +167,28 @@ async def test_streams_are_bounded_by_client_and_in_all(feed: EventFeed) -> None
     streams[0].close()
     streams[0].close()
     await feed.follow("client-1", None, ALL)
+
+
+async def test_visitors_of_the_page_leave_streams_to_clients(
+    storage: Storage, clock: HandClock
+) -> None:
+    feed = EventFeed(storage.events, clock, per_client=20, total=40)
+
+    def visitor(address: int, session: int) -> str:
+        return visitor_id(f"192.0.2.{address}", b"salt", f"{session:016x}")
+
+    first = [await feed.follow(visitor(1, n), None, ALL) for n in range(2)]
+    with pytest.raises(TooManyStreams, match="this address already has 2"):
+        await feed.follow(visitor(1, 3), None, ALL)
+    for address in range(2, 11):
+        for session in range(2):
+            await feed.follow(visitor(address, session), None, ALL)
+    with pytest.raises(TooManyStreams, match="the web page already has 20"):
+        await feed.follow(visitor(11, 0), None, ALL)
+    for _ in range(20):
+        await feed.follow("client", None, ALL)
+    first[0].close()
+    await feed.follow(visitor(11, 0), None, ALL)
 
 
 async def test_the_end_of_the_process_ends_every_stream(feed: EventFeed) -> None:

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from quietswap.domain.party import party_of
+
 
 class BodyMemoryFull(Exception):
     """A limit would be exceeded: that of one client if `of_client`, else that of all clients."""
@@ -20,13 +22,17 @@ class BodyMemoryFull(Exception):
 
 
 class BodyMemory:
-    """The bytes of bodies held now; `total` and `per_client` are in bytes. One per process."""
+    """The bytes of bodies held now; `total` and `per_client` are in bytes. One per process.
+
+    Visitors of the web page hold at most half of them, those of one address as much as a client.
+    """
 
     def __init__(self, total: int, per_client: int) -> None:
         self._total = total
         self._per_client = per_client
         self._held = 0
         self._by_client: Counter[str] = Counter()
+        self._by_visitors = 0
 
     @property
     def held(self) -> int:
@@ -44,19 +50,25 @@ class BodyMemory:
 
     def take(self, client_id: str, size: int) -> None:
         """Reserve `size` more bytes. Raises BodyMemoryFull and then reserves none."""
-        if self._by_client[client_id] + size > self._per_client:
+        party = party_of(client_id)
+        if self._by_client[party.member] + size > self._per_client:
             raise BodyMemoryFull(of_client=True, limit=self._per_client)
+        if party.is_visitors and self._by_visitors + size > self._total // 2:
+            raise BodyMemoryFull(of_client=True, limit=self._total // 2)
         if self._held + size > self._total:
             raise BodyMemoryFull(of_client=False, limit=self._total)
         self._held += size
-        self._by_client[client_id] += size
+        self._by_client[party.member] += size
+        self._by_visitors += size * party.is_visitors
 
     def give_back(self, client_id: str, size: int) -> None:
         """Release `size` bytes."""
+        party = party_of(client_id)
         self._held -= size
-        self._by_client[client_id] -= size
-        if not self._by_client[client_id]:
-            del self._by_client[client_id]
+        self._by_visitors -= size * party.is_visitors
+        self._by_client[party.member] -= size
+        if not self._by_client[party.member]:
+            del self._by_client[party.member]
 
 
 class BodyReservation:

@@ -18,15 +18,15 @@ class EventsPruned(RequestError):
 
 
 class TooManyStreams(RequestError):
-    """The client has as many open streams as it may have in this process."""
+    """The client has as many open streams as it may have in this process; `who` in its words."""
 
     code = "TOO_MANY_STREAMS"
     retry_after = 10
     """Seconds: a stream whose client has gone away is noticed by then."""
 
-    def __init__(self, *, limit: int) -> None:
+    def __init__(self, *, limit: int, who: str = "this client") -> None:
         super().__init__(
-            f"this client already has {limit} open streams",
+            f"{who} already has {limit} open streams",
             {"limit": limit},
             "Close a stream, or follow several orders with one stream: it has all your events.",
         )

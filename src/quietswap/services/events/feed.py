@@ -7,13 +7,14 @@ database if it is too far behind. A slow stream therefore costs no memory and lo
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from itertools import islice
 
 from quietswap import observe
 from quietswap.domain.errors.events import EventsPruned, TooManyStreams
 from quietswap.domain.errors.request import InvalidParameter
+from quietswap.domain.party import Party, party_of
 from quietswap.ports.clock import Clock
 from quietswap.ports.events import EventFilter, EventStore, ResumePoint, StoredEvent
 from quietswap.ports.stores import StoreUnavailable
@@ -58,6 +59,7 @@ class _Channel:
 class EventFeed:
     """`per_client` and `total` bound the open streams of this process.
 
+    Visitors of the web page have at most half of them, and those of one address a tenth of that.
     `run` reads until `stop`, which ends all streams.
     """
 
@@ -70,6 +72,7 @@ class EventFeed:
         self._per_client = per_client
         self._total = total
         self._open = 0
+        self._visitors: Counter[str] = Counter()
         self._channels: dict[str, _Channel] = {}
         self._needed = asyncio.Event()
 
@@ -94,6 +97,7 @@ class EventFeed:
         channel = self._channels.get(client_id)
         if channel is not None and len(channel.streams) >= self._per_client:
             raise TooManyStreams(limit=self._per_client)
+        self._admit_visitor(party_of(client_id))
         if self._open >= self._total:
             raise StoreUnavailable("this process serves as many streams as it may")
         if channel is None:
@@ -101,9 +105,28 @@ class EventFeed:
         stream = EventSubscription(self, channel, client_id, start, only)
         channel.streams.add(stream)
         self._open += 1
+        self._count_visitor(client_id, 1)
         observe.streams_open(self._open)
         self._needed.set()
         return stream
+
+    def _admit_visitor(self, party: Party) -> None:
+        """Raise TooManyStreams unless a visitor may have one more; a client always may."""
+        if not party.is_visitors:
+            return
+        most = self._total // 2
+        of_address = -(-most // 10)
+        if self._visitors[party.member] >= of_address:
+            raise TooManyStreams(limit=of_address, who="this address")
+        if self._visitors.total() >= most:
+            raise TooManyStreams(limit=most, who="the web page")
+
+    def _count_visitor(self, client_id: str, change: int) -> None:
+        party = party_of(client_id)
+        if party.is_visitors:
+            self._visitors[party.member] += change
+            if not self._visitors[party.member]:
+                del self._visitors[party.member]
 
     def forget(self, stream: "EventSubscription") -> None:
         """Remove a stream that is closed."""
@@ -112,6 +135,7 @@ class EventFeed:
         if not channel.streams:
             del self._channels[stream.client_id]
         self._open -= 1
+        self._count_visitor(stream.client_id, -1)
         observe.streams_open(self._open)
         if not self._channels:
             self._needed.clear()
