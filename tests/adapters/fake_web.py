@@ -8,13 +8,17 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Answer:
-    """`hang` keeps the connection open without a word; `cut` ends it in the middle of the body."""
+    """`hang` keeps the connection open without a word; `cut` ends it in the middle of the body.
+
+    `until` is waited for before the answer, also if the client goes away.
+    """
 
     body: bytes
     status: int = 200
     content_type: str = "application/json"
     hang: bool = False
     cut: bool = False
+    until: asyncio.Event | None = None
 
 
 @dataclass
@@ -54,6 +58,8 @@ class FakeWeb:
         request = Request(method, path, headers, body)
         self.requests.append(request)
         answer = self.answer(request)
+        if answer.until is not None:
+            await answer.until.wait()
         if answer.hang:
             await reader.read()
             return False

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from quietswap.adapters.rpc.merged_calls import AT_ONCE, MOST_CALLS, MergedCalls
+from quietswap.domain.party import Party, party_of
 from quietswap.ports.chain import NodeUnavailable
 from quietswap.ports.wallet_rpc import NodeAnswer, NodeCall
 
@@ -17,7 +18,7 @@ class Node:
         self.opened = asyncio.Event()
         self.batches: list[list[object]] = []
 
-    async def send(self, calls: Sequence[NodeCall]) -> Sequence[NodeAnswer]:
+    async def send(self, calls: Sequence[NodeCall], caller: Party) -> Sequence[NodeAnswer]:
         words = [call.params[0] for call in calls]
         self.batches.append(words)
         await self.opened.wait()
@@ -26,6 +27,9 @@ class Node:
         if "odd" in words:
             raise ZeroDivisionError
         return [str(word).encode() for word in words]
+
+
+A = party_of("a")
 
 
 @pytest.fixture
@@ -37,7 +41,7 @@ def calls(*words: object) -> list[NodeCall]:
     return [NodeCall("eth_call", [word]) for word in words]
 
 
-async def read_all(node: Node, *reads: list[NodeCall], caller: str = "a") -> list[object]:
+async def read_all(node: Node, *reads: list[NodeCall], caller: Party = A) -> list[object]:
     """Start reads while the node is silent, then let it answer; return answers and failures."""
     merged = MergedCalls(node.send)
     tasks = [asyncio.ensure_future(merged.read(each, caller)) for each in reads]
@@ -90,9 +94,9 @@ async def test_an_unexpected_failure_reaches_every_reader(node: Node) -> None:
 
 async def test_callers_are_not_merged_with_each_other(node: Node) -> None:
     merged = MergedCalls(node.send)
-    slow = [asyncio.ensure_future(merged.read(calls(n), "a")) for n in range(AT_ONCE + 5)]
+    slow = [asyncio.ensure_future(merged.read(calls(n), A)) for n in range(AT_ONCE + 5)]
     await asyncio.sleep(0)
-    other = asyncio.ensure_future(merged.read(calls("b"), "b"))
+    other = asyncio.ensure_future(merged.read(calls("b"), party_of("b")))
     await asyncio.sleep(0)
     assert node.batches[-1] == ["b"]
     node.opened.set()
@@ -102,7 +106,7 @@ async def test_callers_are_not_merged_with_each_other(node: Node) -> None:
 
 async def test_a_reader_that_gave_up_is_not_asked_for(node: Node) -> None:
     merged = MergedCalls(node.send)
-    tasks = [asyncio.ensure_future(merged.read(calls(n), "a")) for n in range(AT_ONCE + 2)]
+    tasks = [asyncio.ensure_future(merged.read(calls(n), A)) for n in range(AT_ONCE + 2)]
     await asyncio.sleep(0)
     tasks[AT_ONCE].cancel()
     await asyncio.sleep(0)
@@ -114,7 +118,7 @@ async def test_a_reader_that_gave_up_is_not_asked_for(node: Node) -> None:
 
 async def test_the_end_of_the_process_ends_what_is_in_flight(node: Node) -> None:
     merged = MergedCalls(node.send)
-    tasks = [asyncio.ensure_future(merged.read(calls(n), "a")) for n in range(AT_ONCE + 2)]
+    tasks = [asyncio.ensure_future(merged.read(calls(n), A)) for n in range(AT_ONCE + 2)]
     await asyncio.sleep(0)
     tasks[0].cancel()
     await asyncio.sleep(0)

@@ -67,8 +67,8 @@ class ScriptedWalletRpc:
         self._failing()
         return self.tokens.get(secret)
 
-    async def _read(self, calls: Sequence[NodeCall], caller: str) -> Sequence[NodeAnswer]:
-        assert caller in {token.id for token in self.tokens.values()}
+    async def _read(self, calls: Sequence[NodeCall], client_id: str) -> Sequence[NodeAnswer]:
+        assert client_id in {token.client_id for token in self.tokens.values()}
         self.read.append(list(calls))
         return [self._answer(call.method) for call in calls]
 

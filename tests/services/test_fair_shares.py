@@ -56,9 +56,7 @@ def test_a_client_need_not_ask_at_exact_intervals(vendor: str, early_s: float) -
     assert missed == []
 
 
-def _missed_beside_a_heavy_one(
-    usual: RequestBudget, begins_s: float, early_s: float
-) -> list[int]:
+def _missed_beside_a_heavy_one(usual: RequestBudget, begins_s: float, early_s: float) -> list[int]:
     clock = ManualClock(0)
     budget = FairBudget(usual, clock)
     light = [60 + begins_s + number - (early_s if number % 7 == 1 else 0) for number in range(30)]

@@ -22,7 +22,7 @@ class Reader:
     is_down: bool = False
     told: dict[Address, TokenDetails] = field(default_factory=dict)
 
-    async def details(self, address: Address) -> TokenDetails | None:
+    async def details(self, address: Address, client_id: str) -> TokenDetails | None:
         if self.is_down:
             raise NodeUnavailable("down")
         return self.told.setdefault(address, TokenDetails(address, 18, "X", "x"))
@@ -30,7 +30,7 @@ class Reader:
     def known_details(self, address: Address) -> TokenDetails | None:
         return self.told.get(address)
 
-    async def transfer_fee(self, address: Address) -> TransferFee:
+    async def transfer_fee(self, address: Address, client_id: str) -> TransferFee:
         return TransferFee(0)
 
     def measured_fee(self, address: Address) -> TransferFee | None:

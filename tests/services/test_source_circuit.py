@@ -90,9 +90,17 @@ def test_one_keys_odd_requests_do_not_switch_a_source_off_for_the_others() -> No
         source = AggregatorSource(Scripted("a", a_route("a")), PLENTY, LoopClock())
         for _ in range(50):
             source.note("odd", odd)
-        one = [await source.refusal("odd") is None, await source.refusal("other") is None, source.is_up]
+        one = [
+            await source.refusal("odd") is None,
+            await source.refusal("other") is None,
+            source.is_up,
+        ]
         source.note("other", odd)
-        two = [await source.refusal("odd") is None, await source.refusal("other") is None, source.is_up]
+        two = [
+            await source.refusal("odd") is None,
+            await source.refusal("other") is None,
+            source.is_up,
+        ]
         await asyncio.sleep(15.1)
         probes = [await source.refusal("odd") is None, await source.refusal("other") is None]
         source.note("odd", None)
@@ -126,7 +134,7 @@ def test_visitors_of_the_page_do_not_switch_a_source_off_for_clients() -> None:
         async def asks(*names: str) -> list[bool]:
             return [await source.refusal(name) is None for name in names]
 
-        for one in crowd[:5]:
+        for _ in range(5):
             source.note(crowd[0], odd)
         alone = await asks(crowd[0], crowd[20], crowd[1], "client")
         for one in crowd:

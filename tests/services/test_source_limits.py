@@ -44,7 +44,9 @@ def test_a_second_key_gets_its_share_at_once_and_goes_on_getting_it(per_second: 
     for _ in range(400):
         served(budget, "hog", 50)
         clock.advance(0.25)
-    assert budget.take("b") is not None, "its first request is served though the hog has spent everything"
+    assert budget.take("b") is not None, (
+        "its first request is served though the hog has spent everything"
+    )
     got: Counter[str] = Counter()
     for _ in range(4 * 600):
         got["hog"] += served(budget, "hog", 50)

@@ -125,7 +125,7 @@ class UseCases:
     rpc_token: Callable[[str], Awaitable[WalletRpcToken | None]]
     """Return the live token with this secret, None if it is unknown or revoked."""
     rpc_read: Callable[[Sequence[NodeCall], str], Awaitable[Sequence[NodeAnswer]]]
-    """Read from the node, for the token with this id. Raises NodeUnavailable."""
+    """Read from the node, for the client with this id. Raises NodeUnavailable."""
     rpc_send: Callable[[WalletRpcToken, str], Awaitable[str]]
     """Take a signed transaction in hex and return its hash."""
     rpc_pending_transaction: Callable[[WalletRpcToken, str], Awaitable[dict[str, Any] | None]]

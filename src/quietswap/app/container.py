@@ -185,7 +185,7 @@ def _use_cases(
 ) -> UseCases:
     core = _submit_order(settings, outside, storage, delivery, clock)
     rpc_tokens = WalletRpcTokens(storage.rpc_tokens, clock, public_url(settings))
-    reader = token_factories.token_reader(outside.rpc, clock)
+    reader = token_factories.token_reader(outside.wallet_node, clock)
     pauses = SourcePauses(storage.paused_sources, outside.sources, clock)
     price = token_factories.quote_price(
         settings, outside.chain, outside.prices, outside.sources, clock

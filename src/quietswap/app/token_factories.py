@@ -5,7 +5,7 @@ from pathlib import Path
 from quietswap.adapters.ethereum.node_chain import NodeChain
 from quietswap.adapters.ethereum.simulation.transfer_fee import TransferFeeMeter
 from quietswap.adapters.ethereum.token_reader import NodeTokenReader
-from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.wallet_node import WalletNodeClient
 from quietswap.adapters.token_list_file import BadTokenList, read_token_list
 from quietswap.app import factories
 from quietswap.domain.token_list import BUILT_IN, TokenCatalogue
@@ -33,9 +33,9 @@ def token_catalogue(settings: Settings) -> TokenCatalogue:
     return TokenCatalogue(tokens if settings.tokens.lists else BUILT_IN)
 
 
-def token_reader(rpc: NodeRpcClient, clock: Clock) -> NodeTokenReader:
+def token_reader(nodes: WalletNodeClient, clock: Clock) -> NodeTokenReader:
     """Return the reader of tokens and holdings."""
-    return NodeTokenReader(rpc, clock, TransferFeeMeter(rpc, clock))
+    return NodeTokenReader(nodes.reads_of, clock, TransferFeeMeter(clock))
 
 
 def list_tokens(settings: Settings, reader: TokenReader) -> ListTokens:

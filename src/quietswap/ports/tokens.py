@@ -8,22 +8,29 @@ from quietswap.domain.token_view import TokenDetails, TransferFee, WalletHolding
 
 
 class TokenReader(Protocol):
-    """What tokens say of themselves, and what they do. Hostile tokens are expected."""
+    """What tokens say of themselves, and what they do. Hostile tokens are expected.
 
-    async def details(self, address: Address) -> TokenDetails | None:
+    `client_id` is the client that asks: its reads take turns with those of others.
+    """
+
+    async def details(self, address: Address, client_id: str) -> TokenDetails | None:
         """Return metadata, cached; None if it is not an ERC-20. Raises NodeUnavailable."""
 
     def known_details(self, address: Address) -> TokenDetails | None:
         """Return metadata that was read lately, without a request; None if there is none."""
 
-    async def transfer_fee(self, address: Address) -> TransferFee:
+    async def transfer_fee(self, address: Address, client_id: str) -> TransferFee:
         """Simulate transfers and return what they lose, cached. Never raises."""
 
     def measured_fee(self, address: Address) -> TransferFee | None:
         """Return a fee that was measured lately, without a request."""
 
     async def holdings(
-        self, wallet: Address, tokens: Sequence[Address], spenders: Sequence[Address]
+        self,
+        wallet: Address,
+        tokens: Sequence[Address],
+        spenders: Sequence[Address],
+        client_id: str,
     ) -> WalletHoldings:
         """Return ETH, balances and allowances at one block. Raises NodeUnavailable.
 

@@ -103,9 +103,8 @@ NodeAnswer = bytes | NodeFailure
 class WalletNode(Protocol):
     """The operator's nodes, as wallets read them."""
 
-    async def read(self, calls: Sequence[NodeCall], caller: str) -> Sequence[NodeAnswer]:
+    async def read(self, calls: Sequence[NodeCall], client_id: str) -> Sequence[NodeAnswer]:
         """Return one answer per call, in order. Raises NodeUnavailable.
 
-        All come from one node, unless there are so many calls that execute code that they are
-        split. `caller` is the id of the token. Only such calls wait for those of other callers.
+        All come from one node, unless so many of them take long that they are split.
         """

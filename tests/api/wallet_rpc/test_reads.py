@@ -59,6 +59,7 @@ _BAD = {
         [], ["0x"], [[]], [{"to": "0x1"}], [{"to": WALLET, "data": "0x1"}],
         [{"to": WALLET, "data": "70"}], [{"to": WALLET, "data": "0x" + "00" * 131_073}],
         [{"to": WALLET, "gas": "0x2faf081"}], [{"to": WALLET, "gas": 21000}],
+        [{"to": WALLET, "Gas": "0x1"}], [{"to": WALLET, "ga\u017f": "0x1"}],
         [{"to": WALLET, "value": "1"}], [{"to": WALLET, "accessList": [{}] * 65}],
         [{"to": WALLET}, "latest", {"0x1": {}}], [{"to": WALLET}, "latest", {WALLET: 1}],
         [{"to": WALLET}, "latest", {}, {}],

@@ -34,7 +34,7 @@ from quietswap.ports.simulation import AccountState, PreparedSimulation
 from quietswap.resilience.single_flight import SingleFlight
 
 _LATEST_HEADER = RpcCall("eth_getBlockByNumber", ("latest", False))
-_VIEWS_GAS = 10_000_000
+_VIEWS_GAS = 3_000_000
 """Gas limit of all view calls of one token together. A token may use all the gas it gets."""
 
 

@@ -1,13 +1,13 @@
 """Tokens and holdings of wallets, read from the operator's nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cachetools import TLRUCache
 
 from quietswap.adapters.ethereum import node_results
 from quietswap.adapters.ethereum.simulation.transfer_fee import TransferFeeMeter
 from quietswap.adapters.rpc import erc20, multicall
-from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.client import NodeReads
 from quietswap.adapters.rpc.multicall import MULTICALL3, ViewCall
 from quietswap.adapters.rpc.wire import Result, RpcErrorObject
 from quietswap.domain.address import Address
@@ -18,19 +18,22 @@ from quietswap.ports.clock import Clock
 _DETAILS_TTL_S, _NO_TOKEN_TTL_S = 3600.0, 60.0
 _TOKENS_CACHED = 10_000
 _MOST_DECIMALS = 255
-_DETAIL_GAS = 10_000_000
+_DETAIL_GAS = 3_000_000
 _OWN_GAS, _TOKEN_GAS = 1_000_000, 500_000
 """Gas of one eth_call: a base, and more for each token. A proxy's view needs some 40,000."""
 _MOST_GAS = 25_000_000
-_ALONE_GAS = 5_000_000
+"""A hostile token burns all gas that it gets."""
+_ALONE_GAS = 3_000_000
 _LONGEST_SYMBOL, _LONGEST_NAME = 32, 60
 
 
 class NodeTokenReader:
-    """Implements quietswap.ports.tokens.TokenReader."""
+    """Implements quietswap.ports.tokens.TokenReader. `nodes` by client."""
 
-    def __init__(self, rpc: NodeRpcClient, clock: Clock, meter: TransferFeeMeter) -> None:
-        self._rpc = rpc
+    def __init__(
+        self, nodes: Callable[[str], NodeReads], clock: Clock, meter: TransferFeeMeter
+    ) -> None:
+        self._nodes = nodes
         self._meter = meter
         self._details: TLRUCache[Address, TokenDetails | None] = TLRUCache(
             _TOKENS_CACHED,
@@ -38,40 +41,47 @@ class NodeTokenReader:
             timer=clock.monotonic,
         )
 
-    async def details(self, address: Address) -> TokenDetails | None:
-        await self._learn([address])
+    async def details(self, address: Address, client_id: str) -> TokenDetails | None:
+        await self._learn([address], self._nodes(client_id))
         return self._details.get(address)
 
     def known_details(self, address: Address) -> TokenDetails | None:
         return self._details.get(address)
 
-    async def transfer_fee(self, address: Address) -> TransferFee:
+    async def transfer_fee(self, address: Address, client_id: str) -> TransferFee:
         found = self._details.get(address)
-        return await self._meter(address, found.decimals if found else 18)
+        decimals = found.decimals if found else 18
+        return await self._meter(address, decimals, self._nodes(client_id))
 
     def measured_fee(self, address: Address) -> TransferFee | None:
         return self._meter.known(address)
 
     async def holdings(
-        self, wallet: Address, tokens: Sequence[Address], spenders: Sequence[Address]
+        self,
+        wallet: Address,
+        tokens: Sequence[Address],
+        spenders: Sequence[Address],
+        client_id: str,
     ) -> WalletHoldings:
-        await self._learn(tokens)
+        nodes = self._nodes(client_id)
+        await self._learn(tokens, nodes)
+        asked = [_views(token, wallet, spenders) for token in tokens]
         views = [
             ViewCall(MULTICALL3, multicall.BLOCK_NUMBER),
             multicall.eth_balance(wallet),
-            *(view for token in tokens for view in _views(token, wallet, spenders)),
+            *(view for of_token in asked for view in of_token),
         ]
         gas = min(_OWN_GAS + _TOKEN_GAS * len(tokens), _MOST_GAS)
-        [result] = await self._rpc.batch([multicall.call(views, gas=gas)])
+        [result] = await nodes.batch([multicall.call(views, gas=gas)])
         if isinstance(result, RpcErrorObject) and result.is_verdict:
-            [result] = await self._rpc.batch([multicall.call(views[:2], gas=_OWN_GAS)])
+            [result] = await nodes.batch([multicall.call(views[:2], gas=_OWN_GAS)])
             number, eth = node_results.amounts(result, 2)
             rows: list[list[int | None]] = [[None] * (1 + len(spenders)) for _ in tokens]
         else:
             answers = [erc20.read_uint(one) for one in multicall.answers(result, len(views))]
             number, eth = node_results.known(answers[0]), node_results.known(answers[1])
             rows = _rows(answers[2:], 1 + len(spenders))
-        await self._ask_alone(rows, number, wallet, tokens, spenders)
+        await _ask_alone(rows, number, asked, nodes)
         return WalletHoldings(
             wallet,
             number,
@@ -87,41 +97,35 @@ class NodeTokenReader:
             ),
         )
 
-    async def _ask_alone(
-        self,
-        rows: list[list[int | None]],
-        number: int,
-        wallet: Address,
-        tokens: Sequence[Address],
-        spenders: Sequence[Address],
-    ) -> None:
-        """Ask each token without all answers again, at the same block.
-
-        Another token of the batch may have burned the gas of its views.
-        """
-        failed = [at for at, row in enumerate(rows) if None in row]
-        if not failed or len(tokens) == 1:
-            return
-        results = await self._rpc.batch(
-            [
-                multicall.call(_views(tokens[at], wallet, spenders), gas=_ALONE_GAS, at=hex(number))
-                for at in failed
-            ]
-        )
-        for at, result in zip(failed, results, strict=True):
-            rows[at] = _alone(result, 1 + len(spenders))
-
-    async def _learn(self, tokens: Sequence[Address]) -> None:
+    async def _learn(self, tokens: Sequence[Address], nodes: NodeReads) -> None:
         """Read the metadata of tokens that are not cached, each in a call of its own."""
         missing = [token for token in tokens if token not in self._details]
         if not missing:
             return
         calls = [multicall.call(_detail_views(token), gas=_DETAIL_GAS) for token in missing]
-        for token, result in zip(missing, await self._rpc.batch(calls), strict=True):
+        for token, result in zip(missing, await nodes.batch(calls), strict=True):
             if isinstance(result, RpcErrorObject) and result.is_verdict:
                 self._details[token] = None
             else:
                 self._details[token] = _details(token, multicall.answers(result, 4))
+
+
+async def _ask_alone(
+    rows: list[list[int | None]],
+    number: int,
+    asked: Sequence[Sequence[ViewCall]],
+    nodes: NodeReads,
+) -> None:
+    """Ask each token without all answers again, at the same block.
+
+    Another token of the batch may have burned the gas of its views.
+    """
+    failed = [at for at, row in enumerate(rows) if None in row]
+    if not failed or len(rows) == 1:
+        return
+    calls = [multicall.call(asked[at], gas=_ALONE_GAS, at=hex(number)) for at in failed]
+    for at, result in zip(failed, await nodes.batch(calls), strict=True):
+        rows[at] = _alone(result, len(asked[at]))
 
 
 def _views(token: Address, wallet: Address, spenders: Sequence[Address]) -> list[ViewCall]:

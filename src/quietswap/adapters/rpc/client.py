@@ -4,11 +4,12 @@ All calls are reads, so a retry on another node is always safe.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from quietswap import observe
-from quietswap.adapters.http import BodyTooLarge, HttpClient, HttpError, HttpTimeout
+from quietswap.adapters.http import BodyTooLarge, HttpClient, HttpError, HttpReply, HttpTimeout
 from quietswap.adapters.rpc.ethereum_types import MalformedResult, quantity, read
 from quietswap.adapters.rpc.node_pool import NodeHealth, NodePool
 from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject, read_replies, request_body
@@ -41,6 +42,17 @@ class NodeView:
     height: int | None
     lags: bool
     is_paused: bool
+
+
+Post = Callable[[str, bytes], Awaitable[HttpReply]]
+"""Send a body to the URL of a node and return the response. Raises HttpError."""
+
+
+class NodeReads(Protocol):
+    """Something that batches of calls can be sent to."""
+
+    async def batch(self, calls: Sequence[RpcCall]) -> list[Result]:
+        """Return one result per call, in order. Raises NodeUnavailable."""
 
 
 class _NoAnswer(Exception):
@@ -100,11 +112,12 @@ class NodeRpcClient:
             for n in self._nodes.all
         ]
 
-    async def batch(self, calls: Sequence[RpcCall]) -> list[Result]:
+    async def batch(self, calls: Sequence[RpcCall], post: Post | None = None) -> list[Result]:
         """Return one result per call, in order, all from one node and one round trip.
 
         Raises NodeUnavailable if no node returned a complete response. An RpcError is returned only
-        after all usable nodes were tried, unless the call caused it.
+        after all usable nodes were tried, unless the call caused it. `post` sends it to a node, by
+        default at once.
         """
         if not calls:
             return []  # nodes reject an empty batch
@@ -113,7 +126,8 @@ class NodeRpcClient:
         reasons = []
         for node in self._nodes.usable(call.method for call in calls):
             try:
-                results = await observe.in_span("node", self._ask(node, calls), node=node.name)
+                asking = self._ask(node, calls, post or self._post)
+                results = await observe.in_span("node", asking, node=node.name)
             except _NoAnswer as error:
                 reasons.append(f"{node.name}: {error}")
                 continue
@@ -143,12 +157,12 @@ class NodeRpcClient:
                 self._on_failure(node.name, "error", f"{call.method}: {result.message}")
         return settled
 
-    async def _ask(self, node: NodeHealth, calls: Sequence[RpcCall]) -> list[Result]:
+    async def _ask(self, node: NodeHealth, calls: Sequence[RpcCall], post: Post) -> list[Result]:
         """Return the results of one node, which must have proven its chain id by then."""
         proves = not node.proven  # another call may prove it while this one is in flight
         asked = [*calls, RpcCall("eth_chainId")] if proves else calls
         try:
-            results = await self._exchange(node, asked)
+            results = await self._exchange(node, asked, post)
             if proves:
                 self._prove(node, results.pop())
         except _NoAnswer as error:
@@ -164,18 +178,19 @@ class NodeRpcClient:
             raise _NoAnswer("wrong_chain", f"it serves chain {served}, not {self._chain_id}")
         node.proven = True
 
-    async def _exchange(self, node: NodeHealth, calls: Sequence[RpcCall]) -> list[Result]:
+    async def _post(self, url: str, body: bytes) -> HttpReply:
+        return await self._http.post(
+            url, body, timeout_s=self._timeout_s, max_bytes=self._max_bytes, repeatable=True
+        )
+
+    async def _exchange(
+        self, node: NodeHealth, calls: Sequence[RpcCall], post: Post
+    ) -> list[Result]:
         first = self._next_id
         self._next_id += len(calls)
         body = request_body(calls, first)
         try:
-            reply = await self._http.post(
-                node.url,
-                body,
-                timeout_s=self._timeout_s,
-                max_bytes=self._max_bytes,
-                repeatable=True,
-            )
+            reply = await post(node.url, body)
         except HttpError as error:
             raise _NoAnswer(_kind(error), node.masked(str(error))) from None
         if reply.status != 200:
@@ -211,7 +226,7 @@ class NodeRpcClient:
         height, reason = None, None
         try:
             chain, latest = await self._exchange(
-                node, [RpcCall("eth_chainId"), RpcCall("eth_blockNumber")]
+                node, [RpcCall("eth_chainId"), RpcCall("eth_blockNumber")], self._post
             )
             self._prove(node, chain)
             height = _number(latest)

@@ -1,16 +1,18 @@
 """Merges concurrent reads of one caller into fewer batches: a round trip costs more than a call.
 
-Callers are never merged with each other: a failed or large read is that of its caller alone.
+Callers are never merged with each other: a failed or large read is that of its caller alone. A
+caller is a client, with all its RPC URLs, or the visitors of one address.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from quietswap.domain.party import Party
 from quietswap.ports.chain import NodeUnavailable
 from quietswap.ports.wallet_rpc import NodeAnswer, NodeCall
 
-Send = Callable[[Sequence[NodeCall]], Awaitable[Sequence[NodeAnswer]]]
+Send = Callable[[Sequence[NodeCall], Party], Awaitable[Sequence[NodeAnswer]]]
 AT_ONCE = 4
 """Batches of one caller in flight. Further reads wait for one of them, and then go together."""
 MOST_CALLS = 100
@@ -34,10 +36,10 @@ class MergedCalls:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._callers: dict[str, _Caller] = {}
+        self._callers: dict[Party, _Caller] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def read(self, calls: Sequence[NodeCall], caller: str) -> Sequence[NodeAnswer]:
+    async def read(self, calls: Sequence[NodeCall], caller: Party) -> Sequence[NodeAnswer]:
         """Return one answer per call, in order. Raises NodeUnavailable."""
         found = self._callers.setdefault(caller, _Caller())
         if found.in_flight >= AT_ONCE:
@@ -46,11 +48,11 @@ class MergedCalls:
             return await read.answers
         found.in_flight += 1
         try:
-            return await self._send(calls)
+            return await self._send(calls, caller)
         finally:
             self._landed(caller, found)
 
-    def _landed(self, name: str, caller: _Caller) -> None:
+    def _landed(self, name: Party, caller: _Caller) -> None:
         """Send what waits, as one batch; forget a caller without reads."""
         caller.in_flight -= 1
         together = _first(caller.waiting)
@@ -68,25 +70,25 @@ class MergedCalls:
         for read in reads:
             read.answers.cancel()
 
-    async def _together(self, name: str, caller: _Caller, reads: Sequence[_Read]) -> None:
+    async def _together(self, name: Party, caller: _Caller, reads: Sequence[_Read]) -> None:
         try:
-            answers = await self._send([call for read in reads for call in read.calls])
+            answers = await self._send([call for read in reads for call in read.calls], name)
             start = 0
             for read in reads:
                 _settle(read, answers[start : start + len(read.calls)])
                 start += len(read.calls)
         except NodeUnavailable:
             # one read may be too slow or too large: the others must not fail with it
-            await asyncio.gather(*(self._alone(read) for read in reads))
+            await asyncio.gather(*(self._alone(read, name) for read in reads))
         except Exception as error:  # noqa: BLE001  the readers raise it
             for read in reads:
                 _settle(read, error)
         finally:
             self._landed(name, caller)
 
-    async def _alone(self, read: _Read) -> None:
+    async def _alone(self, read: _Read, name: Party) -> None:
         try:
-            _settle(read, await self._send(read.calls))
+            _settle(read, await self._send(read.calls, name))
         except Exception as error:  # noqa: BLE001  the reader raises it
             _settle(read, error)
 

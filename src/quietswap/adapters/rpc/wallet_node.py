@@ -1,34 +1,48 @@
-"""Reads of wallets, passed on to the operator's nodes.
+"""Reads that clients and wallets choose, from the operator's nodes, in turn.
 
-They have a node pool of their own: what wallets ask cannot open the circuit of a node that quotes
-and the tracker use.
+They have a node pool of their own: what they ask cannot open the circuit of a node that quotes and
+the tracker use. And they have few places at each node, which the service's own reads do not need.
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from quietswap import observe
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.http import HttpClient, HttpReply, HttpTimeout
+from quietswap.adapters.rpc.client import NodeReads, NodeRpcClient
 from quietswap.adapters.rpc.merged_calls import MergedCalls
 from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
+from quietswap.domain.party import Party, party_of
+from quietswap.ports.chain import NodeUnavailable
 from quietswap.ports.clock import Clock
 from quietswap.ports.wallet_rpc import NodeAnswer, NodeCall, NodeFailure
+from quietswap.resilience.fair_turns import FairTurns
 
-_EXECUTING = frozenset(("eth_call", "eth_estimateGas"))
-"""Methods that run code of the caller's choice, of which one call may take a core for long."""
-MOST_EXECUTING = 2
-"""Batches with such calls that are sent at a time, of all callers: the service's own reads need the
-same node."""
+_SLOW = frozenset(
+    ("eth_call", "eth_estimateGas", "eth_simulateV1", "eth_getLogs", "eth_feeHistory")
+)
+"""Methods of which one call may take a core for long, as whole blocks do."""
+SLOW_PLACES = 2
+"""Batches with such calls at one node at a time, of which one client has one."""
+QUICK_PLACES = 16
+"""Other batches at one node at a time, of which one client has half."""
 MOST_TOGETHER = 25
-"""Such calls in one of these batches. A larger one is split, so that callers take turns."""
+"""Slow calls in one batch. A larger one is split, so that callers take turns."""
+TURN_S = 10.0
+"""So long a batch waits for a place."""
+HELD_S = 60.0
+"""Longest time that a batch has its place, in which a node also executes 25 calls with all gas."""
 
 
 class WalletNodeClient:
     """Implements quietswap.ports.wallet_rpc.WalletNode.
 
-    Concurrent reads of one caller are merged. `timeout_s` limits one attempt at one node,
-    `max_bytes` the response to one batch.
+    Concurrent reads of one caller are merged. `timeout_s` limits the wait for one attempt at one
+    node, `max_bytes` the response to one batch. A batch keeps its place until the node has
+    answered or ended the connection: a node does not stop because nobody waits any more.
     """
 
     def __init__(
@@ -41,6 +55,9 @@ class WalletNodeClient:
         max_lag_blocks: int,
         max_bytes: int,
     ) -> None:
+        self._http = http
+        self._timeout_s = timeout_s
+        self._max_bytes = max_bytes
         self._rpc = NodeRpcClient(
             http,
             urls,
@@ -50,42 +67,100 @@ class WalletNodeClient:
             max_bytes=max_bytes,
             on_failure=_report,
         )
-
-        self._executing = asyncio.Semaphore(MOST_EXECUTING)
+        self._slow = defaultdict[str, FairTurns](lambda: FairTurns(SLOW_PLACES, 1))
+        self._quick = defaultdict[str, FairTurns](
+            lambda: FairTurns(QUICK_PLACES, QUICK_PLACES // 2)
+        )
+        self._exchanges: set[asyncio.Task[HttpReply]] = set()
         self._merged = MergedCalls(self._send)
 
-    async def read(self, calls: Sequence[NodeCall], caller: str) -> Sequence[NodeAnswer]:
-        return await self._merged.read(calls, caller)
+    async def read(self, calls: Sequence[NodeCall], client_id: str) -> Sequence[NodeAnswer]:
+        return await self._merged.read(calls, party_of(client_id))
 
-    async def _send(self, calls: Sequence[NodeCall]) -> Sequence[NodeAnswer]:
-        if not any(call.method in _EXECUTING for call in calls):
-            return await self._batch(calls)
-        answers: list[NodeAnswer] = []
+    def reads_of(self, client_id: str) -> NodeReads:
+        """Return the nodes for reads of the service that this client asked for."""
+        return _ReadsOfOne(self, party_of(client_id))
+
+    async def batch(self, calls: Sequence[RpcCall], party: Party) -> list[Result]:
+        """Return one result per call, in order; all from one node if few are slow.
+
+        Raises NodeUnavailable.
+        """
+        results: list[Result] = []
         for piece in _pieces(calls):
-            async with self._executing:
-                answers += await self._batch(piece)
-        return answers
+            places = self._slow if any(map(_is_slow, piece)) else self._quick
+            results += await self._rpc.batch(piece, partial(self._in_turn, places, party))
+        return results
 
-    async def _batch(self, calls: Sequence[NodeCall]) -> Sequence[NodeAnswer]:
-        results = await self._rpc.batch([RpcCall(call.method, call.params) for call in calls])
+    async def _send(self, calls: Sequence[NodeCall], party: Party) -> Sequence[NodeAnswer]:
+        results = await self.batch([RpcCall(call.method, call.params) for call in calls], party)
         return [_answer(result) for result in results]
+
+    async def _in_turn(
+        self, places: "defaultdict[str, FairTurns]", party: Party, url: str, body: bytes
+    ) -> HttpReply:
+        """Send a batch once there is a place, which the end of the exchange gives back.
+
+        Raises HttpError, and NodeUnavailable if there was no place in time.
+        """
+        turns = places[url]
+        try:
+            async with asyncio.timeout(TURN_S):
+                await turns.take(party)
+        except TimeoutError:
+            text = f"no place at the node within {TURN_S:g} s: earlier reads are still there"
+            raise NodeUnavailable(text) from None
+        exchange = asyncio.create_task(
+            self._http.post(url, body, timeout_s=HELD_S, max_bytes=self._max_bytes, repeatable=True)
+        )
+        self._exchanges.add(exchange)
+        exchange.add_done_callback(partial(self._ended, turns, party))
+        done, _ = await asyncio.wait({exchange}, timeout=self._timeout_s)
+        if not done:
+            raise HttpTimeout("no complete response in time")
+        return exchange.result()
+
+    def _ended(self, turns: FairTurns, party: Party, exchange: "asyncio.Task[HttpReply]") -> None:
+        self._exchanges.discard(exchange)
+        if not exchange.cancelled():
+            exchange.exception()  # nobody may wait for it any more
+        turns.give_back(party)
 
     async def close(self) -> None:
         """Cancel reads that are in flight, and the running node check, if any."""
         await self._merged.close()
+        for exchange in self._exchanges:
+            exchange.cancel()
+        await asyncio.gather(*self._exchanges, return_exceptions=True)
         await self._rpc.close()
 
 
-def _pieces(calls: Sequence[NodeCall]) -> Iterator[Sequence[NodeCall]]:
-    """Yield the calls in their order, with at most `MOST_TOGETHER` that execute in each piece."""
-    start = executing = 0
+@dataclass(frozen=True, slots=True)
+class _ReadsOfOne:
+    """Implements NodeReads for one party."""
+
+    nodes: WalletNodeClient
+    party: Party
+
+    async def batch(self, calls: Sequence[RpcCall]) -> list[Result]:
+        return await self.nodes.batch(calls, self.party)
+
+
+def _is_slow(call: RpcCall) -> bool:
+    is_whole_block = call.method.startswith("eth_getBlockBy") and True in call.params[1:]
+    return is_whole_block or call.method in _SLOW
+
+
+def _pieces(calls: Sequence[RpcCall]) -> Iterator[Sequence[RpcCall]]:
+    """Yield the calls in their order, with at most `MOST_TOGETHER` slow ones in each piece."""
+    start = slow = 0
     for place, call in enumerate(calls):
-        if call.method not in _EXECUTING:
+        if not _is_slow(call):
             continue
-        if executing == MOST_TOGETHER:
+        if slow == MOST_TOGETHER:
             yield calls[start:place]
-            start, executing = place, 0
-        executing += 1
+            start, slow = place, 0
+        slow += 1
     yield calls[start:]
 
 

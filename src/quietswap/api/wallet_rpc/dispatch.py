@@ -23,6 +23,7 @@ from quietswap.api.wallet_rpc.errors import (
     bad_parameters,
 )
 from quietswap.api.wallet_rpc.log_range import check_log_range, needs_head
+from quietswap.api.wallet_rpc.visitor_calls import bound_visitor
 from quietswap.api.wallet_rpc.wire import Call, Invalid, Message, Notification
 from quietswap.domain.address import Address, from_any_case
 from quietswap.domain.errors.base import RequestError
@@ -36,6 +37,7 @@ from quietswap.ports.wallet_rpc import NodeAnswer, NodeCall, NodeFailure, Wallet
 SEND = "eth_sendRawTransaction"
 MOST_HEAVY = 10
 """Calls with a result of megabytes in one body."""
+HEAVY = "logs, whole blocks or long fee histories"
 _LOCAL: dict[str, bytes] = {
     "eth_chainId": b'"%s"' % hex(MAINNET).encode(),
     "net_version": b'"%d"' % MAINNET,
@@ -96,7 +98,7 @@ class WalletRpc:
                 is_heavy = parameters.is_heavy(slot.call.method, slot.call.params)
                 heavy += is_heavy
                 if is_heavy and heavy > MOST_HEAVY:
-                    text = f"a body has at most {MOST_HEAVY} calls for logs or whole blocks"
+                    text = f"a body has at most {MOST_HEAVY} calls for {HEAVY}"
                     raise RpcError(LIMIT_EXCEEDED, text)
                 reads.append(slot)
             except RpcError as error:
@@ -143,7 +145,7 @@ class WalletRpc:
         filters = [slot for slot in slots if slot.call.method == "eth_getLogs"]
         head = None
         if any(needs_head(slot.call.params[0]) for slot in filters):
-            [answer] = await self.use_cases.rpc_read([NodeCall("eth_blockNumber")], token.id)
+            [answer] = await self.use_cases.rpc_read([NodeCall("eth_blockNumber")], token.client_id)
             head = _quantity(answer)
         for slot in filters:
             try:
@@ -156,7 +158,7 @@ class WalletRpc:
         if not slots:
             return
         calls = [NodeCall(slot.call.method, slot.call.params) for slot in slots]
-        answers = await self.use_cases.rpc_read(calls, token.id)
+        answers = await self.use_cases.rpc_read(calls, token.client_id)
         for slot, answer in zip(slots, answers, strict=True):
             if isinstance(answer, NodeFailure):
                 slot.outcome = RpcError(answer.code, answer.message, answer.data)
@@ -192,6 +194,8 @@ class WalletRpc:
 def _local_answer(token: WalletRpcToken, call: Call) -> bytes | None:
     """Check a call and return the answer that needs no other service, if it has one.
 
+    A call of a visitor gets the gas that a visitor has.
+
     Raises RpcError for a method that is not allowed and for bad parameters.
     """
     if call.method not in METHODS:
@@ -202,6 +206,8 @@ def _local_answer(token: WalletRpcToken, call: Call) -> bytes | None:
         parameters.RAW_TRANSACTION.check(call.params)
         return None
     parameters.READS.get(call.method, parameters.NONE).check(call.params)
+    if token.is_of_web_session:
+        bound_visitor(call)
     if call.method == "eth_call" and is_connection_check(call.params):
         return _encode(connected_answer(token.id))
     return _LOCAL.get(call.method)

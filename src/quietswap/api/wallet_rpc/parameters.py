@@ -15,6 +15,8 @@ MOST_GAS = 50_000_000
 MOST_DATA_BYTES = 131_072
 """Calldata of one eth_call: what the network accepts in a transaction."""
 MOST_FEE_BLOCKS, MOST_PERCENTILES = 1024, 100
+MANY_FEE_BLOCKS = 100
+"""A fee history of more is one of the heavy reads."""
 MOST_OVERRIDES = 64
 MOST_TOPICS, MOST_CHOICES = 4, 64
 """Positions of a log filter, and addresses or topics to choose from at one of them."""
@@ -81,6 +83,9 @@ def _members(
         rule = rules.get(member)
         if rule is None and closed:
             raise bad_parameters(f"{name} has members other than {', '.join(rules)}")
+        if rule is None and member.casefold() in {known.casefold() for known in rules}:
+            # geth reads names in any case: such a member would escape its rule
+            raise bad_parameters(f"{name} has a member that differs from a known one by case")
         if rule is not None and found is not None:
             rule(found, f"{name}.{member}")
 
@@ -96,7 +101,7 @@ def _access_list(value: Any, name: str) -> None:
         raise bad_parameters(f"{name} must be an array of at most {MOST_CHOICES} entries")
 
 
-_CALL_MEMBERS: Mapping[str, Check] = {
+CALL_MEMBERS: Mapping[str, Check] = {
     "from": _address,
     "to": _address,
     "data": _data,
@@ -114,7 +119,7 @@ _CALL_MEMBERS: Mapping[str, Check] = {
 def _call(value: Any, name: str) -> None:
     if not isinstance(value, dict):
         raise bad_parameters(f"{name} must be an object")
-    _members(value, _CALL_MEMBERS, name)
+    _members(value, CALL_MEMBERS, name)
 
 
 def _overrides(value: Any, name: str) -> None:
@@ -229,4 +234,10 @@ READS: Mapping[str, Parameters] = {
 
 def is_heavy(method: str, params: Sequence[Any]) -> bool:
     """Return whether the result may have megabytes; the parameters were checked before."""
+    if method == "eth_feeHistory":
+        return _count(params[0]) > MANY_FEE_BLOCKS
     return method == "eth_getLogs" or (method.startswith("eth_getBlockBy") and params[1])
+
+
+def _count(value: str | int) -> int:
+    return int(value, 16) if isinstance(value, str) else value

@@ -21,4 +21,5 @@ class GetBalances:
     ) -> WalletHoldings:
         """Return ETH, and each token once. Raises ServiceUnavailable."""
         with service_unavailable():
-            return await self._reader.holdings(wallet, tuple(dict.fromkeys(tokens)), self._routers)
+            once = tuple(dict.fromkeys(tokens))
+            return await self._reader.holdings(wallet, once, self._routers, key.client_id)

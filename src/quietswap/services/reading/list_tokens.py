@@ -39,7 +39,7 @@ class ListTokens:
         """
         address = _address(search)
         if address is not None:
-            found = await self._one(address)
+            found = await self._one(address, key.client_id)
             views = (found,) if found and offset == 0 else ()
             return TokenPage(views, 1 if found else 0)
         tokens = self._catalogue.search(harmless(search, _LONGEST_SEARCH))
@@ -65,15 +65,16 @@ class ListTokens:
             return self._view(token, fee, [])
         return self._view(token, fee, [TokenWarning.WRONG_DECIMALS], decimals=decimals)
 
-    async def _one(self, address: Address) -> TokenView | None:
+    async def _one(self, address: Address, client_id: str) -> TokenView | None:
         listed = self._catalogue.get(address)
         if listed is None:
             with service_unavailable():
-                details = await self._reader.details(address)
-            return await self._unlisted(details) if details else None
+                details = await self._reader.details(address, client_id)
+            return await self._unlisted(details, client_id) if details else None
         try:
             details, fee = await asyncio.gather(
-                self._reader.details(address), self._reader.transfer_fee(address)
+                self._reader.details(address, client_id),
+                self._reader.transfer_fee(address, client_id),
             )
         except NodeUnavailable:
             return self._listed(listed)
@@ -81,11 +82,11 @@ class ListTokens:
             return self._view(listed, None, [TokenWarning.NOT_A_TOKEN])
         return self._corrected(listed, fee, details.decimals)
 
-    async def _unlisted(self, details: TokenDetails) -> TokenView:
+    async def _unlisted(self, details: TokenDetails, client_id: str) -> TokenView:
         warnings = [TokenWarning.UNLISTED]
         if self._catalogue.has_symbol(details.symbol):
             warnings.append(TokenWarning.IMITATES)
-        fee = await self._reader.transfer_fee(details.address)
+        fee = await self._reader.transfer_fee(details.address, client_id)
         plain = ListedToken(details.address, details.symbol, details.name, details.decimals)
         return self._view(plain, fee, warnings)
 

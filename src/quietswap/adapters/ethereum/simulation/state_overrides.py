@@ -22,7 +22,7 @@ from quietswap.adapters.ethereum.simulation.wire import (
     simulation_call,
 )
 from quietswap.adapters.rpc import erc20
-from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.client import NodeReads, NodeRpcClient
 from quietswap.adapters.rpc.ethereum_types import octets
 from quietswap.adapters.rpc.wire import RpcCall, RpcErrorObject, value
 from quietswap.domain.address import Address
@@ -82,20 +82,34 @@ class StateOverride:
         return all(one is None or one.number == number for one, number in pairs)
 
 
-class StateOverrideBuilder:
-    """Finds the storage slots of sell tokens.
+class StorageLayouts:
+    """Finds the storage slots of tokens.
 
     They are cached for an hour, because a proxy may be upgraded, and for ten minutes if unknown.
     """
 
-    def __init__(self, rpc: NodeRpcClient, clock: Clock, below: RandBelow) -> None:
-        self._rpc = rpc
-        self._below = below
-        self._layouts: TLRUCache[Address, TokenStorageLayout] = TLRUCache(
+    def __init__(self, clock: Clock) -> None:
+        self._known: TLRUCache[Address, TokenStorageLayout] = TLRUCache(
             _LAYOUTS_CACHED,
             lambda _, layout, now: now + (_LAYOUT_TTL_S if layout.is_known else _UNKNOWN_TTL_S),
             timer=clock.monotonic,
         )
+
+    async def of(self, token: Address, nodes: NodeReads) -> TokenStorageLayout:
+        """Return the slots of a token, cached. Raises NodeUnavailable and SimulationUnsupported."""
+        layout = self._known.get(token)
+        if layout is None:
+            layout = self._known[token] = await _probed(token, nodes)
+        return layout
+
+
+class StateOverrideBuilder:
+    """Builds the state overrides of swaps."""
+
+    def __init__(self, rpc: NodeRpcClient, clock: Clock, below: RandBelow) -> None:
+        self._rpc = rpc
+        self._below = below
+        self._layouts = StorageLayouts(clock)
 
     async def prepare(self, request: RouteRequest, held: Holdings, tag: str) -> StateOverride:
         """Return the necessary overrides. Raises NodeUnavailable and SimulationUnsupported.
@@ -111,7 +125,7 @@ class StateOverrideBuilder:
         balance_lacks = held.balance < amount
         if not balance_lacks and not unapproved:
             return StateOverride()
-        layout = await self.layout(request.sell.address)
+        layout = await self._layouts.of(request.sell.address, self._rpc)
         places: list[tuple[int, int] | None] = [None] * (1 + len(unapproved))
         if balance_lacks and layout.balance:
             places[0] = layout.balance.balance(owner), held.balance
@@ -148,30 +162,19 @@ class StateOverrideBuilder:
             return await self._stored(token, slots, "latest")
         return [_word(value(result, str)) for result in results]
 
-    async def layout(self, token: Address) -> TokenStorageLayout:
-        """Return the slots of a token, cached. Raises NodeUnavailable and SimulationUnsupported."""
-        layout = self._layouts.get(token)
-        if layout is None:
-            layout = self._layouts[token] = await self._probed(token)
-        return layout
 
-    async def _probed(self, token: Address) -> TokenStorageLayout:
-        reads = [erc20.balance_of(PROBE_OWNER), erc20.allowance(PROBE_OWNER, PROBE_SPENDER)]
-        call = simulation_call(
-            {
-                token: {
-                    "stateDiff": {
-                        hex_word(s): hex_word(w) for s, w in storage_slots.probe().items()
-                    }
-                }
-            },
-            [{"to": token, "data": "0x" + data.hex(), "gas": hex(VIEW_GAS)} for data in reads],
-        )
-        result = (await self._rpc.batch([call]))[0]
-        if isinstance(result, RpcErrorObject) and result.is_unsupported:
-            raise SimulationUnsupported
-        balance, allowance = read_calls(result, len(reads))
-        return storage_slots.identify(balance.number, allowance.number)
+async def _probed(token: Address, nodes: NodeReads) -> TokenStorageLayout:
+    reads = [erc20.balance_of(PROBE_OWNER), erc20.allowance(PROBE_OWNER, PROBE_SPENDER)]
+    probe = {hex_word(slot): hex_word(word) for slot, word in storage_slots.probe().items()}
+    call = simulation_call(
+        {token: {"stateDiff": probe}},
+        [{"to": token, "data": "0x" + data.hex(), "gas": hex(VIEW_GAS)} for data in reads],
+    )
+    [result] = await nodes.batch([call])
+    if isinstance(result, RpcErrorObject) and result.is_unsupported:
+        raise SimulationUnsupported
+    balance, allowance = read_calls(result, len(reads))
+    return storage_slots.identify(balance.number, allowance.number)
 
 
 def _word(text: str) -> int:

@@ -18,11 +18,11 @@ from quietswap.adapters.ethereum.simulation.next_block import (
 )
 from quietswap.adapters.ethereum.simulation.state_overrides import (
     SimulationUnsupported,
-    StateOverrideBuilder,
+    StorageLayouts,
 )
 from quietswap.adapters.ethereum.simulation.storage_slots import MappingSlot
 from quietswap.adapters.rpc import erc20
-from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.client import NodeReads
 from quietswap.adapters.rpc.wire import RpcCall, RpcErrorObject
 from quietswap.domain import address as addresses
 from quietswap.domain.address import Address
@@ -44,12 +44,9 @@ _UNKNOWN = TransferFee()
 class TransferFeeMeter:
     """Measures each token at most once an hour, and once a minute where that is impossible."""
 
-    def __init__(
-        self, rpc: NodeRpcClient, clock: Clock, *, below: RandBelow = secrets.randbelow
-    ) -> None:
-        self._rpc = rpc
+    def __init__(self, clock: Clock, *, below: RandBelow = secrets.randbelow) -> None:
         self._below = below
-        self._layouts = StateOverrideBuilder(rpc, clock, below)
+        self._layouts = StorageLayouts(clock)
         self._fees: TLRUCache[Address, TransferFee] = TLRUCache(
             _TOKENS_CACHED,
             lambda _, fee, now: now + (_UNKNOWN_TTL_S if fee == _UNKNOWN else _MEASURED_TTL_S),
@@ -61,23 +58,25 @@ class TransferFeeMeter:
         """Return the cached result."""
         return self._fees.get(token)
 
-    async def __call__(self, token: Address, decimals: int) -> TransferFee:
+    async def __call__(self, token: Address, decimals: int, nodes: NodeReads) -> TransferFee:
         """Return the fee of one token. Where the node cannot simulate, the fee is unknown."""
         known = self._fees.get(token)
         if known is not None:
             return known
-        return await self._in_flight(token, lambda: self._measured(token, decimals))
+        return await self._in_flight(token, lambda: self._measured(token, decimals, nodes))
 
-    async def _measured(self, token: Address, decimals: int) -> TransferFee:
+    async def _measured(self, token: Address, decimals: int, nodes: NodeReads) -> TransferFee:
         fee = _UNKNOWN
         with suppress(NodeUnavailable, SimulationUnsupported):
-            layout = await self._layouts.layout(token)
+            layout = await self._layouts.of(token, nodes)
             if layout.balance is not None:
-                fee = await self._simulated(token, decimals, layout.balance)
+                fee = await self._simulated(token, decimals, layout.balance, nodes)
         self._fees[token] = fee
         return fee
 
-    async def _simulated(self, token: Address, decimals: int, place: MappingSlot) -> TransferFee:
+    async def _simulated(
+        self, token: Address, decimals: int, place: MappingSlot, nodes: NodeReads
+    ) -> TransferFee:
         # Nobody has used them, so an empty balance slot is overridden.
         wallet, payer, collector = (unused_address(self._below) for _ in range(3))
         part = max(10 ** min(decimals, _MOST_WHOLE_DECIMALS), _LEAST_PART)
@@ -86,7 +85,7 @@ class TransferFeeMeter:
         probe = TransferFeeProbe(
             addresses.from_bytes(wallet), addresses.from_bytes(payer), collector, token, part
         )
-        [result] = await self._rpc.batch([_call(probe, place, held)])
+        [result] = await nodes.batch([_call(probe, place, held)])
         if isinstance(result, RpcErrorObject):
             return _UNKNOWN
         before, *steps = wire.read_calls(result, 1 + STEPS)
