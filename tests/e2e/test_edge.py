@@ -1,14 +1,17 @@
 """What the server itself keeps from the application: slow, huge and malformed heads."""
 
+import re
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
-from tests.waiting import WITHIN_S
+from tests.waiting import WITHIN_S, wait_until
 
 HEAD = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 
@@ -36,6 +39,27 @@ def test_slow_clients_are_cut(served: Served) -> None:
         results = list(threads.map(lambda text: told(served, text), said))
     for text, answer in zip(said, results, strict=True):
         assert answer.startswith(b"HTTP/1.1 200") if text.endswith("\r\n\r\n") else answer == b""
+
+
+def test_one_address_holds_a_bounded_number_of_connections(town: Town, tmp_path: Path) -> None:
+    """Renewed heads that never end keep nobody out, also of the same address."""
+    with (
+        serving(town, tmp_path, SERVER__CONNECTIONS_PER_ADDRESS="20") as served,
+        ExitStack() as held,
+    ):
+        port = int(served.url.rstrip("/").rpartition(":")[2])
+        for _ in range(80):
+            one = held.enter_context(socket.create_connection(("127.0.0.1", port)))
+            one.sendall(HEAD.encode())
+
+        def closed() -> int:
+            lines = (line for line in served.lines() if line["event"] == "connections_closed")
+            return sum(int(str(line["count"])) for line in lines)
+
+        wait_until(lambda: closed() >= 60, "they are all open")
+        assert told(served, f"{HEAD}Connection: close\r\n\r\n").startswith(b"HTTP/1.1 200")
+        figures = served.town.api.get("/metrics").text
+        assert re.search(r"^quietswap_connections_closed_total [6-9]\d", figures, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

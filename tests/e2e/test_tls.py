@@ -67,6 +67,11 @@ def _until_it_listens(port: int, process: Forked) -> None:
     wait_until(listens, "the service does not listen")
 
 
+def test_a_handshake_that_never_ends_is_cut(secured: Secured) -> None:
+    with socket.create_connection(("127.0.0.1", secured.port), timeout=WITHIN_S) as silent:
+        assert silent.recv(1) == b""
+
+
 def test_a_tls_1_3_client_is_served(secured: Secured) -> None:
     with loopback.Client(verify=secured.trust) as client:
         answer = client.get(f"https://127.0.0.1:{secured.port}/api/v1/mev/wrap/info")

@@ -20,8 +20,13 @@ from quietswap.api.middleware.cors import ListedOriginsMiddleware
 from quietswap.api.middleware.trusted_hosts import LOOPBACK, TrustedHostsMiddleware, is_loopback
 from quietswap.api.options import ApiOptions, RateLimits, WalletRpcOptions
 from quietswap.app import factories, memory
-from quietswap.app.background_tasks import start_key_uses, start_tracking
+from quietswap.app.background_tasks import (
+    start_connection_limits,
+    start_key_uses,
+    start_tracking,
+)
 from quietswap.app.certificates import expires_at
+from quietswap.app.connections import ConnectionLimits, most_connections
 from quietswap.app.container import Container, open_container
 from quietswap.app.operator_pages import operator_pages, readiness
 from quietswap.app.operator_view import is_enabled, operator_view, start_figures
@@ -88,6 +93,14 @@ class ServiceApp:
         self._came_up = came_up or (lambda: None)
         self._clock = clock
         self._api: ASGIApp | None = None
+        server = settings.server
+        self._connections = ConnectionLimits(
+            server.port,
+            clock,
+            of_address=server.connections_per_address,
+            total=most_connections(),
+            trusted=factories.trusted_networks(settings),
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI connection, or the lifespan."""
@@ -98,7 +111,11 @@ class ServiceApp:
         work = self._api(scope, receive, send)
         if observe.is_tracing() and scope["type"] == "http" and _is_traced(scope["path"]):
             work = observe.in_request_span(scope["headers"], work)
-        await work
+        peer = self._connections.begin(scope.get("client"))
+        try:
+            await work
+        finally:
+            self._connections.end(peer)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -109,6 +126,7 @@ class ServiceApp:
                 stop_tracking = start_tracking(parts, self._clock, stack)
                 start_key_uses(parts, self._clock, stack)
                 start_figures(parts, self._clock, stack)
+                start_connection_limits(self._connections, stack)
                 self._api = _api(parts, self._clock)
             except Exception as error:  # noqa: BLE001  the message is logged, then the process ends
                 observe.start_failed(str(error))

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from quietswap import observe
+from quietswap.app.connections import ConnectionLimits
 from quietswap.app.container import Container
 from quietswap.app.order_ids import PREFIXES
 from quietswap.app.web import make_sessions
@@ -91,6 +92,17 @@ def start_key_uses(parts: Container, clock: Clock, stack: AsyncExitStack) -> Non
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
         await store()
+
+    stack.push_async_callback(stop)
+
+
+def start_connection_limits(limits: ConnectionLimits, stack: AsyncExitStack) -> None:
+    """Bound the connections of each address until the end of `stack`."""
+    keeping = asyncio.create_task(limits.keep())
+
+    async def stop() -> None:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
 
     stack.push_async_callback(stop)
 

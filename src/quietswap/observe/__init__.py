@@ -3,6 +3,7 @@
 from quietswap.observe.events import (
     background_task_failed,
     certificate_loaded,
+    connections_closed,
     in_phase,
     node_failed,
     order_confirmed,
@@ -100,6 +101,7 @@ __all__ = [
     "begin",
     "can_trace",
     "certificate_loaded",
+    "connections_closed",
     "events_sent",
     "events_waiting",
     "exposition",

@@ -94,6 +94,12 @@ def node_failed(node: str, kind: str, reason: str) -> None:
     log.warning("node_failed", node=node, kind=kind, reason=reason)
 
 
+def connections_closed(count: int) -> None:
+    """So many connections without a request were shut down: an address, or all, had too many."""
+    metrics.connections_closed.inc(count)
+    log.warning("connections_closed", count=count)
+
+
 def receipts_unread(reasons: Mapping[str, str]) -> None:
     """The node answers, but not with these receipts. Their orders are checked at the next block."""
     tx_hash, reason = next(iter(reasons.items()))

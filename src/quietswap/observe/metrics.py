@@ -155,6 +155,10 @@ resent = cache(
         "orders_resent", "Times the tracker sent the same bytes again, by answer", "outcome"
     ).labels
 )
+connections_closed = _counter(
+    "connections_closed",
+    "Connections without a request that were closed, because there were too many",
+)
 streams = _number("event_streams", "Open streams of events")
 streams_ended = cache(
     _counter("event_streams_ended", "Streams of events that ended, by reason", "reason").labels

@@ -46,6 +46,15 @@ class ServerConfig(Section, frozen=True):
             "allowed. Empty: on loopback only localhost, 127.0.0.1 and [::1], elsewhere any."
         ),
     ] = ()
+    connections_per_address: Annotated[
+        int,
+        _says(
+            "Connections of one client address in one process. Above it those without a request "
+            "are closed; trusted_proxies may have any number.",
+            ge=1,
+            le=_MANY,
+        ),
+    ] = 256
     max_body_bytes: Annotated[int, _says("Largest request body in bytes.", ge=1024, le=1 << 30)] = (
         1 << 20
     )

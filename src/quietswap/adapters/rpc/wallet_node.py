@@ -24,7 +24,9 @@ from quietswap.resilience.fair_turns import FairTurns
 _SLOW = frozenset(
     ("eth_call", "eth_estimateGas", "eth_simulateV1", "eth_getLogs", "eth_feeHistory")
 )
-"""Methods of which one call may take a core for long, as whole blocks do."""
+"""Methods of which one call may take a core for long."""
+_BLOCKS = frozenset(("eth_getBlockByNumber", "eth_getBlockByHash"))
+"""These as well, with whole transactions."""
 SLOW_PLACES = 2
 """Batches with such calls at one node at a time, of which one client has one."""
 QUICK_PLACES = 16
@@ -147,8 +149,7 @@ class _ReadsOfOne:
 
 
 def _is_slow(call: RpcCall) -> bool:
-    is_whole_block = call.method.startswith("eth_getBlockBy") and True in call.params[1:]
-    return is_whole_block or call.method in _SLOW
+    return call.method in _SLOW or (call.method in _BLOCKS and True in call.params[1:])
 
 
 def _pieces(calls: Sequence[RpcCall]) -> Iterator[Sequence[RpcCall]]:

@@ -1,4 +1,4 @@
-"""The address of a client, for the log and for the limit of wrong API keys."""
+"""The address of a client, for the log and for limits by address."""
 
 import ipaddress
 from collections.abc import Collection, Mapping
@@ -18,11 +18,23 @@ def client_address(scope: Mapping[str, Any], trusted_proxies: Collection[Network
     proxy wrote. An IPv6 client counts by its /64, the smallest block a subscriber gets.
     """
     peer: tuple[str, int] | None = scope.get("client")
-    address, block = _parsed(peer[0] if peer else "")
-    if address is not None and any(address in network for network in trusted_proxies):
+    text = peer[0] if peer else ""
+    block = address_block(text)
+    if is_trusted(text, trusted_proxies):
         forwarded = dict(scope["headers"]).get(b"x-forwarded-for", b"").decode("latin-1")
-        address, block = _parsed(forwarded.rpartition(",")[2].strip())
+        block = address_block(forwarded.rpartition(",")[2].strip())
     return block
+
+
+def address_block(text: str) -> str:
+    """Return the address that a client counts by; that of an IPv6 client is its /64."""
+    return _parsed(text)[1]
+
+
+def is_trusted(text: str, trusted_proxies: Collection[Network]) -> bool:
+    """Return whether an address is that of a trusted proxy."""
+    address, _ = _parsed(text)
+    return address is not None and any(address in network for network in trusted_proxies)
 
 
 def _parsed(text: str) -> tuple[_Address | None, str]:

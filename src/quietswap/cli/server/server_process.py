@@ -18,6 +18,7 @@ from granian.server import MPServer
 from quietswap import __version__, observe
 from quietswap.adapters.audit_file import JsonAuditFile
 from quietswap.app import factories, memory
+from quietswap.app.connections import allow_files, most_connections
 from quietswap.app.settings_summary import settings_summary
 from quietswap.app.shutdown import KILLED_AFTER_S
 from quietswap.cli.options.port_check import wait_for_free_port
@@ -66,6 +67,7 @@ def run_server(settings: Settings, path: Path | None, options: dict[str, str]) -
     url = f"{'https' if server.tls_cert else 'http'}://{server.host}:{server.port}"
     observe.service_starting(url, __version__, server.workers)
     memory.share_with_workers()
+    allow_files()
     _Reloading(settings, path, options).serve()
 
 
@@ -92,6 +94,7 @@ class _Reloading(MPServer):
             loop=Loops.uvloop,
             workers=server.workers,
             websockets=False,
+            backpressure=most_connections(),
             log_enabled=False,
             ssl_cert=Path(server.tls_cert) if server.tls_cert else None,
             ssl_key=Path(server.tls_key) if server.tls_key else None,

@@ -18,7 +18,7 @@ class EventsPruned(RequestError):
 
 
 class TooManyStreams(RequestError):
-    """The client has as many open streams as it may have in this process; `who` in its words."""
+    """The client has as many open streams as it may have in this process."""
 
     code = "TOO_MANY_STREAMS"
     retry_after = 10
