@@ -16,7 +16,12 @@ class OperatorConfig(Section, frozen=True):
         int, says("Seconds until an operator must log in again.", ge=60, le=31_536_000)
     ] = 43_200
     logins_per_minute: Annotated[
-        int, says("Attempts to log in of one client address in a minute.", ge=1, le=1_000_000_000)
+        int,
+        says(
+            "Wrong secrets of one client address in a minute; a right one is never refused.",
+            ge=1,
+            le=1_000_000_000,
+        ),
     ] = 20
     figures_kept_days: Annotated[
         int, says("Days until the figures of sources, relays and node are deleted.", ge=1, le=366)

@@ -104,7 +104,7 @@ class OperatorEndpoint:
         token = self.use_cases.form_token(secret)
         form: Mapping[str, str] = {}
         if method == "POST":
-            form = await form_of(scope, receive, self.body_memory)
+            form = await form_of(scope, receive, self.body_memory, "operator")
             check_token(form, token)
         if method == "POST" and path == "/logout":
             return await self._log_out(secret)
@@ -132,21 +132,11 @@ class OperatorEndpoint:
         return cookie_value(scope["headers"], name) or ""
 
     async def _log_in(self, scope: Scope, receive: Receive) -> Response:
-        form = await form_of(scope, receive, self.body_memory)
+        form = await form_of(scope, receive, self.body_memory, "operator login")
         check_token(form, _login_token(self._form_secret(scope)))
-        client = client_address(scope, self.api_options.trusted_proxies)
-        window = await self.use_cases.guesses.hit(
-            f"operator:{client}", self.options.logins_per_minute, _MINUTE_S
-        )
-        if not window.allowed:
-            wait_s = max(-(-(window.reset_ms - self.clock.now_ms()) // 1000), 1)
-            said = f"Too many attempts of this address. Try again in {wait_s} seconds."
-            response = self._login_form(said, 429)
-            response.headers["retry-after"] = str(wait_s)
-            return response
         found = await self.use_cases.log_in(form.get("secret", "").strip()[:200])
         if found is None:
-            return self._login_form("This secret is not valid.", 403)
+            return await self._refused(scope)
         _, session = found
         response = redirect("")
         lasts, secure = self.options.session_s, self.options.secure
@@ -155,6 +145,25 @@ class OperatorEndpoint:
             cookie(FORM_COOKIE, "", 0, secure=secure),
         ):
             response.headers.append("set-cookie", header)
+        return response
+
+    async def _refused(self, scope: Scope) -> Response:
+        """Count a wrong secret of a client address, and answer.
+
+        A right one is never refused: others may share the operator's address. A secret has 256
+        random bits, so what is limited is work and the noise in the log, not the chance of a guess.
+        """
+        client = client_address(scope, self.api_options.trusted_proxies)
+        window = await self.use_cases.guesses.hit(
+            f"operator:{client}", self.options.logins_per_minute, _MINUTE_S
+        )
+        if window.allowed:
+            return self._login_form("This secret is not valid.", 403)
+        wait_s = max(-(-(window.reset_ms - self.clock.now_ms()) // 1000), 1)
+        response = self._login_form(
+            f"This secret is not valid, as many others of this address. Wait {wait_s} seconds.", 429
+        )
+        response.headers["retry-after"] = str(wait_s)
         return response
 
     async def _log_out(self, secret: str) -> Response:

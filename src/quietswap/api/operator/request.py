@@ -73,17 +73,20 @@ def query_of(scope: Scope) -> dict[str, str]:
     return dict(reversed(pairs[:_MOST_FIELDS]))
 
 
-async def form_of(scope: Scope, receive: Receive, memory: BodyMemory) -> dict[str, str]:
+async def form_of(
+    scope: Scope, receive: Receive, memory: BodyMemory, sender: str
+) -> dict[str, str]:
     """Return the fields of a posted form of this view. Raises Forged and the errors of bodies.
 
-    Every browser sends `Origin` with a form.
+    Every browser sends `Origin` with a form. `sender` is whose memory holds the body: strangers at
+    the login cannot use up that of operators.
     """
     headers = dict(scope["headers"])
     if b"origin" not in headers or not is_same_origin(scope["headers"], needs_origin=True):
         raise Forged
     if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != _FORM.encode():
         raise Forged
-    with memory.reserve("operator") as reservation:
+    with memory.reserve(sender) as reservation:
         body = await read_body(headers, receive, _MOST_BYTES, _WITHIN_S, reservation)
     try:
         pairs = parse_qsl(

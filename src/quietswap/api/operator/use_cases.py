@@ -57,6 +57,8 @@ class OperatorUseCases:
 class OperatorOptions:
     """`session_s` seconds of a session; `secure`: browsers reach the view over TLS.
 
+    `logins_per_minute`: wrong secrets of one client address; a right one is always accepted.
+
     `tokens` names tokens and their decimals, for amounts that a person can read.
     """
 
