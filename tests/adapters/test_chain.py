@@ -59,7 +59,7 @@ async def test_tokens_tell_decimals_and_symbol(small: SmallChain, listed: Token)
     ("name", "decimals", "symbol"),
     [
         ("Bytes32Symbol", 18, "MKR"),
-        ("RudeSymbol", 18, "EV1L<script>and much more than t"),
+        ("RudeSymbol", 18, "EV1L‹script› and much more than"),
         ("NoSymbol", 6, ""),
     ],
 )

@@ -79,7 +79,7 @@ async def test_details_of_odd_tokens(small: SmallChain) -> None:
         for name in ("Bytes32Symbol", "RudeSymbol", "NoSymbol", "LoopingSymbol")
     }
     assert [one and one.symbol for one in found.values()] == [
-        "MKR", "EV1L‹script›and much more than t", "", "",
+        "MKR", "EV1L‹script› and much more than", "", "",
     ]  # fmt: skip
     for name in ("ManyDecimals", "LoopingBalance", "LoopingDecimals"):
         assert await tokens.details(odd(name).address, "client") is None, name

@@ -67,6 +67,18 @@ async def test_csv_has_every_order_and_no_formula(
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "symbol", ["=1+1", "+1", "-1", "@x", "＝1+1", "＋1", "﹣1", "＠x", "|x", "%x"]
+)
+async def test_no_symbol_is_a_formula(
+    client: httpx.AsyncClient, inside: ScriptedUseCases, symbol: str
+) -> None:
+    """Contracts choose symbols, and some spreadsheets read full-width signs as the signs."""
+    inside.exported = [ExportPage([row()], {USDC: Token(USDC, 6, symbol)})]
+    [found] = csv.DictReader(io.StringIO((await client.get(PATH)).text, newline=""))
+    assert found["buySymbol"] == f"'{symbol}"
+
+
 async def test_json_is_one_array_with_the_same_members(
     client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:

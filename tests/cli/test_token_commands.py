@@ -2,10 +2,11 @@
 
 import json
 
+import msgspec
 import pytest
 
 from quietswap.domain.token import WETH
-from tests.api.scripted_tokens import ROUTER
+from tests.api.scripted_tokens import ROUTER, TOKEN_ANSWERS
 from tests.cli.conftest import Quietswap
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok
 from tests.orders import USDC
@@ -102,6 +103,18 @@ def test_balances_of_named_tokens_come_from_the_service(
         "unknown: the contract does not tell",
     ):  # fmt: skip
         assert words in " ".join(result.stdout.split())
+
+
+def test_letters_that_imitate_ascii_are_no_name(
+    quietswap: Quietswap, service: FakeService, environment: dict[str, str | None]
+) -> None:
+    """`USDС` ends with a Cyrillic letter: the address is shown in its place."""
+    environment["QUIETSWAP_RPC_URL"] = None
+    found = msgspec.to_builtins(TOKEN_ANSWERS["balances"]())
+    found["tokens"][1] |= {"address": OTHER, "symbol": "USDС"}
+    service.next("balances", ok(found))
+    answer = json.loads(quietswap("balances", "WETH", OTHER, "--json").stdout)
+    assert set(answer["balances"]) == {"ETH", "WETH", OTHER}
 
 
 def test_balances_as_json(quietswap: Quietswap) -> None:

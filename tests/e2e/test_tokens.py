@@ -95,9 +95,10 @@ def test_an_address_without_a_token_finds_nothing(town: Town) -> None:
     [
         (b"<script>alert(1)</script>", "‹script›alert(1)‹/script›"),
         ("US\u202eDC\u2066".encode(), "USDC"),
-        (b"\xff\xfe\x00\x01 not text", "not text"),
+        (b"\xff\xfe\x00\x01 not text", "�� not text"),
         (b"W" * 10_000, "W" * 32),
-        (b"a\nb\x1b[31m", "ab[31m"),
+        (b"a\nb\x1b[31m", "a b[31m"),
+        ("Кот 柴犬".encode(), "Кот 柴犬"),
     ],
 )
 def test_hostile_names_on_chain_become_harmless(town: Town, text: bytes, shown: str) -> None:
@@ -110,9 +111,19 @@ def test_hostile_names_on_chain_become_harmless(town: Town, text: bytes, shown: 
     assert "fee on transfer unknown" in found["warnings"]
 
 
-def test_an_unlisted_token_with_a_listed_symbol_is_named(town: Town) -> None:
-    found = token(town, deployed(town, LOUD, says(b"usdc")))
+@pytest.mark.parametrize("symbol", ["usdc", "USDС", "ＵＳＤＣ", "US\u200bDC"])
+def test_an_unlisted_token_with_a_listed_symbol_is_named(town: Town, symbol: str) -> None:
+    found = token(
+        town, deployed(town, LOUD[:-2] + f"{len(symbol.encode()):02x}", says(symbol.encode()))
+    )
+    assert found["symbol"] == symbol.replace("\u200b", "")
     assert found["warnings"][:2] == ["unlisted", "symbol of a listed token"]
+
+
+def test_an_unlisted_token_with_a_listed_name_is_named(town: Town) -> None:
+    """The contract answers each call with this text: its symbol is no listed one."""
+    found = token(town, deployed(town, "0x10d0" + "7" * 36, says("USD Соin".encode())))
+    assert found["warnings"][:2] == ["unlisted", "name of a listed token"]
 
 
 def test_a_token_that_burns_all_gas_is_no_token(town: Town) -> None:

@@ -57,6 +57,7 @@ def application(
             explorer_url="https://explorer.test",
             quote_s=30,
             requests=50,
+            sessions=20,
             secure=False,
         )
         return create_api(use_cases, ApiOptions(), clock, web=replace(web, **changes))

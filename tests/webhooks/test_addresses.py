@@ -22,9 +22,10 @@ PUBLIC = [
 REFUSED = {
     "loopback": ["127.0.0.1", "127.255.255.254", "::1"],
     "private": ["10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1"],
-    "link-local": ["169.254.169.254", "169.254.0.1", "fe80::1", "febf::1", "fe80::1%eth0"],
-    "carrier-grade NAT": ["100.64.0.1", "100.127.255.255", "100.100.100.200"],
-    "unique local": ["fc00::1", "fd00:ec2::254"],
+    "link-local": ["169.254.169.254", "169.254.170.2", "169.254.0.1", "fe80::1", "febf::1",
+                   "fe80::1%eth0", "fe80::a9fe:a9fe"],
+    "carrier-grade NAT": ["100.64.0.1", "100.127.255.255", "100.100.100.201"],
+    "unique local": ["fc00::1", "fd00:ec3::254", "fd20:cf::254"],
     "this network": ["0.0.0.0", "0.1.2.3"],
     "multicast": ["224.0.0.1", "239.255.255.255", "ff02::1", "ff0e::1"],
     "unspecified": ["::"],
@@ -32,15 +33,17 @@ REFUSED = {
                  "100::1", "4000::1", "5f00::1", "8000::1"],
     "documentation": ["192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1", "3fff::1"],
     "benchmarking": ["198.18.0.1", "198.19.255.255"],
-    "IPv4-mapped": ["::ffff:127.0.0.1", "::ffff:8.8.8.8", "::ffff:a9fe:a9fe"],
+    "IPv4-mapped": ["::ffff:127.0.0.1", "::ffff:8.8.8.8", "::ffff:a9fe:a9fe",
+                    "::ffff:169.254.169.254"],
     "IPv4-compatible": ["::127.0.0.1", "::8.8.8.8"],
     "NAT64": ["64:ff9b::7f00:1", "64:ff9b::808:808", "64:ff9b:1::1"],
     "6to4": ["2002:7f00:1::", "2002:a00:1::1", "192.88.99.1"],
     "Teredo": ["2001::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2"],
     "site-local": ["fec0::1"],
-    "a cloud provider's metadata": ["168.63.129.16"],
+    "a cloud provider's metadata": ["168.63.129.16", "100.100.100.200", "fd00:ec2::254",
+                                    "fd00:ec2::23", "fd20:ce::254"],
 }  # fmt: skip
-OWN = {"loopback", "private", "link-local", "carrier-grade NAT", "unique local"}
+OWN = {"loopback", "private", "carrier-grade NAT", "unique local"}
 
 
 @pytest.mark.parametrize("text", PUBLIC)

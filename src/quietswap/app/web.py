@@ -61,5 +61,6 @@ def web_options(settings: Settings, storage: Storage, clock: Clock) -> WebOption
         explorer_url=settings.tracking.explorer_url.rstrip("/"),
         quote_s=settings.quotes.validity_s,
         requests=settings.web.rate_limit,
+        sessions=settings.web.sessions_per_address,
         secure=is_secure(settings.server),
     )

@@ -15,6 +15,7 @@ from quietswap.client.wire import decode
 from quietswap.contract.base import WireStruct
 from quietswap.domain.address import from_any_case
 from quietswap.domain.transaction.fees import next_base_fee
+from quietswap.domain.untrusted_text import harmless
 
 T = TypeVar("T")
 
@@ -26,6 +27,7 @@ _ALLOWANCE, _APPROVE, _BALANCE_OF = "0xdd62ed3e", "0x095ea7b3", "0x70a08231"
 _DECIMALS, _SYMBOL = "0x313ce567", "0x95d89b41"
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _WORD_CHARS = 2 + 64
+_LONGEST_SYMBOL = 32
 BLOCK_S = 12
 """Seconds between two blocks of mainnet."""
 _ELSE = "something else than an Ethereum node answered there"
@@ -150,7 +152,7 @@ def decimals(token: str) -> NodeCall[int | None]:
 
 
 def symbol(token: str) -> NodeCall[str]:
-    """Request the symbol of an ERC-20 token; empty if it is not readable."""
+    """Request the symbol of an ERC-20 token, harmless to show; empty if it is not readable."""
     return view(token, _SYMBOL, _text)
 
 
@@ -158,7 +160,7 @@ def _text(result: Any) -> str:
     raw = bytes.fromhex(result.removeprefix("0x"))
     if len(raw) >= 64 and raw[:32] == (32).to_bytes(32):
         raw = raw[64 : 64 + int.from_bytes(raw[32:64])]
-    return "".join(c for c in raw.rstrip(b"\0").decode("ascii", "ignore") if c.isprintable())
+    return harmless(raw.rstrip(b"\0").decode("utf-8", "replace"), _LONGEST_SYMBOL)
 
 
 def estimate_gas(transaction: dict[str, str]) -> NodeCall[int]:

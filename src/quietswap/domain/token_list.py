@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quietswap.domain.address import Address
+from quietswap.domain.look_alikes import LookAlikes
 from quietswap.domain.token import WETH
 
 
@@ -43,15 +44,20 @@ class TokenCatalogue:
                 names = dict.fromkeys((*first.lists, *token.lists))
                 merged[token.address] = replace(first, lists=tuple(names))
         self._tokens: Mapping[Address, ListedToken] = merged
-        self._symbols = {token.symbol.casefold() for token in merged.values()}
+        self._symbols = LookAlikes(token.symbol for token in merged.values())
+        self._names = LookAlikes(token.name for token in merged.values())
 
     def get(self, address: Address) -> ListedToken | None:
         """Return a listed token."""
         return self._tokens.get(address)
 
     def has_symbol(self, symbol: str) -> bool:
-        """Return whether a listed token has this symbol, in any letter case."""
-        return symbol.casefold() in self._symbols
+        """Return whether a listed token has this symbol, or one that looks like it."""
+        return self._symbols.has(symbol)
+
+    def has_name(self, name: str) -> bool:
+        """Return whether a listed token has this name, or one that looks like it."""
+        return self._names.has(name)
 
     def search(self, text: str = "") -> Sequence[ListedToken]:
         """Return the tokens whose symbol, name or address contains `text`, best first.

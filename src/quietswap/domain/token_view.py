@@ -25,7 +25,9 @@ class TokenWarning(StrEnum):
 
     UNLISTED = "unlisted"
     IMITATES = "symbol of a listed token"
-    """Unlisted, with the symbol of a listed token."""
+    """Unlisted, with the symbol of a listed token, or one that looks like it."""
+    IMITATES_NAME = "name of a listed token"
+    """Unlisted, with the name of a listed token, or one that looks like it."""
     WRONG_DECIMALS = "listed decimals are wrong"
     NOT_A_TOKEN = "not a token on chain"
     REFUSED = "not traded here"

@@ -5,12 +5,21 @@ import unicodedata
 
 _DROPPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Controls, bidirectional and zero-width marks, surrogates, private use, line separators."""
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+"""Letters, marks and symbols that show nothing: fillers of Hangul, the empty Braille pattern."""
 _MARKS = frozenset({"Mn", "Me"})
 _MOST_MARKS = 2
 """Combining marks on one letter. More of them draw over the neighbouring lines."""
 _MARKUP = str.maketrans({"<": "‹", ">": "›", '"': "”", "'": "’", "`": "’"})
 """Characters with a meaning in HTML, and what looks like them without it."""
 _READ_FACTOR = 8
+
+
+def _is_invisible(char: str) -> bool:
+    """Return whether a character shows nothing; variation selectors change the one before only."""
+    return (
+        char in _INVISIBLE or "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
+    )
 
 
 def harmless(text: str, limit: int) -> str:
@@ -25,7 +34,7 @@ def harmless(text: str, limit: int) -> str:
         marks = marks + 1 if kind in _MARKS else 0
         if char.isspace():
             kept.append(" ")
-        elif kind not in _DROPPED and marks <= _MOST_MARKS:
+        elif kind not in _DROPPED and marks <= _MOST_MARKS and not _is_invisible(char):
             kept.append(char)
     return " ".join("".join(kept).translate(_MARKUP).split())[:limit].rstrip()
 

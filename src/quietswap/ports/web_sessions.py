@@ -30,7 +30,9 @@ class WebSessionStore(Protocol):
     ) -> bool:
         """Store a session that began at a client address; False when the bounds are reached.
 
-        The address is stored as a hash. The bounds are exact, also with parallel calls.
+        Where the address has as many as it may, its session that was used least lately is deleted,
+        unless all have orders. The address is stored as a hash. The bounds are exact, also with
+        parallel calls.
         """
 
     async def extend(self, session_id: str, expires_at_ms: int) -> None:

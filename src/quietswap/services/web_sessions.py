@@ -32,8 +32,8 @@ class WebSessions:
     async def begin(self, address: str) -> tuple[ApiKey, str]:
         """Store a session of a visitor at a client address; return its key and its secret.
 
-        Raises RateLimitExceeded when the address, or the whole service, has too many sessions, and
-        StoreUnavailable.
+        An address with too many loses the one that was used least lately and has no order. Raises
+        RateLimitExceeded when there is none, or the service has too many, and StoreUnavailable.
         """
         now = self._clock.now_ms()
         identity = visitor_id(address, self._salt, secrets.token_hex(8))

@@ -29,7 +29,13 @@ class WebConfig(Section, frozen=True):
         ),
     ] = 600
     sessions_per_address: Annotated[
-        int, says("Sessions that one client address may have.", ge=1, le=_MANY)
+        int,
+        says(
+            "Sessions that one client address may have, and that it may begin in a minute. A new "
+            "one replaces the one that was used least lately and has no order.",
+            ge=1,
+            le=_MANY,
+        ),
     ] = 50
     max_sessions: Annotated[
         int, says("Sessions in the database, of all visitors.", ge=1, le=_MANY)

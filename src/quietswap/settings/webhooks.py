@@ -25,8 +25,9 @@ class WebhooksConfig(Section, frozen=True):
     allow_private: Annotated[
         bool,
         says(
-            "Allow addresses of private networks, and http to loopback. For tests and own "
-            "networks: clients can then send requests to your own hosts."
+            "Allow addresses of private networks, and http to loopback; never link-local ones and "
+            "those of a cloud's metadata. For tests and own networks: clients can then send "
+            "requests to your own hosts."
         ),
     ] = False
     allowed_hosts: Annotated[

@@ -3267,7 +3267,7 @@ export interface components {
              */
             transferFeeBps: number | null;
             /** @description What to know before a trade */
-            warnings: ("unlisted" | "symbol of a listed token" | "listed decimals are wrong" | "not a token on chain" | "not traded here" | "fee on transfer" | "fee on transfer unknown" | "transfer reverts" | "pausable/blacklist" | "pausable/blacklist unknown")[];
+            warnings: ("unlisted" | "symbol of a listed token" | "name of a listed token" | "listed decimals are wrong" | "not a token on chain" | "not traded here" | "fee on transfer" | "fee on transfer unknown" | "transfer reverts" | "pausable/blacklist" | "pausable/blacklist unknown")[];
         };
         /** @description The token. */
         TokenNotAllowedDetails: {

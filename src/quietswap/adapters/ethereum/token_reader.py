@@ -12,7 +12,6 @@ from quietswap.adapters.rpc.multicall import MULTICALL3, ViewCall
 from quietswap.adapters.rpc.wire import Result, RpcErrorObject
 from quietswap.domain.address import Address
 from quietswap.domain.token_view import TokenDetails, TokenHolding, TransferFee, WalletHoldings
-from quietswap.domain.untrusted_text import harmless
 from quietswap.ports.clock import Clock
 
 _DETAILS_TTL_S, _NO_TOKEN_TTL_S = 3600.0, 60.0
@@ -24,7 +23,6 @@ _OWN_GAS, _TOKEN_GAS = 1_000_000, 500_000
 _MOST_GAS = 25_000_000
 """A hostile token burns all gas that it gets."""
 _ALONE_GAS = 3_000_000
-_LONGEST_SYMBOL, _LONGEST_NAME = 32, 60
 
 
 class NodeTokenReader:
@@ -148,8 +146,8 @@ def _details(address: Address, answers: Sequence[bytes | None]) -> TokenDetails 
     return TokenDetails(
         address,
         decimals,
-        harmless(erc20.read_symbol(answers[1]), _LONGEST_SYMBOL),
-        harmless(erc20.read_name(answers[2]), _LONGEST_NAME),
+        erc20.read_symbol(answers[1]),
+        erc20.read_name(answers[2]),
     )
 
 

@@ -2,6 +2,7 @@
 
 from quietswap.domain import address as addresses
 from quietswap.domain.address import Address
+from quietswap.domain.untrusted_text import harmless
 
 DECIMALS = bytes.fromhex("313ce567")
 SYMBOL = bytes.fromhex("95d89b41")
@@ -9,6 +10,8 @@ NAME = bytes.fromhex("06fdde03")
 _BALANCE_OF = bytes.fromhex("70a08231")
 _ALLOWANCE = bytes.fromhex("dd62ed3e")
 _LONGEST_SYMBOL, _LONGEST_NAME = 32, 60
+_READ_FACTOR = 8
+"""Bytes that are read for each character that is shown: some are dropped, none has more than 4."""
 
 
 def word(number: int) -> bytes:
@@ -41,20 +44,22 @@ def read_uint(data: bytes | None) -> int | None:
 def read_symbol(data: bytes | None) -> str:
     """Return a symbol of type `string` or, as MKR's, `bytes32`; "" for other data.
 
-    The contract is not trusted: the symbol is reduced to 32 printable ASCII characters.
+    The contract is not trusted: the symbol is harmless to show and has at most 32 characters. No
+    letter of another script vanishes, so that nothing looks like what it is not.
     """
     return _text(data, _LONGEST_SYMBOL)
 
 
 def read_name(data: bytes | None) -> str:
-    """Return a name like `read_symbol`, reduced to 60 printable ASCII characters."""
+    """Return a name like `read_symbol`, of at most 60 characters."""
     return _text(data, _LONGEST_NAME)
 
 
 def _text(data: bytes | None, limit: int) -> str:
     if data is None or len(data) < 32:
         return ""
-    return printable(_string(data, limit) if len(data) > 32 else data.rstrip(b"\0"), limit)
+    text = _string(data, limit) if len(data) > 32 else data.rstrip(b"\0")
+    return harmless(text.decode("utf-8", "replace"), limit)
 
 
 def printable(text: bytes, limit: int) -> str:
@@ -68,4 +73,4 @@ def _string(data: bytes, limit: int) -> bytes:
     if offset + 32 > len(data):
         return b""
     length = int.from_bytes(data[offset : offset + 32])
-    return data[offset + 32 : offset + 32 + min(length, 4 * limit)]
+    return data[offset + 32 : offset + 32 + min(length, _READ_FACTOR * limit)]

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import unicodedata
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from operator import attrgetter
@@ -113,7 +114,9 @@ def _lines(rows: Sequence[Sequence[object]]) -> bytes:
 
 def _cell(value: object) -> object:
     """Return a cell that no spreadsheet runs as a formula. Numbers stay numbers."""
-    is_formula = isinstance(value, str) and value.startswith(tuple(_FORMULA))
+    # some read the full-width forms of these characters as the characters
+    first = unicodedata.normalize("NFKC", value[:1]) if isinstance(value, str) else ""
+    is_formula = first.startswith(tuple(_FORMULA))
     return f"'{value}" if is_formula else value
 
 

@@ -11,7 +11,8 @@ RATE_PREFIX = "web:"
 
 @dataclass(frozen=True, slots=True)
 class WebOptions:
-    """`requests` of one client address in a rate window; `secure`: browsers reach it by TLS."""
+    """`requests` of one client address in a rate window, and `sessions` that it may begin in a
+    minute; `secure`: browsers reach it by TLS."""
 
     begin: Callable[[str], Awaitable[tuple[ApiKey, str]]]
     """Begin a session of a client address; return its key and its secret. Raises
@@ -22,4 +23,5 @@ class WebOptions:
     quote_s: int
     """Seconds that a swap quote is valid."""
     requests: int
+    sessions: int
     secure: bool

@@ -6,7 +6,8 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from quietswap.api.options import ApiOptions
+from quietswap.api.middleware.rate_limit import limit_exceeded
+from quietswap.api.options import ApiOptions, RateLimits
 from quietswap.api.request_parsing.body_memory import BodyMemory
 from quietswap.api.request_parsing.body_reader import check_media_type, read_body
 from quietswap.api.request_parsing.body_shape import parse_body
@@ -31,8 +32,9 @@ from quietswap.ports.clock import Clock
 
 PATH = "/web/session"
 _MAX_BODY = 1024
+_MINUTE_S = 60
 _BODIES = "web"
-"""The bodies of all visitors share the memory of one client."""
+"""Whose memory holds bodies of visitors that have no session yet: that of all visitors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,19 @@ class WebSessionEndpoint:
                 key = None
             if key is not None and key.is_web_session:
                 return await self.web.renew(key), secret
+        await self._count_new(scope, client)
         return await self.web.begin(client)
+
+    async def _count_new(self, scope: Scope, client: str) -> None:
+        """Bound how fast sessions of an address replace each other. Raises RateLimitExceeded."""
+        limits = RateLimits(self.web.sessions, window_s=_MINUTE_S)
+        window = await self.use_cases.guesses.hit(
+            f"web-new:{client}", limits.requests, limits.window_s
+        )
+        if not window.allowed:
+            scope["state"]["rate_window"] = window
+            text = f"more than {limits.requests} sessions of this address began in a minute"
+            raise limit_exceeded(window, limits, self.clock, text)
 
     async def _wallet(self, scope: Scope, receive: Receive) -> Address | None:
         headers = dict(scope["headers"])

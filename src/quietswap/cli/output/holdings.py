@@ -27,11 +27,15 @@ _UNLIMITED = 2**128
 
 
 def names(found: "BalancesResponse") -> list[str]:
-    """Return one name for each token: its symbol, or its address if that is not unique."""
-    count = Counter(["ETH", *(token.symbol for token in found.tokens)])
+    """Return one name for each token: its symbol, or its address.
+
+    The address if another one has the symbol, or if it has letters that imitate ASCII.
+    """
+    symbols = [one.symbol if one.symbol.isascii() else "" for one in found.tokens]
+    count = Counter(["", "", "ETH", *symbols])
     return [
-        token.symbol if token.symbol and count[token.symbol] == 1 else token.address
-        for token in found.tokens
+        symbol if count[symbol] == 1 else token.address
+        for symbol, token in zip(symbols, found.tokens, strict=True)
     ]
 
 

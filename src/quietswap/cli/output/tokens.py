@@ -133,8 +133,7 @@ def find_by_service(text: str, client: "QuietswapClient") -> DisplayToken:
     found = client.tokens(address).tokens
     if len(found) != 1 or found[0].address != address:
         raise click.UsageError(f"{address} is not an ERC-20 token: the service found none")
-    symbol = found[0].symbol[:11] or f"{address[:6]}…{address[-4:]}"
-    return DisplayToken(address, symbol, found[0].decimals)
+    return DisplayToken(address, _shown(found[0].symbol, address), found[0].decimals)
 
 
 def by_address(
@@ -145,10 +144,9 @@ def by_address(
         return ETHER
     if address in _BY_ADDRESS:
         return _BY_ADDRESS[address]
-    short = f"{address[:6]}…{address[-4:]}"
     if not has_node:
         if raw:
-            return DisplayToken(address, short, 0)
+            return DisplayToken(address, _shown("", address), 0)
         raise click.UsageError(
             f"the decimals of {address} are unknown: give --rpc-url, or --raw and smallest units"
         )
@@ -159,7 +157,13 @@ def by_address(
     decimals = client.node(node_calls.decimals(address))
     if decimals is None or decimals > _MOST_DECIMALS:
         raise click.UsageError(f"{address} is not an ERC-20 token: it has no decimals()")
-    return DisplayToken(address, client.node(node_calls.symbol(address))[:11] or short, decimals)
+    symbol = client.node(node_calls.symbol(address))
+    return DisplayToken(address, _shown(symbol, address), decimals)
+
+
+def _shown(symbol: str, address: str) -> str:
+    """Return a short symbol. One with other letters than ASCII may imitate another: the address."""
+    return symbol[:11] if symbol and symbol.isascii() else f"{address[:6]}…{address[-4:]}"
 
 
 def parse_amount(text: str, token: DisplayToken, *, raw: bool, option: str = "") -> int:

@@ -1,4 +1,4 @@
-"""The IP addresses that a webhook may have.
+"""The IP addresses that a webhook may have. The first network of a table that matches counts.
 
 The service sends requests to addresses that its clients name, from inside the operator's network.
 Only public unicast addresses are safe. For IPv6 the list is positive: global unicast is 2000::/3,
@@ -14,11 +14,12 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 IpAddress = IPv4Address | IPv6Address
 
 _NOT_PUBLIC_4: dict[str, str] = {
+    "100.100.100.200/32": "a cloud provider's metadata",
+    "168.63.129.16/32": "a cloud provider's metadata",
     "0.0.0.0/8": "this network",
     "10.0.0.0/8": "private",
     "100.64.0.0/10": "carrier-grade NAT",
     "127.0.0.0/8": "loopback",
-    "168.63.129.16/32": "a cloud provider's metadata",
     "169.254.0.0/16": "link-local",
     "172.16.0.0/12": "private",
     "192.0.0.0/24": "reserved",
@@ -43,6 +44,8 @@ _NOT_PUBLIC_6: dict[str, str] = {
     "2001:db8::/32": "documentation",
     "2002::/16": "6to4",
     "3fff::/20": "documentation",
+    "fd00:ec2::/32": "a cloud provider's metadata",
+    "fd20:ce::/32": "a cloud provider's metadata",
     "fc00::/7": "unique local",
     "fe80::/10": "link-local",
     "fec0::/10": "site-local",
@@ -51,8 +54,12 @@ _NOT_PUBLIC_6: dict[str, str] = {
 _KINDS_4 = [(IPv4Network(network), kind) for network, kind in _NOT_PUBLIC_4.items()]
 _KINDS_6 = [(IPv6Network(network), kind) for network, kind in _NOT_PUBLIC_6.items()]
 _GLOBAL_6 = IPv6Network("2000::/3")
-_OWN = frozenset({"private", "loopback", "link-local", "carrier-grade NAT", "unique local"})
-"""Kinds that `webhooks.allow_private` allows: addresses of hosts in a network of one's own."""
+_OWN = frozenset({"private", "loopback", "carrier-grade NAT", "unique local"})
+"""Kinds that `webhooks.allow_private` allows: addresses of hosts in a network of one's own.
+
+No host that receives webhooks has a link-local address, but the metadata of a cloud, and so the
+keys of the machine, are at one.
+"""
 
 
 def refusal(address: IpAddress, *, allow_private: bool = False) -> str | None:

@@ -86,6 +86,8 @@ class ListTokens:
         warnings = [TokenWarning.UNLISTED]
         if self._catalogue.has_symbol(details.symbol):
             warnings.append(TokenWarning.IMITATES)
+        if self._catalogue.has_name(details.name):
+            warnings.append(TokenWarning.IMITATES_NAME)
         fee = await self._reader.transfer_fee(details.address, client_id)
         plain = ListedToken(details.address, details.symbol, details.name, details.decimals)
         return self._view(plain, fee, warnings)

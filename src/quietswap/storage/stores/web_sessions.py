@@ -17,6 +17,13 @@ SELECT s.id FROM web_sessions s WHERE s.expires_at_ms <= ? AND NOT EXISTS (
     WHERE o.client_id = s.id AND o.status IN ('pending', 'submitted', 'mining')
 ) ORDER BY s.expires_at_ms LIMIT ?
 """
+_IDLEST = """
+SELECT s.id FROM web_sessions s JOIN api_keys k ON k.id = s.id
+WHERE s.address_hash = ? AND s.expires_at_ms > ?
+AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.client_id = s.id)
+ORDER BY COALESCE(k.last_used_at_ms, k.created_at_ms), s.expires_at_ms, s.id LIMIT 1
+"""
+"""An order needs a wallet that signs: the session of an order stays."""
 _DELETE = (
     "DELETE FROM wallet_rpc_tokens WHERE client_id = ?",
     "DELETE FROM client_limits WHERE client_id = ?",
@@ -52,8 +59,14 @@ class SqlWebSessionStore:
                 key.created_at_ms,
             )
             [of_all] = await transaction.fetch("SELECT COUNT(*) FROM web_sessions")
-            if of_address[0] >= bounds.per_address or of_all[0] >= bounds.total:
+            is_full = of_address[0] >= bounds.per_address
+            if of_all[0] - is_full >= bounds.total:
                 return False
+            if is_full:
+                idlest = await transaction.fetch(_IDLEST, place, key.created_at_ms)
+                if not idlest:
+                    return False
+                await _delete(transaction, idlest[0][0])
             await insert_client(transaction, client)
             await insert_key(transaction, key, secret_hash)
             await transaction.fetch(
@@ -82,8 +95,12 @@ class SqlWebSessionStore:
         async def body(transaction: Transaction) -> int:
             found = [row[0] for row in await transaction.fetch(_OVER, before_ms, limit)]
             for session_id in found:
-                for statement in _DELETE:
-                    await transaction.fetch(statement, session_id)
+                await _delete(transaction, session_id)
             return len(found)
 
         return await self._database.transact(body)
+
+
+async def _delete(transaction: Transaction, session_id: str) -> None:
+    for statement in _DELETE:
+        await transaction.fetch(statement, session_id)
