@@ -18,6 +18,8 @@ Every setting stands in one TOML file (`quietswap serve --settings FILE`, or the
 variable `QUIETSWAP_SETTINGS`), and can be overridden by an environment variable named
 `QUIETSWAP_SECTION__NAME`: section and name in upper case, joined by two underscores, lists
 separated by commas. An unknown name or a bad value refuses to start and says which.
+Commands that read a part of the settings name an unknown variable and go on, unless it may be
+meant for that part.
 `quietswap serve --check` validates everything without serving.
 
 ```toml

@@ -1,6 +1,7 @@
 """An operator's first day: a database that cannot be used ends each command in one clear line."""
 
 import asyncio
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,3 +115,49 @@ def test_serving_without_its_database_is_said_once(rates: str) -> None:
     said = "PostgreSQL: ConnectionRefusedError: is storage.url right, and the database up?"
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.splitlines() == [f"Error: {said}"]
+
+
+STRAY = "careful: QUIETSWAP_X names no setting and is ignored; `quietswap serve` refuses it\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("keys", "create", "--name", "x", "--json"),
+        ("keys", "list", "--json"),
+        ("clients", "list", "--json"),
+        ("operators", "list", "--json"),
+        ("orders", "list", "--json"),
+        ("audit", "list", "--json"),
+        ("rpc", "list", "--json"),
+        ("migrate", "--json"),
+    ],
+)
+def test_a_stray_variable_is_named_and_stops_no_command_that_does_not_read_it(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    url = f"sqlite:///{tmp_path}/own.sqlite3"
+    assert operate(url, "migrate").returncode == 0
+    done = operate(url, *words, QUIETSWAP_X="1")
+    assert (done.returncode, done.stderr.count(STRAY)) == (0, 1), done.stderr
+    json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "name", ["STORAGE_URL", "STORGE__URL", "STORAGE__REDIS", "STORAGE", "OBSERVE_AUDIT_FILE"]
+)
+def test_a_variable_that_may_be_meant_for_the_command_stops_it(tmp_path: Path, name: str) -> None:
+    """A key in another database than the service's would be a key that does not work."""
+    url = f"sqlite:///{tmp_path}/own.sqlite3"
+    done = operate(url, "keys", "create", "--name", "x", **{f"QUIETSWAP_{name}": "hush"})
+    assert done.returncode == 2
+    assert f"QUIETSWAP_{name}" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_would_matter_to_the_service_stops_the_service(tmp_path: Path) -> None:
+    url, node = f"sqlite:///{tmp_path}/own.sqlite3", "http://127.0.0.1:9"
+    for words in (("serve", "--check"), ("serve",), ("sources", "check")):
+        done = operate(url, *words, QUIETSWAP_X="1", QUIETSWAP_NODE__URLS=node)
+        assert done.returncode == 2
+        assert "QUIETSWAP_X: there is no setting x" in done.stderr

@@ -1,6 +1,7 @@
 """Load the settings from one TOML file and the environment.
 
-An unknown name or an invalid value is an error that names it. The environment variable
+An unknown name or an invalid value is an error that names it; only a command that reads a few
+sections leaves alone a variable that cannot be meant for them. The environment variable
 `QUIETSWAP_NODE__URLS` overrides the setting `node.urls`: section and name in upper case, joined by
 two underscores. Lists are separated by commas. A setting that may hold a secret may name it instead
 (`quietswap.settings.secrets`). Why not a library: docs/decisions/0027.
@@ -9,7 +10,7 @@ two underscores. Lists are separated by commas. A setting that may hold a secret
 import difflib
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_origin
 
@@ -29,8 +30,16 @@ _CLIENT_ENVIRONMENT = frozenset(
 )  # fmt: skip
 
 
+_MEANT = 0.6
+"""Least likeness of a variable to the name of a setting for which it may be meant."""
+
+
 class BadSettings(Exception):
     """The settings are invalid. Each line of the message names a setting and the reason."""
+
+
+class _NoSetting(BadSettings):
+    """A variable names no setting."""
 
 
 def load(path: Path | None, environment: Mapping[str, str] | None = None) -> Settings:
@@ -39,6 +48,19 @@ def load(path: Path | None, environment: Mapping[str, str] | None = None) -> Set
     Raises BadSettings with the name of the setting and the reason.
     """
     return _loaded(path, environment)[0]
+
+
+def load_sections(
+    path: Path | None, sections: Collection[str], environment: Mapping[str, str] | None = None
+) -> tuple[Settings, list[str]]:
+    """Return the settings for a command that reads `sections` only, and the variables left alone.
+
+    A variable that names no setting is left alone, unless it may be a misspelt one of these
+    sections: `QUIETSWAP_STORAGE_URL` would let the command work on another database. Raises
+    BadSettings.
+    """
+    settings, _, strays = _loaded(path, environment, sections)
+    return settings, strays
 
 
 def secret_origins(
@@ -52,8 +74,11 @@ def secret_origins(
 
 
 def _loaded(
-    path: Path | None, environment: Mapping[str, str] | None
-) -> tuple[Settings, list[SecretOrigin]]:
+    path: Path | None,
+    environment: Mapping[str, str] | None,
+    sections: Collection[str] | None = None,
+) -> tuple[Settings, list[SecretOrigin], list[str]]:
+    """Return the settings, where secrets come from, and the variables that were left alone."""
     tree: dict[str, Any] = {}
     if path is not None:
         try:
@@ -65,17 +90,31 @@ def _loaded(
     faults: list[str] = []
     given = environment or os.environ
     overrides: dict[str, str] = {}
+    strays: list[str] = []
     for name in setting_names(given):
         try:
             _override(tree, name, given[name])
             overrides[".".join(_path_of(name))] = name
+        except _NoSetting as error:
+            if sections is None or _may_be_meant(name, sections):
+                faults.append(str(error))
+            else:
+                strays.append(name)
         except BadSettings as error:
             faults.append(str(error))
     origins, unreadable = resolve(tree, given, overrides)
     faults += unreadable + _faults(tree)
     if faults:
         raise BadSettings("\n".join(faults))
-    return msgspec.convert(tree, Settings), origins
+    return msgspec.convert(tree, Settings), origins, strays
+
+
+def _may_be_meant(name: str, sections: Collection[str]) -> bool:
+    """Return whether a variable that names no setting may be a misspelt one of these sections."""
+    plain = name.removeprefix(PREFIX)
+    wanted = tuple(section.upper() for section in sections)
+    nearest = difflib.get_close_matches(plain, _variables(Settings, ""), 1, _MEANT)
+    return any(text.startswith(wanted) for text in (plain, *nearest))
 
 
 def setting_names(environment: Mapping[str, str]) -> list[str]:
@@ -130,13 +169,13 @@ def _field_type(kind: Any, part: str, name: str) -> Any:
         return SourceConfig
     kind = _section_of(kind)
     if not _is_section(kind):
-        raise BadSettings(f"{name}: there is no such setting")
+        raise _NoSetting(f"{name}: there is no such setting")
     for field in msgspec.structs.fields(kind):
         if field.name == part:
             return field.type
     near = difflib.get_close_matches(name, _variables(Settings, PREFIX), 1, 0.9)
     meant = f"; did you mean {near[0]}?" if near else ""
-    raise BadSettings(f"{name}: there is no setting {part}{meant}")
+    raise _NoSetting(f"{name}: there is no setting {part}{meant}")
 
 
 def _variables(section: type[Section], prefix: str) -> Iterator[str]:

@@ -24,7 +24,7 @@ from quietswap.storage.sqlite_to_postgres import copy_storage
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def migrate(settings_path: Path | None, source: str | None, as_json: bool) -> None:
     """Apply the missing migrations. Run it before the first start with PostgreSQL."""
-    url = read_settings(settings_path).storage.url
+    url = read_settings(settings_path, "storage").storage.url
     copied: dict[str, int] = {}
     audit = recorded_in_audit_log(settings_path, "database_migrated")
     with storage_errors(), audit as record:

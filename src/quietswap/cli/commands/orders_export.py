@@ -105,7 +105,7 @@ async def _pages(
 ) -> AsyncGenerator[ExportPage]:
     """Yield the pages, with the tokens that the service's node knows."""
     orders = SqlOrderExport(storage.database, PREFIXES, _PAGE)
-    settings = read_settings(path)
+    settings = read_settings(path, "node")
     async with contextlib.AsyncExitStack() as stack:
         chain = None
         if settings.node.urls:

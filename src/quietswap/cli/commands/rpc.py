@@ -74,10 +74,11 @@ def create(
         audit = audit_entry("rpc_url_created", rpc=made.id, key=key_id, client=made.client_id)
         return await storage.rpc_tokens.add(made, hash_token(secret), audit), secret
 
+    settings = read_settings(settings_path, "server", "wallet_rpc", "storage", "observe")
     with recorded_in_audit_log(settings_path, "rpc_url_created", key=key_id[:64]) as found:
         token, secret = with_storage(settings_path, add)
         found["rpc"] = token.id
-    url = rpc_url(public_url(read_settings(settings_path)), secret)
+    url = rpc_url(public_url(settings), secret)
     if as_json:
         click.echo(json.dumps({"id": token.id, "url": url, **_row(token)}))
         return

@@ -28,7 +28,7 @@ def recorded_in_audit_log(
     audit file cannot be written. What was done and could not be recorded is done nevertheless, and
     its output may be a secret: this is a warning on standard error.
     """
-    audit = JsonAuditFile(read_settings(path).observe.audit_file)
+    audit = JsonAuditFile(read_settings(path, "observe").observe.audit_file)
     found: dict[str, object] = {}
     try:
         audit.check()

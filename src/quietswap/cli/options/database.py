@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 def storage_url(path: Path | None) -> str:
     """Return the database URL without user and password."""
-    scheme, _, rest = read_settings(path).storage.url.partition("://")
+    scheme, _, rest = read_settings(path, "storage").storage.url.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
@@ -43,7 +43,7 @@ def with_storage(
     """
 
     async def run() -> T:
-        chosen = read_settings(path).storage
+        chosen = read_settings(path, "storage").storage
         url, redis_url = chosen.url, chosen.redis_url if rates else None
         if not creates and (missing := missing_file(url)) and missing.parent.is_dir():
             url = SQLITE + IN_MEMORY

@@ -1,12 +1,12 @@
 """The `--settings` option of all operator commands."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from quietswap.settings.load import BadSettings, load
+from quietswap.settings.load import BadSettings, load, load_sections
 from quietswap.settings.schema import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -21,12 +21,30 @@ settings_option: Callable[[F], F] = click.option(
 )
 
 
-def read_settings(path: Path | None) -> Settings:
-    """Return the settings. Raises click.UsageError with one line for each fault."""
+def read_settings(path: Path | None, *sections: str) -> Settings:
+    """Return the settings. Raises click.UsageError with one line for each fault.
+
+    With `sections`, the caller reads these only: a variable that names no setting is an error only
+    if it may be meant for them, and a warning otherwise.
+    """
     try:
-        return load(path)
+        if not sections:
+            return load(path)
+        settings, strays = load_sections(path, sections)
     except BadSettings as error:
         raise click.UsageError(_in_lines(error)) from error
+    _warn_of(strays)
+    return settings
+
+
+def _warn_of(strays: Collection[str]) -> None:
+    """Name each variable on standard error, once in a command."""
+    told: set[str] = click.get_current_context().meta.setdefault(__name__, set())
+    for name in strays:
+        if name not in told:
+            told.add(name)
+            text = f"careful: {name} names no setting and is ignored; `quietswap serve` refuses it"
+            click.echo(text, err=True)
 
 
 def _in_lines(error: BadSettings) -> str:

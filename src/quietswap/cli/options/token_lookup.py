@@ -6,7 +6,7 @@ from pathlib import Path
 
 from quietswap.cli.options.service_adapters import service_adapters
 from quietswap.cli.options.settings_option import read_settings
-from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
+from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, shown_symbol
 from quietswap.domain.address import Address
 from quietswap.domain.quote.issued_quote import NATIVE
 from quietswap.ports.chain import NodeUnavailable
@@ -24,7 +24,7 @@ def tokens_at(path: Path | None, addresses: Collection[Address]) -> dict[Address
     built_in = {token.address: token for token in KNOWN.values()} | {NATIVE: ETHER}
     known = {address: built_in[address] for address in addresses if address in built_in}
     missing = [address for address in addresses if address not in known]
-    settings = read_settings(path)
+    settings = read_settings(path, "node")
     if not missing or not settings.node.urls:
         return known
     try:
@@ -45,7 +45,7 @@ async def _read_tokens(
         except (NodeUnavailable, TimeoutError):
             asked = []
     for token in filter(None, asked):
-        symbol = token.symbol or f"{token.address[:6]}…{token.address[-4:]}"
+        symbol = shown_symbol(token.symbol, token.address)
         found[token.address] = DisplayToken(token.address, symbol, token.decimals)
     return found
 

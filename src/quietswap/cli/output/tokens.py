@@ -133,7 +133,7 @@ def find_by_service(text: str, client: "QuietswapClient") -> DisplayToken:
     found = client.tokens(address).tokens
     if len(found) != 1 or found[0].address != address:
         raise click.UsageError(f"{address} is not an ERC-20 token: the service found none")
-    return DisplayToken(address, _shown(found[0].symbol, address), found[0].decimals)
+    return DisplayToken(address, shown_symbol(found[0].symbol, address), found[0].decimals)
 
 
 def by_address(
@@ -146,7 +146,7 @@ def by_address(
         return _BY_ADDRESS[address]
     if not has_node:
         if raw:
-            return DisplayToken(address, _shown("", address), 0)
+            return DisplayToken(address, shown_symbol("", address), 0)
         raise click.UsageError(
             f"the decimals of {address} are unknown: give --rpc-url, or --raw and smallest units"
         )
@@ -158,10 +158,10 @@ def by_address(
     if decimals is None or decimals > _MOST_DECIMALS:
         raise click.UsageError(f"{address} is not an ERC-20 token: it has no decimals()")
     symbol = client.node(node_calls.symbol(address))
-    return DisplayToken(address, _shown(symbol, address), decimals)
+    return DisplayToken(address, shown_symbol(symbol, address), decimals)
 
 
-def _shown(symbol: str, address: str) -> str:
+def shown_symbol(symbol: str, address: str) -> str:
     """Return a short symbol. One with other letters than ASCII may imitate another: the address."""
     return symbol[:11] if symbol and symbol.isascii() else f"{address[:6]}…{address[-4:]}"
 
