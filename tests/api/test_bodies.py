@@ -16,6 +16,7 @@ from tests.api import requests
 from tests.api.requests import BODY_FIELDS
 from tests.api.scripted_use_cases import WALLET, HandClock, ScriptedUseCases
 from tests.api.test_envelope import refused
+from tests.orders import order_params
 from tests.virtual_time import run
 
 JSON = {"Content-Type": "application/json"}
@@ -128,6 +129,36 @@ async def test_a_wrong_json_type_is_named_by_its_path(
     assert details["fields"] == [
         {"field": ".".join(at), "expected": field.kind.name.lower(), "provided": name}
     ]
+
+
+@pytest.mark.parametrize(
+    "deadline",
+    [1_800_000_600_000, 1_800_000_600_000.5, 1_800_000_600_000_000, 10**11, 2**53, 10**300],
+)
+async def test_a_deadline_in_milliseconds_is_refused_with_the_unit(
+    client: httpx.AsyncClient, inside: ScriptedUseCases, deadline: float
+) -> None:
+    """As seconds it would never pass: the order would be accepted at any later time."""
+    body = requests.order_body(orderParams=order_params() | {"deadline": deadline})
+    answer = await client.post(requests.ORDERS, json=body)
+    assert answer.status_code == 422
+    assert "milliseconds" in answer.json()["message"]
+    details = answer.json()["details"]
+    assert details["reason"] == "MALFORMED"
+    [fault] = details["fields"]
+    assert (fault["field"], fault["expected"]) == (
+        "orderParams.deadline", "Unix seconds, of 10 digits",
+    )  # fmt: skip
+    assert inside.asked == []
+
+
+@pytest.mark.parametrize("deadline", [0, 1_800_000_600, 1_800_000_600.5, 9_999_999_999])
+async def test_a_deadline_in_seconds_is_the_use_case_s(
+    client: httpx.AsyncClient, inside: ScriptedUseCases, deadline: float
+) -> None:
+    body = requests.order_body(orderParams=order_params() | {"deadline": deadline})
+    assert (await client.post(requests.ORDERS, json=body)).status_code == 200
+    assert len(inside.asked) == 1
 
 
 async def test_every_fault_is_told_at_once(client: httpx.AsyncClient) -> None:

@@ -136,6 +136,9 @@ def test_orders_that_are_over_are_found_by_wallet_key_status_and_time(town: Sand
     ("words", "said"),
     [
         (("--since", "yesterday"), "neither 30m, 12h, 7d nor 2026-11-20"),
+        (("--since", "1712011512345"), "a Unix time is not taken"),
+        (("--since", "1800000600"), "a Unix time is not taken"),
+        (("--since", "20261120"), "a Unix time is not taken"),
         (("--wallet", "0x12"), "is no wallet address"),
         (("--status", "lost"), "is not one of"),
         (("--limit", "0"), "is not in the range"),

@@ -2996,7 +2996,7 @@ export interface components {
              */
             chainId: number;
             /**
-             * @description Unix seconds; rejected once passed.
+             * @description Unix seconds; rejected once passed, and if in milliseconds.
              * @example 1800000600
              */
             deadline: number;
@@ -3608,7 +3608,7 @@ export interface components {
             /** @description Always true: the relay reported a refusal, but the transaction may still be mined */
             mayBeMined?: boolean;
             /**
-             * @description MALFORMED: not JSON or wrong JSON types. MISMATCH: differs from the quote. NO_QUOTE: no quote was issued to this key and wallet. QUOTE_EXPIRED: the quote is no longer valid. WOULD_REVERT: the swap would revert on the latest state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be cancelled. Other values are the relay's reason
+             * @description MALFORMED: not JSON, wrong JSON types, or a time in another unit. MISMATCH: differs from the quote. NO_QUOTE: no quote was issued to this key and wallet. QUOTE_EXPIRED: the quote is no longer valid. WOULD_REVERT: the swap would revert on the latest state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be cancelled. Other values are the relay's reason
              * @example MISMATCH
              */
             reason: string;

@@ -103,6 +103,10 @@ def parse_required_wallet(query: Mapping[str, str]) -> Address:
     return parse_wallet(text)
 
 
+_NO_SECONDS = 10**11
+"""As Unix seconds this is the year 5138, as milliseconds 1973."""
+
+
 class _IntegerRule(NamedTuple):
     default: int
     least: int
@@ -173,9 +177,18 @@ def parse_order_id(text: str) -> str:
 
 
 def parse_swap_order(body: dict[str, Any]) -> SwapOrderRequest:
-    """Return a signed swap; its values are the use case's to judge against what was issued."""
+    """Return a signed swap; its values are the use case's to judge against what was issued.
+
+    Raises ValidationError for a deadline in milliseconds: as seconds it would never pass.
+    """
+    terms = body["orderParams"]
+    if terms["deadline"] >= _NO_SECONDS:
+        name = "orderParams.deadline"
+        fault = _mismatch(name, "Unix seconds, of 10 digits", _written(terms["deadline"]))
+        text = f"{name} is in milliseconds, or a shorter unit: divide it by 1000"
+        raise ValidationError(text, [fault], reason="MALFORMED")
     return SwapOrderRequest(
-        terms=body["orderParams"],
+        terms=terms,
         raw_hex=body["signedTransaction"],
         metadata=body["providerMetadata"],
     )

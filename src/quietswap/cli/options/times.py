@@ -9,6 +9,7 @@ import click
 from quietswap.adapters.clock import SystemClock
 
 _SPAN = re.compile(r"(\d{1,6})([mhd])", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _UNIT_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 _LONGEST_DAYS = 3650
@@ -33,9 +34,12 @@ class _Moment(click.ParamType):  # type: ignore[type-arg]
         if span is not None:
             return SystemClock().now_ms() + self._sign * span
         try:
+            if not _DATE.match(value):  # Python reads 1712011512345 as a time of the year 1712
+                raise ValueError(value)
             moment = datetime.fromisoformat(value)
         except ValueError:
-            self.fail(f"{value!r} is neither 30m, 12h, 7d nor 2026-11-20 or 2026-11-20T08:00")
+            hint = "; a Unix time is not taken" if value.isdecimal() else ""
+            self.fail(f"{value!r} is neither 30m, 12h, 7d nor 2026-11-20 or 2026-11-20T08:00{hint}")
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
