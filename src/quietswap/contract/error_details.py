@@ -185,8 +185,8 @@ class ValidationErrorDetails(_MayBeMined, frozen=True, kw_only=True):
             "MALFORMED: not JSON, wrong JSON types, or a time in another unit. MISMATCH: differs "
             "from the quote. NO_QUOTE: no quote was issued to this key and wallet. QUOTE_EXPIRED: "
             "the quote is no longer valid. WOULD_REVERT: the swap would revert on the latest "
-            "state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be cancelled. Other values are "
-            "the relay's reason",
+            "state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be cancelled. "
+            "Other values are the relay's reason",
             "MISMATCH",
         ),
     ] = ""
