@@ -108,11 +108,11 @@ class ServiceApp:
             await self._lifespan(receive, send)
             return
         assert self._api is not None
-        work = self._api(scope, receive, send)
-        if observe.is_tracing() and scope["type"] == "http" and _is_traced(scope["path"]):
-            work = observe.in_request_span(scope["headers"], work)
         peer = self._connections.begin(scope.get("client"))
         try:
+            work = self._api(scope, receive, send)
+            if observe.is_tracing() and scope["type"] == "http" and _is_traced(scope["path"]):
+                work = observe.in_request_span(scope["headers"], work)
             await work
         finally:
             self._connections.end(peer)

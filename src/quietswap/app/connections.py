@@ -107,7 +107,10 @@ class ConnectionLimits:
         """Look at the connections again and again."""
         while True:
             await self._clock.sleep(LOOK_EVERY_S)
-            self.look()
+            try:
+                self.look()
+            except Exception as fault:  # noqa: BLE001  logged; the next look begins anew
+                observe.background_task_failed("connections", fault)
 
     def look(self) -> None:
         """Close what is too much."""

@@ -10,9 +10,10 @@ import msgspec
 import pytest
 
 from quietswap.adapters.http import HttpClient
+from quietswap.adapters.rpc import wallet_node
 from quietswap.adapters.rpc.wallet_node import WalletNodeClient
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions
+from quietswap.api.options import ApiOptions, WalletRpcOptions
 from quietswap.domain.party import visitor_id
 from quietswap.ports.wallet_rpc import NodeCall, WalletRpcToken
 from tests import loopback
@@ -142,7 +143,8 @@ async def busy(inside: ScriptedUseCases, clock: HandClock) -> AsyncIterator[tupl
             max_bytes=1 << 20,
         )  # fmt: skip
         use_cases = replace(inside.use_cases(), rpc_read=reader.read)
-        app = create_api(use_cases, ApiOptions(), clock)
+        options = ApiOptions(wallet_rpc=WalletRpcOptions(timeout_s=WITHIN_S))
+        app = create_api(use_cases, options, clock)
         async with loopback.AsyncClient(
             transport=httpx.ASGITransport(app=app), base_url="http://edge"
         ) as client:
@@ -152,9 +154,12 @@ async def busy(inside: ScriptedUseCases, clock: HandClock) -> AsyncIterator[tupl
         await http.close()
 
 
-async def test_one_visitor_does_not_stop_the_reads_of_a_client(busy: tuple[Busy, Any]) -> None:
+async def test_one_visitor_does_not_stop_the_reads_of_a_client(
+    busy: tuple[Busy, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """18 bodies over 8 sessions, whose senders do not wait: the node has one of them."""
     node, client = busy
+    monkeypatch.setattr(wallet_node, "TURN_S", 10 * WITHIN_S)  # nothing goes on by giving up
     loops = [request("eth_call", [{"to": WALLET}])] * 25
     bodies = [
         asyncio.ensure_future(post(client, loops, f"/rpc/qr_{n % 8:064x}")) for n in range(18)

@@ -42,9 +42,10 @@ HELD_S = 60.0
 class WalletNodeClient:
     """Implements quietswap.ports.wallet_rpc.WalletNode.
 
-    Concurrent reads of one caller are merged. `timeout_s` limits the wait for one attempt at one
-    node, `max_bytes` the response to one batch. A batch keeps its place until the node has
-    answered or ended the connection: a node does not stop because nobody waits any more.
+    Concurrent reads of one caller are merged, slow and quick ones apart. `timeout_s` limits the
+    wait for one attempt at one node, `max_bytes` the response to one batch. A batch keeps its place
+    until the node has answered or ended the connection: a node does not stop because nobody waits
+    any more.
     """
 
     def __init__(
@@ -74,10 +75,11 @@ class WalletNodeClient:
             lambda: FairTurns(QUICK_PLACES, QUICK_PLACES // 2)
         )
         self._exchanges: set[asyncio.Task[HttpReply]] = set()
-        self._merged = MergedCalls(self._send)
+        self._merged_slow, self._merged_quick = MergedCalls(self._send), MergedCalls(self._send)
 
     async def read(self, calls: Sequence[NodeCall], client_id: str) -> Sequence[NodeAnswer]:
-        return await self._merged.read(calls, party_of(client_id))
+        merged = self._merged_slow if any(map(_is_slow, calls)) else self._merged_quick
+        return await merged.read(calls, party_of(client_id))
 
     def reads_of(self, client_id: str) -> NodeReads:
         """Return the nodes for reads of the service that this client asked for."""
@@ -130,7 +132,7 @@ class WalletNodeClient:
 
     async def close(self) -> None:
         """Cancel reads that are in flight, and the running node check, if any."""
-        await self._merged.close()
+        await asyncio.gather(self._merged_slow.close(), self._merged_quick.close())
         for exchange in self._exchanges:
             exchange.cancel()
         await asyncio.gather(*self._exchanges, return_exceptions=True)
@@ -148,7 +150,7 @@ class _ReadsOfOne:
         return await self.nodes.batch(calls, self.party)
 
 
-def _is_slow(call: RpcCall) -> bool:
+def _is_slow(call: RpcCall | NodeCall) -> bool:
     return call.method in _SLOW or (call.method in _BLOCKS and True in call.params[1:])
 
 
