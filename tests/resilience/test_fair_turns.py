@@ -29,7 +29,7 @@ def test_no_place_is_given_twice_or_lost(jobs: list[tuple[str, int, int, int | N
         turns, held = FairTurns(3, 2), Counter[str]()
 
         async def one(party: Party, length: int) -> None:
-            await turns.take(party)
+            assert await turns.take(party, 1000)
             held[party.name] += 1
             assert held.total() <= 3
             assert held[party.name] <= 2
@@ -49,8 +49,8 @@ def test_no_place_is_given_twice_or_lost(jobs: list[tuple[str, int, int, int | N
 
         await asyncio.gather(*(sender(*job) for job in jobs))
         for party in (Party("x", "x"), Party("y", "y"), Party("z", "z")):
-            async with asyncio.timeout(1):
-                await turns.take(party)
+            assert await turns.take(party, 1)
+        assert not await turns.take(Party("u", "u"), 1), "all three are held"
 
     run(work())
 
@@ -61,7 +61,7 @@ def test_who_waits_in_many_places_gets_no_more_turns(crowd: list[str]) -> None:
         turns, order = FairTurns(1, 1), list[str]()
 
         async def one(client: str) -> None:
-            await turns.take(party_of(client))
+            assert await turns.take(party_of(client), 1000)
             order.append(client)
             await asyncio.sleep(1)
             turns.give_back(party_of(client))

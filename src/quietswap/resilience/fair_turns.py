@@ -22,8 +22,22 @@ class FairTurns:
         self._held: Counter[str] = Counter()
         self._waiting: OrderedDict[str, _Waiting] = OrderedDict()
 
-    async def take(self, party: Party) -> None:
-        """Wait for a place. Each one is given back once, also if the work failed."""
+    async def take(self, party: Party, within_s: float) -> bool:
+        """Wait for a place; return False if there was none in time.
+
+        Each place is given back once, also if the work failed.
+        """
+        if self._free and not self._waiting and self._held[party.name] < self._of_party:
+            self._hold(party.name)
+            return True
+        try:
+            async with asyncio.timeout(within_s):
+                await self._turn(party)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _turn(self, party: Party) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         members = self._waiting.setdefault(party.name, OrderedDict())
         members.setdefault(party.member, deque()).append(turn)
@@ -47,9 +61,12 @@ class FairTurns:
         while self._free and (name := self._next()) is not None:
             turn = self._first(name)
             if turn is not None:
-                self._free -= 1
-                self._held[name] += 1
+                self._hold(name)
                 turn.set_result(None)
+
+    def _hold(self, name: str) -> None:
+        self._free -= 1
+        self._held[name] += 1
 
     def _next(self) -> str | None:
         """Return the party whose turn it is; None if no party waits that may have a place."""

@@ -43,9 +43,9 @@ class WalletNodeClient:
     """Implements quietswap.ports.wallet_rpc.WalletNode.
 
     Concurrent reads of one caller are merged, slow and quick ones apart. `timeout_s` limits the
-    wait for one attempt at one node, `max_bytes` the response to one batch. A batch keeps its place
-    until the node has answered or ended the connection: a node does not stop because nobody waits
-    any more.
+    wait for one attempt at one node, `max_bytes` the response to one batch. A batch of slow calls
+    keeps its place until the node has answered or ended the connection: a node does not stop
+    because nobody waits any more.
     """
 
     def __init__(
@@ -92,37 +92,39 @@ class WalletNodeClient:
         """
         results: list[Result] = []
         for piece in _pieces(calls):
-            places = self._slow if any(map(_is_slow, piece)) else self._quick
-            results += await self._rpc.batch(piece, partial(self._in_turn, places, party))
+            post = self._post_slow if any(map(_is_slow, piece)) else self._post_quick
+            results += await self._rpc.batch(piece, partial(post, party))
         return results
 
     async def _send(self, calls: Sequence[NodeCall], party: Party) -> Sequence[NodeAnswer]:
         results = await self.batch([RpcCall(call.method, call.params) for call in calls], party)
         return [_answer(result) for result in results]
 
-    async def _in_turn(
-        self, places: "defaultdict[str, FairTurns]", party: Party, url: str, body: bytes
-    ) -> HttpReply:
-        """Send a batch once there is a place, which the end of the exchange gives back.
-
-        Raises HttpError, and NodeUnavailable if there was no place in time.
-        """
-        turns = places[url]
+    async def _post_quick(self, party: Party, url: str, body: bytes) -> HttpReply:
+        """Send a batch in its turn. Raises HttpError, and NodeUnavailable without a place."""
+        turns = self._quick[url]
+        await _wait_for_turn(turns, party)
         try:
-            async with asyncio.timeout(TURN_S):
-                await turns.take(party)
-        except TimeoutError:
-            text = f"no place at the node within {TURN_S:g} s: earlier reads are still there"
-            raise NodeUnavailable(text) from None
-        exchange = asyncio.create_task(
-            self._http.post(url, body, timeout_s=HELD_S, max_bytes=self._max_bytes, repeatable=True)
-        )
+            return await self._post(url, body, self._timeout_s)
+        finally:
+            turns.give_back(party)
+
+    async def _post_slow(self, party: Party, url: str, body: bytes) -> HttpReply:
+        """The same for slow calls: the place is given back when the exchange ends."""
+        turns = self._slow[url]
+        await _wait_for_turn(turns, party)
+        exchange = asyncio.create_task(self._post(url, body, HELD_S))
         self._exchanges.add(exchange)
         exchange.add_done_callback(partial(self._ended, turns, party))
         done, _ = await asyncio.wait({exchange}, timeout=self._timeout_s)
         if not done:
             raise HttpTimeout("no complete response in time")
         return exchange.result()
+
+    async def _post(self, url: str, body: bytes, timeout_s: float) -> HttpReply:
+        return await self._http.post(
+            url, body, timeout_s=timeout_s, max_bytes=self._max_bytes, repeatable=True
+        )
 
     def _ended(self, turns: FairTurns, party: Party, exchange: "asyncio.Task[HttpReply]") -> None:
         self._exchanges.discard(exchange)
@@ -148,6 +150,13 @@ class _ReadsOfOne:
 
     async def batch(self, calls: Sequence[RpcCall]) -> list[Result]:
         return await self.nodes.batch(calls, self.party)
+
+
+async def _wait_for_turn(turns: FairTurns, party: Party) -> None:
+    """Take a place. Raises NodeUnavailable if there is none in time."""
+    if not await turns.take(party, TURN_S):
+        text = f"no place at the node within {TURN_S:g} s: earlier reads are still there"
+        raise NodeUnavailable(text)
 
 
 def _is_slow(call: RpcCall | NodeCall) -> bool:
