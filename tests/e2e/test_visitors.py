@@ -36,3 +36,9 @@ def test_a_client_is_quoted_beside_many_sessions(town: Town, tmp_path: Path) -> 
             assert answer.status_code == 200, answer.text
             outcomes = {one["outcome"] for one in answer.json()["data"]["sources"]}
             assert "skipped" not in outcomes
+        figures = served.town.api.get("/metrics").text
+    assert (
+        f'quietswap_client_requests_total{{client="web",endpoint="swap_quote"}} {SESSIONS}.0'
+        in figures
+    )
+    assert 'client="web_' not in figures, "sessions take no series of clients"

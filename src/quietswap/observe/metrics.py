@@ -19,6 +19,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 from quietswap import __version__
 from quietswap.domain.order.order import OrderStatus
+from quietswap.domain.party import party_of
 from quietswap.domain.webhook.state import DisabledReason
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
@@ -74,7 +75,12 @@ _clients: set[str] = set()
 
 
 def client_label(client_id: str) -> str:
-    """Return the label of a client, which bounds the number of series."""
+    """Return the label of a client, which bounds the number of series.
+
+    All visitors of the web page have one label: anybody makes sessions, and they would take the
+    series of clients.
+    """
+    client_id = party_of(client_id).name
     if client_id in _clients:
         return client_id
     if len(_clients) >= MOST_CLIENTS:

@@ -32,17 +32,18 @@ class _Caller:
 
 
 class MergedCalls:
-    """Calls `send` with the reads of a caller: at once, or merged while many are in flight."""
+    """Calls `send` with the reads of a caller: at once, or merged while `at_once` are in flight."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, at_once: int = AT_ONCE) -> None:
         self._send = send
+        self._at_once = at_once
         self._callers: dict[Party, _Caller] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def read(self, calls: Sequence[NodeCall], caller: Party) -> Sequence[NodeAnswer]:
         """Return one answer per call, in order. Raises NodeUnavailable."""
         found = self._callers.setdefault(caller, _Caller())
-        if found.in_flight >= AT_ONCE:
+        if found.in_flight >= self._at_once:
             read = _Read(calls, asyncio.get_running_loop().create_future())
             found.waiting.append(read)
             return await read.answers

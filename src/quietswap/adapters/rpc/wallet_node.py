@@ -75,7 +75,9 @@ class WalletNodeClient:
             lambda: FairTurns(QUICK_PLACES, QUICK_PLACES // 2)
         )
         self._exchanges: set[asyncio.Task[HttpReply]] = set()
-        self._merged_slow, self._merged_quick = MergedCalls(self._send), MergedCalls(self._send)
+        # one place of a client: what waits for it goes together
+        self._merged_slow = MergedCalls(self._send, at_once=2)
+        self._merged_quick = MergedCalls(self._send)
 
     async def read(self, calls: Sequence[NodeCall], client_id: str) -> Sequence[NodeAnswer]:
         merged = self._merged_slow if any(map(_is_slow, calls)) else self._merged_quick
