@@ -24,6 +24,7 @@ from quietswap.api.openapi.document import document  # noqa: E402
 from quietswap.client import bounds  # noqa: E402
 from quietswap.client.errors.by_code import ERROR_CLASSES  # noqa: E402
 from quietswap.client.flows import cancel, cancel_result, quote_checks, quoting, simulation  # noqa: E402
+from quietswap.domain.quote import loss  # noqa: E402
 from quietswap.domain.quote.price_feeds import REFERENCE_FEEDS  # noqa: E402
 from quietswap.domain.routers import settlers  # noqa: E402
 from quietswap.domain.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEES  # noqa: E402
@@ -73,6 +74,15 @@ def _parts() -> Iterator[str]:
     yield _constant("SETTLERS", "0x's Deployer, and the two calls that name its Settlers.", [
         settlers.DEPLOYER.lower(), "0x" + settlers.OWNER_OF.hex(), "0x" + settlers.PREV.hex(),
     ])  # fmt: skip
+    bps = {
+        "NOTICE": loss.NOTICE_BPS,
+        "CONFIRM": loss.CONFIRM_BPS,
+        "TYPE": loss.TYPE_BPS,
+        "GAS": loss.GAS_BPS,
+    }
+    yield _constant("LOSS_BPS", "From which loss what is asked; gas counts above its share.", bps)
+    words = {cause.value: text for cause, text in loss.WORDS.items()}
+    yield _constant("LOSS_WORDS", "Causes of a loss, after the share in percent.", words)
     for name, value in _limits().items():
         yield f"\nexport const {name} = {value};\n"
 

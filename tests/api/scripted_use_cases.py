@@ -120,6 +120,7 @@ def wrap_quote(ask: WrapQuoteRequest) -> WrapQuote:
         amount=ask.amount,
         wallet=ask.wallet,
         gas=45_041,
+        gas_wei=45_041 * 10**9,
         protection=WRAP_PROTECTION,
         params=params,
         issued_at_ms=NOW_MS,

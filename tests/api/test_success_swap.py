@@ -1,16 +1,20 @@
 """What a good swap request gets, field for field."""
 
 from decimal import Decimal
+from typing import Any
 
 import httpx
+import pytest
 
 from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
 from quietswap.domain.order.order_view import OrderPage
+from quietswap.domain.quote.loss import WORDS
 from quietswap.domain.quote.quote_issues import QuoteIssues, Shortfall
 from quietswap.domain.requests import SwapQuoteRequest
 from quietswap.domain.token import WETH
 from tests.api import requests
 from tests.api.scripted_use_cases import KEY, ROUTER, WALLET, ScriptedUseCases, swap_quote
+from tests.domain.loss_table import LOSSES, Row, quoted
 from tests.orders import NOW_MS, USDC, inclusion, listed, order
 
 NOW = "2027-01-15T08:00:00.000Z"
@@ -62,6 +66,7 @@ QUOTED = {
         },
     },
     "verification": {"status": "verified", "bound": True, "notes": ["a note"]},
+    "loss": {"level": "none", "bps": 50, "causes": []},
     "sources": [
         {
             "source": "kyberswap",
@@ -117,6 +122,27 @@ async def test_an_unknown_usd_value_is_zero_and_says_so(
     data = (await requests.ask(client, requests.QUOTE)).json()["data"]
     assert data["scoring"] == {"netValueUsd": 0.0, "gasCostUsd": 0.0, "priceAvailable": False}
     assert (data["priceImpact"], data["priceImpactAvailable"]) == (0.0, False)
+
+
+def told(row: Row) -> dict[str, Any]:
+    """Return `loss` of a row."""
+    words = {words: cause for cause, words in WORDS.items()}
+    causes = []
+    for text in row.causes.split(", ") if row.causes else ():
+        share, _, after = text.partition(" % ")
+        bps = int(Decimal(share) * 100) if after else None
+        causes.append({"cause": words[after or text].value, "bps": bps})
+    return {"level": row.level, "bps": row.bps, "causes": causes}
+
+
+@pytest.mark.parametrize("name", [name for name, row in LOSSES.items() if row.below is None])
+async def test_what_a_swap_may_lose_is_judged(
+    client: httpx.AsyncClient, inside: ScriptedUseCases, name: str
+) -> None:
+    row = LOSSES[name]
+    inside.quote = swap_quote(**quoted(row))
+    data = (await requests.ask(client, requests.QUOTE)).json()["data"]
+    assert data["loss"] == told(row)
 
 
 async def test_what_keeps_a_quote_from_being_submitted_is_told(

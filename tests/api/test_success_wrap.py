@@ -129,6 +129,7 @@ async def test_a_wrap_quote_is_told_field_for_field(
         "estimatedGas": "45041",
         "createdAt": NOW,
         "validUntil": "2027-01-15T08:05:00.000Z",
+        "loss": {"level": "none", "bps": 0, "causes": []},
     }
     assert protection["transactionParams"]["nonce"] is None
     assert protection["transactionParams"]["value"] == value
@@ -190,3 +191,13 @@ async def test_a_repeated_wrap_order_hears_the_first_answer_again(
     inside.order = replace(inside.order, status=status)
     answer = await requests.ask(client, requests.WRAP_ORDER)
     assert answer.json()["data"]["order"]["status"] == told
+
+
+@pytest.mark.parametrize(("amount", "level"), [("0.000450409", "confirm"), ("0.00045041", "none")])
+async def test_gas_above_a_tenth_of_a_wrap(
+    client: httpx.AsyncClient, amount: str, level: str
+) -> None:
+    """45,041 gas at 1 gwei."""
+    quote = (await requests.ask(client, requests.WRAP_QUOTE, amount=amount)).json()["data"]["quote"]
+    gas = [{"cause": "gas", "bps": 1001}] if level == "confirm" else []
+    assert quote["loss"] == {"level": level, "bps": 1001 if gas else 0, "causes": gas}

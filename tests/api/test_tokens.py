@@ -116,6 +116,7 @@ async def test_price(client: httpx.AsyncClient, inside: ScriptedUseCases) -> Non
         "kyberswap", "3000000000", 200_000,
     )  # fmt: skip
     assert (data["priceImpact"], data["priceImpactAvailable"]) == (0.12, True)
+    assert data["loss"] == {"level": "none", "bps": 12, "causes": []}
     assert data["scoring"]["netValueUsd"] == 2999.123457
     assert [row["buyAmount"] for row in data["sources"]] == ["3000000000", None]
     assert "mevProtection" not in data

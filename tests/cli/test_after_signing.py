@@ -200,7 +200,7 @@ def test_yes_needs_a_price_of_the_callers_own(
         ((), 4, 1),
         (("--max-impact", "5"), 4, 0),
         (("--max-impact", "0.5"), 2, 1),
-        (("--at-least", "1"), 4, 0),
+        (("--at-least", "1"), 2, 0),
         (("--at-least", "1", "--max-impact", "3"), 4, 1),
     ],
 )

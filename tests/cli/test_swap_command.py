@@ -163,18 +163,6 @@ def test_a_failed_order(quietswap: Quietswap, service: FakeService, approved: Fa
     assert "REVERTED: the swap reverted" in result.stdout
 
 
-@pytest.mark.parametrize(("percent", "warns"), [("4.9", False), ("7.25", True)])
-def test_a_ruinous_price_impact_is_warned_of(
-    quietswap: Quietswap, service: FakeService, approved: FakeChain, percent: str, warns: bool
-) -> None:
-    answer = quotes.swap_quote_response(swap_quote())
-    service.quote = lambda: answer | {"priceImpact": float(percent)}
-    for words in (("quote", "1", "WETH", "USDC"), (*SWAP, "--yes")):
-        text = quietswap(*words).stdout
-        assert "via kyberswap" in text
-        assert ("the swap itself moves the price by" in text) is warns
-
-
 def test_ctrl_c_leaves_the_order(
     quietswap: Quietswap,
     service: FakeService,

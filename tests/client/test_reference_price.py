@@ -51,7 +51,7 @@ def test_a_promise_beside_the_minimum_counts_for_nothing(
     do_with_node: Do, service: FakeService, approved: FakeChain
 ) -> None:
     """What is compared follows from the minimum that the router enforces."""
-    request = replace(ASKED, slippage_bps=5000)
+    request = replace(ASKED, slippage_bps=5000, max_impact_percent=Decimal(50))
     quote = quotes.swap_quote_response(swap_quote(buy_amount=3 * 10**9, min_buy_amount=15 * 10**8))
     service.next("quote", ok(quote))
     assert do_with_node("swap", replace(request), ACCOUNT).status.status == "confirmed"
@@ -115,9 +115,13 @@ def test_a_floor_does_not_switch_the_comparison_off(
 
 def test_the_figures(client: QuietswapClient, node: FakeChain) -> None:
     node.prices[REFERENCE_FEEDS[DAI].address] = 1  # type: ignore[index]
-    assert client.run(find(REQUEST)) == ReferencePrice(Decimal(3000), Decimal(1), 3 * 10**9)
+    assert client.run(find(REQUEST)) == ReferencePrice(
+        Decimal(3000), Decimal(1), 3 * 10**9, Decimal(3000)
+    )
     back = SwapRequest(USDC, WETH, 1_500_000_000, WALLET)
-    assert client.run(find(back)) == ReferencePrice(Decimal(1), Decimal(3000), ETHER // 2)
+    assert client.run(find(back)) == ReferencePrice(
+        Decimal(1), Decimal(3000), ETHER // 2, Decimal(1500)
+    )
     whole = client.run(find(SwapRequest(WETH, DAI, ETHER, WALLET)))
     assert whole is not None
     assert whole.fair_amount == 3000 * 10**node.decimals  # type: ignore[operator]

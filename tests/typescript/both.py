@@ -34,7 +34,8 @@ Prepare = Callable[[FakeChain, FakeService], None]
 class Scenario:
     """What a caller asks, and the world that answers.
 
-    `request` has Python's names. `signer` describes one that `driver.mjs` makes, too.
+    `request` has Python's names; its `confirm` is the answer of such a function. `signer` describes
+    one that `driver.mjs` makes, too.
     """
 
     method: str
@@ -115,6 +116,9 @@ def _python(scenario: Scenario, servers: FakeServers) -> dict[str, Any]:
         polling=PollingPolicy(),
     )  # fmt: skip
     request, signer = dict(scenario.request), _signer(scenario.signer)
+    if "confirm" in request:
+        answer = request["confirm"]
+        request["confirm"] = lambda _, loss: answer
     with client:
         try:
             if scenario.method == "swap":

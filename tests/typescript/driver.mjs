@@ -55,12 +55,15 @@ async function run(command) {
     const [[kind, value]] = typeof event.orderId === "string" ? [["status", event]] : Object.entries(event);
     events.push(kind === "status" ? `status ${value.status}` : kind);
   };
-  const given = args.map((each) =>
-    each && typeof each === "object" && accept !== undefined ? { ...each, accept: () => accept } : each,
-  );
+  const answers = ({ confirm, ...rest }) =>
+    confirm === undefined ? rest : { ...rest, confirm: (_, loss) => loss.bps > 0 && confirm };
+  const given = args.map((each) => {
+    if (!each || typeof each !== "object") return each;
+    return accept === undefined ? answers(each) : { ...each, accept: () => accept };
+  });
   if (signer) given.push(signerOf(signer));
   if (["swap", "cancel", "follow"].includes(method)) given.push(watch);
-  if (["wrap", "unwrap"].includes(method)) given.push({ ...command.conditions, watch });
+  if (["wrap", "unwrap"].includes(method)) given.push({ ...answers(command.conditions), watch });
   let result;
   try {
     const client = new quietswap.QuietswapClient({ ...options, ...clock });
@@ -104,14 +107,14 @@ const special = {
 
 /** What a vector's case makes of the client; null if `accept` was asked, so that all checks passed. */
 async function vector({ args: [known] }) {
-  const { flow, request, node, settlers, answer, status } = known;
+  const { flow, request, node, settlers, prices, answer, status } = known;
   let accepted = false;
   const accept = () => {
     accepted = true;
     return false;
   };
   const fetch = async (url, init) => {
-    if (url.startsWith("http://node")) return rpc(JSON.parse(init.body), settlers);
+    if (url.startsWith("http://node")) return rpc(JSON.parse(init.body), settlers, prices);
     if (url.endsWith("/usage")) return Response.json({ ok: true, data: { scope: "trade" } });
     const isStatus = init.method === "GET" && !url.includes("/quote?");
     return Response.json({ ok: true, data: isStatus ? status : answer });
@@ -138,15 +141,26 @@ async function vector({ args: [known] }) {
 }
 special.vector = vector;
 
-/** The node of `tests/vectors`: mainnet, nonce 7, a base fee of 3 gwei, and 0x's Deployer. */
-function rpc({ id, method, params }, settlers) {
+/** The node of `tests/vectors`: mainnet, nonce 7, a base fee of 3 gwei, 0x's Deployer, and feeds if `prices`. */
+function rpc({ id, method, params }, settlers, prices) {
+  const now = Math.floor(Date.now() / 1000);
   const results = {
     eth_chainId: "0x1",
     eth_getTransactionCount: "0x7",
-    eth_getBlockByNumber: { baseFeePerGas: "0xb2d05e00" },
+    eth_getBlockByNumber: { baseFeePerGas: "0xb2d05e00", timestamp: `0x${now.toString(16)}` },
     eth_getTransactionByHash: null,
   };
   const index = { "0x6352211e": 0, "0xe2603dc2": 1 }[params[0]?.data?.slice(0, 10)];
+  const selector = params[0]?.data?.slice(0, 10);
+  const isEther = /^0x(5f4ec3df9cbd43714fe2740f5e3616155c5b8419|c02aaa39)/i.test(params[0]?.to ?? "");
+  const words = {
+    "0xfeaf968c": prices && [1, (isEther ? 3000 : 1) * 1e8, 0, now, 1],
+    "0x313ce567": [isEther ? 18 : 6],
+  }[selector];
+  if (words) {
+    const result = `0x${words.map((word) => word.toString(16).padStart(64, "0")).join("")}`;
+    return Response.json({ jsonrpc: "2.0", id, result });
+  }
   const named = index === undefined ? undefined : settlers[index];
   const result = named ? `0x${named.slice(2).toLowerCase().padStart(64, "0")}` : results[method];
   if (result !== undefined) return Response.json({ jsonrpc: "2.0", id, result });

@@ -26,6 +26,8 @@ from tests.client.test_simulation import HARMLESS, SELLS, THEFTS
 from tests.client.test_swap_flow import OTHER_ROUTER
 from tests.client.test_transaction_hash_mismatch import LIE, status
 from tests.client.test_unbound import UNREADABLE, offered
+from tests.domain.loss_table import LOSSES
+from tests.domain.loss_table import quoted as losses
 from tests.orders import USDC
 from tests.typescript.both import KEY, Scenario, but
 from tests.typescript.prepare import (
@@ -158,7 +160,27 @@ SWAPS: dict[str, Scenario] = {
     "redirect": but(SWAP, says("quote", Reply(b"", 302, {"Location": "/elsewhere"}))),
 }  # fmt: skip
 
+_CONSENTS: tuple[tuple[str, dict[str, bool]], ...] = (
+    ("", {}), (", not confirmed", {"confirm": False}), (", confirmed", {"confirm": True}),
+)  # fmt: skip
+SWAPS |= {
+    f"loss, {name}{how}": but(
+        SWAP, says("quote", quoted(**losses(LOSSES[name]))),
+        node(prices={} if LOSSES[name].below is None else PRICES),
+        slippage_bps=LOSSES[name].slippage_bps, **more,
+    )
+    for name in ("impact of a question", "slippage to type", "price unknown", "below the reference")
+    for how, more in _CONSENTS
+}  # fmt: skip
+
 TRIALS: dict[str, Scenario] = {
+    **{
+        f"gas of a third{how}": but(
+            SWAP, node(delivers=MINIMUM, prices=PRICES, base_fee=1667 * 10**9),
+            max_fee_wei=None, **more,
+        )
+        for how, more in _CONSENTS
+    },
     "delivers": but(SWAP, node(delivers=MINIMUM)),
     "delivers, velora": but(
         SWAP, node(delivers=MINIMUM, allowances={OTHER_ROUTER.lower(): ETHER}),
@@ -225,6 +247,7 @@ WRAPS: dict[str, Scenario] = {
     "wrap": WRAP,
     "unwrap": replace(WRAP, method="unwrap"),
     "alone": replace(but(WRAP, nonce=7), node=False),
+    **{f"little{how}": but(WRAP, amount="0.001", **more) for how, more in _CONSENTS},
     "order open": but(WRAP, says("history", _open)),
     "order in a block": but(WRAP, mined(MINED_HASH), says("history", history(MINED_HASH))),
     "another order open": but(

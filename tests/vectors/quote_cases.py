@@ -13,6 +13,8 @@ from quietswap.domain.quote.quote import WrapOperation
 from quietswap.domain.token import WETH
 from tests.api.scripted_use_cases import WALLET, cancel_quote
 from tests.client.fake_servers import ETHER, MINIMUM, calldata, swap_quote, wrap_answer
+from tests.domain.loss_table import LOSSES
+from tests.domain.loss_table import quoted as losses
 from tests.domain.router_calldata import EXECUTOR, ROUTER_OF, Swap, v3_group, zeroex
 from tests.orders import USDC
 from tests.response_json import cancels, quotes
@@ -26,7 +28,10 @@ ORDER = "ord_1"
 
 @dataclass(frozen=True)
 class Case:
-    """One quote. `node`: the client has a node, whose Deployer names `settlers`."""
+    """One quote. `node`: the client has a node, whose Deployer names `settlers`.
+
+    `prices`: Chainlink's feeds answer there.
+    """
 
     name: str
     flow: str
@@ -34,6 +39,7 @@ class Case:
     answer: dict[str, Any]
     node: bool = False
     settlers: tuple[str, ...] = ()
+    prices: bool = False
 
 
 def cases() -> Iterator[Case]:
@@ -152,6 +158,7 @@ def _swaps() -> Iterator[Case]:
             yield Case(f"{name}, with a node", "swap", REQUEST | more, answer, node=True)
     yield from _bytes()
     yield from _requests()
+    yield from _losses()
     yield from _settlers()
 
 
@@ -192,7 +199,7 @@ def _requests() -> Iterator[Case]:
     for more in (
         {"nonce": 7}, {"nonce": 8}, {"any_nonce": True}, {"at_least": MINIMUM},
         {"at_least": MINIMUM + 1}, {"slippage_bps": 1}, {"slippage_bps": 49},
-        {"slippage_bps": 9999}, {"max_fee_wei": 1}, {"max_fee_wei": None},
+        {"slippage_bps": 9999, "max_loss_percent": 100}, {"max_fee_wei": 1}, {"max_fee_wei": None},
     ):  # fmt: skip
         request, name = REQUEST | more, _shown(more)
         yield Case(f"asked with {name}, alone", "swap", request, usual)
@@ -207,6 +214,19 @@ def _requests() -> Iterator[Case]:
     for source in ("kyberswap", "velora"):
         answer = changed(offered(source, buy=USDT), "buyToken", USDT)
         yield Case(f"a token with a fee on transfer at {source}", "swap", usdt, answer)
+
+
+def _losses() -> Iterator[Case]:
+    """What may be lost, as the caller accepts it or not."""
+    for name, row in LOSSES.items():
+        answer, asked = quoted(**losses(row)), REQUEST | {"slippage_bps": row.slippage_bps}
+        answer["loss"] = {"level": "none", "bps": 0, "causes": []}  # a hostile service's
+        for more in (
+            {}, {"max_loss_percent": 0}, {"max_loss_percent": 15}, {"max_loss_percent": 100},
+            {"at_least": 1}, {"max_impact_percent": 20}, {"max_impact_percent": 20, "at_least": 1},
+        ):  # fmt: skip
+            title, node = f"{name} {_shown(more)}".strip(), row.below is not None
+            yield Case(title, "swap", asked | more, answer, node, prices=node)
 
 
 def _settlers() -> Iterator[Case]:
@@ -245,6 +265,12 @@ def _wraps() -> Iterator[Case]:
             name = f"{operation.value}: {path} {json.dumps(value)}"
             yield Case(f"{name}, alone", "wrap", request, answer)
             yield Case(f"{name}, with a node", "wrap", request, answer, node=True)
+        small = request | {"amount": "0.001"}
+        answer = builtins({"quote": wrap_answer(operation, ETHER // 1000)})
+        for more in ({}, {"max_loss_percent": 13.51}, {"max_loss_percent": 13.52}):
+            name = f"{operation.value} of little {_shown(more)}".strip()
+            yield Case(f"{name}, alone", "wrap", small | more, answer)
+            yield Case(f"{name}, with a node", "wrap", small | more, answer, node=True)
 
 
 def _cancels() -> Iterator[Case]:

@@ -19,15 +19,20 @@ from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WrapRequest
 from quietswap.client.node_calls import NodeCall
 from quietswap.domain.order.order import OrderStatus
-from tests.client.fake_chain import FakeChain
+from tests.client.fake_chain import PRICES, FakeChain
+from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import placed
 from tests.client.fake_usage import usage_answer
 from tests.orders import recorded
 from tests.response_json import orders
 from tests.vectors.quote_cases import ORDER, Case, builtins, cases, honest
 
-_ADVICE = ("; accept_unbound", "; 0x is only taken", " (--rpc-url)", ": not signed")
+_ADVICE = (
+    "; accept_unbound", "; 0x is only taken", " (--rpc-url)", ": not signed", ": give at_least",
+    ": sell less",
+)  # fmt: skip
 """Where the advice of a message begins: it names options, which each language spells in its way."""
+_NOW_S = 1_800_000_000
 _DEPLOYER = {"0x6352211e": 0, "0xe2603dc2": 1}
 
 
@@ -52,6 +57,7 @@ def vectors() -> dict[str, Any]:
                 "removed": removed,
                 "node": case.node,
                 "settlers": list(case.settlers),
+                "prices": case.prices,
                 "expected": expected(case),
             }
         )
@@ -138,11 +144,15 @@ class _Performer:
     """Answers each request of a flow with the case's quote, and each call with those of a node."""
 
     case: Case
-    node: FakeChain = field(default_factory=lambda: FakeChain(allowances={}))
+    node: FakeChain = field(init=False)
+
+    def __post_init__(self) -> None:
+        prices = PRICES if self.case.prices else {}
+        self.node = FakeChain(allowances={}, prices=dict(prices), time=_NOW_S)
 
     def perform(self, effect: Effect) -> Any:
         if isinstance(effect, ReadClock):
-            return ClockReading(0.0, 1_800_000_000_000)
+            return ClockReading(0.0, _NOW_S * 1000)
         if isinstance(effect, ApiCall):
             data = self.case.answer
             if effect.path.endswith(ORDER):
@@ -159,7 +169,10 @@ class _Performer:
     def _call(self, call: NodeCall[Any]) -> Any:
         selector = call.params[0]["data"][:10] if call.method == "eth_call" else ""
         if selector not in _DEPLOYER:
-            return self.node(call.method, list(call.params))
+            try:
+                return self.node(call.method, list(call.params))
+            except NodeSays as error:
+                raise NodeRpcError(call.method, 3, str(error)) from None
         named = self.case.settlers[_DEPLOYER[selector] :][:1]
         if not named:
             raise NodeRpcError(call.method, 3, "execution reverted")

@@ -16,6 +16,10 @@ export function requireThat(isRight: boolean, name: string, wanted: string, give
 export const requirePause = (name: string, seconds = 1) =>
   requireThat(seconds > 0 && seconds <= MOST_WAIT_S, name, `above 0, at most ${MOST_WAIT_S}`, seconds);
 
+/** Refuse a bound that is no percentage. */
+export const requirePercent = (name: string, percent = 0) =>
+  requireThat(percent >= 0 && percent <= 100, name, "0 to 100", percent);
+
 /** Refuse a nonce that is none. */
 export const requireNonce = (nonce = 0) =>
   requireThat(Number.isSafeInteger(nonce) && nonce >= 0, "nonce", "0 or more", nonce);

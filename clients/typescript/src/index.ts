@@ -17,6 +17,7 @@ export {
 } from "./errors.js";
 export type { EventsOptions } from "./events.js";
 export * from "./flow-errors.js";
+export { lossText, type Confirm, type Loss } from "./loss.js";
 export type { Log, Receipt } from "./node.js";
 export type { OutcomeWatch } from "./outcome.js";
 export type { PollingOptions } from "./polling.js";

@@ -1,5 +1,5 @@
 /** The checks of a quote before signing. They trust neither the service nor its claims. */
-import { requireKnown, requireNonce, requireThat, type Members } from "./arguments.js";
+import { requireKnown, requireNonce, requirePercent, requireThat, type Members } from "./arguments.js";
 import { getAddress } from "./evm.js";
 import { decode, measuresRecipient } from "./calldata.js";
 import { QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
@@ -11,6 +11,7 @@ import {
   ROUTERS,
   WITHOUT_TRANSFER_FEE,
 } from "./generated/rules.js";
+import type { Confirm } from "./loss.js";
 import { isAddress } from "./node.js";
 import type { SwapQuote, TransactionParams } from "./types.js";
 import { UnboundCalldata } from "./words.js";
@@ -48,6 +49,14 @@ export interface SwapRequest {
   readonly acceptUnbound?: boolean | undefined;
   /** The highest gas cost to sign for (0.05 ETH); null sets no limit. */
   readonly maxFeeWei?: bigint | null | undefined;
+  /**
+   * The loss to accept, in percent: the worst of price impact, distance below Chainlink's prices at the
+   * own node, slippage, and gas above a tenth of the value. By default 3 % or more is declined, and an
+   * unknown price without `atLeast`. A `maxImpactPercent` of 3 or more accepts it, too.
+   */
+  readonly maxLossPercent?: number | undefined;
+  /** Asked after `accept` about a loss that would be declined; false declines it. */
+  readonly confirm?: Confirm<SwapQuote> | undefined;
 }
 
 /** A request with its defaults. */
@@ -75,13 +84,15 @@ const MEMBERS: Members<SwapRequest> = {
   replace: true,
   acceptUnbound: true,
   maxFeeWei: true,
+  maxLossPercent: true,
+  confirm: true,
 };
 
 /** Return the request with its defaults. Throws RangeError with the name of a wrong member. */
 export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms {
   requireKnown(request, MEMBERS);
   const { sellToken, buyToken, sellAmount, atLeast = 1n, maxFeeWei = MAX_FEE_WEI, approval = "exact" } = request;
-  const { maxImpactPercent = 0, slippageBps = 50, routers = [] } = request;
+  const { maxImpactPercent, maxLossPercent, slippageBps = 50, routers = [] } = request;
   requireThat(Array.isArray(routers), "routers", "an array of addresses", routers);
   for (const [name, address] of Object.entries({ sellToken, buyToken, wallet }))
     requireThat(isAddress(address), name, "an address", address);
@@ -90,7 +101,8 @@ export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms 
     requireThat(typeof value === "bigint" && value > 0n, name, "a bigint above 0", value);
   requireThat(["exact", "max", "never"].includes(approval), "approval", "exact, max or never", approval);
   requireNonce(request.nonce);
-  requireThat(maxImpactPercent >= 0 && maxImpactPercent <= 100, "maxImpactPercent", "0 to 100", maxImpactPercent);
+  requirePercent("maxImpactPercent", maxImpactPercent);
+  requirePercent("maxLossPercent", maxLossPercent);
   const isWhole = Number.isInteger(slippageBps) && slippageBps >= 1 && slippageBps < 10_000;
   requireThat(isWhole, "slippageBps", "a whole number from 1 to 9999", slippageBps);
   return { ...request, wallet, slippageBps, approval, routers, maxFeeWei };

@@ -2,6 +2,7 @@
 import type { ApprovalSent, Approved } from "./approvals.js";
 import { NonceMismatch, QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import { FEE_HEADROOM, FEE_MULTIPLE, FRESH_S, SETTLERS } from "./generated/rules.js";
+import { judgeQuote, mostBps, needsReference, requireConsent } from "./loss.js";
 import { allowanceOf, answered, balanceOf, baseFee, nonceOf, requireEth, view } from "./node.js";
 import type { Context } from "./polling.js";
 import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, isBound, type SwapTerms } from "./quote-checks.js";
@@ -79,11 +80,14 @@ async function freshQuote(context: Context, request: SwapTerms, watch: QuoteWatc
     watch({ quote });
     if (request.atLeast !== undefined && BigInt(quote.minBuyAmount) < request.atLeast)
       throw new QuoteDeclined(`the minimum ${quote.minBuyAmount} is below ${request.atLeast}`);
-    if (request.maxImpactPercent !== undefined) {
-      const { requireFair } = await import("./reference-price.js");
-      await requireFair(context, quote, request);
-    }
+    const { confirm, atLeast, slippageBps } = request;
+    const compares = request.maxImpactPercent !== undefined || (io.hasNode && needsReference(request));
+    const reference = compares ? await import("./reference-price.js") : undefined;
+    const loss = judgeQuote(quote, slippageBps, await reference?.requireFair(context, quote, request));
+    const consent = () => requireConsent(loss, mostBps(request), quote, confirm, atLeast !== undefined);
+    if (!confirm) await consent();
     if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the quote was not accepted");
+    if (confirm) await consent();
     if (io.seconds() - came <= FRESH_S) return quote;
   }
   throw new QuoteDeclined("each quote grew old before it was accepted");

@@ -39,6 +39,11 @@ export function figure(value: unknown, name: string): number {
   return fits ? value : unreadable(name, "a number between -10^18 and 10^18");
 }
 
+/** A member that is true or false, or absent. */
+export function truth(value: unknown, name: string): void {
+  if (value !== undefined && typeof value !== "boolean") unreadable(name, "true or false");
+}
+
 /** A JSON-RPC quantity. */
 export function quantity(value: unknown): bigint {
   if (typeof value !== "string" || !/^0x[0-9a-fA-F]{1,64}$/.test(value))
@@ -81,14 +86,17 @@ export function swapQuote(quote: Json): void {
   each(amount, quote, "sellAmount", "buyAmount", "minBuyAmount");
   each(count, quote, "estimatedGas");
   each(text, inner(quote, "dexRoute"), "dex", "target", "data");
-  each(figure, inner(quote, "scoring"), "netValueUsd");
+  each(figure, quote, "priceImpact");
+  each(figure, inner(quote, "scoring"), "netValueUsd", "gasCostUsd");
+  each(truth, quote, "priceImpactAvailable");
+  each(truth, inner(quote, "scoring"), "priceAvailable");
   const analysis = inner(quote, "mevAnalysis");
   each(text, analysis, "threatLevel");
   each(figure, analysis, "estimatedProtectionUsd");
   transaction(inner(quote, "mevProtection"));
-  const { status = "", bound = true } = object(quote["verification"] ?? {}, "verification");
+  const { status = "", bound } = object(quote["verification"] ?? {}, "verification");
   text(status, "verification.status");
-  if (typeof bound !== "boolean") unreadable("verification.bound", "true or false");
+  truth(bound, "verification.bound");
 }
 
 export const OPEN: readonly string[] = ["pending", "submitted", "mining"];

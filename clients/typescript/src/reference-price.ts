@@ -1,6 +1,7 @@
 /** Chainlink's prices from the caller's own node: no other check detects a bad price. */
 import { QuoteDeclined } from "./flow-errors.js";
 import { PRICE_FEEDS, WETH } from "./generated/rules.js";
+import { judgeQuote, mostBps, requireConsent } from "./loss.js";
 import { answered, baseFee, latestBlock, view } from "./node.js";
 import type { Context } from "./polling.js";
 import type { SwapTerms } from "./quote-checks.js";
@@ -22,16 +23,15 @@ interface Reference {
 }
 
 const percent = (value: number) => BigInt(Math.round(value * 1e6)) * 10n ** 6n;
+const inPercent = (value: bigint) => Number(value) / Number(PERCENT);
 const shown = (value: bigint) => (Number(value / 10n ** 8n) / 1e4).toFixed(2);
 
 /** Return the reference of a swap; undefined if a token has no feed, or a price is stale. */
 async function reference(context: Context, sell: string, buy: string, amount: bigint): Promise<Reference | undefined> {
   const { io } = context;
-  const time = quantity((await latestBlock(io))["timestamp"]);
   const prices: bigint[] = [];
   for (const token of [sell, buy]) {
-    const feed = (PRICE_FEEDS as Record<string, readonly [string, number]>)[token.toLowerCase()];
-    const price = feed && (await priceOf(io, feed, time));
+    const price = await priceOf(context, token);
     if (price === undefined) return undefined;
     prices.push(price);
   }
@@ -49,12 +49,12 @@ async function decimalsOf(io: Transport, token: string): Promise<bigint | undefi
   return found === "0x" ? undefined : word(found);
 }
 
-/** Return a price in 10^-8 USD; undefined if it is stale or invalid, or the feed reverts. */
-async function priceOf(
-  io: Transport,
-  [feed, heartbeatS]: readonly [string, number],
-  blockTime: bigint,
-): Promise<bigint | undefined> {
+/** Return a token's price in 10^-8 USD; undefined without a feed, or if it is stale, invalid or reverts. */
+async function priceOf({ io }: Context, token: string): Promise<bigint | undefined> {
+  const found = (PRICE_FEEDS as Record<string, readonly [string, number]>)[token.toLowerCase()];
+  if (!found) return undefined;
+  const [feed, heartbeatS] = found;
+  const blockTime = quantity((await latestBlock(io))["timestamp"]);
   const answer = String(await answered(view(io, feed, "0xfeaf968c")));
   if (!/^0x[0-9a-fA-F]{320,}$/.test(answer)) return undefined;
   const at = (index: number) => BigInt(`0x${answer.slice(2 + 64 * index, 66 + 64 * index)}`);
@@ -73,45 +73,57 @@ function below(quote: SwapQuote, slippageBps: number, { fair }: Reference): bigi
 
 /**
  * Decline a quote that is further below the reference than `maxImpactPercent`. Without a reference, a
- * quote is declined unless `atLeast` is set. Throws QuoteDeclined.
+ * quote is declined unless `atLeast` is set. Return the distance in percent. Throws QuoteDeclined.
  */
-export async function requireFair(context: Context, quote: SwapQuote, request: SwapTerms): Promise<void> {
+export async function requireFair(
+  context: Context,
+  quote: SwapQuote,
+  request: SwapTerms,
+): Promise<number | undefined> {
   const { maxImpactPercent: most, sellToken, buyToken, sellAmount } = request;
-  if (most === undefined) return;
   const found = context.io.hasNode ? await reference(context, sellToken, buyToken, sellAmount) : undefined;
-  if (!found && request.atLeast === undefined)
+  if (!found && most !== undefined && request.atLeast === undefined)
     throw new QuoteDeclined(
-      "there is no fresh Chainlink price of both tokens at a node of yours to compare the quote with:" +
-        " give atLeast, the smallest amount you would take",
+      "there is no fresh Chainlink price of both tokens at a node of yours to compare the quote with",
+      ": give atLeast, the smallest amount you would take",
     );
-  const gap = found ? below(quote, request.slippageBps, found) : 0n;
-  if (found && gap > percent(most))
+  if (!found) return undefined;
+  const gap = below(quote, request.slippageBps, found);
+  if (most !== undefined && gap > percent(most))
     throw new QuoteDeclined(
-      `the quote is ${shown(gap)} % below Chainlink's prices at your node, more than ${most} %: sell` +
-        " less at once, or allow more with maxImpactPercent",
+      `the quote is ${shown(gap)} % below Chainlink's prices at your node, more than ${most} %`,
+      ": sell less at once, or allow more with maxImpactPercent",
     );
+  return inPercent(gap);
 }
 
-/** Compare the quote and its gas cost, at the current base fee, with the reference. */
-export async function requireFairWithGas(
+/**
+ * Judge the quote again with the gas of the trial, at the current base fee. What was accepted with the
+ * service's figures is not asked again. Throws QuoteDeclined.
+ */
+export async function recheckWithGas(
   context: Context,
   quote: SwapQuote,
   request: SwapTerms,
   gasUsed: bigint | undefined,
 ): Promise<void> {
   const { maxImpactPercent: most, sellToken, buyToken, sellAmount, slippageBps } = request;
-  if (most === undefined || gasUsed === undefined || sellAmount <= 0n) return;
+  if (gasUsed === undefined) return;
   const found = await reference(context, sellToken, buyToken, sellAmount);
-  const ether = found && (await reference(context, WETH, buyToken, 10n ** 18n));
-  if (!found || !ether) return;
+  const ether = found && (await priceOf(context, WETH));
+  if (!found || ether === undefined) return;
   const cost = gasUsed * (await baseFee(context.io));
   const sold = sellAmount * found.sellUsd * 10n ** 18n;
-  const gas = (100n * PERCENT * cost * ether.sellUsd * 10n ** found.sellDecimals) / sold;
-  const gap = below(quote, slippageBps, found) + gas;
-  if (gap > percent(most))
+  const gas = (100n * PERCENT * cost * ether * 10n ** found.sellDecimals) / sold;
+  const distance = below(quote, slippageBps, found);
+  if (most !== undefined && distance + gas > percent(most))
     throw new QuoteDeclined(
-      `with its gas, ${shown(gas)} % of the amount, it is ${shown(gap)} % below Chainlink's prices at your` +
-        ` node, more than ${most} %: swap more at once, wait for a lower base fee, or allow more with` +
-        " maxImpactPercent",
+      `with its gas, ${shown(gas)} % of the amount, it is ${shown(distance + gas)} % below Chainlink's prices at` +
+        ` your node, more than ${most} %`,
+      ": swap more at once, wait for a lower base fee, or allow more with maxImpactPercent",
     );
+  const before = judgeQuote(quote, slippageBps, inPercent(distance));
+  const now = judgeQuote(quote, slippageBps, inPercent(distance), inPercent(gas));
+  if (now.bps <= before.bps) return;
+  await requireConsent(now, mostBps(request), quote, request.confirm, request.atLeast !== undefined);
 }

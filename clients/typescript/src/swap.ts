@@ -2,6 +2,7 @@
 import type { ApprovalSent, Approved } from "./approvals.js";
 import { ApiError, ClientError } from "./errors.js";
 import { StatusContradiction, type Outcome, type Submitted } from "./flow-errors.js";
+import { needsReference } from "./loss.js";
 import { receiptOf, received, requireMainnet, type Receipt } from "./node.js";
 import { errorFor, orderOf, throwOutcome, watchOutcome, type OutcomeWatch } from "./outcome.js";
 import { followOrder, patienceOf, retryTransient, type Context } from "./polling.js";
@@ -185,9 +186,9 @@ export async function swap(
   const { quote, approvals } = await approvedQuote(context, request, signer, watch);
   if (trial) {
     const simulation = await trial.simulateSwap(io, quote, request, !isBound(quote));
-    if (request.maxImpactPercent !== undefined) {
-      const { requireFairWithGas } = await import("./reference-price.js");
-      await requireFairWithGas(context, quote, request, simulation.gasUsed);
+    if (needsReference(request)) {
+      const { recheckWithGas } = await import("./reference-price.js");
+      await recheckWithGas(context, quote, request, simulation.gasUsed);
     }
     watch({ simulation });
   }

@@ -1,6 +1,6 @@
 /** The wrap flow: quote, check, set the nonce, sign, submit, wait for the receipt. */
 import { requireNoOpenOrder } from "./approvals.js";
-import { requireKnown, requireNonce, type Members } from "./arguments.js";
+import { requireKnown, requireNonce, requirePercent, type Members } from "./arguments.js";
 import { ClientError } from "./errors.js";
 import {
   NonceMismatch,
@@ -12,7 +12,8 @@ import {
   type Submitted,
 } from "./flow-errors.js";
 import { WETH } from "./generated/rules.js";
-import { balanceOf, nonceOf, pad, requireEth, requireMainnet, type Receipt } from "./node.js";
+import { acceptedBps, judgeWrap, requireConsent, type Confirm } from "./loss.js";
+import { balanceOf, baseFee, nonceOf, pad, requireEth, requireMainnet, type Receipt } from "./node.js";
 import { errorFor, throwOutcome, type OutcomeWatch } from "./outcome.js";
 import { retryTransient, waitForReceipt, type Context } from "./polling.js";
 import { checkParams, faultsOf } from "./quote-checks.js";
@@ -32,6 +33,10 @@ export interface WrapOptions {
   readonly replace?: boolean | undefined;
   /** Called with the quote before signing; false declines it. */
   readonly accept?: ((quote: WrapQuote) => boolean | Promise<boolean>) | undefined;
+  /** Gas to accept, in percent of the amount. By default more than a tenth is declined. */
+  readonly maxLossPercent?: number | undefined;
+  /** Asked after `accept` about gas that would be declined; false declines it. */
+  readonly confirm?: Confirm<WrapQuote> | undefined;
   readonly watch?: ((event: WrapEvent) => void) | undefined;
 }
 
@@ -49,6 +54,8 @@ const MEMBERS: Members<WrapTerms> = {
   nonce: true,
   replace: true,
   accept: true,
+  maxLossPercent: true,
+  confirm: true,
   watch: true,
 };
 
@@ -93,7 +100,7 @@ export function checkWrapQuote(quote: WrapQuote, operation: WrapOperation, amoun
 
 function readQuote(quote: Json): void {
   each(text, quote, "quoteId", "operation", "amount");
-  each(readAmount, quote, "amountWei");
+  each(readAmount, quote, "amountWei", "estimatedGas");
   transaction(inner(quote, "mevProtection"));
 }
 
@@ -128,6 +135,7 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
     throw new RangeError(`${operation} needs rpcUrl for the wallet's next nonce, or nonce`);
   toWei(amount);
   requireNonce(request.nonce);
+  requirePercent("maxLossPercent", request.maxLossPercent);
   const quote = await send(io, wrapQuoteCall(operation, amount, wallet));
   checkWrapQuote(quote, operation, amount);
   if (io.hasNode) {
@@ -138,7 +146,12 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   const nonce = request.nonce ?? (await nonceOf(io, wallet));
   if (io.hasNode && request.nonce !== undefined) await checkNonce(io, nonce, request);
   watch({ quote });
+  const { confirm } = request;
+  const loss = judgeWrap(quote, io.hasNode ? await baseFee(io) : BigInt(quote.mevProtection.transactionParams.maxFeePerGas));
+  const consent = () => requireConsent(loss, acceptedBps(request.maxLossPercent), quote, confirm);
+  if (!confirm) await consent();
   if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the quote was not accepted");
+  if (confirm) await consent();
   if (io.hasNode) await requireFunds(io, quote, wallet);
   const signed = await sign(toSign(quote.mevProtection.transactionParams, nonce), signer, wallet);
   const sent: Submitted = { what: `the ${operation}`, txHash: hashOf(signed), wallet, nonce };

@@ -12,7 +12,9 @@ from quietswap.contract.base import (
     Figure,
     WireStruct,
     doc,
+    ref,
 )
+from quietswap.contract.losses import LossJudgement
 from quietswap.contract.quotes import Scoring
 from quietswap.domain.quote.quote import SourceOutcome
 from quietswap.domain.token import WETH
@@ -24,6 +26,7 @@ _OUTCOMES = [
     not in (
         SourceOutcome.REVERTED,
         SourceOutcome.SHORT_DELIVERY,
+        SourceOutcome.UNVERIFIED,
         SourceOutcome.UNBOUND,
         SourceOutcome.UNSAFE,
     )
@@ -62,6 +65,10 @@ class PriceResponse(WireStruct, frozen=True, kw_only=True):
     price_impact_available: Annotated[bool, doc("Whether priceImpact is a measurement", True)]
     scoring: Annotated[Scoring, doc("Value of the promise after gas")]
     sources: Annotated[tuple[PriceSourceEntry, ...], doc("Results of all configured aggregators")]
+    loss: Annotated[
+        LossJudgement | None,
+        doc("What a swap at this price may lose, without slippage", **ref("LossJudgement")),
+    ] = None
 
 
 class PriceEnvelope(Envelope[PriceResponse], frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from quietswap.contract.base import (
     doc,
     ref,
 )
+from quietswap.contract.losses import LossJudgement
 from quietswap.contract.transactions import SwapMevProtection
 from quietswap.domain.quote import quote
 from quietswap.domain.token import WETH
@@ -176,6 +177,9 @@ class SwapQuoteResponse(WireStruct, frozen=True, kw_only=True):
     verification: Annotated[
         Verification | None, doc("Whether the route was simulated", **ref("Verification"))
     ] = None
+    loss: Annotated[LossJudgement | None, doc("What the swap may lose", **ref("LossJudgement"))] = (
+        None
+    )
     sources: Annotated[tuple[SourceEntry, ...], doc("Results of all configured aggregators")] = ()
     issues: Annotated[Issues, doc("What the wallet lacks to submit the quote")] = Issues()
     timestamp: Annotated[

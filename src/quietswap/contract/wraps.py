@@ -19,7 +19,9 @@ from quietswap.contract.base import (
     WireStruct,
     WrapOperation,
     doc,
+    ref,
 )
+from quietswap.contract.losses import LossJudgement
 from quietswap.contract.orders import SubmittedAtOrNull, TrackingUrl
 from quietswap.contract.transactions import WrapMevProtection
 from quietswap.domain.token import WETH
@@ -46,6 +48,10 @@ class WrapQuoteResponse(WireStruct, frozen=True, kw_only=True):
     estimated_gas: Annotated[AmountText, doc("Estimated gas units", "45041")]
     created_at: Annotated[Timestamp, doc("Time of issue (ISO 8601, UTC)", examples.TIME)]
     valid_until: Annotated[Timestamp, doc("Expiry (ISO 8601, UTC)", "2027-01-15T08:05:00.000Z")]
+    loss: Annotated[
+        LossJudgement | None,
+        doc("Its gas, where that is more than a tenth of the amount", **ref("LossJudgement")),
+    ] = None
 
     def with_nonce(self, nonce: int) -> "WrapQuoteResponse":
         """Return the quote with the nonce that it leaves to the client."""

@@ -1594,6 +1594,36 @@ export interface components {
             /** @description Missing ETH for gas */
             gas: components["schemas"]["GasIssue"] | null;
         };
+        /** @description One cause of a loss. */
+        LossCauseEntry: {
+            /**
+             * @description Cause
+             * @example price_impact
+             * @enum {string}
+             */
+            cause: "price_unknown" | "price_impact" | "reference_price" | "slippage" | "gas";
+            /**
+             * @description Share of the value in basis points; null for an unknown price
+             * @example 420
+             */
+            bps: number | null;
+        };
+        /** @description What may be lost. Ask a person by `level` before anything is signed. */
+        LossJudgement: {
+            /**
+             * @description Ask nothing, show a notice (from 1 %), ask for a confirmation in words (from 3 %, or if the price is unknown), or let the person type the loss (from 15 %)
+             * @example confirm
+             * @enum {string}
+             */
+            level: "none" | "notice" | "confirm" | "type";
+            /**
+             * @description The greatest known share of the value in basis points
+             * @example 420
+             */
+            bps: number;
+            /** @description Causes of 1 % or more, the greatest first; gas from 10 % */
+            causes: components["schemas"]["LossCauseEntry"][];
+        };
         /** @description The method. */
         MethodNotAllowedDetails: {
             /** @description Method of the request */
@@ -2296,6 +2326,8 @@ export interface components {
             scoring: components["schemas"]["Scoring"];
             /** @description Results of all configured aggregators */
             sources: components["schemas"]["PriceSourceEntry"][];
+            /** @description What a swap at this price may lose, without slippage */
+            loss: components["schemas"]["LossJudgement"];
         };
         /** @description Result of one aggregator. */
         PriceSourceEntry: {
@@ -2718,7 +2750,7 @@ export interface components {
              * @example won
              * @enum {string}
              */
-            outcome: "won" | "answered" | "no_route" | "token_unknown" | "rate_limited" | "refused" | "bad_reply" | "timed_out" | "unavailable" | "skipped" | "reverted" | "short_delivery" | "unbound" | "unsafe";
+            outcome: "won" | "answered" | "no_route" | "token_unknown" | "rate_limited" | "refused" | "bad_reply" | "timed_out" | "unavailable" | "skipped" | "reverted" | "short_delivery" | "unverified" | "unbound" | "unsafe";
             /**
              * @description Response time in milliseconds
              * @example 210
@@ -3124,6 +3156,8 @@ export interface components {
             mevProtection: components["schemas"]["SwapMevProtection"];
             /** @description Whether the route was simulated */
             verification: components["schemas"]["Verification"];
+            /** @description What the swap may lose */
+            loss: components["schemas"]["LossJudgement"];
             /** @description Results of all configured aggregators */
             sources: components["schemas"]["SourceEntry"][];
             /** @description What the wallet lacks to submit the quote */
@@ -4164,6 +4198,8 @@ export interface components {
              * @example 2027-01-15T08:05:00.000Z
              */
             validUntil: string;
+            /** @description Its gas, where that is more than a tenth of the amount */
+            loss: components["schemas"]["LossJudgement"];
         };
         /** @description The EIP-1559 transaction to sign; the client sets `nonce` and changes nothing else. */
         WrapTransactionParams: {
@@ -4459,6 +4495,16 @@ export interface operations {
                      *           "bound": true,
                      *           "notes": [
                      *             "..."
+                     *           ]
+                     *         },
+                     *         "loss": {
+                     *           "level": "confirm",
+                     *           "bps": 420,
+                     *           "causes": [
+                     *             {
+                     *               "cause": "price_impact",
+                     *               "bps": 420
+                     *             }
                      *           ]
                      *         },
                      *         "sources": [
@@ -5677,7 +5723,17 @@ export interface operations {
                      *           "deadline": 1800000300,
                      *           "estimatedGas": "45041",
                      *           "createdAt": "2027-01-15T08:00:00.000Z",
-                     *           "validUntil": "2027-01-15T08:05:00.000Z"
+                     *           "validUntil": "2027-01-15T08:05:00.000Z",
+                     *           "loss": {
+                     *             "level": "confirm",
+                     *             "bps": 420,
+                     *             "causes": [
+                     *               {
+                     *                 "cause": "price_impact",
+                     *                 "bps": 420
+                     *               }
+                     *             ]
+                     *           }
                      *         }
                      *       }
                      *     }
@@ -7337,7 +7393,17 @@ export interface operations {
                      *             "buyAmount": "3000000000",
                      *             "reason": null
                      *           }
-                     *         ]
+                     *         ],
+                     *         "loss": {
+                     *           "level": "confirm",
+                     *           "bps": 420,
+                     *           "causes": [
+                     *             {
+                     *               "cause": "price_impact",
+                     *               "bps": 420
+                     *             }
+                     *           ]
+                     *         }
                      *       },
                      *       "timestamp": 1800000000000
                      *     }

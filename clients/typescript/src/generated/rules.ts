@@ -178,6 +178,23 @@ export const SETTLERS = [
   "0xe2603dc20000000000000000000000000000000000000000000000000000000000000002"
 ] as const;
 
+/** From which loss what is asked; gas counts above its share. */
+export const LOSS_BPS = {
+  "NOTICE": 100,
+  "CONFIRM": 300,
+  "TYPE": 1500,
+  "GAS": 1000
+} as const;
+
+/** Causes of a loss, after the share in percent. */
+export const LOSS_WORDS = {
+  "price_unknown": "the price is not known",
+  "price_impact": "price impact",
+  "reference_price": "below Chainlink's prices at your node",
+  "slippage": "slippage",
+  "gas": "of the value for gas"
+} as const;
+
 export const GAS_LIMIT_CAP = 16777216n;
 
 export const LEAST_GAS = 21000n;

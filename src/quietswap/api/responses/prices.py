@@ -1,9 +1,11 @@
 """Indicative prices: domain values to contract Structs."""
 
 from quietswap.api.responses.json_values import amount, number
+from quietswap.api.responses.losses import loss_judgement
 from quietswap.contract import prices as contract
 from quietswap.contract.quotes import Scoring
 from quietswap.domain.quote.indicative_price import IndicativePrice
+from quietswap.domain.quote.loss import judge_swap
 from quietswap.domain.quote.quote import SourceReport
 
 
@@ -26,6 +28,14 @@ def price_response(price: IndicativePrice) -> contract.PriceResponse:
             price_available=price.net_value_usd is not None,
         ),
         sources=tuple(map(_source, price.sources)),
+        loss=loss_judgement(
+            judge_swap(
+                impact_percent=price.impact_percent,
+                slippage_bps=0,
+                net_value_usd=price.net_value_usd,
+                gas_cost_usd=price.gas_cost_usd,
+            )
+        ),
     )
 
 

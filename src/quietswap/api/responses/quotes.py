@@ -9,8 +9,10 @@ says that this 0 is not a measurement.
 from typing import TypeVar
 
 from quietswap.api.responses.json_values import amount, number
+from quietswap.api.responses.losses import loss_judgement
 from quietswap.contract import quotes as contract
 from quietswap.contract.transactions import SwapMevProtection, TransactionParams
+from quietswap.domain.quote.loss import judge_swap
 from quietswap.domain.quote.quote import AlternativeRoute, SourceReport, SwapQuote
 from quietswap.domain.quote.quote_issues import QuoteIssues, Shortfall
 from quietswap.domain.transaction.fees import PRIORITY_FEE
@@ -53,6 +55,14 @@ def swap_quote_response(quote: SwapQuote) -> contract.SwapQuoteResponse:
         ),
         verification=contract.Verification(
             status=quote.verification.value, bound=route.bound, notes=quote.notes
+        ),
+        loss=loss_judgement(
+            judge_swap(
+                impact_percent=quote.impact_percent,
+                slippage_bps=quote.slippage_bps,
+                net_value_usd=quote.net_value_usd,
+                gas_cost_usd=quote.gas_cost_usd,
+            )
         ),
         sources=tuple(map(_source, quote.sources)),
         issues=_issues(quote.issues),

@@ -1,11 +1,13 @@
 """Wrap quotes, submitted wraps and WETH balances: domain values to contract Structs."""
 
 from quietswap.api.responses.json_values import amount, iso_timestamp, json_form
+from quietswap.api.responses.losses import loss_judgement
 from quietswap.api.responses.orders import initial_status, sent_at
 from quietswap.api.responses.quotes import transaction_params
 from quietswap.contract import wraps as contract
 from quietswap.contract.transactions import WrapMevProtection, WrapTransactionParams
 from quietswap.domain.amounts import format_ether
+from quietswap.domain.quote.loss import judge_wrap
 from quietswap.domain.quote.quote import WrapOperation, WrapQuote
 from quietswap.domain.requests import SubmittedWrap, WrapBalances
 from quietswap.domain.token import WETH
@@ -34,6 +36,7 @@ def wrap_quote_response(quote: WrapQuote) -> contract.WrapQuoteResponse:
         estimated_gas=amount(quote.gas),
         created_at=iso_timestamp(quote.issued_at_ms),
         valid_until=iso_timestamp(quote.valid_until_ms),
+        loss=loss_judgement(judge_wrap(quote.amount, quote.gas_wei)),
     )
 
 

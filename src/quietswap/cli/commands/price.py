@@ -18,7 +18,9 @@ def price(*, context: CommandContext, amount: str, sell: str, buy: str) -> None:
     """
     from quietswap.cli.options.trade_arguments import token_address
     from quietswap.cli.output.holdings import price_table
+    from quietswap.cli.output.quote import loss_notice
     from quietswap.cli.output.tokens import find_by_service, parse_amount
+    from quietswap.client.flows.loss import judge_quote
 
     with context.client() as client:
         selling, buying = (
@@ -30,3 +32,5 @@ def price(*, context: CommandContext, amount: str, sell: str, buy: str) -> None:
     context.result(found)
     if not context.as_json:
         context.screen.print(price_table(found, selling, buying, raw=context.raw))
+        if (notice := loss_notice(judge_quote(found, 0))) is not None:
+            context.screen.print(notice)

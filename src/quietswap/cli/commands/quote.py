@@ -30,8 +30,9 @@ def quote(
     USDC
     """
     from quietswap.cli.options.trade_arguments import token_pair, units_of
-    from quietswap.cli.output.quote import summary
+    from quietswap.cli.output.quote import loss_notice, summary
     from quietswap.client import SwapRequest
+    from quietswap.client.flows.loss import judge_quote
 
     owner = own_wallet(wallet)
     with context.client() as client:
@@ -42,3 +43,5 @@ def quote(
     context.result(found)
     if not context.as_json:
         context.screen.print(summary(found, selling, buying, raw=context.raw))
+        if (notice := loss_notice(judge_quote(found, slippage_bps))) is not None:
+            context.screen.print(notice)

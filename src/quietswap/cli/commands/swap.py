@@ -1,10 +1,13 @@
 """`quietswap swap`: quote, approve, sign, submit, follow, and report the amount received."""
 
+from decimal import Decimal
+
 import click
 
 from quietswap.cli.context import CommandContext
 from quietswap.cli.options.connection import (
     is_typed,
+    max_loss_option,
     poll_option,
     slippage_option,
     with_context,
@@ -30,8 +33,9 @@ from quietswap.cli.options.signing import WalletSigner, signing_options
     "--max-impact", type=FiniteRange(0, 100), default=3.0, show_default=True,
     metavar="PERCENT",
     help="With --yes, or if given: do not sign if the quote is further below Chainlink's prices,"
-    " read from --rpc-url.",
+    " read from --rpc-url. If given, 3 or more also accepts such a loss, as --max-loss.",
 )  # fmt: skip
+@max_loss_option
 @click.option(
     "--max-fee", metavar="ETH", default="0.05", show_default=True,
     help="With --yes, or if given: do not sign if the gas can cost more ETH than this.",
@@ -65,7 +69,8 @@ from quietswap.cli.options.signing import WalletSigner, signing_options
 @with_context
 def swap(
     *, context: CommandContext, signer: WalletSigner, amount: str, sell: str, buy: str,
-    slippage_bps: int, approve: str, at_least: str | None, max_impact: float, max_fee: str,
+    slippage_bps: int, approve: str, at_least: str | None, max_impact: float,
+    max_loss: float | None, max_fee: str,
     routers: tuple[str, ...], accept_unbound: bool, nonce: int | None, any_nonce: bool,
     replace: bool, yes: bool, poll: float,
 ) -> None:  # fmt: skip
@@ -80,11 +85,14 @@ def swap(
     that it may still be mined (check before you swap again), 5 that less than the minimum was
     received.
 
-    --yes compares the quote with a price that is not from the service: --at-least, or Chainlink's,
-    which includes the gas used in the simulation.
-    """
-    from decimal import Decimal
+    A loss of 3 % or more is asked for in words, of 15 % or more it has to be typed. It is the worst
+    of price impact, distance below Chainlink's prices, slippage, and gas above a tenth of the
+    value.
 
+    --yes compares the quote with a price that is not from the service: --at-least, or Chainlink's,
+    which includes the gas used in the simulation. It accepts no loss that would be asked for,
+    unless --max-loss names it.
+    """
     from quietswap.cli.flows.swap import SwapRun
     from quietswap.cli.options.trade_arguments import token_pair, units_of
     from quietswap.cli.output.tokens import parse_amount, parse_ether, router_address
@@ -121,5 +129,15 @@ def swap(
             replace=replace,
             accept_unbound=accept_unbound,
             max_fee_wei=most_fee,
+            max_loss_percent=_most_loss(max_loss),
         )
         SwapRun(context, client, signer, request, pair, yes=yes)()
+
+
+def _most_loss(typed: float | None) -> Decimal | None:
+    """Return the loss to accept; the default of --max-impact accepts none that is asked for."""
+    from quietswap.domain.quote.loss import CONFIRM_BPS
+
+    if typed is not None:
+        return Decimal(str(typed))
+    return None if is_typed("max_impact") else Decimal(CONFIRM_BPS - 1) / 100

@@ -1,11 +1,12 @@
 """`quietswap wrap` and `quietswap unwrap`: ETH into WETH and back, one to one."""
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import click
 
 from quietswap.cli.context import CommandContext
-from quietswap.cli.options.connection import with_context
+from quietswap.cli.options.connection import max_loss_option, with_context
 from quietswap.cli.options.signing import WalletSigner, signing_options
 
 if TYPE_CHECKING:
@@ -33,14 +34,16 @@ def _command(operation: "WrapOperation", give: str, get: str) -> click.Command:
         "--replace", is_flag=True,
         help="With --yes: sign even while an order of yours is open; this may cancel that order.",
     )  # fmt: skip
+    @max_loss_option
     @click.option("--yes", is_flag=True, help="Do not ask before signing.")
     @signing_options
     @with_context
     def command(
         *, context: CommandContext, signer: WalletSigner, amount: str, nonce: int | None,
-        yes: bool, replace: bool,
+        yes: bool, replace: bool, max_loss: float | None,
     ) -> None:  # fmt: skip
-        _convert(operation, context, signer, amount, nonce=nonce, yes=yes, replace=replace)
+        most = None if max_loss is None else Decimal(str(max_loss))
+        _convert(operation, context, signer, amount, most, nonce=nonce, yes=yes, replace=replace)
 
     return command
 
@@ -54,6 +57,7 @@ def _convert(
     context: CommandContext,
     signer: WalletSigner,
     amount: str,
+    most: Decimal | None,
     *,
     nonce: int | None,
     yes: bool,
@@ -70,5 +74,6 @@ def _convert(
     token = ETHER if operation == "wrap" else WETH
     with context.client(PollingPolicy(node_interval_s=1.0)) as client:
         units = units_of(amount, token, client, context, signer.wallet)
-        request = WrapRequest(operation, format_units(units, 18), signer.wallet, nonce)
+        ether = format_units(units, 18)
+        request = WrapRequest(operation, ether, signer.wallet, nonce, max_loss_percent=most)
         WrapRun(context, client, signer, request, yes=yes, may_replace=replace)()

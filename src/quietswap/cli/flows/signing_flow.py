@@ -9,16 +9,18 @@ from rich.text import Text
 
 from quietswap.cli.context import CommandContext
 from quietswap.cli.flows.open_transaction import print_signed_transaction
-from quietswap.cli.options.connection import confirm
+from quietswap.cli.options.connection import confirm, confirm_loss
 from quietswap.cli.options.signing import RecordingSigner, WalletSigner
 from quietswap.cli.output.error_messages import error_name
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
 from quietswap.cli.output.lost_output import goes_on_without_output
 from quietswap.cli.output.progress import OrderProgress
-from quietswap.cli.output.quote import facts
+from quietswap.cli.output.quote import facts, loss_notice
 from quietswap.cli.termination import signals_as_ctrl_c
 from quietswap.client import ClientError, OutcomeWatch, QuietswapClient, QuoteDeclined
+from quietswap.client.flows.loss import require_consent
 from quietswap.client.flows.open_orders import find_open_order
+from quietswap.domain.quote.loss import Loss
 
 Result = TypeVar("Result")
 
@@ -136,9 +138,29 @@ class SigningFlow:
         if has < needs:
             raise QuoteDeclined(f"the wallet holds {show(has)}, the {what} needs {show(needs)}")
 
-    def _confirm(self, doing: str = "submitting") -> bool:
-        """Ask whether to sign. If yes, unlock the key and start the progress clock."""
-        if not confirm("Sign and submit?", skip=self._yes):
+    def _unaccepted(self, loss: Loss, most: int, *, has_floor: bool = False) -> Loss | None:
+        """Print what may be lost. Return it if it is more than `most` basis points.
+
+        Raises QuoteDeclined with --yes, which accepts no such loss.
+        """
+        if (notice := loss_notice(loss)) is not None:
+            self._context.screen.print(notice)
+        if self._yes:
+            require_consent(loss, most, None, None, has_floor=has_floor)
+        return loss if loss.exceeds(most, has_floor=has_floor) else None
+
+    def _confirm_loss(self, _: object, loss: Loss) -> bool:
+        """Ask for a loss in words."""
+        self._progress.stop()
+        return confirm_loss(loss)
+
+    def _confirm(self, doing: str = "submitting", loss: Loss | None = None) -> bool:
+        """Ask whether to sign. If yes, unlock the key and start the progress clock.
+
+        A `loss` is asked for in words instead.
+        """
+        asks = confirm_loss(loss) if loss else confirm("Sign and submit?", skip=self._yes)
+        if not asks:
             return False
         self._wallet_signer.ready()
         self._progress = OrderProgress(self._context.screen, doing)

@@ -2,6 +2,7 @@
 
 import contextlib
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -43,11 +44,13 @@ from quietswap.client import (
 )
 from quietswap.client.flows import reference_price
 from quietswap.client.flows.approvals import approval_cost
+from quietswap.client.flows.loss import judge_quote, most_bps, recheck_with_gas
 from quietswap.client.flows.open_orders import find_open_order
 from quietswap.client.flows.swap import Event
 from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.contract.transactions import TransactionParams
+from quietswap.domain.quote.loss import Loss
 
 AGAIN = (
     "raw",
@@ -55,6 +58,7 @@ AGAIN = (
     "approve",
     "at-least",
     "max-impact",
+    "max-loss",
     "max-fee",
     "router",
     "accept-unbound",
@@ -76,10 +80,17 @@ class SwapRun(SigningFlow):
         yes: bool,
     ) -> None:
         super().__init__(context, client, signer, yes=yes)
-        self._asked = request
+        self._asked = replace(request, confirm=None if yes else self._confirm_loss)
+        """What is checked here, after the quote is shown; the client's flow accepts any loss."""
         self._request = replace(
-            request, accept=self._accept, at_least=None, max_impact_percent=None
+            request,
+            accept=self._accept,
+            at_least=None,
+            max_impact_percent=None,
+            max_loss_percent=Decimal(100),
         )
+        self._loss: Loss | None = None
+        """What must be confirmed of the latest quote."""
         self._sell, self._buy = pair
         self._agreed: SwapQuoteResponse | None = None
         """What later quotes are compared with."""
@@ -174,7 +185,7 @@ class SwapRun(SigningFlow):
         self._show(quote)
         if change is not None and self._yes:
             return agreed is not None and quote.buy_amount >= agreed.min_buy_amount
-        if not self._confirm("approving" if self._approves else "submitting"):
+        if not self._confirm("approving" if self._approves else "submitting", self._loss):
             return False
         self._agreed = quote
         return True
@@ -221,8 +232,7 @@ class SwapRun(SigningFlow):
             self._approves = approves and self._show_allowance(quote)
             if self._approves:
                 # Before the public approval: its gas would be paid for a swap that is declined.
-                gas = reference_price.require_fair_with_gas(quote, self._asked, quote.estimated_gas)
-                self._client.run(gas)
+                self._client.run(recheck_with_gas(quote, self._asked, quote.estimated_gas))
                 approval_wei = self._approval_cost(quote)
                 nonce = Text(f"from {counted}: first for the approval, then for the swap")
                 if self._request.replace:  # otherwise the client's flow refuses
@@ -231,14 +241,20 @@ class SwapRun(SigningFlow):
         screen.print(to_sign(params, router, nonce, approval_wei=approval_wei))
 
     def _compare(self, quote: SwapQuoteResponse) -> None:
-        """Compare the quote with Chainlink prices at the caller's node. Raises QuoteDeclined."""
-        found = None
+        """Compare the quote with Chainlink prices at the caller's node, and judge its loss.
+
+        Raises QuoteDeclined.
+        """
+        found, below, asked = None, None, self._asked
         if self._context.rpc_url is not None:
-            found = self._client.run(reference_price.find(self._asked))
+            found = self._client.run(reference_price.find(asked))
         if found is not None:
-            below = found.below_percent(quote, self._asked.slippage_bps)
+            below = found.below_percent(quote, asked.slippage_bps)
             self._context.screen.print(compared(found, below, self._buy, raw=self._context.raw))
-        reference_price.require_fair(quote, self._asked, found)
+        reference_price.require_fair(quote, asked, found)
+        loss = judge_quote(quote, asked.slippage_bps, below)
+        floor = asked.at_least is not None
+        self._loss = self._unaccepted(loss, most_bps(asked), has_floor=floor)
 
     def _check_funds(self, quote: SwapQuoteResponse) -> None:
         held = self._client.node(node_calls.token_balance(quote.sell_token, self._request.wallet))
@@ -281,8 +297,7 @@ class SwapRun(SigningFlow):
         elif isinstance(event, SwapSimulation):
             self._progress.say(tried(event, self._buy, raw=self._context.raw))
             if (quote := self._latest) is not None:
-                fair = reference_price.require_fair_with_gas(quote, self._asked, event.gas_used)
-                self._client.run(fair)
+                self._client.run(recheck_with_gas(quote, self._asked, event.gas_used))
         elif isinstance(event, OutcomeWatch):
             self._print_watch(event)
         elif isinstance(event, SwapOrderResponse):

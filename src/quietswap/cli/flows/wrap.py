@@ -1,6 +1,7 @@
 """`quietswap wrap` and `unwrap` at a terminal: prompt, progress and balances."""
 
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -31,9 +32,11 @@ from quietswap.client import (
     TransactionHashMismatch,
     WrapRequest,
     WrapResult,
+    node_calls,
 )
-from quietswap.client.flows.wrap import Event
+from quietswap.client.flows.wrap import Event, judge_quote
 from quietswap.contract.wraps import Balances, WrapOrderResponse, WrapQuoteResponse
+from quietswap.domain.quote.loss import Loss, accepted_bps
 
 _UNDECIDED = (OrderStillOpen, ServiceUnreachable, MayBeMined, TransactionHashMismatch)
 """Errors after which a submitted transaction may still be mined."""
@@ -53,7 +56,13 @@ class WrapRun(SigningFlow):
         may_replace: bool,
     ) -> None:
         super().__init__(context, client, signer, yes=yes)
-        self._request = replace(request, accept=self._accept, replace=may_replace or not yes)
+        self._most = accepted_bps(request.max_loss_percent)
+        self._request = replace(
+            request,
+            accept=self._accept,
+            replace=may_replace or not yes,
+            max_loss_percent=Decimal(100),
+        )
         self._tx_hash: str | None = None
 
     def __call__(self) -> None:
@@ -77,13 +86,20 @@ class WrapRun(SigningFlow):
         give, get = before.show(quote.amount_wei, raw=raw), after.show(quote.amount_wei, raw=raw)
         screen.print(Text(f"{quote.operation} {give} into {get}", "bold"))
         self._check_funds(quote)
+        loss = self._unaccepted(self._judge(quote), self._most)
         self._print_signer()
         if self._request.replace:  # otherwise the client's flow refuses
             self._warn_of_open_orders()
         params = quote.mev_protection.transaction_params
         screen.print(to_sign(params, "WETH", Text(str(params.nonce))))
         screen.print()
-        return self._confirm()
+        return self._confirm(loss=loss)
+
+    def _judge(self, quote: WrapQuoteResponse) -> Loss:
+        fee = int(quote.mev_protection.transaction_params.max_fee_per_gas)
+        if self._context.rpc_url is not None:
+            fee = self._client.node(node_calls.base_fee())
+        return judge_quote(quote, fee)
 
     def _check_funds(self, quote: WrapQuoteResponse) -> None:
         """Check the converted amount. The service checks the fee. Raises QuoteDeclined."""

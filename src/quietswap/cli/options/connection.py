@@ -17,6 +17,8 @@ from quietswap.cli.options.secret_files import read_secret
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from quietswap.domain.quote.loss import Loss
+
 from quietswap.cli.context import CommandContext
 
 
@@ -97,6 +99,11 @@ poll_option = click.option(
     "--poll", type=FiniteRange(0.2, 60), default=5.0, show_default=True, metavar="SECONDS",
     help="Time between two polls of the order, where the event stream does not work.",
 )  # fmt: skip
+max_loss_option = click.option(
+    "--max-loss", type=FiniteRange(0, 100), metavar="PERCENT",
+    help="Sign what may lose up to this without asking for the loss. Without it, a loss of 3 % or"
+    " more is asked for in words, 15 % or more has to be typed, and --yes declines both.",
+)  # fmt: skip
 slippage_option = click.option(
     "--slippage-bps", type=click.IntRange(1, 5000), default=50, show_default=True,
     help="Accepted loss below the quote, in basis points: 50 is 0.5 %.",
@@ -164,6 +171,24 @@ def confirm(question: str, *, skip: bool) -> bool:
 def can_ask() -> bool:
     """Return whether `confirm` can ask a person."""
     return _is_interactive()
+
+
+def confirm_loss(loss: "Loss") -> bool:
+    """Ask on standard error for the word yes, or for the loss that the person has read.
+
+    Raises click.UsageError if standard input is not a terminal.
+    """
+    if not _is_interactive():
+        raise click.UsageError(
+            f"cannot ask for confirmation without a terminal. It may lose: {loss}. To sign that,"
+            " give --yes and --max-loss PERCENT"
+        )
+    wanted = loss.word_to_type
+    said = click.prompt(
+        f"It may lose: {loss}. To sign it nevertheless, type {wanted}",
+        default="no", show_default=False, err=True,
+    )  # fmt: skip
+    return str(said).strip().removesuffix("%").strip().lower() == wanted
 
 
 def _is_interactive() -> bool:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from quietswap.cli.output.responsive_table import ResponsiveTable
 from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
+from quietswap.domain.quote.loss import Loss, LossLevel, level_of, to_bps
 
 if TYPE_CHECKING:
     from quietswap.contract.quotes import SwapQuoteResponse
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 
 _THREAT_STYLE = {"LOW": "green", "MEDIUM": "yellow", "HIGH": "red"}
 _HALF_A_CENT = Decimal("0.005")
-_HEAVY_IMPACT, _RUINOUS_IMPACT = 1, 5
-"""Price impact in percent: yellow from the first value, a red warning from the second."""
+_LOSS_STYLE = {"none": "", "notice": "yellow", "confirm": "bold red", "type": "bold red"}
 _FIGURES = ("promised", "simulated", "net USD", "ms", "why not")
 _GOOD = ("won", "answered")
 
@@ -133,9 +133,6 @@ def summary(
         ("checked", checked),
         ("MEV", _mev(quote)),
     ]
-    if quote.price_impact_available and quote.price_impact >= _RUINOUS_IMPACT:
-        text = f"the swap itself moves the price by {quote.price_impact:.1f} %, against you:"
-        rows.append(("careful", Text(f"{text} a smaller amount loses less", "bold red")))
     missing = _missing(quote, sell, raw=raw, approves=approves)
     rows += [("missing", Text(text, "yellow")) for text in missing]
     notes = quote.verification.notes if quote.verification else ()
@@ -163,9 +160,19 @@ def _missing(
 def _impact(quote: "SwapQuoteResponse") -> Text:
     if not quote.price_impact_available:
         return Text("unknown", "yellow")
-    percent = quote.price_impact
-    style = "yellow" if percent >= _HEAVY_IMPACT else ""
-    return Text(f"{percent:.2f} %", "bold red" if percent >= _RUINOUS_IMPACT else style)
+    return Text(f"{quote.price_impact:.2f} %", loss_style(quote.price_impact))
+
+
+def loss_style(percent: Decimal) -> str:
+    """Return the style of a share of the value that is lost."""
+    return _LOSS_STYLE[level_of(to_bps(percent))]
+
+
+def loss_notice(loss: Loss) -> RenderableType | None:
+    """Return what a swap or wrap may lose; None if it is below a notice."""
+    if loss.level is LossLevel.NONE:
+        return None
+    return facts(("careful", Text(f"it may lose: {loss}", _LOSS_STYLE[loss.level])))
 
 
 def _mev(quote: "SwapQuoteResponse") -> Text:

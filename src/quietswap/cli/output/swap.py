@@ -7,17 +7,16 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from quietswap.cli.output.progress import failure_text, gas_cost
-from quietswap.cli.output.quote import facts
+from quietswap.cli.output.quote import facts, loss_style
 from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
 from quietswap.client import SwapResult, SwapSimulation
-from quietswap.client.flows.reference_price import MAX_IMPACT_PERCENT, ReferencePrice
+from quietswap.client.flows.reference_price import ReferencePrice
 from quietswap.domain.amounts import difference_bps
 
 UNCHECKED = (
     "without --rpc-url: approve the router yourself; nonce, fee, price, output and receipt are not"
     " checked"
 )
-_HEAVY_PERCENT = 1
 
 
 def compared(
@@ -26,9 +25,8 @@ def compared(
     """Return the quote compared with Chainlink's prices; `below` in percent."""
     fair = buy.at_most(found.fair_amount, 6) if not raw else buy.show(found.fair_amount, raw=True)
     far = "above" if below < 0 else "below"
-    style = "" if below < _HEAVY_PERCENT else "yellow" if below < MAX_IMPACT_PERCENT else "bold red"
     text = Text.assemble(f"{fair} by Chainlink at your node; this is ")
-    text.append(f"{abs(below):.2f} % {far}", style)
+    text.append(f"{abs(below):.2f} % {far}", loss_style(below))
     return facts(("reference", text))
 
 

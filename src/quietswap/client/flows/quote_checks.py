@@ -19,6 +19,7 @@ from quietswap.contract.transactions import TransactionParams
 from quietswap.domain.address import Address, from_any_case
 from quietswap.domain.amounts import BPS
 from quietswap.domain.quote import route_policy
+from quietswap.domain.quote.loss import Loss
 from quietswap.domain.quote.route import Route
 from quietswap.domain.quote.route import RouteRequest as Terms
 from quietswap.domain.routers import calldata
@@ -66,6 +67,11 @@ class SwapRequest:
     further below Chainlink's prices at the caller's own node. `max_fee_wei` is the highest gas cost
     (gas limit x fee cap) to sign for, in wei; None sets no limit.
 
+    A quote that may lose 3 % or more by `quietswap.domain.quote.loss` is declined, also one without
+    a known price unless `at_least` is set. `max_loss_percent` accepts more, or less;
+    `max_impact_percent` accepts it, too. With `confirm` such a quote is not declined: it is called
+    with the quote and its loss after `accept`, and False declines it.
+
     `routers` are contracts that may be approved and called in addition to `ROUTERS`.
     `accept_unbound` accepts calldata whose minimum no router enforces, after a simulation at the
     caller's own node.
@@ -90,6 +96,8 @@ class SwapRequest:
     replace: bool = False
     accept_unbound: bool = False
     max_fee_wei: int | None = MAX_FEE_WEI
+    max_loss_percent: Decimal | None = None
+    confirm: Callable[[SwapQuoteResponse, Loss], bool] | None = None
 
     def __post_init__(self) -> None:
         if self.approval not in get_args(Approval):
@@ -102,8 +110,8 @@ class SwapRequest:
         for name, least in (("at_least", 1), ("max_fee_wei", 0), ("nonce", 0)):
             if getattr(self, name) is not None:
                 require_int(name, getattr(self, name), least)
-        if not _is_percentage(self.max_impact_percent):
-            raise ValueError(f"max_impact_percent must be 0 to 100, not {self.max_impact_percent}")
+        require_percent("max_impact_percent", self.max_impact_percent)
+        require_percent("max_loss_percent", self.max_loss_percent)
         if not isinstance(self.routers, frozenset | set):
             raise ValueError(f"routers must be a frozenset of addresses, not {self.routers!r}")
 
@@ -136,9 +144,11 @@ def is_accepted(accept: Callable[[Q], object] | None, quote: Q) -> bool:
     return bool(answer)
 
 
-def _is_percentage(number: object) -> bool:
+def require_percent(name: str, number: object) -> None:
+    """Refuse a bound that is no percentage; None sets no bound. Raises ValueError."""
     is_number = isinstance(number, int | float | Decimal) and math.isfinite(number)
-    return number is None or (is_number and 0 <= Decimal(str(number)) <= 100)
+    if number is not None and not (is_number and 0 <= Decimal(str(number)) <= 100):
+        raise ValueError(f"{name} must be 0 to 100, not {number}")
 
 
 def check_params(params: TransactionParams) -> list[str]:

@@ -9,6 +9,7 @@ from quietswap.client import node_calls
 from quietswap.client.errors.flow import NonceMismatch, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows.approvals import ApprovalSent, Approved, ensure_allowance
 from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
+from quietswap.client.flows.loss import judge_quote, most_bps, needs_reference, require_consent
 from quietswap.client.flows.open_orders import require_no_open_order
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.preconditions import require_eth
@@ -20,7 +21,7 @@ from quietswap.client.flows.quote_checks import (
     is_accepted,
     is_bound,
 )
-from quietswap.client.flows.reference_price import compare
+from quietswap.client.flows.reference_price import find, require_fair
 from quietswap.client.flows.zeroex_settlers import read_settlers
 from quietswap.client.signing import Signer
 from quietswap.contract.quotes import SwapQuoteResponse
@@ -52,12 +53,21 @@ def fresh_quote(
         quote = yield from _safe_quote(request, polling, has_node=has_node)
         came = (yield from read_clock()).seconds
         watch(quote)
+        has_floor = request.at_least is not None
         if request.at_least is not None and quote.min_buy_amount < request.at_least:
             raise QuoteDeclined(f"the minimum {quote.min_buy_amount} is below {request.at_least}")
-        if request.max_impact_percent is not None:
-            yield from compare(quote, request, has_node=has_node)
+        reads = has_node and needs_reference(request)
+        reference = (yield from find(request)) if reads else None
+        require_fair(quote, request, reference)
+        below = None
+        if reference is not None:
+            below = reference.below_percent(quote, request.slippage_bps)
+        loss, most = judge_quote(quote, request.slippage_bps, below), most_bps(request)
+        if request.confirm is None:
+            require_consent(loss, most, quote, None, has_floor=has_floor)
         if not is_accepted(request.accept, quote):
             raise QuoteDeclined("the quote was not accepted")
+        require_consent(loss, most, quote, request.confirm, has_floor=has_floor)
         if (yield from read_clock()).seconds - came <= FRESH_S:
             return quote
     raise QuoteDeclined("each quote grew old before it was accepted")

@@ -4,7 +4,7 @@ No other check detects a bad price. A hostile service may quote a tenth of the m
 calldata that enforces exactly that.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -17,20 +17,21 @@ from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.domain.address import from_any_case
 from quietswap.domain.amounts import BPS
 from quietswap.domain.quote import price_feeds
-from quietswap.domain.token import WETH
 
-MAX_IMPACT_PERCENT = Decimal(3)
-"""The default limit of an unattended swap: how far below the reference a quote may be."""
 _MOST_DECIMALS = 77
 
 
 @dataclass(frozen=True, slots=True)
 class ReferencePrice:
-    """USD per whole token, and the value of the sell amount in smallest units of the buy token."""
+    """USD per whole token, and the value of the sell amount in smallest units of the buy token.
+
+    `sold_usd` is that value in USD.
+    """
 
     sell_usd: Decimal
     buy_usd: Decimal
     fair_amount: int
+    sold_usd: Decimal
 
     def below_percent(self, quote: SwapQuoteResponse, slippage_bps: int) -> Decimal:
         """Return how far the quote is below the reference, in percent; negative if it is above.
@@ -47,22 +48,9 @@ def find(request: SwapRequest) -> Flow[ReferencePrice | None]:
 
     Also None if a feed contract reverts. Raises the other errors of the node.
     """
-    feeds = [
-        price_feeds.REFERENCE_FEEDS.get(from_any_case(token))
-        for token in (request.sell_token, request.buy_token)
-    ]
     prices: list[Decimal] = []
-    block_time = yield from perform(node_calls.block_time())
-    for feed in feeds:
-        if feed is None:
-            return None
-        data = "0x" + price_feeds.LATEST_ROUND_DATA.hex()
-        try:
-            answer = yield from perform(node_calls.view(feed.address, data, _octets))
-        except NodeRpcError:
-            return None
-        clock_s = (yield from read_clock()).unix_ms // 1000
-        price = price_feeds.usd(feed, answer, block_time=block_time, clock_s=clock_s)
+    for token in (request.sell_token, request.buy_token):
+        price = yield from usd_price(token)
         if price is None:
             return None
         prices.append(price)
@@ -70,15 +58,24 @@ def find(request: SwapRequest) -> Flow[ReferencePrice | None]:
     buying = yield from perform(node_calls.decimals(request.buy_token))
     if selling is None or buying is None or max(selling, buying) > _MOST_DECIMALS:
         return None
-    sold = Decimal(request.sell_amount).scaleb(-selling)
-    fair = int((sold * prices[0] / prices[1]).scaleb(buying))
-    return ReferencePrice(prices[0], prices[1], fair) if fair > 0 else None
+    sold_usd = Decimal(request.sell_amount).scaleb(-selling) * prices[0]
+    fair = int((sold_usd / prices[1]).scaleb(buying))
+    return ReferencePrice(prices[0], prices[1], fair, sold_usd) if fair > 0 else None
 
 
-def compare(quote: SwapQuoteResponse, request: SwapRequest, *, has_node: bool) -> Flow[None]:
-    """Read the reference and compare the quote with it. Raises QuoteDeclined."""
-    reference = (yield from find(request)) if has_node else None
-    require_fair(quote, request, reference)
+def usd_price(token: str) -> Flow[Decimal | None]:
+    """Return USD per whole token; None without a feed, or if its price is stale or not readable."""
+    feed = price_feeds.REFERENCE_FEEDS.get(from_any_case(token))
+    if feed is None:
+        return None
+    block_time = yield from perform(node_calls.block_time())
+    data = "0x" + price_feeds.LATEST_ROUND_DATA.hex()
+    try:
+        answer = yield from perform(node_calls.view(feed.address, data, _octets))
+    except NodeRpcError:
+        return None
+    clock_s = (yield from read_clock()).unix_ms // 1000
+    return price_feeds.usd(feed, answer, block_time=block_time, clock_s=clock_s)
 
 
 def require_fair(
@@ -105,29 +102,15 @@ def require_fair(
 
 
 def require_fair_with_gas(
-    quote: SwapQuoteResponse, request: SwapRequest, gas_used: int | None
-) -> Flow[None]:
-    """Compare the quote and its gas cost, at the current base fee, with the reference.
+    quote: SwapQuoteResponse, request: SwapRequest, reference: ReferencePrice, gas_percent: Decimal
+) -> None:
+    """Decline a quote that is too far below the reference with the gas it costs.
 
-    Returns without a comparison if `max_impact_percent`, a reference, Chainlink's ETH price or the
-    gas used in a simulation is missing. Raises QuoteDeclined.
+    `gas_percent` of the sold value. Raises QuoteDeclined.
     """
     most = request.max_impact_percent
-    if most is None or gas_used is None:
-        return
-    reference = yield from find(request)
-    if reference is None:
-        return
-    ether = yield from find(replace(request, sell_token=WETH, sell_amount=10**18))
-    decimals = yield from perform(node_calls.decimals(request.sell_token))
-    if ether is None or decimals is None or request.sell_amount <= 0:
-        return
-    base_fee = yield from perform(node_calls.base_fee())
-    gas_usd = Decimal(gas_used * base_fee).scaleb(-18) * ether.sell_usd
-    sold_usd = Decimal(request.sell_amount).scaleb(-decimals) * reference.sell_usd
-    gas_percent = 100 * gas_usd / sold_usd
     below = reference.below_percent(quote, request.slippage_bps)
-    if below + gas_percent > most:
+    if most is not None and below + gas_percent > most:
         raise QuoteDeclined(
             f"with its gas, {gas_percent:.2f} % of the amount, it is {below + gas_percent:.2f} %"
             f" below Chainlink's prices at your node, more than {most} %: swap more at once, wait"

@@ -10,11 +10,11 @@ from quietswap.client.errors.flow import StatusContradiction
 from quietswap.client.errors.order import SignatureReplay
 from quietswap.client.flows.approvals import ApprovalSent, Approved, require_mainnet
 from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
+from quietswap.client.flows.loss import recheck_with_gas
 from quietswap.client.flows.polling import SUGGESTED_S, PollingPolicy, follow_order
 from quietswap.client.flows.preconditions import require_trade_scope
 from quietswap.client.flows.quote_checks import SwapRequest, is_bound
 from quietswap.client.flows.quoting import approved_quote
-from quietswap.client.flows.reference_price import require_fair_with_gas
 from quietswap.client.flows.simulation import SwapSimulation, simulate_swap
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
@@ -208,7 +208,7 @@ def swap(
     quote, approvals = yield from approved_quote(request, signer, polling, watch, has_node=has_node)
     if has_node:
         trial = yield from simulate_swap(quote, request, must=not is_bound(quote))
-        yield from require_fair_with_gas(quote, request, trial.gas_used)
+        yield from recheck_with_gas(quote, request, trial.gas_used)
         watch(trial)
     params = quote.mev_protection.transaction_params
     signed = sign(to_sign(params), signer, request.wallet)

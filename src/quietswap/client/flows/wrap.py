@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from quietswap.client import api_calls, node_calls
 from quietswap.client.errors.base import ClientError
@@ -16,10 +17,16 @@ from quietswap.client.errors.flow import (
 )
 from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, perform
+from quietswap.client.flows.loss import require_consent
 from quietswap.client.flows.open_orders import require_no_open_order
 from quietswap.client.flows.polling import PollingPolicy, retry_transient, wait_for_receipt
 from quietswap.client.flows.preconditions import require_eth
-from quietswap.client.flows.quote_checks import check_params, is_accepted, require_int
+from quietswap.client.flows.quote_checks import (
+    check_params,
+    is_accepted,
+    require_int,
+    require_percent,
+)
 from quietswap.client.flows.quoting import check_fee
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
@@ -32,6 +39,7 @@ from quietswap.client.flows.submission_outcome import (
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
 from quietswap.contract.base import WrapOperation
 from quietswap.contract.wraps import WrapOrderResponse, WrapQuoteResponse
+from quietswap.domain.quote.loss import Loss, accepted_bps, judge_wrap
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 """Canonical WETH9 on Ethereum mainnet."""
@@ -50,6 +58,10 @@ class WrapRequest:
     of the wallet is open, unless `replace` allows the transaction to use that order's nonce.
 
     `accept` is called with the quote before signing; False declines it.
+
+    A request whose gas may cost more than a tenth of the amount is declined. `max_loss_percent`
+    accepts another share. With `confirm` it is not declined: it is called with the quote and its
+    loss after `accept`, and False declines it.
     """
 
     operation: WrapOperation
@@ -58,10 +70,13 @@ class WrapRequest:
     nonce: int | None = None
     accept: Callable[[WrapQuoteResponse], bool] | None = None
     replace: bool = False
+    max_loss_percent: Decimal | None = None
+    confirm: Callable[[WrapQuoteResponse, Loss], bool] | None = None
 
     def __post_init__(self) -> None:
         if self.nonce is not None:
             require_int("nonce", self.nonce, 0)
+        require_percent("max_loss_percent", self.max_loss_percent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +112,11 @@ def check_quote(quote: WrapQuoteResponse, request: WrapRequest) -> None:
     found = [name for name, is_so in faults.items() if is_so] + check_params(params)
     if found:
         raise UnsafeQuote(f"the quote has {', '.join(found)}: not signed")
+
+
+def judge_quote(quote: WrapQuoteResponse, fee: int) -> Loss:
+    """Return what is lost for gas; `fee` in wei per gas, without a node the most that it may be."""
+    return judge_wrap(quote.amount_wei, quote.estimated_gas * fee)
 
 
 def order_call(quote: WrapQuoteResponse, signed: str) -> api_calls.ApiCall[WrapOrderResponse]:
@@ -144,9 +164,14 @@ def convert(
         yield from _check_nonce(nonce, request)
     quote = quote.with_nonce(nonce)
     watch(quote)
+    params = quote.mev_protection.transaction_params
+    fee = (yield from perform(node_calls.base_fee())) if has_node else params.max_fee_per_gas
+    loss, most = judge_quote(quote, fee), accepted_bps(request.max_loss_percent)
+    if request.confirm is None:
+        require_consent(loss, most, quote, None)
     if not is_accepted(request.accept, quote):
         raise QuoteDeclined("the quote was not accepted")
-    params = quote.mev_protection.transaction_params
+    require_consent(loss, most, quote, request.confirm)
     if has_node:
         yield from _require_funds(quote, request)
     signed = sign(to_sign(params), signer, request.wallet)

@@ -44,6 +44,8 @@ class SourceOutcome(StrEnum):
     does not take the slippage."""
     REVERTED = "reverted"
     SHORT_DELIVERY = "short_delivery"
+    UNVERIFIED = "unverified"
+    """It could not be simulated, and may not be offered without."""
     UNBOUND = "unbound"
     """No proof that the router enforces the terms (OpenOcean's proxy); not offered."""
     UNSAFE = "unsafe"
@@ -112,13 +114,17 @@ class WrapOperation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WrapQuote:
-    """A complete wrap or unwrap quote; `amount` in wei, times in Unix ms."""
+    """A complete wrap or unwrap quote; `amount` in wei, times in Unix ms.
+
+    `gas_wei` is the cost of `gas` at the next base fee.
+    """
 
     quote_id: str
     operation: WrapOperation
     amount: int
     wallet: Address
     gas: int
+    gas_wei: int
     protection: RelaySettings
     params: UnsignedTransaction
     issued_at_ms: int

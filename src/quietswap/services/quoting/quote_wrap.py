@@ -63,6 +63,7 @@ class QuoteWrap:
             amount=ask.amount,
             wallet=ask.wallet,
             gas=gas,
+            gas_wei=gas * head.next_base_fee,
             protection=protect(self.relays, self.terms.endpoint_type, self.terms.share_mode, None),
             params=_params(ask.operation, ask.amount, limit, cap),
             issued_at_ms=now,
