@@ -36,6 +36,17 @@ def test_where_none_is_away_the_answers_count() -> None:
     assert isinstance(error(SourceOutcome.TOKEN_UNKNOWN), TokenNotSupported)
 
 
+@pytest.mark.parametrize("other", [SourceOutcome.NO_ROUTE, SourceOutcome.UNAVAILABLE])
+def test_routes_that_could_not_be_simulated_are_no_lack_of_liquidity(other: SourceOutcome) -> None:
+    blind = error(other, SourceOutcome.UNVERIFIED)
+    assert isinstance(blind, ServiceUnavailable)
+    assert "none could be simulated" in blind.message
+    # the node did simulate: what it cannot simulate may be built to hide what it does
+    assert isinstance(
+        error(SourceOutcome.REVERTED, SourceOutcome.UNVERIFIED), InsufficientLiquidity
+    )
+
+
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
 STRANGER = Address("0x5FbDB2315678afecb367f032d93F642f64180aa3")
 

@@ -200,7 +200,7 @@ def test_without_simulation_routes_are_unverified_or_refused_by_setting() -> Non
     assert [c.simulated for c in found.candidates] == [None]
     strict, _ = survey(Scripted("a", a_route("a")), simulator=Simulator(down=True), required=True)
     assert won(strict) == []
-    assert outcomes(strict) == {"a": SourceOutcome.UNAVAILABLE}
+    assert outcomes(strict) == {"a": SourceOutcome.UNVERIFIED}
 
 
 def test_identical_requests_of_a_client_in_flight_share_one_fan_out() -> None:

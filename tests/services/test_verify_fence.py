@@ -98,7 +98,7 @@ def test_without_a_simulation_no_router_that_measures_itself_is_offered(source: 
     """A token with a fee on transfer would reach the wallet short of the minimum, unseen."""
     verdict = verified(source, SimulationResult(None, reason="away"))
     if source in MEASURE_THEMSELVES:
-        assert (verdict.outcome, verdict.candidate) == (SourceOutcome.UNAVAILABLE, None)
+        assert (verdict.outcome, verdict.candidate) == (SourceOutcome.UNVERIFIED, None)
         assert verdict.reason == (
             "not verified: away; this router would not see a fee on transfer of the buy token"
         )
@@ -122,6 +122,6 @@ def test_some_tokens_are_known_to_take_no_fee(source: str, buy: Address) -> None
 def test_what_alone_cannot_be_simulated_is_dropped(source: str, other: SimulationResult) -> None:
     """It may be built so that nobody sees what it does."""
     hidden, seen = all_verified(source, [SimulationResult(None, reason="too large"), other], WETH)
-    assert (hidden.outcome, hidden.candidate) == (SourceOutcome.UNAVAILABLE, None)
+    assert (hidden.outcome, hidden.candidate) == (SourceOutcome.UNVERIFIED, None)
     assert hidden.reason == "not verified: too large"
     assert (seen.candidate is not None) == bool(other.succeeded)

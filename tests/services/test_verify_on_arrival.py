@@ -141,7 +141,7 @@ def test_a_route_that_alone_cannot_be_simulated_is_dropped_in_any_batch(order: s
     times = {name: 0.1 * place for place, name in enumerate(order, start=1)}
     found, _ = surveyed(at(a=times["a"], b=times["b"]), node)
     assert won(found) == ["b"]
-    assert outcomes(found)["a"] is SourceOutcome.UNAVAILABLE
+    assert outcomes(found)["a"] is SourceOutcome.UNVERIFIED
 
 
 def test_a_simulation_that_hangs_is_given_up_where_another_route_is_verified() -> None:
@@ -202,7 +202,7 @@ def test_a_node_that_fails_meanwhile_takes_no_result_back() -> None:
     assert won(found) == ["b"]
     assert [c.verification for c in found.candidates] == [VerificationStatus.VERIFIED]
     assert outcomes(found) == {
-        "a": SourceOutcome.UNAVAILABLE,
+        "a": SourceOutcome.UNVERIFIED,
         "b": SourceOutcome.ANSWERED,
         "c": SourceOutcome.UNSAFE,
     }

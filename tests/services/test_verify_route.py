@@ -193,7 +193,7 @@ def test_a_node_without_a_verdict_is_logged_with_its_reason(reason: str | None, 
     chain = Answers(0, result=SimulationResult(None, reason=reason))
     with capture_logs() as lines:
         [verdict] = verified(chain, a_route(MINIMUM))
-    assert verdict.outcome is SourceOutcome.UNAVAILABLE
+    assert verdict.outcome is SourceOutcome.UNVERIFIED
     reasons = [one["reason"] for one in lines if one["event"] == "verification_unavailable"]
     assert reasons == [shown]
 

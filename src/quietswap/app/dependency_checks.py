@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from quietswap.adapters.http import HttpError
+from quietswap.adapters.rpc.wire import RpcErrorObject
 from quietswap.app.container import ExternalServices
 from quietswap.domain.address import Address
 from quietswap.domain.quote.relay_settings import BACKUP_TIER
@@ -52,6 +53,7 @@ async def check_dependencies(outside: ExternalServices, clock: Clock) -> list[Ch
         asyncio.gather(*(_source(source, clock) for source in outside.sources)),
         _nodes(outside),
         asyncio.gather(*(_relay(*each, outside, clock) for each in outside.relays.items())),
+        _simulation(outside, clock),
         _prices(outside, clock),
     )
     return [finding for group in groups for finding in group]
@@ -86,6 +88,23 @@ async def _nodes(outside: ExternalServices) -> list[CheckResult]:
             CheckResult("node", state.name, works, round(state.seconds * 1000), found, advice)
         )
     return findings
+
+
+async def _simulation(outside: ExternalServices, clock: Clock) -> list[CheckResult]:
+    """Check that one of the nodes simulates: without, no swap is quoted."""
+    started = clock.monotonic()
+    try:
+        result = await outside.rpc.call("eth_simulateV1", {"blockStateCalls": [{}]}, "latest")
+        fault = result.message if isinstance(result, RpcErrorObject) else None
+    except NodeUnavailable as error:
+        fault = str(error)
+    advice = (
+        "use a node with eth_simulateV1: until then no swap is quoted, unless"
+        " quotes.require_verification = false offers routes that were not simulated"
+    )
+    ms, works = _since(started, clock), fault is None
+    found = "routes can be simulated" if fault is None else f"eth_simulateV1: {fault}"
+    return [CheckResult("simulation", "eth_simulateV1", works, ms, found, "" if works else advice)]
 
 
 async def _relay(tier: int, relay: Relay, outside: ExternalServices, clock: Clock) -> CheckResult:

@@ -153,8 +153,12 @@ class QuotesConfig(Section, frozen=True):
         float, _says("Seconds after which a quote stops waiting for sources.", gt=0, le=_MINUTES)
     ] = 3.0
     require_verification: Annotated[
-        bool, _says("Refuse routes that could not be simulated, instead of marking them.")
-    ] = False
+        bool,
+        _says(
+            "Offer only routes that were simulated. With false, a quote without any simulation "
+            "offers them, marked unverified."
+        ),
+    ] = True
     validity_s: Annotated[int, _says("Seconds a swap quote is valid.", ge=1, le=_DAY)] = 30
     wrap_validity_s: Annotated[int, _says("Seconds a wrap quote is valid.", ge=1, le=_DAY)] = 300
     token_allow_list: Annotated[

@@ -124,7 +124,8 @@ def _row(name: str, held: PausedSource | None) -> dict[str, object]:
 def check(settings_path: Path | None, as_json: bool) -> None:
     """Query each configured source, node, relay and price feed once.
 
-    Exit code 1 means that the service cannot work: no node, no source or no relay responds.
+    Exit code 1 means that the service cannot work: no node, no source or no relay responds, or no
+    node can simulate a swap and quotes.require_verification is on.
     """
     settings = read_settings(settings_path)
     if not settings.node.urls:
@@ -143,6 +144,8 @@ def check(settings_path: Path | None, as_json: bool) -> None:
     else:
         _print(findings)
     vital = {"source", "node", "relay"}
+    if settings.quotes.require_verification:
+        vital.add("simulation")
     if vital - {finding.kind for finding in findings if finding.works}:
         raise SystemExit(1)
 

@@ -34,8 +34,13 @@ class ServiceUnavailable(RequestError):
 
     code = "SERVICE_UNAVAILABLE"
 
-    def __init__(self, message: str, details: Details | None = None) -> None:
-        super().__init__(message, details, "Try again in a few seconds.")
+    def __init__(
+        self,
+        message: str,
+        details: Details | None = None,
+        suggestion: str = "Try again in a few seconds.",
+    ) -> None:
+        super().__init__(message, details, suggestion)
 
 
 class ProviderUnavailable(RequestError):

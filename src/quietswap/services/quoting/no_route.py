@@ -17,6 +17,12 @@ _FOUND_NOTHING = frozenset(
     }
 )
 """The source answered, but gave no usable route."""
+_SIMULATED = frozenset({SourceOutcome.REVERTED, SourceOutcome.SHORT_DELIVERY})
+_UNVERIFIED = (
+    "Try again in a few seconds. If it stays so, the reason says what is missing: the wallet's "
+    "tokens or allowance, or a node with eth_simulateV1 (node.urls; `quietswap sources check`). The "
+    "operator can offer routes without a simulation: quotes.require_verification = false."
+)
 _SAYS_NOTHING = frozenset({SourceOutcome.UNBOUND, SourceOutcome.TOKEN_UNKNOWN})
 """With these alone nothing is away. A route that is never offered does not stand for the others."""
 
@@ -26,6 +32,7 @@ def no_route_error(
 ) -> Exception:
     """Return the error for a quote without a candidate.
 
+    ServiceUnavailable if there are routes and none could be simulated. Otherwise
     InsufficientLiquidity if any source answered without a usable route; otherwise
     TokenNotSupported if any does not know a token of the pair; otherwise ServiceUnavailable. A
     source whose routes are never offered counts only if no other one is away.
@@ -38,6 +45,13 @@ def no_route_error(
         {"source": report.source, "outcome": report.outcome.value, "reason": report.reason}
         for report in reports
     ]
+    blind = [r for r in reports if r.outcome is SourceOutcome.UNVERIFIED]
+    if blind and not outcomes & _SIMULATED:
+        return ServiceUnavailable(
+            f"there are routes, but none could be simulated: {blind[0].reason}",
+            {"sources": rows},
+            _UNVERIFIED,
+        )
     is_only_unbound = SourceOutcome.UNBOUND in outcomes and outcomes <= _SAYS_NOTHING
     if outcomes & _FOUND_NOTHING or is_only_unbound:
         return InsufficientLiquidity(sources=rows)

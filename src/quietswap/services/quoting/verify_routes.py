@@ -203,9 +203,9 @@ class VerifyRoutes:
         is_self_measured = measure(route.target, route.data) is Measure.SELF
         if is_self_measured and request.buy.address not in WITHOUT_TRANSFER_FEE:
             unseen = f"{reason}; this router would not see a fee on transfer of the buy token"
-            return VerificationResult(route, None, SourceOutcome.UNAVAILABLE, reason=unseen)
+            return VerificationResult(route, None, SourceOutcome.UNVERIFIED, reason=unseen)
         if self._required or required:
-            return VerificationResult(route, None, SourceOutcome.UNAVAILABLE, reason=reason)
+            return VerificationResult(route, None, SourceOutcome.UNVERIFIED, reason=reason)
         gas = fees.unsimulated_gas(route.gas, len(route.path) - 1)
         candidate = Candidate(route, VerificationStatus.UNVERIFIED, None, gas)
         return VerificationResult(route, candidate, SourceOutcome.ANSWERED, reason=reason)

@@ -1,0 +1,62 @@
+"""A node without eth_simulateV1: no swap is quoted, unless the operator offers such routes."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quietswap.settings.schema import Settings
+from tests import forked
+from tests.e2e.conftest import Town, running_town
+from tests.e2e.serving import serving
+
+pytestmark = pytest.mark.xdist_group("unsimulated")
+
+
+@pytest.fixture(scope="module")
+def town() -> Iterator[Town]:
+    with running_town("--block-time", "0.5") as found:
+        found.fault("node", "no_simulate")
+        yield found
+
+
+def test_by_default_nothing_is_offered_and_the_answer_says_what_to_do(town: Town) -> None:
+    assert Settings().quotes.require_verification is True
+    answer = town.quote()
+    body = answer.json()
+    assert (answer.status_code, body["error"]) == (503, "SERVICE_UNAVAILABLE")
+    assert body["message"] == (
+        "there are routes, but none could be simulated: not verified: node has no eth_simulateV1"
+    )
+    for wanted in ("eth_simulateV1 (node.urls", "quotes.require_verification = false"):
+        assert wanted in body["suggestion"]
+    outcomes = {one["source"]: one["outcome"] for one in body["details"]["sources"]}
+    assert outcomes["kyberswap"] == "unverified"
+
+
+def test_the_operator_may_offer_them_marked(town: Town, tmp_path: Path) -> None:
+    with serving(town, tmp_path, QUOTES__REQUIRE_VERIFICATION="false") as served:
+        quote = served.town.quote().json()["data"]
+    assert quote["verification"]["status"] == "unverified"
+    won = [one for one in quote["sources"] if one["outcome"] == "won"]
+    assert [one["simulated"] for one in won] == [None]
+
+
+@pytest.mark.parametrize(("required", "code"), [("true", 1), ("false", 0)])
+def test_the_check_of_the_dependencies_names_it(town: Town, required: str, code: int) -> None:
+    variables = forked.without_settings() | {
+        "QUIETSWAP_SETTINGS": town.facts["settingsFile"],
+        "QUIETSWAP_QUOTES__REQUIRE_VERIFICATION": required,
+    }
+    done = forked.run(["sources", "check", "--json"], variables)
+    assert done.returncode == code
+    rows = {row["name"]: row for row in json.loads(done.stdout)}
+    assert rows["eth_simulateV1"]["works"] is False
+    assert "no swap is quoted" in rows["eth_simulateV1"]["advice"]
+    town.heal("node")
+    try:
+        found = json.loads(forked.run(["sources", "check", "--json"], variables).stdout)
+    finally:
+        town.fault("node", "no_simulate")
+    assert {row["name"]: row["works"] for row in found}["eth_simulateV1"] is True
