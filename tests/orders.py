@@ -98,6 +98,9 @@ def recorded(order: Order) -> OrderView:
         refund_status=block.refund.status.value if block and block.refund else None,
         refund_wei=str(block.refund.amount_wei) if block and block.refund else None,
         refund_tx=block.refund.tx_hash if block and block.refund else None,
+        expires_at_ms=order.expires_at_ms,
+        endpoint_type=order.endpoint_type,
+        share_mode=order.share_mode,
     )
 
 

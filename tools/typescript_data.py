@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 from quietswap.api.openapi.document import document  # noqa: E402
 from quietswap.client import bounds  # noqa: E402
 from quietswap.client.errors.by_code import ERROR_CLASSES  # noqa: E402
-from quietswap.client.flows import cancel, cancel_result, quote_checks, quoting, simulation  # noqa: E402
+from quietswap.client.flows import cancel, cancel_result, quote_checks, quoting, simulation, wrap  # noqa: E402
 from quietswap.domain.quote import loss  # noqa: E402
 from quietswap.domain.quote.price_feeds import REFERENCE_FEEDS  # noqa: E402
 from quietswap.domain.routers import settlers  # noqa: E402
@@ -74,6 +74,8 @@ def _parts() -> Iterator[str]:
     yield _constant("SETTLERS", "0x's Deployer, and the two calls that name its Settlers.", [
         settlers.DEPLOYER.lower(), "0x" + settlers.OWNER_OF.hex(), "0x" + settlers.PREV.hex(),
     ])  # fmt: skip
+    selectors = {"wrap": wrap._DEPOSIT, "unwrap": wrap._WITHDRAW}
+    yield _constant("WRAP_SELECTORS", "The calls of WETH9 that convert.", selectors)
     bps = {
         "NOTICE": loss.NOTICE_BPS,
         "CONFIRM": loss.CONFIRM_BPS,

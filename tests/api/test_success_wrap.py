@@ -193,7 +193,7 @@ async def test_a_repeated_wrap_order_hears_the_first_answer_again(
     assert answer.json()["data"]["order"]["status"] == told
 
 
-@pytest.mark.parametrize(("amount", "level"), [("0.000450409", "confirm"), ("0.00045041", "none")])
+@pytest.mark.parametrize(("amount", "level"), [("0.00045", "confirm"), ("0.00045041", "none")])
 async def test_gas_above_a_tenth_of_a_wrap(
     client: httpx.AsyncClient, amount: str, level: str
 ) -> None:

@@ -73,13 +73,16 @@ async function open({ name, wallets = [], width = 1280, height = 900, scheme = '
   })
 }
 
-/** A locator from Python: ['role', role, name, exact], ['label', text], ['css', selector], ['text', text]. */
+/**
+ * A locator from Python: ['role', role, name], ['label', text], ['css', selector], ['text', text]. The
+ * name is exact, or a regular expression that begins with ^.
+ */
 function find(page, [kind, first, second]) {
   switch (kind) {
     case 'role':
       return second === undefined || second === null
         ? page.getByRole(first)
-        : page.getByRole(first, { name: second, exact: true })
+        : page.getByRole(first, second.startsWith('^') ? { name: new RegExp(second) } : { name: second, exact: true })
     case 'label':
       return page.getByLabel(first, { exact: true })
     case 'text':

@@ -14,5 +14,8 @@ def label(text: str) -> Locator:
 
 
 def role(kind: str, name: str | None = None) -> Locator:
-    """Return the control with this role, and this exact accessible name."""
+    """Return the control with this role, and this exact accessible name.
+
+    A name that begins with ^ is a regular expression.
+    """
     return ["role", kind, name]

@@ -13,18 +13,20 @@ from pathlib import Path
 
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
-from tests.browser.steps import PRIVATE, confirmed, opened, quoted, sees_order
+from tests.browser.steps import PRIVATE, SWAP, approved, confirmed, opened, quoted, sees_order
 from tests.browser.wallets import HonestWallet
 from tests.e2e.conftest import running_town
 from tests.spec.api_client import ApiClient
 
 NAMES = {"w": "Test Wallet"}
 DOCS = (
-    (760, "light", ("4-quote",)),
+    (760, "light", ("4-quote", "9-typed")),
     (640, "light", ("2-connected",)),
     (640, "dark", ("6-confirmed",)),
 )
 """Width, colours and steps of the pictures in the documentation."""
+PARTS = {"4-quote": css("main > section:nth-of-type(2)"), "9-typed": css(".quote")}
+"""What the documentation shows of a step."""
 LOOKS = tuple(product((1280, 360), ("light", "dark")))
 
 
@@ -44,8 +46,7 @@ def take(page: Page, folder: Path, look: str, steps: Collection[str] = ()) -> No
 
     def picture(step: str) -> None:
         if not steps or step in steps:
-            part = css("main > section:nth-of-type(2)") if step == "4-quote" and steps else None
-            page.screenshot(folder / f"{step}-{look}.png", part)
+            page.screenshot(folder / f"{step}-{look}.png", PARTS.get(step) if steps else None)
 
     page.wait(role("button", "Connect wallet"))
     picture("1-start")
@@ -61,14 +62,23 @@ def take(page: Page, folder: Path, look: str, steps: Collection[str] = ()) -> No
     quoted(page)
     picture("4-quote")
     page.click("button", "Approve exactly 1 WETH")
-    page.wait(role("button", "Swap privately"))
+    page.wait(role("button", SWAP))
     picture("5-ready")
-    page.click("button", "Swap privately")
+    page.click("button", SWAP)
     confirmed(page, "swap")
     sees_order(page, "swap", "Received")
     picture("6-confirmed")
+    for step, slippage, amount in (
+        ("7-notice", "1", "1"), ("8-confirm", "5", "1"), ("9-typed", "0.5", "900"),
+    ):  # fmt: skip
+        page.fill("Slippage", slippage)
+        page.fill("You sell", amount)
+        page.click("button", "Get quote")
+        page.wait(css(".loss"))
+        approved(page, amount)
+        picture(step)
     page.click("button", "Wrap and unwrap")
-    picture("7-wrap")
+    picture("10-wrap")
 
 
 def main(folder: Path) -> None:

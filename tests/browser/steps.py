@@ -10,9 +10,11 @@ from tests.browser.wallets import HonestWallet
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient
 
-SWAP = "Swap privately"
+SWAP = "^Swap [0-9]"
+"""The button says what it signs."""
 PRIVATE = "Your wallet sends through this service"
 ELSEWHERE = "Your wallet uses another RPC URL"
+OF_ANOTHER = "Your wallet uses a private RPC URL of another session or account"
 ORDER = css(".order")
 VENDORS = (kyberswap, velora, sushi, openocean)
 FAULT = css("[role=alert]")

@@ -10,6 +10,7 @@ from quietswap.sandbox.ports import free_port
 from tests.browser.browser import Browser
 from tests.browser.locators import css, role
 from tests.browser.steps import (
+    ELSEWHERE,
     FAULT,
     SWAP,
     allowed,
@@ -65,6 +66,14 @@ def test_a_relay_that_withholds(browser: Browser, healed: Town, desk: ApiClient)
     desk.mine(3)
     assert page.is_enabled("button", "Cancel order")
     shown = page.text(css(".order[data-kind=swap]"))
+    for told in (
+        "Seen by the relay, its block builders and the searchers that it has chosen",
+        "Waiting for",
+        "Without a tip, to a block",
+        "Sent again for",
+    ):
+        assert told in shown
+    assert "No one else" not in shown
     assert not any(word in shown for word in ("Confirmed", "Failed", "Cancelled"))
     healed.heal("relay")
     confirmed(page, "swap")
@@ -105,6 +114,9 @@ def test_a_service_that_restarts(
             under_way(page)
             served.kill()
             page.see("Connecting to the service for live news")
+            page.see("The service, or your network, does not answer")
+            assert ELSEWHERE not in page.text()
+            page.wait(css(".private.good"), "detached")
             assert "Confirmed" not in page.text()
         with serving(town, tmp_path, port=port):
             page.wait(css("section > .warn"), "detached")

@@ -19,7 +19,7 @@ BIDI = "\u202eCSDU\u202c \u2066\u200f\u0000\u0007\u2028\ufeff"
 LONG = "W" * 10_000
 JAVASCRIPT = "javascript:__ran()"
 NEEDED = (
-    "^(address|orderId|userAddress|status|kind|outcome|source|type|id|wallets|warnings)$"
+    "^(address|orderId|userAddress|status|kind|outcome|source|type|id|wallets|warnings|level|cause)$"
     "|^=(0x[0-9a-fA-F]*|-?[0-9.]+)$|^=http://127"
 )
 """Texts without which the page does not get to its next step."""
@@ -36,12 +36,13 @@ def test_hostile_texts_in_every_answer(
     page.click("button", "Connect wallet")
     page.click("button", "Set up private connection")
     page.see("Your wallet sends through this service")
-    quoted(page, "0.5")
     page.call("fill", at=["label", "Buy token"], text="U")
     page.wait(css("[role=option]"))
     assert page.count(css("[role=option]")) > 0
     assert page.overflow() <= 0
     page.press("Escape")
+    quoted(page, "0.5")
+    assert page.overflow() <= 0
     page.click("button", SWAP)
     confirmed(page, "swap")
     page.reload()

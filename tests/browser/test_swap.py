@@ -8,6 +8,7 @@ from quietswap.sandbox.contracts.tokens import TOKENS
 from tests.browser.browser import Browser
 from tests.browser.locators import css, role
 from tests.browser.steps import (
+    OF_ANOTHER,
     PRIVATE,
     SWAP,
     VENDORS,
@@ -105,13 +106,13 @@ def test_usdt_is_approved_after_its_old_approval_is_zero(
         page.fill(field, symbol)
         page.wait(css("[role=option]"))
         page.press("Enter")
-    page.fill("You sell", "5")
+    page.fill("You sell", "500")
     page.click("button", "Get quote")
     page.click("button", "Approve exactly 0 USDT")
-    page.click("button", "Approve exactly 5 USDT")
+    page.click("button", "Approve exactly 500 USDT")
     page.click("button", SWAP)
     confirmed(page, "swap")
-    assert desk.held(account, "USDT") == usdt.units(995)
+    assert desk.held(account, "USDT") == usdt.units(500)
     page.close()
 
 
@@ -150,7 +151,7 @@ def test_another_browser_sees_nothing_of_it(browser: Browser, town: Town, desk: 
     other.goto(town.facts["baseUrl"] + "/")
     other.click("button", "Connect wallet")
     other.see("None yet.")
-    other.see("Your wallet uses another RPC URL")  # that of another session
+    other.see(OF_ANOTHER)
     assert other.count(css(".order")) == 0
     other.close()
     page.close()
@@ -161,12 +162,12 @@ def test_wrap_and_unwrap(browser: Browser, town: Town, desk: ApiClient) -> None:
     page = private(browser, town, wallet)
     page.click("button", "Wrap and unwrap")
     page.fill("Amount in ETH", "1.5")
-    page.click("button", "Wrap privately")
+    page.click("button", "Wrap 1.5 ETH")
     confirmed(page, "wrap")
     assert desk.held(wallet.account, "WETH") == 3 * ETHER // 2
     page.call("click", at=["label", "WETH to ETH"])
     page.fill("Amount in WETH", "0.5")
-    page.click("button", "Unwrap privately")
+    page.click("button", "Unwrap 0.5 WETH")
     desk.until(lambda: desk.held(wallet.account, "WETH") == ETHER)
     page.close()
 

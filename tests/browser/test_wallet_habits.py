@@ -7,6 +7,7 @@ from tests.browser.locators import css, role
 from tests.browser.steps import (
     ELSEWHERE,
     FAULT,
+    OF_ANOTHER,
     PRIVATE,
     STATUS,
     SWAP,
@@ -109,7 +110,7 @@ def test_a_wallet_that_changes_account_in_the_middle(
     page.see("Your wallet changed to another account. Nothing was sent.", FAULT)
     page.emit("w", "accountsChanged", accounts)
     page.see("The wallet changed to account", STATUS)
-    page.see(ELSEWHERE)  # the private RPC URL was for the first account
+    page.see(OF_ANOTHER)
     assert page.count(role("button", SWAP)) == 0
     page.emit("w", "accountsChanged", [])
     page.see("The wallet disconnected.", STATUS)
@@ -145,4 +146,19 @@ def test_without_a_wallet_the_page_says_what_to_do(browser: Browser, town: Town)
     page = opened(browser, town, None)
     page.click("button", "Connect wallet")
     page.see("No wallet was found in this browser.")
+    page.close()
+
+
+def test_a_wallet_whose_url_does_not_answer(browser: Browser, town: Town, desk: ApiClient) -> None:
+    """It is not said to be public: nobody knows where it would go."""
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet)
+    quoted(page)
+    wallet.url = "http://127.0.0.1:9/"
+    page.see("Your wallet's RPC URL does not answer.")
+    assert ELSEWHERE not in page.text()
+    assert not page.is_enabled("button", SWAP)
+    page.click("button", "Set up private connection")
+    page.see(PRIVATE)
+    assert wallet.url.startswith(town.facts["baseUrl"])
     page.close()

@@ -130,11 +130,11 @@ def test_gas_that_only_the_trial_shows(
 def test_a_wrap_that_its_gas_eats_up(do_with_node: Do, node: FakeChain, operation: str) -> None:
     """45,041 gas at 3 gwei, of 0.001 ETH."""
     request = WrapRequest(operation, "0.001", WALLET)  # type: ignore[arg-type]
-    with pytest.raises(QuoteDeclined, match=r"13\.52 % of the value for gas"):
+    with pytest.raises(QuoteDeclined, match=r"13\.51 % of the value for gas"):
         do_with_node("convert", request, never)
-    with pytest.raises(QuoteDeclined, match=r"13\.51 % that you accept"):
-        do_with_node("convert", replace(request, max_loss_percent=Decimal("13.51")), never)
-    for accepts in ({"max_loss_percent": Decimal("13.52")}, {"confirm": lambda _, loss: True}):
+    with pytest.raises(QuoteDeclined, match=r"13\.50 % that you accept"):
+        do_with_node("convert", replace(request, max_loss_percent=Decimal("13.50")), never)
+    for accepts in ({"max_loss_percent": Decimal("13.51")}, {"confirm": lambda _, loss: True}):
         assert do_with_node("convert", replace(request, **accepts), ACCOUNT).receipt is not None
     node.base_fee = 10**9
     assert do_with_node("convert", request, ACCOUNT).receipt is not None
@@ -142,5 +142,5 @@ def test_a_wrap_that_its_gas_eats_up(do_with_node: Do, node: FakeChain, operatio
 
 def test_a_wrap_without_a_node_may_cost_what_its_fee_cap_allows(do: Do) -> None:
     request = WrapRequest("wrap", "0.0008", WALLET, nonce=7)
-    with pytest.raises(QuoteDeclined, match=r"11\.27 % of the value for gas"):
+    with pytest.raises(QuoteDeclined, match=r"11\.26 % of the value for gas"):
         do("convert", request, never)

@@ -274,6 +274,7 @@ def test_an_approval_waits_behind_what_the_node_has_pending(
         ({"max_impact_percent": "1"}, "max_impact_percent must be 0 to 100"),
         ({"max_impact_percent": -1}, "max_impact_percent must be 0 to 100"),
         ({"max_impact_percent": 101}, "max_impact_percent must be 0 to 100"),
+        ({"max_loss_percent": 101}, "max_loss_percent must be 0 to 100, not 101"),
     ],
 )
 def test_a_request_that_makes_no_sense(wrong: dict[str, Any], says: str) -> None:

@@ -41,7 +41,7 @@ LOSSES: dict[str, Row] = {
     "impact of a notice": Row("1", 50, "1", None, "notice", 100, "1.00 % price impact"),
     "almost a question": Row("2.99", 50, "1", None, "notice", 299, "2.99 % price impact"),
     "impact of a question": Row("3", 50, "1", None, "confirm", 300, "3.00 % price impact"),
-    "rounded up": Row("2.990001", 50, "1", None, "confirm", 300, "3.00 % price impact"),
+    "rounded as it is shown": Row("2.995", 50, "1", None, "confirm", 300, "3.00 % price impact"),
     "almost to type": Row("14.99", 50, "1", None, "confirm", 1499, "14.99 % price impact"),
     "impact to type": Row("15", 50, "1", None, "type", 1500, "15.00 % price impact"),
     "half of the value": Row("47.69", 50, "1", None, "type", 4769, "47.69 % price impact"),
@@ -51,6 +51,7 @@ LOSSES: dict[str, Row] = {
     "the worst counts": Row(
         "3.5", 1600, "1", None, "type", 1600, "16.00 % slippage, 3.50 % price impact"
     ),
+    "rounded down": Row("14.994999", 50, "1", None, "confirm", 1499, "14.99 % price impact"),
     "gas of a tenth": Row("0", 50, "100", None, "none", 50, ""),
     "gas above a tenth": Row("0", 50, "100.1", None, "confirm", 1001, f"10.01 {_GAS}"),
     "gas to type": Row("0", 50, "150", None, "type", 1500, f"15.00 {_GAS}"),

@@ -71,6 +71,22 @@ def test_two_processes_share_pauses_figures_and_sessions(
         client.close()
 
 
+def test_the_height_of_a_single_node_is_read(town: Town, tmp_path: Path) -> None:
+    """Nothing else of the service reads it, however many blocks it follows."""
+    with serving(town, tmp_path) as served:
+        url = f"sqlite:///{tmp_path / 'own.sqlite3'}"
+        client = log_in(served, command(town, url, "operators", "create", "alice")["secret"])
+
+        def height() -> int:
+            found = re.search(r"#1</td><td[^>]*>(\d+)</td>", client.get("/operator/node").text)
+            return int(found[1]) if found else 0
+
+        wait_until(lambda: height() > 0, lambda: client.get("/operator/node").text)
+        before = height()
+        wait_until(lambda: height() > before, height)
+        client.close()
+
+
 def test_the_stream_tells_of_a_change_and_ends_with_the_operator(
     town: Town, tmp_path: Path
 ) -> None:

@@ -68,6 +68,7 @@ def test_a_misspelt_option_of_the_polling(typescript: TypeScript) -> None:
         ({"nonce": 1.5}, "nonce must be 0 or more, not 1.5"),
         ({"slippageBps": 10_000}, "slippageBps must be a whole number from 1 to 9999, not 10000"),
         ({"maxImpactPercent": 101}, "maxImpactPercent must be 0 to 100, not 101"),
+        ({"maxLossPercent": -1}, "maxLossPercent must be 0 to 100, not -1"),
     ],
 )
 def test_a_wrong_member_of_a_swap(

@@ -267,7 +267,7 @@ def _wraps() -> Iterator[Case]:
             yield Case(f"{name}, with a node", "wrap", request, answer, node=True)
         small = request | {"amount": "0.001"}
         answer = builtins({"quote": wrap_answer(operation, ETHER // 1000)})
-        for more in ({}, {"max_loss_percent": 13.51}, {"max_loss_percent": 13.52}):
+        for more in ({}, {"max_loss_percent": 13.5}, {"max_loss_percent": 13.51}):
             name = f"{operation.value} of little {_shown(more)}".strip()
             yield Case(f"{name}, alone", "wrap", small | more, answer)
             yield Case(f"{name}, with a node", "wrap", small | more, answer, node=True)

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 from quietswap.api.app import create_api
 from quietswap.api.options import ApiOptions
 from quietswap.api.web.options import WebOptions
+from quietswap.ports.operator_view import Health
 from quietswap.ports.web_sessions import WebSessionBounds
 from quietswap.services.api_keys import Authenticate
 from quietswap.services.web_sessions import WebSessions
@@ -23,6 +24,14 @@ ORIGIN = "http://edge"
 OWN = {"sec-fetch-site": "same-origin", "origin": ORIGIN}
 """What a browser sends with a request of the page itself."""
 Open = Callable[..., httpx.AsyncClient]
+
+
+async def healthy() -> Health:
+    return Health(dict.fromkeys(("database", "node", "sources", "relay"), "ok"), "leading")
+
+
+async def no_record() -> None:
+    return None
 
 
 @pytest.fixture
@@ -54,6 +63,8 @@ def application(
         web = WebOptions(
             begin=sessions.begin,
             renew=sessions.renew,
+            health=healthy,
+            inclusion=no_record,
             explorer_url="https://explorer.test",
             quote_s=30,
             requests=50,

@@ -1,7 +1,7 @@
 // What the page knows of an account: its orders, its balances, and the tokens of both.
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { get, type Schemas } from './api'
+import { type ApiError, get, type Schemas, type Status, status as readStatus } from './api'
 import type { Known } from './orders'
 import { type Following, follow, type Order, type Orders } from './stream'
 import { find, type Token } from './tokens'
@@ -66,6 +66,31 @@ export function useNews(orders: Orders, say: (text: string) => void): void {
       }
     }
   }, [orders])
+}
+
+const STATUS_MS = 10_000
+
+/** What works at the service; null while it does not answer, undefined before it was asked. */
+export function useStatus(): Status | null | undefined {
+  const [found, setFound] = useState<Status | null>()
+  useEffect(() => {
+    let isOver = false
+    const read = (): void => {
+      if (document.hidden) return
+      readStatus().then(
+        (now) => !isOver && setFound(now),
+        // a request too many says nothing of the service
+        (error: ApiError) => !isOver && error.status !== 429 && setFound(null),
+      )
+    }
+    const timer = setInterval(read, STATUS_MS)
+    read()
+    return () => {
+      isOver = true
+      clearInterval(timer)
+    }
+  }, [])
+  return found
 }
 
 interface Held {

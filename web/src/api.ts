@@ -94,6 +94,24 @@ export interface Session {
   address?: string
 }
 
+/** How long transactions without a tip took to a block, as the service counted it. */
+export interface Inclusion {
+  orders: number
+  days: number
+  halfS: number
+  mostS: number
+}
+
+/** Whether the service can work now. */
+export interface Status {
+  node: boolean
+  relay: boolean
+  sources: boolean
+  inclusion: Inclusion | null
+}
+
+export const status = (): Promise<Status> => get<Status>('/web/status')
+
 /** Begins or continues the session; wallets name accounts in lower case, the answer has EIP-55. */
 export const session = (address?: string): Promise<Session> =>
   post<Session>(SESSION, address === undefined ? {} : { address })

@@ -2,10 +2,11 @@
 
 import { render } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import { useBalances, useNews, useOrders, useUnknownTokens, WETH } from './account'
+import { useBalances, useNews, useOrders, useStatus, useUnknownTokens, WETH } from './account'
 import { post, type Schemas, session as beginSession } from './api'
 import { assertPrivate, Connect, type Connection, PrivateRpc, type Privacy } from './connect'
 import { type Known, OrderCard } from './orders'
+import { cancelFaults } from './rules'
 import { Swap } from './swap'
 import { find, type Token } from './tokens'
 import { send, WalletError } from './wallet'
@@ -56,12 +57,15 @@ function App() {
   useNews(orders, say)
   const held = useBalances(connection?.address, [sell, buy], changes)
   useUnknownTokens(orders, tokens, learn)
+  const status = useStatus()
 
   const cancel = async (orderId: string): Promise<void> => {
     if (!connection) return
     try {
       const path = `/api/v1/mev/orders/${encodeURIComponent(orderId)}/cancel`
       const { transactionParams } = await post<Schemas['CancelQuoteResponse']>(path)
+      const faults = cancelFaults(transactionParams, connection.address)
+      if (faults.length) return say(`The cancel has ${faults.join(', ')}. Nothing was sent.`)
       say('Confirm the cancel in your wallet: an empty transaction with the same nonce.')
       await assertPrivate(connection)
       await send(connection.wallet.provider, connection.address.toLowerCase(), transactionParams)
@@ -92,9 +96,9 @@ function App() {
         )}
         {!connection && (
           <p class="intro">
-            Swap tokens on Ethereum without being seen before you are mined. This page asks several
-            exchanges, simulates each offer, and shows what it would deliver. Your wallet signs; keys
-            never leave it.
+            Swap tokens on Ethereum past the public mempool. This page asks several exchanges,
+            simulates each offer, and shows what it would deliver. Your wallet signs; keys never leave
+            it.
           </p>
         )}
         {connection && (
@@ -103,6 +107,7 @@ function App() {
               key={connection.address}
               connection={connection}
               privacy={privacy}
+              status={status}
               setPrivacy={setPrivacy}
               say={say}
             />
@@ -153,6 +158,7 @@ function App() {
                   update={update}
                   tokens={tokens}
                   session={connection.session}
+                  inclusion={status?.inclusion}
                   cancel={(orderId) => void cancel(orderId)}
                 />
               ))}

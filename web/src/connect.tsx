@@ -1,9 +1,9 @@
 // The first two steps: a wallet, and a private RPC URL that the wallet really uses.
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { type Session, session as beginSession } from './api'
+import { type Session, session as beginSession, type Status } from './api'
 import { shortened } from './amounts'
-import { add, create, isPrivate } from './privateRpc'
+import { add, create, type Reach, reach } from './privateRpc'
 import { account, ask, discover, type Wallet, WalletError } from './wallet'
 
 export interface Connection {
@@ -118,22 +118,59 @@ function useWalletChanges(
   }, [provider, address])
 }
 
-export type Privacy = 'checking' | 'private' | 'elsewhere' | 'other chain'
+export type Privacy = 'checking' | 'other chain' | Reach
+
+/** Why nothing is signed. */
+export const NOT_PRIVATE: Record<Exclude<Privacy, 'private'>, string> = {
+  checking: 'The page asks your wallet which RPC URL it uses.',
+  'other chain': 'Your wallet is on another chain.',
+  elsewhere: 'Your wallet does not use the private connection yet: see above.',
+  'other session': 'Your wallet uses a private connection of another session or account: see above.',
+  'no answer': "Your wallet's RPC URL does not answer: see above.",
+  'service away': 'The service does not answer.',
+}
 
 interface PrivateProps {
   connection: Connection
   privacy: Privacy
+  /** undefined: not read yet; null: the service does not answer. */
+  status: Status | null | undefined
   setPrivacy(privacy: Privacy): void
   say(text: string): void
 }
 
 const AGAIN_MS = 3_000
+const AWAY =
+  'The service, or your network, does not answer: nothing can be quoted or sent, and what is shown ' +
+  'may be old. The page tries again.'
+const SET_UP: { [privacy in Privacy]?: string } = {
+  elsewhere: 'Your wallet uses another RPC URL: what it sends would be public.',
+  'other session':
+    'Your wallet uses a private RPC URL of another session or account: orders sent there do not ' +
+    'appear here.',
+  'no answer':
+    "Your wallet's RPC URL does not answer. If it is one of this service, it has ended: set up a new one.",
+}
+
+/** What does not work at the service. */
+function troublesOf(status: Status | null | undefined): string[] {
+  if (status === null) return [AWAY]
+  if (!status) return []
+  const { node, relay, sources } = status
+  return [
+    !node &&
+      "The service's Ethereum node does not answer: there are no quotes, and no order changes its " +
+        'state until it does.',
+    !relay && 'The private relay does not answer: what you sign now waits for it, or is refused.',
+    !sources && 'No source of routes answers: swaps cannot be quoted.',
+  ].filter((one) => one !== false)
+}
 
 /** Asks the wallet for its chain, and through the wallet for the service behind its RPC URL. */
 export async function checkPrivacy({ wallet, session, address }: Connection): Promise<Privacy> {
   const chain = await ask<unknown>(wallet.provider, 'eth_chainId').catch(() => undefined)
   if (typeof chain === 'string' && Number(chain) !== session.chainId) return 'other chain'
-  return (await isPrivate(wallet.provider, session, address)) ? 'private' : 'elsewhere'
+  return reach(wallet.provider, session, address)
 }
 
 /** Checks again, just before something is signed, who would sign and where it would be sent. */
@@ -142,12 +179,11 @@ export async function assertPrivate(connection: Connection): Promise<void> {
   if (lower !== connection.address.toLowerCase()) {
     throw new Error('Your wallet changed to another account. Nothing was sent.')
   }
-  if ((await checkPrivacy(connection)) !== 'private') {
-    throw new Error('Your wallet no longer uses the private connection. Nothing was sent.')
-  }
+  const privacy = await checkPrivacy(connection)
+  if (privacy !== 'private') throw new Error(`${NOT_PRIVATE[privacy]} Nothing was sent.`)
 }
 
-export function PrivateRpc({ connection, privacy, setPrivacy, say }: PrivateProps) {
+export function PrivateRpc({ connection, privacy, status, setPrivacy, say }: PrivateProps) {
   const [url, setUrl] = useState<string>()
   const isBusy = useRef(false)
 
@@ -156,9 +192,6 @@ export function PrivateRpc({ connection, privacy, setPrivacy, say }: PrivateProp
     isBusy.current = true
     try {
       setPrivacy(await checkPrivacy(connection))
-    } catch {
-      // The service does not answer. What was found before still holds for the button below it:
-      // the check is made again before each transaction.
     } finally {
       isBusy.current = false
     }
@@ -179,7 +212,8 @@ export function PrivateRpc({ connection, privacy, setPrivacy, say }: PrivateProp
 
   const setUp = async (): Promise<void> => {
     try {
-      const made = url ?? (await create(connection.address))
+      const isUsable = url !== undefined && privacy !== 'no answer'
+      const made = isUsable ? url : await create(connection.address)
       setUrl(made)
       await add(connection.wallet.provider, connection.session, made)
       await check()
@@ -201,13 +235,24 @@ export function PrivateRpc({ connection, privacy, setPrivacy, say }: PrivateProp
     )
   }
 
+  const troubles = troublesOf(status)
+  const isGood = privacy === 'private' && !troubles.length
   return (
-    <section aria-labelledby="private" class={`private ${privacy === 'private' ? 'good' : 'bad'}`}>
+    <section aria-labelledby="private" class={`private ${isGood ? 'good' : 'bad'}`}>
       <h2 id="private">Private connection</h2>
       {privacy === 'checking' && <p>Asking your wallet which RPC URL it uses…</p>}
       {privacy === 'private' && (
-        <p>Your wallet sends through this service: transactions stay private until they are mined.</p>
+        <p>
+          Your wallet sends through this service: what you sign goes to the private relay, never to
+          the public mempool.
+        </p>
       )}
+      {troubles.map((trouble) => (
+        <p key={trouble} class="warn">
+          {trouble}
+        </p>
+      ))}
+      {privacy === 'service away' && status !== null && <p class="warn">{AWAY}</p>}
       {privacy === 'other chain' && (
         <>
           <p>Your wallet is on another chain. This service is for Ethereum mainnet.</p>
@@ -216,12 +261,9 @@ export function PrivateRpc({ connection, privacy, setPrivacy, say }: PrivateProp
           </button>
         </>
       )}
-      {privacy === 'elsewhere' && (
+      {privacy in SET_UP && (
         <>
-          <p>
-            Your wallet uses another RPC URL: what it sends would be public. Swaps stay off until it
-            uses this service.
-          </p>
+          <p>{SET_UP[privacy]} Swaps stay off until it uses this session's URL.</p>
           <button type="button" class="primary" onClick={() => void setUp()}>
             Set up private connection
           </button>

@@ -1,10 +1,11 @@
 // What became of the orders: live, in words, and with what arrived.
 
-import type { Session } from './api'
+import { useEffect, useState } from 'preact/hooks'
+import type { Inclusion, Session } from './api'
 import { percent, show, shortened } from './amounts'
 import type { Token } from './tokens'
 import type { Update } from './stream'
-import { KINDS, kindOf, standing, TAKEN_BACK } from './words'
+import { duration, expected, KINDS, kindOf, seenBy, standing, TAKEN_BACK } from './words'
 
 export interface Known {
   [address: string]: Token | undefined
@@ -14,12 +15,13 @@ interface Props {
   update: Update
   tokens: Known
   session: Session
+  inclusion: Inclusion | null | undefined
   cancel?: ((orderId: string) => void) | undefined
 }
 
 const END = ['confirmed', 'failed', 'cancelled']
 
-export function OrderCard({ update, tokens, session, cancel }: Props) {
+export function OrderCard({ update, tokens, session, inclusion, cancel }: Props) {
   const { order, finalized, takenBack } = update
   const { fromToken: sellToken, toToken: buyToken, amount: sellAmount } = order.orderParams
   const kind = kindOf(order)
@@ -38,7 +40,11 @@ export function OrderCard({ update, tokens, session, cancel }: Props) {
       </h3>
       <p>{standing(order, finalized)}</p>
       {takenBack && !isOver && <p class="warn">{TAKEN_BACK}</p>}
+      {(order.status === 'submitted' || order.status === 'mining') && (
+        <p class="note">{seenBy(order)}</p>
+      )}
       <dl>
+        {!isOver && <Waiting order={order} inclusion={inclusion} />}
         <Received update={update} tokens={tokens} />
         {order.feePaidWei !== undefined && (
           <Fact name="Gas paid" text={`${show(order.feePaidWei, 18, 6)} ETH`} />
@@ -58,6 +64,29 @@ export function OrderCard({ update, tokens, session, cancel }: Props) {
         </button>
       )}
     </article>
+  )
+}
+
+/** How long an open order has waited, how long others took, and when the service gives up. */
+function Waiting({ order, inclusion }: { order: Update['order']; inclusion: Props['inclusion'] }) {
+  const [now, setNow] = useState(Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000)
+    return () => clearInterval(timer)
+  }, [])
+  const since = Date.parse(order.submittedAt ?? order.createdAt)
+  const left = order.expiresAt === undefined ? undefined : (Date.parse(order.expiresAt) - now) / 1_000
+  return (
+    <>
+      <Fact name="Waiting for" text={duration((now - since) / 1_000)} />
+      <Fact name="Without a tip, to a block" text={expected(inclusion)} />
+      {left !== undefined && (
+        <Fact
+          name="Sent again for"
+          text={`${duration(left)}; after that it may still be mined, unless you cancel it`}
+        />
+      )}
+    </>
   )
 }
 

@@ -1,6 +1,6 @@
 // The private RPC URL of a wallet: made here, added by the wallet, and checked through the wallet.
 
-import { get, post, remove, type Session } from './api'
+import { ApiError, get, post, remove, type Session } from './api'
 import { ask, type Provider } from './wallet'
 
 interface RpcToken {
@@ -11,15 +11,18 @@ interface RpcToken {
 
 const CHAIN_NAME = 'Ethereum (private swaps)'
 
-/** The id that an eth_call through the wallet answers, if it reaches this service; else undefined. */
-async function idThroughWallet(provider: Provider, session: Session): Promise<string | undefined> {
-  try {
-    const { to, data } = session.connected
-    const answer = await ask<unknown>(provider, 'eth_call', [{ to, data }, 'latest'])
-    return typeof answer === 'string' ? decodeText(answer) : undefined
-  } catch {
-    return undefined
-  }
+const PATIENCE_MS = 5_000
+
+/** What a wallet's RPC URL is; `no answer`: of a service that answers the page. */
+export type Reach = 'private' | 'other session' | 'elsewhere' | 'no answer' | 'service away'
+
+/** The answer of an eth_call through the wallet. Another node answers `0x`. Raises an error. */
+async function throughWallet(provider: Provider, session: Session): Promise<unknown> {
+  const { to, data } = session.connected
+  const late = new Promise<never>((_, fail) => {
+    setTimeout(() => fail(new Error('no answer')), PATIENCE_MS)
+  })
+  return Promise.race([ask<unknown>(provider, 'eth_call', [{ to, data }, 'latest']), late])
 }
 
 /** Decodes one ABI-encoded string of printable ASCII. */
@@ -33,19 +36,30 @@ function decodeText(answer: string): string | undefined {
   return /^[\x20-\x7e]*$/.test(text) ? text : undefined
 }
 
-/** Whether the wallet sends this account's transactions to this service, and nowhere else. */
-export async function isPrivate(
-  provider: Provider,
-  session: Session,
-  address: string,
-): Promise<boolean> {
-  const id = await idThroughWallet(provider, session)
-  if (id === undefined) return false
-  if (!owned.has(id)) {
-    for (const token of await list()) owned.set(token.id, token.wallets)
+/** Where the wallet sends this account's transactions. */
+export async function reach(provider: Provider, session: Session, address: string): Promise<Reach> {
+  let answer: unknown
+  try {
+    answer = await throughWallet(provider, session)
+  } catch {
+    // Its URL ended, or the service or the network is down: the page asks the service itself.
+    return (await learned()) ? 'no answer' : 'service away'
   }
+  const id = typeof answer === 'string' ? decodeText(answer) : undefined
+  if (id === undefined) return 'elsewhere'
+  if (!owned.has(id) && !(await learned())) return 'service away'
   // a revoked URL answers nothing: the id itself shows that this one works
-  return owned.get(id)?.includes(address) ?? false
+  return owned.get(id)?.includes(address) ? 'private' : 'other session'
+}
+
+/** Reads the session's URLs; false if the service does not answer. */
+async function learned(): Promise<boolean> {
+  try {
+    for (const token of await list()) owned.set(token.id, token.wallets)
+    return true
+  } catch (error) {
+    return error instanceof ApiError && error.code !== 'UNREACHABLE' && error.status < 500
+  }
 }
 
 /** Wallets of this session's RPC URLs, by id. */

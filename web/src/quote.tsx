@@ -4,7 +4,7 @@ import type { Schemas } from './api'
 import { bps, percent, show, shortened } from './amounts'
 import { readable, SENTENCE } from './text'
 import type { Token } from './tokens'
-import { OUTCOMES, SOURCES } from './words'
+import { outcome, SOURCES } from './words'
 
 export type Quote = Schemas['SwapQuoteResponse']
 
@@ -40,7 +40,7 @@ export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
                 {one.differenceBps === null ? '–' : percent(one.differenceBps)}
               </td>
               <td data-label="After gas">{netUsd(quote, one.source)}</td>
-              <td class="result">{OUTCOMES[one.outcome] ?? one.outcome}</td>
+              <td class="result">{outcome(one)}</td>
             </tr>
           ))}
         </tbody>
@@ -87,7 +87,7 @@ export function Facts({ quote, buy }: { quote: Quote; buy: Token }) {
       <dt>A sandwich could take</dt>
       <dd>
         {mevAnalysis.known
-          ? `about ${usd(mevAnalysis.estimatedProtectionUsd)}, if it were public`
+          ? `at most ${usd(mevAnalysis.estimatedProtectionUsd)}, if it were public`
           : 'not known'}
       </dd>
       <dt>Router</dt>

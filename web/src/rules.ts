@@ -1,7 +1,9 @@
 // What must hold before the wallet is asked to sign.
 
 import { show } from './amounts'
-import type { Privacy } from './connect'
+import { checkParams, faultsOf } from '../../clients/typescript/src/params'
+import type { TransactionParams } from '../../clients/typescript/src/types'
+import { NOT_PRIVATE, type Privacy } from './connect'
 import type { Quote } from './quote'
 import type { Token } from './tokens'
 
@@ -25,10 +27,7 @@ export function whyNot(
   issues: Quote['issues'] | undefined,
   sell: Token | undefined,
 ): string | undefined {
-  if (privacy === 'other chain') return 'Your wallet is on another chain.'
-  if (privacy !== 'private') {
-    return 'Your wallet does not use the private connection yet: see above.'
-  }
+  if (privacy !== 'private') return NOT_PRIVATE[privacy]
   if (issues?.balance && sell) {
     return `Your wallet has ${show(issues.balance.actual, sell.decimals, 6)} ${sell.symbol}.`
   }
@@ -36,6 +35,27 @@ export function whyNot(
   if (issues?.gas) return `Your wallet has too little ETH for gas: ${show(issues.gas.actual, 18, 6)}.`
   return undefined
 }
+
+/** Whether a quote is worse than another one that the person has seen. */
+export function isWorse(quote: Quote, seen: Quote): boolean {
+  const unknown = (one: Quote): boolean => one.loss.causes.some(({ bps }) => bps === null)
+  return (
+    BigInt(quote.minBuyAmount) < BigInt(seen.minBuyAmount) ||
+    LEVELS.indexOf(quote.loss.level) > LEVELS.indexOf(seen.loss.level) ||
+    (unknown(quote) && !unknown(seen))
+  )
+}
+
+/** What a cancel has that is not an empty transfer to the wallet itself. */
+export const cancelFaults = (tx: TransactionParams, wallet: string): string[] =>
+  faultsOf({
+    'another receiver than the wallet itself': tx.to.toLowerCase() !== wallet.toLowerCase(),
+    calldata: tx.data !== '0x',
+    'ETH to be sent along': tx.value !== '0',
+    'no nonce': tx.nonce === null,
+  }).concat(checkParams(tx))
+
+const LEVELS = ['none', 'notice', 'confirm', 'type']
 
 /** What a quote has that was not asked for; undefined if nothing. */
 export function isAsAsked(
@@ -52,5 +72,6 @@ export function isAsAsked(
   if (tx.value !== '0' || tx.to !== quote.dexRoute.target || tx.data !== quote.dexRoute.data) {
     return 'The transaction is not the route of the quote.'
   }
-  return undefined
+  const faults = checkParams(tx)
+  return faults.length ? `The transaction has ${faults.join(', ')}.` : undefined
 }

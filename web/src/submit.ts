@@ -5,16 +5,19 @@ import { type Order, orderOf } from './stream'
 import { type Issued, send, WalletError } from './wallet'
 
 /**
- * Sends a transaction through the wallet and returns the order that it became. `signed` is called
- * when the wallet has named its hash. Raises an error for `failureText`.
+ * Sends a transaction through the wallet and returns the order that it became. `isStill` says,
+ * just before the wallet is asked, whether it is still wanted; `signed` is called when the wallet
+ * has named its hash. Raises an error for `failureText`.
  */
 export async function sendPrivately(
   connection: Connection,
   kind: 'approval' | 'swap' | 'wrap',
   tx: Issued,
+  isStill: () => boolean,
   signed?: () => void,
 ): Promise<Order> {
   await assertPrivate(connection)
+  if (!isStill()) throw new Error('You changed it meanwhile. Nothing was sent.')
   const hash = await send(connection.wallet.provider, connection.address.toLowerCase(), tx)
   signed?.()
   const order = await orderOf(connection.address, kind, hash)

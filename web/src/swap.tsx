@@ -1,15 +1,18 @@
 // Quote and swap: what each source promised, what the simulation measured, and the signature.
 
-import { useCallback, useEffect, useId, useRef, useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { get, type Schemas } from './api'
 import { approveData, parse, show, slippage } from './amounts'
 import type { Connection, Privacy } from './connect'
+import { Guard, isConsented } from './guard'
 import { Facts, type Quote, Sources } from './quote'
-import { approvedAmount, isAsAsked, whyNot } from './rules'
+import { approvedAmount, isAsAsked, isWorse, whyNot } from './rules'
 import type { Order } from './stream'
 import { failureText, sendPrivately } from './submit'
 import { type Token, TokenField } from './tokens'
 import type { Issued } from './wallet'
+import { lossText } from './words'
 
 type Price = Schemas['PriceResponse']
 
@@ -41,19 +44,41 @@ export function Swap(props: Props) {
   const id = useId()
   const [amountText, setAmountText] = useState('')
   const [slippageText, setSlippageText] = useState('0.5')
-  const [busy, setBusy] = useState<string>()
+  const [typing, setTyping] = useState({ sell: false, buy: false })
+  const [isAsking, setAsking] = useState(false)
+  const [signing, setSigning] = useState<ComponentChildren>()
+  const [isOutdated, setOutdated] = useState(false)
+  const [consent, setConsent] = useState('')
   const turn = useRef(0)
+  const edits = useRef(0)
 
   const amount = sell ? parse(amountText, sell.decimals) : 'Choose a token to sell.'
   const bpsAllowed = slippage(slippageText)
+  const isReadable = typeof amount === 'bigint' && typeof bpsAllowed === 'number'
   const asked =
-    sell && buy && typeof amount === 'bigint' && typeof bpsAllowed === 'number'
+    sell && buy && isReadable && !typing.sell && !typing.buy
       ? { sellToken: sell.address, buyToken: buy.address, sellAmount: String(amount) }
       : undefined
   const question = asked ? [...Object.values(asked), bpsAllowed].join() : ''
   const [price, setPrice] = useAnswer<Price>(question)
   const [live, setLive] = useAnswer<Live>(question)
+  const [seen, setSeen] = useAnswer<Quote>(question)
   const [fault, setFault] = useAnswer<string>(question)
+
+  /** Withdraws quote and button: the fields no longer say what was quoted. */
+  const edited = (): void => {
+    edits.current++
+    turn.current++
+    setAsking(false)
+    setLive(undefined)
+    setConsent('')
+    if (signing !== undefined) setOutdated(true)
+  }
+
+  const typed = (field: 'sell' | 'buy', is: boolean): void => {
+    if (is) edited()
+    setTyping((now) => ({ ...now, [field]: is }))
+  }
 
   useEffect(() => {
     if (!asked) return
@@ -66,10 +91,11 @@ export function Swap(props: Props) {
     return () => clearTimeout(timer)
   }, [question])
 
-  const quote = useCallback(async (): Promise<Quote | undefined> => {
-    if (!asked) return undefined
+  /** Asks for a quote. One that replaces a better one by itself is not signed before a look. */
+  const quote = async (isByPerson: boolean): Promise<void> => {
+    if (!asked) return
     const mine = ++turn.current
-    setBusy('Asking the sources, and simulating each route…')
+    setAsking(true)
     setFault(undefined)
     try {
       const found = await get<Quote>('/api/v1/quote', {
@@ -77,20 +103,21 @@ export function Swap(props: Props) {
         userAddress: connection.address,
         slippageBps: String(bpsAllowed),
       })
-      if (mine !== turn.current) return undefined
+      if (mine !== turn.current) return
       const lasts = Math.max(connection.session.quoteSeconds - EARLY_S, LEAST_S)
+      if (isByPerson || !seen || !isWorse(found, seen)) setSeen(found, question)
+      if (isByPerson || (seen && found.loss.bps > seen.loss.bps)) setConsent('')
       setLive({ quote: found, until: Date.now() + lasts * 1_000 }, question)
-      return found
     } catch (error) {
-      if (mine === turn.current) {
-        setLive(undefined, question)
-        setFault((error as Error).message, question)
-      }
-      return undefined
+      if (mine !== turn.current) return
+      setLive(undefined, question)
+      setFault((error as Error).message, question)
     } finally {
-      setBusy(undefined)
+      if (mine === turn.current) setAsking(false)
     }
-  }, [question])
+  }
+
+  const isBusy = isAsking || signing !== undefined
 
   // An order ended, so balances and allowances changed: the quote is asked for again, also for an
   // order that ended before the page knew it to be under way.
@@ -98,15 +125,15 @@ export function Swap(props: Props) {
   const before = useRef(changes)
   const isApproving = useRef(false)
   useEffect(() => {
-    if (busy !== undefined || before.current === changes) return
+    if (isBusy || before.current === changes) return
     before.current = changes
     if (!live && !isApproving.current) return
     isApproving.current = false
-    void quote()
-  }, [changes, busy])
+    void quote(false)
+  }, [changes, isBusy])
 
   const left = useCountdown(live?.until, () => {
-    if (!document.hidden && !busy) void quote()
+    if (!document.hidden && !isBusy) void quote(false)
     else setLive(undefined)
   })
 
@@ -114,55 +141,71 @@ export function Swap(props: Props) {
   const through = async (
     kind: 'approval' | 'swap',
     tx: Issued,
-    waiting: string,
+    what: ComponentChildren,
   ): Promise<void> => {
-    setBusy(waiting)
+    const mine = edits.current
+    setSigning(<>In your wallet, confirm: {what}.</>)
+    setOutdated(false)
     setFault(undefined)
     try {
-      const order = await sendPrivately(connection, kind, tx, () =>
-        setBusy('The wallet has signed. Waiting for the service to confirm that it has it…'),
+      const order = await sendPrivately(connection, kind, tx, () => mine === edits.current, () =>
+        setSigning('The wallet has signed. Waiting for the service to confirm that it has it…'),
       )
       setLive(undefined)
-      isApproving.current = kind === 'approval'
+      isApproving.current = kind === 'approval' && mine === edits.current
       placed(order)
       say(`The ${kind} is under way.`)
     } catch (error) {
       setFault(failureText(error))
     } finally {
-      setBusy(undefined)
+      setSigning(undefined)
+      setOutdated(false)
     }
   }
 
   const swap = (): void => {
-    if (!live) return
-    const { transactionParams } = live.quote.mevProtection
+    if (!live || !sell || !buy) return
     const safe = isAsAsked(live.quote, asked)
     if (safe !== undefined) return setFault(`${safe} Nothing was sent.`)
-    void through('swap', transactionParams, 'Confirm the swap in your wallet…')
+    void through(
+      'swap',
+      live.quote.mevProtection.transactionParams,
+      <>
+        swap <Terms quote={live.quote} sell={sell} buy={buy} />
+      </>,
+    )
   }
 
   const approve = (): void => {
     const issue = live?.quote.issues.allowance
-    if (!live || !issue || !asked) return
+    if (!live || !issue || !asked || !sell) return
     if (issue.spender !== live.quote.dexRoute.target) {
       return setFault('The quote names another spender than its router. Nothing was sent.')
     }
-    const data = approveData(issue.spender, approvedAmount(issue, asked))
-    const tx = { to: asked.sellToken, data, value: '0' }
-    void through('approval', tx, 'Confirm the approval in your wallet…')
+    const exact = approvedAmount(issue, asked)
+    const tx = { to: asked.sellToken, data: approveData(issue.spender, exact), value: '0' }
+    void through(
+      'approval',
+      tx,
+      <>
+        approve exactly {show(exact, sell.decimals)} <bdi>{sell.symbol}</bdi>
+      </>,
+    )
   }
 
   const balance = sell && balances[sell.address]
   const isShort = typeof amount === 'bigint' && balance != null && BigInt(balance) < amount
   const issues = live?.quote.issues
   const blocked = whyNot(privacy, issues, sell)
+  const isUnapproved = issues?.allowance != null && !issues.balance
+  const isChanged = live !== undefined && seen !== undefined && isWorse(live.quote, seen)
   return (
     <section aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>Swap</h2>
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          void quote()
+          void quote(true)
         }}
       >
         <div class="field">
@@ -175,7 +218,10 @@ export function Swap(props: Props) {
             value={amountText}
             aria-describedby={`${id}-sell-note`}
             aria-invalid={amountText !== '' && (typeof amount === 'string' || isShort)}
-            onInput={(event) => setAmountText(event.currentTarget.value)}
+            onInput={(event) => {
+              edited()
+              setAmountText(event.currentTarget.value)
+            }}
           />
           <p id={`${id}-sell-note`} class="note">
             {amountText !== '' && typeof amount === 'string' && `${amount} `}
@@ -183,7 +229,12 @@ export function Swap(props: Props) {
             {isShort && <strong class="warn"> That is less than this amount.</strong>}
           </p>
         </div>
-        <TokenField label="Sell token" chosen={sell} choose={props.setSell} />
+        <TokenField
+          label="Sell token"
+          chosen={sell}
+          choose={props.setSell}
+          typing={(is) => typed('sell', is)}
+        />
         <div class="field">
           <label for={`${id}-buy`}>You receive</label>
           <input id={`${id}-buy`} class="amount" readOnly value={expected(live?.quote, price, buy)} />
@@ -192,8 +243,18 @@ export function Swap(props: Props) {
               ? `At least ${show(live.quote.minBuyAmount, buy?.decimals ?? 0, 6)}, or it fails.`
               : price && 'Indicative: nothing was simulated yet.'}
           </p>
+          {!live && price && price.loss.level !== 'none' && (
+            <p class={price.loss.level === 'notice' ? 'note' : 'warn'}>
+              You may lose: {lossText(price.loss)}.
+            </p>
+          )}
         </div>
-        <TokenField label="Buy token" chosen={buy} choose={props.setBuy} />
+        <TokenField
+          label="Buy token"
+          chosen={buy}
+          choose={props.setBuy}
+          typing={(is) => typed('buy', is)}
+        />
         <div class="field short">
           <label for={`${id}-slip`}>Slippage</label>
           <input
@@ -204,17 +265,27 @@ export function Swap(props: Props) {
             value={slippageText}
             aria-describedby={`${id}-slip-note`}
             aria-invalid={typeof bpsAllowed === 'string'}
-            onInput={(event) => setSlippageText(event.currentTarget.value)}
+            onInput={(event) => {
+              edited()
+              setSlippageText(event.currentTarget.value)
+            }}
           />
           <p id={`${id}-slip-note`} class="note">
             {typeof bpsAllowed === 'string' ? bpsAllowed : 'percent less than quoted, at most'}
           </p>
         </div>
-        <button type="submit" class={live ? '' : 'primary'} disabled={!asked || busy !== undefined}>
+        <button type="submit" class={live ? '' : 'primary'} disabled={!asked || isBusy}>
           Get quote
         </button>
       </form>
-      {busy !== undefined && <p class="busy">{busy}</p>}
+      {isAsking && <p class="busy">Asking the sources, and simulating each route…</p>}
+      {signing !== undefined && <p class="busy">{signing}</p>}
+      {isOutdated && (
+        <p class="warn">
+          You changed the form. Your wallet still asks for what it was given: decline it there if you
+          no longer want it.
+        </p>
+      )}
       {fault !== undefined && (
         <p role="alert" class="fault">
           {fault}
@@ -225,33 +296,70 @@ export function Swap(props: Props) {
           <Sources quote={live.quote} buy={buy} />
           <Facts quote={live.quote} buy={buy} />
           <p class="note">A fresh quote follows in {left} s.</p>
-          {issues?.allowance && !issues.balance ? (
+          {isChanged ? (
+            <Changed
+              quote={live.quote}
+              seen={seen}
+              buy={buy}
+              look={() => {
+                setConsent('')
+                setSeen(live.quote)
+              }}
+            />
+          ) : (
+            <Guard loss={live.quote.loss} action="swap" consent={consent} setConsent={setConsent} />
+          )}
+          {!isChanged && isUnapproved && issues.allowance && (
             <button
               type="button"
               class="primary"
-              disabled={busy !== undefined || privacy !== 'private'}
+              disabled={isBusy || privacy !== 'private'}
               onClick={approve}
             >
               Approve exactly {show(approvedAmount(issues.allowance, asked), sell.decimals)}{' '}
               {sell.symbol}
             </button>
-          ) : (
+          )}
+          {!isChanged && !isUnapproved && (
             <button
               type="button"
               class="primary"
-              disabled={busy !== undefined || blocked !== undefined}
-              aria-describedby={`${id}-why`}
+              disabled={isBusy || blocked !== undefined || !isConsented(live.quote.loss, consent)}
               onClick={swap}
             >
-              Swap privately
+              Swap <Terms quote={live.quote} sell={sell} buy={buy} />
             </button>
           )}
-          <p id={`${id}-why`} class="note">
-            {blocked}
-          </p>
+          {blocked !== undefined && <p class="note">{blocked}</p>}
         </div>
       )}
     </section>
+  )
+}
+
+/** What the wallet signs. */
+const Terms = ({ quote, sell, buy }: { quote: Quote; sell: Token; buy: Token }) => (
+  <>
+    {show(quote.sellAmount, sell.decimals)} <bdi>{sell.symbol}</bdi> for at least{' '}
+    {show(quote.minBuyAmount, buy.decimals, 6)} <bdi>{buy.symbol}</bdi>
+  </>
+)
+
+/** A quote that replaced a better one by itself: the person looks before anything is signed. */
+function Changed(props: { quote: Quote; seen: Quote; buy: Token; look(): void }) {
+  const { quote, seen, buy, look } = props
+  const least = (one: Quote): string => show(one.minBuyAmount, buy.decimals, 6)
+  return (
+    <div class="loss red" role="group" aria-label="The quote became worse">
+      <p>
+        The quote became worse: at least {least(quote)} instead of {least(seen)}{' '}
+        <bdi>{buy.symbol}</bdi>
+        {quote.loss.level !== 'none' && `. You may lose: ${lossText(quote.loss)}`}.
+      </p>
+      <button type="button" class="primary" onClick={look}>
+        Go on with the new quote
+      </button>
+    </div>
   )
 }
 

@@ -12,6 +12,8 @@ interface Props {
   label: string
   chosen: Token | undefined
   choose(token: Token): void
+  /** Called with true while something is typed that is not chosen yet. */
+  typing(is: boolean): void
 }
 
 const WAIT_MS = 250
@@ -28,7 +30,7 @@ export async function find(search: string): Promise<Token[]> {
   }))
 }
 
-export function TokenField({ label, chosen, choose }: Props) {
+export function TokenField({ label, chosen, choose, typing }: Props) {
   const id = useId()
   const [text, setText] = useState<string>()
   const [found, setFound] = useState<Token[]>([])
@@ -60,9 +62,14 @@ export function TokenField({ label, chosen, choose }: Props) {
     if (token === undefined) return
     turn.current++
     choose(token)
+    leave()
+    setSaid('')
+  }
+
+  const leave = (): void => {
     setText(undefined)
     setFound([])
-    setSaid('')
+    typing(false)
   }
 
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -70,10 +77,8 @@ export function TokenField({ label, chosen, choose }: Props) {
     if (event.key === 'ArrowDown') setActive((active + 1) % found.length)
     else if (event.key === 'ArrowUp') setActive((active + found.length - 1) % found.length)
     else if (event.key === 'Enter') take(found[active])
-    else if (event.key === 'Escape') {
-      setFound([])
-      setText(undefined)
-    } else return
+    else if (event.key === 'Escape') leave()
+    else return
     event.preventDefault()
   }
 
@@ -93,12 +98,12 @@ export function TokenField({ label, chosen, choose }: Props) {
         maxLength={100}
         value={text ?? chosen?.symbol ?? ''}
         onFocus={(event) => event.currentTarget.select()}
-        onInput={(event) => setText(event.currentTarget.value)}
-        onKeyDown={onKeyDown}
-        onBlur={() => {
-          setText(undefined)
-          setFound([])
+        onInput={(event) => {
+          setText(event.currentTarget.value)
+          typing(true)
         }}
+        onKeyDown={onKeyDown}
+        onBlur={leave}
       />
       <ul id={`${id}-list`} role="listbox" aria-label="Tokens found" hidden={!found.length}>
         {found.map((token, index) => (

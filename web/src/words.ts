@@ -1,6 +1,8 @@
 // What the page says. Every text is shown as text, never as HTML.
 
-import type { Schemas } from './api'
+import { LOSS_WORDS } from '../../clients/typescript/src/generated/rules'
+import { percent } from './amounts'
+import type { Inclusion, Schemas } from './api'
 import { readable, SENTENCE } from './text'
 
 export type Status = Schemas['OrderStatusResponse']['status']
@@ -11,7 +13,7 @@ export function standing(order: Schemas['OrderStatusResponse'], finalized: boole
     case 'pending':
       return 'Stored. It is on its way to the private relay.'
     case 'submitted':
-      return 'The private relay has it. No one else can see it.'
+      return 'The private relay has it.'
     case 'mining':
       return 'Offered to block builders, not yet in a block.'
     case 'confirmed':
@@ -25,6 +27,39 @@ export function standing(order: Schemas['OrderStatusResponse'], finalized: boole
   }
 }
 
+const SEARCHERS: Record<string, string> = {
+  shareAll: 'and all its searchers, these without your signature',
+  shareSafe: 'and the searchers that it has chosen, these without your signature',
+  none: 'and searchers as the relay decides, these without your signature',
+}
+
+/** Who can see an order before a block has it, by the rules of its relay. */
+export function seenBy({ endpointType, shareMode }: Schemas['OrderStatusResponse']): string {
+  const isFull = endpointType === 'fullprivacy'
+  const who = isFull ? 'and no searcher' : (SEARCHERS[shareMode ?? 'none'] ?? SEARCHERS.none)
+  return `Seen by the relay, its block builders ${who}. Not in the public mempool.`
+}
+
+/** How long transactions without a tip took here; undefined without a record. */
+export function expected(record: Inclusion | null | undefined): string {
+  if (!record) return 'not known yet: this service has no record'
+  const { orders, days, halfS, mostS } = record
+  const count = orders === 1 ? 'the one order' : `${orders} orders`
+  return `half within ${halfS} s, nine of ten within ${mostS} s (${count} of the last ${days} days)`
+}
+
+/** Seconds for people. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds))
+  return whole < 120 ? `${whole} s` : `${Math.floor(whole / 60)} min`
+}
+
+/** The causes of a loss in words. */
+export const lossText = ({ causes }: Schemas['LossJudgement']): string =>
+  causes
+    .map(({ cause, bps }) => (bps === null ? '' : `${percent(bps)} `) + (LOSS_WORDS[cause] ?? readable(cause, SENTENCE)))
+    .join(', ')
+
 const reason = ({ error }: Schemas['OrderStatusResponse']): string =>
   error ? readable(error.message, SENTENCE) : 'it was not mined.'
 
@@ -34,7 +69,7 @@ export const TAKEN_BACK =
 /** Why a source gave no usable route, where it gives no reason itself. */
 export const OUTCOMES: Record<Schemas['SourceEntry']['outcome'], string> = {
   won: 'best',
-  answered: 'verified',
+  answered: 'answered',
   no_route: 'no route for this pair',
   token_unknown: 'does not know the token',
   rate_limited: 'its request limit is reached',
@@ -45,8 +80,16 @@ export const OUTCOMES: Record<Schemas['SourceEntry']['outcome'], string> = {
   skipped: 'not asked',
   reverted: 'its route fails when simulated',
   short_delivery: 'delivers less than it promised',
+  unverified: 'its route could not be simulated',
   unbound: 'its router does not enforce the terms',
   unsafe: 'refused: it would not be safe to sign',
+}
+
+/** The result of a source in a quote: nothing is verified that was not simulated. */
+export function outcome({ outcome, simulated }: Schemas['SourceEntry']): string {
+  const isOffered = outcome === 'won' || outcome === 'answered'
+  if (isOffered && simulated === null) return `${OUTCOMES[outcome]}, not simulated`
+  return outcome === 'answered' ? 'verified' : (OUTCOMES[outcome] ?? outcome)
 }
 
 export const SOURCES: Record<string, string> = {

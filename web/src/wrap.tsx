@@ -1,9 +1,11 @@
 // Wrap and unwrap: ETH to WETH and back, through the same private connection.
 
-import { useId, useState } from 'preact/hooks'
+import { useId, useRef, useState } from 'preact/hooks'
+import { wrapFaults } from '../../clients/typescript/src/params'
 import { post, type Schemas } from './api'
 import { parse, show } from './amounts'
-import type { Connection, Privacy } from './connect'
+import { type Connection, NOT_PRIVATE, type Privacy } from './connect'
+import { Guard, isConsented } from './guard'
 import type { Order } from './stream'
 import { failureText, sendPrivately } from './submit'
 
@@ -16,31 +18,59 @@ interface Props {
   placed(order: Order): void
 }
 
+type Quote = Schemas['WrapQuoteResponse']
+
 export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
   const id = useId()
   const [operation, setOperation] = useState<'wrap' | 'unwrap'>('wrap')
   const [text, setText] = useState('')
-  const [busy, setBusy] = useState(false)
+  const [busy, setBusy] = useState<string>()
+  const [isOutdated, setOutdated] = useState(false)
   const [fault, setFault] = useState<string>()
+  const [held, setHeld] = useState<Quote>()
+  const [consent, setConsent] = useState('')
+  const edits = useRef(0)
   const amount = parse(text, 18)
-  const held = operation === 'wrap' ? eth : weth
-  const isShort = typeof amount === 'bigint' && held !== undefined && BigInt(held) < amount
+  const balance = operation === 'wrap' ? eth : weth
+  const isShort = typeof amount === 'bigint' && balance !== undefined && BigInt(balance) < amount
   const [from, to] = operation === 'wrap' ? ['ETH', 'WETH'] : ['WETH', 'ETH']
+  const name = operation === 'wrap' ? 'Wrap' : 'Unwrap'
 
+  const edited = (): void => {
+    edits.current++
+    setHeld(undefined)
+    setConsent('')
+    if (busy !== undefined) setOutdated(true)
+  }
+
+  /** Asks for the transaction, checks it, and lets the wallet sign it, unless its gas is dear. */
   const go = async (): Promise<void> => {
-    setBusy(true)
+    if (typeof amount !== 'bigint') return
+    const mine = edits.current
+    const isStill = (): boolean => mine === edits.current
     setFault(undefined)
+    setOutdated(false)
+    setBusy('Asking the service for the transaction…')
     try {
       const body = { operation, amount: text.trim(), userAddress: connection.address, chainId: 1 }
       const { quote } = await post<Schemas['WrapQuoteData']>('/api/v1/mev/wrap/quote', body)
+      if (!isStill()) return
+      const faults = wrapFaults(quote, operation, amount)
+      if (faults.length) throw new Error(`The transaction has ${faults.join(', ')}. Nothing was sent.`)
+      if (!isConsented(quote.loss, consent)) return setHeld(quote)
+      setBusy(`In your wallet, confirm: ${operation} ${show(amount, 18)} ${from}.`)
       const { nonce: _, ...tx } = quote.mevProtection.transactionParams
-      placed(await sendPrivately(connection, 'wrap', tx))
-      setText('')
+      placed(await sendPrivately(connection, 'wrap', tx, isStill))
+      if (isStill()) {
+        edited()
+        setText('')
+      }
       say(`The ${operation} is under way.`)
     } catch (error) {
       setFault(failureText(error))
     } finally {
-      setBusy(false)
+      setBusy(undefined)
+      setOutdated(false)
     }
   }
 
@@ -61,7 +91,10 @@ export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
                 type="radio"
                 name={`${id}-operation`}
                 checked={operation === one}
-                onChange={() => setOperation(one)}
+                onChange={() => {
+                  edited()
+                  setOperation(one)
+                }}
               />{' '}
               {one === 'wrap' ? 'ETH to WETH' : 'WETH to ETH'}
             </label>
@@ -77,28 +110,51 @@ export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
             value={text}
             aria-describedby={`${id}-note`}
             aria-invalid={text !== '' && (typeof amount === 'string' || isShort)}
-            onInput={(event) => setText(event.currentTarget.value)}
+            onInput={(event) => {
+              edited()
+              setText(event.currentTarget.value)
+            }}
           />
           <p id={`${id}-note`} class="note">
             {text !== '' && typeof amount === 'string' && `${amount} `}
-            {held !== undefined && `You have ${show(held, 18, 6)} ${from}.`}
+            {balance !== undefined && `You have ${show(balance, 18, 6)} ${from}.`}
             {isShort && <strong class="warn"> That is less than this amount.</strong>}
           </p>
         </div>
+        {held && (
+          <Guard
+            loss={held.loss}
+            action={operation}
+            consent={consent}
+            setConsent={setConsent}
+          />
+        )}
         <button
           type="submit"
           class="primary"
-          disabled={busy || typeof amount !== 'bigint' || isShort || privacy !== 'private'}
+          disabled={
+            busy !== undefined ||
+            typeof amount !== 'bigint' ||
+            isShort ||
+            privacy !== 'private' ||
+            (held !== undefined && !isConsented(held.loss, consent))
+          }
         >
-          {operation === 'wrap' ? 'Wrap privately' : 'Unwrap privately'}
+          {typeof amount === 'bigint' ? `${name} ${show(amount, 18)} ${from}` : name}
         </button>
         <p class="note">
           {privacy === 'private'
-            ? `You get the same amount of ${to}, less gas.`
-            : 'Your wallet does not use the private connection yet: see above.'}
+            ? `You get the same amount of ${to}, and pay the gas in ETH.`
+            : NOT_PRIVATE[privacy]}
         </p>
       </form>
-      {busy && <p class="busy">Confirm it in your wallet…</p>}
+      {busy !== undefined && <p class="busy">{busy}</p>}
+      {isOutdated && (
+        <p class="warn">
+          You changed the form. Your wallet may still ask for what it was given: decline it there if
+          you no longer want it.
+        </p>
+      )}
       {fault !== undefined && (
         <p role="alert" class="fault">
           {fault}

@@ -17,8 +17,8 @@ const BPS = 10_000;
 const LEVELS = ["none", "notice", "confirm", "type"] as const;
 const UNKNOWN = { cause: "price_unknown", bps: null } as const;
 
-/** A share in percent in basis points, rounded up, from 0 to 10,000. */
-const toBps = (percent: number) => Math.ceil(Math.round(Math.min(Math.max(percent, 0), 100) * 1e6) / 1e4);
+/** A share in percent in basis points, from 0 to 10,000; rounded to six decimals first, as in the API. */
+const toBps = (percent: number) => Math.round(Math.round(Math.min(Math.max(percent, 0), 100) * 1e6) / 1e4);
 const shown = (bps: number) => (bps / 100).toFixed(2);
 
 /** What is asked for a loss of this share of the value, as an index of `LEVELS`. */
@@ -70,7 +70,7 @@ export function judgeQuote(
 /** The judgement of a conversion one to one, which loses its gas at `fee` wei per gas. */
 export function judgeWrap(quote: WrapQuote, fee: bigint): Loss {
   const amount = BigInt(quote.amountWei);
-  const gas = (BigInt(quote.estimatedGas) * fee * BigInt(BPS) + amount - 1n) / amount;
+  const gas = (2n * BigInt(quote.estimatedGas) * fee * BigInt(BPS) + amount) / (2n * amount);
   return judge({ impact: 0, slippage: 0, gas: Math.min(Number(gas), BPS) });
 }
 

@@ -3,16 +3,10 @@ import { requireKnown, requireNonce, requirePercent, requireThat, type Members }
 import { getAddress } from "./evm.js";
 import { decode, measuresRecipient } from "./calldata.js";
 import { QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
-import {
-  ABSURD_FEE,
-  GAS_LIMIT_CAP,
-  LEAST_GAS,
-  MAX_FEE_WEI,
-  ROUTERS,
-  WITHOUT_TRANSFER_FEE,
-} from "./generated/rules.js";
+import { MAX_FEE_WEI, ROUTERS, WITHOUT_TRANSFER_FEE } from "./generated/rules.js";
 import type { Confirm } from "./loss.js";
 import { isAddress } from "./node.js";
+import { checkParams, faultsOf } from "./params.js";
 import type { SwapQuote, TransactionParams } from "./types.js";
 import { UnboundCalldata } from "./words.js";
 
@@ -115,20 +109,6 @@ export function requireCost(cost: bigint, most: bigint | null, subject = "its ga
 }
 
 const same = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
-
-/** Return the names of the faults that are so. */
-export const faultsOf = (faults: Record<string, boolean>) => Object.keys(faults).filter((name) => faults[name]);
-
-/** Return the faults of a transaction's parameters, as text. */
-export function checkParams(params: TransactionParams): string[] {
-  return faultsOf({
-    "a priority fee": BigInt(params.maxPriorityFeePerGas) !== 0n,
-    "another chain or type": params.chainId !== 1 || params.type !== 2,
-    "more gas than a transaction may have": BigInt(params.gasLimit) > GAS_LIMIT_CAP,
-    "less gas than a transaction needs": BigInt(params.gasLimit) < LEAST_GAS,
-    "an absurd fee cap": BigInt(params.maxFeePerGas) > ABSURD_FEE,
-  });
-}
 
 /**
  * Refuse a quote that does not match the request. The router must be known, and proven to enforce

@@ -13,15 +13,15 @@ import {
 } from "./flow-errors.js";
 import { WETH } from "./generated/rules.js";
 import { acceptedBps, judgeWrap, requireConsent, type Confirm } from "./loss.js";
-import { balanceOf, baseFee, nonceOf, pad, requireEth, requireMainnet, type Receipt } from "./node.js";
+import { balanceOf, baseFee, nonceOf, requireEth, requireMainnet, type Receipt } from "./node.js";
 import { errorFor, throwOutcome, type OutcomeWatch } from "./outcome.js";
 import { retryTransient, waitForReceipt, type Context } from "./polling.js";
-import { checkParams, faultsOf } from "./quote-checks.js";
+import { wrapFaults } from "./params.js";
 import { checkFee } from "./quoting.js";
 import { amount as readAmount, each, inner, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import { send, type Call, type Transport } from "./transport.js";
-import type { Hex, Schemas, TransactionParams } from "./types.js";
+import type { Hex, Schemas } from "./types.js";
 import type { WrapOperation, WrapOrder, WrapQuote } from "./types.js";
 
 export interface WrapOptions {
@@ -85,16 +85,7 @@ export function toWei(amount: string): bigint {
 
 /** Refuse a quote that is not exactly the requested conversion. Throws UnsafeQuote. */
 export function checkWrapQuote(quote: WrapQuote, operation: WrapOperation, amount: string): void {
-  const params: TransactionParams = quote.mevProtection.transactionParams;
-  const wei = toWei(amount);
-  const data = operation === "wrap" ? "0xd0e30db0" : `0x2e1a7d4d${pad(wei)}`;
-  const found = faultsOf({
-    "another operation": quote.operation !== operation,
-    "another amount": BigInt(quote.amountWei) !== wei,
-    "another contract than WETH": params.to.toLowerCase() !== WETH.toLowerCase(),
-    "another call": params.data.toLowerCase() !== data,
-    "another value": BigInt(params.value) !== (operation === "wrap" ? wei : 0n),
-  }).concat(checkParams(params));
+  const found = wrapFaults(quote, operation, toWei(amount));
   if (found.length) throw new UnsafeQuote(`the quote has ${found.join(", ")}`);
 }
 

@@ -38,6 +38,8 @@ from quietswap.api.web.authentication import SessionCookieMiddleware
 from quietswap.api.web.options import WebOptions
 from quietswap.api.web.session import PATH as WEB_SESSION_PATH
 from quietswap.api.web.session import WebSessionEndpoint
+from quietswap.api.web.status import PATH as WEB_STATUS_PATH
+from quietswap.api.web.status import WebStatusEndpoint
 from quietswap.ports.clock import Clock
 
 Operator = tuple[OperatorUseCases, OperatorOptions]
@@ -109,6 +111,8 @@ def _api_routes(
         protected.insert(0, cookies)
         session = WebSessionEndpoint(use_cases, web, options, body_memory, clock)
         sessions.append(exact_route(WEB_SESSION_PATH, session))
+        status = WebStatusEndpoint(use_cases, web, options, clock)
+        sessions.append(exact_route(WEB_STATUS_PATH, status))
     endpoints = [
         OperationEndpoint(operation, use_cases, options, body_memory)
         # the first match counts: a parameter before the last segment matches literal segments, too

@@ -187,7 +187,7 @@ def _api(parts: Container, clock: Clock) -> ASGIApp:
         options,
         clock,
         pages=operator_pages(health),
-        web=web_options(parts.settings, parts.storage, clock),
+        web=web_options(parts.settings, parts.storage, clock, health),
         on_answer=observe.request_answered,
         operator=operator_view(parts, clock, health) if is_enabled(parts.settings) else None,
     )

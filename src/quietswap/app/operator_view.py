@@ -20,7 +20,7 @@ from quietswap.app.container import Container
 from quietswap.app.operator_pages import tracker_role
 from quietswap.app.order_ids import PREFIXES
 from quietswap.app.token_factories import token_catalogue
-from quietswap.app.web import is_local, is_secure
+from quietswap.app.web import is_local, is_secure, is_web_enabled
 from quietswap.domain.client_limits import day_of
 from quietswap.ports.clock import Clock
 from quietswap.ports.operator_view import ClientRow, Health, ProcessReport
@@ -141,6 +141,7 @@ class _Reporter:
     started_ms: int
     changes: int = 0
     reported_at: float | None = None
+    surveyed_at: float | None = None
 
     async def store(self) -> None:
         """Store figures and state, if there is news or the last report is old.
@@ -152,6 +153,9 @@ class _Reporter:
         is_due = self.reported_at is None or now - self.reported_at >= _REPORT_EVERY_S
         if not figures and not is_due:
             return
+        if self.surveyed_at is None or now - self.surveyed_at >= _REPORT_EVERY_S:
+            self.surveyed_at = now  # nothing else reads the height of a single node
+            await self.parts.outside.rpc.survey()
         self.changes += sum(figures.values()) or 1  # a page's figures may be seconds old
         report = ProcessReport(
             f"{socket.gethostname()}:{os.getpid()}", self.clock.now_ms(), self.changes, self.state()
@@ -190,8 +194,8 @@ def _circuit(is_closed: bool) -> str:
 
 
 def start_figures(parts: Container, clock: Clock, stack: AsyncExitStack) -> None:
-    """Count figures and store them until the end of `stack`, if the view is enabled."""
-    if not is_enabled(parts.settings):
+    """Count figures and store them until the end of `stack`, if the view or the page is served."""
+    if not (is_enabled(parts.settings) or is_web_enabled(parts.settings)):
         return
     observe.keep_figures()
     reporter = _Reporter(parts, clock, clock.now_ms())

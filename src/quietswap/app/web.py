@@ -1,9 +1,15 @@
 """The parts of the web page: whether it is served, its sessions and its options."""
 
+from collections.abc import Awaitable, Callable
+
 from quietswap.api.middleware.trusted_hosts import is_loopback
-from quietswap.api.web.options import WebOptions
+from quietswap.api.web.options import INCLUSION_DAYS, WebOptions
+from quietswap.domain.operator.figures import Measure, distribution, tip_class
+from quietswap.domain.order.statistics import Percentiles
 from quietswap.ports.clock import Clock
+from quietswap.ports.operator_view import Health
 from quietswap.ports.web_sessions import WebSessionBounds
+from quietswap.services.operator.read_figures import ReadFigures
 from quietswap.services.web_sessions import WebSessions
 from quietswap.settings.load import BadSettings
 from quietswap.settings.schema import ServerConfig, Settings
@@ -50,14 +56,25 @@ def make_sessions(settings: Settings, storage: Storage, clock: Clock) -> WebSess
     return WebSessions(storage.web_sessions, clock, bounds)
 
 
-def web_options(settings: Settings, storage: Storage, clock: Clock) -> WebOptions | None:
+def web_options(
+    settings: Settings, storage: Storage, clock: Clock, health: Callable[[], Awaitable[Health]]
+) -> WebOptions | None:
     """Return the options of the page; None if it is not served. Raises BadSettings."""
     if not is_web_enabled(settings):
         return None
     sessions = make_sessions(settings, storage, clock)
+    figures = ReadFigures(storage.figures, clock)
+
+    async def inclusion() -> Percentiles | None:
+        window = await figures((Measure.INCLUSION_S,), INCLUSION_DAYS * 24)
+        rows = window.of(Measure.INCLUSION_S)
+        return distribution(row for row in rows if row.detail == tip_class(0))
+
     return WebOptions(
         begin=sessions.begin,
         renew=sessions.renew,
+        health=health,
+        inclusion=inclusion,
         explorer_url=settings.tracking.explorer_url.rstrip("/"),
         quote_s=settings.quotes.validity_s,
         requests=settings.web.rate_limit,

@@ -24,6 +24,7 @@ from quietswap.contract.base import (
 from quietswap.contract.limits import POLLING_INTERVAL_S
 from quietswap.contract.received import Delivered, FeePaid, Received, Refund
 from quietswap.domain.order.order import FailureCode
+from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
 from quietswap.domain.token import WETH
 
 OrderId = Annotated[str, doc("Order id", examples.ORDER_ID)]
@@ -138,6 +139,17 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
     ] = None
     refund: Annotated[
         Refund | None, doc("Refund by the relay; present once a block includes the order")
+    ] = None
+    expires_at: ExpiresAt | None = None
+    endpoint_type: Annotated[
+        str | None,
+        doc("The relay's endpoint that it goes to", enum=[e.value for e in EndpointType]),
+    ] = None
+    share_mode: Annotated[
+        str | None,
+        doc(
+            "Which searchers the relay is told to share it with", enum=[s.value for s in ShareMode]
+        ),
     ] = None
 
     @property

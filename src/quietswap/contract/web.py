@@ -4,6 +4,7 @@ from typing import Annotated
 
 from quietswap.contract.base import (
     AddressText,
+    Count,
     Envelope,
     RequestStruct,
     Timestamp,
@@ -37,6 +38,28 @@ class WebSessionResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=Tr
     address: Annotated[AddressText | None, doc("The account of the body, EIP-55 checksummed")] = (
         None
     )
+
+
+class InclusionRecord(WireStruct, frozen=True, kw_only=True):
+    """How long transactions without a tip took, as this service counted it."""
+
+    orders: Annotated[Count, doc("Number of transactions, at most 100", 42)]
+    days: Annotated[Count, doc("In the last so many days", 7)]
+    half_s: Annotated[Count, doc("Half of them were in a block after so many seconds", 24)]
+    most_s: Annotated[Count, doc("Nine of ten were in a block after so many seconds", 60)]
+
+
+class WebStatusResponse(WireStruct, frozen=True, kw_only=True):
+    """What the page tells of the service."""
+
+    node: Annotated[bool, doc("Whether the service's Ethereum node answers")]
+    relay: Annotated[bool, doc("Whether a relay accepts connections")]
+    sources: Annotated[bool, doc("Whether a source of routes accepts connections")]
+    inclusion: Annotated[InclusionRecord | None, doc("null: nothing was counted yet")] = None
+
+
+class WebStatusEnvelope(Envelope[WebStatusResponse], frozen=True, kw_only=True):
+    """The answer of GET /web/status."""
 
 
 class WebSessionEnvelope(Envelope[WebSessionResponse], frozen=True, kw_only=True):

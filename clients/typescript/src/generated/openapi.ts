@@ -2125,6 +2125,22 @@ export interface components {
             delivered?: components["schemas"]["Delivered"];
             /** @description Refund by the relay; present once a block includes the order */
             refund?: components["schemas"]["Refund"];
+            /**
+             * Format: date-time
+             * @description When the order expires (ISO 8601, UTC)
+             * @example 2027-01-15T08:30:00.000Z
+             */
+            expiresAt?: string;
+            /**
+             * @description The relay's endpoint that it goes to
+             * @enum {string}
+             */
+            endpointType?: "fast" | "noreverts" | "fullprivacy";
+            /**
+             * @description Which searchers the relay is told to share it with
+             * @enum {string}
+             */
+            shareMode?: "shareAll" | "shareSafe" | "none";
         };
         /** @description Tokens and amounts of the order. */
         OrderSummary: {

@@ -178,6 +178,12 @@ export const SETTLERS = [
   "0xe2603dc20000000000000000000000000000000000000000000000000000000000000002"
 ] as const;
 
+/** The calls of WETH9 that convert. */
+export const WRAP_SELECTORS = {
+  "wrap": "0xd0e30db0",
+  "unwrap": "0x2e1a7d4d"
+} as const;
+
 /** From which loss what is asked; gas counts above its share. */
 export const LOSS_BPS = {
   "NOTICE": 100,

@@ -88,6 +88,9 @@ def order_status_response(order: OrderView) -> contract.OrderStatusResponse:
         fee_paid_wei=received.fee_paid(order),
         delivered=received.delivered(order),
         refund=received.refund(order),
+        expires_at=None if order.expires_at_ms is None else iso_timestamp(order.expires_at_ms),
+        endpoint_type=order.endpoint_type,
+        share_mode=order.share_mode,
     )
 
 

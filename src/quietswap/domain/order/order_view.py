@@ -13,7 +13,8 @@ from typing import NamedTuple, Protocol, TypeVar
 class OrderView(NamedTuple):
     """One order in full; `succeeded` is 1 or 0 if a block included it.
 
-    `received` and the refund are None for orders that an older release confirmed.
+    `received` and the refund are None for orders that an older release confirmed. The last three
+    are None in events of older releases.
     """
 
     order_id: str
@@ -39,6 +40,9 @@ class OrderView(NamedTuple):
     refund_status: str | None
     refund_wei: str | None
     refund_tx: str | None
+    expires_at_ms: int | None
+    endpoint_type: str | None
+    share_mode: str | None
 
 
 class OrderListItem(NamedTuple):

@@ -1,11 +1,12 @@
 """What a swap or wrap may lose, and what a person is asked before it is signed.
 
 One rule for service, clients, command line and page. The TypeScript client has the same rule in
-`loss.ts`, with the constants of this module. Shares are integers in basis points, rounded up.
+`loss.ts`, with the constants of this module. Shares are integers in basis points,
+rounded as they are shown.
 """
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -147,7 +148,7 @@ def judge_swap(
 
 def judge_wrap(amount_wei: int, gas_wei: int) -> Loss:
     """Return the judgement of a conversion one to one, which loses its gas and nothing else."""
-    gas = min(-(-gas_wei * BPS // amount_wei), BPS)
+    gas = min((2 * gas_wei * BPS + amount_wei) // (2 * amount_wei), BPS)
     return judge(impact=0, reference=None, slippage=0, gas=gas)
 
 
@@ -160,9 +161,12 @@ def accepted_bps(most_percent: Decimal | None) -> int:
 
 
 def to_bps(share_percent: Decimal) -> int:
-    """Return a share in percent in basis points, rounded up, from 0 to 10,000."""
+    """Return a share in percent in basis points, from 0 to 10,000.
+
+    It is rounded to six decimals first, as in the API: then all clients round alike.
+    """
     share = min(max(share_percent, Decimal(0)), _HUNDRED).quantize(_MILLIONTH, ROUND_HALF_UP)
-    return int((share * _HUNDRED).to_integral_value(ROUND_CEILING))
+    return int((share * _HUNDRED).to_integral_value(ROUND_HALF_UP))
 
 
 def percent(bps: int) -> str:

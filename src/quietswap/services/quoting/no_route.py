@@ -20,8 +20,8 @@ _FOUND_NOTHING = frozenset(
 _SIMULATED = frozenset({SourceOutcome.REVERTED, SourceOutcome.SHORT_DELIVERY})
 _UNVERIFIED = (
     "Try again in a few seconds. If it stays so, the reason says what is missing: the wallet's "
-    "tokens or allowance, or a node with eth_simulateV1 (node.urls; `quietswap sources check`). The "
-    "operator can offer routes without a simulation: quotes.require_verification = false."
+    "tokens or allowance, or a node with eth_simulateV1 (node.urls; `quietswap sources check`). "
+    "The operator can offer routes without a simulation: quotes.require_verification = false."
 )
 _SAYS_NOTHING = frozenset({SourceOutcome.UNBOUND, SourceOutcome.TOKEN_UNKNOWN})
 """With these alone nothing is away. A route that is never offered does not stand for the others."""

@@ -1,0 +1,338 @@
+"""What may be lost is shown, confirmed or typed; an edit of a field withdraws the quote."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.browser import Browser, Page, WalletRefusal
+from tests.browser.locators import css, role
+from tests.browser.steps import FAULT, PRIVATE, SWAP, allowed, confirmed, private, quoted
+from tests.browser.test_accessible import tab_to
+from tests.browser.wallets import REJECTED, HonestWallet
+from tests.e2e.conftest import Town, running_town
+from tests.e2e.serving import serving
+from tests.spec.api_client import ApiClient
+from tests.waiting import WITHIN_S
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+LOSS = css(".loss")
+LOOKS = [
+    pytest.param({"width": 1280, "height": 900, "scheme": "light"}, id="wide"),
+    pytest.param({"width": 360, "height": 740, "scheme": "dark"}, id="narrow"),
+]
+THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+
+
+def looked_at(page: Page) -> None:
+    """Check what nobody should find wrong in any step."""
+    assert page.axe() == []
+    assert page.overflow() <= 0
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_half_of_the_value_is_typed(
+    browser: Browser, town: Town, desk: ApiClient, look: dict[str, Any]
+) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet, **look)
+    page.fill("You sell", "900")
+    page.see("You may lose:", css("form"))  # the indicative price says it, too
+    page.click("button", "Get quote")
+    page.see("You may lose:", LOSS)
+    label = page.text(css(".loss label"))
+    percent = label.rpartition(" ")[2]
+    assert int(percent) > 15
+    assert label.startswith("To swap nevertheless, type the loss in percent: ")
+    looked_at(page)
+    assert not page.is_enabled("button", SWAP)
+    for wrong in ("yes", "1", str(int(percent) - 1), "101", ""):
+        page.fill(label, wrong)
+        assert not page.is_enabled("button", SWAP), wrong
+    page.fill(label, f" {percent} % ")
+    page.click("button", SWAP)
+    confirmed(page, "swap")
+    assert len(wallet.sent) == 1
+    page.close()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_slippage_of_five_percent_is_confirmed_by_the_keyboard_alone(
+    browser: Browser, town: Town, desk: ApiClient, look: dict[str, Any]
+) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet, **look)
+    page.fill("You sell", "0.25")
+    page.fill("Slippage", "5")
+    tab_to(page, "Get quote")
+    page.press("Enter")
+    page.see("You may lose: 5.00 % slippage.", LOSS)
+    looked_at(page)
+    assert not page.is_enabled("button", SWAP)
+    tab_to(page, "Yes, swap although I may lose this.")
+    page.press("Space")
+    tab_to(page, SWAP)
+    page.press("Enter")
+    confirmed(page, "swap")
+    assert len(wallet.sent) == 1
+    page.close()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_one_percent_is_a_notice(
+    browser: Browser, town: Town, desk: ApiClient, look: dict[str, Any]
+) -> None:
+    page = private(browser, town, HonestWallet(town, allowed(desk)), **look)
+    page.fill("Slippage", "1")
+    quoted(page)
+    page.see("Note: 1.00 % slippage.", LOSS)
+    looked_at(page)
+    assert page.is_enabled("button", SWAP)
+    page.fill("Slippage", "0.9")
+    quoted(page)
+    page.wait(role("button", SWAP))
+    assert page.count(LOSS) == 0
+    page.close()
+
+
+def test_an_unknown_price_is_confirmed(
+    browser: Browser, town: Town, desk: ApiClient, tmp_path: Path
+) -> None:
+    nowhere = {
+        "PRICES__DEFILLAMA_URL": "http://127.0.0.1:9",
+        "PRICES__COINGECKO_URL": "http://127.0.0.1:9",
+    }
+    with serving(town, tmp_path, **nowhere) as served:
+        own = replace(town, facts=town.facts | {"baseUrl": served.url})
+        page = private(browser, own, HonestWallet(own, allowed(desk)))
+        page.fill("Buy token", "DAI")
+        page.wait(css("[role=option]"))
+        page.press("Enter")
+        quoted(page)
+        page.see("You may lose: the price is not known", LOSS)
+        assert not page.is_enabled("button", SWAP)
+        page.call("click", at=["label", "Yes, swap although the price is not known."])
+        assert page.is_enabled("button", SWAP)
+        page.close()
+
+
+def edits() -> Iterator[tuple[str, Callable[[Page], None]]]:
+    """Yield every way to change what the fields say."""
+    yield "amount", lambda page: page.fill("You sell", "2")
+    yield "slippage", lambda page: page.fill("Slippage", "0.7")
+    for field in ("Sell token", "Buy token"):
+        # typed, and not chosen
+        yield field, lambda page, field=field: page.fill(field, "DAI")  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("edit", [pytest.param(edit, id=name) for name, edit in edits()])
+def test_an_edit_withdraws_the_quote_and_its_button(
+    browser: Browser, town: Town, desk: ApiClient, edit: Callable[[Page], None]
+) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet)
+    quoted(page)
+    page.wait(role("button", SWAP))
+    edit(page)
+    assert page.count(role("button", SWAP)) == 0
+    assert page.count(css(".quote")) == 0
+    page.press("Escape")  # the field shows the chosen token again; the quote stays withdrawn
+    assert page.count(css(".quote")) == 0
+    assert "eth_sendTransaction" not in wallet.asked
+    page.close()
+
+
+def test_the_button_says_what_it_signs(browser: Browser, town: Town, desk: ApiClient) -> None:
+    seen: list[Mapping[str, str]] = []
+    wallet = HonestWallet(town, allowed(desk))
+    send = wallet.send
+    wallet.send = lambda wanted: (seen.append(wanted), send(wanted))[1]  # type: ignore[method-assign]
+    page = private(browser, town, wallet)
+    quoted(page)
+    page.wait(role("button", SWAP))
+    text = page.text(css(".quote > button"))
+    least = text.removeprefix("Swap 1 WETH for at least ").removesuffix(" USDC")
+    page.click("button", SWAP)
+    confirmed(page, "swap")
+    order = desk_order(page, town)
+    assert least.replace(",", "") == f"{int(order['minReturnAmount']) / 10**6:f}".rstrip("0")
+    assert len(seen) == 1
+    page.close()
+
+
+def desk_order(page: Page, town: Town) -> dict[str, Any]:
+    """Return `orderParams` of the page's swap, read with its session."""
+    order_id = page.attribute(css(".order[data-kind=swap]"), "data-order")
+    read = (
+        f"fetch('/api/v1/mev/orders/{order_id}').then(r => r.json()).then(r => r.data.orderParams)"
+    )
+    found: dict[str, Any] = page.call("evaluate", expression=read)
+    return found
+
+
+class HoldingWallet(HonestWallet):
+    """Answers `method` only when `decide` is set; its person declines what is to be signed."""
+
+    def __init__(self, town: Town, account: Any, method: str) -> None:
+        super().__init__(town, account)
+        self.method = method
+        self.asks, self.decide = threading.Event(), threading.Event()
+        self.holds = False
+
+    def request(self, method: str, params: list[Any]) -> Any:
+        if self.holds and method == self.method:
+            self.asked.append(method)
+            self.asks.set()
+            assert self.decide.wait(WITHIN_S)
+            if method == "eth_sendTransaction":
+                raise WalletRefusal(REJECTED, "User rejected the request.")
+        return super().request(method, params)
+
+
+def test_an_edit_while_the_wallet_asks(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HoldingWallet(town, allowed(desk), "eth_sendTransaction")
+    page = private(browser, town, wallet)
+    quoted(page)
+    wallet.holds = True
+    page.click("button", SWAP)
+    assert wallet.asks.wait(WITHIN_S)
+    page.see("In your wallet, confirm: swap 1 WETH for at least")
+    page.fill("You sell", "5")
+    assert page.count(css(".quote")) == 0
+    page.see("Your wallet still asks for what it was given: decline it there")
+    assert not page.is_enabled("button", "Get quote")
+    wallet.decide.set()
+    page.see("You declined it in your wallet. Nothing was sent.", FAULT)
+    assert page.count(css(".quote")) == 0
+    assert page.is_enabled("button", "Get quote")
+    assert wallet.sent == []
+    page.close()
+
+
+def test_an_edit_between_the_click_and_the_wallet(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HoldingWallet(town, allowed(desk), "eth_accounts")
+    page = private(browser, town, wallet)
+    quoted(page)
+    wallet.holds = True
+    page.click("button", SWAP)
+    assert wallet.asks.wait(WITHIN_S)
+    page.fill("You sell", "5")
+    wallet.decide.set()
+    page.see("You changed it meanwhile. Nothing was sent.", FAULT)
+    assert "eth_sendTransaction" not in wallet.asked
+    page.close()
+
+
+def test_a_quote_that_became_worse_needs_a_look(
+    browser: Browser, town: Town, desk: ApiClient, tmp_path: Path
+) -> None:
+    with serving(town, tmp_path, QUOTES__VALIDITY_S="6") as served:
+        own = replace(town, facts=town.facts | {"baseUrl": served.url})
+        wallet = HonestWallet(own, allowed(desk))
+        page = private(browser, own, wallet)
+        quoted(page)
+        page.wait(role("button", SWAP))
+        other = desk.wallet()
+        desk.follow(desk.order(other, sellAmount=str(20 * 10**18))["orderId"], "confirmed")
+        page.see("The quote became worse: at least")
+        assert page.count(role("button", SWAP)) == 0
+        assert "eth_sendTransaction" not in wallet.asked
+        page.click("button", "Go on with the new quote")
+        page.wait(role("button", SWAP))
+        page.close()
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "fault"),
+    [
+        ("to", THIEF, "another contract than WETH"),
+        ("data", "0xdeadbeef", "another call"),
+        ("value", "900000000000000000000", "another value"),
+        ("maxPriorityFeePerGas", "1", "a priority fee"),
+    ],
+)
+def test_a_wrap_that_is_another_transaction_is_not_signed(
+    browser: Browser, town: Town, desk: ApiClient, member: str, value: str, fault: str
+) -> None:
+    wallet = HonestWallet(town, desk.wallet())
+    page = private(browser, town, wallet)
+    page.mangle(value, keep=f"^(?!{member}$)[^=]", only="/mev/wrap/quote")
+    page.click("button", "Wrap and unwrap")
+    page.fill("Amount in ETH", "1.5")
+    page.click("button", "Wrap 1.5 ETH")
+    page.see(f"The transaction has {fault}. Nothing was sent.", FAULT)
+    assert "eth_sendTransaction" not in wallet.asked
+    page.close()
+
+
+def test_a_wrap_whose_gas_is_dear_is_typed(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, desk.wallet())
+    page = private(browser, town, wallet)
+    page.click("button", "Wrap and unwrap")
+    page.fill("Amount in ETH", "0.00001")
+    page.click("button", "Wrap 0.00001 ETH")
+    page.see("% of the value for gas.", LOSS)
+    looked_at(page)
+    assert not page.is_enabled("button", "Wrap 0.00001 ETH")
+    label = page.text(css(".loss label"))
+    page.fill(label, label.rpartition(" ")[2])
+    page.click("button", "Wrap 0.00001 ETH")
+    confirmed(page, "wrap")
+    page.close()
+
+
+def test_a_cancel_that_is_another_transaction_is_not_signed(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet)
+    quoted(page)
+    page.mangle(THIEF, keep="^(?!to$)[^=]", only="/cancel")
+    with desk.no_blocks():
+        page.click("button", SWAP)
+        page.click("button", "Cancel order")
+        page.see("The cancel has another receiver than the wallet itself. Nothing was sent.")
+    confirmed(page, "swap")
+    assert len(wallet.sent) == 1
+    page.close()
+
+
+def test_nothing_is_called_verified_that_was_not_simulated(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with running_town("--block-time", "0.5") as town, ApiClient(town) as desk:
+        town.fault("node", "no_simulate")
+        page = private(browser, town, HonestWallet(town, allowed(desk)))
+        page.fill("You sell", "1")
+        page.click("button", "Get quote")
+        page.see("there are routes, but none could be simulated", FAULT)
+        page.close()
+        with serving(town, tmp_path, QUOTES__REQUIRE_VERIFICATION="false") as served:
+            own = replace(town, facts=town.facts | {"baseUrl": served.url})
+            page = private(browser, own, HonestWallet(own, allowed(desk)))
+            quoted(page)
+            rows = page.texts(css("tbody tr"))
+            assert not any("verified" in row for row in rows)
+            assert sum("not simulated" in row for row in rows) >= 2
+            page.see("no simulation was possible", css(".facts"))
+            page.close()
+
+
+def test_a_node_that_is_down_is_said(browser: Browser, town: Town, desk: ApiClient) -> None:
+    page = private(browser, town, HonestWallet(town, allowed(desk)))
+    page.wait(css(".private.good"))
+    town.fault("node", "500")
+    try:
+        page.see("The service's Ethereum node does not answer")
+        page.wait(css(".private.good"), "detached")
+        page.see(PRIVATE)
+    finally:
+        town.heal("node")
+    page.wait(css(".private.good"))
+    page.close()
