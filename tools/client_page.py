@@ -13,7 +13,16 @@ import msgspec
 from quietswap import client
 from quietswap.client import QuietswapClient, node_calls
 from quietswap.client.errors.base import ClientError
-from quietswap.contract import cancels, orders, prices, quotes, tokens, transactions, wraps
+from quietswap.contract import (
+    cancels,
+    losses,
+    orders,
+    prices,
+    quotes,
+    tokens,
+    transactions,
+    wraps,
+)
 from quietswap.contract.base import Envelope, WireStruct
 from quietswap.contract.error_details import NoDetails
 
@@ -35,11 +44,12 @@ _FLOWS = (
         client.ApprovalSent,
         client.Approved,
         client.SwapSimulation,
+        client.Loss,
         client.OutcomeWatch,
     ),
     *(node_calls.NodeReceipt, node_calls.ReceiptLog),
 )
-_MODULES = (quotes, prices, tokens, transactions, orders, cancels, wraps)
+_MODULES = (quotes, losses, prices, tokens, transactions, orders, cancels, wraps)
 _QUALIFIED = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])|quietswap\.(?:client|contract)\.[a-z_.]+\.|~")
 
 

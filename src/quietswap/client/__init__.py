@@ -102,6 +102,7 @@ from quietswap.client.flows.swap import SwapResult
 from quietswap.client.flows.wrap import WETH, WrapRequest, WrapResult
 from quietswap.client.node_calls import NodeReceipt
 from quietswap.client.sync_client import QuietswapClient
+from quietswap.domain.quote.loss import Loss
 
 __all__ = [
     "ERROR_CLASSES",
@@ -132,6 +133,7 @@ __all__ = [
     "InvalidSignature",
     "InvalidTokenAddress",
     "InvalidTransaction",
+    "Loss",
     "MayBeMined",
     "MethodNotAllowed",
     "MinedAnyway",

@@ -100,13 +100,8 @@ def swap(
     from quietswap.client.flows.wrap import to_wei
 
     compares = is_typed("max_impact") or (yes and at_least is None)
-    if yes and at_least is None and context.rpc_url is None:
-        raise click.UsageError(
-            "--yes needs a price that is not the service's own: give --at-least AMOUNT,"
-            " or --rpc-url for Chainlink's"
-        )
-    if is_typed("approve") and approve != "never" and context.rpc_url is None:
-        raise click.UsageError(f"--approve {approve} needs --rpc-url: approvals are sent there")
+    if context.rpc_url is None:
+        _check_without_node(approve, unpriced=yes and at_least is None)
     limits = is_typed("max_fee") or yes
     most_fee = to_wei(parse_ether(max_fee, raw=False, option="--max-fee")) if limits else None
     with context.client(PollingPolicy(interval_s=poll, patience_s=None)) as client:
@@ -132,6 +127,17 @@ def swap(
             max_loss_percent=_most_loss(max_loss),
         )
         SwapRun(context, client, signer, request, pair, yes=yes)()
+
+
+def _check_without_node(approve: str, *, unpriced: bool) -> None:
+    """Refuse what needs a node of the caller's own. Raises click.UsageError."""
+    if unpriced:
+        raise click.UsageError(
+            "--yes needs a price that is not the service's own: give --at-least AMOUNT,"
+            " or --rpc-url for Chainlink's"
+        )
+    if is_typed("approve") and approve != "never":
+        raise click.UsageError(f"--approve {approve} needs --rpc-url: approvals are sent there")
 
 
 def _most_loss(typed: float | None) -> Decimal | None:

@@ -46,7 +46,8 @@ from quietswap.resilience.circuit_breaker import CircuitBreaker
 
 NO_METHOD = f"node has no {METHOD}"
 
-_UNSUPPORTED_TTL_S = 15.0
+_UNSUPPORTED_TTL_S = 3.0
+"""Short: where only simulated routes are offered, nothing is quoted in this time."""
 _ROUNDS, _LAST_ROUNDS = 3, 1
 """Rounds that may raise a gas limit, and further ones that only lower it, or add to one that was
 just enough."""
@@ -86,7 +87,7 @@ class SwapSimulator:
 
     @property
     def can_simulate(self) -> bool:
-        """False for 15 s after the nodes reported that they do not support eth_simulateV1."""
+        """False for 3 s after the nodes reported that they do not support eth_simulateV1."""
         return not self._unsupported.is_open
 
     async def prepare_simulation(
@@ -115,7 +116,7 @@ class SwapSimulator:
         return PreparedSwapSimulation(self, head, sender, trials, self._clock)
 
     def went_blind(self) -> str:
-        """Skip simulations for 15 s, as no node supports eth_simulateV1; return that reason."""
+        """Skip simulations for 3 s, as no node supports eth_simulateV1; return that reason."""
         if self.can_simulate:
             self._unsupported.record_failure()
         return NO_METHOD
