@@ -128,7 +128,7 @@ def told(row: Row) -> dict[str, Any]:
     """Return `loss` of a row."""
     words = {words: cause for cause, words in WORDS.items()}
     causes = []
-    for text in row.causes.split(", ") if row.causes else ():
+    for text in filter(None, row.causes.split(", ")):
         share, _, after = text.partition(" % ")
         bps = int(Decimal(share) * 100) if after else None
         causes.append({"cause": words[after or text].value, "bps": bps})

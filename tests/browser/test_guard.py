@@ -113,7 +113,7 @@ def test_an_unknown_price_is_confirmed(
         page.wait(css("[role=option]"))
         page.press("Enter")
         quoted(page)
-        page.see("You may lose: the price is not known", LOSS)
+        page.see("You may lose: an unknown share (no price is known)", LOSS)
         assert not page.is_enabled("button", SWAP)
         page.call("click", at=["label", "Yes, swap although the price is not known."])
         assert page.is_enabled("button", SWAP)

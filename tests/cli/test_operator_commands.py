@@ -43,7 +43,7 @@ def findings(town: SandboxInfo, code: int = 0) -> dict[tuple[str, str], dict[str
 def test_everything_outside_answers(town: SandboxInfo) -> None:
     rows = findings(town)
     assert all(row["works"] for row in rows.values())
-    assert {kind for kind, _ in rows} == {"source", "node", "relay", "price"}
+    assert {kind for kind, _ in rows} == {"source", "node", "simulation", "relay", "price"}
     table = operate(town, "sources", "check")
     assert max(map(len, table.splitlines())) <= 80
 

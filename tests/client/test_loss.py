@@ -43,7 +43,7 @@ def test_a_loss_that_a_person_would_be_asked_is_declined(
     with pytest.raises(QuoteDeclined, match=r"accept a loss up to max_loss_percent") as refusal:
         do_with_node("swap", request, never)
     assert row.causes in str(refusal.value)
-    assert ("at_least" in str(refusal.value)) is ("not known" in row.causes)
+    assert ("at_least" in str(refusal.value)) is ("no price" in row.causes)
     assert service.bodies("order") == []
 
 

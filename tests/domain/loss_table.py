@@ -34,6 +34,7 @@ class Row:
         return None if self.gas is None else Decimal(self.gas)
 
 
+_NO_PRICE = "an unknown share (no price is known)"
 _GAS = "% of the value for gas"
 LOSSES: dict[str, Row] = {
     "nothing": Row("0", 50, "1", None, "none", 50, ""),
@@ -56,12 +57,12 @@ LOSSES: dict[str, Row] = {
     "gas above a tenth": Row("0", 50, "100.1", None, "confirm", 1001, f"10.01 {_GAS}"),
     "gas to type": Row("0", 50, "150", None, "type", 1500, f"15.00 {_GAS}"),
     "gas above the value": Row("0", 50, "1001", None, "type", 10000, f"100.00 {_GAS}"),
-    "price unknown": Row(None, 50, None, None, "confirm", 50, "the price is not known"),
-    "impact unknown": Row(None, 50, "1", None, "confirm", 50, "the price is not known"),
+    "price unknown": Row(None, 50, None, None, "confirm", 50, _NO_PRICE),
+    "impact unknown": Row(None, 50, "1", None, "confirm", 50, _NO_PRICE),
     "gas unknown": Row("2", 50, None, None, "confirm", 200,
-                       "the price is not known, 2.00 % price impact"),
+                       f"{_NO_PRICE}, 2.00 % price impact"),
     "price unknown and slippage": Row(None, 1500, None, None, "type", 1500,
-                                      "the price is not known, 15.00 % slippage"),
+                                      f"{_NO_PRICE}, 15.00 % slippage"),
     "above the reference": Row("0", 50, "1", "-5", "none", 50, ""),
     "below the reference": Row("0.2", 50, "1", "4", "confirm", 400,
                                "4.00 % below Chainlink's prices at your node"),

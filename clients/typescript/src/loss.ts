@@ -74,9 +74,10 @@ export function judgeWrap(quote: WrapQuote, fee: bigint): Loss {
   return judge({ impact: 0, slippage: 0, gas: Math.min(Number(gas), BPS) });
 }
 
-/** The causes in words. */
-export const lossText = ({ causes }: Loss) =>
-  causes.map(({ cause, bps }) => (bps === null ? "" : `${shown(bps)} % `) + LOSS_WORDS[cause]).join(", ");
+/** The causes in words; the share alone if none reaches a notice. */
+export const lossText = ({ bps: worst, causes }: Loss) =>
+  causes.map(({ cause, bps }) => (bps === null ? "" : `${shown(bps)} % `) + LOSS_WORDS[cause]).join(", ") ||
+  `${shown(worst)} %`;
 
 /** The loss in basis points that a caller accepts. Without a bound: what needs no confirmation. */
 export const acceptedBps = (mostPercent: number | undefined) =>
@@ -104,7 +105,7 @@ export async function requireConsent<Q>(
   if (Math.max(loss.bps, isPriced || hasFloor ? 0 : BPS) <= most) return;
   if (!confirm)
     throw new QuoteDeclined(
-      `it may lose more than the ${shown(most)} % that you accept: ${lossText(loss) || `${shown(loss.bps)} %`}`,
+      `it may lose more than the ${shown(most)} % that you accept: ${lossText(loss)}`,
       `: not signed; accept a loss up to maxLossPercent${isPriced ? "" : "; atLeast replaces the price"}`,
     );
   if (!(await confirm(quote, loss))) throw new QuoteDeclined("the loss was not accepted");

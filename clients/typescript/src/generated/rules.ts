@@ -194,7 +194,7 @@ export const LOSS_BPS = {
 
 /** Causes of a loss, after the share in percent. */
 export const LOSS_WORDS = {
-  "price_unknown": "the price is not known",
+  "price_unknown": "an unknown share (no price is known)",
   "price_impact": "price impact",
   "reference_price": "below Chainlink's prices at your node",
   "slippage": "slippage",

@@ -72,9 +72,8 @@ def require_consent(
         return
     if confirm is None:
         floor = "" if loss.is_priced else "; at_least (--at-least) replaces the price"
-        text = str(loss) or f"{percent(loss.bps)} %"
         raise QuoteDeclined(
-            f"it may lose more than the {percent(most)} % that you accept: {text}: not signed;"
+            f"it may lose more than the {percent(most)} % that you accept: {loss}: not signed;"
             f" accept a loss up to max_loss_percent (--max-loss){floor}"
         )
     if not is_accepted(lambda it: confirm(it, loss), quote):

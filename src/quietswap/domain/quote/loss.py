@@ -42,7 +42,7 @@ class LossCause(StrEnum):
 
 
 WORDS = {
-    LossCause.PRICE_UNKNOWN: "the price is not known",
+    LossCause.PRICE_UNKNOWN: "an unknown share (no price is known)",
     LossCause.PRICE_IMPACT: "price impact",
     LossCause.REFERENCE_PRICE: "below Chainlink's prices at your node",
     LossCause.SLIPPAGE: "slippage",
@@ -88,7 +88,7 @@ class Loss:
         return all(figure.bps is not None for figure in self.causes)
 
     def __str__(self) -> str:
-        return ", ".join(map(str, self.causes))
+        return ", ".join(map(str, self.causes)) or f"{percent(self.bps)} %"
 
 
 def judge(*, impact: int | None, reference: int | None, slippage: int, gas: int | None) -> Loss:
