@@ -16,7 +16,7 @@ from quietswap.api.operator import request
 from quietswap.api.public_pages import public_pages
 from quietswap.api.routes import OPERATIONS
 from quietswap.api.wallet_rpc import endpoint
-from quietswap.api.web import assets, session
+from quietswap.api.web import assets, session, status
 from quietswap.sandbox.ports import free_port
 from tests import loopback
 from tests.deploy.files import DEPLOY, NODE, documents, good_settings
@@ -24,7 +24,7 @@ from tests.forked import Forked, without_settings
 from tests.waiting import WITHIN_S, wait_until
 
 API = {"/api/": "Prefix", "/docs": "Exact", "/openapi.json": "Exact"}
-PAGE = {"/": "Exact", "/assets/": "Prefix", "/web/session": "Exact"}
+PAGE = {"/": "Exact", "/assets/": "Prefix", "/web/": "Prefix"}
 RPC, OPERATOR = {"/rpc/": "Prefix"}, {"/operator": "Prefix"}
 PUBLIC = API | PAGE | RPC | OPERATOR
 NEVER = ("/metrics", "/readyz", "/healthz")
@@ -46,8 +46,9 @@ def directives(text: str) -> list[tuple[str, ...]]:
 def test_what_is_public_exists() -> None:
     assert API.keys() - {"/api/"} <= set(public_pages(docs=True))
     assert all(operation.path.startswith("/api/") for operation in OPERATIONS)
-    pages = {*assets.web_pages({"/": "index.html"}), session.PATH}
-    assert {"/assets/" if path.startswith("/assets/") else path for path in pages} == set(PAGE)
+    pages = {*assets.web_pages({"/": "index.html"}), session.PATH, status.PATH}
+    folders = ("/assets/", "/web/")
+    assert {next(filter(path.startswith, folders), path) for path in pages} == set(PAGE)
     assert ("/rpc/{token}", *OPERATOR) == (endpoint.PATH, request.PATH)
 
 
@@ -152,7 +153,7 @@ def test_nginx_itself_passes_on_what_is_public_and_nothing_else(tmp_path: Path) 
         asked = {path: proxy.get(path).status_code for path in (*PUBLIC, *NEVER, "/other")}
         assert asked == {
             "/api/": 401, "/docs": 200, "/openapi.json": 200, "/rpc/": 404, "/": 200,
-            "/assets/": 404, "/web/session": 405, "/operator": 303,
+            "/assets/": 404, "/web/": 404, "/operator": 303,
             "/metrics": 404, "/readyz": 404, "/healthz": 404, "/other": 404,
         }  # fmt: skip
         assert proxy.get("/api/v1/mev/wrap/info").status_code == 401
