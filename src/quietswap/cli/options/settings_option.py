@@ -39,7 +39,8 @@ def read_settings(path: Path | None, *sections: str) -> Settings:
 
 def _warn_of(strays: Collection[str]) -> None:
     """Name each variable on standard error, once in a command."""
-    told: set[str] = click.get_current_context().meta.setdefault(__name__, set())
+    context = click.get_current_context(silent=True)  # none where the output is being closed
+    told: set[str] = context.meta.setdefault(__name__, set()) if context else set()
     for name in strays:
         if name not in told:
             told.add(name)
