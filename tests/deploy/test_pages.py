@@ -77,7 +77,7 @@ def test_every_threat_has_an_answer_and_a_test() -> None:
     assert len(rows) > 30
     for row in rows:
         _, _threat, answer, shown, _ = row.split("|")
-        assert re.search(r"\.(py|ts)`|quietswap keys", answer), row
+        assert re.search(r"\.(py|tsx?)`|quietswap keys", answer), row
         assert "::" in shown, row
 
 
