@@ -19,6 +19,7 @@ from tests.e2e.secrets_scan import leaks
 from tests.e2e.serving import Served, serving
 from tests.e2e.test_delivery import Trader
 from tests.e2e.test_stop import ORDERS
+from tests.waiting import wait_until
 
 SPOILT = (
     ("venues", "html:403"), ("venues", "garbage"), ("venues", "half_answer"), ("venues", "refused"),
@@ -64,6 +65,8 @@ class Campaign:
         for part, fault in SPOILT:
             with self.fault(part, fault):
                 self.served.town.quote()
+        served = self.served.town
+        wait_until(lambda: served.quote().status_code == 200, "no quote after the faults", 0.2)
 
     def orders(self) -> None:
         """Post an order under each fault of the relay, which may quote it back; then once more."""

@@ -55,7 +55,7 @@ async function run(command) {
     const [[kind, value]] = typeof event.orderId === "string" ? [["status", event]] : Object.entries(event);
     events.push(kind === "status" ? `status ${value.status}` : kind);
   };
-  const answers = ({ confirm, ...rest }) =>
+  const answers = ({ confirm, ...rest } = {}) =>
     confirm === undefined ? rest : { ...rest, confirm: (_, loss) => loss.bps > 0 && confirm };
   const given = args.map((each) => {
     if (!each || typeof each !== "object") return each;
