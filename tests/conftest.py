@@ -6,6 +6,7 @@ import zlib
 from asyncio import AbstractEventLoop
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from uuid import uuid4
 
 import pytest
 import structlog
@@ -53,6 +54,12 @@ def pytest_runtest_call() -> Generator[None, object, object]:
         for number, handler in before.items():
             if signal.getsignal(number) is not handler:
                 signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the commands' record of signed orders out of the person's own, and of other tests'."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / f"state-{uuid4()}"))
 
 
 @pytest.fixture

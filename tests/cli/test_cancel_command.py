@@ -11,7 +11,6 @@ from eth_account import Account
 
 from quietswap.cli.demo.sandbox_process import SandboxInfo
 from quietswap.client import PollingPolicy, QuietswapClient, SwapRequest, node_calls
-from quietswap.client.flows import swap
 from quietswap.client.flows.approvals import ensure_allowance
 from quietswap.client.signing import sign, to_sign
 from tests import loopback
@@ -51,7 +50,7 @@ def opened(town: SandboxInfo, number: int) -> tuple[str, str, int]:
         )  # fmt: skip
         quote = client.quote(request)
         raw = sign(to_sign(quote.mev_protection.transaction_params), account, account.address)
-        placed = client.run(swap.place(quote, request, raw))
+        placed = client.submit_order(quote, request, raw)
         nonce = quote.mev_protection.transaction_params.nonce
         assert nonce is not None
         return placed.order.order_id, raw, nonce

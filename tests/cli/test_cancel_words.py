@@ -6,44 +6,71 @@ from dataclasses import replace
 import pytest
 from eth_abi import encode
 
-from quietswap.cli.options import connection
+from quietswap.cli.signed_orders import SignedOrdersFile
+from quietswap.client import SubmittedTransaction
 from quietswap.domain.address import Address
 from quietswap.domain.errors.request import ValidationError
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import SYMBOL, FakeChain
 from tests.client.fake_node import NodeSays
-from tests.client.fake_servers import refused
-from tests.client.test_cancel_flow import CancelService, service
-from tests.client.test_cancel_nonce import refusing
+from tests.client.fake_servers import WALLET, refused
+from tests.client.test_cancel_flow import SWAP_HASH, CancelService, service
+from tests.client.test_cancel_nonce import naming, refusing
 
 __all__ = ["service"]
 
 CANCEL = ("cancel", "ord_1", "--poll", "0.2")
 
 
-def test_yes_signs_no_nonce_that_only_the_service_names(
+def test_it_signs_no_nonce_that_only_the_service_names(
     quietswap: Quietswap, service: CancelService
 ) -> None:
     result = quietswap(*CANCEL, "--yes")
     text = " ".join(result.stdout.split())
     assert (result.exit_code, service.posts) == (1, 0)
-    assert "only the service says that nonce 7 is the order's" in text
+    assert "only the service knows which nonce the order has" in text
     assert "--router" not in text
     mistyped = quietswap(*CANCEL, "--yes", "--nonce", "8")
     text = " ".join(mistyped.stdout.split())
-    assert (mistyped.exit_code, "nonce 7, not 8 as you gave" in text) == (1, True)
+    assert (mistyped.exit_code, "nonce 7, not 8 as the order" in text) == (1, True)
     assert "--router" not in text
     assert service.posts == 0
 
 
-def test_a_person_is_told_so(
-    quietswap: Quietswap, service: CancelService, monkeypatch: pytest.MonkeyPatch
+def test_the_order_of_an_earlier_command_needs_no_nonce(
+    quietswap: Quietswap, service: CancelService
 ) -> None:
-    monkeypatch.setattr(connection, "_is_interactive", lambda: True)
-    result = quietswap(*CANCEL, input="n\n")
-    text = " ".join(result.stdout.split())
-    assert "Only the service says that this nonce belongs to the order." in text
-    assert service.posts == 0
+    file = SignedOrdersFile()
+    file["ord_1"] = SubmittedTransaction("the swap", SWAP_HASH, WALLET, 7, "ord_1")
+    assert file._path.stat().st_mode & 0o077 == 0
+    result = quietswap(*CANCEL, "--yes", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["checked"] is True
+    assert service.posts == 1
+
+
+def test_the_hash_of_another_transaction_kills_nothing(
+    quietswap: Quietswap, service: CancelService, node: FakeChain
+) -> None:
+    naming(service, node)
+    SignedOrdersFile()["ord_1"] = SubmittedTransaction("the swap", SWAP_HASH, WALLET, 7, "ord_1")
+    result = quietswap(*CANCEL, "--yes")
+    assert (result.exit_code, service.posts) == (1, 0)
+    assert f"but you signed {SWAP_HASH}" in " ".join(result.stdout.split())
+
+
+def test_a_file_of_orders_that_was_cut_off_or_cannot_be_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = SubmittedTransaction("the swap", SWAP_HASH, WALLET, 7, "ord_1")
+    file = SignedOrdersFile()
+    file["ord_1"] = sent
+    file._path.write_bytes(file._path.read_bytes() + b'\n{"what": "the sw')
+    file["ord_2"] = replace(sent, order_id="ord_2")
+    assert list(SignedOrdersFile()) == ["ord_1", "ord_2"]
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
+    SignedOrdersFile()["ord_3"] = sent
+    assert "to cancel ord_3, give --nonce 7" in capsys.readouterr().err
 
 
 def test_only_what_is_proven_is_said(quietswap: Quietswap, service: CancelService) -> None:

@@ -38,7 +38,7 @@ from tests.response_json import cancels, orders
 
 ORDER = "ord_1"
 SWAP_HASH = "0x" + "5a" * 32
-REQUEST = CancelRequest(ORDER, WALLET, nonce=7)
+REQUEST = CancelRequest(ORDER, WALLET, nonce=7, tx_hash=SWAP_HASH)
 GONE = Failure(FailureCode.USER_CANCELLED, "the wallet cancelled it by an empty transfer")
 
 
@@ -82,9 +82,9 @@ def test_nothing_but_the_empty_self_transfer_is_signed(changes: dict[str, Any], 
 def test_a_nonce_of_ones_own_is_kept_to() -> None:
     check_cancel(quote(), CancelRequest(ORDER, WALLET, nonce=7))
     other = CancelRequest(ORDER, WALLET, nonce=8)
-    with pytest.raises(NonceMismatch, match=r"nonce 7, not 8 as you gave"):
+    with pytest.raises(NonceMismatch, match=r"nonce 7, not 8 as the order"):
         check_cancel(quote(), other)
-    with pytest.raises(UnsafeQuote, match=r"calldata, nonce 7, not 8 as you gave") as found:
+    with pytest.raises(UnsafeQuote, match=r"calldata, nonce 7, not 8 as the order") as found:
         check_cancel(quote(data="0xa9059cbb"), other)
     assert not isinstance(found.value, NonceMismatch)
 

@@ -5,17 +5,28 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import MayBeMined, QuoteDeclined, StatusContradiction, UnsafeQuote
+from quietswap.client import (
+    CancelRequest,
+    ClientError,
+    MayBeMined,
+    QuietswapClient,
+    QuoteDeclined,
+    StatusContradiction,
+    SubmittedTransaction,
+    UnsafeQuote,
+)
 from quietswap.client.signing import hash_of
 from quietswap.domain.errors.request import ValidationError
 from quietswap.domain.order.order import Order, OrderStatus
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_node import NodeSays
-from tests.client.fake_servers import WALLET, Reply, placed, refused
+from tests.client.fake_servers import WALLET, FakeServers, Reply, placed, refused
 from tests.client.test_cancel_flow import REQUEST, SWAP_HASH, CancelService, service
 
 __all__ = ["service"]
+
+OTHER_HASH = "0x" + "6b" * 32
 
 
 def refusing(service: CancelService, mines: str | None, node: FakeChain) -> None:
@@ -69,18 +80,79 @@ def test_an_order_without_a_hash_is_not_cancelled(do: Do, service: CancelService
 def test_only_the_services_word_ties_the_nonce(
     do_with_node: Do, service: CancelService, node: FakeChain
 ) -> None:
-    """The nonce may be another one of the wallet: its caller, or its own node, must know it."""
-    with pytest.raises(QuoteDeclined, match=r"only the service says that nonce 7.*--nonce"):
-        do_with_node("cancel", replace(REQUEST, nonce=None), ACCOUNT)
+    """The nonce may be another one of the wallet: who signed the order must know it."""
+    unknown = replace(REQUEST, nonce=None, tx_hash=None)
+    with pytest.raises(QuoteDeclined, match=r"only the service knows which nonce.*--nonce"):
+        do_with_node("cancel", unknown, ACCOUNT)
     node.transactions[SWAP_HASH] = {"from": WALLET, "nonce": "0x8"}
     with pytest.raises(UnsafeQuote, match=r"own node the order's transaction .* nonce 8"):
         do_with_node("cancel", REQUEST, ACCOUNT)
     node.transactions[SWAP_HASH] = {"from": "0x" + "11" * 20, "nonce": "0x7"}
     with pytest.raises(UnsafeQuote, match="by your own node"):
         do_with_node("cancel", REQUEST, ACCOUNT)
-    assert service.posts == 0
     node.transactions[SWAP_HASH] = {"from": WALLET, "nonce": "0x7"}
+    with pytest.raises(QuoteDeclined, match="only the service knows which nonce"):
+        do_with_node("cancel", unknown, ACCOUNT)
+    assert service.posts == 0
     assert do_with_node("cancel", replace(REQUEST, nonce=None), ACCOUNT).cancelled
+
+
+def naming(service: CancelService, node: FakeChain) -> None:
+    """The service names another pending transaction of the wallet, and its nonce."""
+    node.transactions[OTHER_HASH] = {"from": WALLET, "nonce": "0x8"}
+    usual = service._record
+
+    def record(order: Order, tx_hash: str) -> Reply:
+        reply = usual(order, tx_hash)
+        if tx_hash == SWAP_HASH:
+            reply.body["data"]["txHash"] = OTHER_HASH
+        return reply
+
+    service._record = record  # type: ignore[method-assign]
+    issued = service.issues
+    service.issues = replace(issued, params=replace(issued.params, nonce=8))
+
+
+def signed(tx_hash: str = SWAP_HASH) -> dict[str, SubmittedTransaction]:
+    return {"ord_1": SubmittedTransaction("the swap", tx_hash, WALLET, 7, "ord_1")}
+
+
+@pytest.mark.parametrize(
+    ("known", "orders", "refusal"),
+    [
+        ({}, {}, QuoteDeclined),
+        ({"nonce": 7}, {}, UnsafeQuote),
+        ({"tx_hash": SWAP_HASH}, {}, UnsafeQuote),
+        ({}, signed(), UnsafeQuote),
+    ],
+)
+def test_the_hash_of_another_transaction_kills_nothing(
+    outside: FakeServers,
+    service: CancelService,
+    node: FakeChain,
+    known: dict[str, Any],
+    orders: dict[str, SubmittedTransaction],
+    refusal: type[ClientError],
+) -> None:
+    """The own node knows what the service names, but the service chose what it is asked for."""
+    naming(service, node)
+    with (
+        QuietswapClient(outside.url, "qs_right", rpc_url=outside.rpc_url, orders=orders) as client,
+        pytest.raises(refusal),
+    ):
+        client.cancel(CancelRequest("ord_1", WALLET, **known), ACCOUNT)
+    assert service.posts == 0
+
+
+def test_another_mined_transaction_is_not_the_swap(
+    do_with_node: Do, service: CancelService, node: FakeChain
+) -> None:
+    """A receipt without a nonce shows nothing for a hash that the service chose."""
+    service.mines = lambda _: node.mine(SWAP_HASH)
+    node.nonce = 8
+    service.issues = replace(service.issues, params=replace(service.issues.params, nonce=8))
+    with pytest.raises(MayBeMined):
+        do_with_node("cancel", replace(REQUEST, nonce=8, tx_hash=None), ACCOUNT)
 
 
 def test_a_cancel_of_another_nonce_is_no_success(
@@ -88,11 +160,10 @@ def test_a_cancel_of_another_nonce_is_no_success(
 ) -> None:
     """Both are in blocks: then the cancel's nonce was not the order's."""
     service.mines = lambda tx_hash: (node.mine(tx_hash), node.mine(SWAP_HASH))[0]
-    request = replace(REQUEST, nonce=None, any_nonce=True)
     with pytest.raises(StatusContradiction, match="the swap took place"):
-        do_with_node("cancel", request, ACCOUNT)
+        do_with_node("cancel", REQUEST, ACCOUNT)
     service.taken, service.ends = None, placed(OrderStatus.CONFIRMED)
-    assert not do_with_node("cancel", request, ACCOUNT).cancelled
+    assert not do_with_node("cancel", REQUEST, ACCOUNT).cancelled
 
 
 def test_no_receipt_of_the_order_must_be_read(

@@ -115,7 +115,7 @@ def test_an_open_order_is_cancelled_by_its_nonce(page: Page) -> None:
         order = data(desk.submit(signed))["order"]
         desk.approve(page.wallet, signed.quote, 0)
     nonce = signed.quote["mevProtection"]["transactionParams"]["nonce"]
-    with pytest.raises(Thrown, match="only the service says that nonce"):
+    with pytest.raises(Thrown, match="only the service knows which nonce"):
         page.run("cancel", {"orderId": order["orderId"]})
     with pytest.raises(Thrown, match="is open, and the wrap could take its nonce"):
         page.run("wrap", "0.1")

@@ -11,7 +11,13 @@ from typing import Any
 
 from eth_account import Account
 
-from quietswap.client import ApiError, ClientError, PollingPolicy, QuietswapClient
+from quietswap.client import (
+    ApiError,
+    ClientError,
+    PollingPolicy,
+    QuietswapClient,
+    SubmittedTransaction,
+)
 from quietswap.client.flows.cancel_result import CancelRequest
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WrapRequest
@@ -44,6 +50,7 @@ class Scenario:
     node: bool = True
     signer: dict[str, Any] = field(default_factory=lambda: {"key": KEY})
     kind: type[FakeService] = FakeService
+    orders: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 class Outside(FakeService):
@@ -114,6 +121,7 @@ def _python(scenario: Scenario, servers: FakeServers) -> dict[str, Any]:
     client = QuietswapClient(
         servers.url, "qs_right", rpc_url=rpc_url, sleep=time.sleep, monotonic=time.monotonic,
         polling=PollingPolicy(),
+        orders={name: SubmittedTransaction(**each) for name, each in scenario.orders.items()},
     )  # fmt: skip
     request, signer = dict(scenario.request), _signer(scenario.signer)
     if "confirm" in request:
@@ -170,7 +178,8 @@ def _result(result: Any) -> dict[str, Any]:
 
 
 def _typescript(typescript: TypeScript, scenario: Scenario, servers: FakeServers) -> dict[str, Any]:
-    options = {"url": servers.url, "apiKey": "qs_right"}
+    orders = {name: _camel(each) for name, each in scenario.orders.items()}
+    options: dict[str, Any] = {"url": servers.url, "apiKey": "qs_right", "orders": orders}
     if scenario.node:
         options["rpcUrl"] = servers.rpc_url
     request = _camel(scenario.request)

@@ -66,7 +66,8 @@ async function run(command) {
   if (["wrap", "unwrap"].includes(method)) given.push({ ...answers(command.conditions), watch });
   let result;
   try {
-    const client = new quietswap.QuietswapClient({ ...options, ...clock });
+    const orders = new Map(Object.entries(options.orders ?? {}));
+    const client = new quietswap.QuietswapClient({ ...options, orders, ...clock });
     result = await client[method](...given);
   } catch (error) {
     return { error: { ...told(error), pauses } };

@@ -49,6 +49,16 @@ SWAP = Scenario(
 ALONE = replace(but(SWAP, approval="never"), node=False)
 WRAP = Scenario("wrap", {"amount": "2", "wallet": WALLET})
 CANCEL = Scenario("cancel", {"order_id": ORDER, "wallet": WALLET, "nonce": 7}, kind=CancelService)
+OTHER_HASH = "0x" + "6b" * 32
+
+
+def _signed(tx_hash: str) -> dict[str, dict[str, Any]]:
+    sent = {"what": "the swap", "tx_hash": tx_hash, "wallet": WALLET, "nonce": 7}
+    return {ORDER: sent | {"order_id": ORDER}}
+
+
+SIGNED = replace(CANCEL, orders=_signed(SWAP_HASH))
+SEEN = (node(transactions={SWAP_HASH: {"from": WALLET, "nonce": "0x7"}}),)
 
 _open = history(None)
 MINED_HASH, OPEN_HASH = "0x" + "8a" * 32, "0x" + "8b" * 32
@@ -281,9 +291,16 @@ CANCELS: dict[str, Scenario] = {
     "wins": CANCEL,
     "alone": replace(CANCEL, node=False),
     "no nonce": but(CANCEL, nonce=None),
-    "no nonce, any": but(CANCEL, nonce=None, any_nonce=True),
-    "known": but(CANCEL, node(transactions={SWAP_HASH: {"from": WALLET, "nonce": "0x7"}}),
-                 nonce=None),
+    "own hash": but(CANCEL, nonce=None, tx_hash=SWAP_HASH),
+    "own hash, known": but(CANCEL, *SEEN, nonce=None, tx_hash=SWAP_HASH),
+    "another hash": but(CANCEL, tx_hash=OTHER_HASH),
+    "known, named by the service": but(CANCEL, *SEEN, nonce=None),
+    "signed here": but(SIGNED, nonce=None),
+    "signed here, alone": replace(but(SIGNED, nonce=None), node=False),
+    "signed here, another nonce": but(SIGNED, nonce=8),
+    "signed here, another hash": but(SIGNED, tx_hash=OTHER_HASH),
+    "signed here, another named": replace(but(SIGNED, nonce=None), orders=_signed(OTHER_HASH)),
+    "signed here, swap won": but(SIGNED, service(mines=lambda _: None), *SEEN, mined(SWAP_HASH)),
     "known as another": but(
         CANCEL, node(transactions={SWAP_HASH: {"from": WALLET, "nonce": "0x6"}})
     ),

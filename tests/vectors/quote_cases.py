@@ -286,7 +286,7 @@ def _cancels() -> Iterator[Case]:
         ("transactionParams", None), ("providerMetadata", None),
     ):  # fmt: skip
         answer = changed(usual, path, change)
-        for more in ({}, {"nonce": None}, {"nonce": None, "any_nonce": True}, {"most_fee_wei": 1}):
+        for more in ({}, {"nonce": None}, {"most_fee_wei": 1}):
             name = f"cancel: {path} {json.dumps(change)} {_shown(more)}"
             yield Case(f"{name}, alone", "cancel", request | more, answer)
             yield Case(f"{name}, with a node", "cancel", request | more, answer, node=True)

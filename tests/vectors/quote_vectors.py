@@ -131,12 +131,12 @@ def _flow(case: Case) -> Flow[Any]:
     if case.flow == "swap":
         known["routers"] = frozenset(known.get("routers", ()))
         swapping = SwapRequest(**known, accept=accept)
-        return swap.swap(swapping, never, polling, ignore, has_node=case.node)
+        return swap.swap(swapping, never, polling, ignore, {}, has_node=case.node)
     if case.flow == "wrap":
         wrapping = WrapRequest(**known, accept=accept)
         return wrap.convert(wrapping, never, polling, ignore, has_node=case.node)
     cancelling = CancelRequest(**known, accept=accept)
-    return cancel.cancel(cancelling, never, polling, ignore, has_node=case.node)
+    return cancel.cancel(cancelling, never, polling, ignore, {}, has_node=case.node)
 
 
 @dataclass

@@ -11,10 +11,13 @@ export interface CancelRequest {
   readonly wallet?: string | undefined;
   /** The highest gas cost to sign for, in wei (0.02 ETH). */
   readonly mostFeeWei?: bigint | undefined;
-  /** The nonce that the order was signed with; a quote with another one is refused. */
+  /**
+   * The nonce that the order was signed with; a quote with another one is refused. The client knows it
+   * if it submitted the order. The service's word is not enough: it could name another transaction.
+   */
   readonly nonce?: number | undefined;
-  /** Accept the nonce that the service names. */
-  readonly anyNonce?: boolean | undefined;
+  /** The hash of the signed order; if the own node knows it, the nonce is not needed. */
+  readonly txHash?: string | undefined;
   /** Called with the quote before signing; false declines it. */
   readonly accept?: ((quote: CancelQuote) => boolean | Promise<boolean>) | undefined;
 }

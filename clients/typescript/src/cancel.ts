@@ -28,13 +28,13 @@ const MEMBERS: Members<CancelRequest> = {
   wallet: true,
   mostFeeWei: true,
   nonce: true,
-  anyNonce: true,
+  txHash: true,
   accept: true,
 };
 
 /**
  * Refuse a quote that is not an empty self-transfer with a bounded fee. Throws UnsafeQuote;
- * NonceMismatch if it only has another nonce than the caller gave, QuoteDeclined if only the gas cost
+ * NonceMismatch if it only has another nonce than the order, QuoteDeclined if only the gas cost
  * is above the limit.
  */
 export function checkCancel(quote: CancelQuote, request: CancelRequest, wallet: string): void {
@@ -48,7 +48,7 @@ export function checkCancel(quote: CancelQuote, request: CancelRequest, wallet: 
     "ETH to be sent along": BigInt(params.value) !== 0n,
     [`another gas limit than ${CANCEL_GAS}`]: BigInt(params.gasLimit) !== CANCEL_GAS,
     "no nonce": params.nonce === null,
-    [`nonce ${params.nonce}, not ${nonce} as you gave`]: isOtherNonce,
+    [`nonce ${params.nonce}, not ${nonce} as the order`]: isOtherNonce,
   }).concat(checkParams(params));
   const Kind = isOtherNonce && found.length === 1 ? NonceMismatch : UnsafeQuote;
   if (found.length) throw new Kind(`the cancel has ${found.join(", ")}`);
@@ -80,7 +80,10 @@ export async function submitCancel(io: Transport, quote: CancelQuote, signedTran
 /** The latest records that the service returned. */
 interface Race {
   readonly quote: CancelQuote;
+  /** The order's transaction: as the caller signed it, else as the service names it. */
   readonly txHash: string;
+  /** The same, if the caller signed it. */
+  readonly ownHash: string | undefined;
   status: OrderStatus;
   taken?: CancelOrder | undefined;
   end?: OrderStatus;
@@ -93,16 +96,17 @@ interface Race {
  */
 export async function cancel(
   context: Context,
-  request: CancelRequest,
+  asked: CancelRequest,
   wallet: string,
   signer: Signer,
   watch: (event: CancelEvent) => void,
 ): Promise<CancelResult> {
   const { io } = context;
-  requireKnown(request, MEMBERS);
-  const { orderId, nonce: wanted, mostFeeWei = CANCEL_FEE_WEI } = request;
+  requireKnown(asked, MEMBERS);
+  const { orderId, mostFeeWei = CANCEL_FEE_WEI } = asked;
   requireThat(typeof mostFeeWei === "bigint" && mostFeeWei > 0n, "mostFeeWei", "a bigint above 0", mostFeeWei);
-  requireNonce(wanted);
+  requireNonce(asked.nonce);
+  const signedHere = withSigned(asked, context, wallet);
   if (io.hasNode) await requireMainnet(io);
   const before = await send(io, orderStatusCall(orderId));
   if (before.txHash == null)
@@ -111,19 +115,19 @@ export async function cancel(
         " what became of it",
       ": not signed",
     );
+  const request = await tied(context, signedHere, before.txHash, wallet);
   const quote = await send(io, cancelQuoteCall(orderId));
   checkCancel(quote, request, wallet);
   const unsigned = toSign(quote.transactionParams);
   const { nonce } = unsigned;
   if (io.hasNode && nonce < (await nonceOf(io, wallet, "latest")))
     throw new NonceMismatch(`nonce ${nonce} of the cancel is used already`);
-  await requireOwnNonce(context, before.txHash, nonce, request, wallet);
   watch({ quote });
   if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the cancel was not accepted");
   if (io.hasNode) await requireEth(io, wallet, quote.transactionParams);
   const signed = await sign(unsigned, signer, wallet);
   const sent: Submitted = { what: "the cancel", txHash: hashOf(signed), wallet, nonce, orderId };
-  const race: Race = { quote, status: before, txHash: before.txHash };
+  const race: Race = { quote, status: before, txHash: before.txHash, ownHash: request.txHash };
   const trouble = await run(context, race, signed, watch);
   if (io.hasNode) return seen(context, race, sent, trouble, watch);
   if (trouble instanceof OrderStillOpen) throw trouble.of(sent);
@@ -131,34 +135,46 @@ export async function cancel(
   return new CancelResult(quote, race.taken, race.end, race.status);
 }
 
+/** Add nonce and hash of an order that this client submitted. Throws NonceMismatch. */
+function withSigned(request: CancelRequest, { orders }: Context, wallet: string): CancelRequest {
+  const own = orders.get(request.orderId);
+  if (!own) return request;
+  const nonce = request.nonce ?? own.nonce;
+  const txHash = request.txHash?.toLowerCase() ?? own.txHash;
+  if (nonce !== own.nonce || txHash !== own.txHash || wallet.toLowerCase() !== own.wallet.toLowerCase())
+    throw new NonceMismatch(
+      `order ${request.orderId} was signed as transaction ${own.txHash} with nonce ${own.nonce} of ${own.wallet}`,
+    );
+  return { ...request, nonce, txHash };
+}
+
 /**
- * Refuse a nonce if only the service claims that it is the order's. The own node seldom knows a
- * private transaction; if it does, its data decides. Throws UnsafeQuote if it contradicts the
- * service, and QuoteDeclined if nobody else names the nonce.
+ * The request with the order's nonce. A hash that only the service names ties nothing. The own node
+ * seldom knows a private transaction; if it does, its data decides. Throws UnsafeQuote for a
+ * contradiction, and QuoteDeclined if only the service knows the nonce.
  */
-async function requireOwnNonce(
-  { io }: Context,
-  txHash: string,
-  nonce: number,
-  request: CancelRequest,
-  wallet: string,
-): Promise<void> {
+async function tied({ io }: Context, request: CancelRequest, named: string, wallet: string): Promise<CancelRequest> {
+  const { txHash: own } = request;
+  if (own !== undefined && own.toLowerCase() !== named.toLowerCase())
+    throw new UnsafeQuote(`the service says that the order is transaction ${named}, but you signed ${own}`);
   let known: [string, number] | undefined;
   try {
-    known = io.hasNode ? await senderAndNonce(io, txHash) : undefined;
+    known = io.hasNode ? await senderAndNonce(io, named) : undefined;
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
   }
+  const nonce = request.nonce ?? (own === undefined ? undefined : known?.[1]);
+  if (nonce === undefined)
+    throw new QuoteDeclined(
+      "only the service knows which nonce the order has; it could name that of another transaction of the wallet",
+      ": not signed; give the nonce that you signed the order with",
+    );
   if (known && (known[0] !== wallet.toLowerCase() || known[1] !== nonce))
     throw new UnsafeQuote(
-      `by your own node the order's transaction ${txHash} is nonce ${known[1]} of ${known[0]}, not nonce` +
+      `by your own node the order's transaction ${named} is nonce ${known[1]} of ${known[0]}, not nonce` +
         ` ${nonce} of the wallet`,
     );
-  if (!known && request.nonce === undefined && !request.anyNonce)
-    throw new QuoteDeclined(
-      `only the service says that nonce ${nonce} is the order's; it could be another one of the wallet`,
-      ": not signed; give the nonce that the order was signed with",
-    );
+  return { ...request, nonce };
 }
 
 /** Sender in lower case and nonce of a transaction; undefined if the node does not know it. */
@@ -185,7 +201,7 @@ async function run(
       const { cancel: taken, tracking } = race.taken;
       race.end = await followOrder(context, taken.orderId, told, tracking.pollingInterval, hashOf(signed));
     }
-    race.status = await followOrder(context, orderId, told);
+    race.status = await followOrder(context, orderId, told, undefined, race.ownHash);
     return undefined;
   } catch (error) {
     if (error instanceof ClientError) return error;
@@ -209,18 +225,20 @@ async function submitted(context: Context, quote: CancelQuote, signed: Hex): Pro
 /**
  * The receipt of the order's transaction, if the cancel can no longer be mined for it. Undefined if it
  * is not mined, or did not use the cancel's nonce: the service may have named the hash of another one.
- * If the node shows the receipt alone, its sender decides.
+ * If the node shows the receipt alone, it counts for a hash that the caller signed.
  */
 async function rivalOf(
   context: Context,
-  txHash: string,
+  { txHash, ownHash }: Race,
   { wallet, nonce }: Submitted,
   looks: number,
 ): Promise<Receipt | undefined> {
   const receipt = await retryTransient(context, () => receiptOf(context.io, txHash), looks);
   if (!receipt) return undefined;
-  const [sender, used] = (await senderAndNonce(context.io, txHash)) ?? [receipt.sender.toLowerCase(), nonce];
-  return used === nonce && ["", wallet.toLowerCase()].includes(sender) ? receipt : undefined;
+  const known = await retryTransient(context, () => senderAndNonce(context.io, txHash));
+  const mine = wallet.toLowerCase();
+  if (known) return known[0] === mine && known[1] === nonce ? receipt : undefined;
+  return ownHash !== undefined && ["", mine].includes(receipt.sender.toLowerCase()) ? receipt : undefined;
 }
 
 /**
@@ -230,13 +248,13 @@ async function rivalOf(
 async function fateOf(context: Context, race: Race, sent: Submitted): Promise<{ fate: Outcome; swap?: Receipt | undefined }> {
   let swap: Receipt | undefined;
   try {
-    swap = await rivalOf(context, race.txHash, sent, 1);
+    swap = await rivalOf(context, race, sent, 1);
   } catch (error) {
     if (!(error instanceof ClientError)) throw error; // it is read again
   }
   if (swap) return { fate: "replaced", swap };
   const { fate } = await watchOutcome(context, sent, context.polling.doubtS);
-  return { fate, swap: await rivalOf(context, race.txHash, sent, RECEIPT_LOOKS) };
+  return { fate, swap: await rivalOf(context, race, sent, RECEIPT_LOOKS) };
 }
 
 /** The result by the receipts of both transactions at the caller's own node. */

@@ -4,10 +4,18 @@ import type { CancelEvent, CancelRequest, CancelResult } from "./cancel-result.j
 import type { EventsOptions } from "./events.js";
 import { receiptOf, type Receipt } from "./node.js";
 import { historyCall } from "./order-history.js";
-import { followOrder, orderStatusCall, pollingOf, type Context, type PollingOptions } from "./polling.js";
+import {
+  followOrder,
+  orderStatusCall,
+  pollingOf,
+  remember,
+  type Context,
+  type PollingOptions,
+  type SignedOrders,
+} from "./polling.js";
 import { checkedRequest, type SwapRequest } from "./quote-checks.js";
 import { swapQuoteCall } from "./quoting.js";
-import { hashOf, walletOf, type Signer } from "./signing.js";
+import { hashOf, nonceIn, walletOf, type Signer } from "./signing.js";
 import { submitOrder, submitOrderCall, swap, usageCall, type SwapEvent, type SwapResult } from "./swap.js";
 import { segment, send, transportOf, type Call, type TransportOptions } from "./transport.js";
 import type { CancelOrder, CancelQuote, Hex, OrderEvent, OrderHistory, OrderState, OrderStatus, Schemas } from "./types.js";
@@ -20,6 +28,11 @@ const wrapping = () => import("./wrap.js");
 
 export interface ClientOptions extends TransportOptions {
   readonly polling?: PollingOptions | undefined;
+  /**
+   * What was signed for each order, so that `cancel` and `follow` need not believe the service. Without
+   * it the client remembers only its own orders.
+   */
+  readonly orders?: SignedOrders | undefined;
 }
 
 const MEMBERS: Members<ClientOptions> = {
@@ -31,6 +44,7 @@ const MEMBERS: Members<ClientOptions> = {
   sleep: true,
   seconds: true,
   polling: true,
+  orders: true,
 };
 
 export interface HistoryOptions {
@@ -56,7 +70,7 @@ export class QuietswapClient {
   constructor(options: ClientOptions) {
     requireKnown(options, MEMBERS);
     const io = transportOf(options);
-    this.#context = { io, polling: pollingOf(options.polling) };
+    this.#context = { io, polling: pollingOf(options.polling), orders: options.orders ?? new Map() };
   }
 
   /**
@@ -93,7 +107,7 @@ export class QuietswapClient {
 
   /** Follow an order until it is confirmed, failed or cancelled. Throws OrderStillOpen. */
   async follow(orderId: string, watch: (record: OrderStatus) => void = unwatched): Promise<OrderStatus> {
-    return followOrder(this.#context, orderId, watch);
+    return followOrder(this.#context, orderId, watch, undefined, this.#context.orders.get(orderId)?.txHash);
   }
 
   /** Yield the events of this client's orders, from the one after `after`, and reconnect as needed. */
@@ -110,7 +124,10 @@ export class QuietswapClient {
   /** Submit a signed swap once. Throws TransactionHashMismatch. */
   async submitOrder(quote: SwapQuote, request: SwapRequest & { wallet: string }, signed: Hex): Promise<SwapOrder> {
     const call = submitOrderCall(quote, checkedRequest(request, request.wallet), signed);
-    return submitOrder(this.#context.io, call, hashOf(signed));
+    const placed = await submitOrder(this.#context.io, call, hashOf(signed));
+    const sent = { what: "the swap", txHash: hashOf(signed), wallet: request.wallet, nonce: nonceIn(signed) };
+    remember(this.#context.orders, placed.order.orderId, sent);
+    return placed;
   }
 
   async orderStatus(orderId: string): Promise<OrderStatus> {

@@ -20,7 +20,7 @@ export * from "./flow-errors.js";
 export { lossText, type Confirm, type Loss } from "./loss.js";
 export type { Log, Receipt } from "./node.js";
 export type { OutcomeWatch } from "./outcome.js";
-export type { PollingOptions } from "./polling.js";
+export type { PollingOptions, SignedOrders } from "./polling.js";
 export type { SwapRequest } from "./quote-checks.js";
 export { providerSigner, type Account, type SignFunction, type Signer, type Transaction } from "./signing.js";
 export type { SwapSimulation } from "./simulation.js";

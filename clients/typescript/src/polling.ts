@@ -3,8 +3,8 @@
  * request of its own; the event stream only says when.
  */
 import { requireKnown, requireThat, requirePause, type Members } from "./arguments.js";
-import { ApiError, ClientError } from "./errors.js";
-import { OrderStillOpen, TransactionFailed, TransactionReplaced } from "./flow-errors.js";
+import { ApiError, ClientError, UnexpectedResponse } from "./errors.js";
+import { OrderStillOpen, TransactionFailed, TransactionReplaced, type Submitted } from "./flow-errors.js";
 import { LEAST_INTERVAL_S, MOST_INTERVAL_S } from "./generated/rules.js";
 import { nonceOf, receiptOf, type Receipt } from "./node.js";
 import { TERMINAL, orderStatus } from "./reading.js";
@@ -82,10 +82,25 @@ function pauseOf(polling: Polling, failures: number, error: ClientError): number
   return seconds;
 }
 
+/** What the caller signed for each order, by order id; a Map is one. */
+export interface SignedOrders {
+  get(orderId: string): Submitted | undefined;
+  set(orderId: string, sent: Submitted): unknown;
+}
+
+/** Record the order's transaction. Throws UnexpectedResponse for the id of another one. */
+export function remember(orders: SignedOrders, orderId: string, sent: Submitted): void {
+  const known = orders.get(orderId);
+  if (!known) orders.set(orderId, { ...sent, orderId });
+  else if (known.txHash !== sent.txHash)
+    throw new UnexpectedResponse(`the service named order ${orderId} for two transactions`);
+}
+
 /** What every flow needs. */
 export interface Context {
   readonly io: Transport;
   readonly polling: Polling;
+  readonly orders: SignedOrders;
 }
 
 /** Throw what is no ClientError on; return what may succeed later. */

@@ -117,6 +117,9 @@ async function parse(raw: `0x02${string}`): Promise<[Parsed, string]> {
 /** The hash of signed bytes; it needs no request. */
 export const hashOf: (signed: Hex) => Hex = keccak256;
 
+/** The nonce of signed bytes. */
+export const nonceIn = (signed: Hex): number => parseTransaction(signed as `0x02${string}`).nonce ?? 0;
+
 /** Compare the hash that the service names with the signed one. Throws TransactionHashMismatch. */
 export function requireSame(txHash: string, named: string | null | undefined): void {
   if (named != null && named.toLowerCase() !== txHash.toLowerCase())

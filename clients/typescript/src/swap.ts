@@ -5,7 +5,7 @@ import { StatusContradiction, type Outcome, type Submitted } from "./flow-errors
 import { needsReference } from "./loss.js";
 import { receiptOf, received, requireMainnet, type Receipt } from "./node.js";
 import { errorFor, orderOf, throwOutcome, watchOutcome, type OutcomeWatch } from "./outcome.js";
-import { followOrder, patienceOf, retryTransient, type Context } from "./polling.js";
+import { followOrder, patienceOf, remember, retryTransient, type Context } from "./polling.js";
 import { isBound, type SwapTerms } from "./quote-checks.js";
 import { approvedQuote } from "./quoting.js";
 import { submission } from "./reading.js";
@@ -200,6 +200,7 @@ export async function swap(
   try {
     const { orderId, intervalS, endsInS } = await submit(context, call, sent.txHash, watch);
     sent = { ...sent, orderId };
+    remember(context.orders, orderId, sent);
     const patient = { ...context, polling: { ...polling, patienceS: patienceOf(polling, endsInS) } };
     status = await followOrder(patient, orderId, (record) => watch({ status: record }), intervalS, sent.txHash);
   } catch (error) {

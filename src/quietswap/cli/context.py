@@ -33,6 +33,7 @@ class CommandContext:
 
     def client(self, polling: "PollingPolicy | None" = None) -> "QuietswapClient":
         """Return a client of the service. Raises click.UsageError for an invalid URL."""
+        from quietswap.cli.signed_orders import SignedOrdersFile
         from quietswap.client import QuietswapClient
 
         try:
@@ -42,6 +43,7 @@ class CommandContext:
                 rpc_url=self.rpc_url,
                 ca_file=self.ca_file,
                 polling=polling,
+                orders=SignedOrdersFile(),
             )
         except ValueError as error:
             raise click.UsageError(str(error)) from error

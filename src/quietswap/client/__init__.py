@@ -97,7 +97,11 @@ from quietswap.client.flows.cancel_result import CancelRequest, CancelResult
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import ROUTERS, Approval, SwapRequest
 from quietswap.client.flows.simulation import SwapSimulation
-from quietswap.client.flows.submission_outcome import OutcomeWatch, TransactionOutcome
+from quietswap.client.flows.submission_outcome import (
+    OutcomeWatch,
+    SubmittedTransaction,
+    TransactionOutcome,
+)
 from quietswap.client.flows.swap import SwapResult
 from quietswap.client.flows.wrap import WETH, WrapRequest, WrapResult
 from quietswap.client.node_calls import NodeReceipt
@@ -163,6 +167,7 @@ __all__ = [
     "SignatureReplay",
     "SignerMismatch",
     "StatusContradiction",
+    "SubmittedTransaction",
     "SwapRequest",
     "SwapResult",
     "SwapSimulation",

@@ -15,6 +15,7 @@ from quietswap.client.flows.cancel_result import CancelRequest, CancelResult
 from quietswap.client.flows.effects import Flow, perform, run_async
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
+from quietswap.client.flows.submission_outcome import SignedOrders
 from quietswap.client.flows.swap import SwapResult
 from quietswap.client.flows.wrap import WrapRequest, WrapResult
 from quietswap.client.node_calls import NodeCall
@@ -51,6 +52,8 @@ class AsyncQuietswapClient:
     Every method may raise ServiceUnreachable, UnexpectedResponse, and the ApiError of the code that
     the service answered. Approvals, the nonce of a wrap, and the wait for its receipt need
     `rpc_url`. `ca_file` (PEM) adds trusted certificate authorities, or a self-signed certificate.
+    `orders` keeps what was signed for each order, so that `cancel` and `follow` need not believe
+    the service; without it the client remembers only its own orders.
     Use the client in an `async with` block, or call `close`.
     """
 
@@ -63,6 +66,7 @@ class AsyncQuietswapClient:
         timeout_s: float = 30.0,
         ca_file: str | Path | None = None,
         polling: PollingPolicy | None = None,
+        orders: SignedOrders | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -70,6 +74,7 @@ class AsyncQuietswapClient:
         self._transport = AsyncTransport(endpoints, sleep=sleep, monotonic=monotonic)
         self._has_node = rpc_url is not None
         self.polling = polling or PollingPolicy()
+        self.orders: SignedOrders = {} if orders is None else orders
 
     async def __aenter__(self) -> Self:
         return self
@@ -97,7 +102,7 @@ class AsyncQuietswapClient:
         self, quote: SwapQuoteResponse, request: SwapRequest, signed: str
     ) -> SwapOrderResponse:
         """Submit a signed swap; `signed` is 0x-prefixed hex. Raises TransactionHashMismatch."""
-        return await self.run(swap_flow.place(quote, request, signed))
+        return await self.run(swap_flow.place(quote, request, signed, self.orders))
 
     async def price(self, sell_token: str, buy_token: str, sell_amount: int) -> PriceResponse:
         """Return the best promise of the sources for `sell_amount` smallest units.
@@ -201,7 +206,10 @@ class AsyncQuietswapClient:
         self, order_id: str, watch: Callable[[OrderStatusResponse], None] = _unwatched
     ) -> OrderStatusResponse:
         """Poll until the order is confirmed, failed or cancelled. Raises OrderStillOpen."""
-        return await self.run(polling.follow_order(order_id, self.polling, watch))
+        own = self.orders.get(order_id)
+        signed_hash = own.tx_hash if own else None
+        flow = polling.follow_order(order_id, self.polling, watch, signed_hash=signed_hash)
+        return await self.run(flow)
 
     async def swap(
         self, request: SwapRequest, signer: Signer, watch: swap_flow.Watch = _unwatched
@@ -216,9 +224,10 @@ class AsyncQuietswapClient:
         the caller's own node contradicts the final status; AfterSubmission when the service refuses
         or fails after it received the signed bytes.
         """
-        return await self.run(
-            swap_flow.swap(request, signer, self.polling, watch, has_node=self._has_node)
+        flow = swap_flow.swap(
+            request, signer, self.polling, watch, self.orders, has_node=self._has_node
         )
+        return await self.run(flow)
 
     async def cancel_quote(self, order_id: str) -> CancelQuoteResponse:
         """Return the empty self-transfer that cancels an open order, without checking it."""
@@ -237,7 +246,9 @@ class AsyncQuietswapClient:
         mined first, that is a result. Before signing, raises UnsafeQuote and QuoteDeclined.
         Afterwards raises MayBeMined, StatusContradiction or OrderStillOpen.
         """
-        flow = cancel_flow.cancel(request, signer, self.polling, watch, has_node=self._has_node)
+        flow = cancel_flow.cancel(
+            request, signer, self.polling, watch, self.orders, has_node=self._has_node
+        )
         return await self.run(flow)
 
     async def wrap(

@@ -14,6 +14,7 @@ from quietswap.client.flows.cancel_result import CancelRequest, CancelResult
 from quietswap.client.flows.effects import Flow, perform, run
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
+from quietswap.client.flows.submission_outcome import SignedOrders
 from quietswap.client.flows.swap import SwapResult
 from quietswap.client.flows.wrap import WrapRequest, WrapResult
 from quietswap.client.node_calls import NodeCall
@@ -50,6 +51,8 @@ class QuietswapClient:
     Every method may raise ServiceUnreachable, UnexpectedResponse, and the ApiError of the code that
     the service answered. Approvals, the nonce of a wrap, and the wait for its receipt need
     `rpc_url`. `ca_file` (PEM) adds trusted certificate authorities, or a self-signed certificate.
+    `orders` keeps what was signed for each order, so that `cancel` and `follow` need not believe
+    the service; without it the client remembers only its own orders.
     Use the client in a `with` block, or call `close`.
     """
 
@@ -62,6 +65,7 @@ class QuietswapClient:
         timeout_s: float = 30.0,
         ca_file: str | Path | None = None,
         polling: PollingPolicy | None = None,
+        orders: SignedOrders | None = None,
         sleep: Callable[[float], None] = time.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -69,6 +73,7 @@ class QuietswapClient:
         self._transport = SyncTransport(endpoints, sleep=sleep, monotonic=monotonic)
         self._has_node = rpc_url is not None
         self.polling = polling or PollingPolicy()
+        self.orders: SignedOrders = {} if orders is None else orders
 
     def __enter__(self) -> Self:
         return self
@@ -96,7 +101,7 @@ class QuietswapClient:
         self, quote: SwapQuoteResponse, request: SwapRequest, signed: str
     ) -> SwapOrderResponse:
         """Submit a signed swap; `signed` is 0x-prefixed hex. Raises TransactionHashMismatch."""
-        return self.run(swap_flow.place(quote, request, signed))
+        return self.run(swap_flow.place(quote, request, signed, self.orders))
 
     def price(self, sell_token: str, buy_token: str, sell_amount: int) -> PriceResponse:
         """Return the best promise of the sources for `sell_amount` smallest units.
@@ -198,7 +203,10 @@ class QuietswapClient:
         self, order_id: str, watch: Callable[[OrderStatusResponse], None] = _unwatched
     ) -> OrderStatusResponse:
         """Poll until the order is confirmed, failed or cancelled. Raises OrderStillOpen."""
-        return self.run(polling.follow_order(order_id, self.polling, watch))
+        own = self.orders.get(order_id)
+        signed_hash = own.tx_hash if own else None
+        flow = polling.follow_order(order_id, self.polling, watch, signed_hash=signed_hash)
+        return self.run(flow)
 
     def swap(
         self, request: SwapRequest, signer: Signer, watch: swap_flow.Watch = _unwatched
@@ -213,9 +221,10 @@ class QuietswapClient:
         the caller's own node contradicts the final status; AfterSubmission when the service refuses
         or fails after it received the signed bytes.
         """
-        return self.run(
-            swap_flow.swap(request, signer, self.polling, watch, has_node=self._has_node)
+        flow = swap_flow.swap(
+            request, signer, self.polling, watch, self.orders, has_node=self._has_node
         )
+        return self.run(flow)
 
     def cancel_quote(self, order_id: str) -> CancelQuoteResponse:
         """Return the empty self-transfer that cancels an open order, without checking it."""
@@ -234,7 +243,9 @@ class QuietswapClient:
         mined first, that is a result. Before signing, raises UnsafeQuote and QuoteDeclined.
         Afterwards raises MayBeMined, StatusContradiction or OrderStillOpen.
         """
-        flow = cancel_flow.cancel(request, signer, self.polling, watch, has_node=self._has_node)
+        flow = cancel_flow.cancel(
+            request, signer, self.polling, watch, self.orders, has_node=self._has_node
+        )
         return self.run(flow)
 
     def wrap(

@@ -15,8 +15,8 @@ from quietswap.cli.options.signing import WalletSigner, signing_options
 )  # fmt: skip
 @click.option(
     "--nonce", type=click.IntRange(min=0),
-    help="The nonce that the order was signed with: no other is signed. With --yes it is needed"
-    " unless --rpc-url knows the order's transaction.",
+    help="The nonce that the order was signed with: no other is signed. It is needed for an order"
+    " that no `quietswap swap` on this machine submitted.",
 )  # fmt: skip
 @click.option("--yes", is_flag=True, help="Do not ask before signing.")
 @poll_option
@@ -41,5 +41,5 @@ def cancel(
 
     most = to_wei(parse_ether(most_fee, raw=False, option="--most-fee"))
     with context.client(PollingPolicy(interval_s=poll)) as client:
-        request = CancelRequest(order, signer.wallet, most, nonce, any_nonce=not yes)
+        request = CancelRequest(order, signer.wallet, most, nonce)
         CancelRun(context, client, signer, request, yes=yes)()

@@ -65,9 +65,6 @@ class CancelRun(SigningFlow):
             counted = self._client.node(node_calls.nonce(self._request.wallet, "latest"))
         nonce = nonce_to_sign(params.nonce, counted)
         screen.print(to_sign(params, "the wallet itself: an empty transfer", nonce))
-        if self._request.nonce is None:
-            text = "Only the service says that this nonce belongs to the order."
-            self._print_warning(text)
         screen.print()
         return self._confirm()
 

@@ -52,6 +52,7 @@ def history_table(
         sold = f"{sell.brief(item.summary.sell_amount, raw=context.raw)} {sell.symbol}"
         sold = sold if item.kind == "swap" else f"{item.kind}: {sold}"
         bought = f"→ {buy.brief(item.summary.buy_amount, raw=context.raw)} {buy.symbol}"
+        bought = bought if item.status not in ("cancelled", "failed") else "→ nothing"
         bought = bought if item.kind in {"swap", "wrap"} else ""  # other kinds buy nothing
         created, state = when(item.created_at), Text(item.status, STYLE.get(item.status, ""))
         tx = short(item.tx_hash or "–")
@@ -100,8 +101,12 @@ def order_details(
         *(_reported(found, buy, context) or _received(found, (sell, buy), client, context)),
         ("created", when(found.created_at)),
     ]
+    own = client.orders.get(found.order_id)
     if found.tx_hash:
         rows.append(("tx", Text(found.tx_hash)))
+    if own is not None and found.tx_hash is not None and found.tx_hash.lower() != own.tx_hash:
+        text = f"the service names another transaction than the one signed here: {own.tx_hash}"
+        rows.append(("careful", Text(text, "yellow")))
     if found.confirmed_at:
         rows.append(
             ("confirmed", f"{when(found.confirmed_at)} in block {found.block_number or 0:,}")
@@ -142,19 +147,22 @@ def _received(
     """Return the amount received, if the caller's node has the receipt."""
     from quietswap.client import ClientError, node_calls
 
-    if context.rpc_url is None or found.status != "confirmed" or found.tx_hash is None:
+    own = client.orders.get(found.order_id)
+    tx_hash = found.tx_hash if own is None else own.tx_hash
+    source = ", in the transaction that the service names" if own is None else ""
+    if context.rpc_url is None or found.status != "confirmed" or tx_hash is None:
         return []
     try:
-        receipt = client.node(node_calls.receipt(found.tx_hash))
+        receipt = client.node(node_calls.receipt(tx_hash))
     except ClientError:
         return []
     if receipt is None or not receipt.succeeded:
         return []
-    buy = pair[1]
-    if ETHER in pair:  # one to one; a receipt shows neither ETH, nor the new WETH as a transfer
-        least = found.order_params.min_return_amount
-        return [("received", Text(buy.show(least, raw=context.raw), "bold green"))] if least else []
-    if not receipt.sender:
+    buy, gained = pair[1], int(found.order_params.min_return_amount)
+    # one to one with ETH; a receipt shows neither ETH, nor the new WETH as a transfer
+    if ETHER not in pair and receipt.sender:
+        gained = node_calls.received(receipt, buy.address, receipt.sender)
+    elif ETHER not in pair or not gained:
         return []
-    gained = node_calls.received(receipt, buy.address, receipt.sender)
-    return [("received", Text(buy.show(gained, raw=context.raw), "bold green"))]
+    shown = Text.assemble((buy.show(gained, raw=context.raw), "bold green"), source)
+    return [("received", shown)]

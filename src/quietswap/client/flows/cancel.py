@@ -1,7 +1,8 @@
 """The cancel flow: request the transaction, check, sign, submit, and poll both orders."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from quietswap.client import api_calls, node_calls
 from quietswap.client.errors.base import ClientError
@@ -22,6 +23,7 @@ from quietswap.client.flows.preconditions import require_eth
 from quietswap.client.flows.quote_checks import check_params, is_accepted, require_cost
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
+    SignedOrders,
     SubmittedTransaction,
     TransactionOutcome,
     error_for_outcome,
@@ -43,7 +45,7 @@ Watch = Callable[[Event], None]
 def check_cancel(quote: CancelQuoteResponse, request: CancelRequest) -> None:
     """Refuse a quote that is not an empty self-transfer with a bounded fee.
 
-    Raises UnsafeQuote; NonceMismatch if it only has another nonce than the caller gave, and
+    Raises UnsafeQuote; NonceMismatch if it only has another nonce than the order, and
     QuoteDeclined if only the gas cost is above the limit.
     """
     params = quote.transaction_params
@@ -55,7 +57,7 @@ def check_cancel(quote: CancelQuoteResponse, request: CancelRequest) -> None:
         "ETH to be sent along": params.value != 0,
         f"another gas limit than {CANCEL_GAS}": params.gas_limit != CANCEL_GAS,
         "no nonce": params.nonce is None,
-        f"nonce {params.nonce}, not {request.nonce} as you gave": other_nonce,
+        f"nonce {params.nonce}, not {request.nonce} as the order": other_nonce,
     }
     found = [name for name, is_so in faults.items() if is_so] + check_params(params)
     if found:
@@ -80,7 +82,13 @@ def place(quote: CancelQuoteResponse, signed: str) -> Flow[CancelOrderResponse]:
 
 
 def cancel(
-    request: CancelRequest, signer: Signer, polling: PollingPolicy, watch: Watch, *, has_node: bool
+    request: CancelRequest,
+    signer: Signer,
+    polling: PollingPolicy,
+    watch: Watch,
+    orders: SignedOrders,
+    *,
+    has_node: bool,
 ) -> Flow[CancelResult]:
     """Run the whole flow. If the swap is mined first, that is a result, not an exception.
 
@@ -89,6 +97,7 @@ def cancel(
     but the service reports another final status; and MayBeMined when that node does not show the
     outcome, or when the service refuses or fails and there is no node.
     """
+    request = _signed_here(request, orders)
     if has_node:
         yield from require_mainnet()
     before = yield from perform(api_calls.order_status(request.order_id))
@@ -97,13 +106,13 @@ def cancel(
             f"the record of order {request.order_id} names no txHash, as of one that was never"
             " sent; nobody could check what became of it: not signed"
         )
+    request = yield from _tied(request, before.tx_hash, has_node=has_node)
     quote = yield from perform(api_calls.quote_cancel(request.order_id))
     check_cancel(quote, request)
     params = quote.transaction_params
     nonce = params.nonce or 0
     if has_node and nonce < (yield from perform(node_calls.nonce(request.wallet, "latest"))):
         raise NonceMismatch(f"nonce {nonce} of the cancel is used already: not signed")
-    yield from _tie(before.tx_hash, nonce, request, has_node=has_node)
     watch(quote)
     if not is_accepted(request.accept, quote):
         raise QuoteDeclined("the cancel was not accepted")
@@ -113,7 +122,7 @@ def cancel(
     sent = SubmittedTransaction(
         "the cancel", hash_of(signed), request.wallet, nonce, request.order_id
     )
-    race = _Race(quote, before)
+    race = _Race(quote, before, before.tx_hash, request.tx_hash)
     trouble: ClientError | None = None
     try:
         yield from _run(race, signed, sent.tx_hash, polling, watch)
@@ -130,29 +139,50 @@ def cancel(
     return (yield from _seen(race, sent, trouble, polling, watch))
 
 
-def _tie(tx_hash: str, nonce: int, request: CancelRequest, *, has_node: bool) -> Flow[None]:
-    """Refuse a nonce if only the service claims that it is the order's.
+def _signed_here(request: CancelRequest, orders: SignedOrders) -> CancelRequest:
+    """Add nonce and hash of an order that this client submitted. Raises NonceMismatch."""
+    own = orders.get(request.order_id)
+    if own is None:
+        return request
+    nonce = own.nonce if request.nonce is None else request.nonce
+    tx_hash = own.tx_hash if request.tx_hash is None else request.tx_hash.lower()
+    if (request.wallet.lower(), nonce, tx_hash) != (own.wallet.lower(), own.nonce, own.tx_hash):
+        raise NonceMismatch(
+            f"order {request.order_id} was signed as transaction {own.tx_hash} with nonce"
+            f" {own.nonce} of {own.wallet}: not signed"
+        )
+    return replace(request, nonce=nonce, tx_hash=tx_hash)
+
+
+def _tied(request: CancelRequest, named: str, *, has_node: bool) -> Flow[CancelRequest]:
+    """Return the request with the order's nonce. A hash that only the service names ties nothing.
 
     The caller's own node seldom knows a private transaction. If it does, its data decides. Raises
-    UnsafeQuote if it contradicts the service, and QuoteDeclined if nobody else names the nonce.
+    UnsafeQuote for a contradiction, and QuoteDeclined if only the service knows the nonce.
     """
-    known = None
+    own, nonce, known = request.tx_hash, request.nonce, None
+    if own is not None and own.lower() != named.lower():
+        raise UnsafeQuote(
+            f"the service says that the order is transaction {named}, but you signed {own}: not"
+            " signed"
+        )
     if has_node:
-        try:
-            known = yield from perform(node_calls.sender_and_nonce(tx_hash))
-        except ClientError:
-            known = None
+        with suppress(ClientError):
+            known = yield from perform(node_calls.sender_and_nonce(named))
+    if nonce is None and own is not None and known is not None:
+        nonce = known[1]
+    if nonce is None:
+        raise QuoteDeclined(
+            "only the service knows which nonce the order has; it could name that of another"
+            " transaction of the wallet: not signed. Give the nonce that you signed the order with"
+            " (--nonce): `quietswap swap` prints it"
+        )
     if known is not None and known != (request.wallet.lower(), nonce):
         raise UnsafeQuote(
-            f"by your own node the order's transaction {tx_hash} is nonce {known[1]} of {known[0]},"
+            f"by your own node the order's transaction {named} is nonce {known[1]} of {known[0]},"
             f" not nonce {nonce} of the wallet: not signed"
         )
-    if known is None and request.nonce is None and not request.any_nonce:
-        raise QuoteDeclined(
-            f"only the service says that nonce {nonce} is the order's; it could be another one of"
-            " the wallet: not signed. Give the nonce that the order was signed with (--nonce):"
-            " `quietswap swap` prints it"
-        )
+    return replace(request, nonce=nonce)
 
 
 @dataclass(slots=True)
@@ -161,12 +191,12 @@ class _Race:
 
     quote: CancelQuoteResponse
     status: OrderStatusResponse
+    tx_hash: str
+    """The order's transaction: as the caller signed it, else as the service names it."""
+    own_hash: str | None
+    """The same, if the caller signed it."""
     taken: CancelOrderResponse | None = None
     end: OrderStatusResponse | None = None
-    tx_hash: str = ""
-
-    def __post_init__(self) -> None:
-        self.tx_hash = self.status.tx_hash or ""
 
     def result(
         self, fate: TransactionOutcome | None, swap: node_calls.NodeReceipt | None
@@ -184,7 +214,9 @@ def _run(
         interval = race.taken.tracking.polling_interval
         cancel_id = race.taken.cancel.order_id
         race.end = yield from follow_order(cancel_id, polling, watch, interval, tx_hash)
-    race.status = yield from follow_order(race.quote.order_id, polling, watch)
+    race.status = yield from follow_order(
+        race.quote.order_id, polling, watch, signed_hash=race.own_hash
+    )
 
 
 def _submitted(
@@ -203,20 +235,22 @@ def _submitted(
 
 
 def _rival(
-    tx_hash: str, sent: SubmittedTransaction, polling: PollingPolicy, looks: int
+    race: _Race, sent: SubmittedTransaction, polling: PollingPolicy, looks: int
 ) -> Flow[node_calls.NodeReceipt | None]:
     """Return the receipt of the order's transaction if the cancel can no longer be mined for it.
 
     None if it is not mined, or did not use the cancel's nonce: the service may have named the hash
-    of another one. If the node shows the receipt alone, its sender decides.
+    of another one. If the node shows the receipt alone, it counts for a hash that the caller
+    signed.
     """
-    receipt = yield from retry_transient(node_calls.receipt(tx_hash), polling, attempts=looks)
+    receipt = yield from retry_transient(node_calls.receipt(race.tx_hash), polling, attempts=looks)
     if receipt is None:
         return None
-    known = yield from perform(node_calls.sender_and_nonce(tx_hash))
+    known = yield from retry_transient(node_calls.sender_and_nonce(race.tx_hash), polling)
     wallet = sent.wallet.lower()
     if known is None:
-        return receipt if receipt.sender.lower() in ("", wallet) else None
+        is_own = race.own_hash is not None and receipt.sender.lower() in ("", wallet)
+        return receipt if is_own else None
     return receipt if known == (wallet, sent.nonce) else None
 
 
@@ -228,13 +262,13 @@ def _fate(
     The latter decides at once. A used nonce without a receipt takes two blocks to be sure of.
     """
     try:
-        swap = yield from _rival(race.tx_hash, sent, polling, 1)
+        swap = yield from _rival(race, sent, polling, 1)
     except ClientError:
         swap = None  # it is read again
     if swap is not None:
         return TransactionOutcome.REPLACED, swap
     fate, _ = yield from watch_outcome(sent, polling, polling.doubt_s)
-    return fate, (yield from _rival(race.tx_hash, sent, polling, _RECEIPT_LOOKS))
+    return fate, (yield from _rival(race, sent, polling, _RECEIPT_LOOKS))
 
 
 def _seen(

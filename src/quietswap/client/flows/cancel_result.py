@@ -18,9 +18,9 @@ _USER_CANCELLED = "USER_CANCELLED"
 class CancelRequest:
     """The order of `wallet` to cancel. `most_fee_wei` is the highest gas cost to sign for, in wei.
 
-    `nonce` is the nonce that the order was signed with; a quote with another nonce is refused. If
-    it is None, the caller's own node must know the order's transaction, unless `any_nonce` accepts
-    the nonce that the service names.
+    `nonce` and `tx_hash` are those that the order was signed with. The client knows them if it
+    submitted the order; for another one the caller gives the nonce, or a hash that the caller's own
+    node knows. The service's word is not enough, because it could name another transaction.
 
     `accept` is called with the quote before signing; False declines it.
     """
@@ -30,7 +30,7 @@ class CancelRequest:
     most_fee_wei: int = MOST_FEE_WEI
     nonce: int | None = None
     accept: Callable[[CancelQuoteResponse], bool] | None = None
-    any_nonce: bool = False
+    tx_hash: str | None = None
 
     def __post_init__(self) -> None:
         require_int("most_fee_wei", self.most_fee_wei, 0)

@@ -5,13 +5,13 @@ proves that nothing happened. The caller's own node is watched, and only a recei
 decides.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NoReturn
 
 from quietswap.client import node_calls
-from quietswap.client.errors.base import ApiError, ClientError
+from quietswap.client.errors.base import ApiError, ClientError, UnexpectedResponse
 from quietswap.client.errors.flow import (
     MayBeMined,
     MinedAnyway,
@@ -50,6 +50,17 @@ class SubmittedTransaction:
     wallet: str
     nonce: int
     order_id: str | None = None
+
+
+SignedOrders = MutableMapping[str, SubmittedTransaction]
+"""What the caller signed for each order, by order id."""
+
+
+def remember(orders: SignedOrders, sent: SubmittedTransaction) -> None:
+    """Record the order's transaction. Raises UnexpectedResponse for the id of another one."""
+    order_id = sent.order_id or ""
+    if orders.setdefault(order_id, sent).tx_hash != sent.tx_hash:
+        raise UnexpectedResponse(f"the service named order {order_id} for two transactions")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The swap flow: quote, check, approve, sign, submit, poll, and read the amount received."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,10 +19,12 @@ from quietswap.client.flows.quoting import approved_quote
 from quietswap.client.flows.simulation import SwapSimulation, simulate_swap
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
+    SignedOrders,
     SubmittedTransaction,
     TransactionOutcome,
     error_for_outcome,
     raise_outcome,
+    remember,
     watch_outcome,
 )
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
@@ -34,6 +37,7 @@ from quietswap.contract.requests import (
     SwapOrderParams,
     ThreatAnalysis,
 )
+from quietswap.domain.transaction.signed import decode
 from quietswap.domain.transaction.unsigned import MAINNET
 
 ORDER_LIFE_S = 30 * 60
@@ -144,11 +148,17 @@ def order_call(
     )
 
 
-def place(quote: SwapQuoteResponse, request: SwapRequest, signed: str) -> Flow[SwapOrderResponse]:
+def place(
+    quote: SwapQuoteResponse, request: SwapRequest, signed: str, orders: SignedOrders
+) -> Flow[SwapOrderResponse]:
     """Submit a signed quote once. Raises TransactionHashMismatch."""
     call = order_call(quote, request, signed, (yield from read_clock()).unix_ms)
     answer = yield from perform(call)
     require_same(hash_of(signed), answer.order.tx_hash)
+    with suppress(ValueError):  # the service took what is no transaction: nothing to cancel
+        made, order_id = decode(signed), answer.order.order_id
+        sent = SubmittedTransaction("the swap", hash_of(signed), made.sender, made.nonce, order_id)
+        remember(orders, sent)
     return answer
 
 
@@ -194,7 +204,13 @@ def _until(moment: datetime, unix_ms: int) -> float | None:
 
 
 def swap(
-    request: SwapRequest, signer: Signer, polling: PollingPolicy, watch: Watch, *, has_node: bool
+    request: SwapRequest,
+    signer: Signer,
+    polling: PollingPolicy,
+    watch: Watch,
+    orders: SignedOrders,
+    *,
+    has_node: bool,
 ) -> Flow[SwapResult]:
     """Run the whole flow. A reverted or cancelled order is a result, not an exception.
 
@@ -216,6 +232,7 @@ def swap(
     try:
         order_id, interval, ends_in_s = yield from submit(quote, request, signed, polling, watch)
         sent = replace(sent, order_id=order_id)
+        remember(orders, sent)
         patient = replace(polling, patience_s=polling.until(ends_in_s))
         status = yield from follow_order(order_id, patient, watch, interval, sent.tx_hash)
     except ClientError as error:
