@@ -9,9 +9,11 @@ from quietswap.domain.address import Address
 from quietswap.domain.order.dry_run import DryRun, SignedSwap
 from quietswap.domain.order.order import Order
 from quietswap.domain.order.received import Movements
+from quietswap.domain.transaction.unsigned import UnsignedTransaction
 from quietswap.ports.chain import (
     Block,
     BlockTransaction,
+    CallReverts,
     Head,
     NodeUnavailable,
     Receipt,
@@ -79,6 +81,7 @@ class ScriptedChain:
             allowance=10**19,
         )
         self.dry_run = DryRun(True, 10**30)
+        self.gas: int | None = None
         self.tried: list[list[SignedSwap]] = []
         self.calls: Counter[str] = Counter()
         self.blocks = [self._block(FIRST_NUMBER, "0x" + "00" * 32, ())]
@@ -182,6 +185,12 @@ class ScriptedChain:
     ) -> tuple[WalletSnapshot, DryRun]:
         self._seen("wallet")
         return self.facts, self.dry_run
+
+    async def estimate_gas(self, wallet: Address, params: UnsignedTransaction) -> int | None:
+        self._seen("estimate_gas")
+        if self.dry_run.succeeded is False:
+            raise CallReverts(self.dry_run.reason)
+        return self.gas
 
     async def dry_runs(self, swaps: Sequence[SignedSwap]) -> Sequence[DryRun]:
         if swaps:

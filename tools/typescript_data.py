@@ -99,6 +99,7 @@ def _limits() -> dict[str, str]:
         "FEE_MULTIPLE": quoting._FEE_MULTIPLE,
         "FEE_HEADROOM": quoting._FEE_HEADROOM,
         "CANCEL_GAS": cancel.CANCEL_GAS,
+        "MOST_CANCEL_GAS": cancel.MOST_CANCEL_GAS,
         "CANCEL_FEE_WEI": cancel_result.MOST_FEE_WEI,
         "GAS_MULTIPLE_HALVES": simulation._GAS_MULTIPLE_HALVES,
         "MODEST_GAS": simulation._MODEST_GAS,

@@ -9,7 +9,7 @@ import pytest
 from quietswap.adapters.http import HttpReply
 from quietswap.domain.token import Token
 from quietswap.domain.transaction.unsigned import UnsignedTransaction
-from quietswap.ports.chain import WalletSnapshot
+from quietswap.ports.chain import CallReverts, WalletSnapshot
 from quietswap.sandbox.contracts.abi import selector
 from quietswap.sandbox.contracts.addresses import FEEDS
 from quietswap.sandbox.contracts.tokens import DAI, SOLADY, USDC, USDT, WBTC
@@ -126,7 +126,8 @@ async def test_gas_estimates(small: SmallChain) -> None:
     gas = await small.chain.estimate_gas(WALLET, calling(take_ether, ONE_ETHER))
     assert gas is not None
     assert 21_000 < gas < 25_000
-    assert await small.chain.estimate_gas(WALLET, calling(refuse)) is None
+    with pytest.raises(CallReverts):
+        await small.chain.estimate_gas(WALLET, calling(refuse))
     assert await small.chain.estimate_gas(NOBODY, calling(take_ether, ONE_ETHER)) is None
 
 

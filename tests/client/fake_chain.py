@@ -37,7 +37,8 @@ class FakeChain:
     of the next so many polls; `swallows` takes a transaction and never answers; `hides` a
     transaction as soon as something is mined; `waiting` transactions of the wallet are in its
     pool; the next `lags` answers of its nonce in the latest block are one transaction behind;
-    after `settles` of them what is waiting is mined, and was an approval.
+    after `settles` of them what is waiting is mined, and was an approval. What is no approval is
+    estimated as `gas`, or reverts with the words `refusal`.
     """
 
     allowances: dict[str, int] = field(default_factory=dict)
@@ -75,6 +76,8 @@ class FakeChain:
     probe_steps: int = 5
     known: set[str] = field(default_factory=set)
     sent: list[Any] = field(default_factory=list)
+    gas: int = 21_000
+    refusal: str = ""
     transactions: dict[str, dict[str, str]] = field(default_factory=dict)
     receipts: dict[str, dict[str, Any]] = field(default_factory=dict)
     logs: list[dict[str, Any]] = field(
@@ -172,6 +175,10 @@ class FakeChain:
         return [done, paid, told[0], done, told[1]][: self.probe_steps]
 
     def eth_estimateGas(self, call: dict[str, str]) -> str:  # noqa: N802
+        if call["data"][2:10] != APPROVE:
+            if self.refusal:
+                raise NodeSays(self.refusal)
+            return hex(self.gas)
         router, amount = _approval(call["data"])
         self._check(router, amount)
         return hex(48_000)

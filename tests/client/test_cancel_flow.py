@@ -66,7 +66,9 @@ def quote(**changes: Any) -> CancelQuoteResponse:
         ({"to": "0x" + "11" * 20}, "another receiver"),
         ({"data": "0xa9059cbb"}, "calldata"),
         ({"value": 1}, "ETH to be sent along"),
-        ({"gas_limit": 21_001}, "another gas limit"),
+        ({"gas_limit": 20_999}, "a gas limit outside 21000 to 100000"),
+        ({"gas_limit": 100_001}, "a gas limit outside 21000 to 100000"),
+        ({"gas_limit": 500_000}, "a gas limit outside 21000 to 100000"),
         ({"nonce": None}, "no nonce"),
         ({"max_priority_fee_per_gas": 1}, "priority fee"),
         ({"chain_id": 10}, "another chain"),
@@ -155,6 +157,8 @@ def service(node: FakeChain) -> CancelService:
     [
         ("ether", 1, QuoteDeclined, "holds 1 wei of ETH"),
         ("nonce", 8, UnsafeQuote, "used already"),
+        ("refusal", "execution reverted", QuoteDeclined, "own node the cancel would fail"),
+        ("gas", 21_011, QuoteDeclined, "the cancel needs 21011 gas, and its limit is 21000"),
     ],
 )
 def test_a_cancel_that_cannot_be_mined_is_not_signed(
@@ -162,7 +166,7 @@ def test_a_cancel_that_cannot_be_mined_is_not_signed(
     service: CancelService,
     node: FakeChain,
     member: str,
-    number: int,
+    number: int | str,
     refusal: type[ClientError],
     why: str,
 ) -> None:

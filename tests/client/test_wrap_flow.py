@@ -11,6 +11,7 @@ from quietswap.client import (
     WETH,
     OrderStillOpen,
     QuietswapClient,
+    QuoteDeclined,
     TransactionFailed,
     TransactionReplaced,
     UnsafeQuote,
@@ -173,3 +174,22 @@ def test_amounts_are_exact() -> None:
     assert to_wei("123456789012345678901234567890.123456789012345678") == int(
         "123456789012345678901234567890123456789012345678"
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"refusal": "execution reverted"}, r"by your own node the wrap would fail \(.*reverted\)"),
+        ({"gas": 10**6}, "by your own node the wrap needs 1000000 gas, and its limit is"),
+    ],
+)
+def test_what_fails_at_the_own_node_is_not_signed(
+    client: QuietswapClient, service: FakeService, node: FakeChain,
+    changes: dict[str, Any], words: str,
+) -> None:  # fmt: skip
+    """The wallet's code (EIP-7702) may refuse ETH, and the service may be silent about it."""
+    for name, value in changes.items():
+        setattr(node, name, value)
+    with pytest.raises(QuoteDeclined, match=words):
+        client.wrap("1.5", ACCOUNT)
+    assert not service.bodies("wrap order")

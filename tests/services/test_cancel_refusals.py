@@ -194,7 +194,7 @@ async def test_a_wallet_that_cannot_pay_is_told_the_figures(desk: Desk) -> None:
     assert error.details["required"] == str(21_000 * quote.params.max_fee_per_gas)
 
 
-@pytest.mark.parametrize("failing", ["head", "nonces"])
+@pytest.mark.parametrize("failing", ["head", "wallet"])
 async def test_without_a_node_nothing_is_issued(desk: Desk, failing: str) -> None:
     order = await swapped(desk)
     desk.chain.failing = {failing}

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from quietswap.domain.errors.order import InvalidSignature
+from quietswap.domain.order.checks import WRAP_ORDER
 from quietswap.domain.token import WETH
 from quietswap.domain.transaction.signed import decode
 from quietswap.services.submitting.preflight import RequiredSpend, preflight
@@ -19,11 +20,13 @@ async def test_a_contract_cannot_send() -> None:
     chain = ScriptedChain(ManualClock())
     chain.facts = replace(chain.facts, code=b"\x60\x80")
     with pytest.raises(InvalidSignature, match="EIP-3607"):
-        await preflight(chain, decode(sign()), SPEND)
+        await preflight(chain, decode(sign()), SPEND, WRAP_ORDER, None)
 
 
 @pytest.mark.parametrize("code", [b"", bytes.fromhex("ef0100") + b"\x11" * 20])
 async def test_a_wallet_that_delegates_may_send(code: bytes) -> None:
     chain = ScriptedChain(ManualClock())
     chain.facts = replace(chain.facts, code=code)
-    assert (await preflight(chain, decode(sign()), SPEND)).eth == chain.facts.eth_balance
+    assert (
+        await preflight(chain, decode(sign()), SPEND, WRAP_ORDER, None)
+    ).eth == chain.facts.eth_balance

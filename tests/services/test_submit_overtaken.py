@@ -61,7 +61,7 @@ async def test_bytes_that_nobody_posted_keep_their_error() -> None:
 async def test_a_wrap_that_was_mined_meanwhile_is_the_same_wrap() -> None:
     async with open_desk() as desk:
         await desk.storage.quotes.save(wrap_quote())
-        first = overtake(desk, "wallet", lambda: desk.wrap(KEY, wrap_submission()))
+        first = overtake(desk, "wallet_and_dry_run", lambda: desk.wrap(KEY, wrap_submission()))
         again = await desk.wrap(KEY, wrap_submission())
         assert again.order.order_id == first[0].order.order_id
         assert len(desk.relay.sent) == 1
@@ -73,7 +73,7 @@ async def test_another_keys_wrap_keeps_its_error() -> None:
         await desk.storage.quotes.save(
             replace(wrap_quote(), quote_id="weth_wrap_2", client_id=OTHER_KEY.client_id)
         )
-        overtake(desk, "wallet", lambda: desk.wrap(OTHER_KEY, wrap_submission()))
+        overtake(desk, "wallet_and_dry_run", lambda: desk.wrap(OTHER_KEY, wrap_submission()))
         with pytest.raises(NonceTooLow):
             await desk.wrap(KEY, wrap_submission())
 
@@ -83,7 +83,9 @@ async def test_a_cancel_that_was_mined_meanwhile_is_the_same_cancel() -> None:
         await desk.storage.quotes.save(swap_quote())
         order = await swapped(desk)
         quote = await desk.cancel.issue(KEY, order.order_id)
-        first = overtake(desk, "wallet", lambda: desk.cancel.submit(KEY, submission(quote)))
+        first = overtake(
+            desk, "wallet_and_dry_run", lambda: desk.cancel.submit(KEY, submission(quote))
+        )
         again = await desk.cancel.submit(KEY, submission(quote))
         assert again.order.order_id == first[0].order.order_id
         assert len(desk.relay.sent) == 2

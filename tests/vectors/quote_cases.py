@@ -279,7 +279,8 @@ def _cancels() -> Iterator[Case]:
     for path, change in (
         ("orderId", ORDER), ("orderId", "ord_2"), ("transactionParams.to", THIEF),
         ("transactionParams.data", "0xa9059cbb"), ("transactionParams.value", "1"),
-        ("transactionParams.gasLimit", "21001"), ("transactionParams.nonce", None),
+        ("transactionParams.gasLimit", "100001"), ("transactionParams.gasLimit", "26264"),
+        ("transactionParams.nonce", None),
         ("transactionParams.nonce", 8), ("transactionParams.nonce", 3),
         ("transactionParams.maxPriorityFeePerGas", "1"), ("transactionParams.chainId", 10),
         ("transactionParams.maxFeePerGas", str(10**12)), ("transactionParams.type", 0),

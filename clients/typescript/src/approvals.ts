@@ -6,6 +6,7 @@ import {
   allowanceOf,
   answered,
   baseFee,
+  estimateGas,
   nonceOf,
   pad,
   receiptOf,
@@ -17,7 +18,7 @@ import { retryTransient, waitForReceipt, type Context } from "./polling.js";
 import { requireCost, type SwapTerms } from "./quote-checks.js";
 import { OPEN, quantity } from "./reading.js";
 import { hashOf, sign, type Signer, type Transaction } from "./signing.js";
-import { rpc, send, type Transport } from "./transport.js";
+import { rpc, send } from "./transport.js";
 import type { Hex } from "./types.js";
 
 /** Node errors for bytes that it already has; then the receipt decides. */
@@ -27,9 +28,6 @@ const HELD = /already known|already imported|nonce too low/;
 const LOOKS = 3;
 
 const approvalData = (spender: string, amount: bigint) => `0x095ea7b3${pad(spender)}${pad(amount)}`;
-
-const estimateGas = async (io: Transport, transaction: object): Promise<bigint> =>
-  quantity(await rpc(io, "eth_estimateGas", [transaction]));
 
 /** One approval that the node took; no block has it yet. `amount` in smallest units. */
 export interface ApprovalSent {

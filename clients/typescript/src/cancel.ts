@@ -11,8 +11,8 @@ import {
   type Submitted,
 } from "./flow-errors.js";
 import { CancelResult, type CancelEvent, type CancelRequest } from "./cancel-result.js";
-import { CANCEL_FEE_WEI, CANCEL_GAS } from "./generated/rules.js";
-import { nonceOf, receiptOf, requireEth, requireMainnet, small, type Receipt } from "./node.js";
+import { CANCEL_FEE_WEI, CANCEL_GAS, MOST_CANCEL_GAS } from "./generated/rules.js";
+import { nonceOf, receiptOf, requireEth, requireMainnet, requireSuccess, small, type Receipt } from "./node.js";
 import { errorFor, watchOutcome } from "./outcome.js";
 import { followOrder, isTerminal, orderStatusCall, retryTransient, type Context } from "./polling.js";
 import { checkParams, faultsOf } from "./params.js";
@@ -40,19 +40,20 @@ const MEMBERS: Members<CancelRequest> = {
 export function checkCancel(quote: CancelQuote, request: CancelRequest, wallet: string): void {
   const params: TransactionParams = quote.transactionParams;
   const { orderId, nonce, mostFeeWei = CANCEL_FEE_WEI } = request;
+  const gas = BigInt(params.gasLimit);
   const isOtherNonce = nonce !== undefined && params.nonce !== nonce;
   const found = faultsOf({
     "another order": quote.orderId !== orderId,
     "another receiver than the wallet itself": params.to.toLowerCase() !== wallet.toLowerCase(),
     calldata: params.data !== "0x",
     "ETH to be sent along": BigInt(params.value) !== 0n,
-    [`another gas limit than ${CANCEL_GAS}`]: BigInt(params.gasLimit) !== CANCEL_GAS,
+    [`a gas limit outside ${CANCEL_GAS} to ${MOST_CANCEL_GAS}`]: gas < CANCEL_GAS || gas > MOST_CANCEL_GAS,
     "no nonce": params.nonce === null,
     [`nonce ${params.nonce}, not ${nonce} as the order`]: isOtherNonce,
   }).concat(checkParams(params));
   const Kind = isOtherNonce && found.length === 1 ? NonceMismatch : UnsafeQuote;
   if (found.length) throw new Kind(`the cancel has ${found.join(", ")}`);
-  requireCost(CANCEL_GAS * BigInt(params.maxFeePerGas), mostFeeWei, "its gas", "mostFeeWei");
+  requireCost(gas * BigInt(params.maxFeePerGas), mostFeeWei, "its gas", "mostFeeWei");
 }
 
 function readQuote(quote: Json): void {
@@ -124,7 +125,10 @@ export async function cancel(
     throw new NonceMismatch(`nonce ${nonce} of the cancel is used already`);
   watch({ quote });
   if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the cancel was not accepted");
-  if (io.hasNode) await requireEth(io, wallet, quote.transactionParams);
+  if (io.hasNode) {
+    await requireEth(io, wallet, quote.transactionParams);
+    await requireSuccess(io, "the cancel", wallet, quote.transactionParams);
+  }
   const signed = await sign(unsigned, signer, wallet);
   const sent: Submitted = { what: "the cancel", txHash: hashOf(signed), wallet, nonce, orderId };
   const race: Race = { quote, status: before, txHash: before.txHash, ownHash: request.txHash };

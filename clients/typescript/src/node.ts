@@ -11,6 +11,8 @@ export const topicOf: (signature: string) => string = toEventSelector;
 export const TRANSFER = topicOf("Transfer(address,address,uint256)");
 /** The pseudo token under which routers and nodes name ETH. */
 export const ETHER = `0x${"e".repeat(40)}`;
+const REVERTED = 3;
+const FAILS = /revert|gas required exceeds|out of gas/i;
 export const UINT256_MAX = 2n ** 256n - 1n;
 
 export interface Log {
@@ -65,6 +67,9 @@ export async function requireMainnet(io: Transport): Promise<void> {
 export const nonceOf = async (io: Transport, wallet: string, block = "pending"): Promise<number> =>
   small(await rpc(io, "eth_getTransactionCount", [wallet, block]));
 
+export const estimateGas = async (io: Transport, transaction: object): Promise<bigint> =>
+  quantity(await rpc(io, "eth_estimateGas", [transaction]));
+
 export const balanceOf = async (io: Transport, token: string, wallet: string, block?: string): Promise<bigint> =>
   word(await view(io, token, balanceData(wallet), block));
 
@@ -85,6 +90,23 @@ export async function requireEth(io: Transport, wallet: string, params: Transact
   const held = quantity(await rpc(io, "eth_getBalance", [wallet, "latest"]));
   if (held < cost)
     throw new QuoteDeclined(`the wallet holds ${held} wei of ETH, and the transaction may cost ${cost} wei`);
+}
+
+/**
+ * Refuse a transaction that fails at the caller's own node, or needs more gas than its limit: the
+ * wallet's own code (EIP-7702) may revert, or use gas. Throws QuoteDeclined.
+ */
+export async function requireSuccess(io: Transport, what: string, wallet: string, params: TransactionParams): Promise<void> {
+  const call = { from: wallet, to: params.to, data: params.data, value: hex(BigInt(params.value)) };
+  const gas = await estimateGas(io, call).catch((error: unknown) => {
+    const fails = error instanceof NodeRpcError && (error.code === REVERTED || FAILS.test(error.message));
+    throw fails ? new QuoteDeclined(`by your own node ${what} would fail (${error.message})`, ": not signed") : error;
+  });
+  if (gas > BigInt(params.gasLimit))
+    throw new QuoteDeclined(
+      `by your own node ${what} needs ${gas} gas, and its limit is ${params.gasLimit}`,
+      ": not signed",
+    );
 }
 
 /** The receipt; undefined until the transaction is mined. */

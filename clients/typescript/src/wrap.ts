@@ -13,7 +13,7 @@ import {
 } from "./flow-errors.js";
 import { WETH } from "./generated/rules.js";
 import { acceptedBps, judgeWrap, requireConsent, type Confirm } from "./loss.js";
-import { balanceOf, baseFee, nonceOf, requireEth, requireMainnet, type Receipt } from "./node.js";
+import { balanceOf, baseFee, nonceOf, requireEth, requireMainnet, requireSuccess, type Receipt } from "./node.js";
 import { errorFor, throwOutcome, type OutcomeWatch } from "./outcome.js";
 import { retryTransient, waitForReceipt, type Context } from "./polling.js";
 import { wrapFaults } from "./params.js";
@@ -143,7 +143,10 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   if (!confirm) await consent();
   if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the quote was not accepted");
   if (confirm) await consent();
-  if (io.hasNode) await requireFunds(io, quote, wallet);
+  if (io.hasNode) {
+    await requireFunds(io, quote, wallet);
+    await requireSuccess(io, `the ${operation}`, wallet, quote.mevProtection.transactionParams);
+  }
   const signed = await sign(toSign(quote.mevProtection.transactionParams, nonce), signer, wallet);
   const sent: Submitted = { what: `the ${operation}`, txHash: hashOf(signed), wallet, nonce };
   let order: WrapOrder;

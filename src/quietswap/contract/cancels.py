@@ -19,7 +19,7 @@ from quietswap.contract.base import (
 )
 from quietswap.contract.orders import ExpiresAt, OrderId, SubmittedAt, Tracking, TrackingUrl
 from quietswap.contract.transactions import SentMetadata, TransactionParams
-from quietswap.domain.order.cancel import GAS_LIMIT
+from quietswap.domain.order.cancel import GAS_LIMIT, MOST_GAS
 
 TargetId = Annotated[OrderId, doc("Id of the order to cancel")]
 
@@ -30,7 +30,14 @@ class CancelTransactionParams(TransactionParams, frozen=True, kw_only=True):
     to: Annotated[AddressText, doc("The wallet itself (EIP-55 checksummed)", examples.WALLET)]
     data: Annotated[HexText, doc("No calldata", const="0x")]
     value: Annotated[AmountText, doc("No wei", const="0")]
-    gas_limit: Annotated[AmountText, doc("Gas units of an empty transfer", const=str(GAS_LIMIT))]
+    gas_limit: Annotated[
+        AmountText,
+        doc(
+            f"{GAS_LIMIT}: gas units of an empty transfer; at most {MOST_GAS} where the wallet has"
+            " delegated code (EIP-7702)",
+            str(GAS_LIMIT),
+        ),
+    ]
     max_fee_per_gas: Annotated[
         AmountText,
         doc("Maximum wei per gas unit: 12.5 % more than the order's", "3000000000"),

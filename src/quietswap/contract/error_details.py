@@ -184,8 +184,9 @@ class ValidationErrorDetails(_MayBeMined, frozen=True, kw_only=True):
         doc(
             "MALFORMED: not JSON, wrong JSON types, or a time in another unit. MISMATCH: differs "
             "from the quote. NO_QUOTE: no quote was issued to this key and wallet. QUOTE_EXPIRED: "
-            "the quote is no longer valid. WOULD_REVERT: the swap would revert on the latest "
-            "state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be cancelled. "
+            "the quote is no longer valid. WOULD_REVERT: the transaction would revert on the "
+            "latest state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be "
+            "cancelled. GAS_TOO_HIGH: the wallet's delegated code uses too much gas for a cancel. "
             "Other values are the relay's reason",
             "MISMATCH",
         ),
@@ -194,7 +195,7 @@ class ValidationErrorDetails(_MayBeMined, frozen=True, kw_only=True):
         tuple[Annotated[dict[str, Any], doc("One field", **ref("FieldFault"))], ...],
         doc("All fields that do not match"),
     ] = ()
-    revert_reason: Annotated[str | None, doc("Why the swap would revert; with WOULD_REVERT")] = None
+    revert_reason: Annotated[str | None, doc("Why it would revert; with WOULD_REVERT")] = None
 
 
 class InternalServerErrorDetails(WireStruct, frozen=True, kw_only=True):

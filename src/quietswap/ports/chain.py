@@ -21,6 +21,10 @@ class UnreadableToken(Exception):
     """A view call of the token reverts or uses all its gas, on every node."""
 
 
+class CallReverts(Exception):
+    """The call reverts on the latest state; the text is the reason: printable and bounded."""
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """The latest block: `base_fee` of it and `next_base_fee` in wei, `time` in Unix seconds.
@@ -132,7 +136,7 @@ class ChainReader(Protocol):
         """
 
     async def estimate_gas(self, wallet: Address, params: UnsignedTransaction) -> int | None:
-        """Return gas units; None if the call would revert."""
+        """Return gas units; None if the wallet cannot pay for it. Raises CallReverts."""
 
     async def block(self, number: int) -> Block | None:
         """Return the canonical block at `number` with its transactions; None if it is not mined."""

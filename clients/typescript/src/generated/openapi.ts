@@ -622,10 +622,10 @@ export interface components {
              */
             value: "0";
             /**
-             * @description Gas units of an empty transfer
-             * @constant
+             * @description 21000: gas units of an empty transfer; at most 100000 where the wallet has delegated code (EIP-7702)
+             * @example 21000
              */
-            gasLimit: "21000";
+            gasLimit: string;
             /**
              * @description Maximum wei per gas unit: 12.5 % more than the order's
              * @example 3000000000
@@ -3658,13 +3658,13 @@ export interface components {
             /** @description Always true: the relay reported a refusal, but the transaction may still be mined */
             mayBeMined?: boolean;
             /**
-             * @description MALFORMED: not JSON, wrong JSON types, or a time in another unit. MISMATCH: differs from the quote. NO_QUOTE: no quote was issued to this key and wallet. QUOTE_EXPIRED: the quote is no longer valid. WOULD_REVERT: the swap would revert on the latest state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be cancelled. Other values are the relay's reason
+             * @description MALFORMED: not JSON, wrong JSON types, or a time in another unit. MISMATCH: differs from the quote. NO_QUOTE: no quote was issued to this key and wallet. QUOTE_EXPIRED: the quote is no longer valid. WOULD_REVERT: the transaction would revert on the latest state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be cancelled. GAS_TOO_HIGH: the wallet's delegated code uses too much gas for a cancel. Other values are the relay's reason
              * @example MISMATCH
              */
             reason: string;
             /** @description All fields that do not match */
             fields: components["schemas"]["FieldFault"][];
-            /** @description Why the swap would revert; with WOULD_REVERT */
+            /** @description Why it would revert; with WOULD_REVERT */
             revertReason?: string;
         };
         /** @description A limit in decimal USD. null: no limit. */

@@ -215,6 +215,8 @@ export const FEE_HEADROOM = 10000000000n;
 
 export const CANCEL_GAS = 21000n;
 
+export const MOST_CANCEL_GAS = 100000n;
+
 export const CANCEL_FEE_WEI = 20000000000000000n;
 
 export const GAS_MULTIPLE_HALVES = 7n;

@@ -23,6 +23,7 @@ from quietswap.domain.token import Token
 from quietswap.domain.transaction.unsigned import UnsignedTransaction
 from quietswap.ports.chain import (
     Block,
+    CallReverts,
     Head,
     NodeUnavailable,
     Receipt,
@@ -213,8 +214,12 @@ class NodeChain:
             "value": hex(params.value),
         }
         result = await self._rpc.call("eth_estimateGas", call, "latest")
-        if isinstance(result, RpcErrorObject) and result.is_verdict:
-            return None
+        if isinstance(result, RpcErrorObject):
+            run = read_plain(result)
+            if run.succeeded is False:
+                raise CallReverts(run.reason)
+            if result.is_verdict:
+                return None
         return node_results.quantity(result)
 
     async def block(self, number: int) -> Block | None:

@@ -19,7 +19,7 @@ from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.cancel_result import CancelRequest, CancelResult
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.polling import PollingPolicy, follow_order, retry_transient
-from quietswap.client.flows.preconditions import require_eth
+from quietswap.client.flows.preconditions import require_eth, require_success
 from quietswap.client.flows.quote_checks import check_params, is_accepted, require_cost
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
@@ -34,8 +34,9 @@ from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sig
 from quietswap.contract.cancels import CancelOrderResponse, CancelQuoteResponse
 from quietswap.contract.orders import OrderStatusResponse
 
-CANCEL_GAS = 21_000
-"""Gas units of an empty transfer; the gas limit of a cancel must equal it."""
+CANCEL_GAS, MOST_CANCEL_GAS = 21_000, 100_000
+"""Gas units of an empty transfer; with delegated code (EIP-7702) it takes more, up to the second.
+The rest of a limit that is too high is not paid."""
 _RECEIPT_LOOKS = 10
 
 Event = CancelQuoteResponse | CancelOrderResponse | OrderStatusResponse | OutcomeWatch
@@ -55,7 +56,9 @@ def check_cancel(quote: CancelQuoteResponse, request: CancelRequest) -> None:
         "another receiver than the wallet itself": params.to.lower() != request.wallet.lower(),
         "calldata": params.data != "0x",
         "ETH to be sent along": params.value != 0,
-        f"another gas limit than {CANCEL_GAS}": params.gas_limit != CANCEL_GAS,
+        f"a gas limit outside {CANCEL_GAS} to {MOST_CANCEL_GAS}": not (
+            CANCEL_GAS <= params.gas_limit <= MOST_CANCEL_GAS
+        ),
         "no nonce": params.nonce is None,
         f"nonce {params.nonce}, not {request.nonce} as the order": other_nonce,
     }
@@ -63,8 +66,7 @@ def check_cancel(quote: CancelQuoteResponse, request: CancelRequest) -> None:
     if found:
         kind = NonceMismatch if other_nonce and len(found) == 1 else UnsafeQuote
         raise kind(f"the cancel has {', '.join(found)}: not signed")
-    cost = CANCEL_GAS * params.max_fee_per_gas
-    require_cost("its gas", cost, request.most_fee_wei, "most_fee_wei (--most-fee)")
+    require_cost("its gas", params.max_gas_cost, request.most_fee_wei, "most_fee_wei (--most-fee)")
 
 
 def cancel_call(quote: CancelQuoteResponse, signed: str) -> api_calls.ApiCall[CancelOrderResponse]:
@@ -118,6 +120,7 @@ def cancel(
         raise QuoteDeclined("the cancel was not accepted")
     if has_node:
         yield from require_eth(params, request.wallet)
+        yield from require_success("the cancel", params, request.wallet)
     signed = sign(to_sign(params), signer, request.wallet)
     sent = SubmittedTransaction(
         "the cancel", hash_of(signed), request.wallet, nonce, request.order_id

@@ -1,6 +1,9 @@
-"""Checks before signing that spare a refusal after it: the key's scope, and the wallet's ETH."""
+"""Checks before signing that spare a refusal after it: the key, the wallet's ETH, and a trial."""
+
+import re
 
 from quietswap.client import api_calls, node_calls
+from quietswap.client.errors.base import NodeRpcError
 from quietswap.client.errors.client_limits import Forbidden
 from quietswap.client.errors.flow import QuoteDeclined
 from quietswap.client.flows.effects import Flow, perform
@@ -9,6 +12,9 @@ from quietswap.contract.errors import ERRORS, ErrorEnvelope
 from quietswap.contract.transactions import TransactionParams
 from quietswap.domain import errors
 from quietswap.domain.client_limits import KeyScope
+
+_REVERTED = 3
+_FAILS = re.compile(r"revert|gas required exceeds|out of gas", re.IGNORECASE)
 
 
 def require_trade_scope(polling: PollingPolicy) -> Flow[None]:
@@ -35,4 +41,23 @@ def require_eth(params: TransactionParams, wallet: str) -> Flow[None]:
     if held < cost:
         raise QuoteDeclined(
             f"the wallet holds {held} wei of ETH, and the transaction may cost {cost} wei"
+        )
+
+
+def require_success(what: str, params: TransactionParams, wallet: str) -> Flow[None]:
+    """Refuse a transaction that fails at the caller's own node, or needs more gas than its limit.
+
+    The wallet's own code (EIP-7702) may revert, or use gas. Raises QuoteDeclined.
+    """
+    call = {"from": wallet, "to": params.to, "data": params.data, "value": hex(params.value)}
+    try:
+        gas = yield from perform(node_calls.estimate_gas(call))
+    except NodeRpcError as error:
+        if error.code != _REVERTED and not _FAILS.search(str(error)):
+            raise
+        raise QuoteDeclined(f"by your own node {what} would fail ({error}): not signed") from error
+    if gas > params.gas_limit:
+        raise QuoteDeclined(
+            f"by your own node {what} needs {gas} gas, and its limit is {params.gas_limit}: not"
+            " signed"
         )

@@ -20,7 +20,7 @@ from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.loss import require_consent
 from quietswap.client.flows.open_orders import require_no_open_order
 from quietswap.client.flows.polling import PollingPolicy, retry_transient, wait_for_receipt
-from quietswap.client.flows.preconditions import require_eth
+from quietswap.client.flows.preconditions import require_eth, require_success
 from quietswap.client.flows.quote_checks import (
     check_params,
     is_accepted,
@@ -174,6 +174,7 @@ def convert(
     require_consent(loss, most, quote, request.confirm)
     if has_node:
         yield from _require_funds(quote, request)
+        yield from require_success(what, params, request.wallet)
     signed = sign(to_sign(params), signer, request.wallet)
     sent = SubmittedTransaction(what, hash_of(signed), request.wallet, nonce)
     try:

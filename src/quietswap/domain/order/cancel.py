@@ -4,7 +4,7 @@ Only one of the two transactions can be mined. Amounts in wei, times in Unix ms.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quietswap.domain.address import Address
@@ -12,11 +12,15 @@ from quietswap.domain.errors.request import ValidationError
 from quietswap.domain.order.order import Order, OrderKind
 from quietswap.domain.quote.issued_quote import CancelOrderTerms, IssuedQuote, issue
 from quietswap.domain.quote.relay_settings import RelaySettings
+from quietswap.domain.transaction.fees import gas_limit_for
 from quietswap.domain.transaction.signed import decode
 from quietswap.domain.transaction.unsigned import UnsignedTransaction
 
 GAS_LIMIT = 21_000
-"""What a transfer without data costs (Yellow Paper, appendix G)."""
+"""What a transfer without data costs (Yellow Paper, appendix G), to a wallet without code."""
+MOST_GAS = 100_000
+"""The highest gas limit for a wallet with delegated code (EIP-7702), which runs in the transfer: a
+log and two new slots of storage. The clients refuse more: it is paid if the code uses it."""
 FEE_MULTIPLE = 3
 """Times the next base fee: covers nine full blocks, as for a wrap. With a priority fee of 0 only
 the base fee is paid, so a high cap costs nothing."""
@@ -66,15 +70,40 @@ class SubmittedCancel:
     tracking_url: str
 
 
-def cancel_params(order: Order, fee_caps: Iterable[int], next_base_fee: int) -> UnsignedTransaction:
+def cancel_gas(estimate: int | None) -> int:
+    """Return the gas limit; `estimate` of a wallet with code, None without one.
+
+    Raises ValidationError with reason GAS_TOO_HIGH.
+    """
+    limit = GAS_LIMIT if estimate in (None, GAS_LIMIT) else gas_limit_for(estimate)
+    if limit <= MOST_GAS:
+        return limit
+    fault = {"field": "gasLimit", "expected": f"<= {MOST_GAS}", "provided": str(limit)}
+    text = f"the wallet's code makes an empty transfer use {estimate} gas, too much for a cancel"
+    error = ValidationError(text, [fault], reason="GAS_TOO_HIGH")
+    error.suggestion = (
+        "A transaction with the order's nonce that removes the delegation (EIP-7702) takes its"
+        " place, too."
+    )
+    raise error
+
+
+def empty_transfer(wallet: Address) -> UnsignedTransaction:
+    """Return the call of a cancel, to estimate its gas."""
+    return UnsignedTransaction(
+        to=wallet, data=b"", value=0, gas_limit=MOST_GAS, max_fee_per_gas=0, nonce=None
+    )
+
+
+def cancel_params(
+    order: Order, fee_caps: Iterable[int], next_base_fee: int, gas_limit: int = GAS_LIMIT
+) -> UnsignedTransaction:
     """Return the transaction to sign; `fee_caps` of all transactions that it must replace."""
     least = max((cap + -(-cap // _BUMP_DIVISOR) for cap in fee_caps), default=0)
     wanted = max(next_base_fee * FEE_MULTIPLE, next_base_fee + _HEADROOM)
-    return UnsignedTransaction(
-        to=order.wallet,
-        data=b"",
-        value=0,
-        gas_limit=GAS_LIMIT,
+    return replace(
+        empty_transfer(order.wallet),
+        gas_limit=gas_limit,
         max_fee_per_gas=max(least, wanted),
         nonce=order.nonce,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from quietswap.domain.order.checks import WRAP_QUOTE, would_revert
 from quietswap.domain.quote.issued_quote import issued_wrap
 from quietswap.domain.quote.quote import WrapOperation, WrapQuote
 from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
@@ -11,7 +12,7 @@ from quietswap.domain.requests import WrapQuoteRequest
 from quietswap.domain.token import WETH
 from quietswap.domain.transaction import fees
 from quietswap.domain.transaction.unsigned import UnsignedTransaction
-from quietswap.ports.chain import ChainReader
+from quietswap.ports.chain import CallReverts, ChainReader, WalletSnapshot
 from quietswap.ports.clients import ApiKey
 from quietswap.ports.clock import Clock
 from quietswap.ports.relay import Relay
@@ -41,7 +42,7 @@ class QuoteWrap:
     new_suffix: Callable[[], str]
 
     async def __call__(self, key: ApiKey, ask: WrapQuoteRequest) -> WrapQuote:
-        """Return an issued, stored quote. Raises ServiceUnavailable."""
+        """Return an issued, stored quote. Raises ValidationError and ServiceUnavailable."""
         with service_unavailable():
             quote = await self._quote(ask)
             await self.quotes.save(issued_wrap(quote, key.client_id))
@@ -49,13 +50,17 @@ class QuoteWrap:
 
     async def _quote(self, ask: WrapQuoteRequest) -> WrapQuote:
         head = await self.chain.head()
-        eth, _ = await self.chain.balances(ask.wallet, WETH)
-        gas = await self._gas(ask)
+        facts = await self.chain.wallet(ask.wallet, WETH, WETH)
+        gas = await self._gas(ask, facts)
         limit = fees.gas_limit_for(gas, fees.WRAP_GAS_FLOOR)
         now = self.clock.now_ms()
         value = value_of(ask.operation, ask.amount)
         cap = fees.max_fee_per_gas(
-            head.next_base_fee, fees.WRAP_FEE_MULTIPLE, gas_limit=limit, balance=eth, value=value
+            head.next_base_fee,
+            fees.WRAP_FEE_MULTIPLE,
+            gas_limit=limit,
+            balance=facts.eth_balance,
+            value=value,
         )
         return WrapQuote(
             quote_id=f"weth_{ask.operation.value}_{now}_{self.new_suffix()}",
@@ -70,10 +75,20 @@ class QuoteWrap:
             valid_until_ms=now + self.terms.validity_ms,
         )
 
-    async def _gas(self, ask: WrapQuoteRequest) -> int:
-        """Return the node's estimate, or the typical use while the wallet cannot cover the call."""
-        probe = _params(ask.operation, ask.amount, fees.WRAP_GAS_FLOOR, 0)
-        estimate = await self.chain.estimate_gas(ask.wallet, probe)
+    async def _gas(self, ask: WrapQuoteRequest, facts: WalletSnapshot) -> int:
+        """Return the node's estimate, or the typical use while the wallet cannot cover the call.
+
+        Raises ValidationError with reason WOULD_REVERT: the wallet's code may refuse the ETH.
+        """
+        is_wrap = ask.operation is WrapOperation.WRAP
+        held = facts.eth_balance if is_wrap else facts.token_balance
+        estimate = None
+        if held >= ask.amount:
+            probe = _params(ask.operation, ask.amount, fees.WRAP_GAS_FLOOR, 0)
+            try:
+                estimate = await self.chain.estimate_gas(ask.wallet, probe)
+            except CallReverts as error:
+                raise would_revert(WRAP_QUOTE, str(error)) from error
         return TYPICAL_GAS[ask.operation] if estimate is None else estimate
 
 

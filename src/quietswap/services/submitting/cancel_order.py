@@ -6,6 +6,7 @@ be cancelled keeps its status until then.
 
 from collections.abc import Callable
 
+from quietswap.domain.address import Address
 from quietswap.domain.errors.base import RequestError
 from quietswap.domain.errors.order import (
     InvalidSignature,
@@ -17,16 +18,21 @@ from quietswap.domain.order.cancel import (
     CancelOrderRequest,
     CancelQuote,
     SubmittedCancel,
+    cancel_gas,
     cancel_params,
+    empty_transfer,
     fee_cap,
     require_cancellable,
 )
+from quietswap.domain.order.checks import CANCEL_ORDER, CANCEL_QUOTE, would_revert
+from quietswap.domain.order.dry_run import signed_swap
 from quietswap.domain.order.order import Order, OrderKind
 from quietswap.domain.order.submission import cancel_differences
 from quietswap.domain.quote.issued_quote import CancelOrderTerms, IssuedQuote, QuoteKind
 from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
 from quietswap.domain.token import WETH
 from quietswap.domain.transaction.signed import SignedTransaction
+from quietswap.ports.chain import CallReverts
 from quietswap.ports.clients import ApiKey
 from quietswap.services.choose_relay import relay_settings
 from quietswap.services.submitting.preflight import RequiredSpend, preflight
@@ -54,7 +60,8 @@ class CancelOrder:
         """Return the empty self-transfer that takes the order's nonce, valid for five minutes.
 
         Raises OrderNotFound, ValidationError for an order that has ended, NonceTooLow when the
-        nonce is used already, ProviderUnavailable, ServiceUnavailable.
+        nonce is used already, ValidationError when the wallet's code reverts or needs too much gas,
+        ProviderUnavailable, ServiceUnavailable.
         """
         with service_unavailable():
             order = await self._target(key, order_id)
@@ -105,9 +112,10 @@ class CancelOrder:
     async def _quote(self, order: Order) -> CancelQuote:
         core, relay = self._core, self._core.relay(order.tier)
         head = await core.chain.head()
-        used = (await core.chain.nonces([order.wallet]))[order.wallet]
-        if order.nonce < used:
-            raise _too_late(order.nonce, used)
+        facts = await core.chain.wallet(order.wallet, WETH, WETH)
+        if order.nonce < facts.nonce:
+            raise _too_late(order.nonce, facts.nonce)
+        gas_limit = cancel_gas(await self._gas(order.wallet) if facts.code else None)
         rivals = await self._core.orders.live_at(order.wallet, order.nonce)
         caps = [fee_cap(one) for one in (order, *rivals)]
         now = core.clock.now_ms()
@@ -118,17 +126,27 @@ class CancelOrder:
             protection=relay_settings(
                 order.tier, relay, EndpointType(order.endpoint_type), ShareMode(order.share_mode)
             ),
-            params=cancel_params(order, caps, head.next_base_fee),
+            params=cancel_params(order, caps, head.next_base_fee, gas_limit),
             issued_at_ms=now,
             valid_until_ms=now + VALIDITY_MS,
         )
+
+    async def _gas(self, wallet: Address) -> int | None:
+        """Return what an empty transfer to a wallet with code uses. Raises ValidationError."""
+        try:
+            return await self._core.chain.estimate_gas(wallet, empty_transfer(wallet))
+        except CallReverts as error:
+            raise would_revert(CANCEL_QUOTE, str(error)) from error
 
     async def _deliver(
         self, signed: SignedTransaction, quote: IssuedQuote, target: Order, known: Order | None
     ) -> Order:
         core = self._core
         try:
-            ready = await preflight(core.chain, signed, RequiredSpend(WETH, 0, spender=None))
+            ready = await preflight(
+                core.chain, signed, RequiredSpend(WETH, 0, spender=None), CANCEL_ORDER,
+                signed_swap(signed, WETH, 0),
+            )  # fmt: skip
         except RequestError as error:
             stored = await core.stored_meanwhile(signed, known)
             if stored is not None:

@@ -10,13 +10,10 @@ from quietswap.domain.errors.order import (
     InvalidSignature,
     NonceTooLow,
 )
-from quietswap.domain.errors.request import ValidationError
+from quietswap.domain.order.checks import Check, Door, is_contract, would_revert
 from quietswap.domain.order.dry_run import DryRun, SignedSwap
 from quietswap.domain.transaction.signed import SignedTransaction
 from quietswap.ports.chain import ChainReader, NodeUnavailable, WalletSnapshot
-
-_DELEGATION = bytes.fromhex("ef0100")
-"""Prefix of the code of a wallet that delegates (https://eips.ethereum.org/EIPS/eip-7702)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +32,8 @@ class RequiredSpend:
 class PreflightResult:
     """The result of passed checks at block number `head`; the wallet had `eth` wei.
 
-    `nonce` is the wallet's next nonce on the chain. `run` is the result of the swap's dry run, None
-    without a swap.
+    `nonce` is the wallet's next nonce on the chain. `run` is the result of the dry run,
+    None without one.
     """
 
     head: int
@@ -49,9 +46,10 @@ async def preflight(
     chain: ChainReader,
     signed: SignedTransaction,
     spend: RequiredSpend,
-    swap: SignedSwap | None = None,
+    door: Door,
+    trial: SignedSwap | None,
 ) -> PreflightResult:
-    """Check that the wallet can pay, that the nonce is free and that `swap` would succeed.
+    """Make the checks of `door`: the wallet can pay, the nonce is free, and `trial` succeeds.
 
     The simulation is checked last, because the other errors are more exact. The check is necessary:
     a relay accepts a transaction that the wallet cannot pay for, and never includes it.
@@ -61,26 +59,31 @@ async def preflight(
     """
     try:
         spender, run = spend.spender or spend.token, None
-        if swap is None:
+        if trial is None:
             facts = await chain.wallet(signed.sender, spend.token, spender)
         else:
-            facts, run = await chain.wallet_and_dry_run(swap, spend.token, spender)
+            facts, run = await chain.wallet_and_dry_run(trial, spend.token, spender)
     except NodeUnavailable as error:
         raise ProviderUnavailable(
             "the Ethereum node does not answer, so the transaction could not be checked",
             {"reason": "NODE_UNAVAILABLE"},
         ) from error
-    _check_sender(facts)
-    _check_nonce(signed, facts)
-    _check_money(signed, facts, spend)
-    if swap is not None and run is not None:
-        _check_outcome(swap, run)
+    checks = {
+        Check.CONTRACT: lambda: _check_sender(facts),
+        Check.NONCE: lambda: _check_nonce(signed, facts),
+        Check.FUNDS: lambda: _check_funds(signed, facts, spend),
+        Check.ALLOWANCE: lambda: _check_allowance(facts, spend),
+        Check.TRIAL: lambda: _check_trial(trial, run, door),
+    }
+    for check in Check:
+        if check in door.refuses:
+            checks[check]()
     return PreflightResult(facts.head, facts.eth_balance, facts.nonce, run)
 
 
 def _check_sender(facts: WalletSnapshot) -> None:
     """Refuse a sender that is a contract, as every node does (EIP-3607); a delegation may send."""
-    if facts.code and not facts.code.startswith(_DELEGATION):
+    if is_contract(facts.code):
         raise InvalidSignature(reason="its sender is a contract, which cannot send (EIP-3607)")
 
 
@@ -89,7 +92,7 @@ def _check_nonce(signed: SignedTransaction, facts: WalletSnapshot) -> None:
         raise NonceTooLow(provided=signed.nonce, expected=facts.nonce)
 
 
-def _check_money(signed: SignedTransaction, facts: WalletSnapshot, spend: RequiredSpend) -> None:
+def _check_funds(signed: SignedTransaction, facts: WalletSnapshot, spend: RequiredSpend) -> None:
     if facts.eth_balance < signed.max_cost_wei:
         raise InsufficientBalance(
             asset="ETH", required=signed.max_cost_wei, available=facts.eth_balance
@@ -98,21 +101,17 @@ def _check_money(signed: SignedTransaction, facts: WalletSnapshot, spend: Requir
         raise InsufficientBalance(
             asset=spend.token, required=spend.amount, available=facts.token_balance
         )
+
+
+def _check_allowance(facts: WalletSnapshot, spend: RequiredSpend) -> None:
     if spend.spender is not None and facts.allowance < spend.amount:
         raise InsufficientAllowance(
             token=spend.token, router=spend.spender, required=spend.amount, current=facts.allowance
         )
 
 
-def _check_outcome(swap: SignedSwap, run: DryRun) -> None:
-    """Refuse a swap that would fail now: nothing was sent and no nonce is used."""
-    fault = run.fault(swap)
-    if fault is None:
-        return
-    error = ValidationError(
-        f"the swap would fail on the latest state: {fault}", reason="WOULD_REVERT"
-    )
-    assert error.details is not None
-    error.details["revertReason"] = fault
-    error.suggestion = "Nothing was sent. The market has moved: request a fresh quote and sign it."
-    raise error
+def _check_trial(trial: SignedSwap | None, run: DryRun | None, door: Door) -> None:
+    """Refuse what would fail now: nothing was sent and no nonce is used."""
+    fault = None if trial is None or run is None else run.fault(trial)
+    if fault is not None:
+        raise would_revert(door, fault)

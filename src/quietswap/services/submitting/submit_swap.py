@@ -4,6 +4,7 @@ import asyncio
 
 from quietswap.domain.errors.base import RequestError
 from quietswap.domain.errors.order import DeadlineExpired, InvalidSignature, SignatureReplay
+from quietswap.domain.order.checks import SWAP_ORDER
 from quietswap.domain.order.dry_run import signed_swap
 from quietswap.domain.order.order import FailureCode, Order, OrderKind
 from quietswap.domain.order.submission import swap_differences
@@ -71,7 +72,7 @@ class SubmitSwap:
         spend = RequiredSpend(trade.sell_token, trade.sell_amount, spender=quote.params.to)
         swap = signed_swap(signed, trade.buy_token, trade.min_buy_amount)
         try:
-            ready = await preflight(core.chain, signed, spend, swap)
+            ready = await preflight(core.chain, signed, spend, SWAP_ORDER, swap)
         except RequestError as error:
             stored = await core.stored_meanwhile(signed, unsent)
             if stored is not None:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from quietswap.domain.errors.base import RequestError
 from quietswap.domain.errors.order import InvalidSignature
 from quietswap.domain.errors.request import ValidationError
+from quietswap.domain.order.checks import WRAP_ORDER
+from quietswap.domain.order.dry_run import signed_swap
 from quietswap.domain.order.order import Order, OrderKind
 from quietswap.domain.order.submission import operation_of, wrap_differences
 from quietswap.domain.quote.issued_quote import IssuedQuote, QuoteKind
@@ -51,7 +53,10 @@ class SubmitWrap:
         )
         tokens = quote.terms.trade.sell_amount if operation is WrapOperation.UNWRAP else 0
         try:
-            ready = await preflight(core.chain, signed, RequiredSpend(WETH, tokens, spender=None))
+            ready = await preflight(
+                core.chain, signed, RequiredSpend(WETH, tokens, None), WRAP_ORDER,
+                signed_swap(signed, WETH, 0),
+            )  # fmt: skip
         except RequestError:
             stored = await core.stored_meanwhile(signed, known)
             if stored is not None and _is_repeated(stored, key, submission):

@@ -13,6 +13,7 @@ from quietswap.domain.errors.order import InvalidSignature, SignatureReplay
 from quietswap.domain.errors.request import ValidationError
 from quietswap.domain.order import wallet_transaction as rules
 from quietswap.domain.order.cancel import fee_cap
+from quietswap.domain.order.checks import RPC_CALL, RPC_SWAP
 from quietswap.domain.order.dry_run import DryRun, signed_swap
 from quietswap.domain.order.order import FailureCode, Order, OrderKind, OrderStatus
 from quietswap.domain.transaction.fees import OwnNonces
@@ -126,17 +127,15 @@ class SendRawTransaction:
 
         A `transaction` behind an open order is not run: its result may depend on that order.
         """
-        plan = found.plan
+        plan, chain = found.plan, self._core.chain
         is_behind = any(nonce < signed.nonce for nonce in own.live)
-        if plan.kind is OrderKind.CANCEL or (plan.kind is OrderKind.TRANSACTION and is_behind):
-            return await preflight(self._core.chain, signed, found.spend)
+        if plan.kind is OrderKind.TRANSACTION and is_behind:
+            return await preflight(chain, signed, found.spend, RPC_CALL, None)
         is_swap = plan.kind is OrderKind.SWAP
         measured = plan.trade.buy_token if is_swap else found.spend.token
-        swap = signed_swap(signed, measured, plan.trade.min_buy_amount if is_swap else 0)
-        try:
-            ready = await preflight(self._core.chain, signed, found.spend, swap)
-        except ValidationError as error:
-            raise error if is_swap else _would_fail(error) from error
+        trial = signed_swap(signed, measured, plan.trade.min_buy_amount if is_swap else 0)
+        door = RPC_SWAP if is_swap else RPC_CALL
+        ready = await preflight(chain, signed, found.spend, door, trial)
         if ready.run is not None and ready.run.succeeded is None:
             rules.check_gas(signed.params, found.unsimulated_gas)
         return ready
@@ -226,20 +225,6 @@ def _store_unavailable() -> ProviderUnavailable:
         {"reason": "STORE_UNAVAILABLE"},
         "Send the same signed transaction again.",
     )
-
-
-def _would_fail(error: ValidationError) -> ValidationError:
-    """Return WOULD_REVERT without the words about a swap."""
-    details = dict(error.details or {})
-    fault = details.get("revertReason")
-    if fault is None:
-        return error
-    changed = ValidationError(
-        f"the transaction would fail on the latest state: {fault}", reason="WOULD_REVERT"
-    )
-    changed.details = details
-    changed.suggestion = "Nothing was sent, and no nonce is used."
-    return changed
 
 
 def _words(found: MatchedTransaction, run: DryRun | None) -> str:

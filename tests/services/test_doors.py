@@ -1,0 +1,119 @@
+"""The table of checks against the doors: each refuses what its row says, and only that."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from quietswap.domain.errors.base import RequestError
+from quietswap.domain.order import checks
+from quietswap.domain.order.checks import Check, Door
+from quietswap.domain.order.dry_run import DryRun
+from quietswap.domain.quote.quote import WrapOperation
+from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
+from quietswap.domain.requests import WrapQuoteRequest
+from quietswap.services.quoting.quote_wrap import QuoteWrap, WrapQuotePolicy
+from tests.domain.signing import WALLET, sign
+from tests.orders import swap_quote
+from tests.services.cancelling import submission, swapped
+from tests.services.submitting import KEY, Desk, open_desk, swap_submission, wrap_submission
+from tests.services.test_submit_wrap import wrap_quote
+from tests.services.wallet_sends import SELF, approve, token
+
+Knock = Callable[[], Awaitable[object]]
+_STATES = {
+    Check.CONTRACT: {"code": b"\x60\x80"},
+    Check.NONCE: {"nonce": 8},
+    Check.FUNDS: {"eth_balance": 0, "token_balance": 0},
+    Check.ALLOWANCE: {"allowance": 0},
+    Check.TRIAL: {"code": bytes.fromhex("ef0100") + b"\x11" * 20},
+}
+
+
+async def _swap(desk: Desk) -> Knock:
+    await desk.storage.quotes.save(swap_quote())
+    return lambda: desk.swap(KEY, swap_submission())
+
+
+async def _wrap(desk: Desk) -> Knock:
+    await desk.storage.quotes.save(wrap_quote())
+    return lambda: desk.wrap(KEY, wrap_submission())
+
+
+async def _wrap_quote(desk: Desk) -> Knock:
+    policy = WrapQuotePolicy(EndpointType.FULLPRIVACY, ShareMode.NONE, 300_000)
+    asks = QuoteWrap(
+        chain=desk.chain, quotes=desk.storage.quotes, relays={2: desk.relay},
+        terms=policy, clock=desk.clock, new_suffix=lambda: "1",
+    )  # fmt: skip
+    return lambda: asks(KEY, WrapQuoteRequest(WrapOperation.UNWRAP, 10**17, SELF))
+
+
+async def _cancel_quote(desk: Desk) -> Knock:
+    await desk.storage.quotes.save(swap_quote())
+    order = await swapped(desk)
+    return lambda: desk.cancel.issue(KEY, order.order_id)
+
+
+async def _cancel(desk: Desk) -> Knock:
+    await desk.storage.quotes.save(swap_quote())
+    quote = await desk.cancel.issue(KEY, (await swapped(desk)).order_id)
+    return lambda: desk.cancel.submit(KEY, submission(quote))
+
+
+async def _rpc_swap(desk: Desk) -> Knock:
+    await desk.storage.quotes.save(swap_quote())
+    return lambda: desk.send(token(), sign())
+
+
+async def _rpc_call(desk: Desk) -> Knock:
+    await desk.storage.quotes.save(swap_quote())
+    return lambda: desk.send(token(), approve())
+
+
+async def _rpc_cancel(desk: Desk) -> Knock:
+    await desk.storage.quotes.save(swap_quote())
+    await swapped(desk)
+    raw = sign(to=WALLET.address, data="0x", gas=21_000, maxFeePerGas=10**11)
+    return lambda: desk.send(token(), raw)
+
+
+_DOORS = {
+    "swap order": (checks.SWAP_ORDER, _swap),
+    "wrap order": (checks.WRAP_ORDER, _wrap),
+    "wrap quote": (checks.WRAP_QUOTE, _wrap_quote),
+    "cancel quote": (checks.CANCEL_QUOTE, _cancel_quote),
+    "cancel order": (checks.CANCEL_ORDER, _cancel),
+    "wallet's swap": (checks.RPC_SWAP, _rpc_swap),
+    "wallet's approval": (checks.RPC_CALL, _rpc_call),
+    "wallet's cancel": (checks.RPC_CALL, _rpc_cancel),
+}
+"""The swap quote is in `test_quote_simulated.py`, the clients in `tests/client/test_doors.py`."""
+
+
+@pytest.mark.parametrize("check", Check)
+@pytest.mark.parametrize("name", _DOORS)
+async def test_a_door_refuses_what_its_row_says(name: str, check: Check) -> None:
+    door, made = _DOORS[name]
+    async with open_desk() as desk:
+        knock = await made(desk)
+        sent = len(desk.relay.sent)
+        desk.chain.facts = replace(desk.chain.facts, **_STATES[check])  # type: ignore[arg-type]
+        if check is Check.TRIAL:
+            desk.chain.dry_run = DryRun(False, reason="no ETH here")
+        if check not in door.refuses:
+            await knock()
+            return
+        with pytest.raises(RequestError) as error:
+            await knock()
+        assert len(desk.relay.sent) == sent
+        if check is Check.TRIAL:
+            assert (error.value.details or {})["revertReason"] == "no ETH here"
+
+
+@pytest.mark.parametrize("door", checks.DOORS, ids=lambda door: door.name)
+def test_every_gap_is_explained(door: Door) -> None:
+    """What a row neither refuses nor tells is checked elsewhere, or needs no check."""
+    missing = set(Check) - door.refuses - door.tells
+    needed = missing - ({Check.ALLOWANCE} if door.signs != "swap" else set())
+    assert not needed or door.rest
