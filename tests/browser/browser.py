@@ -260,8 +260,8 @@ class Page:
         """Send an event of a wallet to the page."""
         self.call("emit", wallet=wallet, event=event, value=value)
 
-    def mangle(self, text: str, *, keep: str, only: str) -> None:
-        """Replace texts in JSON answers of addresses like `only` by a hostile one.
+    def mangle(self, text: str | int, *, keep: str, only: str) -> None:
+        """Replace texts (or numbers) in JSON answers of addresses like `only` by a hostile one.
 
         Texts whose member, or whose value written as `=value`, matches the expression `keep` stay.
         """

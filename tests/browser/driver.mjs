@@ -92,7 +92,7 @@ function find(page, [kind, first, second]) {
   }
 }
 
-/** Replaces texts in the answers of the service by hostile ones; see `Page.mangle` in browser.py. */
+/** Replaces texts, or numbers, in the answers of the service by a hostile one; see `Page.mangle` in browser.py. */
 async function mangle({ page }, { text, keep, only }) {
   const kept = new RegExp(keep)
   const swap = (value, key) => {
@@ -100,7 +100,7 @@ async function mangle({ page }, { text, keep, only }) {
     if (value && typeof value === 'object') {
       return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, swap(v, k)]))
     }
-    return typeof value === 'string' && !kept.test(key) && !kept.test(`=${value}`) ? text : value
+    return typeof value === typeof text && !kept.test(key) && !kept.test(`=${value}`) ? text : value
   }
   await page.route(new RegExp(only), async (route) => {
     try {

@@ -303,6 +303,23 @@ def test_a_cancel_that_is_another_transaction_is_not_signed(
     page.close()
 
 
+def test_a_cancel_with_another_nonce_is_not_signed(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    """It would replace another transaction of the wallet."""
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet)
+    quoted(page)
+    page.mangle(999, keep="^(?!nonce$)[^=]", only="/cancel")
+    with desk.no_blocks():
+        page.click("button", SWAP)
+        page.click("button", "Cancel order")
+        page.see("The cancel has another nonce than the order. Nothing was sent.")
+    confirmed(page, "swap")
+    assert len(wallet.sent) == 1
+    page.close()
+
+
 def test_nothing_is_called_verified_that_was_not_simulated(
     browser: Browser, tmp_path: Path
 ) -> None:

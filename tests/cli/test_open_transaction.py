@@ -13,6 +13,7 @@ from tests.cli.test_swap_command import SWAP, approved
 from tests.cli.test_swap_oddities import waiting
 from tests.client.conftest import Time
 from tests.client.fake_chain import FakeChain
+from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import FakeService, Reply, ok
 from tests.client.silence import Silence
 from tests.client.test_after_signing import said, silent
@@ -298,3 +299,32 @@ def test_odd_details_of_a_refusal_hide_no_hash(
     assert result.exit_code == 4, result.output
     answer = json.loads(result.stdout)
     assert (answer["error"], answer["txHash"]) == ("MayBeMined", service.tx_hash)
+
+
+def test_a_node_that_fails_after_an_approval_leaves_it_named(
+    quietswap: Quietswap, service: FakeService, node: FakeChain
+) -> None:
+    def refusal(method: str) -> NodeSays | None:
+        is_late = node.sent and method == "eth_getTransactionReceipt"
+        return NodeSays("internal error", -32603) if is_late else None
+
+    node.busy = refusal
+    result = quietswap(*SWAP, "--yes", "--json")
+    assert result.exit_code == 4, result.output
+    answer = json.loads(result.stdout)
+    assert (answer["error"], answer["nonce"], answer["approval"]["nonce"]) == ("MayBeMined", 7, 7)
+    assert answer["approval"]["txHash"] in result.stderr
+    assert "an approval was sent, and may still be mined:" in result.stderr
+    assert service.bodies("order") == []
+
+
+def test_a_refusal_after_a_mined_approval_names_it(
+    quietswap: Quietswap, service: FakeService, node: FakeChain
+) -> None:
+    other = ("mevProtection.transactionParams.gasLimit", "1")
+    usual = service.quote
+    service.quote = lambda: change(*other) if node.sent else usual()
+    result = quietswap(*SWAP, "--yes", "--json")
+    assert result.exit_code == 1, result.output
+    assert json.loads(result.stdout)["approval"]["nonce"] == 7
+    assert "an approval was sent, before this:" in result.stderr

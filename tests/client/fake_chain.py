@@ -1,6 +1,7 @@
 """A node with one token, one wallet and instant blocks: it reads what is really signed."""
 
 import time as clock
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,7 +85,12 @@ class FakeChain:
         default_factory=lambda: [transfer(USDC, ROUTER, WALLET, 3 * 10**9)]
     )
 
+    busy: Callable[[str], NodeSays | None] = lambda _: None
+    """The error that a method is answered with, if any."""
+
     def __call__(self, method: str, params: list[Any]) -> Any:
+        if (refusal := self.busy(method)) is not None:
+            raise refusal
         return getattr(self, method)(*params)
 
     def eth_chainId(self) -> str:  # noqa: N802

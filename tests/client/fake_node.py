@@ -10,11 +10,15 @@ def rpc_answer(node: Callable[[str, list[Any]], Any], body: Any) -> Any:
     try:
         return {**head, "result": node(body["method"], body["params"])}
     except NodeSays as error:
-        return {**head, "error": {"code": 3, "message": str(error)}}
+        return {**head, "error": {"code": error.code, "message": str(error)}}
 
 
 class NodeSays(Exception):
     """Raise it in a node to send a JSON-RPC error."""
+
+    def __init__(self, message: str, code: int = 3) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Swallowed(Exception):

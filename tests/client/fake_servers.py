@@ -254,7 +254,9 @@ class FakeServers:
                 parts = urlsplit(self.path)
                 if parts.path == "/rpc/secret":
                     try:
-                        return self._send(Reply(rpc_answer(node, body)))
+                        answer = rpc_answer(node, body)
+                        code = answer.get("error", {}).get("code")
+                        return self._send(Reply(answer, code if code in (429, 503) else 200))
                     except Swallowed:
                         return self._send(Reply(None))
                 headers = {name.lower(): value for name, value in self.headers.items()}

@@ -2,10 +2,12 @@
 
 import copy
 import json
+from collections import Counter
 from typing import Any
 
 from quietswap.domain.token import WETH
 from tests.client.fake_chain import FakeChain
+from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import FakeService, Reply, ok, swap_quote
 from tests.client.test_cancel_flow import SWAP_HASH
 from tests.orders import USDC
@@ -40,6 +42,32 @@ def service(**changes: Any) -> Prepare:
 
 def lies(**hashes: str) -> Prepare:
     return lambda _, found: found.lies.update(hashes)
+
+
+def busy(code: int, times: int = 1) -> Prepare:
+    """The node refuses the first calls of each method for a while."""
+
+    def prepare(chain: FakeChain, _: FakeService) -> None:
+        counted = Counter[str]()
+
+        def refusal(method: str) -> NodeSays | None:
+            counted[method] += 1
+            return NodeSays("slow down", code) if counted[method] <= times else None
+
+        chain.busy = refusal
+
+    return prepare
+
+
+def after_sending(*methods: str) -> Prepare:
+    """The node refuses these calls once it has an approval."""
+
+    def prepare(chain: FakeChain, _: FakeService) -> None:
+        chain.busy = lambda method: (
+            NodeSays("slow down", 429) if chain.sent and method in methods else None
+        )
+
+    return prepare
 
 
 def never_mined(_: FakeChain, found: FakeService) -> None:

@@ -31,6 +31,8 @@ from tests.domain.loss_table import quoted as losses
 from tests.orders import USDC
 from tests.typescript.both import KEY, Scenario, but
 from tests.typescript.prepare import (
+    after_sending,
+    busy,
     history,
     lies,
     mined,
@@ -50,6 +52,7 @@ ALONE = replace(but(SWAP, approval="never"), node=False)
 WRAP = Scenario("wrap", {"amount": "2", "wallet": WALLET})
 CANCEL = Scenario("cancel", {"order_id": ORDER, "wallet": WALLET, "nonce": 7}, kind=CancelService)
 OTHER_HASH = "0x" + "6b" * 32
+BUSY = (429, 503, -32005, -32016)
 
 
 def _signed(tx_hash: str) -> dict[str, dict[str, Any]]:
@@ -115,6 +118,10 @@ SWAPS: dict[str, Scenario] = {
     "at least": but(SWAP, at_least=MINIMUM + 1),
     "node behind": but(SWAP, node(nonce=8)),
     "node far behind": but(SWAP, node(nonce=6)),
+    **{f"busy node {code}": but(SWAP, NO_ALLOWANCE, busy(code)) for code in BUSY},
+    "very busy node": but(SWAP, NO_ALLOWANCE, busy(429, 3)),
+    "always busy node": but(SWAP, NO_ALLOWANCE, busy(429, 99)),
+    "busy since the approval": but(SWAP, NO_ALLOWANCE, after_sending("eth_getTransactionReceipt")),
     "any nonce": but(SWAP, node(nonce=8), any_nonce=True),
     "nonce given": but(SWAP, nonce=7),
     "base fee": but(SWAP, node(base_fee=1)),
@@ -282,6 +289,7 @@ WRAPS: dict[str, Scenario] = {
     "nonce with a gap, replace": but(WRAP, nonce=8, replace=True),
     "base fee": but(WRAP, node(base_fee=1)),
     "wrong chain": but(WRAP, node(chain_id=5)),
+    "busy node": but(WRAP, busy(-32005, 2)),
     "another hash": but(WRAP, lies(**{"wrap order": LIE})),
     "unanswered": but(WRAP, says("wrap order", Reply(None), Reply(None))),
     "unanswered thrice": but(WRAP, never_mined, says("wrap order", *[Reply(None)] * 3)),
@@ -292,6 +300,7 @@ WRAPS: dict[str, Scenario] = {
 CANCELS: dict[str, Scenario] = {
     "wins": CANCEL,
     "alone": replace(CANCEL, node=False),
+    "busy node": but(CANCEL, busy(-32016, 2)),
     "no nonce": but(CANCEL, nonce=None),
     "own hash": but(CANCEL, nonce=None, tx_hash=SWAP_HASH),
     "own hash, known": but(CANCEL, *SEEN, nonce=None, tx_hash=SWAP_HASH),

@@ -7,6 +7,7 @@ import { post, type Schemas, session as beginSession } from './api'
 import { assertPrivate, Connect, type Connection, PrivateRpc, type Privacy } from './connect'
 import { type Known, OrderCard } from './orders'
 import { cancelFaults } from './rules'
+import { nonceOf } from './submit'
 import { Swap } from './swap'
 import { find, type Token } from './tokens'
 import { send, WalletError } from './wallet'
@@ -64,9 +65,15 @@ function App() {
     try {
       const path = `/api/v1/mev/orders/${encodeURIComponent(orderId)}/cancel`
       const { transactionParams } = await post<Schemas['CancelQuoteResponse']>(path)
-      const faults = cancelFaults(transactionParams, connection.address)
+      const nonce = nonceOf(orders.get(orderId)?.order.txHash)
+      const faults = cancelFaults(transactionParams, connection.address, nonce)
       if (faults.length) return say(`The cancel has ${faults.join(', ')}. Nothing was sent.`)
-      say('Confirm the cancel in your wallet: an empty transaction with the same nonce.')
+      say(
+        nonce === undefined
+          ? `This page did not send the order and cannot check its nonce, ${transactionParams.nonce}: ` +
+              'compare it in your wallet, or cancel there.'
+          : 'Confirm the cancel in your wallet: an empty transaction with the same nonce.',
+      )
       await assertPrivate(connection)
       await send(connection.wallet.provider, connection.address.toLowerCase(), transactionParams)
       say('The cancel is under way. Whichever of the two is mined first decides.')

@@ -46,13 +46,14 @@ export function isWorse(quote: Quote, seen: Quote): boolean {
   )
 }
 
-/** What a cancel has that is not an empty transfer to the wallet itself. */
-export const cancelFaults = (tx: TransactionParams, wallet: string): string[] =>
+/** What a cancel has that is not an empty transfer to the wallet itself, at the order's own nonce. */
+export const cancelFaults = (tx: TransactionParams, wallet: string, nonce: number | undefined): string[] =>
   faultsOf({
     'another receiver than the wallet itself': tx.to.toLowerCase() !== wallet.toLowerCase(),
     calldata: tx.data !== '0x',
     'ETH to be sent along': tx.value !== '0',
     'no nonce': tx.nonce === null,
+    'another nonce than the order': nonce !== undefined && tx.nonce !== nonce,
   }).concat(checkParams(tx))
 
 const LEVELS = ['none', 'notice', 'confirm', 'type']

@@ -19,6 +19,7 @@ export async function sendPrivately(
   await assertPrivate(connection)
   if (!isStill()) throw new Error('You changed it meanwhile. Nothing was sent.')
   const hash = await send(connection.wallet.provider, connection.address.toLowerCase(), tx)
+  if (tx.nonce !== undefined) localStorage.setItem(`nonce ${hash}`, String(tx.nonce))
   signed?.()
   const order = await orderOf(connection.address, kind, hash)
   if (order) return order
@@ -26,6 +27,12 @@ export async function sendPrivately(
     `The wallet named transaction ${hash}, and this service did not get it. Your wallet may ` +
       'have sent it elsewhere, in public. Look for it in an explorer before you try again.',
   )
+}
+
+/** The nonce of a transaction that this page sent; undefined if it did not. */
+export function nonceOf(txHash: string | undefined): number | undefined {
+  const found = localStorage.getItem(`nonce ${txHash?.toLowerCase()}`)
+  return found === null ? undefined : Number(found)
 }
 
 /** The sentence for a person about a transaction that was not sent, or not found again. */

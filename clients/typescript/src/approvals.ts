@@ -1,6 +1,12 @@
 /** Approvals, sent through the caller's own node, and what they must not endanger. */
-import { NodeRpcError } from "./errors.js";
-import { QuoteDeclined } from "./flow-errors.js";
+import { ClientError, NodeRpcError } from "./errors.js";
+import {
+  OrderStillOpen,
+  QuoteDeclined,
+  TransactionFailed,
+  TransactionReplaced,
+  type Submitted,
+} from "./flow-errors.js";
 import {
   UINT256_MAX,
   allowanceOf,
@@ -14,11 +20,12 @@ import {
   type Receipt,
 } from "./node.js";
 import { historyCall } from "./order-history.js";
+import { errorFor } from "./outcome.js";
 import { retryTransient, waitForReceipt, type Context } from "./polling.js";
 import { requireCost, type SwapTerms } from "./quote-checks.js";
 import { OPEN, quantity } from "./reading.js";
 import { hashOf, sign, type Signer, type Transaction } from "./signing.js";
-import { rpc, send } from "./transport.js";
+import { SEND, rpc, send } from "./transport.js";
 import type { Hex } from "./types.js";
 
 /** Node errors for bytes that it already has; then the receipt decides. */
@@ -164,15 +171,26 @@ async function sendApproval(
   };
   requireCost(transaction.gas * transaction.maxFeePerGas, maxFeeWei, "the gas of the approval");
   const signed = await sign(transaction, signer, wallet);
-  await retryTransient(context, async (attempt) => {
-    try {
-      await rpc(io, "eth_sendRawTransaction", [signed]);
-    } catch (error) {
-      const isHeld = error instanceof NodeRpcError && HELD.test(error.message.toLowerCase());
-      if (attempt === 1 || !isHeld) throw error;
-    }
+  const made: Submitted = { what: "the approval", txHash: hashOf(signed), wallet, nonce };
+  try {
+    await retryTransient(context, async (attempt) => {
+      try {
+        await rpc(io, SEND, [signed]);
+      } catch (error) {
+        const isHeld = error instanceof NodeRpcError && HELD.test(error.message.toLowerCase());
+        if (attempt === 1 || !isHeld) throw error;
+      }
+    });
+  } catch (error) {
+    throw error instanceof NodeRpcError ? error : undecided(error, made);
+  }
+  sent(made.txHash, nonce);
+  return waitForReceipt(context, made).catch((error: unknown) => {
+    if (error instanceof TransactionFailed || error instanceof TransactionReplaced) throw error;
+    throw error instanceof OrderStillOpen ? error.of(made) : undecided(error, made);
   });
-  const txHash = hashOf(signed);
-  sent(txHash, nonce);
-  return waitForReceipt(context, { what: "the approval", txHash, wallet, nonce });
 }
+
+/** The error for an approval that was sent and may still be mined. */
+const undecided = (error: unknown, made: Submitted): unknown =>
+  error instanceof ClientError ? errorFor("open", error.message, made, error) : error;

@@ -116,8 +116,8 @@ export async function cancel(
         " what became of it",
       ": not signed",
     );
-  const request = await tied(context, signedHere, before.txHash, wallet);
   const quote = await send(io, cancelQuoteCall(orderId));
+  const request = await tied(context, signedHere, before.txHash, wallet);
   checkCancel(quote, request, wallet);
   const unsigned = toSign(quote.transactionParams);
   const { nonce } = unsigned;

@@ -28,6 +28,12 @@ export class ServiceUnreachable extends ClientError {
 /** The caller's own Ethereum node did not answer. */
 export class NodeUnreachable extends ServiceUnreachable {
   override readonly name = "NodeUnreachable";
+  /** It refuses for a while, by a rate limit. */
+  declare readonly isBusy: boolean;
+
+  constructor(message: string, isBusy = false) {
+    super(message, { isBusy });
+  }
 }
 
 /** The answer does not follow this interface, for example a proxy's HTML page. */

@@ -166,7 +166,7 @@ export class MayBeMined extends AfterSubmission {
 
   constructor(why: string, sent: Submitted, cause?: unknown) {
     const told =
-      `the service had the signed ${named(sent)}, which may still be mined as long as nonce` +
+      `the signed ${named(sent)} was submitted and may still be mined as long as nonce` +
       ` ${sent.nonce} is unused; only another transaction with nonce ${sent.nonce} rules it out`;
     super(why, told, sent, cause);
   }

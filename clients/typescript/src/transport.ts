@@ -131,16 +131,36 @@ export async function send<T>(io: Transport, call: Call<T>): Promise<T> {
   return data as T;
 }
 
-/** Send a call to the caller's own node. Throws ClientError. */
+/** Pauses of a read while the caller's own node is busy, in s: 16 s in all, a provider's window. */
+const BUSY_PAUSES_S = [0.5, 1, 2, 4, 8];
+const BUSY_STATUS = [429, 503];
+/** JSON-RPC codes of rate limits (EIP-1474 has -32005 alone; providers have their own). */
+const BUSY_CODES = [429, -32005, -32007, -32016, -32029, -32090, -32097];
+const BUSY_WORDS = /rate.?limit|too many requests|request limit|over capacity/i;
+export const SEND = "eth_sendRawTransaction";
+
+/** Send a call to the caller's own node; a read is repeated while it is busy. Throws ClientError. */
 export async function rpc(io: Transport, method: string, params: readonly unknown[]): Promise<unknown> {
+  for (const pause of method === SEND ? [] : BUSY_PAUSES_S) {
+    try {
+      return await rpcOnce(io, method, params);
+    } catch (error) {
+      if (!(error instanceof NodeUnreachable && error.isBusy)) throw error;
+      await io.sleep(pause);
+    }
+  }
+  return rpcOnce(io, method, params);
+}
+
+async function rpcOnce(io: Transport, method: string, params: readonly unknown[]): Promise<unknown> {
   const { rpcUrl } = io.options;
   if (rpcUrl === undefined) throw new RangeError(`${method} needs an Ethereum node: give rpcUrl`);
   if (typeof rpcUrl !== "string") return provided(rpcUrl, method, params);
   const { status, body } = await fetched(io, "the node", rpcUrl, {}, { jsonrpc: "2.0", id: 1, method, params });
-  if (isObject(body["error"])) throw rpcError(method, body["error"]);
+  if (isObject(body["error"])) throw rpcError(method, body["error"], status);
   if (status === 200 && "result" in body) return body["result"];
   if (status === 429 || status >= 500)
-    throw new NodeUnreachable(`the node refuses to answer: HTTP ${status}`);
+    throw new NodeUnreachable(`the node refuses to answer: HTTP ${status}`, BUSY_STATUS.includes(status));
   throw new UnexpectedResponse(`${method}: ${NO_NODE} (HTTP ${status}, no JSON-RPC result)`);
 }
 
@@ -197,9 +217,12 @@ export const COMMON: RequestInit = {
   referrerPolicy: "no-referrer",
 };
 
-function rpcError(method: string, fault: Json): NodeRpcError {
+function rpcError(method: string, fault: Json, status = 200): ClientError {
   const code = typeof fault["code"] === "number" ? fault["code"] : 0;
-  return new NodeRpcError(method, code, String(fault["message"] ?? ""));
+  const message = String(fault["message"] ?? "");
+  if (BUSY_STATUS.includes(status) || BUSY_CODES.includes(code) || BUSY_WORDS.test(message))
+    return new NodeUnreachable(`${method}: the node is busy: ${message}`, true);
+  return new NodeRpcError(method, code, message);
 }
 
 /** Return a text as one segment of a path. Throws UnexpectedResponse if it is none (RFC 3986). */

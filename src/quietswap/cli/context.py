@@ -1,7 +1,7 @@
 """The context of a client command: connection to the service, and output."""
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ class CommandContext:
     ca_file: Path | None = None
     unrepeated: tuple[str, ...] = ()
     """The given connection options that may hold a secret, by name."""
+    approval: dict[str, Any] = field(default_factory=dict)
+    """The JSON member of an approval that a failed command had signed before."""
 
     def client(self, polling: "PollingPolicy | None" = None) -> "QuietswapClient":
         """Return a client of the service. Raises click.UsageError for an invalid URL."""

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from quietswap.client.errors.base import NodeRpcError, UnexpectedResponse
+from quietswap.client.errors.base import NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
 from quietswap.contract.base import WireStruct
 from quietswap.domain.address import from_any_case
@@ -28,8 +28,14 @@ _DECIMALS, _SYMBOL = "0x313ce567", "0x95d89b41"
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _WORD_CHARS = 2 + 64
 _LONGEST_SYMBOL = 32
+SEND = "eth_sendRawTransaction"
 BLOCK_S = 12
 """Seconds between two blocks of mainnet."""
+BUSY_STATUS = (429, 503)
+"""HTTP status of a node that refuses for a while."""
+_BUSY_CODES = (429, -32005, -32007, -32016, -32029, -32090, -32097)
+"""JSON-RPC codes of rate limits (EIP-1474 has -32005 alone; providers have their own)."""
+_BUSY_WORDS = re.compile(r"rate.?limit|too many requests|request limit|over capacity", re.I)
 _ELSE = "something else than an Ethereum node answered there"
 
 
@@ -201,7 +207,7 @@ def _block(result: Any) -> NodeBlock:
 
 def send(raw: str) -> NodeCall[str]:
     """Send a transaction to the public mempool; the result is its hash."""
-    return NodeCall("eth_sendRawTransaction", (raw,), str)
+    return NodeCall(SEND, (raw,), str)
 
 
 def receipt(tx_hash: str) -> NodeCall[NodeReceipt | None]:
@@ -251,7 +257,7 @@ def read_result(call: NodeCall[T], status: int, body: bytes) -> T:
     """Return the result of a JSON-RPC answer. Raises NodeRpcError or UnexpectedResponse.
 
     Nodes send JSON-RPC errors with different HTTP statuses, so an error is read at any status, a
-    result only at 200.
+    result only at 200. A refusal for a while, such as a rate limit, is NodeUnreachable.
     """
     try:
         answer = decode(body, dict[str, Any])
@@ -261,6 +267,8 @@ def read_result(call: NodeCall[T], status: int, body: bytes) -> T:
     if isinstance(fault, dict):
         code = fault.get("code")
         message = str(fault.get("message", ""))
+        if status in BUSY_STATUS or code in _BUSY_CODES or _BUSY_WORDS.search(message):
+            raise NodeUnreachable(f"{call.method}: the node is busy: {message}", is_busy=True)
         raise NodeRpcError(call.method, code if isinstance(code, int) else 0, message)
     if status != 200 or "result" not in answer:
         raise UnexpectedResponse(f"{call.method}: {_ELSE} (HTTP {status}, no JSON-RPC result)")

@@ -23,7 +23,7 @@ from quietswap.client.api_calls import ApiCall, read_answer
 from quietswap.client.errors.base import NodeUnreachable, ServiceUnreachable, UnexpectedResponse
 from quietswap.client.event_stream import AwaitEvent
 from quietswap.client.flows.effects import ClockReading, Effect, ReadClock, Sleep
-from quietswap.client.node_calls import NodeCall, read_result
+from quietswap.client.node_calls import BUSY_STATUS, NodeCall, read_result
 from quietswap.client.wire import encode
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -107,7 +107,8 @@ class _Wire:
             return read_result(effect, status, body)
         except UnexpectedResponse as error:
             if status == 429 or status >= 500:
-                raise NodeUnreachable(f"the node refuses to answer: HTTP {status}") from error
+                text, is_busy = f"the node refuses to answer: HTTP {status}", status in BUSY_STATUS
+                raise NodeUnreachable(text, is_busy=is_busy) from error
             raise
 
     def silence(self, effect: ApiCall[Any] | NodeCall[Any], error: Exception) -> ServiceUnreachable:

@@ -158,6 +158,9 @@ class SwapRun(SigningFlow):
         return None
 
     def _explain(self, error: ClientError) -> None:
+        if self._signer.called and not self._swap_is_signed:
+            self._explain_approval(error)
+            return
         if not isinstance(error, OrderStillOpen | MayBeMined | TransactionHashMismatch):
             return
         self._order_id = self._order_id or error.order_id
@@ -169,6 +172,16 @@ class SwapRun(SigningFlow):
             self._leave("Not decided yet")
             if not isinstance(error, OrderStillOpen):
                 self._retry(error.nonce)
+
+    def _explain_approval(self, error: ClientError) -> None:
+        """Print the approval that is sent, though no swap is signed."""
+        self._progress.stop()
+        is_open = isinstance(error, MayBeMined | OrderStillOpen)
+        how = "and may still be mined" if is_open else "before this"
+        text = f"The swap was not signed, but an approval was sent, {how}:"
+        self._context.say(Text(text, "yellow"))
+        print_signed_transaction(self._context, self._signer)
+        self._context.approval["approval"] = self._signer.signed()
 
     def _accept(self, quote: SwapQuoteResponse) -> bool:
         """Show the quote and ask. Ask again only if a new quote is worse than the accepted one."""

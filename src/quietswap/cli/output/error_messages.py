@@ -100,7 +100,7 @@ def print_error(context: "CommandContext", error: ClientError) -> None:
         "ok": False,
         "error": error_name(error),
         "message": str(error),
-    }
+    } | context.approval
     if isinstance(error, AfterSubmission):
         body |= {"orderId": error.order_id, "txHash": error.tx_hash, "nonce": error.nonce}
         body |= {"cause": error_name(cause)}

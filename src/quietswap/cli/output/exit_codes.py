@@ -1,6 +1,7 @@
 """Exit codes, and errors as one line of JSON.
 
-Exit codes: 0 done; 1 refused or failed, nothing was done; 2 usage; 3 unreachable, nothing was done;
+Exit codes: 0 done; 1 refused or failed, and 3 unreachable: nothing was done, but for an approval
+that is named; 2 usage;
 4 the signed transaction may still be mined, or was mined although the service reported a failure:
 check before you repeat it; 5 mined, but less than the minimum received.
 """

@@ -16,7 +16,7 @@ ClientError
 ├── TransactionFailed       a transaction of the flow was mined and reverted
 ├── TransactionReplaced     another transaction of the wallet used the nonce
 ├── OrderStillOpen          polling ended; the order is still open
-└── AfterSubmission         the service had the signed bytes, and then refused or failed
+└── AfterSubmission         the signed bytes were submitted, and then something refused or failed
     ├── MayBeMined          not known yet: sign no other nonce before this one is used
     ├── MinedAnyway         the caller's own node shows that it was mined and succeeded
     └── NeverMined          the caller's own node shows that another try is safe
@@ -48,7 +48,14 @@ class ServiceUnreachable(ClientError):
 
 
 class NodeUnreachable(ServiceUnreachable):
-    """The caller's own Ethereum node did not answer."""
+    """The caller's own Ethereum node did not answer.
+
+    `is_busy` is true if it refuses for a while, by a rate limit.
+    """
+
+    def __init__(self, message: str, *, is_busy: bool = False) -> None:
+        super().__init__(message)
+        self.is_busy = is_busy
 
 
 class UnexpectedResponse(ClientError):

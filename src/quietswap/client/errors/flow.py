@@ -104,7 +104,7 @@ class OrderStillOpen(ClientError):
 
 
 class AfterSubmission(ClientError):
-    """An error after the signed transaction was submitted.
+    """An error after the signed transaction was submitted, or an approval was sent.
 
     `cause` is the exception that ended the flow, or None if the caller's own node does not confirm
     the service's answer. `tx_hash` and `nonce` are those of the signed transaction. `order_id` is
@@ -137,7 +137,7 @@ class MayBeMined(AfterSubmission):
 
     def _told(self, transaction: str, nonce: int) -> str:
         return (
-            f"the service had the signed {transaction}, which may still be mined as long as nonce"
+            f"the signed {transaction} was submitted and may still be mined as long as nonce"
             f" {nonce} is unused; only another transaction with nonce {nonce} rules it out"
         )
 

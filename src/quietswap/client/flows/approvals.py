@@ -5,10 +5,21 @@ from dataclasses import dataclass
 
 from quietswap.client import node_calls
 from quietswap.client.errors.base import ClientError, NodeRpcError, WrongChain
-from quietswap.client.errors.flow import QuoteDeclined
+from quietswap.client.errors.flow import (
+    OrderStillOpen,
+    QuoteDeclined,
+    TransactionFailed,
+    TransactionReplaced,
+)
 from quietswap.client.flows.effects import Flow, Sleep, perform
 from quietswap.client.flows.polling import PollingPolicy, wait_for_receipt
 from quietswap.client.flows.quote_checks import MAX_FEE_OPTION, Approval, require_cost
+from quietswap.client.flows.submission_outcome import (
+    SubmittedTransaction,
+    TransactionOutcome,
+    error_for_outcome,
+    with_transaction,
+)
 from quietswap.client.signing import Signer, hash_of, sign
 from quietswap.domain.transaction.unsigned import MAINNET
 
@@ -173,7 +184,7 @@ def send_public(
     The fee cap is twice the base fee plus the node's priority fee. `gas_limit` None uses the node's
     estimate plus 25 percent. The transaction is public in the mempool, so never send a swap this
     way. `sent` is called with hash and nonce once the node has it. Raises QuoteDeclined if its gas
-    may cost more than `max_fee_wei`.
+    may cost more than `max_fee_wei`, and MayBeMined if the node fails after it was sent.
     """
     yield from require_mainnet()
     gas = gas_limit
@@ -197,13 +208,24 @@ def send_public(
         "type": 2,
     }
     signed = sign(transaction, signer, wallet)
-    tx_hash = yield from _send(signed, polling)
-    sent(tx_hash, nonce)
-    return (yield from wait_for_receipt(what, tx_hash, wallet, nonce, polling))
+    made = SubmittedTransaction(what, hash_of(signed), wallet, nonce)
+    yield from _send(signed, made, polling)
+    sent(made.tx_hash, nonce)
+    try:
+        return (yield from wait_for_receipt(what, made.tx_hash, wallet, nonce, polling))
+    except (TransactionFailed, TransactionReplaced):
+        raise
+    except OrderStillOpen as error:
+        raise with_transaction(error, made) from None
+    except ClientError as error:
+        raise error_for_outcome(TransactionOutcome.OPEN, str(error), made, error) from error
 
 
-def _send(signed: str, polling: PollingPolicy) -> Flow[str]:
-    """Send the signed bytes, and repeat if no answer arrives: they can be only one transaction."""
+def _send(signed: str, made: SubmittedTransaction, polling: PollingPolicy) -> Flow[None]:
+    """Send the signed bytes, and repeat if no answer arrives: they can be only one transaction.
+
+    Raises MayBeMined if no try was answered.
+    """
     for attempt in range(1, _SENDINGS + 1):
         try:
             yield from perform(node_calls.send(signed))
@@ -213,8 +235,7 @@ def _send(signed: str, polling: PollingPolicy) -> Flow[str]:
                 raise
         except ClientError as error:
             if not error.is_transient or attempt == _SENDINGS:
-                raise
+                raise error_for_outcome(TransactionOutcome.OPEN, str(error), made, error) from error
             yield polling.wait(attempt, error)
             continue
-        break
-    return hash_of(signed)
+        return

@@ -108,8 +108,8 @@ def cancel(
             f"the record of order {request.order_id} names no txHash, as of one that was never"
             " sent; nobody could check what became of it: not signed"
         )
-    request = yield from _tied(request, before.tx_hash, has_node=has_node)
     quote = yield from perform(api_calls.quote_cancel(request.order_id))
+    request = yield from _tied(request, before.tx_hash, has_node=has_node)
     check_cancel(quote, request)
     params = quote.transaction_params
     nonce = params.nonce or 0

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
 from quietswap.client.api_calls import ApiCall
-from quietswap.client.errors.base import ClientError
+from quietswap.client.errors.base import ClientError, NodeUnreachable
 from quietswap.client.event_stream import AwaitEvent, StreamPlace
-from quietswap.client.node_calls import NodeCall
+from quietswap.client.node_calls import SEND, NodeCall
 
 T = TypeVar("T")
 
@@ -52,8 +52,23 @@ class AsyncPerformer(Protocol):
     def perform(self, effect: Effect) -> Awaitable[Any]: ...
 
 
+BUSY_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Pauses of a read while the caller's own node is busy, in s: 16 s in all, a provider's window."""
+
+
 def perform(call: ApiCall[T] | NodeCall[T]) -> Flow[T]:
-    """Perform one request inside a flow and return its typed answer."""
+    """Perform one request inside a flow and return its typed answer.
+
+    A read is repeated while the caller's own node is busy.
+    """
+    is_read = isinstance(call, NodeCall) and call.method != SEND
+    for pause in BUSY_PAUSES_S if is_read else ():
+        try:
+            return cast("T", (yield call))
+        except NodeUnreachable as error:
+            if not error.is_busy:
+                raise
+            yield Sleep(pause)
     return cast("T", (yield call))
 
 
