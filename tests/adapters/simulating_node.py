@@ -39,6 +39,7 @@ def node_answers(simulated: object) -> dict[str, object]:
     return {
         "eth_getBlockByNumber": HEAD,
         "eth_getBalance": hex(10**18),
+        "eth_getCode": "0x",
         "eth_call": multicall_answer(AMOUNT, AMOUNT),
         "eth_getTransactionCount": "0x0",
         "eth_simulateV1": simulated,

@@ -229,7 +229,8 @@ async def test_round_trips(small: SmallChain, monkeypatch: pytest.MonkeyPatch) -
 
     await ready(small, ORDINARY)
     monkeypatch.setattr(NodeRpcClient, "batch", counting)
-    look = ["eth_getBlockByNumber", *["eth_getTransactionCount"] * 2, "eth_getBalance", "eth_call"]
+    look = ["eth_getBlockByNumber", *["eth_getTransactionCount"] * 2]
+    look += ["eth_getBalance", "eth_getCode", "eth_call"]
     probe, words = ["eth_simulateV1"], ["eth_getStorageAt"] * 2
     swaps = ["eth_simulateV1"] * (1 + 3)
     routes = [paying(ORDINARY, 1)] * 3

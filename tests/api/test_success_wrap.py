@@ -130,6 +130,7 @@ async def test_a_wrap_quote_is_told_field_for_field(
         "createdAt": NOW,
         "validUntil": "2027-01-15T08:05:00.000Z",
         "loss": {"level": "none", "bps": 0, "causes": []},
+        "notes": [],
     }
     assert protection["transactionParams"]["nonce"] is None
     assert protection["transactionParams"]["value"] == value

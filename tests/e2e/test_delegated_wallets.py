@@ -220,3 +220,16 @@ def test_a_swap_needs_no_code_of_the_wallet(desk: ApiClient, code: str) -> None:
     wallet = desk.wallet()
     delegate(desk, wallet, code)
     assert desk.follow(desk.order(wallet)["orderId"])["status"] == "confirmed"
+
+
+def test_a_quote_says_that_a_contract_cannot_sign_it(desk: ApiClient) -> None:
+    wallet, plain = desk.wallet(), desk.wallet()
+    delegate(desk, plain, CHEAP)
+    desk.rpc("anvil_setCode", wallet.address, "0x" + CHEAP)
+    for account, is_told in ((wallet, True), (plain, False)):
+        swap = desk.quote(account)["verification"]["notes"]
+        wraps = [desk.wrap_quote(account, operation=each) for each in ("wrap", "unwrap")]
+        for notes in (swap, *(quote["notes"] for quote in wraps)):
+            assert (
+                any("cannot sign this transaction (EIP-3607)" in note for note in notes) == is_told
+            )

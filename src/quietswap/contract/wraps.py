@@ -53,6 +53,8 @@ class WrapQuoteResponse(WireStruct, frozen=True, kw_only=True):
         doc("Its gas, where that is more than a tenth of the amount", **ref("LossJudgement")),
     ] = None
 
+    notes: Annotated[tuple[Annotated[str, doc("Note")], ...], doc("Notes for people")] = ()
+
     def with_nonce(self, nonce: int) -> "WrapQuoteResponse":
         """Return the quote with the nonce that it leaves to the client."""
         params = msgspec.structs.replace(self.mev_protection.transaction_params, nonce=nonce)

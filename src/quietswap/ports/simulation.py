@@ -11,13 +11,14 @@ from quietswap.domain.quote.route import Route
 @dataclass(frozen=True, slots=True)
 class AccountState:
     """Wallet state for a quote: next nonces, balance in wei, and of the sell token the balance and
-    the allowance of each router in smallest units."""
+    the allowance of each router in smallest units. An EOA has no `code`."""
 
     nonce: int
     pending_nonce: int
     eth_balance: int
     sell_balance: int
     allowances: Mapping[Address, int]
+    code: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

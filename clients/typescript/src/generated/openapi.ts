@@ -4216,6 +4216,8 @@ export interface components {
             validUntil: string;
             /** @description Its gas, where that is more than a tenth of the amount */
             loss: components["schemas"]["LossJudgement"];
+            /** @description Notes for people */
+            notes: string[];
         };
         /** @description The EIP-1559 transaction to sign; the client sets `nonce` and changes nothing else. */
         WrapTransactionParams: {
@@ -5749,7 +5751,10 @@ export interface operations {
                      *                 "bps": 420
                      *               }
                      *             ]
-                     *           }
+                     *           },
+                     *           "notes": [
+                     *             "..."
+                     *           ]
                      *         }
                      *       }
                      *     }

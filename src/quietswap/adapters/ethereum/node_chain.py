@@ -173,12 +173,13 @@ class NodeChain:
             *(ViewCall(token, erc20.allowance(wallet, spender)) for spender in spenders),
         ]
         asked_at = self._clock.monotonic()
-        header, latest, pending, wei, answers = await self._rpc.batch(
+        header, latest, pending, wei, code, answers = await self._rpc.batch(
             [
                 _LATEST_HEADER,  # a cached head may be older than the wallet's state
                 node_results.count(wallet, "latest"),
                 node_results.count(wallet, "pending"),
                 RpcCall("eth_getBalance", (wallet, "latest")),
+                RpcCall("eth_getCode", (wallet, "latest")),
                 multicall.call(views, gas=_VIEWS_GAS),
             ]
         )
@@ -199,6 +200,7 @@ class NodeChain:
                 node_results.quantity(wei),
                 held,
                 allowances,
+                node_results.octets(code),
             ),
             Holdings(held, allowances),
         )

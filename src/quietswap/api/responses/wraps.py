@@ -37,6 +37,7 @@ def wrap_quote_response(quote: WrapQuote) -> contract.WrapQuoteResponse:
         created_at=iso_timestamp(quote.issued_at_ms),
         valid_until=iso_timestamp(quote.valid_until_ms),
         loss=loss_judgement(judge_wrap(quote.amount, quote.gas_wei)),
+        notes=quote.notes,
     )
 
 

@@ -102,6 +102,12 @@ DOORS = (
 )  # fmt: skip
 
 
+CONTRACT_NOTE = (
+    "the wallet is a contract, which cannot sign this transaction (EIP-3607): a contract wallet"
+    " makes the call itself, and its owner sends that"
+)
+
+
 def is_contract(code: bytes) -> bool:
     """Return whether an account with this code cannot send; one that delegates can."""
     return bool(code) and not code.startswith(_DELEGATION)

@@ -129,3 +129,4 @@ class WrapQuote:
     params: UnsignedTransaction
     issued_at_ms: int
     valid_until_ms: int
+    notes: tuple[str, ...] = ()

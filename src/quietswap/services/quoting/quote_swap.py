@@ -9,6 +9,7 @@ from quietswap import observe
 from quietswap.domain.address import Address
 from quietswap.domain.client_limits import to_cents
 from quietswap.domain.errors.request import InvalidTokenAddress, TokenNotSupported
+from quietswap.domain.order.checks import CONTRACT_NOTE, is_contract
 from quietswap.domain.quote import mev
 from quietswap.domain.quote.issued_quote import issued_swap
 from quietswap.domain.quote.price_impact import impact_percent
@@ -184,7 +185,10 @@ class QuoteSwap:
             issued_at_ms=self.clock.now_ms(),
             alternatives=tuple(_alternative(c, score(c, market)) for c in others),
             sources=_named(survey.reports, best.route.source),
-            notes=notes(best, market.rates, setting.rates, weighed=weighed),
+            notes=(
+                *((CONTRACT_NOTE,) if is_contract(survey.sender.code) else ()),
+                *notes(best, market.rates, setting.rates, weighed=weighed),
+            ),
             issues=_issues(request, params, survey.sender),
             usd_cents=_usd_cents(best, market),
         )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from quietswap.domain.order.checks import WRAP_QUOTE, would_revert
+from quietswap.domain.order.checks import CONTRACT_NOTE, WRAP_QUOTE, is_contract, would_revert
 from quietswap.domain.quote.issued_quote import issued_wrap
 from quietswap.domain.quote.quote import WrapOperation, WrapQuote
 from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
@@ -73,6 +73,7 @@ class QuoteWrap:
             params=_params(ask.operation, ask.amount, limit, cap),
             issued_at_ms=now,
             valid_until_ms=now + self.terms.validity_ms,
+            notes=(CONTRACT_NOTE,) if is_contract(facts.code) else (),
         )
 
     async def _gas(self, ask: WrapQuoteRequest, facts: WalletSnapshot) -> int:
