@@ -31,6 +31,8 @@ from quietswap.domain.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FE
 from quietswap.domain.routers.method_row import ROUTERS as NAMED  # noqa: E402
 from quietswap.domain.routers.method_row import CalldataLayout, Measure, RouterMethod  # noqa: E402
 from quietswap.domain.routers.methods import METHODS  # noqa: E402
+from quietswap.domain.simulation.codec import VIEW_GAS  # noqa: E402
+from quietswap.domain.simulation.next_block import SLOT_S  # noqa: E402
 from quietswap.domain.token import WETH, WITHOUT_TRANSFER_FEE  # noqa: E402
 from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP  # noqa: E402
 from tests.vectors import quote_vectors  # noqa: E402
@@ -103,6 +105,8 @@ def _limits() -> dict[str, str]:
         "CANCEL_FEE_WEI": cancel_result.MOST_FEE_WEI,
         "GAS_MULTIPLE_HALVES": simulation._GAS_MULTIPLE_HALVES,
         "MODEST_GAS": simulation._MODEST_GAS,
+        "VIEW_GAS": VIEW_GAS,
+        "SLOT_S": SLOT_S,
     }
     numbers = {
         "FRESH_S": int(quoting.FRESH_S),

@@ -85,7 +85,7 @@ def broken(record: dict[str, Any]) -> dict[str, object]:
 
 async def test_a_head(scripted: Scripted) -> None:
     head = await scripted.says("eth_getBlockByNumber", HEADER).head()
-    assert head == Head(100, HASH, PARENT, 0x6AFD86CC, 10**9, 10**9)
+    assert head == Head(100, HASH, PARENT, 0x6AFD86CC, 10**9, 10**9, gas_limit=30_000_000)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.adapters.ethereum.simulation.wire import SimulatedCall, read_calls
+from quietswap.adapters.ethereum.simulation.wire import read_calls
 from quietswap.adapters.http import HttpClient
 from quietswap.adapters.prices.chainlink import Chainlink
 from quietswap.adapters.prices.coingecko import CoinGecko
@@ -22,6 +22,7 @@ from quietswap.adapters.rpc.client import NodeRpcClient
 from quietswap.adapters.rpc.ethereum_types import receipt
 from quietswap.adapters.rpc.wire import Result, RpcErrorObject, read_replies
 from quietswap.domain.quote.price_feeds import FEEDS
+from quietswap.domain.simulation.codec import SimulatedCall
 from quietswap.domain.token import WETH
 from quietswap.sandbox.contracts import abi
 from tests.adapters.fake_node import fake_node

@@ -49,7 +49,7 @@ async def test_a_node_that_refuses_the_next_block_simulates_on_its_own(scripted:
 
     node.answers["eth_simulateV1"] = lagging
     assert await judged(chain) == [WORKS]
-    own = {"baseFeePerGas", "prevRandao", "feeRecipient"}
+    own = {"baseFeePerGas", "prevRandao", "feeRecipient", "gasLimit"}
     exact, inexact = ("0x64", True, own | {"number", "time"}), ("latest", False, own)
     of_nobody = exact  # whether the block is refused, or the wallet's call alone
     assert seen == [exact, exact, of_nobody, inexact, inexact]

@@ -20,6 +20,7 @@ ACCOUNT = Account.from_key("0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae
 
 APPROVE, ALLOWANCE = "095ea7b3", "dd62ed3e"
 BALANCE_OF, DECIMALS, SYMBOL = "70a08231", "313ce567", "95d89b41"
+USED = {"status": "0x1", "gasUsed": hex(30_000)}
 LATEST_ROUND_DATA = "feaf968c"
 PRICES = {FEEDS[WETH].address: 3000, FEEDS[USDC].address: 1}
 """USD by feed, as the usual quote has them."""
@@ -160,9 +161,10 @@ class FakeChain:
         swapped = {"status": "0x1", "returnData": "0x", "logs": self.trial_logs}
         swapped["gasUsed"] = hex(self.trial_gas)
         if self.trial_reverts:
-            swapped = {"status": "0x0", "returnData": "0x", "error": {"message": self.trial_says}}
+            says = {"message": self.trial_says}
+            swapped = {"status": "0x0", "gasUsed": "0x1", "returnData": "0x", "error": says}
         gained = (-self.takes, self.delivers)
-        held = [{"status": "0x1", "returnData": _word(self.balance + gain)} for gain in gained]
+        held = [USED | {"returnData": _word(self.balance + gain)} for gain in gained]
         if len(second["calls"]) == 7:
             held += self._probed(second)
         return [{"calls": [swapped]}, {"calls": held}]
@@ -170,13 +172,12 @@ class FakeChain:
     def _probed(self, second: dict[str, Any]) -> list[dict[str, Any]]:
         """Transfer by the payer, whose code must be overridden, and then by the wallet."""
         to_payer, from_payer, *_ = second["calls"][2:]
-        assert list(second["stateOverrides"]) == [from_payer["to"]]
+        assert list(second["stateOverrides"]) == [WALLET, from_payer["to"]]
         assert to_payer["data"][34:74] == from_payer["to"][2:].lower()
         sent = int(to_payer["data"][-64:], 16)
         back = self.balance + (self.delivers or 0) - sent * self.payer_fee_bps // 10_000
         arrived = sent - sent * self.transfer_fee_bps // 10_000
-        done = {"status": "0x1"}
-        paid = {"status": hex(not self.payer_fails)}
+        done, paid = USED, USED | {"status": hex(not self.payer_fails)}
         told = [done | {"returnData": _word(number)} for number in (back, arrived)]
         return [done, paid, told[0], done, told[1]][: self.probe_steps]
 

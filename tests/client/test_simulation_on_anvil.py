@@ -31,7 +31,7 @@ async def tried(name: str) -> None:
             int(head["timestamp"], 16),
             int(head["gasLimit"], 16),
             int(head["baseFeePerGas"], 16),
-            head["miner"],
+            Address(head["miner"]),
         )
         call = simulation._call(quote, request, block)
         outcome = call.read(await small.raw.call(call.method, *call.params))

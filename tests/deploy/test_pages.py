@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.adapters.ethereum.simulation.wire import METHOD
+from quietswap.domain.simulation.codec import METHOD
 from quietswap.services import api_keys, retention
 from quietswap.storage import factory as opening
 from quietswap.storage.postgres.advisory_lock import _LOST_HOST

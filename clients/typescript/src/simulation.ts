@@ -1,12 +1,13 @@
 /**
  * Simulation of a swap on the caller's own node (`eth_simulateV1`), before it is signed. Every field
- * equals that of the transaction or of the next block, so that a contract cannot tell them apart.
+ * equals that of the transaction or of the next block, so that a contract cannot tell them apart;
+ * with `validation`, because without it gas price and base fee may be 0.
  */
 import { bytesToHex } from "./evm.js";
 import { payer } from "./calldata.js";
 import { NodeRpcError, UnexpectedResponse } from "./errors.js";
 import { UnsafeQuote } from "./flow-errors.js";
-import { GAS_MULTIPLE_HALVES, MODEST_GAS } from "./generated/rules.js";
+import { GAS_MULTIPLE_HALVES, MODEST_GAS, SLOT_S, VIEW_GAS } from "./generated/rules.js";
 import { allowanceOf, balanceData, balanceOf, hex, isLog, latestBlock, pad, type Log } from "./node.js";
 import { checkUnsimulated, measuresItself, type SwapTerms } from "./quote-checks.js";
 import { isObject, object, quantity, word, type Json } from "./reading.js";
@@ -19,12 +20,11 @@ import { arrived, brokenEffect, readLogs } from "./wallet-effects.js";
 export interface SwapSimulation {
   readonly delivers: bigint | undefined;
   readonly reason?: string;
-  /** Gas units after refunds; undefined if the node does not report them. */
+  /** Gas units after refunds. */
   readonly gasUsed?: bigint | undefined;
 }
 
-const BLOCK_S = 12n;
-const VIEW_GAS = hex(3_000_000);
+const ETHER = 10n ** 18n;
 const LACKS = /does not exist|not (supported|found|available|implemented|allowed)|unsupported|unknown method/;
 
 const unsafe = (why: string) => new UnsafeQuote(`tried on your node ${why}`);
@@ -77,19 +77,22 @@ export async function simulateSwap(
     checkUnsimulated(quote);
     return { delivers: undefined, reason: error.message };
   }
-  return judge(results(answer), quote, request, before);
+  return judge(results(answer, measuresItself(quote)), quote, request, before);
 }
 
 /**
  * The swap in the next block; in the one after it the balances. If the router measures its own
  * balance, that block also measures a fee on transfer: from the payer to the wallet, and from the
- * wallet to a random address.
+ * wallet to a random address. The nonce is not set: a contract cannot read it, and a node refuses one
+ * that follows a pending transaction.
  */
 function state(quote: SwapQuote, request: SwapTerms, block: Block): object {
   const { wallet, sellToken, buyToken } = request;
-  const view = (to: string, data: string) => ({ to, data, gas: VIEW_GAS });
+  const fee = 2n * block.baseFee;
+  const fees = { gas: hex(VIEW_GAS), maxFeePerGas: hex(fee), maxPriorityFeePerGas: "0x0" };
+  const view = (to: string, data: string) => ({ from: wallet, to, data, ...fees });
   const calls: object[] = [sellToken, buyToken].map((token) => view(token, balanceData(wallet)));
-  let stateOverrides: object | undefined;
+  let code = {};
   if (measuresItself(quote)) {
     const from = payer(quote.dexRoute.target, quote.dexRoute.data, buyToken);
     const collector = random(20);
@@ -101,10 +104,12 @@ function state(quote: SwapQuote, request: SwapTerms, block: Block): object {
       [buyToken, transfer(collector)],
       [buyToken, balanceData(collector)],
     ] as const)
-      calls.push({ ...view(to, data), from: wallet });
-    stateOverrides = { [from]: { code: forwarder(buyToken) } };
+      calls.push(view(to, data));
+    code = { [from]: { code: forwarder(buyToken) } };
   }
-  const { type, chainId, ...members } = toSign(quote.mevProtection.transactionParams);
+  const balance = hex(plausibleWei(BigInt(calls.length) * VIEW_GAS * fee));
+  const stateOverrides = { [wallet]: { balance }, ...code };
+  const { type, chainId, nonce, ...members } = toSign(quote.mevProtection.transactionParams);
   const swap = { from: wallet, ...quantities(members) };
   return {
     blockStateCalls: [
@@ -112,7 +117,7 @@ function state(quote: SwapQuote, request: SwapTerms, block: Block): object {
       { blockOverrides: blockOverrides(block, 2n), calls, stateOverrides },
     ],
     traceTransfers: true,
-    validation: false,
+    validation: true,
   };
 }
 
@@ -122,9 +127,15 @@ const forwarder = (token: string) =>
 
 const random = (bytes: number) => bytesToHex(crypto.getRandomValues(new Uint8Array(bytes)));
 
+/** A random number from 0 to below `bound`. */
+const below = (bound: bigint) => BigInt(random(32)) % bound;
+
+/** A random balance in wei above `needed`, by some thousandths of an ETH to some ETH. */
+const plausibleWei = (needed: bigint) => needed + ETHER / 1000n + below((ETHER / 100n) * 10n ** below(3n));
+
 const blockOverrides = (block: Block, later: bigint) => ({
   number: hex(block.number + later),
-  time: hex(block.time + later * BLOCK_S),
+  time: hex(block.time + later * SLOT_S),
   gasLimit: hex(block.gasLimit),
   feeRecipient: block.miner,
   prevRandao: random(32),
@@ -135,7 +146,7 @@ const blockOverrides = (block: Block, later: bigint) => ({
 interface Tried {
   readonly succeeded: boolean;
   readonly returnData: unknown;
-  readonly gasUsed: bigint | undefined;
+  readonly gasUsed: bigint;
   readonly logs: readonly Log[];
   readonly message: string;
 }
@@ -149,10 +160,11 @@ interface Results {
 
 const unreadable = () => new UnexpectedResponse("eth_simulateV1: the node's answer cannot be read");
 
-function results(answer: unknown): Results {
+function results(answer: unknown, isProbed: boolean): Results {
   const blocks = Array.isArray(answer) ? answer.map(calls) : [];
   const [[swap, ...more] = [], [sell, buy, ...probe] = []] = blocks;
-  if (blocks.length !== 2 || more.length || !swap || !sell || !buy) throw unreadable();
+  if (blocks.length !== 2 || more.length || probe.length !== (isProbed ? 5 : 0) || !swap || !sell || !buy)
+    throw unreadable();
   return { swap, sell, buy, probe };
 }
 
@@ -167,7 +179,7 @@ function tried(call: Json): Tried {
   return {
     succeeded: quantity(status) === 1n,
     returnData,
-    gasUsed: gasUsed == null ? undefined : quantity(gasUsed),
+    gasUsed: quantity(gasUsed),
     logs,
     message: isObject(error) && typeof error["message"] === "string" ? error["message"] : "",
   };
@@ -203,9 +215,8 @@ function held(view: Tried | undefined): bigint {
 }
 
 /** Refuse a gas limit far above the gas used, which could cost much more. */
-function checkGas(quote: SwapQuote, used: bigint | undefined): void {
+function checkGas(quote: SwapQuote, used: bigint): void {
   const limit = BigInt(quote.mevProtection.transactionParams.gasLimit);
-  if (used === undefined) return;
   if (limit > MODEST_GAS && limit > (used * GAS_MULTIPLE_HALVES) / 2n)
     throw new UnsafeQuote(`its gas limit is ${limit}, though it uses ${used} tried on your node`);
 }
@@ -214,7 +225,6 @@ function checkGas(quote: SwapQuote, used: bigint | undefined): void {
 function checkTransferFee({ probe, buy }: Results, quote: SwapQuote, part: bigint, missing: bigint): void {
   const [, , back, , collected] = probe;
   const isWhole =
-    probe.length === 5 &&
     probe.every((step) => step.succeeded) &&
     held(buy) - held(back) <= 0n &&
     part - held(collected) <= 0n;

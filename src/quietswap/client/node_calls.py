@@ -13,7 +13,7 @@ import msgspec
 from quietswap.client.errors.base import NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
 from quietswap.contract.base import WireStruct
-from quietswap.domain.address import from_any_case
+from quietswap.domain.address import Address, from_any_case
 from quietswap.domain.transaction.fees import next_base_fee
 from quietswap.domain.untrusted_text import harmless
 
@@ -29,8 +29,6 @@ _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _WORD_CHARS = 2 + 64
 _LONGEST_SYMBOL = 32
 SEND = "eth_sendRawTransaction"
-BLOCK_S = 12
-"""Seconds between two blocks of mainnet."""
 BUSY_STATUS = (429, 503)
 """HTTP status of a node that refuses for a while."""
 _BUSY_CODES = (429, -32005, -32007, -32016, -32029, -32090, -32097)
@@ -64,7 +62,7 @@ class NodeBlock:
     time: int
     gas_limit: int
     next_base_fee: int
-    miner: str
+    coinbase: Address
 
 
 class NodeReceipt(WireStruct, frozen=True):
@@ -201,7 +199,7 @@ def _block(result: Any) -> NodeBlock:
         time=number(result["timestamp"]),
         gas_limit=limit,
         next_base_fee=next_base_fee(fee, used, limit),
-        miner=from_any_case(result["miner"]),
+        coinbase=from_any_case(result["miner"]),
     )
 
 

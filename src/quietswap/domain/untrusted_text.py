@@ -22,6 +22,12 @@ def _is_invisible(char: str) -> bool:
     )
 
 
+def printable(text: bytes, limit: int) -> str:
+    """Return at most `limit` printable ASCII characters of untrusted text."""
+    shown = text.decode("ascii", "ignore")
+    return "".join(c for c in shown if c.isprintable())[:limit].strip()
+
+
 def harmless(text: str, limit: int) -> str:
     """Return at most `limit` characters in one line: no control, no direction mark, no markup.
 

@@ -29,7 +29,7 @@ class CallReverts(Exception):
 class Head:
     """The latest block: `base_fee` of it and `next_base_fee` in wei, `time` in Unix seconds.
 
-    `coinbase` received its tips; None if the node does not return it.
+    `coinbase` received its tips; it and `gas_limit` are None if the node does not return them.
     """
 
     number: int
@@ -39,6 +39,7 @@ class Head:
     base_fee: int
     next_base_fee: int
     coinbase: Address | None = None
+    gas_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,6 +223,10 @@ export const GAS_MULTIPLE_HALVES = 7n;
 
 export const MODEST_GAS = 500000n;
 
+export const VIEW_GAS = 3000000n;
+
+export const SLOT_S = 12n;
+
 export const FRESH_S = 20;
 
 export const LEAST_INTERVAL_S = 1;

@@ -8,7 +8,6 @@ from quietswap.adapters.ethereum import node_results, token_metadata
 from quietswap.adapters.ethereum.receipt_batches import read_receipts
 from quietswap.adapters.ethereum.settler_cache import SettlerCache
 from quietswap.adapters.ethereum.simulation.dry_run import DryRunCodec, plain_call, read_plain
-from quietswap.adapters.ethereum.simulation.next_block import NextBlock, RandBelow
 from quietswap.adapters.ethereum.simulation.route_simulation import MeasuresItself, measures_itself
 from quietswap.adapters.ethereum.simulation.simulator import SwapSimulator
 from quietswap.adapters.ethereum.simulation.state_overrides import Holdings, SimulationUnsupported
@@ -19,6 +18,7 @@ from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
 from quietswap.domain.address import Address
 from quietswap.domain.order.dry_run import DryRun, SignedSwap
 from quietswap.domain.quote.route import RouteRequest
+from quietswap.domain.simulation.next_block import NextBlock, RandBelow
 from quietswap.domain.token import Token
 from quietswap.domain.transaction.unsigned import UnsignedTransaction
 from quietswap.ports.chain import (

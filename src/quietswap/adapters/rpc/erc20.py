@@ -62,12 +62,6 @@ def _text(data: bytes | None, limit: int) -> str:
     return harmless(text.decode("utf-8", "replace"), limit)
 
 
-def printable(text: bytes, limit: int) -> str:
-    """Return at most `limit` printable ASCII characters of untrusted text."""
-    shown = text.decode("ascii", "ignore")
-    return "".join(c for c in shown if c.isprintable())[:limit].strip()
-
-
 def _string(data: bytes, limit: int) -> bytes:
     offset = int.from_bytes(data[:32])
     if offset + 32 > len(data):

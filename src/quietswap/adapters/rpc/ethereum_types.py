@@ -114,15 +114,16 @@ def account(text: str) -> Address:
 
 def head(wire: HeaderWire) -> Head:
     """Return the Head of a block header. Raises MalformedResult."""
-    base_fee = quantity(wire.base_fee_per_gas)
+    base_fee, gas_limit = quantity(wire.base_fee_per_gas), quantity(wire.gas_limit)
     return Head(
         number=quantity(wire.number),
         hash=block_hash(wire.hash),
         parent_hash=block_hash(wire.parent_hash),
         time=quantity(wire.timestamp),
         base_fee=base_fee,
-        next_base_fee=next_base_fee(base_fee, quantity(wire.gas_used), quantity(wire.gas_limit)),
+        next_base_fee=next_base_fee(base_fee, quantity(wire.gas_used), gas_limit),
         coinbase=None if wire.miner is None else account(wire.miner),
+        gas_limit=gas_limit,
     )
 
 

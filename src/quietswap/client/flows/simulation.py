@@ -1,10 +1,8 @@
 """Simulation of a swap on the caller's own node, before it is signed.
 
 It is a check in addition to the router's own: of the amount received, and of everything that leaves
-the wallet. Every field equals that of the transaction or of the next block, so that a contract
-cannot distinguish the simulation from the transaction.
-
-Source: https://ethereum.github.io/execution-apis/api-documentation/ (eth_simulateV1)
+the wallet. `domain/simulation` builds and reads it, as for the service: a contract cannot
+distinguish the simulation from the transaction.
 """
 
 import re
@@ -20,18 +18,15 @@ from quietswap.client.errors.flow import UnsafeQuote
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.quote_checks import SwapRequest, check_unsimulated, measures_itself
 from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.domain.address import from_any_case
-from quietswap.domain.quote.transfer_fee_probe import STEPS, TransferFeeProbe, forwarder, lost
-from quietswap.domain.quote.wallet_effects import (
-    EventLog,
-    SwapBounds,
-    arrived,
-    broken_rule,
-    parse_log,
-)
+from quietswap.domain.address import Address, from_any_case
+from quietswap.domain.quote.transfer_fee_probe import TransferFeeProbe, forwarder, lost
+from quietswap.domain.quote.wallet_effects import SwapBounds, arrived, broken_rule
 from quietswap.domain.routers.calldata import payer
+from quietswap.domain.simulation import codec
+from quietswap.domain.simulation.codec import SimulatedCall
+from quietswap.domain.simulation.next_block import NextBlock, plausible_wei, unused_address
+from quietswap.domain.simulation.revert_reason import NO_REASON
 
-_VIEW_GAS = 3_000_000
 _GAS_MULTIPLE_HALVES, _MODEST_GAS = 7, 500_000
 _NO_METHOD, _NO_SUCH_FORM = -32601, -32602
 _NO_METHOD_WORDS = re.compile(
@@ -44,8 +39,7 @@ class SwapSimulation:
     """The result of a simulated swap.
 
     `delivers` is the amount received, in smallest units of the buy token. It is None, with a
-    `reason`, if the caller's own node cannot simulate. `gas_used` is in gas units, after refunds;
-    None if the node does not report it.
+    `reason`, if the caller's own node cannot simulate. `gas_used` is in gas units, after refunds.
     """
 
     delivers: int | None
@@ -84,45 +78,55 @@ def _lacks_method(error: NodeRpcError) -> bool:
 
 
 def _call(
-    quote: SwapQuoteResponse, request: SwapRequest, block: node_calls.NodeBlock
+    quote: SwapQuoteResponse, request: SwapRequest, head: node_calls.NodeBlock
 ) -> node_calls.NodeCall["_Outcome"]:
     """Return the call that simulates the swap in the next block.
 
     The block after it reads both balances. If the router compares a balance of its own, that block
     also measures a fee on transfer: by a transfer from the payer to the wallet, and by one from the
-    wallet to a random address.
+    wallet to a random address. The nonce is not set: a contract cannot read it, and a node refuses
+    one that follows a pending transaction.
     """
-    params = quote.mev_protection.transaction_params
-    held = node_calls.balance_data(request.wallet)
-    views = [_view(token, held) for token in (request.sell_token, request.buy_token)]
-    second: dict[str, object] = {"blockOverrides": _overrides(block, 2), "calls": views}
+    block = NextBlock.after(head, secrets.randbelow)
+    wallet = from_any_case(request.wallet)
+    held = bytes.fromhex(node_calls.balance_data(wallet)[2:])
+    steps = [(from_any_case(token), held) for token in (request.sell_token, request.buy_token)]
+    code: dict[str, object] = {}
     if measures_itself(quote):
         probe = _probe(quote, request)
-        second["calls"] = views + [
-            _view(target, "0x" + data.hex()) | {"from": request.wallet}
-            for target, data in probe.steps()
-        ]
-        code = "0x" + forwarder(probe.token).hex()
-        second["stateOverrides"] = {probe.payer: {"code": code}}
-    swap = {
-        "from": request.wallet,
-        "to": params.to,
-        "data": params.data,
-        "value": hex(params.value),
-        "gas": hex(params.gas_limit),
-        "maxFeePerGas": hex(params.max_fee_per_gas),
-        "maxPriorityFeePerGas": hex(params.max_priority_fee_per_gas),
-        "nonce": hex(params.nonce or 0),
-    }
-    state = {
-        "blockStateCalls": [
-            {"blockOverrides": _overrides(block, 1), "calls": [swap]},
-            second,
-        ],
-        "traceTransfers": True,
-        "validation": False,
-    }
-    return node_calls.NodeCall("eth_simulateV1", (state, hex(block.number)), _results)
+        steps += probe.steps()
+        code = {probe.payer: {"code": "0x" + forwarder(probe.token).hex()}}
+    blocks = [
+        {"blockOverrides": block.overrides(), "calls": [_swap(quote, wallet)]},
+        {
+            "blockOverrides": block.overrides(later=1),
+            "stateOverrides": {wallet: {"balance": _reader_wei(block, len(steps))}} | code,
+            "calls": [
+                codec.call_object(wallet, to, data, gas=codec.VIEW_GAS, max_fee=block.view_fee)
+                for to, data in steps
+            ],
+        },
+    ]
+    params = codec.blocks_params(blocks, block.tag, validation=True, transfers=True)
+    return node_calls.NodeCall(codec.METHOD, params, lambda result: _results(result, len(steps)))
+
+
+def _swap(quote: SwapQuoteResponse, wallet: Address) -> dict[str, object]:
+    params = quote.mev_protection.transaction_params
+    return codec.call_object(
+        wallet,
+        from_any_case(params.to),
+        bytes.fromhex(params.data[2:]),
+        value=params.value,
+        gas=params.gas_limit,
+        max_fee=params.max_fee_per_gas,
+        tip=params.max_priority_fee_per_gas,
+    )
+
+
+def _reader_wei(block: NextBlock, calls: int) -> str:
+    """Return an ETH balance that pays for the calls after the swap."""
+    return hex(plausible_wei(calls * codec.VIEW_GAS * block.view_fee, secrets.randbelow))
 
 
 def _probe(quote: SwapQuoteResponse, request: SwapRequest) -> TransferFeeProbe:
@@ -130,25 +134,10 @@ def _probe(quote: SwapQuoteResponse, request: SwapRequest) -> TransferFeeProbe:
     return TransferFeeProbe(
         wallet=from_any_case(request.wallet),
         payer=payer(target, bytes.fromhex(quote.dex_route.data[2:]), buy),
-        collector=secrets.token_bytes(20),
+        collector=unused_address(secrets.randbelow),
         token=buy,
         part=quote.min_buy_amount,
     )
-
-
-def _view(token: str, data: str) -> dict[str, str]:
-    return {"to": token, "data": data, "gas": hex(_VIEW_GAS)}
-
-
-def _overrides(block: node_calls.NodeBlock, later: int) -> dict[str, str]:
-    return {
-        "number": hex(block.number + later),
-        "time": hex(block.time + later * node_calls.BLOCK_S),
-        "gasLimit": hex(block.gas_limit),
-        "feeRecipient": block.miner,
-        "prevRandao": "0x" + secrets.token_hex(32),
-        "baseFeePerGas": hex(block.next_base_fee),
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,41 +149,20 @@ class _Before:
     allowed: int
 
 
-class _LogWire(msgspec.Struct, frozen=True):
-    address: str
-    topics: tuple[str, ...]
-    data: str = "0x"
-
-
-class _Failure(msgspec.Struct, frozen=True):
-    message: str = ""
-
-
-class _Tried(msgspec.Struct, frozen=True, rename="camel"):
-    status: str
-    return_data: str = "0x"
-    gas_used: str | None = None
-    logs: tuple[_LogWire, ...] = ()
-    error: _Failure | None = None
-
-
-class _Block(msgspec.Struct, frozen=True):
-    calls: tuple[_Tried, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class _Outcome:
     """Results of the simulated calls; `probe` has those of `TransferFeeProbe`, or is empty."""
 
-    swap: _Tried
-    sell: _Tried
-    buy: _Tried
-    probe: tuple[_Tried, ...]
+    swap: SimulatedCall
+    sell: SimulatedCall
+    buy: SimulatedCall
+    probe: tuple[SimulatedCall, ...]
 
 
-def _results(result: Any) -> _Outcome:
-    first, second = msgspec.convert(result, tuple[_Block, _Block])
-    (swap,), (sell, buy, *probe) = first.calls, second.calls
+def _results(result: Any, count: int) -> _Outcome:
+    (_, (swap,)), (_, (sell, buy, *probe)) = codec.read_blocks(
+        msgspec.json.encode(result), 1, count
+    )
     return _Outcome(swap, sell, buy, tuple(probe))
 
 
@@ -202,8 +170,8 @@ def _judge(
     tried: _Outcome, quote: SwapQuoteResponse, request: SwapRequest, before: _Before
 ) -> SwapSimulation:
     swap = tried.swap
-    if node_calls.number(swap.status) != 1:
-        why = f": {swap.error.message[:120]}" if swap.error and swap.error.message else ""
+    if not swap.succeeded:
+        why = "" if swap.reason == NO_REASON else f": {swap.reason}"
         raise UnsafeQuote(f"tried on your node the swap reverts{why}: not signed")
     bounds = SwapBounds(
         wallet=from_any_case(request.wallet),
@@ -214,10 +182,12 @@ def _judge(
     )
     left = _amount(tried.sell)
     try:
-        logs = _logs(swap)
-        broken = broken_rule(logs, bounds, balance_before=before.sell, balance_after=left)
-    except ValueError as error:
-        raise UnexpectedResponse(f"eth_simulateV1: a log cannot be read ({error})") from error
+        logs = codec.logs_about(bounds.wallet, swap.logs)
+    except codec.MalformedSimulation as error:
+        raise UnexpectedResponse(str(error)) from error
+    if logs is None:
+        raise UnsafeQuote("tried on your node it logs too much about the wallet: not signed")
+    broken = broken_rule(logs, bounds, balance_before=before.sell, balance_after=left)
     if broken is not None:
         raise UnsafeQuote(f"tried on your node {broken}: not signed")
     delivers = _amount(tried.buy) - before.buy
@@ -228,10 +198,8 @@ def _judge(
     if measures_itself(quote):
         credited = arrived(logs, bounds.wallet, from_any_case(request.buy_token))
         _check_fee(tried, quote, missing=credited - delivers)
-    gas_used = None if swap.gas_used is None else node_calls.number(swap.gas_used)
-    if gas_used is not None:
-        _check_gas(quote, gas_used)
-    return SwapSimulation(delivers, gas_used=gas_used)
+    _check_gas(quote, swap.gas_used)
+    return SwapSimulation(delivers, gas_used=swap.gas_used)
 
 
 def _check_gas(quote: SwapQuoteResponse, used: int) -> None:
@@ -262,19 +230,13 @@ def _check_fee(tried: _Outcome, quote: SwapQuoteResponse, missing: int) -> None:
 
 def _is_whole(tried: _Outcome, part: int) -> bool:
     """Return whether all steps of the probe succeeded, and none of `part` was lost on the way."""
-    if len(tried.probe) != STEPS or any(
-        node_calls.number(step.status) != 1 for step in tried.probe
-    ):
+    if any(not step.succeeded for step in tried.probe):
         return False
     _, _, back, _, collected = tried.probe
     return not lost(part, _amount(tried.buy), _amount(back), _amount(collected))
 
 
-def _amount(view: _Tried) -> int:
-    if node_calls.number(view.status) != 1:
+def _amount(view: SimulatedCall) -> int:
+    if view.number is None:
         raise UnsafeQuote("a token does not tell the wallet's balance on your node: not signed")
-    return node_calls.word_of(view.return_data)
-
-
-def _logs(swap: _Tried) -> list[EventLog]:
-    return [parse_log(log.address, log.topics, log.data) for log in swap.logs]
+    return view.number

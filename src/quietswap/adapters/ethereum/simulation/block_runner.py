@@ -7,17 +7,18 @@ that refuses exact blocks only if it also refuses a call of an address that nobo
 
 from collections.abc import Callable, Sequence
 
-from quietswap.adapters.ethereum.simulation.next_block import (
+from quietswap.adapters.ethereum.simulation.state_overrides import SimulationUnsupported
+from quietswap.adapters.ethereum.simulation.wire import blocks_call
+from quietswap.adapters.rpc.client import NodeRpcClient
+from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
+from quietswap.domain import address as addresses
+from quietswap.domain.simulation.codec import VIEW_GAS, call_object
+from quietswap.domain.simulation.next_block import (
     NextBlock,
     RandBelow,
     plausible_wei,
     unused_address,
 )
-from quietswap.adapters.ethereum.simulation.state_overrides import SimulationUnsupported
-from quietswap.adapters.ethereum.simulation.wire import VIEW_GAS, blocks_call, call_object
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
-from quietswap.domain import address as addresses
 from quietswap.ports.chain import Head
 from quietswap.ports.clock import Clock
 from quietswap.resilience.circuit_breaker import CircuitBreaker

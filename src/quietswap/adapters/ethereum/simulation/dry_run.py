@@ -9,18 +9,14 @@ Without eth_simulateV1, an eth_call shows whether the swap reverts.
 
 from collections.abc import Sequence
 
-from quietswap.adapters.ethereum.simulation.next_block import NextBlock, RandBelow, plausible_wei
-from quietswap.adapters.ethereum.simulation.revert_reason import reason
-from quietswap.adapters.ethereum.simulation.wire import (
-    VIEW_GAS,
-    blocks_call,
-    call_object,
-    read_blocks,
-)
+from quietswap.adapters.ethereum.simulation.wire import blocks_call, read_blocks
 from quietswap.adapters.rpc import erc20
 from quietswap.adapters.rpc.ethereum_types import MalformedResult, octets
 from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
 from quietswap.domain.order.dry_run import DryRun, SignedSwap
+from quietswap.domain.simulation.codec import VIEW_GAS, call_object
+from quietswap.domain.simulation.next_block import NextBlock, RandBelow, plausible_wei
+from quietswap.domain.simulation.revert_reason import reason
 from quietswap.ports.chain import NodeUnavailable
 
 _REVERTS = ("revert", "out of gas", "gas required exceeds")

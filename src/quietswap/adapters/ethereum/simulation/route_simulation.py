@@ -10,22 +10,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from quietswap.adapters.ethereum.simulation.next_block import (
-    NextBlock,
-    RandBelow,
-    plausible_wei,
-    unused_address,
-)
 from quietswap.adapters.ethereum.simulation.state_overrides import StateOverride
-from quietswap.adapters.ethereum.simulation.wire import (
-    VIEW_GAS,
-    SimulatedCall,
-    blocks_call,
-    call_object,
-    hex_word,
-    logs_about,
-    read_blocks,
-)
+from quietswap.adapters.ethereum.simulation.wire import blocks_call, logs_about, read_blocks
 from quietswap.adapters.rpc import erc20
 from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
 from quietswap.domain.address import Address
@@ -35,6 +21,13 @@ from quietswap.domain.quote.wallet_effects import SwapBounds, arrived, broken_ru
 from quietswap.domain.routers.calldata import payer
 from quietswap.domain.routers.method_row import Measure
 from quietswap.domain.routers.methods import measure
+from quietswap.domain.simulation.codec import VIEW_GAS, SimulatedCall, call_object, hex_word
+from quietswap.domain.simulation.next_block import (
+    NextBlock,
+    RandBelow,
+    plausible_wei,
+    unused_address,
+)
 from quietswap.domain.transaction import fees
 from quietswap.ports.simulation import AccountState, SimulationResult
 

@@ -18,7 +18,6 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 
 from quietswap.adapters.ethereum.simulation.block_runner import BlockRunner
-from quietswap.adapters.ethereum.simulation.next_block import NextBlock, RandBelow
 from quietswap.adapters.ethereum.simulation.route_simulation import (
     OTHER_BLOCK,
     BalancesBefore,
@@ -34,10 +33,11 @@ from quietswap.adapters.ethereum.simulation.state_overrides import (
     StateOverride,
     StateOverrideBuilder,
 )
-from quietswap.adapters.ethereum.simulation.wire import METHOD
 from quietswap.adapters.rpc.client import NodeRpcClient
 from quietswap.adapters.rpc.wire import RpcCall
 from quietswap.domain.quote.route import Route, RouteRequest
+from quietswap.domain.simulation.codec import METHOD
+from quietswap.domain.simulation.next_block import NextBlock, RandBelow
 from quietswap.domain.transaction import fees
 from quietswap.ports.chain import Head, NodeUnavailable
 from quietswap.ports.clock import Clock

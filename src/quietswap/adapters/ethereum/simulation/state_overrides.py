@@ -9,24 +9,20 @@ from dataclasses import dataclass, field
 from cachetools import TLRUCache
 
 from quietswap.adapters.ethereum.simulation import storage_slots
-from quietswap.adapters.ethereum.simulation.next_block import RandBelow, plausible_amount
 from quietswap.adapters.ethereum.simulation.storage_slots import (
     PROBE_OWNER,
     PROBE_SPENDER,
     TokenStorageLayout,
 )
-from quietswap.adapters.ethereum.simulation.wire import (
-    VIEW_GAS,
-    hex_word,
-    read_calls,
-    simulation_call,
-)
+from quietswap.adapters.ethereum.simulation.wire import read_calls, simulation_call
 from quietswap.adapters.rpc import erc20
 from quietswap.adapters.rpc.client import NodeReads, NodeRpcClient
 from quietswap.adapters.rpc.ethereum_types import octets
 from quietswap.adapters.rpc.wire import RpcCall, RpcErrorObject, value
 from quietswap.domain.address import Address
 from quietswap.domain.quote.route import RouteRequest
+from quietswap.domain.simulation.codec import VIEW_GAS, hex_word
+from quietswap.domain.simulation.next_block import RandBelow, plausible_amount
 from quietswap.ports.clock import Clock
 
 _LAYOUT_TTL_S = 3600.0

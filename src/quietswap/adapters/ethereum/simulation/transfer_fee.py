@@ -11,11 +11,6 @@ from contextlib import suppress
 from cachetools import TLRUCache
 
 from quietswap.adapters.ethereum.simulation import wire
-from quietswap.adapters.ethereum.simulation.next_block import (
-    RandBelow,
-    plausible_amount,
-    unused_address,
-)
 from quietswap.adapters.ethereum.simulation.state_overrides import (
     SimulationUnsupported,
     StorageLayouts,
@@ -28,6 +23,12 @@ from quietswap.domain import address as addresses
 from quietswap.domain.address import Address
 from quietswap.domain.amounts import BPS
 from quietswap.domain.quote.transfer_fee_probe import STEPS, TransferFeeProbe, forwarder, lost
+from quietswap.domain.simulation import codec
+from quietswap.domain.simulation.next_block import (
+    RandBelow,
+    plausible_amount,
+    unused_address,
+)
 from quietswap.domain.token_view import TransferFee
 from quietswap.ports.chain import NodeUnavailable
 from quietswap.ports.clock import Clock
@@ -103,12 +104,12 @@ class TransferFeeMeter:
 def _call(probe: TransferFeeProbe, place: MappingSlot, held: int) -> RpcCall:
     slots = (place.balance(holder) for holder in (probe.wallet, probe.payer))
     overrides: dict[str, object] = {
-        probe.token: {"stateDiff": {wire.hex_word(slot): wire.hex_word(held) for slot in slots}},
+        probe.token: {"stateDiff": {codec.hex_word(slot): codec.hex_word(held) for slot in slots}},
         probe.payer: {"code": "0x" + forwarder(probe.token).hex()},
     }
     steps = ((probe.token, erc20.balance_of(probe.wallet)), *probe.steps())
     calls = [
-        {"from": probe.wallet, "to": to, "data": "0x" + data.hex(), "gas": hex(wire.VIEW_GAS)}
+        {"from": probe.wallet, "to": to, "data": "0x" + data.hex(), "gas": hex(codec.VIEW_GAS)}
         for to, data in steps
     ]
     return wire.simulation_call(overrides, calls)

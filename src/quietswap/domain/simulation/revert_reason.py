@@ -1,10 +1,11 @@
 """The reason of a revert as text for logs and responses."""
 
-from quietswap.adapters.rpc.erc20 import printable, read_uint
+from quietswap.domain.untrusted_text import printable
 
 _ERROR = bytes.fromhex("08c379a0")
 _PANIC = bytes.fromhex("4e487b71")
 _LONGEST = 120
+NO_REASON = "reverts without a reason"
 
 
 def reason(data: bytes, message: str = "") -> str:
@@ -16,11 +17,11 @@ def reason(data: bytes, message: str = "") -> str:
     """
     if data[:4] == _ERROR and (text := printable(_string(data[4:]), _LONGEST)):
         return text
-    if data[:4] == _PANIC and (code := read_uint(data[4:])) is not None:
-        return f"panic 0x{code:02x}"[:_LONGEST]
+    if data[:4] == _PANIC and len(data) >= 36:
+        return f"panic 0x{int.from_bytes(data[4:36]):02x}"[:_LONGEST]
     if len(data) >= 4 and data[:4] != _ERROR:
         return f"custom error 0x{data[:4].hex()}"
-    return printable(message.encode(), _LONGEST) or "reverts without a reason"
+    return printable(message.encode(), _LONGEST) or NO_REASON
 
 
 def _string(data: bytes) -> bytes:

@@ -2,19 +2,40 @@
 
 Block fields of eth_simulateV1: https://ethereum.github.io/execution-apis/api-documentation/.
 A contract reads the same number, base fee, gas limit and block hashes as in the real next block.
-`prevrandao` is random, the time is one slot (12 s) later, the coinbase is that of the latest block.
+`prevrandao` is random, the time is one slot (12 s) later, coinbase and gas limit are those of the
+latest block.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from quietswap.ports.chain import Head
+from quietswap.domain.address import Address
 
 RandBelow = Callable[[int], int]
 """Returns a random integer from 0 to below its argument, as `secrets.randbelow` does."""
 
-_SLOT_S = 12
+SLOT_S = 12
+"""Seconds between two blocks of mainnet."""
 _ETHER = 10**18
+
+
+class ParentBlock(Protocol):
+    """The latest block: `time` in Unix seconds, `next_base_fee` in wei per gas.
+
+    None for a field that the node does not return; it then sets that field of the next block.
+    """
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def time(self) -> int: ...
+    @property
+    def next_base_fee(self) -> int: ...
+    @property
+    def gas_limit(self) -> int | None: ...
+    @property
+    def coinbase(self) -> Address | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +47,12 @@ class NextBlock:
     and time.
     """
 
-    head: Head
+    head: ParentBlock
     randao: int
     exact: bool = True
 
     @classmethod
-    def after(cls, head: Head, below: RandBelow) -> "NextBlock":
+    def after(cls, head: ParentBlock, below: RandBelow) -> "NextBlock":
         """Return the exact block after `head`."""
         return cls(head, below(2**256 - 1))  # below 2**256 `randbelow` discards half of its draws
 
@@ -57,9 +78,11 @@ class NextBlock:
         }
         if self.head.coinbase is not None:
             fields["feeRecipient"] = self.head.coinbase
+        if self.head.gas_limit is not None:
+            fields["gasLimit"] = hex(self.head.gas_limit)
         if self.exact:
             fields["number"] = hex(self.head.number + 1 + later)
-            fields["time"] = hex(self.head.time + _SLOT_S * (1 + later))
+            fields["time"] = hex(self.head.time + SLOT_S * (1 + later))
         return fields
 
 
