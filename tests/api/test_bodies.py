@@ -58,6 +58,31 @@ def put(body: dict[str, Any], at: tuple[str, ...], value: Any) -> dict[str, Any]
     return copy
 
 
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (rb'{"a":"\ud800"}', "half of a surrogate pair"),
+        (rb'{"a":"\udc00 \ud800"}', "half of a surrogate pair"),
+        (b'{"a":', "Input data was truncated"),
+        (b'{"a":"\xff"}', "not UTF-8"),
+    ],
+)
+async def test_the_fault_of_a_text_that_is_no_json_is_named(
+    client: httpx.AsyncClient, raw: bytes, said: str
+) -> None:
+    answer = await client.post(requests.WRAP_QUOTE, content=raw, headers=JSON)
+    assert said in answer.json()["message"]
+
+
+async def test_a_compressed_body_is_refused_by_the_header_at_fault(
+    client: httpx.AsyncClient,
+) -> None:
+    headers = JSON | {"Content-Encoding": "gzip"}
+    answer = await client.post(requests.ORDERS, content=b"{}", headers=headers)
+    body = refused(answer, 415, "UNSUPPORTED_MEDIA_TYPE")
+    assert body["message"] == "the body must be sent uncompressed, without Content-Encoding"
+
+
 @pytest.mark.parametrize("path", POSTS)
 @pytest.mark.parametrize(
     "raw",

@@ -40,7 +40,7 @@ LIMITED = {"retry_after": 7, "limit": 300, "window": 60}
         (
             errors.MethodNotAllowed,
             {"method": "PUT", "allowed": ("GET", "POST")},
-            "PUT is not allowed here",
+            "PUT is not allowed here; there is GET, POST",
             {"method": "PUT", "allowed": ["GET", "POST"]},
         ),
         (errors.RateLimitExceeded, LIMITED, "more than 300 requests in 60 seconds", None),

@@ -239,6 +239,25 @@ def test_other_types_are_readable_but_break_the_rule_of_type(raw: Any, kind: str
     assert (broken.value.name, broken.value.provided) == ("type", kind)
 
 
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ("0x02" + rlp.encode(unpacked(sign())[:9]).hex(), "it is not signed: yParity, r and s"),
+        (changed("maxPriorityFeePerGas", b"\x0a" * 8), "at most its maxFeePerGas, 30000000000, n"),
+        (changed("gasLimit", b"\1\0\0\1"), "gasLimit must be at most EIP-7825's 16777216, not"),
+        (changed("nonce", b"\xff" * 8), "nonce must be at most EIP-2681's 18446744073709551614"),
+        (changed("value", b"\1" + bytes(32)), r"value must be at most 2\^256 - 1, not a number"),
+        (changed("to", b""), "to must be an address, not empty: it creates a contract"),
+        ("0x03" + "fa" * (SIZE_CAP + 1), "type must be 2, not 3"),
+        ("0x05" + "c0", "its first byte, 0x05, names no transaction type"),
+    ],
+    ids=lambda value: value[:40],
+)
+def test_a_refusal_names_the_rule_that_was_broken(raw: str, said: str) -> None:
+    with pytest.raises((TransactionDecodeError, TransactionRuleViolation), match=said):
+        decode(raw)
+
+
 def test_the_malleated_copy_of_a_signature_is_refused() -> None:
     """It recovers to the same wallet under another hash: a way around the replay check."""
     fields = unpacked(sign())

@@ -144,7 +144,12 @@ def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("[server]\nprot = 1\n", "server: there is no setting `prot`"),
-        ("[server]\nport = 'x'\n", "server.port: Expected `int`"),
+        ("[server]\nport = 'x'\n", "server.port: must be a whole number, not text"),
+        ("[server]\nport = 1.5\n", "server.port: must be a whole number, not a fraction"),
+        ("[server]\nport = -1\n", "server.port: must be a whole number >= 0"),
+        ("[node]\nurls = 'x'\n", "node.urls: must be a list, not text"),
+        ("[web]\nenabled = 'a'\n", "web.enabled: must be true or false, not text"),
+        ("server = 1\n", "server: must be a section, not a whole number"),
         ("[server\n", "not a TOML file"),
     ],
 )
@@ -153,6 +158,11 @@ def test_a_bad_file_is_refused_with_the_place(tmp_path: Path, text: str, said: s
     file.write_text(text)
     with pytest.raises(BadSettings, match=said.replace("[", r"\[")):
         load(file, {"HOME": "/"})
+
+
+def test_a_variable_of_a_wrong_type_is_named_with_what_it_must_be() -> None:
+    with pytest.raises(BadSettings, match=r"^QUIETSWAP_SERVER__PORT: must be a whole number"):
+        load(None, {"QUIETSWAP_SERVER__PORT": "abc"})
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -165,7 +175,7 @@ def test_all_bad_settings_of_a_section_are_named_at_once(tmp_path: Path) -> None
     file.write_text("[server]\nport = 'x'\nprot = 1\n[source.velora]\nurl = 1\nper_day = 'x'\n")
     with pytest.raises(BadSettings) as found:
         load(file, {"HOME": "/"})
-    assert [line.partition(": Expected")[0] for line in str(found.value).splitlines()] == [
+    assert [line.partition(": must be")[0] for line in str(found.value).splitlines()] == [
         "server.port",
         "server: there is no setting `prot`",
         "source.velora.url",

@@ -9,6 +9,7 @@ two underscores. Lists are separated by commas. A setting that may hold a secret
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -32,6 +33,13 @@ _CLIENT_ENVIRONMENT = frozenset(
 
 _MEANT = 0.6
 """Least likeness of a variable to the name of a setting for which it may be meant."""
+
+_TYPES = re.compile(r"Expected `(?P<wanted>[^`]+)`(?:, got `(?P<given>[^`]+)`)?")
+_WORDS = {
+    "int": "a whole number", "float": "a number", "decimal": "a number", "bool": "true or false",
+    "str": "text", "array": "a list", "object": "a section", "null": "",
+}  # fmt: skip
+"""The types of settings, by their names in the messages of msgspec."""
 
 
 class BadSettings(Exception):
@@ -229,9 +237,18 @@ def _kind_at(where: str) -> Any:
     return kind
 
 
+def _plain_type(found: re.Match[str]) -> str:
+    """Return "must be a whole number, not text" for "Expected `int`, got `str`"."""
+    words = [_WORDS.get(part) for part in found["wanted"].split(" | ")]
+    wanted = " or ".join(word for word in words if word) or found["wanted"]
+    given = "a fraction" if found["given"] == "float" else _WORDS.get(found["given"] or "")
+    return f"must be {wanted}" + (f", not {given}" if given else "")
+
+
 def _explained(message: str) -> str:
     text, _, where = message.partition(" - at `$.")
     text = text.replace("Object contains unknown field", "there is no setting")
+    text = _TYPES.sub(_plain_type, text)
     if not where:
         return text
     where = where.rstrip("`")

@@ -93,6 +93,24 @@ async def test_bad_parameters_do_not_reach_the_node(
 
 
 @pytest.mark.parametrize(
+    ("method", "params", "said"),
+    [
+        ("eth_sendRawTransaction", [{}], "transaction must be a string: 0x and hexadecimal digits"),
+        ("eth_sendRawTransaction", ["0x03" + "00" * 131_073], "is a blob transaction (type 3)"),
+        ("eth_sendRawTransaction", ["0x02" + "00" * 131_073], "has more than 131072 bytes"),
+        ("eth_call", [{"to": WALLET, "data": 5}], "call.data must be a string"),
+        ("eth_getBalance", [WALLET, 5], "block must be a block number in hex or earliest,"),
+        ("eth_getBalance", [], "there must be 1 to 2 (address, block), not 0"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+async def test_bad_parameters_are_told_with_what_they_must_be(
+    client: httpx.AsyncClient, method: str, params: list[Any], said: str
+) -> None:
+    assert said in (await failed(client, -32602, method, *params))["message"]
+
+
+@pytest.mark.parametrize(
     ("log_filter", "fits"),
     [
         ({"address": WALLET, "fromBlock": "0x0", "toBlock": "0x3e7"}, True),

@@ -24,7 +24,8 @@ def check_media_type(headers: Headers) -> None:
     if media != "application/json" or charset not in ("", "utf-8", "utf8"):
         raise UnsupportedMediaType(provided=shown(provided))
     if encoding.strip().lower() != "identity":
-        raise UnsupportedMediaType(provided=shown(f"Content-Encoding: {encoding}"))
+        named = shown(f"Content-Encoding: {encoding}")
+        raise UnsupportedMediaType(provided=named, is_compressed=True)
 
 
 async def read_body(

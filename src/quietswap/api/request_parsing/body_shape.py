@@ -1,5 +1,6 @@
 """JSON bodies: strict decoding, then a shape check that finds every fault, not just the first."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -153,8 +154,11 @@ def _slips(
 
 def malformed(faults: Sequence[Details]) -> ValidationError:
     """Return the refusal of a body whose shape is wrong."""
-    paths = ", ".join(fault["field"] for fault in faults)
-    return ValidationError(f"the body is malformed: see {paths}", faults, reason="MALFORMED")
+    first = faults[0]
+    where = "" if first["field"] == "$" else f"{first['field']} is wrong, "
+    more = f"; see also {', '.join(fault['field'] for fault in faults[1:])}" if faults[1:] else ""
+    text = f"{where}expected {first['expected']}, not {first['provided']}{more}"
+    return ValidationError(f"the body is malformed: {text}", faults, reason="MALFORMED")
 
 
 def _decoded(raw: bytes) -> dict[str, Any]:
@@ -168,7 +172,7 @@ def _decoded(raw: bytes) -> dict[str, Any]:
     try:
         body = _decoder.decode(raw)
     except msgspec.DecodeError as error:
-        raise _not_json(str(error)) from error
+        raise _not_json(_text_fault(raw) or str(error)) from error
     except UnicodeDecodeError as error:  # msgspec lets it through for bytes inside a string
         raise _not_json("text that is not UTF-8") from error
     if not isinstance(body, dict):
@@ -176,9 +180,21 @@ def _decoded(raw: bytes) -> dict[str, Any]:
     return body
 
 
+def _text_fault(raw: bytes) -> str | None:
+    """Return what is wrong with the text of well-formed JSON that the decoder refuses."""
+    try:
+        json.dumps(json.loads(raw), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return "a string with half of a surrogate pair"
+    except ValueError:
+        return None
+    return None
+
+
 def _not_json(provided: str) -> ValidationError:
     fault = {"field": "$", "expected": "a JSON object", "provided": provided}
-    return ValidationError("the body is not a JSON object", [fault], reason="MALFORMED")
+    message = f"the body is not a JSON object ({provided})"
+    return ValidationError(message, [fault], reason="MALFORMED")
 
 
 def _compare(

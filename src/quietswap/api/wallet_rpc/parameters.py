@@ -25,6 +25,7 @@ _TAGS = frozenset(("latest", "pending", "earliest", "safe", "finalized"))
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
+_BLOCK_NUMBER = re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII)
 _DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 
 Check = Callable[[Any, str], None]
@@ -42,7 +43,8 @@ def _matches(pattern: re.Pattern[str], wanted: str) -> Check:
 _address = _matches(_ADDRESS, "an address: 0x and 40 hexadecimal digits")
 _hash = _matches(_HASH, "a hash: 0x and 64 hexadecimal digits")
 _quantity = _matches(_QUANTITY, "a number: 0x and 1 to 64 hexadecimal digits")
-_block_number = _matches(re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII), "a block number in hex")
+_block_number = _matches(_BLOCK_NUMBER, "a block number in hex")
+_block_or_tag = _matches(_BLOCK_NUMBER, f"a block number in hex or {', '.join(sorted(_TAGS))}")
 
 
 def _boolean(value: Any, name: str) -> None:
@@ -51,16 +53,24 @@ def _boolean(value: Any, name: str) -> None:
 
 
 def _data(value: Any, name: str) -> None:
-    if not isinstance(value, str) or len(value) > 2 + 2 * MOST_DATA_BYTES:
-        raise bad_parameters(f"{name} must be hex of at most {MOST_DATA_BYTES} bytes")
+    if not isinstance(value, str):
+        raise bad_parameters(f"{name} must be a string: 0x and hexadecimal digits")
+    if len(value) > 2 + 2 * MOST_DATA_BYTES:
+        raise bad_parameters(f"{name} has more than {MOST_DATA_BYTES} bytes")
     if not _DATA.fullmatch(value):
         raise bad_parameters(f"{name} must be 0x and an even number of hexadecimal digits")
+
+
+def _transaction(value: Any, name: str) -> None:
+    if isinstance(value, str) and value[:4] == "0x03":
+        raise bad_parameters(f"{name} is a blob transaction (type 3): sign one of type 2")
+    _data(value, name)
 
 
 def _tag(value: Any, name: str) -> None:
     if isinstance(value, str) and value in _TAGS:
         return
-    _block_number(value, f"{name}, unless it is one of {', '.join(sorted(_TAGS))},")
+    _block_or_tag(value, name)
 
 
 def _block(value: Any, name: str) -> None:
@@ -200,7 +210,8 @@ class Parameters:
         if not self.required <= len(given) <= len(self.checks):
             most = len(self.checks)
             wanted = str(most) if self.required == most else f"{self.required} to {most}"
-            raise bad_parameters(f"there must be {wanted}, not {len(given)}")
+            names = ", ".join(name for name, _ in self.checks) or "none"
+            raise bad_parameters(f"there must be {wanted} ({names}), not {len(given)}")
         for value, (name, check) in zip(given, self.checks, strict=False):
             check(value, name)
 
@@ -210,7 +221,7 @@ def _of(required: int, **checks: Check) -> Parameters:
 
 
 NONE = Parameters()
-RAW_TRANSACTION = _of(1, transaction=_data)
+RAW_TRANSACTION = _of(1, transaction=_transaction)
 READS: Mapping[str, Parameters] = {
     "eth_syncing": NONE,
     "eth_blockNumber": NONE,

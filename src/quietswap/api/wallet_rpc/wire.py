@@ -89,7 +89,7 @@ def parse(body: bytes) -> Message:
             raise RpcError(LIMIT_EXCEEDED, f"a batch has at most {MOST_CALLS} requests")
         return Message([_item_of_batch(bytes(raw)) for raw in raws], is_batch=True)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise RpcError(PARSE_ERROR, "the body is not JSON") from None
+        raise RpcError(PARSE_ERROR, "the body is not JSON in UTF-8") from None
 
 
 def _item_of_batch(raw: bytes) -> Item:

@@ -57,20 +57,24 @@ class MethodNotAllowed(RequestError):
 
     def __init__(self, *, method: str, allowed: Sequence[str]) -> None:
         super().__init__(
-            f"{method} is not allowed here", {"method": method, "allowed": list(allowed)}
+            f"{method} is not allowed here; there is {', '.join(allowed)}",
+            {"method": method, "allowed": list(allowed)},
         )
         self.allowed = allowed
 
 
 class UnsupportedMediaType(RequestError):
-    """The body of a POST is not application/json."""
+    """The body of a POST is not plain application/json; `provided` is the header at fault."""
 
     code = "UNSUPPORTED_MEDIA_TYPE"
 
-    def __init__(self, *, provided: str) -> None:
-        super().__init__(
-            "the body must be sent with Content-Type: application/json", {"provided": provided}
+    def __init__(self, *, provided: str, is_compressed: bool = False) -> None:
+        wanted = (
+            "uncompressed, without Content-Encoding"
+            if is_compressed
+            else "with Content-Type: application/json"
         )
+        super().__init__(f"the body must be sent {wanted}", {"provided": provided})
 
 
 class PayloadTooLarge(RequestError):

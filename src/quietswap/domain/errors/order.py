@@ -33,7 +33,9 @@ class InsufficientBalance(RequestError):
     def __init__(self, *, asset: str, required: int, available: int) -> None:
         details = {"required": str(required), "available": str(available), "asset": asset}
         if available < required:
-            super().__init__(f"the wallet holds too little {asset}", details)
+            units = "wei" if asset == "ETH" else "smallest units"
+            text = f"the wallet holds too little {asset}: {available} of {required} {units}"
+            super().__init__(text, details)
             return
         # the relay said so; our own figures contradict it
         super().__init__(

@@ -82,7 +82,7 @@ class InvalidAddress(RequestError):
         super().__init__(
             f"the wallet address is not valid: {reason}",
             {"field": field, "provided": provided, "address": provided, "reason": reason},
-            "Use the EIP-55 checksummed spelling of the address.",
+            "Give the address of the wallet, in its EIP-55 checksummed spelling.",
         )
 
 

@@ -29,7 +29,7 @@ NONCE_LIMIT = 2**64 - 1
 _CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _HALF_ORDER = _CURVE_ORDER // 2
 _OTHER_TYPES = frozenset({1, 3, 4})
-_LEGACY_FIELDS = 9
+_LEGACY_FIELDS, _UNSIGNED_FIELDS = 9, 9
 _FIELDS = (
     "chainId", "nonce", "maxPriorityFeePerGas", "maxFeePerGas", "gasLimit", "to",
     "value", "data", "accessList", "yParity", "r", "s",
@@ -97,6 +97,8 @@ def decode(raw_hex: str) -> SignedTransaction:
 
 def _bytes(text: str) -> bytes:
     if len(text) > 2 * SIZE_CAP + 2:
+        if text[:4] in {f"0x0{kind}" for kind in _OTHER_TYPES}:  # a sidecar makes blobs so large
+            raise TransactionRuleViolation("type", str(TYPE_2), int(text[3]))
         raise TransactionDecodeError(f"it is larger than {SIZE_CAP} bytes")
     try:
         raw = bytes.fromhex(text[2:])
@@ -122,6 +124,8 @@ def _fields(raw: bytes) -> tuple[dict[str, bytes], bytes]:
     if raw[0] != TYPE_2:
         raise _other_type(raw)
     items = list(_items(raw, 1))
+    if len(items) == _UNSIGNED_FIELDS:
+        raise TransactionDecodeError("it is not signed: yParity, r and s are missing")
     if len(items) != len(_FIELDS):
         raise TransactionDecodeError(f"it has {len(items)} fields, an EIP-1559 transaction has 12")
     for name, item in zip(_FIELDS, items, strict=True):
@@ -138,13 +142,13 @@ def _other_type(raw: bytes) -> Exception:
     """Return the error for these bytes: another known transaction type, or no transaction."""
     kind = 0 if raw[0] >= 0xC0 else raw[0]
     if kind and kind not in _OTHER_TYPES:
-        return TransactionDecodeError("its first byte names no transaction type")
+        return TransactionDecodeError(f"its first byte, 0x{kind:02x}, names no transaction type")
     try:
         items = list(_items(raw, 1 if kind else 0))
     except TransactionDecodeError as error:
         return error
     if not kind and [item.is_list for item in items] != [False] * _LEGACY_FIELDS:
-        return TransactionDecodeError("it is neither a typed nor a legacy transaction")
+        return TransactionDecodeError("it is neither a typed nor a signed legacy transaction")
     return TransactionRuleViolation("type", str(TYPE_2), kind)
 
 
@@ -190,9 +194,10 @@ def _integer(fields: dict[str, bytes], name: str) -> int:
     return int.from_bytes(content)
 
 
-def _below(name: str, value: int, limit: int) -> int:
-    if value >= limit:
-        raise TransactionRuleViolation(name, f"below {limit}", value)
+def _at_most(name: str, value: int, most: int, why: str = "") -> int:
+    if value > most:
+        bound = "2^256 - 1" if most == UINT256_MAX else most
+        raise TransactionRuleViolation(name, f"at most {why}{bound}", value)
     return value
 
 
@@ -204,17 +209,17 @@ def _params(fields: dict[str, bytes]) -> tuple[UnsignedTransaction, int]:
     if len(fields["to"]) not in (0, 20):
         raise TransactionDecodeError("to is not 20 bytes")
     if not fields["to"]:
-        raise TransactionRuleViolation("to", "a contract's address", "empty")
+        raise TransactionRuleViolation("to", "an address", "empty: it creates a contract")
     priority, cap = numbers["maxPriorityFeePerGas"], numbers["maxFeePerGas"]
-    _below("maxFeePerGas", cap, UINT256_MAX + 1)
-    _below("maxPriorityFeePerGas", priority, cap + 1)
+    _at_most("maxFeePerGas", cap, UINT256_MAX)
+    _at_most("maxPriorityFeePerGas", priority, cap, "its maxFeePerGas, ")
     params = UnsignedTransaction(
         to=addresses.from_bytes(fields["to"]),
         data=fields["data"],
-        value=_below("value", numbers["value"], UINT256_MAX + 1),
-        gas_limit=_below("gasLimit", numbers["gasLimit"], GAS_LIMIT_CAP + 1),
+        value=_at_most("value", numbers["value"], UINT256_MAX),
+        gas_limit=_at_most("gasLimit", numbers["gasLimit"], GAS_LIMIT_CAP, "EIP-7825's "),
         max_fee_per_gas=cap,
-        nonce=_below("nonce", numbers["nonce"], NONCE_LIMIT),
+        nonce=_at_most("nonce", numbers["nonce"], NONCE_LIMIT - 1, "EIP-2681's "),
     )
     return params, priority
 

@@ -74,7 +74,7 @@ class SubmitOrder:
         """Return the relay of a tier. Raises ProviderUnavailable."""
         relay = self.relays.get(tier)
         if relay is None:
-            raise ProviderUnavailable(f"no relay serves tier {tier} any more")
+            raise ProviderUnavailable("this service no longer uses the relay of the quote")
         return relay
 
     async def issued(

@@ -220,7 +220,7 @@ class MatchTransaction:
 
     def _served(self, found: MatchedTransaction) -> MatchedTransaction:
         if found.plan.tier not in self.relays:
-            raise ProviderUnavailable(f"no relay serves tier {found.plan.tier} any more")
+            raise ProviderUnavailable("this service no longer uses the relay of the quote")
         return found
 
 
