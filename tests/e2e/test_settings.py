@@ -42,7 +42,7 @@ def test_with_a_node_the_defaults_are_good() -> None:
         ("QUIETSWAP_NODE_URLS", "x", "did you mean QUIETSWAP_NODE__URLS?"),
         ("QUIETSWAP_SERVER", "1", "a whole section"),
         ("QUIETSWAP_SERVER__PORT", "99999", "<= 65535"),
-        ("QUIETSWAP_SERVER__PORT", "http", "int"),
+        ("QUIETSWAP_SERVER__PORT", "http", "must be a whole number"),
         ("QUIETSWAP_QUOTES__SOURCES", "kyberswap,odos", "there is no source odos"),
         ("QUIETSWAP_QUOTES__SOURCES", "zeroex", "needs a key"),
         ("QUIETSWAP_SOURCE__KYBERSWAP__ROUTERS", "0x00", "source.kyberswap.routers"),
