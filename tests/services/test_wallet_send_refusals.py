@@ -8,13 +8,21 @@ import pytest
 from quietswap.domain.address import Address
 from quietswap.domain.client_limits import ClientLimits
 from quietswap.domain.order.dry_run import DryRun
-from quietswap.domain.order.order import FailureCode, OrderKind
+from quietswap.domain.order.order import (
+    Failure,
+    FailureCode,
+    Inclusion,
+    OrderEventType,
+    OrderKind,
+    Transition,
+)
 from quietswap.domain.quote.issued_quote import NATIVE
 from quietswap.domain.token import WETH
 from quietswap.domain.transaction.signed import SIZE_CAP
 from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP
+from quietswap.services.lifecycle.apply_transition import apply_transition
 from tests.domain.signing import OTHER_WALLET, ROUTER, WALLET, packed, sign, unpacked
-from tests.orders import CLIENT_ID, USDC, swap_quote
+from tests.orders import CLIENT_ID, NOW_MS, USDC, swap_quote
 from tests.services.cancelling import ended
 from tests.services.submitting import Desk, open_desk
 from tests.services.wallet_sends import (
@@ -238,6 +246,37 @@ async def test_a_quote_of_an_expired_order_is_not_paid_twice(desk: Desk) -> None
     await ended(desk, order, FailureCode.EXPIRED)
     desk.chain.pending = 8  # as if the relay had leaked it
     assert await reason_of(desk, sign(nonce=8)) == "QUOTE_USED"
+
+
+@pytest.mark.parametrize("succeeded", [True, False])
+async def test_a_quote_is_paid_again_once_its_order_is_decided(desk: Desk, succeeded: bool) -> None:
+    """An equal new swap at the next nonce: the order endpoint takes it, too."""
+    await desk.send(token(), sign())
+    order = await only_order(desk)
+    block = Inclusion(1_001, "0x01", 150_000, 10**9, NOW_MS, succeeded=succeeded)
+    kind = OrderEventType.INCLUDED if succeeded else OrderEventType.REVERTED
+    failure = None if succeeded else Failure(FailureCode.REVERTED, "test")
+    step = Transition(kind, "test", failure, inclusion=block)
+    assert (await apply_transition(desk.storage.orders, order, step, desk.clock.now_ms())).applied
+    desk.chain.facts = replace(desk.chain.facts, nonce=8)
+    await desk.send(token(), sign(nonce=8))
+    desk.chain.facts = replace(desk.chain.facts, nonce=9)
+    assert await reason_of(desk, sign(nonce=9)) == "QUOTE_USED"
+
+
+@pytest.mark.parametrize("is_confirmed", [True, False])
+async def test_the_cancel_of_an_order_frees_its_quote(desk: Desk, is_confirmed: bool) -> None:
+    await desk.send(token(), sign())
+    order = await only_order(desk)
+    gone = Failure(FailureCode.USER_CANCELLED, "by an empty transfer")
+    step = Transition(OrderEventType.NONCE_TAKEN, "test", gone)
+    if is_confirmed:
+        assert (await apply_transition(desk.storage.orders, order, step, 1)).applied
+    desk.chain.facts = replace(desk.chain.facts, nonce=8)
+    if is_confirmed:
+        await desk.send(token(), sign(nonce=8))
+    else:
+        assert await reason_of(desk, sign(nonce=8)) == "QUOTE_USED"
 
 
 async def test_another_call_does_not_take_the_nonce_of_an_open_order(desk: Desk) -> None:
