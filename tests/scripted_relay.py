@@ -32,7 +32,7 @@ class ScriptedRelay:
         self.outcomes = outcomes
 
     def drops_reverts(self, kind: EndpointType) -> bool:
-        return kind is not EndpointType.FAST
+        return kind is EndpointType.NOREVERTS
 
     def endpoint(self, kind: EndpointType, share: ShareMode) -> str:
         return f"https://relay.test/{kind}?{share}"

@@ -42,7 +42,7 @@ def test_a_quote_promises_what_its_relay_promises(kind: EndpointType) -> None:
     down = ScriptedRelay()
     rebate = Decimal("1.5")
     mev = protect({2: down}, kind, ShareMode.SHARE_SAFE, rebate)
-    assert mev.drops_reverts is (kind is not EndpointType.FAST)
+    assert mev.drops_reverts is (kind is EndpointType.NOREVERTS)
     assert mev.expected_rebate_usd == (0 if kind is EndpointType.FULLPRIVACY else rebate)
     down.is_up = False
     plain = protect({2: down, 4: PlainRelay()}, kind, ShareMode.SHARE_SAFE, rebate)

@@ -293,3 +293,10 @@ async def test_the_status_page_is_a_hint_in_our_words(blocker: MevBlocker, web: 
 )
 def test_status_pages_are_read_leniently(page: Any, expected: str | None) -> None:
     assert read_status(page) == expected
+
+
+@pytest.mark.parametrize("kind", list(EndpointType))
+def test_only_noreverts_promises_to_drop_reverts(kind: EndpointType) -> None:
+    """Sources of 2026-10 say that /fullprivacy has no revert protection."""
+    promised = MevBlocker.drops_reverts(object.__new__(MevBlocker), kind)
+    assert promised is (kind is EndpointType.NOREVERTS)

@@ -50,7 +50,8 @@ class MevBlocker(RelayClient):
         return True
 
     def drops_reverts(self, kind: EndpointType) -> bool:
-        return kind is not EndpointType.FAST
+        # Sources of 2026-10 do not promise it for /fullprivacy.
+        return kind is EndpointType.NOREVERTS
 
     @property
     def probe_url(self) -> str:
