@@ -64,21 +64,37 @@ mined() {
 wallet=$("$python" -c 'import os; from eth_account import Account
 print(Account.from_key(os.environ["WALLET_KEY"]).address)')
 
+# check CALL: ends the script if the quote on standard input is not what was asked for. The service
+# may be hostile; the checks are those of python_flow.py.
+check() {
+  PYTHONPATH=$here "$python" -c 'import json, sys, python_flow as flow
+d = json.load(sys.stdin)
+eval(sys.argv[1])' "$1"
+}
+
+hash_of() { "$python" -c 'import sys; from eth_utils import keccak
+print("0x" + keccak(hexstr=sys.argv[1]).hex())' "$1"; }
+
 # --- wrap ---------------------------------------------------------------------------------------
 quote=$(printf '{"operation":"wrap","amount":"0.2","userAddress":"%s"}' "$wallet" |
   post /mev/wrap/quote | json 'd["quote"]')
+check 'flow.check_wrap(d, "0.2")' <<<"$quote"
 signed=$(json 'd["mevProtection"]["transactionParams"] | {"nonce": int(a[0])}' "$(next_nonce)" \
   <<<"$quote" | "$python" "$here/sign.py")
-hash=$(json '{"quoteId": d["quoteId"], "operation": "wrap", "signedTransaction": a[0],
+json '{"quoteId": d["quoteId"], "operation": "wrap", "signedTransaction": a[0],
   "providerMetadata": d["mevProtection"]["providerMetadata"]}' "$signed" <<<"$quote" |
-  post /mev/wrap/order | json 'd["order"]["txHash"]')
+  post /mev/wrap/order >/dev/null
+hash=$(hash_of "$signed") # the service could name another one
 mined "$hash"
 echo "wrap confirmed $hash"
 
 # --- swap ---------------------------------------------------------------------------------------
 amount=100000000000000000
 quoted() {
-  ask GET "/quote?sellToken=$weth&buyToken=$usdc&sellAmount=$amount&userAddress=$wallet"
+  local quote
+  quote=$(ask GET "/quote?sellToken=$weth&buyToken=$usdc&sellAmount=$amount&userAddress=$wallet")
+  check "flow.check_swap(d, $amount)" <<<"$quote" || exit 1 # errexit ends no $(...)
+  echo "$quote"
 }
 
 padded() { printf '%064s' "${1:2}" | tr ' ' 0; }
@@ -129,7 +145,11 @@ for _ in $(seq 300); do
   record=$(ask GET "/mev/orders/$order")
   status=$(json 'd["status"]' <<<"$record")
   case $status in
-    confirmed) echo "swap confirmed $(json 'd["txHash"]' <<<"$record")"; exit 0 ;;
+    confirmed)
+      mined "$(hash_of "$signed")"
+      echo "swap confirmed $(hash_of "$signed")"
+      exit 0
+      ;;
     failed | cancelled) echo "swap $status" >&2; exit 1 ;;
   esac
   sleep "$poll"

@@ -15,6 +15,7 @@ from python_flow import (
     WETH,
     approve,
     ask,
+    check_swap,
     order_params,
     quoted,
     rpc,
@@ -36,14 +37,14 @@ def may_move(router: str) -> bool:
 
 def submit(quote: Any) -> str:
     """Sign and submit a quote at once; return the order's id."""
-    protection = quote["mevProtection"]
+    params = check_swap(quote, EACH)
     body = {
         "orderParams": order_params(quote, 50),
-        "signedTransaction": signed(protection["transactionParams"]),
-        "providerMetadata": protection["providerMetadata"],
+        "signedTransaction": signed(params),
+        "providerMetadata": quote["mevProtection"]["providerMetadata"],
     }
     order_id: str = ask("/mev/orders", body)["order"]["orderId"]
-    print("submitted", order_id, "nonce", protection["transactionParams"]["nonce"])
+    print("submitted", order_id, "nonce", params["nonce"])
     return order_id
 
 

@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from decimal import Decimal
 from http.client import HTTPException
 from typing import Any, TypeVar
 from urllib.error import HTTPError
@@ -12,10 +13,27 @@ from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 from eth_account import Account
+from eth_utils import keccak
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 TERMINAL = ("confirmed", "failed", "cancelled")
+MOST_FEE_WEI = 2 * 10**16
+"""Most that the gas of one transaction may cost: 0.02 ETH."""
+METHODS = {
+    "0x6131b5fae19ea4f9d964eac0408e4408b66337b5": ["0xe21fd0e9"],  # KyberSwap
+    "0x6a000f20005980200259b80c5102003040001068": [  # Velora
+        "0xe3ead59e",
+        "0xe8bb3b6c",
+        "0x876a02f6",
+        "0x1a01c532",
+        "0xe37ed256",
+    ],
+    "0xac4c6e212a361c968f1725b4d055b47e63f80b75": ["0x5f3bd1c8"],  # Sushi
+    "0x0000000000001ff3684f28c67538d4d072c22734": ["0x2213bc0b"],  # 0x
+    "0x111111125421ca6dc452d289314280a0f8842a65": ["0x07ed2379", "0x83800a8e"],  # 1inch
+}
+"""Routers that may be approved and called, and their methods that enforce the minimum."""
 
 SETTINGS = ("QUIETSWAP_URL", "QUIETSWAP_API_KEY", "QUIETSWAP_RPC_URL", "QUIETSWAP_PRIVATE_KEY")
 if missing := [name for name in SETTINGS if not os.environ.get(name)]:
@@ -128,6 +146,50 @@ def signed(params: dict[str, Any]) -> str:
     return "0x" + raw.removeprefix("0x")
 
 
+def hash_of(raw: str) -> str:
+    """Return the hash of signed bytes: the service could name that of another transaction."""
+    return "0x" + keccak(hexstr=raw).hex()
+
+
+def check(params: dict[str, Any], to: str, value: int) -> None:
+    """Refuse what was not asked for: the service may be hostile, or its answer changed."""
+    fee = int(params["gasLimit"]) * int(params["maxFeePerGas"])
+    faults = {
+        f"the receiver {params['to']}": params["to"].lower() != to.lower(),
+        f"{params['value']} wei of ETH": int(params["value"]) != value,
+        "another chain or type": (params["chainId"], params["type"]) != (1, 2),
+        f"gas for {fee} wei": fee > MOST_FEE_WEI,
+        "a priority fee": int(params["maxPriorityFeePerGas"]) != 0,
+    }
+    if found := [name for name, is_so in faults.items() if is_so]:
+        sys.exit(f"not signed: the transaction has {', '.join(found)}")
+
+
+def check_wrap(quote: Any, amount: str) -> dict[str, Any]:
+    """Return what to sign if it is exactly the wrap."""
+    params: dict[str, Any] = quote["mevProtection"]["transactionParams"]
+    check(params, WETH, int(Decimal(amount) * 10**18))
+    if params["data"] != "0xd0e30db0":  # deposit()
+        sys.exit("not signed: the transaction has another call than deposit()")
+    return params
+
+
+def check_swap(quote: Any, amount: int) -> dict[str, Any]:
+    """Return what to sign if it is the swap, by a known router, without ETH.
+
+    What the calldata does with the amount sold is checked by this project's clients alone, which
+    decode and simulate it. Here an exact approval limits what can be lost to that amount.
+    """
+    params: dict[str, Any] = quote["mevProtection"]["transactionParams"]
+    router = quote["dexRoute"]["target"]
+    if (quote["sellToken"], quote["buyToken"], quote["sellAmount"]) != (WETH, USDC, str(amount)):
+        sys.exit("not signed: the quote is for another swap")
+    if params["data"][:10] not in METHODS.get(router.lower(), ()):
+        sys.exit(f"not signed: {params['data'][:10]} of {router} is no known method of a router")
+    check(params, router, 0)
+    return params
+
+
 def mined(tx_hash: str) -> None:
     """Wait for a receipt of success."""
     deadline = time.monotonic() + 300
@@ -143,20 +205,20 @@ def wrap(amount: str) -> None:
     """Turn ETH into WETH."""
     wish = {"operation": "wrap", "amount": amount, "userAddress": wallet}
     quote = ask("/mev/wrap/quote", wish)["quote"]
-    protection = quote["mevProtection"]
+    raw = signed({**check_wrap(quote, amount), "nonce": next_nonce()})
     body = {
         "quoteId": quote["quoteId"],
         "operation": "wrap",
-        "signedTransaction": signed({**protection["transactionParams"], "nonce": next_nonce()}),
-        "providerMetadata": protection["providerMetadata"],
+        "signedTransaction": raw,
+        "providerMetadata": quote["mevProtection"]["providerMetadata"],
     }
-    order = ask("/mev/wrap/order", body)["order"]
-    mined(order["txHash"])
-    print("wrap confirmed", order["txHash"])
+    ask("/mev/wrap/order", body)
+    mined(hash_of(raw))
+    print("wrap confirmed", hash_of(raw))
 
 
 def quoted(amount: int) -> Any:
-    """Ask for a quote."""
+    """Ask for a quote, and check it: an approval is public, and comes before the signature."""
     query = {
         "sellToken": WETH,
         "buyToken": USDC,
@@ -164,7 +226,9 @@ def quoted(amount: int) -> Any:
         "userAddress": wallet,
         "slippageBps": 50,
     }
-    return ask(f"/quote?{urlencode(query)}")
+    quote = ask(f"/quote?{urlencode(query)}")
+    check_swap(quote, amount)
+    return quote
 
 
 def approve(router: str, amount: int) -> bool:
@@ -234,17 +298,17 @@ def swap(amount: int) -> None:
     quote = quoted(amount)
     while approve(quote["dexRoute"]["target"], amount):
         quote = quoted(amount)
-    protection = quote["mevProtection"]
+    raw = signed(check_swap(quote, amount))
     body = {
         "orderParams": order_params(quote, 50),
-        "signedTransaction": signed(protection["transactionParams"]),
-        "providerMetadata": protection["providerMetadata"],
+        "signedTransaction": raw,
+        "providerMetadata": quote["mevProtection"]["providerMetadata"],
     }
-    order = ask("/mev/orders", body)["order"]
-    record = followed(order["orderId"])
-    print("swap", record["status"], record["txHash"])
+    record = followed(ask("/mev/orders", body)["order"]["orderId"])
+    print("swap", record["status"], hash_of(raw))
     if record["status"] != "confirmed":
         sys.exit(1)
+    mined(hash_of(raw))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,16 @@ process.on("uncaughtException", ({ message, cause }) => {
 export const WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";
 export const USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 const SLIPPAGE_BPS = 50;
+/** Most that the gas of one transaction may cost: 0.02 ETH. */
+const MOST_FEE_WEI = 2n * 10n ** 16n;
+/** Routers that may be approved and called, and their methods that enforce the minimum. */
+const METHODS: Record<string, string[]> = {
+  "0x6131b5fae19ea4f9d964eac0408e4408b66337b5": ["0xe21fd0e9"], // KyberSwap
+  "0x6a000f20005980200259b80c5102003040001068": ["0xe3ead59e", "0xe8bb3b6c", "0x876a02f6", "0x1a01c532", "0xe37ed256"], // Velora
+  "0xac4c6e212a361c968f1725b4d055b47e63f80b75": ["0x5f3bd1c8"], // Sushi
+  "0x0000000000001ff3684f28c67538d4d072c22734": ["0x2213bc0b"], // 0x
+  "0x111111125421ca6dc452d289314280a0f8842a65": ["0x07ed2379", "0x83800a8e"], // 1inch
+};
 
 export type Hex = `0x${string}`;
 
@@ -83,7 +93,47 @@ async function ask<T>(method: "GET" | "POST", path: string, body?: object): Prom
   return envelope.data;
 }
 
-export function quoteSwap(wallet: Hex, sellAmount: bigint): Promise<SwapQuote> {
+/** Refuse what was not asked for: the service may be hostile, or its answer changed. */
+function check(params: TransactionParams<unknown>, to: string, value: bigint): void {
+  const fee = BigInt(params.gasLimit) * BigInt(params.maxFeePerGas);
+  const faults = {
+    [`the receiver ${params.to}`]: params.to.toLowerCase() !== to.toLowerCase(),
+    [`${params.value} wei of ETH`]: BigInt(params.value) !== value,
+    "another chain or type": params.chainId !== 1 || params.type !== 2,
+    [`gas for ${fee} wei`]: fee > MOST_FEE_WEI,
+    "a priority fee": BigInt(params.maxPriorityFeePerGas) !== 0n,
+  };
+  const found = Object.entries(faults).flatMap(([name, isSo]) => (isSo ? [name] : []));
+  if (found.length) throw new Error(`not signed: the transaction has ${found.join(", ")}`);
+}
+
+/** What to sign, if it is exactly the wrap of `wei`. */
+export function checkedWrap(quote: WrapQuote, wei: bigint): TransactionParams<null> {
+  const params = quote.mevProtection.transactionParams;
+  check(params, WETH, wei);
+  if (params.data !== "0xd0e30db0") throw new Error("not signed: another call than deposit()");
+  return params;
+}
+
+/**
+ * What to sign, if it is the swap, by a known router, without ETH. What the calldata does with the
+ * amount sold is checked by this project's client alone, which decodes and simulates it. Here an exact
+ * approval limits what can be lost to that amount.
+ */
+export function checkedSwap(quote: SwapQuote, sellAmount: bigint): TransactionParams {
+  const params = quote.mevProtection.transactionParams;
+  const { target } = quote.dexRoute;
+  const method = params.data.slice(0, 10);
+  if (quote.sellToken !== WETH || quote.buyToken !== USDC || quote.sellAmount !== `${sellAmount}`)
+    throw new Error("not signed: the quote is for another swap");
+  if (!METHODS[target.toLowerCase()]?.includes(method))
+    throw new Error(`not signed: ${method} of ${target} is no known method of a router`);
+  check(params, target, 0n);
+  return params;
+}
+
+/** A quote that is checked: an approval is public, and comes before the signature. */
+export async function quoteSwap(wallet: Hex, sellAmount: bigint): Promise<SwapQuote> {
   const query = new URLSearchParams({
     sellToken: WETH,
     buyToken: USDC,
@@ -91,7 +141,9 @@ export function quoteSwap(wallet: Hex, sellAmount: bigint): Promise<SwapQuote> {
     userAddress: wallet,
     slippageBps: String(SLIPPAGE_BPS),
   });
-  return ask("GET", `/quote?${query}`);
+  const quote = await ask<SwapQuote>("GET", `/quote?${query}`);
+  checkedSwap(quote, sellAmount);
+  return quote;
 }
 
 /** Hand in a signed swap and return its order id. */
@@ -131,16 +183,15 @@ export async function quoteWrap(wallet: Hex, amount: string): Promise<WrapQuote>
   return (await ask<{ quote: WrapQuote }>("POST", "/mev/wrap/quote", body)).quote;
 }
 
-/** Hand in a signed wrap and return its transaction hash. */
-export async function submitWrap(quote: WrapQuote, signed: string): Promise<Hex> {
+/** Hand in a signed wrap. Its hash is that of the bytes: the service could name another one. */
+export async function submitWrap(quote: WrapQuote, signed: string): Promise<void> {
   const { quoteId, mevProtection } = quote;
-  const { order } = await ask<{ order: { txHash: Hex } }>("POST", "/mev/wrap/order", {
+  await ask("POST", "/mev/wrap/order", {
     quoteId,
     operation: "wrap",
     signedTransaction: signed,
     providerMetadata: mevProtection.providerMetadata,
   });
-  return order.txHash;
 }
 
 /** Poll an order until it is decided, for five minutes at most. */

@@ -1,5 +1,5 @@
 // Wrap 0.2 ETH, then swap 0.1 WETH for USDC, with ethers.
-import { Contract, JsonRpcProvider, Wallet, parseEther } from "ethers";
+import { Contract, JsonRpcProvider, Wallet, keccak256, parseEther } from "ethers";
 import * as quietswap from "./quietswap.ts";
 import type { Hex, TransactionParams } from "./quietswap.ts";
 
@@ -26,8 +26,10 @@ async function mined(hash: string) {
 async function wrap(amount: string) {
   const quote = await quietswap.quoteWrap(address, amount);
   const nonce = await wallet.getNonce("pending");
-  const params = { ...quote.mevProtection.transactionParams, nonce };
-  const hash = await quietswap.submitWrap(quote, await signed(params));
+  const params = { ...quietswap.checkedWrap(quote, parseEther(amount)), nonce };
+  const bytes = await signed(params);
+  await quietswap.submitWrap(quote, bytes);
+  const hash = keccak256(bytes);
   await mined(hash);
   console.log("wrap confirmed", hash);
 }
@@ -46,10 +48,11 @@ async function swap(amount: bigint) {
   let quote = await quietswap.quoteSwap(address, amount);
   while (await approve(quote.dexRoute.target, amount))
     quote = await quietswap.quoteSwap(address, amount);
-  const bytes = await signed(quote.mevProtection.transactionParams);
+  const bytes = await signed(quietswap.checkedSwap(quote, amount));
   const order = await quietswap.followed(await quietswap.submitSwap(quote, address, bytes));
-  console.log("swap", order.status, order.txHash);
-  if (order.status !== "confirmed") process.exitCode = 1;
+  console.log("swap", order.status, keccak256(bytes));
+  if (order.status === "confirmed") await mined(keccak256(bytes));
+  else process.exitCode = 1;
 }
 
 await wrap("0.2");

@@ -1,5 +1,5 @@
 // Wrap 0.2 ETH, then swap 0.1 WETH for USDC, with viem.
-import { createPublicClient, createWalletClient, erc20Abi, http, parseEther } from "viem";
+import { createPublicClient, createWalletClient, erc20Abi, http, keccak256, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { mainnet } from "viem/chains";
 import * as quietswap from "./quietswap.ts";
@@ -36,8 +36,10 @@ async function mined(hash: Hex) {
 async function wrap(amount: string) {
   const quote = await quietswap.quoteWrap(account.address, amount);
   const nonce = await chain.getTransactionCount({ address: account.address, blockTag: "pending" });
-  const params = { ...quote.mevProtection.transactionParams, nonce };
-  const hash = await quietswap.submitWrap(quote, await signed(params));
+  const params = { ...quietswap.checkedWrap(quote, parseEther(amount)), nonce };
+  const bytes = await signed(params);
+  await quietswap.submitWrap(quote, bytes);
+  const hash = keccak256(bytes);
   await mined(hash);
   console.log("wrap confirmed", hash);
 }
@@ -65,12 +67,13 @@ async function swap(amount: bigint) {
   let quote = await quietswap.quoteSwap(account.address, amount);
   while (await approve(quote.dexRoute.target, amount))
     quote = await quietswap.quoteSwap(account.address, amount);
-  const bytes = await signed(quote.mevProtection.transactionParams);
+  const bytes = await signed(quietswap.checkedSwap(quote, amount));
   const order = await quietswap.followed(
     await quietswap.submitSwap(quote, account.address, bytes),
   );
-  console.log("swap", order.status, order.txHash);
-  if (order.status !== "confirmed") process.exitCode = 1;
+  console.log("swap", order.status, keccak256(bytes));
+  if (order.status === "confirmed") await mined(keccak256(bytes));
+  else process.exitCode = 1;
 }
 
 await wrap("0.2");

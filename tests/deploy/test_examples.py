@@ -78,20 +78,23 @@ body = {
     "signedTransaction": flow.signed(protection["transactionParams"]),
     "providerMetadata": protection["providerMetadata"],
 }
-print(flow.ask("/mev/orders", body)["order"]["orderId"])
+order = flow.ask("/mev/orders", body)["order"]
+print(order["orderId"], protection["transactionParams"]["nonce"])
 """
 """Submits a swap while no blocks are built, so that it is open until they are again."""
 
 
 @contextmanager
-def example_on_an_open_order(town: SandboxInfo, script: str) -> Iterator["subprocess.Popen[str]"]:
-    """Start an example with the id of a new order. No block is built before the exit."""
+def example_on_an_open_order(
+    town: SandboxInfo, script: str, *, nonce: bool = False
+) -> Iterator["subprocess.Popen[str]"]:
+    """Start an example with id (and nonce) of a new order. No block comes before the exit."""
     env = environment(town, 4)
     try:
         placed = run([sys.executable, "-c", _SUBMIT, town.control_url], env)
         assert placed.returncode == 0, placed.stderr
         yield subprocess.Popen(
-            [sys.executable, script, placed.stdout.strip()],
+            [sys.executable, script, *placed.stdout.split()[: 1 + nonce]],
             cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
     finally:
@@ -99,7 +102,7 @@ def example_on_an_open_order(town: SandboxInfo, script: str) -> Iterator["subpro
 
 
 def test_an_open_order_is_cancelled(town: SandboxInfo) -> None:
-    with example_on_an_open_order(town, "examples/cancel.py") as cancelling:
+    with example_on_an_open_order(town, "examples/cancel.py", nonce=True) as cancelling:
         assert cancelling.stdout is not None
         submitted = cancelling.stdout.readline()
         assert submitted.startswith("submitted 0x"), cancelling.communicate(timeout=LONG_S)[1]
@@ -126,17 +129,20 @@ def test_a_cancel_that_is_none_is_not_signed(town: SandboxInfo) -> None:
 import sys
 sys.path.insert(0, "examples")
 import cancel
-fair = {"to": cancel.wallet, "value": "0", "data": "0x", "gasLimit": "21000", "maxFeePerGas": "9"}
-cancel.check(fair)
+fair = {
+    "to": cancel.wallet, "value": "0", "data": "0x", "gasLimit": "21000", "maxFeePerGas": "9",
+    "maxPriorityFeePerGas": "0", "chainId": 1, "type": 2, "nonce": 7,
+}
+cancel.check_cancel(fair, 7)
 others = {"value": "1"}, {"data": "0x00"}, {"to": "0x" + 40 * "1"}, {"maxFeePerGas": "9" * 13}
-for other in others:
+for other in (*others, {"nonce": 8}):
     try:
-        cancel.check(fair | other)
+        cancel.check_cancel(fair | other, 7)
     except SystemExit as refusal:
-        print(refusal)
+        print("refused", refusal)
 """
     done = run([sys.executable, "-c", script], environment(town, 4))
-    assert done.stdout.count("this is no cancel") == 4, done.stderr
+    assert done.stdout.count("refused") == 5, done.stderr
 
 
 def test_the_typescript_examples_have_sound_types() -> None:
@@ -170,6 +176,7 @@ def test_the_examples_need_no_more_than_the_readme_says() -> None:
             "python_client.py": {"quietswap"},
             "pipeline.py": {"python_flow"},
             "cancel.py": {"python_flow"},
+            "python_flow.py": {"eth_utils"},
             "webhook_receiver.py": {"standardwebhooks"},
             "trading_bot.py": {"quietswap"},
             "treasury.py": {"quietswap"},
