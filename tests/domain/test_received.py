@@ -60,6 +60,17 @@ def test_the_sum_is_what_a_ledger_says(
     assert {token: net.get(token, 0) for token in ledger} == ledger
 
 
+def test_the_logs_of_eth_after_eip_7708_are_no_token() -> None:
+    """A synthetic unwrap after the fork: WETH's ETH leaves a log of its own, which adds nothing."""
+    system = "0x" + "f" * 39 + "e"
+    logs = [
+        transfer(WETH, ME, 7, system),
+        TokenLog(_WETH, (WITHDRAWAL, word(ME)), word(7)),
+        transfer(ME, POOL, 1, system),
+    ]
+    assert net_movements(ME, logs) == {_WETH: -7, NATIVE.lower(): 7}
+
+
 @given(st.permutations([transfer(POOL, ME, 5), transfer(ME, POOL, 7), transfer(OTHER, ME, 11)]))
 def test_the_order_of_the_logs_does_not_matter(logs: list[TokenLog]) -> None:
     assert net_movements(ME, logs) == {_USDC: 9}

@@ -32,7 +32,7 @@ WRAP_METADATA: dict[str, Any] = {
         "endpoint": "https://rpc.mevblocker.io/fullprivacy?referrer=quietswap",
         "endpointType": "fullprivacy",
         "shareMode": "none",
-        "revertProtection": True,
+        "revertProtection": False,
         "useBoost": False,
     },
 }

@@ -571,7 +571,7 @@ export interface components {
              *         "endpoint": "https://rpc.mevblocker.io/fullprivacy?referrer=quietswap",
              *         "endpointType": "fullprivacy",
              *         "shareMode": "none",
-             *         "revertProtection": true,
+             *         "revertProtection": false,
              *         "useBoost": false
              *       }
              *     }
@@ -1865,7 +1865,7 @@ export interface components {
              *         "endpoint": "https://rpc.mevblocker.io/fullprivacy?referrer=quietswap",
              *         "endpointType": "fullprivacy",
              *         "shareMode": "none",
-             *         "revertProtection": true,
+             *         "revertProtection": false,
              *         "useBoost": false
              *       }
              *     }
@@ -4000,7 +4000,7 @@ export interface components {
              *         "endpoint": "https://rpc.mevblocker.io/fullprivacy?referrer=quietswap",
              *         "endpointType": "fullprivacy",
              *         "shareMode": "none",
-             *         "revertProtection": true,
+             *         "revertProtection": false,
              *         "useBoost": false
              *       }
              *     }
@@ -4028,7 +4028,7 @@ export interface components {
              *         "endpoint": "https://rpc.mevblocker.io/fullprivacy?referrer=quietswap",
              *         "endpointType": "fullprivacy",
              *         "shareMode": "none",
-             *         "revertProtection": true,
+             *         "revertProtection": false,
              *         "useBoost": false
              *       }
              *     }
@@ -4897,7 +4897,7 @@ export interface operations {
                  *           "endpoint": "https://rpc.mevblocker.io/fullprivacy?referrer=quietswap",
                  *           "endpointType": "fullprivacy",
                  *           "shareMode": "none",
-                 *           "revertProtection": true,
+                 *           "revertProtection": false,
                  *           "useBoost": false
                  *         }
                  *       }
@@ -4941,7 +4941,7 @@ export interface operations {
                      *             "endpoint": "https://rpc.mevblocker.io/fullprivacy?referrer=quietswap",
                      *             "endpointType": "fullprivacy",
                      *             "shareMode": "none",
-                     *             "revertProtection": true,
+                     *             "revertProtection": false,
                      *             "useBoost": false
                      *           }
                      *         },
@@ -5733,7 +5733,7 @@ export interface operations {
                      *                 "endpoint": "https://rpc.mevblocker.io/fullprivacy?referrer=quietswap",
                      *                 "endpointType": "fullprivacy",
                      *                 "shareMode": "none",
-                     *                 "revertProtection": true,
+                     *                 "revertProtection": false,
                      *                 "useBoost": false
                      *               }
                      *             }
@@ -5899,7 +5899,7 @@ export interface operations {
                  *           "endpoint": "https://rpc.mevblocker.io/fullprivacy?referrer=quietswap",
                  *           "endpointType": "fullprivacy",
                  *           "shareMode": "none",
-                 *           "revertProtection": true,
+                 *           "revertProtection": false,
                  *           "useBoost": false
                  *         }
                  *       },

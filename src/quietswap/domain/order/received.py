@@ -3,7 +3,8 @@
 ERC-20 tokens log each movement as Transfer (https://eips.ethereum.org/EIPS/eip-20). WETH9 logs
 Deposit and Withdrawal instead of a mint and a burn. Its `withdraw` sends the ETH to the caller
 before it logs Withdrawal, and reverts if that fails: so the log proves the ETH of an unwrap.
-No other movement of ETH leaves a log, so no other amount of ETH is derived from logs.
+No other amount of ETH is derived from logs: a movement of ETH leaves none, or, from EIP-7708 on,
+a Transfer of an address without code, which is no token and is passed over.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,8 @@ from quietswap.domain.token import WETH
 _WORD = 32
 _MOST = 2**256 - 1
 _WETH, _ETH = WETH.lower(), NATIVE.lower()
+_SYSTEM = "0x" + "f" * 39 + "e"
+"""Logs movements of ETH as Transfer (https://eips.ethereum.org/EIPS/eip-7708)."""
 DEPOSIT = keccak256(b"Deposit(address,uint256)")
 WITHDRAWAL = keccak256(b"Withdrawal(address,uint256)")
 MOVEMENT_TOPICS = frozenset("0x" + topic.hex() for topic in (TRANSFER, DEPOSIT, WITHDRAWAL))
@@ -101,6 +104,8 @@ def net_movements(wallet: Address, logs: Iterable[TokenLog]) -> dict[str, int | 
 
 def _changes(log: TokenLog, owner: bytes) -> list[tuple[str, int | None]]:
     """Return the changes of the owner by this log, by token; None for an unusual form."""
+    if log.token == _SYSTEM:
+        return []
     event = log.topics[0] if log.topics else b""
     if event == TRANSFER:
         return _transfer(log, owner)
