@@ -54,6 +54,8 @@ def rules() -> str:
 
 def _parts() -> Iterator[str]:
     yield _routers()
+    unbindable = sorted(router.lower() for router in quote_checks.UNBINDABLE)
+    yield _constant("UNBINDABLE", "Routers of which no method is proven.", unbindable)
     yield _constant("V2_FACTORIES", "Factories of pairs: address and hash of the creation code.", [
         [each.address.lower(), "0x" + each.code_hash.hex()] for each in V2_FACTORIES
     ])  # fmt: skip

@@ -32,7 +32,8 @@ from tests.client.test_reference_price import below
 from tests.client.test_swap_flow import REQUEST
 from tests.client.test_swap_safety import FOREIGN
 from tests.client.test_transaction_hash_mismatch import status
-from tests.client.test_unbound import UNREADABLE, unproven
+from tests.client.test_unbound import UNREADABLE, offered, unproven
+from tests.domain.router_calldata import ROUTER_OF
 from tests.response_json import quotes
 
 __all__ = ["approved"]
@@ -244,22 +245,32 @@ def test_a_person_sees_the_comparison_and_decides(
     "reply",
     [ok(quotes.swap_quote_response(swap_quote(data=UNREADABLE))), unproven(bound=False)],
 )
-def test_what_nothing_enforces_needs_a_word_of_the_callers(
+def test_what_a_router_could_bind_has_no_way_around_it(
     quietswap: Quietswap, service: FakeService, approved: FakeChain, reply: Reply
 ) -> None:
-    service.next("quote", reply)
-    result = quietswap(*SWAP, "--yes")
-    text = " ".join(result.stdout.split())
-    assert (result.exit_code, "--accept-unbound" in text) == (1, True)
-    assert "Nothing was signed" in text
     approved.delivers = 2_985_000_000
-    service.next("quote", reply)
-    accepted = quietswap(*SWAP, "--yes", "--accept-unbound")
-    assert accepted.exit_code == 0, accepted.output
-    assert "tried      2,985 USDC on your node, nothing else taken" in accepted.stdout
+    for more in ((), ("--accept-unbound",)):
+        service.next("quote", reply)
+        result = quietswap(*SWAP, "--yes", *more)
+        assert result.exit_code == 1
+        assert "accept-unbound" not in result.stdout
+        assert "Nothing was signed" in " ".join(result.stdout.split())
     service.next("quote", reply)
     shown = "no router is proven to enforce" in quietswap("quote", "1", "WETH", "USDC").stdout
     assert shown is (reply.body["data"]["verification"].get("bound") is False)
+
+
+def test_a_vendor_that_nobody_can_bind_needs_a_word_of_the_callers(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    approved.allowances[ROUTER_OF["openocean"].lower()] = ETHER
+    approved.delivers = 2_985_000_000
+    service.next("quote", *[offered("openocean")] * 2)
+    result = quietswap(*SWAP, "--yes")
+    assert (result.exit_code, "--accept-unbound" in result.stdout) == (1, True)
+    accepted = quietswap(*SWAP, "--yes", "--accept-unbound")
+    assert accepted.exit_code == 0, accepted.output
+    assert "tried      2,985 USDC on your node, nothing else taken" in accepted.stdout
 
 
 def test_an_approval_beside_an_open_order(

@@ -25,7 +25,7 @@ from tests.client.test_polling import AWAY, at
 from tests.client.test_simulation import HARMLESS, SELLS, THEFTS
 from tests.client.test_swap_flow import OTHER_ROUTER
 from tests.client.test_transaction_hash_mismatch import LIE, status
-from tests.client.test_unbound import UNREADABLE, offered
+from tests.client.test_unbound import offered
 from tests.domain.loss_table import LOSSES
 from tests.domain.loss_table import quoted as losses
 from tests.orders import USDC
@@ -164,11 +164,11 @@ SWAPS: dict[str, Scenario] = {
     "confirmed, node away": but(SWAP, node(forgets=True)),
     "status denied": but(SWAP, never_mined, says("status", said("ORDER_NOT_FOUND", 404))),
     "accept unbound": but(
-        SWAP, node(delivers=MINIMUM), says("quote", offered("kyberswap", UNREADABLE)),
+        SWAP, node(delivers=MINIMUM), says("quote", offered("openocean")),
         accept_unbound=True,
     ),
     "accept unbound, no trial": but(
-        SWAP, says("quote", offered("kyberswap", UNREADABLE)), accept_unbound=True
+        SWAP, says("quote", offered("openocean")), accept_unbound=True
     ),
     "garbage": but(SWAP, says("quote", Reply(b"<html>", 200))),
     "gateway": but(SWAP, says("quote", Reply(b"<html>", 502))),

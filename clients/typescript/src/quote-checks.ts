@@ -3,7 +3,7 @@ import { requireKnown, requireNonce, requirePercent, requireThat, type Members }
 import { getAddress } from "./evm.js";
 import { decode, measuresRecipient } from "./calldata.js";
 import { QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
-import { MAX_FEE_WEI, ROUTERS, WITHOUT_TRANSFER_FEE } from "./generated/rules.js";
+import { MAX_FEE_WEI, ROUTERS, UNBINDABLE, WITHOUT_TRANSFER_FEE } from "./generated/rules.js";
 import type { Confirm } from "./loss.js";
 import { isAddress } from "./node.js";
 import { checkParams, faultsOf } from "./params.js";
@@ -39,7 +39,7 @@ export interface SwapRequest {
   readonly anyNonce?: boolean | undefined;
   /** Allow an approval to use the nonce of an open order. */
   readonly replace?: boolean | undefined;
-  /** Accept calldata whose minimum no router enforces, after a simulation at the own node. */
+  /** Accept OpenOcean's `swap`, and any calldata for `routers`, after a simulation at the own node. */
   readonly acceptUnbound?: boolean | undefined;
   /** The highest gas cost to sign for (0.05 ETH); null sets no limit. */
   readonly maxFeeWei?: bigint | null | undefined;
@@ -150,9 +150,28 @@ function requireSafe(quote: SwapQuote, request: SwapTerms, settlers: readonly st
   const terms = brokenTerms(quote, request, settlers);
   if (terms && target === ALLOWANCE_HOLDER && !settlers.length)
     throw unsafe(terms, "; 0x is only taken with a node of your own that names its contracts (rpcUrl)");
-  if (terms) throw unsafe(terms, terms.startsWith("not bound") ? OPT_IN : "");
-  if (quote.verification?.bound === false && !request.acceptUnbound)
-    throw unsafe("the service says that it is not bound by its router", OPT_IN);
+  if (terms) throw unsafe(terms, terms.startsWith("not bound") && isOpen(quote) ? OPT_IN : "");
+  if (quote.verification?.bound === false && !acceptsUnbound(quote, request))
+    throw unsafe("the service says that it is not bound by its router");
+}
+
+const isForeign = (quote: SwapQuote) => !(quote.dexRoute.target.toLowerCase() in ROUTERS);
+const isUnbindable = (quote: SwapQuote) => UNBINDABLE.some((each) => same(each, quote.dexRoute.target));
+
+/** Whether `acceptUnbound` holds for this router: one that nobody can bind, or that the caller named. */
+const acceptsUnbound = (quote: SwapQuote, request: SwapTerms): boolean =>
+  !!request.acceptUnbound && (isForeign(quote) || isUnbindable(quote));
+
+/** Whether `acceptUnbound` takes calldata that is not bound, as no known attack looks like it. */
+function isOpen(quote: SwapQuote): boolean {
+  if (isForeign(quote)) return true;
+  try {
+    decode(quote.dexRoute.target, quote.dexRoute.data, quote.buyToken, true);
+  } catch (error) {
+    if (error instanceof UnboundCalldata) return false;
+    throw error;
+  }
+  return isUnbindable(quote);
 }
 
 /** Return the rule that the offer breaks apart from its calldata. */
@@ -171,12 +190,12 @@ function brokenTerms(quote: SwapQuote, request: SwapTerms, settlers: readonly st
   const { target, data } = quote.dexRoute;
   let terms;
   try {
-    terms = decode(target, data, quote.buyToken, request.acceptUnbound);
+    terms = decode(target, data, quote.buyToken, acceptsUnbound(quote, request));
   } catch (error) {
     if (!(error instanceof UnboundCalldata)) throw error;
     if (error.isMalformed) return `its calldata is malformed: ${error.message}`;
     // nobody can read it, so that the trial at the own node alone decides
-    return request.acceptUnbound ? undefined : `not bound by its router: ${error.message}`;
+    return acceptsUnbound(quote, request) && isForeign(quote) ? undefined : `not bound by its router: ${error.message}`;
   }
   const { minBuyAmount, recipient, settler } = terms;
   if (minBuyAmount < BigInt(quote.minBuyAmount))

@@ -133,7 +133,7 @@ def _advice(error: ClientError) -> Iterator[str]:
 
 def _way_out(error: ClientError) -> str:
     """Return the options that only a refused router has; a cancel has none of them."""
-    if "router" not in str(error):
+    if "not a router known here" not in str(error):
         return "."
     return "; a router you trust can be named with --router and --accept-unbound."
 

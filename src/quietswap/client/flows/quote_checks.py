@@ -24,7 +24,7 @@ from quietswap.domain.quote.route import Route
 from quietswap.domain.quote.route import RouteRequest as Terms
 from quietswap.domain.routers import calldata
 from quietswap.domain.routers.method_row import Measure
-from quietswap.domain.routers.methods import measure
+from quietswap.domain.routers.methods import METHODS, measure
 from quietswap.domain.token import WITHOUT_TRANSFER_FEE, Token
 from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP, MAINNET, TYPE_2
 
@@ -56,6 +56,8 @@ ROUTERS = frozenset(
     }
 )
 """The router pin: without `SwapRequest.routers`, only these contracts are approved or called."""
+UNBINDABLE = ROUTERS - {row.router for row in METHODS.values() if row.bound and row.layout}
+"""Routers of which no method is proven to enforce its terms: OpenOcean's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,9 @@ class SwapRequest:
     with the quote and its loss after `accept`, and False declines it.
 
     `routers` are contracts that may be approved and called in addition to `ROUTERS`.
-    `accept_unbound` accepts calldata whose minimum no router enforces, after a simulation at the
-    caller's own node.
+    `accept_unbound` accepts OpenOcean's `swap`, whose minimum is not proven to be enforced, and any
+    calldata for a contract of `routers`, after a simulation at the caller's own node. Calldata of a
+    router that can be bound is refused all the same.
 
     `nonce` is the only nonce to sign with. If it is None and the client has a node, the quote must
     have that node's next nonce, unless `any_nonce` accepts the service's. `replace` allows an
@@ -273,14 +276,16 @@ def _broken_rule(
         gas_price_wei=0,
         deadline=0,
     )
-    if request.accept_unbound and _is_unreadable(route, terms):
+    is_foreign = target not in ROUTERS
+    accepts = request.accept_unbound and (is_foreign or target in UNBINDABLE)
+    if accepts and is_foreign and _is_unreadable(route, terms):
         return route_policy.check_offer(route, terms, known)
     broken = route_policy.check_route(
-        route, terms, known, settlers=settlers, accept_unbound=request.accept_unbound
+        route, terms, known, settlers=settlers, accept_unbound=accepts
     )
-    if broken is None and not request.accept_unbound and not is_bound(quote):
-        return f"the service says that it is not bound by its router{_OPT_IN}"
-    return broken and broken + _way_out(broken, target, settlers)
+    if broken is None and not accepts and not is_bound(quote):
+        return "the service says that it is not bound by its router"
+    return broken and broken + _way_out(broken, route, terms, settlers)
 
 
 def _is_unreadable(route: Route, terms: Terms) -> bool:
@@ -298,10 +303,13 @@ def _is_unreadable(route: Route, terms: Terms) -> bool:
     return False
 
 
-def _way_out(broken: str, target: Address, settlers: Collection[Address]) -> str:
+def _way_out(broken: str, route: Route, terms: Terms, settlers: Collection[Address]) -> str:
+    """Return the option that takes the quote, if no known attack looks like it."""
+    target = route.target
     if target == ALLOWANCE_HOLDER and not settlers:
         return "; 0x is only taken with a node of your own that names its contracts (--rpc-url)"
-    return _OPT_IN if broken.startswith("not bound") else ""
+    is_open = target not in ROUTERS or (target in UNBINDABLE and not _is_unreadable(route, terms))
+    return _OPT_IN if is_open and broken.startswith("not bound") else ""
 
 
 def _octets(text: str) -> bytes:
