@@ -13,6 +13,7 @@ class ScriptedRelay:
 
     name = "Test Relay"
     is_up = True
+    last_miss: tuple[int, str] | None = None
     pays_rebates = True
     probe_url = "https://relay.test"
 

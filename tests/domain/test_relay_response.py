@@ -34,6 +34,7 @@ ROWS = {
     RelayOutcome.WOULD_REVERT: (REFUSED, ValidationError),
     RelayOutcome.BUSY: (None, None),
     RelayOutcome.NOT_SENT: (NOT_SENT, ProviderUnavailable),
+    RelayOutcome.NOT_TAKEN: (None, None),
     RelayOutcome.UNKNOWN: (None, None),
 }
 """What the response alone decides, and the error once the order has failed by it."""

@@ -17,6 +17,7 @@ from quietswap.app.container import Container
 from quietswap.ports.chain import NodeUnavailable
 from quietswap.ports.clock import Clock
 from quietswap.ports.operator_view import Health
+from quietswap.ports.relay import Relay
 from quietswap.ports.stores import StoreUnavailable
 
 
@@ -25,7 +26,8 @@ def readiness(parts: Container, clock: Clock) -> Callable[[], Awaitable[Health]]
     reach = _reach(parts, clock)
 
     async def health() -> Health:
-        return Health(await _checks(parts, reach), tracker_role(parts))
+        checks = await _checks(parts, reach)
+        return Health(checks, tracker_role(parts), _warnings(parts))
 
     return health
 
@@ -36,6 +38,8 @@ def operator_pages(health: Callable[[], Awaitable[Health]]) -> Mapping[str, Page
     async def ready(_: Request) -> Response:
         found = await health()
         report = {"ok": found.is_ready, "checks": found.checks, "tracker": found.tracker}
+        if found.warnings:
+            report["warnings"] = found.warnings
         status = 200 if found.is_ready else 503
         return Response(msgspec.json.encode(report), status, media_type="application/json")
 
@@ -54,6 +58,12 @@ def tracker_role(parts: Container) -> str:
     return "leading" if parts.storage.leadership.is_held else "standing by"
 
 
+def _warnings(parts: Container) -> dict[str, str]:
+    """Return by relay what it answered instead of taking a transaction, in its words."""
+    relays = parts.outside.relays.values()
+    return {f"relay {one.name}": one.last_miss[1] for one in relays if one.last_miss}
+
+
 async def _checks(parts: Container, reach: ConnectivityProbe) -> dict[str, str]:
     """Return `ok` or the reason for each dependency without which the service cannot work."""
     settings, outside = parts.settings, parts.outside
@@ -67,7 +77,7 @@ async def _checks(parts: Container, reach: ConnectivityProbe) -> dict[str, str]:
         "database": database,
         "node": node,
         "sources": _any_up(sources, unreachable),
-        "relay": _any_up(relays, unreachable),
+        "relay": _relays(relays, unreachable),
     }
 
 
@@ -97,6 +107,13 @@ def _any_up(parts: Sequence[tuple[_Circuit, str]], unreachable: Collection[Addre
         return "ok"
     said = {"no connection": lost, "silent lately, and left alone for a while": paused}
     return "; ".join(f"{why}: {', '.join(names)}" for why, names in said.items() if names)
+
+
+def _relays(parts: Sequence[tuple[Relay, str]], unreachable: Collection[Address]) -> str:
+    """Return the same, with what each relay said last."""
+    found = _any_up(parts, unreachable)
+    said = [f"{one.name}: {one.last_miss[1]}" for one, _ in parts if one.last_miss]
+    return found if found == "ok" else "; ".join([found, *said])
 
 
 async def _outcome(check: Awaitable[object]) -> str:

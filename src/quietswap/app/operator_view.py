@@ -170,12 +170,14 @@ class _Reporter:
     def state(self) -> dict[str, Any]:
         """Return what only this process knows, as JSON values."""
         outside = self.parts.outside
+        misses = {one.name: one.last_miss for one in outside.sources}
+        misses |= {one.name: one.last_miss for one in outside.relays.values()}
         return {
             "version": __version__,
             "startedAt": self.started_ms,
             "tracker": tracker_role(self.parts),
             "sources": {source.name: source.circuit_state for source in outside.sources},
-            "misses": {one.name: one.last_miss for one in outside.sources if one.last_miss},
+            "misses": {name: miss for name, miss in misses.items() if miss},
             "relays": {one.name: _circuit(one.is_up) for one in outside.relays.values()},
             "nodes": [
                 {

@@ -210,13 +210,17 @@ def tracker_stopped() -> None:
     log.info("tracker_stopped")
 
 
-def relay_answered(relay: str, outcome: str, seconds: float) -> None:
-    """A submission to a relay ended, with or without a response."""
+def relay_answered(relay: str, outcome: str, seconds: float, said: str = "") -> None:
+    """A submission to a relay ended. `said` is its status and its words, if it took nothing."""
     metrics.relay_answers(relay, outcome).inc()
     metrics.relay_seconds(relay).observe(seconds)
     count(Measure.RELAY_OUTCOME, relay, outcome)
     count(Measure.RELAY_MS, relay, value=seconds * 1000)
-    log.info("relay_answered", relay=relay, outcome=outcome, ms=round(seconds * 1000))
+    ms = round(seconds * 1000)
+    if said:
+        log.warning("relay_answered", relay=relay, outcome=outcome, ms=ms, said=said)
+    else:
+        log.info("relay_answered", relay=relay, outcome=outcome, ms=ms)
 
 
 def reorg_seen(depth: int, number: int) -> None:

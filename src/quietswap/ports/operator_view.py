@@ -1,7 +1,7 @@
 """Ports of the operator view: figures of all processes, search over all orders, paused sources."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from quietswap.domain.client_limits import ClientLimits, DayUsage
@@ -139,10 +139,14 @@ class OrderDiary:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What /readyz says: `ok` or a reason by dependency, and the part in tracking."""
+    """What /readyz says: `ok` or a reason by dependency, and the part in tracking.
+
+    `warnings` are what an operator should know of a part that still works as a whole.
+    """
 
     checks: Mapping[str, str]
     tracker: str
+    warnings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_ready(self) -> bool:

@@ -16,7 +16,11 @@ class Relay(Protocol):
 
     @property
     def is_up(self) -> bool:
-        """Return False while its circuit is open."""
+        """Return False while its circuit is open, or after several answers that took nothing."""
+
+    @property
+    def last_miss(self) -> tuple[int, str] | None:
+        """Return when and why it took nothing, with its words; None once it has taken one."""
 
     def drops_reverts(self, kind: EndpointType) -> bool:
         """Return whether the relay does not include transactions that would revert."""

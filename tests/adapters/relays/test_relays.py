@@ -165,7 +165,7 @@ async def test_a_refusal_says_why_in_our_words(blocker: MevBlocker, web: FakeWeb
     [
         Answer(b"", hang=True),
         Answer(b'{"result": 200}', cut=True),
-        Answer(b"<html>rate limited</html>", status=429, content_type="text/html"),
+        Answer(b"<html>bad gateway</html>", status=502, content_type="text/html"),
         Answer(b'{"result": 200}' + b" " * 100_000),
         Answer(b"moved", status=302),
     ],
@@ -207,8 +207,8 @@ async def test_an_answer_closes_the_circuit_again(
     blocker: MevBlocker, web: FakeWeb, clock: ManualClock
 ) -> None:
     hang = Answer(b"", hang=True)
-    for answer in (hang, hang, Answer(b"{}", status=500), hang, hang):
-        web.answer = lambda _, answer=answer: answer
+    for answer in (hang, hang, None, hang, hang):
+        web.answer = refuses if answer is None else lambda _: hang
         await submit(blocker)
     assert blocker.is_up
     web.answer = lambda _: hang

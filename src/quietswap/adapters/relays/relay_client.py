@@ -1,16 +1,23 @@
 """JSON-RPC connection to a relay with a timeout and a circuit breaker; base of all relays.
 
-A submission is sent once. No log, error or answer contains the signed bytes, the URL or the
-relay's own text.
+A submission is sent once. No log, error or answer contains the signed bytes or the URL. The relay's
+own text, bounded and marked, is for the operator: in the log, readiness and the operator view.
 """
 
 import ipaddress
+from dataclasses import replace
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from quietswap import observe
-from quietswap.adapters.http import ConnectionFailed, HttpClient, HttpError, InvalidBody
+from quietswap.adapters.http import (
+    ConnectionFailed,
+    HttpClient,
+    HttpError,
+    InvalidBody,
+    secrets_of,
+)
 from quietswap.adapters.relays.responses import SILENT, classify_response
 from quietswap.domain.order.relay_response import RelayOutcome, RelayResponse
 from quietswap.ports.clock import Clock
@@ -18,8 +25,9 @@ from quietswap.resilience.circuit_breaker import CircuitBreaker
 
 MAX_ANSWER = 64 * 1024
 """Bytes. The response to one call has a few hundred."""
-_NOT_SENT = RelayResponse(RelayOutcome.NOT_SENT, "no connection could be made")
+_NOT_SENT = RelayResponse(RelayOutcome.NOT_SENT, "no connection could be made", serves=False)
 _PAUSED = RelayResponse(RelayOutcome.NOT_SENT, "its circuit is open after failed calls")
+_FAILURES, _PAUSE_S = 3, 30.0
 
 
 def checked_url(url: str) -> str:
@@ -51,7 +59,8 @@ def _is_loopback(host: str) -> bool:
 class RelayClient:
     """Base of the relays. `timeout_s` limits one exchange, `tracking_base` is where `/<hash>` goes.
 
-    The circuit opens for 30 s after three exchanges in a row without a response.
+    The circuit opens for 30 s after three exchanges in a row without a response. After three that
+    took nothing the relay is down for as long, but still gets what is for it: it answers at once.
     """
 
     def __init__(
@@ -62,7 +71,9 @@ class RelayClient:
         self._clock = clock
         self._tracking = tracking_base.rstrip("/")
         self._timeout_s = timeout_s
-        self._circuit = CircuitBreaker(clock, failures=3, pause_s=30.0)
+        self._circuit = CircuitBreaker(clock, failures=_FAILURES, pause_s=_PAUSE_S)
+        self._taking = CircuitBreaker(clock, failures=_FAILURES, pause_s=_PAUSE_S)
+        self.last_miss: tuple[int, str] | None = None
 
     @property
     def name(self) -> str:
@@ -70,7 +81,7 @@ class RelayClient:
 
     @property
     def is_up(self) -> bool:
-        return not self._circuit.is_open
+        return not (self._circuit.is_open or self._taking.is_open)
 
     def tracking_url(self, tx_hash: str) -> str:
         return f"{self._tracking}/{tx_hash}"
@@ -81,8 +92,21 @@ class RelayClient:
             return _PAUSED
         started = self._clock.monotonic()
         answer = await observe.in_span("relay", self._exchange(url, raw), relay=self._name)
-        observe.relay_answered(self._name, answer.outcome.value, self._clock.monotonic() - started)
+        for secret in secrets_of(url):
+            answer = replace(answer, said=answer.said.replace(secret, "***"))
+        self._judge(answer)
+        seconds = self._clock.monotonic() - started
+        observe.relay_answered(self._name, answer.outcome.value, seconds, answer.said)
         return answer
+
+    def _judge(self, answer: RelayResponse) -> None:
+        """Count whether the relay takes transactions: that bytes came back proves nothing."""
+        if answer.serves:
+            self._taking.record_success()
+            self.last_miss = None
+        elif answer.serves is False:
+            self._taking.record_failure()
+            self.last_miss = (self._clock.now_ms(), answer.said or answer.reason)
 
     async def _exchange(self, url: str, raw: bytes) -> RelayResponse:
         try:
@@ -97,10 +121,10 @@ class RelayClient:
             return _NOT_SENT if trouble.not_sent else SILENT
         except InvalidBody:
             self._circuit.record_success()
-            return SILENT
-        except HttpError:
+            return replace(SILENT, said="an answer that is too large or cut short")
+        except HttpError as trouble:
             self._circuit.record_failure()
-            return SILENT
+            return replace(SILENT, said=str(trouble))
         self._circuit.record_success()
         return classify_response(reply)
 

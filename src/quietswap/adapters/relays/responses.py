@@ -7,13 +7,42 @@ SILENT: it proves neither that the relay has the transaction nor that it does no
 """
 
 import re
+from dataclasses import replace
 
 import msgspec
 
-from quietswap.adapters.http import HttpReply
+from quietswap.adapters.http import HttpReply, InvalidBody
 from quietswap.domain.order.relay_response import RelayOutcome, RelayResponse
+from quietswap.domain.untrusted_text import harmless
 
-SILENT = RelayResponse(RelayOutcome.UNKNOWN, "an answer that says nothing certain")
+SILENT = RelayResponse(RelayOutcome.UNKNOWN, "an answer that says nothing certain", serves=False)
+_UNCLEAR = replace(SILENT, serves=None)
+"""An error without a known meaning: it may be about this transaction alone."""
+_NOT_TAKEN = RelayResponse(RelayOutcome.NOT_TAKEN, "it takes no transactions now", serves=False)
+_NOT_TAKEN_STATUSES = frozenset(
+    (401, 402, 403, 404, 405, 407, 410, 415, 426, 429, 451, 521, 523, 525, 526, 530)
+)
+"""A gate before the relay answers so: a key, a path, a method, a limit, or Cloudflare without a
+connection to it. After 502, 503, 504, 520, 522 and 524 the relay may have the bytes."""
+_NOT_TAKEN_CODES = frozenset((429, -32700, -32601, -32600, -32029, -32016, -32007, -32005, -32004))
+"""Of EIP-1474 and of providers: limits, a method that is missing or not allowed."""
+_NOT_TAKEN_TEXT = re.compile(
+    r"api.?key|unauthori[sz]ed|authenticat|forbidden|access denied|not whitelisted|rate.?limit"
+    r"|too many requests|quota|capacity|credits|maintenance|unavailable for|method .*not"
+    r"|txpool is full"
+)
+_OUR_FAULT = frozenset(
+    (
+        "it does not accept a priority fee of zero",
+        "it serves another chain",
+        "it requires a replay-protected transaction",
+        "it does not accept type 2",
+    )
+)
+"""Refusals of what every transaction of this service has: such a relay takes none of them."""
+_LONGEST_WORDS = 120
+_TAG = re.compile(r"<(style|script)[^>]*>.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_LONG_HEX = re.compile(r"(0x)?[0-9a-fA-F]{16,}")
 _ACCEPTED = RelayResponse(RelayOutcome.ACCEPTED)
 _HASH = re.compile(r"0x[0-9a-f]{64}")
 _TITAN_ACCEPTED = 200
@@ -37,7 +66,6 @@ _TEXTS: tuple[tuple[str, RelayOutcome, str], ...] = (
     (r"nonce too low", RelayOutcome.NONCE_USED, "nonce too low"),
     (r"insufficient funds", RelayOutcome.INSUFFICIENT_FUNDS, "insufficient funds"),
     (r"in-flight transaction limit", RelayOutcome.BUSY, "one transaction at a time"),
-    (r"txpool is full", RelayOutcome.BUSY, "its pool is full"),
     (r"simulation (error|failed)", RelayOutcome.WOULD_REVERT, "simulation failed"),
     (r"intrinsic gas", RelayOutcome.INVALID, "the gas limit is below the intrinsic gas"),
     (r"exceeds block gas limit", RelayOutcome.INVALID, "the gas limit exceeds the block's"),
@@ -53,12 +81,16 @@ _TEXTS: tuple[tuple[str, RelayOutcome, str], ...] = (
 )
 """The first match counts. A revert comes first, because the contract chooses its text, which may be
 "already known"."""
-_COMPILED = tuple((re.compile(p), RelayResponse(outcome, why)) for p, outcome, why in _TEXTS)
+_COMPILED = tuple(
+    (re.compile(p), RelayResponse(outcome, why, why not in _OUR_FAULT))
+    for p, outcome, why in _TEXTS
+)
+_GAPPED = re.compile(r"nonce too high|less than block base fee|nonce gap")
 
 
 class _ErrorWire(msgspec.Struct, frozen=True):
     message: str = ""
-    code: int = 0
+    code: int | str = 0
 
 
 class _ReplyWire(msgspec.Struct, frozen=True):
@@ -71,14 +103,46 @@ def classify_response(reply: HttpReply) -> RelayResponse:
 
     An acceptance requires status 200. A refusal is JSON under 200 or any 4xx except 429.
     """
-    if reply.status == 429 or not (reply.status == 200 or 400 <= reply.status < 500):
+    meaning = _meaning(reply)
+    return meaning if meaning.serves else replace(meaning, said=_said(reply))
+
+
+def _said(reply: HttpReply) -> str:
+    """Return the status, and the words of a JSON error or of a page: foreign text, made harmless.
+
+    A relay may repeat what it was sent: no long hexadecimal number is shown.
+    """
+    text = reply.body[:4000].decode("utf-8", "replace")
+    try:
+        found = reply.json()  # refuses nesting that would end the process
+        while isinstance(found, dict):
+            found = next((found[key] for key in _WORDS if found.get(key)), "")
+        text = str(found)[:4000]
+    except (InvalidBody, RecursionError):
+        text = _TAG.sub(" ", text)
+    words = harmless(_LONG_HEX.sub("***", text), _LONGEST_WORDS)
+    return f"HTTP {reply.status}" + (f", it says “{words}”" if words else "")
+
+
+_WORDS = ("error", "message", "detail", "reason", "title", "data", "code")
+
+
+def _meaning(reply: HttpReply) -> RelayResponse:
+    if not (reply.status in (200, *_NOT_TAKEN_STATUSES) or 400 <= reply.status < 500):
         return SILENT
+    not_json = _NOT_TAKEN if reply.status in _NOT_TAKEN_STATUSES else SILENT
     try:
         wire = msgspec.json.decode(reply.body, type=_ReplyWire)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return SILENT
+        return not_json
     if wire.error is not None:
-        return SILENT if wire.result is not None else _refusal(wire.error)
+        if wire.result is not None:
+            return SILENT
+        found = _refusal(wire.error)
+        says_more = reply.status != 429 and found is not _UNCLEAR
+        return found if says_more or not_json is SILENT else _NOT_TAKEN
+    if wire.result is None:
+        return not_json
     return _ACCEPTED if reply.status == 200 and _is_acceptance(wire.result) else SILENT
 
 
@@ -95,4 +159,19 @@ def _refusal(error: _ErrorWire) -> RelayResponse:
     for pattern, answer in _COMPILED:
         if pattern.search(text):
             return answer
-    return _CODES.get(error.code, SILENT)
+    if _GAPPED.search(text):
+        return replace(_UNCLEAR, serves=True)
+    code = _number(error.code)
+    if code in _NOT_TAKEN_CODES or _NOT_TAKEN_TEXT.search(text):
+        return _NOT_TAKEN
+    return _CODES.get(code, SILENT if code == _INTERNAL else _UNCLEAR)
+
+
+_INTERNAL = -32603
+
+
+def _number(code: int | str) -> int:
+    try:
+        return int(code)
+    except ValueError:
+        return 0

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from cachetools import TTLCache
 
+from quietswap.adapters.http import secrets_of
 from quietswap.ports.clock import Clock
 from quietswap.resilience.circuit_breaker import CircuitBreaker
 
-_SHORTEST_SECRET = 6
 _HEIGHT_TTL_S = 60.0
 _METHODS = 64
 """Methods per node that are remembered as unsupported; the service calls about 12."""
@@ -32,13 +32,11 @@ class NodeHealth:
         self.height_at = -math.inf
         self.lacks = lacks
         """Methods that it does not support."""
-        secrets = [parts.username, parts.password, *parts.path.split("/")]
-        secrets += [value for _, value in parse_qsl(parts.query)]
-        self._secrets = [s for s in secrets if s and len(s) >= _SHORTEST_SECRET]
+        self._secrets = secrets_of(url)
 
     def masked(self, text: str, limit: int = 200) -> str:
         """Return at most `limit` printable characters of `text`, without URL and keys."""
-        for secret in (self.url, *self._secrets):
+        for secret in self._secrets:
             text = text.replace(secret, "***")
         return "".join(c if c.isprintable() else " " for c in text[: 4 * limit])[:limit]
 

@@ -42,16 +42,24 @@ class RelayOutcome(StrEnum):
     BUSY = "busy"
     NOT_SENT = "not_sent"
     """The connection failed before any byte was written, or the circuit breaker is open."""
+    NOT_TAKEN = "not_taken"
+    """The relay says that it takes nothing now, whatever it is: its key, its limit, its method."""
     UNKNOWN = "silent"
-    """Unknown: timeout, 5xx, 429, HTML or text without a known meaning."""
+    """Unknown: timeout, 5xx, HTML or text without a known meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelayResponse:
-    """A relay's response; `reason` is our own plain text, never the relay's."""
+    """A relay's response; `reason` is our own plain text, never the relay's.
+
+    `serves`: whether it shows that the relay takes transactions; None if it shows neither. `said`
+    is its status and its own words, bounded, masked and harmless, for the operator alone.
+    """
 
     outcome: RelayOutcome
     reason: str = ""
+    serves: bool | None = True
+    said: str = ""
 
 
 class EarlierSend(Enum):
@@ -131,6 +139,7 @@ MEANINGS: dict[RelayOutcome, ResponseMeaning] = {
     RelayOutcome.NONCE_USED: ResponseMeaning("the relay says the nonce is used", error=_nonce_used),
     RelayOutcome.NOT_SENT: ResponseMeaning("the relay cannot be reached", error=_unreachable),
     RelayOutcome.BUSY: ResponseMeaning("the relay takes none of the wallet's at the moment"),
+    RelayOutcome.NOT_TAKEN: ResponseMeaning("the relay takes no transactions at the moment"),
     RelayOutcome.UNKNOWN: ResponseMeaning("the relay's answer says nothing certain"),
 }
 """CONFLICT, NONCE_USED and NOT_SENT get their transition from the functions below."""

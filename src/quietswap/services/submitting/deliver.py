@@ -23,7 +23,7 @@ from quietswap.ports.stores import DuplicateTransaction, OrderStore, StoreUnavai
 from quietswap.resilience.single_flight import SingleFlight
 from quietswap.services.lifecycle.apply_transition import apply_transition, remark
 from quietswap.services.lifecycle.relay_transition import RELAY_SAID, transition_for_response
-from quietswap.services.lifecycle.send import send
+from quietswap.services.lifecycle.send import PASSED_ON, passed_on, send
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,13 @@ class OrderDelivery:
         assert order.raw is not None
         answer = await send(self._relays[order.tier], order, order.raw)
         try:
+            moved = passed_on(order, answer, self._relays)
+            if moved is not None:
+                now = self._clock.now_ms()
+                changed = await remark(self._orders, moved, RELAY_SAID, PASSED_ON, now)
+                if changed is not moved:  # stored before the backup gets it
+                    order, earlier = changed, EarlierSend.CERTAIN
+                    answer = await send(self._relays[order.tier], order, changed.raw or b"")
             return await self._record(order, answer, earlier=earlier)
         except StoreUnavailable:
             return DeliveryResult(order, None)

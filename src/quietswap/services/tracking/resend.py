@@ -19,7 +19,7 @@ from quietswap.ports.chain import ChainReader
 from quietswap.ports.relay import Relay
 from quietswap.resilience.bounded_gather import bounded_gather
 from quietswap.services.lifecycle.relay_transition import RELAY_SAID, transition_for_response
-from quietswap.services.lifecycle.send import send
+from quietswap.services.lifecycle.send import PASSED_ON, passed_on, send
 from quietswap.services.tracking.order_cache import OrderCache
 from quietswap.services.tracking.reconcile import Reconciler
 from quietswap.services.tracking.resend_dry_run import MOST_TRIED, ResendDryRun
@@ -112,6 +112,13 @@ class Resender:
         """Apply the response to a pending order; an accepted order changes by the chain only."""
         if answer.outcome is RelayOutcome.NONCE_USED:
             self._board.watches.doubted[order.order_id] = watch
+        moved = passed_on(order, answer, self._relays)
+        if moved is not None and order.status is OrderStatus.PENDING:
+            watch.order = moved
+            await self._board.remark(watch, RELAY_SAID, PASSED_ON)
+            if watch.order is moved:  # another writer was first
+                await self._board.refresh(order.order_id)
+            return
         step = None
         if order.status is OrderStatus.PENDING:
             step = await transition_for_response(

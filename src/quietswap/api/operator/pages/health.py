@@ -97,6 +97,7 @@ def find_concerns(
 ) -> list[str]:
     """Return in words what an operator should look at, the worst first."""
     said = [f"{name}: {check}" for name, check in health.checks.items() if check != "ok"]
+    said += [f"{name} took nothing: {words}" for name, words in health.warnings.items()]
     if not any(one.state.get("tracker") == "leading" for one in reports):
         said.append("no process that reports here follows the orders")
     unsafe = [row for row in window.of(Measure.SOURCE_CHECK) if row.detail == "unsafe"]
@@ -143,6 +144,10 @@ def health_page(health: Health, reports: Sequence[ProcessReport]) -> Page:
             _WHAT.get(name, ""),
         )
         for name, check in health.checks.items()
+    ]
+    rows += [
+        (name, element("span", words, class_="bad"), "Its last answer took no transaction.")
+        for name, words in health.warnings.items()
     ]
     word = "ready" if health.is_ready else "not ready"
     verdict = element("strong", word, class_="good" if health.is_ready else "bad")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from quietswap.api.operator.charts import Series, chart
 from quietswap.api.operator.html import Child, Markup, element, facts, joined, table
 from quietswap.api.operator.page import Page, periods
+from quietswap.api.operator.pages.sources import last_miss
 from quietswap.api.operator.pages.words import listed, share, spread, state
 from quietswap.domain.operator.figures import (
     FigureRow,
@@ -74,9 +75,13 @@ def _answers(window: FigureWindow, reports: Sequence[ProcessReport]) -> Markup:
                 listed([*outcomes.items()]),
                 spread(distribution(window.of(Measure.RELAY_MS, name)), "ms"),
                 _circuit(name, reports),
+                last_miss(name, reports),
             )
         )
-    header = ("relay", "submissions", "accepted", "answers", "time: median / p90 / p99", "circuit")
+    header = (
+        "relay", "submissions", "accepted", "answers", "time: median / p90 / p99", "circuit",
+        "took nothing, in its words",
+    )  # fmt: skip
     return table(header, rows, caption="Figures of all processes; circuits are each process's")
 
 
