@@ -12,7 +12,15 @@ from quietswap import observe
 from quietswap.adapters.http import BodyTooLarge, HttpClient, HttpError, HttpReply, HttpTimeout
 from quietswap.adapters.rpc.ethereum_types import MalformedResult, quantity, read
 from quietswap.adapters.rpc.node_pool import NodeHealth, NodePool
-from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject, read_replies, request_body
+from quietswap.adapters.rpc.wire import (
+    BatchRefused,
+    Result,
+    RpcCall,
+    RpcErrorObject,
+    batch_limit,
+    read_replies,
+    request_body,
+)
 from quietswap.ports.chain import NodeUnavailable
 from quietswap.ports.clock import Clock
 
@@ -186,6 +194,11 @@ class NodeRpcClient:
     async def _exchange(
         self, node: NodeHealth, calls: Sequence[RpcCall], post: Post
     ) -> list[Result]:
+        """Return the results of one node; in several batches if it takes only smaller ones."""
+        most = node.most_calls or len(calls)
+        if len(calls) > most:
+            pieces = [calls[at : at + most] for at in range(0, len(calls), most)]
+            return [r for piece in pieces for r in await self._exchange(node, piece, post)]
         first = self._next_id
         self._next_id += len(calls)
         body = request_body(calls, first)
@@ -193,12 +206,22 @@ class NodeRpcClient:
             reply = await post(node.url, body)
         except HttpError as error:
             raise _NoAnswer(_kind(error), node.masked(str(error))) from None
-        if reply.status != 200:
-            raise _NoAnswer("status", f"HTTP status {reply.status}")
         try:
             results = read_replies(reply.body, first, len(calls))
+            if reply.status != 200:
+                raise _NoAnswer("status", f"HTTP status {reply.status}")
         except MalformedResult as error:
-            raise _NoAnswer("malformed", str(error)) from None
+            words = str(error) if isinstance(error, BatchRefused) else ""
+            limit = batch_limit(words, len(calls))
+            if limit is not None:
+                node.most_calls = limit
+                self._on_failure(node.name, "batch_limit", f"{limit} calls: {node.masked(words)}")
+                return await self._exchange(node, calls, post)
+            status = f"HTTP status {reply.status}"
+            if reply.status != 200:
+                text = f"{status}: {words}" if words else status
+                raise _NoAnswer("status", node.masked(text)) from None
+            raise _NoAnswer("malformed", node.masked(str(error))) from None
         return [_masked(result, node) for result in results]
 
     async def _keep_surveyed(self) -> None:

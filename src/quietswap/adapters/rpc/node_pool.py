@@ -31,6 +31,8 @@ class NodeHealth:
         self.height: int | None = None
         self.height_at = -math.inf
         self.lacks = lacks
+        self.most_calls: int | None = None
+        """Calls that it takes in one batch, as its refusals taught; None: no limit is known."""
         """Methods that it does not support."""
         self._secrets = secrets_of(url)
 

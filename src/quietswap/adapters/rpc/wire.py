@@ -1,9 +1,10 @@
 """Encoding of JSON-RPC 2.0 batches (https://www.jsonrpc.org/specification).
 
-A response is accepted only if it is complete: each id once, no other id, and each entry with either
-a result or an error.
+A response is accepted only if it is complete: each id once, and no other id. Each entry stands
+alone: with neither a result nor an error, or both, it is an error of that entry, with its text.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -78,17 +79,41 @@ Result = msgspec.Raw | RpcErrorObject
 """The JSON of the result, not decoded, or the error."""
 
 
-class _ErrorWire(msgspec.Struct, frozen=True):
-    code: int
-    message: str = ""
-    data: object = None
+_ODD_ENTRY = -32603
+"""The code of an entry whose error has no number as its code."""
+_LONGEST = 300
 
 
 class _ReplyWire(msgspec.Struct, frozen=True):
-    jsonrpc: str
-    id: int
+    id: object
     result: msgspec.Raw = msgspec.Raw(b"")
-    error: _ErrorWire | None = None
+    error: object = None
+
+
+class _RefusalWire(msgspec.Struct, frozen=True):
+    """One reply to a whole batch; its id means nothing."""
+
+    result: msgspec.Raw = msgspec.Raw(b"")
+    error: object = None
+
+
+class BatchRefused(MalformedResult):
+    """The node answered a whole batch with one error; the text is the node's."""
+
+
+_LIMIT = re.compile(r"batch\D{0,80}?(\d{1,4})|(\d{1,4})\D{0,40}batch", re.IGNORECASE)
+
+
+def batch_limit(text: str, asked: int) -> int | None:
+    """Return how many calls a node takes at once, by its refusal of `asked`; None if not said.
+
+    Without a lower number in the text it is half of what was asked.
+    """
+    if "batch" not in text.lower() or asked < 2:
+        return None
+    found = _LIMIT.search(text)
+    named = int(found[1] or found[2]) if found else 0
+    return named if 0 < named < asked else asked // 2
 
 
 def request_body(calls: Sequence[RpcCall], first_id: int) -> bytes:
@@ -103,21 +128,36 @@ def request_body(calls: Sequence[RpcCall], first_id: int) -> bytes:
 
 def read_replies(body: bytes, first_id: int, count: int) -> list[Result]:
     """Return the results of a batch in the order of its calls. Raises MalformedResult."""
+    if body.lstrip()[:1] == b"{":
+        entry = _result(read(body, _RefusalWire))
+        raise BatchRefused(entry.message if isinstance(entry, RpcErrorObject) else "no batch")
     replies = read(body, list[_ReplyWire])
-    by_id = {reply.id - first_id: reply for reply in replies}
+    by_id = {_whole(reply.id) - first_id: reply for reply in replies}
     if len(replies) != count or by_id.keys() != set(range(count)):
         raise MalformedResult("a partial batch, or foreign ids")
     return [_result(by_id[i]) for i in range(count)]
 
 
-def _result(reply: _ReplyWire) -> Result:
-    if reply.jsonrpc != "2.0" or bool(reply.result) == (reply.error is not None):
-        raise MalformedResult("neither a result nor an error, or both")
+def _result(reply: "_ReplyWire | _RefusalWire") -> Result:
+    """Return one entry. `result: null` beside an error is no result: some nodes send both."""
     if reply.error is None:
-        return reply.result
-    data = reply.error.data
+        return reply.result if reply.result else RpcErrorObject(_ODD_ENTRY, "an empty entry")
+    if reply.result and reply.result != _NULL:
+        return RpcErrorObject(_ODD_ENTRY, f"a result beside an error: {reply.error}"[:_LONGEST])
+    if not isinstance(reply.error, dict):
+        return RpcErrorObject(_ODD_ENTRY, str(reply.error)[:_LONGEST])
+    said, data = reply.error.get("message"), reply.error.get("data")
+    text = said if isinstance(said, str) else str(reply.error)
     hexdata = data if isinstance(data, str) and data.startswith("0x") else None
-    return RpcErrorObject(reply.error.code, reply.error.message, hexdata)
+    return RpcErrorObject(_whole(reply.error.get("code"), _ODD_ENTRY), text[:_LONGEST], hexdata)
+
+
+def _whole(number: object, otherwise: int = -1) -> int:
+    """Return a number that some nodes write as text; `otherwise` for anything else."""
+    try:
+        return int(str(number)[:20])
+    except ValueError:
+        return otherwise
 
 
 def value(result: Result, shape: type[T]) -> T:
