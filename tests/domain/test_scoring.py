@@ -1,5 +1,6 @@
 """The ranking: what the user nets, deterministically."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -17,6 +18,8 @@ from quietswap.domain.quote.scoring import (
     rank,
     score,
 )
+from quietswap.domain.routers.method_row import Measure
+from quietswap.domain.routers.methods import METHODS
 from quietswap.domain.token import WETH, Token
 
 USDC = Token(Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), 6, "USDC")
@@ -41,9 +44,10 @@ def candidate(
     *,
     bound: bool = True,
     target: Address = ROUTER,
+    data: bytes = b"",
 ) -> Candidate:
     route = Route(
-        source=source, dex=source, target=target, spender=ROUTER, value=0, data=b"",
+        source=source, dex=source, target=target, spender=ROUTER, value=0, data=data,
         path=(WETH, USDC.address), buy_amount=promised, min_buy_amount=1, gas=None,
         impact_percent=None, bound=bound,
     )  # fmt: skip
@@ -267,3 +271,18 @@ def test_a_single_price_cannot_be_contradicted() -> None:
 
 def test_nothing_is_ranked_where_nothing_came() -> None:
     assert rank([], market()) == []
+
+
+@pytest.mark.parametrize("rates", [RATES, UsdRates(None, None, None)])
+def test_between_equal_outputs_a_router_that_measures_itself_comes_first(rates: UsdRates) -> None:
+    """A payout that the wallet is owed anyway satisfies only a check of the wallet's balance."""
+    of = {
+        kind: next(key for key, row in METHODS.items() if row.measure is kind) for kind in Measure
+    }
+    wallet, itself = (
+        candidate(kind.value, 10**9, 10**9, target=of[kind][0], data=bytes.fromhex(of[kind][1]))
+        for kind in (Measure.RECIPIENT, Measure.SELF)
+    )
+    assert names(rank([wallet, itself], market(rates))) == ["self", "recipient"]
+    better = replace(wallet, route=replace(wallet.route, buy_amount=10**9 + 1), simulated=10**9 + 1)
+    assert names(rank([itself, better], market(rates))) == ["recipient", "self"]

@@ -10,6 +10,8 @@ from quietswap.domain.address import Address
 from quietswap.domain.amounts import BPS
 from quietswap.domain.quote.quote import VerificationStatus
 from quietswap.domain.quote.route import Route
+from quietswap.domain.routers.method_row import Measure
+from quietswap.domain.routers.methods import measure
 from quietswap.domain.token import WETH, Token
 
 _WEI = Decimal(10**18)
@@ -179,7 +181,8 @@ def rank(
     A route whose terms are not proven ranks behind every proven one. An unverified promise ranks
     behind every verified one; among the unverified, one far above the median ranks last. Then the
     output net of gas counts, in the buy token (the same order as net USD, because all share one
-    price), then less gas, then the configured order.
+    price), then a router that measures its own output (a payout owed to the wallet does not satisfy
+    it), then less gas, then the configured order.
 
     If gas cannot be converted, routes within 50 bps of the best output come first, by their gas.
     """
@@ -200,12 +203,13 @@ def rank(
 
     def key(entry: tuple[int, Candidate]) -> tuple[object, ...]:
         place, candidate = entry
-        at, gas = standing(candidate), candidate.gas
-        if candidate.route.target not in approved:
+        at, gas, route = standing(candidate), candidate.gas, candidate.route
+        at_wallet = measure(route.target, route.data) in (Measure.RECIPIENT, None)
+        if route.target not in approved:
             gas += APPROVAL_GAS
         if per_gas is not None:
-            return (*at, -(candidate.worth - gas * per_gas), gas, place)
+            return (*at, -(candidate.worth - gas * per_gas), at_wallet, gas, place)
         is_far = candidate.worth * BPS < best[at] * (BPS - _NEAR_BPS)
-        return (*at, is_far, 0 if is_far else gas, -candidate.worth, gas, place)
+        return (*at, is_far, 0 if is_far else gas, -candidate.worth, at_wallet, gas, place)
 
     return [candidate for _, candidate in sorted(enumerate(candidates), key=key)]
