@@ -62,7 +62,7 @@ def _data(value: Any, name: str) -> None:
 
 
 def _transaction(value: Any, name: str) -> None:
-    if isinstance(value, str) and value[:4] == "0x03":
+    if isinstance(value, str) and value[:4] == "0x03" and len(value) > 4:
         raise bad_parameters(f"{name} is a blob transaction (type 3): sign one of type 2")
     _data(value, name)
 
