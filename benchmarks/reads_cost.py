@@ -21,13 +21,13 @@ import psutil
 from benchmarks.speed.load import get, load
 from benchmarks.speed.orders import pages
 from benchmarks.speed.upstreams import wallet
-from quietswap.adapters.clock import SystemClock
-from quietswap.domain.order.order import Order, OrderEvent, OrderStatus
-from quietswap.sandbox.faults.registry import PRICES, VENUES
+from quietswap.clock import SystemClock
+from quietswap.orders.order import Order, OrderEvent, OrderStatus
+from quietswap.sandbox.faults import PRICES, VENUES
 from quietswap.sandbox.ports import free_port
-from quietswap.sandbox.service_process import ServiceProcess, StoreUrls, settings_text
+from quietswap.sandbox.stack import ServiceProcess, StoreUrls, settings_text
+from quietswap.storage.cached_orders import SETTLES_S
 from quietswap.storage.factory import Storage, open_storage
-from quietswap.storage.stores.cached_orders import SETTLES_S
 from tests.databases import PostgresCluster, RedisServer
 from tests.orders import inclusion, order
 

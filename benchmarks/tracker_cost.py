@@ -18,9 +18,9 @@ from pathlib import Path
 import uvloop
 
 from quietswap import observe
-from quietswap.domain.address import Address, from_bytes
-from quietswap.domain.order.order import Order, OrderStatus
-from quietswap.ports.chain import Receipt
+from quietswap.chain.address import Address, from_bytes
+from quietswap.chain.chain import Receipt
+from quietswap.orders.order import Order, OrderStatus
 from tests.scripted_chain import Tx
 from tests.services.tracking import Scene, open_scene
 

@@ -22,7 +22,7 @@ from python_flow import (
     wallet,
 )
 
-from quietswap.client import ROUTERS
+from quietswap.client.flows.quote_checks import ROUTERS
 from quietswap.client.signing import hash_of
 
 BACKEND = setting(

@@ -21,13 +21,10 @@ from typing import Any
 from standardwebhooks import Webhook, WebhookVerificationError
 from standardwebhooks.webhooks import EmptyWebhookSecretError
 
-from quietswap.client import (
-    ApiError,
-    ClientError,
-    QuietswapClient,
-    SignatureReplay,
-    SwapRequest,
-)
+from quietswap.client.errors.api import SignatureReplay
+from quietswap.client.errors.base import ApiError, ClientError
+from quietswap.client.flows.quote_checks import SwapRequest
+from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract.orders import OrderStatusResponse, SwapOrder
 from quietswap.contract.quotes import SwapQuoteResponse
 

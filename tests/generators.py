@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from schemathesis.schemas import BaseSchema
 
-from quietswap.api.request_parsing.body_shape import Field, body_fields
-from quietswap.api.request_parsing.misspelt_names import MOST_UNKNOWN, find_misspelt
+from quietswap.amounts import UINT256_MAX
+from quietswap.api.parsing.body import Field, body_fields
+from quietswap.api.parsing.query import MOST_UNKNOWN, find_misspelt
 from quietswap.api.routes import OPERATIONS
-from quietswap.contract.limits import MAX_BALANCE_TOKENS
-from quietswap.domain import address as addresses
-from quietswap.domain.amounts import UINT256_MAX
+from quietswap.chain import address as addresses
+from quietswap.contract.base import MAX_BALANCE_TOKENS
 from tests.contract import DOCUMENT
 from tests.example_counts import examples
 

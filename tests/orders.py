@@ -3,15 +3,22 @@
 from dataclasses import replace
 from typing import Any
 
-from quietswap.app.background_tasks import tracking_rules
-from quietswap.domain.address import Address
-from quietswap.domain.order.order import Inclusion, Order, OrderKind, OrderStatus
-from quietswap.domain.order.order_view import OrderListItem, OrderPage, OrderView
-from quietswap.domain.quote.issued_quote import IssuedQuote, SwapOrderTerms, Trade
-from quietswap.domain.quote.relay_settings import EndpointType, RelaySettings, ShareMode
-from quietswap.domain.token import WETH
-from quietswap.domain.transaction.unsigned import UnsignedTransaction
-from quietswap.settings.schema import TrackingConfig
+from quietswap.chain.address import Address
+from quietswap.chain.signed import UnsignedTransaction
+from quietswap.orders.order import (
+    Inclusion,
+    Order,
+    OrderKind,
+    OrderListItem,
+    OrderPage,
+    OrderStatus,
+    OrderView,
+)
+from quietswap.quoting.quote import IssuedQuote, SwapOrderTerms, Trade
+from quietswap.relays.settings import EndpointType, RelaySettings, ShareMode
+from quietswap.server.background import tracking_rules
+from quietswap.server.settings.schema import TrackingConfig
+from quietswap.tokens.token import WETH
 from tests.domain.signing import FIELDS, ROUTER, WALLET
 
 RULES = tracking_rules(TrackingConfig())

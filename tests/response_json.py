@@ -6,12 +6,9 @@ from typing import Any
 
 import msgspec
 
-from quietswap.api.responses import cancels as _cancels
-from quietswap.api.responses import orders as _orders
-from quietswap.api.responses import prices as _prices
-from quietswap.api.responses import quotes as _quotes
-from quietswap.api.responses import tokens as _tokens
-from quietswap.api.responses import wraps as _wraps
+from quietswap.orders import http as orders_http
+from quietswap.quoting import http as quoting_http
+from quietswap.tokens import http as tokens_http
 
 
 def as_json(value: Any) -> Any:
@@ -33,5 +30,5 @@ class _JsonOf:
         return as_json
 
 
-cancels, orders, quotes, wraps = map(_JsonOf, (_cancels, _orders, _quotes, _wraps))
-prices, tokens = map(_JsonOf, (_prices, _tokens))
+cancels, orders, quotes, wraps = map(_JsonOf, (orders_http, orders_http, quoting_http, orders_http))
+prices, tokens = map(_JsonOf, (quoting_http, tokens_http))

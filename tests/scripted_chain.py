@@ -5,12 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from quietswap.domain.address import Address
-from quietswap.domain.order.dry_run import DryRun, SignedSwap
-from quietswap.domain.order.order import Order
-from quietswap.domain.order.received import Movements
-from quietswap.domain.transaction.unsigned import UnsignedTransaction
-from quietswap.ports.chain import (
+from quietswap.chain.address import Address
+from quietswap.chain.chain import (
     Block,
     BlockTransaction,
     CallReverts,
@@ -19,6 +15,9 @@ from quietswap.ports.chain import (
     Receipt,
     WalletSnapshot,
 )
+from quietswap.chain.signed import UnsignedTransaction
+from quietswap.orders.order import DryRun, Order, SignedSwap
+from quietswap.orders.received import Movements
 from tests.adapters.manual_clock import ManualClock
 from tests.domain.signing import ROUTER
 
@@ -50,7 +49,7 @@ def as_block_transaction(tx: Tx) -> BlockTransaction:
 
 
 class ScriptedChain:
-    """Implements the parts of quietswap.ports.chain.ChainReader that follow orders.
+    """Implements the parts of quietswap.chain.chain.ChainReader that follow orders.
 
     `lag` hides the newest blocks, `fork` shows other blocks than the canonical ones; both for the
     methods in `astray` alone, where it is not empty. `hidden` holds hashes whose receipts are not

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 
-from quietswap.domain.order.refund import ReportedRefund
-from quietswap.domain.order.relay_response import RelayOutcome, RelayResponse
-from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
+from quietswap.orders.received import ReportedRefund
+from quietswap.relays.relay import RelayOutcome, RelayResponse
+from quietswap.relays.settings import EndpointType, ShareMode
 
 
 class ScriptedRelay:
-    """Implements quietswap.ports.relay.Relay. `gate` holds every answer back while it is set."""
+    """Implements quietswap.relays.relay.Relay. `gate` holds every answer back while it is set."""
 
     name = "Test Relay"
     is_up = True

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.domain.order.order import OrderStatus
-from quietswap.ports.stores import StoreUnavailable
-from quietswap.services.tracking.worker import TrackerWorker
+from quietswap.orders.order import OrderStatus
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.orders.tracking.tracker import TrackerWorker
 from tests.adapters.manual_clock import ManualClock
 from tests.scripted_chain import Tx
 from tests.services.tracking import Scene, open_scene

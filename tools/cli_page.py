@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from quietswap.cli import command
-from quietswap.cli.options.keystore import PASSWORD
-from quietswap.cli.options.signing import _KEY
-from quietswap.cli.output.error_messages import JSON_NAMES
+from quietswap.cli.options.signing import _KEY, PASSWORD
+from quietswap.cli.output.errors import JSON_NAMES
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED, UNREACHABLE, USAGE
 
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"

@@ -11,20 +11,12 @@ from typing import Any, get_type_hints
 import msgspec
 
 from quietswap import client
-from quietswap.client import QuietswapClient, node_calls
+from quietswap.client import node_calls
 from quietswap.client.errors.base import ClientError
-from quietswap.contract import (
-    cancels,
-    losses,
-    orders,
-    prices,
-    quotes,
-    tokens,
-    transactions,
-    wraps,
-)
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.contract import orders, quotes, tokens, transactions, wraps
 from quietswap.contract.base import Envelope, WireStruct
-from quietswap.contract.error_details import NoDetails
+from quietswap.contract.errors import NoDetails
 
 PAGE = Path(__file__).parent.parent / "docs" / "client-reference.md"
 _HEAD = """# Reference of the Python client
@@ -49,7 +41,7 @@ _FLOWS = (
     ),
     *(node_calls.NodeReceipt, node_calls.ReceiptLog),
 )
-_MODULES = (quotes, losses, prices, tokens, transactions, orders, cancels, wraps)
+_MODULES = (quotes, tokens, transactions, orders, wraps)
 _QUALIFIED = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])|quietswap\.(?:client|contract)\.[a-z_.]+\.|~")
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from quietswap.settings.load import choices
-from quietswap.settings.schema import Settings, SourceConfig
-from quietswap.settings.section import Section
+from quietswap.server.settings.load import choices
+from quietswap.server.settings.schema import Section, Settings, SourceConfig
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
 _HEAD = """# Configuration

@@ -12,9 +12,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from quietswap.cli.demo.report import DemoReport
-from quietswap.cli.demo.run import DemoRun
-from quietswap.cli.demo.sandbox_process import running_sandbox
+from quietswap.cli.demo.compare import DemoReport
+from quietswap.cli.demo.run import DemoRun, running_sandbox
 
 PICTURE = Path(__file__).parent.parent / "docs" / "_static" / "demo.svg"
 _WIDTH = 88

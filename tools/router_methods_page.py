@@ -1,6 +1,7 @@
+# ruff: noqa: E402
 """Write what each router method enforces into docs/security.md, and the table as JSON.
 
-Both are made from `quietswap.domain.routers.methods`; a test compares them. With
+Both are made from `quietswap.routers.methods`; a test compares them. With
 `--recorded FOLDER` the recorded answers of the vendors are counted anew first.
 """
 
@@ -13,14 +14,22 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from quietswap.domain.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEES  # noqa: E402
-from quietswap.domain.routers.method_row import ROUTERS, CalldataLayout, RouterMethod  # noqa: E402
-from quietswap.domain.routers.methods import METHODS  # noqa: E402
-from tests.adapters.aggregators.recorded_figures import FIGURES, figures  # noqa: E402
+from quietswap.routers.known_pools import (
+    V2_FACTORIES,
+    V3_FACTORY,
+    V3_FEES,
+)
+from quietswap.routers.method import (
+    ROUTERS,
+    CalldataLayout,
+    RouterMethod,
+)
+from quietswap.routers.methods import METHODS
+from tests.adapters.aggregators.recorded_figures import FIGURES, figures
 
 PAGE = ROOT / "docs" / "security.md"
 DATA = ROOT / "docs" / "_static" / "router-methods.json"
-BEGIN = "<!-- made by tools/router_methods_page.py from domain/routers/methods.py -->\n"
+BEGIN = "<!-- made by tools/router_methods_page.py from routers/methods.py -->\n"
 END = "<!-- end of what tools/router_methods_page.py made -->\n"
 _ETHER = "native ETH"
 

@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "quietswap"
 SLIVER_LINES = 80
-_APP = "quietswap.app.asgi"
+_APP = "quietswap.server.asgi"
 _QUIETSWAP = (sys.executable, "-m", "quietswap")
 _JSON = {"Content-Type": "application/json"}
 

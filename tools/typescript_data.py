@@ -1,3 +1,4 @@
+# ruff: noqa: E402
 """Write what the TypeScript client shares with the Python client: data, types and vectors.
 
 - `src/generated/rules.ts`: router methods, factories, price feeds, limits and error codes, from the
@@ -20,22 +21,42 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from quietswap.api.openapi.document import document  # noqa: E402
-from quietswap.client import bounds  # noqa: E402
-from quietswap.client.errors.by_code import ERROR_CLASSES  # noqa: E402
-from quietswap.client.flows import cancel, cancel_result, quote_checks, quoting, simulation, wrap  # noqa: E402
-from quietswap.domain.quote import loss  # noqa: E402
-from quietswap.domain.quote.price_feeds import REFERENCE_FEEDS  # noqa: E402
-from quietswap.domain.routers import settlers  # noqa: E402
-from quietswap.domain.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEES  # noqa: E402
-from quietswap.domain.routers.method_row import ROUTERS as NAMED  # noqa: E402
-from quietswap.domain.routers.method_row import CalldataLayout, Measure, RouterMethod  # noqa: E402
-from quietswap.domain.routers.methods import METHODS  # noqa: E402
-from quietswap.domain.simulation.codec import VIEW_GAS  # noqa: E402
-from quietswap.domain.simulation.next_block import SLOT_S  # noqa: E402
-from quietswap.domain.token import WETH, WITHOUT_TRANSFER_FEE  # noqa: E402
-from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP  # noqa: E402
-from tests.vectors import quote_vectors  # noqa: E402
+from quietswap.api.openapi.document import document
+from quietswap.chain.signed import GAS_LIMIT_CAP
+from quietswap.chain.simulation.codec import (
+    SLOT_S,
+    VIEW_GAS,
+)
+from quietswap.client import wire
+from quietswap.client.errors.by_code import ERROR_CLASSES
+from quietswap.client.flows import (
+    cancel,
+    quote_checks,
+    quoting,
+    simulation,
+    wrap,
+)
+from quietswap.client.flows import cancel as cancel_result
+from quietswap.prices.feeds import REFERENCE_FEEDS
+from quietswap.quoting import loss
+from quietswap.routers.known_pools import (
+    V2_FACTORIES,
+    V3_FACTORY,
+    V3_FEES,
+)
+from quietswap.routers.method import ROUTERS as NAMED
+from quietswap.routers.method import (
+    CalldataLayout,
+    Measure,
+    RouterMethod,
+)
+from quietswap.routers.methods import METHODS
+from quietswap.tokens.token import (
+    WETH,
+    WITHOUT_TRANSFER_FEE,
+)
+from quietswap.vendors.zeroex import settlers
+from tests.vectors import quote_vectors
 
 PACKAGE = ROOT / "clients" / "typescript"
 RULES = PACKAGE / "src" / "generated" / "rules.ts"
@@ -112,11 +133,11 @@ def _limits() -> dict[str, str]:
     }
     numbers = {
         "FRESH_S": int(quoting.FRESH_S),
-        "LEAST_INTERVAL_S": int(bounds.LEAST_INTERVAL_S),
-        "MOST_INTERVAL_S": int(bounds.MOST_INTERVAL_S),
-        "MOST_RETRY_S": int(bounds.MOST_RETRY_S),
-        "MOST_WAIT_S": int(bounds.MOST_WAIT_S),
-        "MAX_BODY": bounds.MAX_BODY,
+        "LEAST_INTERVAL_S": int(wire.LEAST_INTERVAL_S),
+        "MOST_INTERVAL_S": int(wire.MOST_INTERVAL_S),
+        "MOST_RETRY_S": int(wire.MOST_RETRY_S),
+        "MOST_WAIT_S": int(wire.MOST_WAIT_S),
+        "MAX_BODY": wire.MAX_BODY,
     }
     return {name: f"{value}n" for name, value in units.items()} | {
         name: str(value) for name, value in numbers.items()

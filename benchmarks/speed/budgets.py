@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from quietswap.app.factories import chosen_sources, request_budget
-from quietswap.services.quoting.source_limits import RequestBudget
-from quietswap.settings.schema import Settings
+from quietswap.quoting.source_limits import RequestBudget
+from quietswap.server.factories import chosen_sources, request_budget
+from quietswap.server.settings.schema import Settings
 
 
 def default_budgets() -> Mapping[str, RequestBudget]:

@@ -16,11 +16,11 @@ import uvloop
 
 from benchmarks.speed.load import Result
 from benchmarks.speed.stage import ROOT, SOURCES, Stage, recording_request, source_settings
-from quietswap.adapters.clock import SystemClock
-from quietswap.adapters.ethereum.node_chain import NodeChain
-from quietswap.adapters.http import HttpClient, HttpReply
-from quietswap.adapters.rpc.client import MAX_BYTES, NodeRpcClient
-from quietswap.app.factories import make_aggregator
+from quietswap.chain.node import NodeChain
+from quietswap.chain.rpc import MAX_BYTES, NodeRpcClient
+from quietswap.clock import SystemClock
+from quietswap.http_client import HttpClient, HttpReply
+from quietswap.server.factories import make_aggregator
 
 _TIMEOUT_S = 10.0
 

@@ -7,11 +7,10 @@ replacing addresses.
 
 from collections.abc import Iterable, Sequence
 
-from quietswap.domain import address as addresses
-from quietswap.domain.address import Address
-from quietswap.sandbox.contracts.pools import POOLS, Pool
-from quietswap.sandbox.contracts.storage_words import Call, set_storage
-from quietswap.sandbox.contracts.tokens import DAI, SandboxToken
+from quietswap.chain import address as addresses
+from quietswap.chain.address import Address
+from quietswap.sandbox.contracts.abi import Call, set_storage
+from quietswap.sandbox.contracts.pools import DAI, POOLS, Pool, SandboxToken
 from quietswap.sandbox.network import SandboxNetwork
 
 _DIGITS = 34

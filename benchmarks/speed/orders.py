@@ -10,11 +10,11 @@ from benchmarks.speed.load import Result, get, load
 from benchmarks.speed.row import Goal, Row, Spread, once, shown
 from benchmarks.speed.stage import ROOT, Stage
 from benchmarks.speed.upstreams import wallet
-from quietswap.adapters.clock import SystemClock
-from quietswap.domain.order.order import OrderEvent, OrderStatus
+from quietswap.clock import SystemClock
+from quietswap.orders.order import OrderEvent, OrderStatus
 from quietswap.sandbox.ports import free_port
+from quietswap.storage.cached_orders import SETTLES_S
 from quietswap.storage.factory import open_storage
-from quietswap.storage.stores.cached_orders import SETTLES_S
 from tests.orders import inclusion, order
 
 CLIENTS = 64

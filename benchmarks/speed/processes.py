@@ -17,7 +17,7 @@ from benchmarks.speed.row import Goal, Row, Spread, once, shown
 from benchmarks.speed.stage import ROOT, Served, Stage, ready_to_swap
 from benchmarks.speed.submission import signed_orders
 from benchmarks.tracker_cost import SIZES, cost, each_us, log_nowhere
-from quietswap.domain.transaction.signed import decode
+from quietswap.chain.signed import decode
 from quietswap.sandbox.chain.anvil import start_anvil
 from quietswap.sandbox.contracts import addresses
 

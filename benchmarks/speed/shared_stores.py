@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from benchmarks.speed.quotes import CLIENTS, ask
 from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import Served, Stage
-from quietswap.sandbox.service_process import StoreUrls
+from quietswap.sandbox.stack import StoreUrls
 from tests.databases import PostgresCluster, RedisServer
 
 COUNT = 1_280

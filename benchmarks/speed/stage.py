@@ -20,19 +20,19 @@ from urllib.parse import urlsplit
 import msgspec
 
 from benchmarks.speed.upstreams import RECORDED_WALLET, RELAY, Recorded, wallet, write
-from quietswap.adapters.clock import SystemClock
-from quietswap.adapters.http import HttpClient, HttpReply
-from quietswap.app.factories import make_aggregator
-from quietswap.domain.quote.route import RouteRequest
-from quietswap.domain.token import Token
+from quietswap.clock import SystemClock
+from quietswap.http_client import HttpClient, HttpReply
+from quietswap.quoting.quote import RouteRequest
 from quietswap.sandbox.contracts import addresses
-from quietswap.sandbox.contracts.storage_words import set_storage
-from quietswap.sandbox.contracts.tokens import TOKENS, SandboxToken
-from quietswap.sandbox.faults.registry import PRICES, RELAYS
+from quietswap.sandbox.contracts.abi import set_storage
+from quietswap.sandbox.contracts.pools import TOKENS, SandboxToken
+from quietswap.sandbox.faults import PRICES, RELAYS
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from quietswap.sandbox.ports import free_port
-from quietswap.sandbox.service_process import QUIETSWAP, ServiceProcess, StoreUrls, settings_text
-from quietswap.settings.schema import Settings
+from quietswap.sandbox.stack import QUIETSWAP, ServiceProcess, StoreUrls, settings_text
+from quietswap.server.factories import make_aggregator
+from quietswap.server.settings.schema import Settings
+from quietswap.tokens.token import Token
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("kyberswap", "velora", "sushi", "openocean")

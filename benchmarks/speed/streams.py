@@ -19,10 +19,9 @@ from benchmarks.speed.load import get
 from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import ROOT, Stage
 from benchmarks.speed.upstreams import wallet
-from quietswap.adapters.clock import SystemClock
-from quietswap.domain.order.order import OrderEvent
-from quietswap.domain.order.order_change import POSTED
-from quietswap.services.credentials import hash_secret, new_client, new_key
+from quietswap.clients.credentials import hash_secret, new_client, new_key
+from quietswap.clock import SystemClock
+from quietswap.orders.order import POSTED, OrderEvent
 from quietswap.storage.factory import Storage, open_storage
 from tests.orders import order
 

@@ -23,15 +23,14 @@ from benchmarks.speed.stage import (
     ready_to_swap,
 )
 from benchmarks.speed.upstreams import RELAY
-from quietswap.adapters.clock import SystemClock
-from quietswap.adapters.ethereum.node_chain import NodeChain
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.relays.mev_blocker import MevBlocker
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.domain.order.dry_run import signed_swap
-from quietswap.domain.order.order import Order, OrderEvent
-from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
-from quietswap.domain.transaction.signed import decode
+from quietswap.chain.node import NodeChain
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.chain.signed import decode
+from quietswap.clock import SystemClock
+from quietswap.http_client import HttpClient
+from quietswap.orders.order import Order, OrderEvent, signed_swap
+from quietswap.relays.mev_blocker import MevBlocker
+from quietswap.relays.settings import EndpointType, ShareMode
 from quietswap.storage.factory import open_storage
 from tests.e2e.test_delivery import order_params
 from tests.orders import order

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed import fresh
-from quietswap.domain import address as addresses
-from quietswap.domain.address import Address
-from quietswap.domain.crypto import keccak256
-from quietswap.sandbox.contracts.tokens import TOKENS
+from quietswap.chain import address as addresses
+from quietswap.chain.address import Address, keccak256
+from quietswap.sandbox.contracts.pools import TOKENS
 
 RELAY = "relay"
 WALLET = re.compile(rb'(?:userAddress|account|sender|recipient)(?:=|":"?)0x([0-9a-fA-F]{40})')

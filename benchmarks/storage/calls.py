@@ -16,13 +16,13 @@ from benchmarks.storage.content import (
     order_id,
     wallet,
 )
-from quietswap.app.order_ids import PREFIXES
-from quietswap.domain.address import Address
-from quietswap.domain.order.order import Order, OrderEvent, OrderEventType, OrderStatus, Transition
-from quietswap.services.lifecycle.apply_transition import event_for, with_transition
-from quietswap.services.retention import RetentionJob
+from quietswap.chain.address import Address
+from quietswap.orders.deliver import event_for, with_transition
+from quietswap.orders.ids import PREFIXES
+from quietswap.orders.order import Order, OrderEvent, OrderEventType, OrderStatus, Transition
+from quietswap.orders.retention import RetentionJob
 from quietswap.storage.factory import Storage
-from quietswap.storage.stores.order_retention import OrderRetention
+from quietswap.storage.order_pages import OrderRetention
 
 PAGE = 50
 
@@ -165,7 +165,7 @@ async def _live_nonces(side: Side, serial: int) -> None:
 
 
 class _HourLater:
-    """quietswap.ports.clock.Clock an hour after the newest order, when bytes and quotes fall."""
+    """quietswap.clock.Clock an hour after the newest order, when bytes and quotes fall."""
 
     def __init__(self, shape: Shape) -> None:
         self._now_ms = shape.now_ms + 3_600_000

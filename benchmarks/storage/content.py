@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import blake2b
 
-from quietswap.domain.address import Address, from_bytes
-from quietswap.domain.order.order import (
+from quietswap.chain.address import Address, from_bytes
+from quietswap.chain.signed import UnsignedTransaction
+from quietswap.orders.order import (
     Failure,
     FailureCode,
     Inclusion,
@@ -19,8 +20,7 @@ from quietswap.domain.order.order import (
     OrderKind,
     OrderStatus,
 )
-from quietswap.domain.quote.issued_quote import IssuedQuote, SwapOrderTerms, Trade
-from quietswap.domain.transaction.unsigned import UnsignedTransaction
+from quietswap.quoting.quote import IssuedQuote, SwapOrderTerms, Trade
 
 KEY = "key_0123456789abcdef"
 START_MS = 1_790_000_000_000
@@ -129,7 +129,7 @@ def wallet(place: int) -> Address:
 
 
 def order_id(serial: int) -> str:
-    """Return an order's id, like one of quietswap.app.order_ids."""
+    """Return an order's id, like one of quietswap.orders.ids."""
     return f"ord_{START_MS + serial * 1000:012x}{_digest(serial)[:10].hex()}"
 
 

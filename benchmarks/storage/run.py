@@ -13,10 +13,10 @@ from benchmarks.storage.calls import Calls, Side
 from benchmarks.storage.content import EXPIRED, LIVE, Shape
 from benchmarks.storage.figures import Figure, Timing, middle, timed
 from benchmarks.storage.fill import fill_postgres, fill_sqlite
-from quietswap.adapters.clock import SystemClock
-from quietswap.domain.order.order import OrderStatus
-from quietswap.services.retention import BATCH
-from quietswap.storage.database_url import is_embedded
+from quietswap.clock import SystemClock
+from quietswap.orders.order import OrderStatus
+from quietswap.orders.retention import BATCH
+from quietswap.storage.database import is_embedded
 from quietswap.storage.factory import open_storage
 from tests.databases import PostgresCluster
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.adapters.http import HttpClient
+from quietswap.http_client import HttpClient
 from tests.adapters.upstream import Upstream, listening
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from quietswap.adapters.ethereum.node_chain import NodeChain
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.ports.simulation import SimulationResult
+from quietswap.chain.chain import SimulationResult
+from quietswap.chain.node import NodeChain
+from quietswap.quoting.quote import Route, RouteRequest
 
 
 async def simulate_once(

@@ -4,11 +4,11 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
-from quietswap.adapters.ethereum.node_chain import NodeChain
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.ports.simulation import SimulationResult
+from quietswap.chain.chain import SimulationResult
+from quietswap.chain.node import NodeChain
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.http_client import HttpClient
+from quietswap.quoting.quote import Route, RouteRequest
 from quietswap.sandbox.contracts import abi
 from tests.adapters.fake_node import FakeNode, fake_node
 from tests.adapters.manual_clock import ManualClock

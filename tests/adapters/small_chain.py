@@ -12,19 +12,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from quietswap.adapters.ethereum.node_chain import NodeChain
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.domain import address as addresses
-from quietswap.domain.address import Address
-from quietswap.domain.crypto import keccak256
-from quietswap.domain.token import Token
+from quietswap.chain import address as addresses
+from quietswap.chain.address import Address, keccak256
+from quietswap.chain.node import NodeChain
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.http_client import HttpClient
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.artifacts import own_runtime
 from quietswap.sandbox.contracts.npm import find_anvil
-from quietswap.sandbox.contracts.tokens import ALL_TOKENS, SUPPLY_KEY
-from quietswap.sandbox.wire.rpc_client import SandboxRpcClient
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, SUPPLY_KEY
+from quietswap.sandbox.rpc import SandboxRpcClient
+from quietswap.tokens.token import Token
 from tests.adapters.manual_clock import ManualClock
 from tests.defaults import NODE
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from eth_abi import encode
 
-from quietswap.adapters.ethereum.node_chain import NodeChain
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.adapters.rpc.erc20 import word
-from quietswap.domain.token import Token
-from quietswap.domain.transaction.unsigned import UnsignedTransaction
-from quietswap.ports.chain import Block, Head, NodeUnavailable
+from quietswap.chain.chain import Block, Head, NodeUnavailable
+from quietswap.chain.erc20 import word
+from quietswap.chain.node import NodeChain
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.chain.signed import UnsignedTransaction
+from quietswap.http_client import HttpClient
+from quietswap.tokens.token import Token
 from tests.adapters.fake_node import FakeNode, Refusal, fake_node
 from tests.adapters.manual_clock import ManualClock
 from tests.adapters.small_chain import NOBODY, VENUE, WALLET

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
-from quietswap.domain.address import Address
-from quietswap.domain.order.dry_run import DryRun, SignedSwap
-from quietswap.domain.transaction.unsigned import UnsignedTransaction
+from quietswap.chain.address import Address
+from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
+from quietswap.chain.signed import UnsignedTransaction
+from quietswap.orders.order import DryRun, SignedSwap
 from quietswap.sandbox.contracts import abi
 from tests.adapters.small_chain import VENUE, WALLET, SmallChain, odd, small_chain
 from tests.adapters.test_simulate import asking

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.adapters.http import HttpClient, HttpError, HttpReply, InvalidBody, UnexpectedShape
+from quietswap.http_client import HttpClient, HttpError, HttpReply, InvalidBody, UnexpectedShape
 from tests.adapters.upstream import HTML, Reply, Upstream, flat_memory, js, page, zipped
 from tests.waiting import WITHIN_S
 
@@ -86,7 +86,7 @@ async def test_deep_json(
 
 
 def test_nothing_that_the_service_imports_raises_the_limit() -> None:
-    code = "import sys, quietswap.app.asgi; print(sys.getrecursionlimit())"
+    code = "import sys, quietswap.server.asgi; print(sys.getrecursionlimit())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert int(done.stdout) == 1_000
 

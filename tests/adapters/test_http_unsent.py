@@ -10,10 +10,10 @@ from contextlib import ExitStack, asynccontextmanager
 import pytest
 import trustme
 
-from quietswap.adapters.http import ConnectionFailed, HttpClient, HttpTimeout, RequestBody
-from quietswap.adapters.relays.mev_blocker import MevBlocker
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
+from quietswap.http_client import ConnectionFailed, HttpClient, HttpTimeout, RequestBody
+from quietswap.relays.mev_blocker import MevBlocker
+from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.settings import EndpointType, ShareMode
 from quietswap.sandbox.ports import free_port
 from tests.adapters.manual_clock import ManualClock
 from tests.adapters.upstream import SILENCE, Upstream, js

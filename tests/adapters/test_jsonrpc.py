@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.adapters.rpc.wire import RpcCall, RpcErrorObject, value, value_or_none
-from quietswap.ports.chain import NodeUnavailable
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.chain.rpc_wire import RpcCall, RpcErrorObject, value, value_or_none
+from quietswap.http_client import HttpClient
 from tests.adapters.fake_node import FakeNode, Refusal, fake_node
 from tests.adapters.fake_web import Answer
 from tests.adapters.manual_clock import ManualClock

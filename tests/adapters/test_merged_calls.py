@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from quietswap.adapters.rpc.merged_calls import AT_ONCE, MOST_CALLS, MergedCalls
-from quietswap.domain.party import Party, party_of
-from quietswap.ports.chain import NodeUnavailable
-from quietswap.ports.wallet_rpc import NodeAnswer, NodeCall
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.chain.rpc import AT_ONCE, MOST_CALLS, MergedCalls
+from quietswap.clients.client import Party, party_of
+from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall
 
 
 class Node:

@@ -13,18 +13,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.adapters.ethereum.simulation.wire import read_calls
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.prices.chainlink import Chainlink
-from quietswap.adapters.prices.coingecko import CoinGecko
-from quietswap.adapters.prices.defillama import DefiLlama
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.adapters.rpc.ethereum_types import receipt
-from quietswap.adapters.rpc.wire import Result, RpcErrorObject, read_replies
-from quietswap.domain.quote.price_feeds import FEEDS
-from quietswap.domain.simulation.codec import SimulatedCall
-from quietswap.domain.token import WETH
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.chain.rpc_wire import Result, RpcErrorObject, read_replies, receipt
+from quietswap.chain.simulation.codec import SimulatedCall
+from quietswap.chain.simulation.wire import read_calls
+from quietswap.http_client import HttpClient
+from quietswap.prices.feeds import FEEDS
+from quietswap.prices.sources import Chainlink, CoinGecko, DefiLlama
 from quietswap.sandbox.contracts import abi
+from quietswap.tokens.token import WETH
 from tests.adapters.fake_node import fake_node
 from tests.adapters.fake_web import Answer, serving
 from tests.adapters.manual_clock import ManualClock

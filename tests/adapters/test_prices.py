@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.adapters.prices.usd_prices import UsdPrices
-from quietswap.domain.address import Address
-from quietswap.domain.token import WETH
-from quietswap.sandbox.contracts.tokens import DAI
+from quietswap.chain.address import Address
+from quietswap.prices.usd import UsdPrices
+from quietswap.sandbox.contracts.pools import DAI
+from quietswap.tokens.token import WETH
 from tests.adapters.manual_clock import ManualClock
 from tests.defaults import PRICES
 

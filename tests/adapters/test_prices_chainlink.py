@@ -6,15 +6,14 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.prices.chainlink import Chainlink
-from quietswap.adapters.prices.defillama import DefiLlama
-from quietswap.adapters.prices.usd_prices import UsdPrices
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.domain.address import Address
-from quietswap.domain.quote.price_feeds import FEEDS
-from quietswap.domain.token import WETH
-from quietswap.sandbox.contracts.tokens import DAI, USDC, USDT, WBTC
+from quietswap.chain.address import Address
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.http_client import HttpClient
+from quietswap.prices.feeds import FEEDS
+from quietswap.prices.sources import Chainlink, DefiLlama
+from quietswap.prices.usd import UsdPrices
+from quietswap.sandbox.contracts.pools import DAI, USDC, USDT, WBTC
+from quietswap.tokens.token import WETH
 from tests.adapters.fake_node import Refusal, fake_node
 from tests.adapters.fake_web import Answer, serving
 from tests.adapters.manual_clock import ManualClock

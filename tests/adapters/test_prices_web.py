@@ -6,10 +6,9 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from quietswap.adapters.http import HttpClient, HttpReply
-from quietswap.adapters.prices.coingecko import CoinGecko
-from quietswap.adapters.prices.defillama import DefiLlama
-from quietswap.sandbox.contracts.tokens import DAI
+from quietswap.http_client import HttpClient, HttpReply
+from quietswap.prices.sources import CoinGecko, DefiLlama
+from quietswap.sandbox.contracts.pools import DAI
 from tests.adapters.fake_web import Answer, FakeWeb, Request, serving
 from tests.adapters.manual_clock import ManualClock
 

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.adapters.ethereum.node_chain import NodeChain
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.ports.chain import NodeUnavailable
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.chain.node import NodeChain
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.http_client import HttpClient
 from tests.adapters.fake_node import FakeNode, Refusal, fake_node
 from tests.adapters.fake_web import Answer
 from tests.adapters.manual_clock import ManualClock

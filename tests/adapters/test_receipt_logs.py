@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.adapters.rpc import ethereum_types, receipt_logs
-from quietswap.domain.address import Address
-from quietswap.domain.quote.wallet_effects import TRANSFER
-from quietswap.ports.chain import Receipt
+from quietswap.chain import rpc_wire
+from quietswap.chain.address import Address
+from quietswap.chain.chain import Receipt
+from quietswap.quoting.wallet_effects import TRANSFER
 from tests.orders import USDC
 
 ME = Address("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
@@ -34,7 +34,7 @@ def receipt(**changes: Any) -> Receipt | None:
         "logs": [log()],
     }
     wire = {name: value for name, value in (plain | changes).items() if value is not ...}
-    return ethereum_types.receipt(msgspec.Raw(json.dumps(wire).encode()), HASH)
+    return rpc_wire.receipt(msgspec.Raw(json.dumps(wire).encode()), HASH)
 
 
 def test_the_movements_of_the_sender_are_read() -> None:
@@ -84,7 +84,7 @@ def test_a_hundred_thousand_logs_are_summed() -> None:
     others = ",".join(json.dumps(log(1, address=f"0x{n:040x}")) for n in range(50))
     own = ",".join([json.dumps(log(3))] * 50)
     logs = f"[{','.join([others, own] * 1_000)}]".encode()
-    found = receipt_logs.movements(ME, msgspec.Raw(logs))
+    found = rpc_wire.movements(ME, msgspec.Raw(logs))
     assert found is not None
     assert found[USDC.lower()] == 150_000
     assert len(found) == 51

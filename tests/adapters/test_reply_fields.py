@@ -2,8 +2,8 @@
 
 import pytest
 
-from quietswap.adapters.aggregators import reply_fields as read
-from quietswap.domain import address as addresses
+from quietswap.chain import address as addresses
+from quietswap.vendors import source as read
 
 SELL, BUY = (addresses.from_bytes(bytes([n]) * 20) for n in (0xAA, 0xBB))
 STEPS = [addresses.from_bytes((n + 1).to_bytes(20)) for n in range(20_000)]

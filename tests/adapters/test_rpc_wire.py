@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietswap.adapters.rpc.wire import RpcErrorObject
+from quietswap.chain.rpc_wire import RpcErrorObject
 
 
 @pytest.mark.parametrize(

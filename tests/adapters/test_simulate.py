@@ -5,15 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.adapters.rpc.wire import Result, RpcCall
-from quietswap.domain.address import Address
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.domain.token import Token
-from quietswap.domain.transaction import fees
-from quietswap.ports.simulation import SimulationResult
+from quietswap.chain import fees
+from quietswap.chain.address import Address
+from quietswap.chain.chain import SimulationResult
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.chain.rpc_wire import Result, RpcCall
+from quietswap.quoting.quote import Route, RouteRequest
 from quietswap.sandbox.contracts import abi
-from quietswap.sandbox.contracts.tokens import (
+from quietswap.sandbox.contracts.pools import (
     DAI,
     FEE,
     SOLADY,
@@ -23,6 +22,7 @@ from quietswap.sandbox.contracts.tokens import (
     WBTC,
     SandboxToken,
 )
+from quietswap.tokens.token import Token
 from tests.adapters.simulate_once import simulate_once
 from tests.adapters.small_chain import (
     NOBODY,

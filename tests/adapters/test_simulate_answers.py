@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from quietswap.adapters.ethereum.simulation.simulator import NO_METHOD
-from quietswap.domain.quote.wallet_effects import TRANSFER
-from quietswap.ports.chain import NodeUnavailable
-from quietswap.ports.simulation import SimulationResult
+from quietswap.chain.chain import NodeUnavailable, SimulationResult
+from quietswap.chain.simulation.simulator import NO_METHOD
+from quietswap.quoting.wallet_effects import TRANSFER
 from quietswap.sandbox.contracts import abi
 from tests.adapters.fake_node import Refusal
 from tests.adapters.simulating_node import (

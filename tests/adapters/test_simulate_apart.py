@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.adapters.http import HttpClient
-from quietswap.ports.simulation import SimulationResult
+from quietswap.chain.chain import SimulationResult
+from quietswap.http_client import HttpClient
 from quietswap.sandbox.contracts import abi
 from tests.adapters.fake_web import Answer
 from tests.adapters.simulate_once import simulate_once

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from quietswap.adapters.ethereum.node_chain import NodeChain
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.adapters.rpc.wire import Result, RpcCall
-from quietswap.domain.address import Address
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.domain.transaction import fees
-from quietswap.ports.simulation import SimulationResult
+from quietswap.chain import fees
+from quietswap.chain.address import Address
+from quietswap.chain.chain import SimulationResult
+from quietswap.chain.node import NodeChain
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.chain.rpc_wire import Result, RpcCall
+from quietswap.quoting.quote import Route, RouteRequest
 from quietswap.sandbox.contracts import abi
 from tests.adapters.simulate_once import simulate_once
 from tests.adapters.small_chain import NOBODY, WALLET, SmallChain, odd, small_chain

@@ -4,15 +4,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.adapters.ethereum.node_chain import NodeChain
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.domain.address import Address
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.domain.token import Token
-from quietswap.ports.chain import UnreadableToken
-from quietswap.ports.simulation import SimulationResult
+from quietswap.chain.address import Address
+from quietswap.chain.chain import SimulationResult, UnreadableToken
+from quietswap.chain.node import NodeChain
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.quoting.quote import Route, RouteRequest
 from quietswap.sandbox.contracts import abi
-from quietswap.sandbox.contracts.tokens import FEE
+from quietswap.sandbox.contracts.pools import FEE
+from quietswap.tokens.token import Token
 from tests.adapters.simulate_once import simulate_once
 from tests.adapters.small_chain import NOBODY, VENUE, WALLET, SmallChain, odd, small_chain
 from tests.defaults import NODE

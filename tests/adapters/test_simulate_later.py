@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.ports.simulation import PreparedSimulation
+from quietswap.chain.chain import PreparedSimulation
 from tests.adapters.fake_node import Refusal
 from tests.adapters.simulating_node import (
     HEAD,

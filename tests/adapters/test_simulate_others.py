@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.adapters.rpc.wire import Result, RpcCall, RpcErrorObject
-from quietswap.domain.address import Address
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.ports.simulation import SimulationResult
+from quietswap.chain.address import Address
+from quietswap.chain.chain import SimulationResult
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
+from quietswap.quoting.quote import Route, RouteRequest
 from quietswap.sandbox.contracts import abi
 from tests.adapters.fake_node import Refusal
 from tests.adapters.simulate_once import simulate_once

@@ -5,16 +5,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from quietswap.adapters.ethereum.node_chain import NodeChain
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.domain.token import Token
-from quietswap.ports.simulation import SimulationResult
+from quietswap.chain.chain import SimulationResult
+from quietswap.chain.node import NodeChain
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.http_client import HttpClient
+from quietswap.quoting.quote import Route, RouteRequest
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import V2_ROUTER
-from quietswap.sandbox.contracts.tokens import (
+from quietswap.sandbox.contracts.pools import (
     DAI,
     FEE,
     SOLADY,
@@ -25,6 +24,7 @@ from quietswap.sandbox.contracts.tokens import (
     WETH,
     SandboxToken,
 )
+from quietswap.tokens.token import Token
 from tests.adapters.manual_clock import ManualClock
 from tests.adapters.simulate_once import simulate_once
 from tests.adapters.small_chain import NOBODY

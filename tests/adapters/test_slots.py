@@ -2,16 +2,16 @@
 
 import pytest
 
-from quietswap.adapters.ethereum.simulation import storage_slots
-from quietswap.adapters.ethereum.simulation.storage_slots import (
+from quietswap.chain.address import keccak256
+from quietswap.chain.simulation import overrides
+from quietswap.chain.simulation.overrides import (
     OPENZEPPELIN_5,
     PLACES,
     MappingKeyOrder,
     MappingSlot,
     TokenStorageLayout,
 )
-from quietswap.domain.crypto import keccak256
-from quietswap.sandbox.contracts.tokens import ALL_TOKENS, SandboxToken
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, SandboxToken
 from tests.adapters.small_chain import NOBODY, VENUE
 
 ORDERS = {
@@ -38,23 +38,23 @@ def test_the_namespace_of_openzeppelin() -> None:
 
 
 def test_every_place_is_probed_with_a_number_of_its_own() -> None:
-    probe = storage_slots.probe()
+    probe = overrides.slot_probe()
     assert len(probe) == len(set(probe.values())) == 2 * len(PLACES)
     assert all(number < 2**72 for number in probe.values())
 
 
 @pytest.mark.parametrize("place", PLACES[:3] + PLACES[-3:], ids=str)
 def test_what_is_read_back_names_the_place(place: MappingSlot) -> None:
-    probe = storage_slots.probe()
-    balance = probe[place.balance(storage_slots.PROBE_OWNER)]
-    allowance = probe[place.allowance(storage_slots.PROBE_OWNER, storage_slots.PROBE_SPENDER)]
-    assert storage_slots.identify(balance, allowance) == TokenStorageLayout(place, place)
-    assert storage_slots.identify(allowance, balance) == TokenStorageLayout()
+    probe = overrides.slot_probe()
+    balance = probe[place.balance(overrides.PROBE_OWNER)]
+    allowance = probe[place.allowance(overrides.PROBE_OWNER, overrides.PROBE_SPENDER)]
+    assert overrides.identify(balance, allowance) == TokenStorageLayout(place, place)
+    assert overrides.identify(allowance, balance) == TokenStorageLayout()
 
 
 @pytest.mark.parametrize("read", [None, 0, 1, 2**256 - 1, 2**72])
 def test_any_other_number_names_none(read: int | None) -> None:
-    assert storage_slots.identify(read, read) == TokenStorageLayout()
+    assert overrides.identify(read, read) == TokenStorageLayout()
 
 
 @pytest.mark.parametrize(
@@ -70,4 +70,4 @@ def test_any_other_number_names_none(read: int | None) -> None:
 def test_only_the_difference_is_added(
     stored: int, current: int, needed: int, word: int | None
 ) -> None:
-    assert storage_slots.raised(stored, current, needed) == word
+    assert overrides.raised_slot(stored, current, needed) == word

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.adapters.ethereum.simulation.transfer_fee import TransferFeeMeter
-from quietswap.adapters.ethereum.token_reader import NodeTokenReader
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.domain.token_view import TransferFee
-from quietswap.ports.chain import NodeUnavailable
-from quietswap.sandbox.contracts.tokens import ALL_TOKENS
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.chain.simulation.routes import TransferFeeMeter
+from quietswap.http_client import HttpClient
+from quietswap.sandbox.contracts.pools import ALL_TOKENS
+from quietswap.tokens.metadata import NodeTokenReader
+from quietswap.tokens.view import TransferFee
 from tests.adapters.fake_node import fake_node
 from tests.adapters.manual_clock import ManualClock
 from tests.adapters.small_chain import NOBODY, WALLET, SmallChain, odd, small_chain

@@ -7,21 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.adapters.ethereum.simulation.transfer_fee import TransferFeeMeter
-from quietswap.adapters.ethereum.token_reader import NodeTokenReader
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.rpc import wallet_node
-from quietswap.adapters.rpc.multicall import MULTICALL3
-from quietswap.adapters.rpc.wallet_node import (
-    MOST_TOGETHER,
-    QUICK_PLACES,
-    SLOW_PLACES,
-    WalletNodeClient,
-)
-from quietswap.domain.address import Address
-from quietswap.domain.party import visitor_id
-from quietswap.ports.chain import NodeUnavailable
-from quietswap.ports.wallet_rpc import NodeCall, NodeFailure
+from quietswap.chain.address import Address
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.chain.multicall import MULTICALL3
+from quietswap.chain.simulation.routes import TransferFeeMeter
+from quietswap.clients.client import visitor_id
+from quietswap.http_client import HttpClient
+from quietswap.tokens.metadata import NodeTokenReader
+from quietswap.wallet_rpc import node as wallet_node
+from quietswap.wallet_rpc.node import MOST_TOGETHER, QUICK_PLACES, SLOW_PLACES, WalletNodeClient
+from quietswap.wallet_rpc.tokens import NodeCall, NodeFailure
 from tests.adapters.fake_node import FakeNode, Refusal, fake_node
 from tests.adapters.fake_web import Answer, Request, serving
 from tests.adapters.manual_clock import ManualClock

@@ -9,7 +9,7 @@ import structlog
 from starlette.types import ASGIApp
 
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions
+from quietswap.api.operation import ApiOptions
 from tests import loopback
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
 from tests.contract import check

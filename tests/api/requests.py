@@ -4,15 +4,10 @@ from typing import Any
 
 import httpx
 
-from quietswap.api.request_parsing.body_shape import body_fields
-from quietswap.contract import examples
-from quietswap.contract.requests import (
-    OrderCancelBody,
-    SwapOrderBody,
-    WrapOrderBody,
-    WrapQuoteBody,
-)
-from quietswap.domain.token import WETH
+from quietswap.api.parsing.body import body_fields
+from quietswap.contract import base
+from quietswap.contract.requests import OrderCancelBody, SwapOrderBody, WrapOrderBody, WrapQuoteBody
+from quietswap.tokens.token import WETH
 from tests.api.scripted_use_cases import WALLET
 from tests.orders import USDC, order_params
 
@@ -51,7 +46,7 @@ def order_body(**changes: Any) -> dict[str, Any]:
     return {
         "orderParams": order_params(),
         "signedTransaction": "0x02",
-        "providerMetadata": examples.SWAP_METADATA,
+        "providerMetadata": base.SWAP_METADATA,
     } | changes
 
 
@@ -62,13 +57,13 @@ def wrap_quote_body(**changes: Any) -> dict[str, Any]:
 def wrap_order_body(**changes: Any) -> dict[str, Any]:
     return {
         "signedTransaction": "0x02",
-        "providerMetadata": examples.WRAP_METADATA,
+        "providerMetadata": base.WRAP_METADATA,
         "operation": "wrap",
     } | changes
 
 
 def cancel_body(**changes: Any) -> dict[str, Any]:
-    return {"signedTransaction": "0x02", "providerMetadata": examples.WRAP_METADATA} | changes
+    return {"signedTransaction": "0x02", "providerMetadata": base.WRAP_METADATA} | changes
 
 
 async def ask(client: httpx.AsyncClient, path: str, **changes: Any) -> httpx.Response:

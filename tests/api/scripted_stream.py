@@ -1,6 +1,6 @@
 """A stream of events with scripted batches, for tests of the edge."""
 
-from quietswap.ports.events import StoredEvent
+from quietswap.events.event import StoredEvent
 
 
 class ScriptedStream:

@@ -2,11 +2,11 @@
 
 from decimal import Decimal
 
-from quietswap.domain.address import Address
-from quietswap.domain.quote.indicative_price import IndicativePrice, SourcePrice
-from quietswap.domain.quote.quote import SourceOutcome, SourceReport
-from quietswap.domain.token import WETH
-from quietswap.domain.token_view import (
+from quietswap.chain.address import Address
+from quietswap.quoting.quote import SourceOutcome, SourceReport
+from quietswap.quoting.scoring import IndicativePrice, SourcePrice
+from quietswap.tokens.token import WETH
+from quietswap.tokens.view import (
     TokenDetails,
     TokenHolding,
     TokenPage,

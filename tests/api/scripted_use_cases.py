@@ -6,15 +6,17 @@ from decimal import Decimal
 from typing import Any
 
 from quietswap.api.use_cases import UseCases, WebhookUseCases
-from quietswap.domain.address import Address
-from quietswap.domain.client_limits import ClientLimits, ClientUsage, DayUsage
-from quietswap.domain.order.cancel import CancelOrderRequest, CancelQuote, SubmittedCancel
-from quietswap.domain.order.export import ExportFilter, ExportPage
-from quietswap.domain.order.order import Order, OrderKind, OrderStatus
-from quietswap.domain.order.order_view import OrderPage
-from quietswap.domain.order.statistics import OrderStatistics
-from quietswap.domain.quote.quote import (
+from quietswap.chain.address import Address
+from quietswap.chain.signed import UnsignedTransaction
+from quietswap.clients.client import ApiKey, ClientLimits, ClientUsage, DayUsage
+from quietswap.events.event import StoredEvent
+from quietswap.orders.order import Order, OrderKind, OrderPage, OrderStatus
+from quietswap.orders.statistics import ExportFilter, ExportPage, OrderStatistics
+from quietswap.orders.stores import RateWindow
+from quietswap.orders.wallet_transaction import CancelOrderRequest, CancelQuote, SubmittedCancel
+from quietswap.quoting.quote import (
     AlternativeRoute,
+    Route,
     SourceOutcome,
     SourceReport,
     SwapQuote,
@@ -23,9 +25,7 @@ from quietswap.domain.quote.quote import (
     WrapOperation,
     WrapQuote,
 )
-from quietswap.domain.quote.relay_settings import EndpointType, RelaySettings, ShareMode
-from quietswap.domain.quote.route import Route
-from quietswap.domain.requests import (
+from quietswap.quoting.request import (
     SubmittedSwap,
     SubmittedWrap,
     SwapOrderRequest,
@@ -34,11 +34,8 @@ from quietswap.domain.requests import (
     WrapOrderRequest,
     WrapQuoteRequest,
 )
-from quietswap.domain.token import WETH
-from quietswap.domain.transaction.unsigned import UnsignedTransaction
-from quietswap.ports.clients import ApiKey
-from quietswap.ports.events import StoredEvent
-from quietswap.ports.stores import RateWindow
+from quietswap.relays.settings import EndpointType, RelaySettings, ShareMode
+from quietswap.tokens.token import WETH
 from tests.api.scripted_statistics import two_orders
 from tests.api.scripted_stream import ScriptedStream
 from tests.api.scripted_tokens import HOLDINGS, PRICE, token_page

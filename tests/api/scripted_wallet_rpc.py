@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from quietswap.domain.address import Address
-from quietswap.domain.errors.request import RpcTokenNotFound
-from quietswap.ports.clients import ApiKey
-from quietswap.ports.wallet_rpc import NodeAnswer, NodeCall, UnmatchedPolicy, WalletRpcToken
+from quietswap.chain.address import Address
+from quietswap.clients.client import ApiKey
+from quietswap.errors.requests import RpcTokenNotFound
+from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, UnmatchedPolicy, WalletRpcToken
 from tests.orders import NOW_MS
 
 SECRET = "qr_" + "7b" * 32

@@ -1,10 +1,9 @@
 """Webhooks of the scripted use cases."""
 
-from quietswap.domain.errors.request import InvalidParameter
-from quietswap.domain.webhook.request import WebhookRequest
-from quietswap.domain.webhook.url import MAX_LENGTH
-from quietswap.ports.clients import ApiKey
-from quietswap.ports.webhooks import Delivery, Webhook
+from quietswap.clients.client import ApiKey
+from quietswap.errors.requests import InvalidParameter
+from quietswap.webhooks.stores import Delivery, Webhook
+from quietswap.webhooks.webhook import MAX_LENGTH, WebhookRequest
 from tests.orders import NOW_MS
 
 WEBHOOK = Webhook(

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions, RateLimits
-from quietswap.ports.clients import ApiKey
+from quietswap.api.operation import ApiOptions, RateLimits
+from quietswap.clients.client import ApiKey
 from tests import loopback
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases

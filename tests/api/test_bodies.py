@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions
-from quietswap.api.request_parsing.body_shape import Field, Kind
+from quietswap.api.operation import ApiOptions
+from quietswap.api.parsing.body import Field, Kind
 from tests import loopback
 from tests.api import requests
 from tests.api.requests import BODY_FIELDS

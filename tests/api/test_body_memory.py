@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions
-from quietswap.api.request_parsing.body_memory import BodyMemory, BodyMemoryFull, BodyReservation
-from quietswap.domain.party import visitor_id
-from quietswap.ports.clients import ApiKey
+from quietswap.api.operation import ApiOptions
+from quietswap.api.parsing.body import BodyMemory, BodyMemoryFull, BodyReservation
+from quietswap.clients.client import ApiKey, visitor_id
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
 from tests.virtual_time import run

@@ -5,8 +5,8 @@ import pytest
 
 from quietswap.api.app import create_api
 from quietswap.api.endpoint import operation_name
-from quietswap.api.options import ApiOptions
-from quietswap.domain.order.cancel import CancelOrderRequest
+from quietswap.api.operation import ApiOptions
+from quietswap.orders.wallet_transaction import CancelOrderRequest
 from tests.api import requests
 from tests.api.requests import CANCEL, cancel_body
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases

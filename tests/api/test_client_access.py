@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from quietswap.api.routes import OPERATIONS
-from quietswap.domain.client_limits import ClientLimits, ClientUsage, DayUsage, KeyScope
-from quietswap.domain.errors.http import Unauthorized
+from quietswap.clients.client import ClientLimits, ClientUsage, DayUsage, KeyScope
+from quietswap.errors.base import Unauthorized
 from tests.api import requests
 from tests.api.scripted_use_cases import KEY, SECRET, WALLET, HandClock, ScriptedUseCases
 from tests.api.test_envelope import OPS, refused

@@ -7,7 +7,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from quietswap.app.connections import PATIENCE_S, ConnectionLimits
+from quietswap.server.connections import PATIENCE_S, ConnectionLimits
 from tests.adapters.manual_clock import ManualClock
 
 

@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from quietswap.api.app import create_api
-from quietswap.api.middleware.cors import InvalidOrigin, ListedOriginsMiddleware
-from quietswap.api.options import ApiOptions
+from quietswap.api.middleware.headers import InvalidOrigin, ListedOriginsMiddleware
+from quietswap.api.operation import ApiOptions
 from tests import loopback
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases

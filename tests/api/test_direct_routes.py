@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
-from quietswap.api.direct_routes import DirectRoutes
-from quietswap.api.endpoint import exact_route
+from quietswap.api.endpoint import DirectRoutes, exact_route
 
 _PATHS = ("/a", "/a/b", "/a/{x}", "/a/b/{y}", "/a/{x}/c", "/d/{path:path}")
 _SEGMENTS = st.sampled_from(["", "a", "b", "c", "d", "{x}", "x\n", "\n", "a.b", "..", "é"])

@@ -5,16 +5,16 @@ from typing import Any
 import httpx
 import pytest
 
+from quietswap.api import json
 from quietswap.api.app import create_api
-from quietswap.api.openapi.error_examples import EXAMPLES
-from quietswap.api.options import ApiOptions
-from quietswap.api.responses import errors
+from quietswap.api.openapi.schemas import EXAMPLES
+from quietswap.api.operation import ApiOptions
 from quietswap.api.routes import OPERATIONS
+from quietswap.chain.chain import NodeUnavailable
 from quietswap.contract.errors import ERRORS, status_of
-from quietswap.domain.errors.base import RequestError
-from quietswap.domain.errors.request import ValidationError
-from quietswap.ports.chain import NodeUnavailable
-from quietswap.ports.stores import StoreUnavailable
+from quietswap.errors.base import RequestError
+from quietswap.errors.requests import ValidationError
+from quietswap.orders.stores import StoreUnavailable
 from tests import loopback
 from tests.api import requests
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
@@ -222,6 +222,6 @@ async def test_json_in_utf_8_is_taken(client: httpx.AsyncClient, media: str) -> 
 
 
 def test_a_validation_error_without_a_quote_suggests_a_fresh_one() -> None:
-    body = errors.error_envelope(ValidationError("expired", reason="QUOTE_EXPIRED"))
+    body = json.error_envelope(ValidationError("expired", reason="QUOTE_EXPIRED"))
     assert body.details == {"reason": "QUOTE_EXPIRED", "fields": []}
     assert "fresh quote" in (body.suggestion or "")

@@ -9,10 +9,10 @@ import pytest
 from starlette.types import ASGIApp
 
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions
-from quietswap.domain.errors.http import Unauthorized
-from quietswap.domain.order.order_change import OrderChange
-from quietswap.ports.events import EventFilter, ResumePoint, StoredEvent
+from quietswap.api.operation import ApiOptions
+from quietswap.errors.base import Unauthorized
+from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
+from quietswap.orders.order import OrderChange
 from tests import loopback
 from tests.api.requests import EVENTS
 from tests.api.scripted_use_cases import (

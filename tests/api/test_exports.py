@@ -12,9 +12,9 @@ from starlette.types import ASGIApp
 
 from quietswap.contract.base import member_names
 from quietswap.contract.exports import ExportedOrder
-from quietswap.domain.order.export import ExportFilter, ExportPage, ExportRow
-from quietswap.domain.token import WETH, Token
-from quietswap.ports.stores import StoreUnavailable
+from quietswap.orders.statistics import ExportFilter, ExportPage, ExportRow
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.tokens.token import WETH, Token
 from tests.api.scripted_use_cases import KEY, SECRET, WALLET, ScriptedUseCases
 from tests.orders import NOW_MS, USDC
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions, RateLimits
+from quietswap.api.operation import ApiOptions, RateLimits
 from quietswap.contract.errors import ERRORS
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases

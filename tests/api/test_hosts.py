@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.api.middleware.trusted_hosts import (
+from quietswap.api.middleware.headers import (
     LOOPBACK,
     InvalidHost,
     TrustedHostsMiddleware,

@@ -8,11 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.api.request_parsing.misspelt_names import (
-    MOST_UNKNOWN,
-    TooManyUnknownNames,
-    find_misspelt,
-)
+from quietswap.api.parsing.query import MOST_UNKNOWN, TooManyUnknownNames, find_misspelt
 from quietswap.contract.base import member_names
 from quietswap.contract.requests import SwapOrderBody, SwapQuoteQuery
 from tests.api import requests

@@ -9,17 +9,16 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
+from quietswap.api import json
 from quietswap.api.app import create_api
 from quietswap.api.openapi import document
 from quietswap.api.openapi.schemas import expanded
-from quietswap.api.operation import Operation
-from quietswap.api.options import ApiOptions
-from quietswap.api.request_parsing.body_shape import Field, body_fields
-from quietswap.api.responses import errors
+from quietswap.api.operation import ApiOptions, Operation
+from quietswap.api.parsing.body import Field, body_fields
 from quietswap.api.routes import OPERATIONS
 from quietswap.contract.errors import status_of
-from quietswap.domain.errors.http import RateLimitExceeded
-from quietswap.domain.order.order import OrderStatus
+from quietswap.errors.base import RateLimitExceeded
+from quietswap.orders.order import OrderStatus
 from tests import loopback
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 from tests.contract import DOCUMENT, check_stream, closed
@@ -157,7 +156,7 @@ def test_a_code_that_is_only_sometimes_detailed_says_so() -> None:
 
 def test_a_spent_rate_has_its_numbers_at_the_root() -> None:
     error = RateLimitExceeded(retry_after=5, limit=300, window=60)
-    body = msgspec.to_builtins(errors.error_envelope(error))
+    body = msgspec.to_builtins(json.error_envelope(error))
     assert {"retryAfter": 5, "limit": 300, "window": 60}.items() <= body.items()
     assert "details" not in body
 

@@ -9,8 +9,8 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from quietswap.domain.errors.order import OrderNotFound
-from quietswap.domain.order.order import OrderKind
+from quietswap.errors.requests import OrderNotFound
+from quietswap.orders.order import OrderKind
 from tests.api import requests
 from tests.api.scripted_use_cases import KEY, SECRET, WALLET, ScriptedUseCases
 from tests.api.test_envelope import refused

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions, RateLimits
-from quietswap.api.public_pages import Page
+from quietswap.api.operation import ApiOptions, RateLimits
+from quietswap.web.assets import Page
 from tests import loopback
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases

@@ -5,7 +5,7 @@ import schemathesis
 from schemathesis.schemas import BaseSchema
 
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions, RateLimits
+from quietswap.api.operation import ApiOptions, RateLimits
 from tests import generators
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
 

@@ -6,12 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
-from quietswap.domain.order.order_view import OrderPage
-from quietswap.domain.quote.loss import WORDS
-from quietswap.domain.quote.quote_issues import QuoteIssues, Shortfall
-from quietswap.domain.requests import SwapQuoteRequest
-from quietswap.domain.token import WETH
+from quietswap.orders.order import Failure, FailureCode, OrderPage, OrderStatus
+from quietswap.quoting.loss import WORDS
+from quietswap.quoting.request import SwapQuoteRequest
+from quietswap.quoting.wallet_effects import QuoteIssues, Shortfall
+from quietswap.tokens.token import WETH
 from tests.api import requests
 from tests.api.scripted_use_cases import KEY, ROUTER, WALLET, ScriptedUseCases, swap_quote
 from tests.domain.loss_table import LOSSES, Row, quoted

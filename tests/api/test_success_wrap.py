@@ -6,11 +6,10 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from quietswap.domain.order.order import OrderKind, OrderStatus
-from quietswap.domain.order.order_view import OrderPage
-from quietswap.domain.quote.quote import WrapOperation
-from quietswap.domain.requests import WrapBalances, WrapQuoteRequest
-from quietswap.domain.token import WETH
+from quietswap.orders.order import OrderKind, OrderPage, OrderStatus
+from quietswap.quoting.quote import WrapOperation
+from quietswap.quoting.request import WrapBalances, WrapQuoteRequest
+from quietswap.tokens.token import WETH
 from tests.api import requests
 from tests.api.scripted_use_cases import KEY, WALLET, ScriptedUseCases
 from tests.orders import NOW_MS, USDC, inclusion, listed, order

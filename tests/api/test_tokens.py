@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from quietswap.domain.requests import IndicativePriceRequest
-from quietswap.domain.token import WETH
+from quietswap.quoting.request import IndicativePriceRequest
+from quietswap.tokens.token import WETH
 from tests.api.scripted_use_cases import KEY, WALLET, ScriptedUseCases
 from tests.orders import NOW_MS, USDC
 

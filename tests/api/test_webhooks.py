@@ -9,13 +9,12 @@ import httpx
 import pytest
 
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions
-from quietswap.app.webhooks import make_use_cases
-from quietswap.domain.order.order_change import OrderChange
-from quietswap.ports.clients import ApiKey
-from quietswap.ports.stores import StoreUnavailable
-from quietswap.settings.schema import Settings
-from quietswap.settings.webhooks import WebhooksConfig
+from quietswap.api.operation import ApiOptions
+from quietswap.clients.client import ApiKey
+from quietswap.orders.order import OrderChange
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.server.settings.schema import Settings, WebhooksConfig
+from quietswap.server.webhooks import make_use_cases
 from tests import loopback
 from tests.api.scripted_use_cases import SECRET, ScriptedUseCases
 from tests.api.scripted_use_cases import HandClock as ApiClock

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 ANSWER = """
 import asyncio, json, httpx, quietswap
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions
+from quietswap.api.operation import ApiOptions
 from quietswap.client import api_calls
 from quietswap.contract.quotes import SwapQuoteResponse
 from tests.api import requests

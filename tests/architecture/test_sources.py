@@ -1,4 +1,4 @@
-"""Every list of aggregators has all of the registry, `app/aggregators.py`.
+"""Every list of aggregators has all of the registry, `server/factories.py`.
 
 A failure names the list to edit. CONTRIBUTING.md, "Add a source", has the order of the work.
 """
@@ -9,16 +9,15 @@ from collections.abc import Iterable
 
 import pytest
 
-from quietswap.app.aggregators import AGGREGATORS
 from quietswap.client.flows import quote_checks
-from quietswap.domain.routers import method_row
-from quietswap.domain.routers.methods import METHODS
-from quietswap.sandbox import network
+from quietswap.routers import method
+from quietswap.routers.methods import METHODS
+from quietswap.sandbox import faults, network
 from quietswap.sandbox.contracts import addresses
-from quietswap.sandbox.faults import registry
 from quietswap.sandbox.ports import PARTS
 from quietswap.sandbox.venues import hostile_calldata, router_calldata
-from quietswap.settings.schema import QuotesConfig
+from quietswap.server.factories import AGGREGATORS
+from quietswap.server.settings.schema import QuotesConfig
 from tests.adapters.aggregators import (
     bodies,
     test_odd_figures,
@@ -34,9 +33,9 @@ from tests.sandbox import venue_clients
 def _independent() -> list[str]:
     """Return the adapters of the import rule. Without this test a new one could be left out."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    name = "Providers: aggregators do not import each other"
+    name = "Vendors do not import each other"
     (rule,) = (one for one in contracts["tool"]["importlinter"]["contracts"] if one["name"] == name)
-    return [module.rpartition(".")[2] for module in rule["modules"]]
+    return [module.split(".")[2] for module in rule["modules"]]
 
 
 def _words() -> list[str]:
@@ -47,9 +46,9 @@ def _words() -> list[str]:
 
 LISTS: dict[str, Iterable[str]] = {
     "pyproject.toml, the rule that aggregators do not import each other": _independent(),
-    "VENUES in sandbox/faults/registry.py": registry.VENUES,
+    "VENUES in sandbox/faults.py": faults.VENUES,
     "ROUTERS in sandbox/contracts/addresses.py": addresses.ROUTERS,
-    "_VENUES in sandbox/network.py": {one.name for one in network._VENUES} - {*registry.PRICES},
+    "_VENUES in sandbox/network.py": {one.name for one in network._VENUES} - {*faults.PRICES},
     "ENCODERS in sandbox/venues/router_calldata.py": router_calldata.ENCODERS,
     "ATTACKS['drain'] in sandbox/venues/hostile_calldata.py": hostile_calldata.ATTACKS["drain"],
     "SOURCES in web/src/words.ts": _words(),
@@ -73,17 +72,15 @@ def test_a_list_has_every_source_of_the_registry(place: str) -> None:
 def test_a_router_of_a_source_is_pinned_and_has_methods(source: str) -> None:
     pins = set(AGGREGATORS[source].module.ROUTERS)
     assert addresses.ROUTERS.get(source) in pins, "edit ROUTERS in sandbox/contracts/addresses.py"
-    assert pins <= {*method_row.ROUTERS}, "edit ROUTERS in domain/routers/method_row.py"
-    assert pins <= {row.router for row in METHODS.values()}, (
-        "add rows to domain/routers/accepted_methods.py"
-    )
+    assert pins <= {*method.ROUTERS}, "edit ROUTERS in routers/method.py"
+    assert pins <= {row.router for row in METHODS.values()}, "add rows to routers/methods.py"
     assert pins <= quote_checks.ROUTERS, "edit ROUTERS in client/flows/quote_checks.py"
 
 
 @pytest.mark.parametrize("source", AGGREGATORS)
 def test_an_adapter_has_the_name_of_its_module(source: str) -> None:
     row = AGGREGATORS[source]
-    assert row.adapter.name == row.module.NAME == row.module.__name__.rpartition(".")[2]
+    assert row.adapter.name == row.module.NAME == row.module.__name__.split(".")[-2]
 
 
 def _in_order(text: str) -> list[str]:
@@ -93,14 +90,16 @@ def _in_order(text: str) -> list[str]:
 def test_the_preference_is_documented_in_its_order() -> None:
     meta = QuotesConfig.__annotations__["sources"].__metadata__
     described = next(one.description for one in meta if getattr(one, "description", None))
-    assert _in_order(described) == [*AGGREGATORS], "edit quotes.sources in settings/schema.py"
+    assert _in_order(described) == [*AGGREGATORS], (
+        "edit quotes.sources in server/settings/schema.py"
+    )
     page = (ROOT / "docs" / "quotes.md").read_text("utf-8")
     listed = page.split("that are available of ")[1].split(";")[0]
     assert _in_order(listed) == [*AGGREGATORS], "edit docs/quotes.md"
 
 
 def test_the_ports_are_documented() -> None:
-    ports = [PARTS[name] for name in (*registry.VENUES, *registry.PRICES)]
+    ports = [PARTS[name] for name in (*faults.VENUES, *faults.PRICES)]
     row = f"| venues and price APIs | ports {min(ports)} to {max(ports)} |"
     assert row in (ROOT / "docs" / "sandbox.md").read_text("utf-8"), "edit docs/sandbox.md"
     help_ = (ROOT / "docs" / "cli.md").read_text("utf-8")

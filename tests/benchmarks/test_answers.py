@@ -5,11 +5,11 @@ import json
 import pytest
 
 from benchmarks.speed.answers import grown, lengthened
-from quietswap.domain.routers.calldata import decode
+from quietswap.routers.calldata import decode
 from quietswap.sandbox.contracts import addresses
-from quietswap.sandbox.contracts.tokens import DAI, WETH
+from quietswap.sandbox.contracts.pools import DAI, WETH
+from quietswap.sandbox.venues.market import routes_between
 from quietswap.sandbox.venues.router_calldata import ENCODERS, RouterSwap
-from quietswap.sandbox.venues.routes import routes_between
 from tests.domain.signing import WALLET
 
 SOURCES = ("kyberswap", "velora", "sushi", "openocean")

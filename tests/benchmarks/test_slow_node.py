@@ -6,7 +6,7 @@ from contextlib import suppress
 from itertools import pairwise
 
 from benchmarks.speed.slow_node import slow_node
-from quietswap.adapters.http import HttpClient
+from quietswap.http_client import HttpClient
 from tests.waiting import WITHIN_S
 
 DELAY_MS = 200

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.speed.__main__ import main
 from benchmarks.speed.processes import memory_reads
 from benchmarks.speed.stage import Served
-from quietswap.sandbox.service_process import ServiceProcess
+from quietswap.sandbox.stack import ServiceProcess
 from tests.waiting import LONG_S
 
 ROOT = Path(__file__).parents[2]

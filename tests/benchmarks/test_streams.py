@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from benchmarks.speed.streams import OWNERS, _owners
-from quietswap.adapters.clock import SystemClock
-from quietswap.services.credentials import hash_secret
+from quietswap.clients.credentials import hash_secret
+from quietswap.clock import SystemClock
 from quietswap.storage.factory import open_storage
 
 

@@ -4,8 +4,7 @@ import json
 
 from benchmarks.speed import fresh
 from benchmarks.speed.upstreams import RECORDED_WALLET, Recorded, World, terms, wallet
-from quietswap.sandbox.contracts.pools import POOLS
-from quietswap.sandbox.contracts.tokens import DAI, USDC, WETH
+from quietswap.sandbox.contracts.pools import DAI, POOLS, USDC, WETH
 
 POOL = next(pool for pool in POOLS if {pool.first, pool.second} == {WETH, DAI})
 BODY = f"{RECORDED_WALLET} sells {DAI.address} at {POOL.address}".lower()

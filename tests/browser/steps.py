@@ -2,8 +2,11 @@
 
 from eth_account.signers.local import LocalAccount
 
-from quietswap.adapters.aggregators import kyberswap, openocean, sushi, velora
-from quietswap.sandbox.contracts.tokens import WETH
+from quietswap.sandbox.contracts.pools import WETH
+from quietswap.vendors.kyberswap import adapter
+from quietswap.vendors.openocean import adapter as openocean_adapter
+from quietswap.vendors.sushi import adapter as sushi_adapter
+from quietswap.vendors.velora import adapter as velora_adapter
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.wallets import HonestWallet
@@ -16,7 +19,7 @@ PRIVATE = "Your wallet sends through this service"
 ELSEWHERE = "Your wallet uses another RPC URL"
 OF_ANOTHER = "Your wallet uses a private RPC URL of another session or account"
 ORDER = css(".order")
-VENDORS = (kyberswap, velora, sushi, openocean)
+VENDORS = (adapter, velora_adapter, sushi_adapter, openocean_adapter)
 FAULT = css("[role=alert]")
 STATUS = role("status")
 

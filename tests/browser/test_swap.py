@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from quietswap.sandbox.contracts.tokens import TOKENS
+from quietswap.sandbox.contracts.pools import TOKENS
 from tests.browser.browser import Browser
 from tests.browser.locators import css, role
 from tests.browser.steps import (

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 from eth_account import Account
 
-from quietswap.sandbox.contracts.accounts import Wallet
-from quietswap.sandbox.wire.rpc_client import RpcError
+from quietswap.sandbox.contracts.abi import Wallet
+from quietswap.sandbox.rpc import RpcError
 from tests import loopback
 from tests.chaos.environment import CampaignEnvironment
 from tests.e2e.test_delivery import order_params

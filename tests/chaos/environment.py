@@ -14,11 +14,11 @@ import psutil
 
 from quietswap.sandbox.chain.anvil import die_with_parent
 from quietswap.sandbox.contracts import abi
-from quietswap.sandbox.contracts.accounts import Wallet
+from quietswap.sandbox.contracts.abi import Wallet
 from quietswap.sandbox.contracts.addresses import ROUTERS
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from quietswap.sandbox.ports import free_port
-from quietswap.sandbox.service_process import ServiceProcess, settings_text
+from quietswap.sandbox.stack import ServiceProcess, settings_text
 from tests.forked import without_settings
 from tests.processes import children
 

@@ -4,10 +4,10 @@ import asyncio
 import random
 import sys
 
-from quietswap.sandbox.block_builder.builder import ReorgTooDeep
-from quietswap.sandbox.faults.registry import NODE, RELAYS
+from quietswap.sandbox.block_builder import ReorgTooDeep
+from quietswap.sandbox.faults import NODE, RELAYS
 from quietswap.sandbox.network import SandboxNetwork
-from quietswap.sandbox.service_process import ServiceFailed
+from quietswap.sandbox.stack import ServiceFailed
 from tests.chaos.environment import Victim
 
 DEEPEST = 6

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quietswap.domain.order.order import BY_NONCE, TRANSITIONS, OrderEventType, OrderStatus
-from quietswap.domain.order.order_change import FINALIZED
-from quietswap.sandbox.wire.rpc_client import SandboxRpcClient
-from quietswap.services.lifecycle.relay_transition import RELAY_SAID
-from quietswap.services.tracking.resend_dry_run import WOULD_FAIL, WOULD_WORK
+from quietswap.orders.deliver import RELAY_SAID
+from quietswap.orders.order import BY_NONCE, FINALIZED, TRANSITIONS, OrderEventType, OrderStatus
+from quietswap.orders.tracking.resend import WOULD_FAIL, WOULD_WORK
+from quietswap.sandbox.rpc import SandboxRpcClient
 from tests.chaos.clients import Promised
 from tests.chaos.environment import CampaignEnvironment
 

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from quietswap.cli import command
-from quietswap.cli.demo.sandbox_process import SandboxInfo, running_sandbox
-from quietswap.cli.termination import stopping_signals
+from quietswap.cli.context import stopping_signals
+from quietswap.cli.demo.run import SandboxInfo, running_sandbox
 from tests.cli.operator_commands import Run
 from tests.client.conftest import node, outside, service
 from tests.client.fake_chain import ACCOUNT

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from quietswap import errors
 from quietswap.cli import command
 from quietswap.cli.output.quote import short
-from quietswap.domain import errors
-from quietswap.domain.order.order import OrderKind, OrderStatus
-from quietswap.domain.order.order_view import OrderPage
-from quietswap.domain.quote.issued_quote import NATIVE
-from quietswap.domain.token import WETH
+from quietswap.orders.order import OrderKind, OrderPage, OrderStatus
+from quietswap.quoting.quote import NATIVE
+from quietswap.tokens.token import WETH
 from tests.api.scripted_tokens import ROUTER
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain

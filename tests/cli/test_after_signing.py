@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from quietswap import errors
 from quietswap.cli.options import connection
-from quietswap.client import QuietswapClient
-from quietswap.domain import errors
-from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
-from quietswap.domain.quote.price_feeds import REFERENCE_FEEDS
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.prices.feeds import REFERENCE_FEEDS
 from tests.cli.conftest import Quietswap
 from tests.cli.test_swap_command import SWAP, approved
 from tests.cli.test_swap_oddities import waiting

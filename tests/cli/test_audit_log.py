@@ -10,10 +10,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from quietswap.adapters import audit_file
-from quietswap.adapters.audit_file import JsonAuditFile
 from quietswap.cli import command
 from quietswap.cli.options.audit_log import recorded_in_audit_log
+from quietswap.operator import audit_file
+from quietswap.operator.audit_file import JsonAuditFile
 from tests.cli.operator_commands import Run
 
 

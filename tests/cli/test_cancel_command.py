@@ -9,10 +9,13 @@ from contextlib import contextmanager
 import pytest
 from eth_account import Account
 
-from quietswap.cli.demo.sandbox_process import SandboxInfo
-from quietswap.client import PollingPolicy, QuietswapClient, SwapRequest, node_calls
+from quietswap.cli.demo.run import SandboxInfo
+from quietswap.client import node_calls
 from quietswap.client.flows.approvals import ensure_allowance
+from quietswap.client.flows.polling import PollingPolicy
+from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.signing import sign, to_sign
+from quietswap.client.sync_client import QuietswapClient
 from tests import loopback
 from tests.cli.sandbox_process import ROOT, environment, quietswap, run_command
 from tests.waiting import LONG_S

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from eth_abi import encode
 
+from quietswap.chain.address import Address
 from quietswap.cli.signed_orders import SignedOrdersFile
-from quietswap.client import SubmittedTransaction
-from quietswap.domain.address import Address
-from quietswap.domain.errors.request import ValidationError
+from quietswap.client.flows.submission_outcome import SubmittedTransaction
+from quietswap.errors.requests import ValidationError
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import SYMBOL, FakeChain
 from tests.client.fake_node import NodeSays

@@ -20,15 +20,15 @@ import pytest
 from click.testing import CliRunner
 from eth_abi import encode
 
-from quietswap.api.responses import webhooks as responses
-from quietswap.app.dependency_checks import CheckResult
+from quietswap.chain.address import Address
 from quietswap.cli import LazyGroup
 from quietswap.cli.commands.sources import _print as print_checks
 from quietswap.cli.options import connection
 from quietswap.contract.webhooks import DeliveriesResponse, WebhookListResponse
-from quietswap.domain.address import Address
-from quietswap.domain.order.order import Failure, FailureCode, OrderEvent, OrderStatus
+from quietswap.orders.order import Failure, FailureCode, OrderEvent, OrderStatus
+from quietswap.server.checks import CheckResult
 from quietswap.storage.factory import open_storage
+from quietswap.webhooks import http as webhooks_http
 from tests.adapters.manual_clock import ManualClock
 from tests.api.scripted_use_cases import DELIVERY, ROUTER, WEBHOOK
 from tests.cli.conftest import Quietswap
@@ -238,13 +238,13 @@ def test_no_words_of_a_node_are_interpreted(
 def test_no_webhook_is_interpreted(quietswap: Quietswap, service: FakeService) -> None:
     hook = replace(WEBHOOK, description=ATTACK, url="https://evil.test/[/x][b]\u202e")
     service.next(
-        "status", ok(as_json(WebhookListResponse(webhooks=(responses.webhook_response(hook),))))
+        "status", ok(as_json(WebhookListResponse(webhooks=(webhooks_http.webhook_response(hook),))))
     )
     listed = quietswap("webhooks", "list")
     assert listed.exit_code == 0, listed.output
     assert "[/x][b]" in listed.output
     inert(listed.output)
-    tried = responses.delivery_response(replace(DELIVERY, error=ATTACK))
+    tried = webhooks_http.delivery_response(replace(DELIVERY, error=ATTACK))
     service.next("status", ok(as_json(DeliveriesResponse(deliveries=(tried,)))))
     done = quietswap("webhooks", "deliveries", "whk_1")
     assert "[/x][b]" in done.output

@@ -3,11 +3,10 @@
 import asyncio
 import os
 
-from quietswap.adapters.clock import SystemClock
 from quietswap.cli.options.times import time_text
-from quietswap.ports.web_sessions import WebSessionBounds
-from quietswap.services.web_sessions import WebSessions
+from quietswap.clock import SystemClock
 from quietswap.storage.factory import open_storage
+from quietswap.web.sessions import WebSessionBounds, WebSessions
 from tests.cli.operator_commands import Run, told
 
 HOUR_MS = 3_600_000

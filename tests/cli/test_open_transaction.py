@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import QuietswapClient, api_calls
-from quietswap.domain.order.order import OrderStatus
+from quietswap.client import api_calls
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.orders.order import OrderStatus
 from tests.cli.conftest import Quietswap
 from tests.cli.test_after_signing import time
 from tests.cli.test_swap_command import SWAP, approved

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.cli.demo.sandbox_process import SandboxInfo
+from quietswap.cli.demo.run import SandboxInfo
 from tests import loopback
 from tests.cli.sandbox_process import environment, quietswap, run_command
 from tests.waiting import LONG_S, wait_until

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from quietswap.api.responses import exports
-from quietswap.app.order_ids import PREFIX_OF
 from quietswap.cli import command
 from quietswap.cli.options.audit_log import audit_entry
-from quietswap.domain.order.order import Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.domain.order.received import Refund, RefundStatus
-from quietswap.domain.quote.issued_quote import NATIVE
-from quietswap.domain.token import WETH
-from quietswap.ports.clients import ApiKey, Client
+from quietswap.clients.client import ApiKey, Client
+from quietswap.orders import http_export
+from quietswap.orders.ids import PREFIX_OF
+from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus
+from quietswap.orders.received import Refund, RefundStatus
+from quietswap.quoting.quote import NATIVE
 from quietswap.storage.factory import open_storage
+from quietswap.tokens.token import WETH
 from tests.adapters.manual_clock import ManualClock
 from tests.domain.signing import WALLET
 from tests.orders import NOW_MS, inclusion, order
@@ -144,7 +144,7 @@ def test_a_part_of_an_export_is_not_kept(
         yield b"orderId"
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setitem(exports.WRITERS, "csv", (full, "text/csv"))
+    monkeypatch.setitem(http_export.WRITERS, "csv", (full, "text/csv"))
     done = run(settings, "export", "--output", str(tmp_path / "orders.csv"))
     assert (done.exit_code, "No space left on device" in done.stderr) == (1, True)
     assert not list(tmp_path.iterdir())

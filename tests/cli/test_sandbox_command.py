@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.cli.demo.sandbox_process import SandboxInfo
+from quietswap.cli.demo.run import SandboxInfo
 from quietswap.sandbox import ports
 from quietswap.sandbox.ports import Ports, free_port
 from quietswap.sandbox.stack import API_KEY, SandboxStack
-from quietswap.settings.load import load
+from quietswap.server.settings.load import load
 from tests import loopback
 from tests.api_port import api_port
 from tests.processes import children

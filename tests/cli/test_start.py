@@ -42,7 +42,7 @@ def test_commands_that_only_read_the_database_import_neither_log_nor_metrics(
     )  # fmt: skip
     loaded = set(done.stderr.split())
     assert {"quietswap.storage.factory"} <= loaded
-    assert not {"structlog", "prometheus_client", "quietswap.app.container"} & loaded
+    assert not {"structlog", "prometheus_client", "quietswap.server.container"} & loaded
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"]])

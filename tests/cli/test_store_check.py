@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from quietswap.adapters.clock import SystemClock
 from quietswap.cli import command
-from quietswap.services.single_process import SingleProcessGuard
+from quietswap.clock import SystemClock
+from quietswap.orders.tracking.single_process import SingleProcessGuard
 from quietswap.storage import migrate
 from quietswap.storage.factory import open_database
 from quietswap.storage.sqlite.file_lock import FileLeaderLock
@@ -62,7 +62,7 @@ def test_a_start_beside_another_process_says_what_it_waits_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a word, twelve seconds of nothing look like a service that runs."""
-    monkeypatch.setattr("quietswap.services.single_process.PREDECESSOR_S", 0.5)
+    monkeypatch.setattr("quietswap.orders.tracking.single_process.PREDECESSOR_S", 0.5)
     with asyncio.Runner() as own:
         storage = own.run(open_storage(f"sqlite:///{tmp_path}/own.db", clock=SystemClock()))
         own.run(SingleProcessGuard(storage.serving, SystemClock()).begin(0))
@@ -80,8 +80,8 @@ def test_a_start_beside_another_process_says_what_it_waits_for(
 @pytest.fixture
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Result]:
     """Return a start on `own.db` that ends where it would serve. It waits 0.1 s for others."""
-    monkeypatch.setattr("quietswap.services.single_process.PREDECESSOR_S", 0.1)
-    monkeypatch.setattr("quietswap.cli.server.server_process.run_server", lambda *_: None)
+    monkeypatch.setattr("quietswap.orders.tracking.single_process.PREDECESSOR_S", 0.1)
+    monkeypatch.setattr("quietswap.cli.server.run_server", lambda *_: None)
     monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
     monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
     return lambda: CliRunner().invoke(command, ["serve"])
@@ -216,7 +216,7 @@ def test_a_start_with_shared_rates_migrates_no_older_file(
 def test_nothing_is_migrated_without_its_audit_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quietswap.adapters.audit_file._ROOM", 1 << 60)
+    monkeypatch.setattr("quietswap.operator.audit_file._ROOM", 1 << 60)
     monkeypatch.setattr("quietswap.cli.commands.serve.startup_faults", lambda _: [])
     monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
     monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from quietswap.cli.options import connection
-from quietswap.client import QuietswapClient
-from quietswap.domain.order.order import OrderStatus
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.orders.order import OrderStatus
 from tests.cli.conftest import Quietswap
 from tests.cli.test_swap_command import SWAP, approved
 from tests.client.conftest import Time
@@ -254,7 +254,7 @@ def test_another_nonce_of_the_service_is_asked_about(
         time.sleep(25)
         return len(asked) == 1
 
-    monkeypatch.setattr("quietswap.cli.flows.signing_flow.confirm", slow)
+    monkeypatch.setattr("quietswap.cli.flows.signing.confirm", slow)
     plain = swap_quote()
     quotes = [plain, replace(plain, params=replace(plain.params, nonce=3))]
     service.next("quote", *(ok(response_quotes.swap_quote_response(quote)) for quote in quotes))

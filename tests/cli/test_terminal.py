@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from eth_account import Account
 
-from quietswap.domain.order.order import OrderStatus
+from quietswap.orders.order import OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY
 from tests.cli.sandbox_process import ROOT, quietswap

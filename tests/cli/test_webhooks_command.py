@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from quietswap.api.responses import webhooks as responses
+from quietswap import errors
 from quietswap.contract.webhooks import (
     DeletedWebhookResponse,
     DeliveriesResponse,
     WebhookListResponse,
 )
-from quietswap.domain import errors
-from quietswap.domain.order.order_change import OrderChange
-from quietswap.domain.webhook.state import DisabledReason, WebhookState
+from quietswap.orders.order import OrderChange
+from quietswap.webhooks import http as webhooks_http
+from quietswap.webhooks.webhook import DisabledReason, WebhookState
 from tests.api.scripted_use_cases import DELIVERY, WEBHOOK
 from tests.cli.conftest import Quietswap
 from tests.client.fake_servers import FakeService, ok, refused
@@ -31,7 +31,7 @@ def answers(service: FakeService, value: Any) -> None:
 def test_create_prints_the_secret_alone_on_standard_output(
     quietswap: Quietswap, service: FakeService
 ) -> None:
-    answers(service, responses.created_webhook_response(WEBHOOK, "whsec_AAAA"))
+    answers(service, webhooks_http.created_webhook_response(WEBHOOK, "whsec_AAAA"))
     words = ("--event", "order.confirmed", "--event", "order.failed", "--description", "a note")
     done = quietswap("webhooks", "create", WEBHOOK.url, *words)
     assert done.exit_code == 0, done.output
@@ -56,14 +56,14 @@ def test_an_event_that_does_not_exist_is_wrong_usage(
 def test_every_event_type_can_be_chosen(
     quietswap: Quietswap, service: FakeService, change: OrderChange
 ) -> None:
-    answers(service, responses.created_webhook_response(WEBHOOK, "whsec_AAAA"))
+    answers(service, webhooks_http.created_webhook_response(WEBHOOK, "whsec_AAAA"))
     done = quietswap("webhooks", "create", WEBHOOK.url, "--event", change.value)
     assert done.exit_code == 0, done.output
     assert service.asked[0].body["events"] == [change.value]
 
 
 def test_create_in_json(quietswap: Quietswap, service: FakeService) -> None:
-    made = responses.created_webhook_response(WEBHOOK, "whsec_AAAA")
+    made = webhooks_http.created_webhook_response(WEBHOOK, "whsec_AAAA")
     answers(service, made)
     done = quietswap("webhooks", "create", WEBHOOK.url, "--json")
     printed = json.loads(done.stdout)
@@ -88,7 +88,7 @@ def test_list_shows_the_state_of_each(quietswap: Quietswap, service: FakeService
         disabled_reason=DisabledReason.FAILED,
     )  # fmt: skip
     late = replace(WEBHOOK, webhook_id="whk_3", failures=2, next_try_ms=NOW_MS)
-    shown = tuple(responses.webhook_response(one) for one in (WEBHOOK, off, late))
+    shown = tuple(webhooks_http.webhook_response(one) for one in (WEBHOOK, off, late))
     answers(service, WebhookListResponse(webhooks=shown))
     first, second, third = quietswap("webhooks", "list").stdout.splitlines()
     assert first == f"whk_1  {WEBHOOK.url}  order.confirmed  active  (a note)"
@@ -102,18 +102,20 @@ def test_list_shows_the_state_of_each(quietswap: Quietswap, service: FakeService
 def test_test_has_the_exit_code_of_its_result(
     quietswap: Quietswap, service: FakeService, delivery: Any, code: int
 ) -> None:
-    answers(service, responses.delivery_response(delivery))
+    answers(service, webhooks_http.delivery_response(delivery))
     done = quietswap("webhooks", "test", "whk_1")
     assert done.exit_code == code
     said = "HTTP 204" if code == 0 else "not delivered: the receiver answered HTTP 503"
     assert said in done.stdout
-    answers(service, responses.delivery_response(delivery))
+    answers(service, webhooks_http.delivery_response(delivery))
     machine = quietswap("webhooks", "test", "whk_1", "--json")
     assert (machine.exit_code, json.loads(machine.stdout)["delivered"]) == (code, code == 0)
 
 
 def test_deliveries_and_delete(quietswap: Quietswap, service: FakeService) -> None:
-    tries = tuple(responses.delivery_response(one) for one in (DONE, replace(DELIVERY, attempt=3)))
+    tries = tuple(
+        webhooks_http.delivery_response(one) for one in (DONE, replace(DELIVERY, attempt=3))
+    )
     answers(service, DeliveriesResponse(deliveries=tries))
     lines = quietswap("webhooks", "deliveries", "whk_1", "--limit", "2").stdout.splitlines()
     assert "order.confirmed #41  HTTP 204  120 ms" in lines[0]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import AsyncQuietswapClient, QuietswapClient
+from quietswap.client.async_client import AsyncQuietswapClient
+from quietswap.client.sync_client import QuietswapClient
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import FakeServers, FakeService
 

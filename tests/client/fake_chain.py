@@ -9,8 +9,8 @@ import rlp
 from eth_account import Account
 from eth_utils import keccak
 
-from quietswap.domain.quote.price_feeds import FEEDS
-from quietswap.domain.token import WETH
+from quietswap.prices.feeds import FEEDS
+from quietswap.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER, WALLET
 from tests.client.fake_node import NodeSays, Swallowed
 from tests.orders import USDC

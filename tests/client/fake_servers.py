@@ -16,17 +16,15 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 from eth_utils import keccak
 
-from quietswap.api.responses.errors import error_envelope
+from quietswap.api.json import error_envelope
+from quietswap.chain import erc20
+from quietswap.chain.address import Address
 from quietswap.contract.errors import status_of
-from quietswap.domain.address import Address
-from quietswap.domain.errors.base import RequestError
-from quietswap.domain.errors.http import NotFound
-from quietswap.domain.order.order import Inclusion, Order, OrderStatus
-from quietswap.domain.order.order_view import OrderPage
-from quietswap.domain.quote import wrap_calldata
-from quietswap.domain.quote.quote import SwapQuote, WrapOperation
-from quietswap.domain.requests import SubmittedSwap, SubmittedWrap, WrapBalances, WrapQuoteRequest
-from quietswap.domain.token import WETH
+from quietswap.errors.base import NotFound, RequestError
+from quietswap.orders.order import Inclusion, Order, OrderPage, OrderStatus
+from quietswap.quoting.quote import SwapQuote, WrapOperation
+from quietswap.quoting.request import SubmittedSwap, SubmittedWrap, WrapBalances, WrapQuoteRequest
+from quietswap.tokens.token import WETH
 from tests.api import scripted_use_cases
 from tests.api.scripted_tokens import TOKEN_ANSWERS
 from tests.api.scripted_use_cases import ROUTER, WALLET, wrap_quote
@@ -120,7 +118,7 @@ def placed(status: OrderStatus, **changes: Any) -> Order:
 def wrap_answer(operation: WrapOperation, wei: int) -> dict[str, Any]:
     """Return a wrap quote as the service words it."""
     quote = wrap_quote(WrapQuoteRequest(operation=operation, amount=wei, wallet=WALLET))
-    data = wrap_calldata.calldata(operation, wei)
+    data = erc20.calldata(operation, wei)
     return wraps.wrap_quote_response(replace(quote, params=replace(quote.params, data=data)))
 
 

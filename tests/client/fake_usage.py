@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from quietswap.api.responses.usage import usage_response
-from quietswap.domain.client_limits import ClientLimits, ClientUsage, DayUsage, KeyScope
+from quietswap.clients.client import ClientLimits, ClientUsage, DayUsage, KeyScope
+from quietswap.clients.usage import usage_response
 from tests.orders import NOW_MS
 
 

@@ -8,7 +8,7 @@ from socket import socket
 import pytest
 
 from quietswap.client.flows import polling
-from quietswap.domain.order.order import OrderStatus
+from quietswap.orders.order import OrderStatus
 from tests.client.fake_servers import FakeService, Reply, ok, placed
 from tests.orders import recorded
 from tests.response_json import orders

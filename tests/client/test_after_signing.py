@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import (
+from quietswap import errors
+from quietswap.client.errors.base import ApiError
+from quietswap.client.errors.flow import (
     AfterSubmission,
-    ApiError,
     MayBeMined,
     MinedAnyway,
     NeverMined,
     OrderStillOpen,
-    OutcomeWatch,
-    QuietswapClient,
     StatusContradiction,
 )
-from quietswap.domain import errors
-from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
+from quietswap.client.flows.submission_outcome import OutcomeWatch
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.orders.order import Failure, FailureCode, OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain, transfer
 from tests.client.fake_servers import MINIMUM, WALLET, FakeService, Reply, refused

@@ -8,7 +8,10 @@ from tests.client.fake_servers import ETHER, FakeServers
 from tests.waiting import LONG_S
 
 SERVER = ("granian", "structlog", "prometheus_client", "click", "rich", "eth_account", "asyncpg")
-PARTS = ("api", "app", "services", "adapters", "storage", "settings", "worker", "observe", "ports")
+PARTS = (
+    "api", "server", "storage", "observe", "cli", "sandbox", "chain.rpc", "chain.node",
+    "chain.simulation.wire", "http_client", "concurrency", "relays.client",
+)  # fmt: skip
 
 IMPORTS = """
 import sys

@@ -7,16 +7,13 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import (
-    ApiError,
-    MayBeMined,
-    PollingPolicy,
-    QuietswapClient,
-    UnexpectedResponse,
-    node_calls,
-)
-from quietswap.client.bounds import MAX_BODY
-from quietswap.domain.order.order import OrderStatus
+from quietswap.client import node_calls
+from quietswap.client.errors.base import ApiError, UnexpectedResponse
+from quietswap.client.errors.flow import MayBeMined
+from quietswap.client.flows.polling import PollingPolicy
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.client.wire import MAX_BODY
+from quietswap.orders.order import OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT
 from tests.client.fake_servers import WALLET, FakeService, Reply, ok, placed, swap_quote

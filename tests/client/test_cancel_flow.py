@@ -10,25 +10,24 @@ from eth_account.typed_transactions import TypedTransaction
 from eth_utils import keccak
 from hexbytes import HexBytes
 
-from quietswap.client import (
-    CancelRequest,
-    ClientError,
+from quietswap.client.errors.api import ValidationError as ClientValidationError
+from quietswap.client.errors.base import ClientError
+from quietswap.client.errors.flow import (
     MayBeMined,
     NonceMismatch,
-    QuietswapClient,
     QuoteDeclined,
     StatusContradiction,
     UnsafeQuote,
 )
-from quietswap.client import ValidationError as ClientValidationError
-from quietswap.client.flows.cancel import check_cancel
+from quietswap.client.flows.cancel import CancelRequest, check_cancel
 from quietswap.client.signing import hash_of, sign, to_sign
-from quietswap.contract.cancels import CancelQuoteResponse
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.contract.orders import CancelQuoteResponse
 from quietswap.contract.transactions import TransactionParams
-from quietswap.domain.errors.request import ValidationError
-from quietswap.domain.order.cancel import CancelQuote as CancelQuoteValue
-from quietswap.domain.order.cancel import SubmittedCancel
-from quietswap.domain.order.order import Failure, FailureCode, Order, OrderKind, OrderStatus
+from quietswap.errors.requests import ValidationError
+from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
+from quietswap.orders.wallet_transaction import CancelQuote as CancelQuoteValue
+from quietswap.orders.wallet_transaction import SubmittedCancel
 from tests.api.scripted_use_cases import cancel_quote
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain

@@ -5,19 +5,14 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import (
-    CancelRequest,
-    ClientError,
-    MayBeMined,
-    QuietswapClient,
-    QuoteDeclined,
-    StatusContradiction,
-    SubmittedTransaction,
-    UnsafeQuote,
-)
+from quietswap.client.errors.base import ClientError
+from quietswap.client.errors.flow import MayBeMined, QuoteDeclined, StatusContradiction, UnsafeQuote
+from quietswap.client.flows.cancel import CancelRequest
+from quietswap.client.flows.submission_outcome import SubmittedTransaction
 from quietswap.client.signing import hash_of
-from quietswap.domain.errors.request import ValidationError
-from quietswap.domain.order.order import Order, OrderStatus
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.errors.requests import ValidationError
+from quietswap.orders.order import Order, OrderStatus
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_node import NodeSays

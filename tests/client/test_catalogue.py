@@ -5,12 +5,12 @@ import re
 import msgspec
 import pytest
 
-from quietswap.api.responses.errors import unavailable_error
+from quietswap import errors as theirs
+from quietswap.api.json import unavailable_error
 from quietswap.client import errors
 from quietswap.client.errors.base import ApiError
 from quietswap.client.errors.by_code import ERROR_CLASSES
-from quietswap.contract.error_details import NoDetails
-from quietswap.domain import errors as theirs
+from quietswap.contract.errors import NoDetails
 from tests.client.conftest import Do
 from tests.client.fake_servers import WALLET, FakeService, Reply, refused
 from tests.orders import USDC

@@ -17,13 +17,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from quietswap.cli import command
-from quietswap.client import (
-    NodeUnreachable,
-    QuietswapClient,
-    ServiceUnreachable,
-    UnexpectedResponse,
-    node_calls,
-)
+from quietswap.client import node_calls
+from quietswap.client.errors.base import NodeUnreachable, ServiceUnreachable, UnexpectedResponse
+from quietswap.client.sync_client import QuietswapClient
 from tests.client.fake_servers import WALLET
 
 Serve = Callable[[bytes], str]

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from quietswap import client as package
+from quietswap import errors
 from quietswap.client.errors.base import ClientError
 from quietswap.client.transports import Endpoints
-from quietswap.domain import errors
-from quietswap.domain.quote.quote import WrapOperation
+from quietswap.quoting.quote import WrapOperation
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, FakeServers, FakeService, refused, wrap_answer

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import CancelRequest
 from quietswap.client.errors.base import ClientError
-from quietswap.domain.order import checks
-from quietswap.domain.order.checks import Check
+from quietswap.client.flows.cancel import CancelRequest
+from quietswap.orders import checks
+from quietswap.orders.checks import Check
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, MINIMUM, WALLET, FakeService

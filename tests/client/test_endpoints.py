@@ -7,14 +7,11 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from quietswap.client import (
-    WETH,
-    AsyncQuietswapClient,
-    QuietswapClient,
-    ServiceUnreachable,
-    SwapRequest,
-    UnexpectedResponse,
-)
+from quietswap.client.async_client import AsyncQuietswapClient
+from quietswap.client.errors.base import ServiceUnreachable, UnexpectedResponse
+from quietswap.client.flows.quote_checks import SwapRequest
+from quietswap.client.flows.wrap import WETH
+from quietswap.client.sync_client import QuietswapClient
 from tests.client.conftest import Do
 from tests.client.fake_servers import ETHER, WALLET, FakeService, Reply
 from tests.orders import NOW_MS, USDC

@@ -2,10 +2,11 @@
 
 import pytest
 
-from quietswap.client import PollingPolicy, QuietswapClient
+from quietswap import errors
 from quietswap.client.event_stream import AwaitEvent, StreamPlace, StreamReader
-from quietswap.domain import errors
-from quietswap.domain.order.order import OrderStatus
+from quietswap.client.flows.polling import PollingPolicy
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.orders.order import OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT
 from tests.client.fake_servers import FakeService, Reply, ok, placed, refused

@@ -7,19 +7,14 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import (
-    WETH,
-    AsyncQuietswapClient,
-    MayBeMined,
-    MinedAnyway,
-    NeverMined,
-    QuietswapClient,
-    QuoteDeclined,
-    SwapRequest,
-    UnexpectedResponse,
-)
-from quietswap.domain import errors
-from quietswap.domain.order.order import OrderStatus
+from quietswap import errors
+from quietswap.client.async_client import AsyncQuietswapClient
+from quietswap.client.errors.base import UnexpectedResponse
+from quietswap.client.errors.flow import MayBeMined, MinedAnyway, NeverMined, QuoteDeclined
+from quietswap.client.flows.quote_checks import SwapRequest
+from quietswap.client.flows.wrap import WETH
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.orders.order import OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain

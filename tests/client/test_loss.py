@@ -5,9 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.client import QuoteDeclined, WrapRequest
+from quietswap.client.errors.flow import QuoteDeclined
+from quietswap.client.flows.wrap import WrapRequest
 from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.domain.quote.loss import Loss
+from quietswap.quoting.loss import Loss
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import WALLET, FakeService, ok, swap_quote

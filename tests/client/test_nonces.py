@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import QuietswapClient, QuoteDeclined, UnsafeQuote
-from quietswap.contract.limits import MAX_LIMIT
-from quietswap.domain.order.order import OrderStatus
-from quietswap.domain.order.order_view import OrderPage
+from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.contract.base import MAX_LIMIT
+from quietswap.orders.order import OrderPage, OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import TX_HASH, WALLET, Asked, FakeService, Reply, ok, placed

@@ -2,11 +2,13 @@
 
 import pytest
 
-from quietswap.client import OrderStillOpen, PollingPolicy, QuietswapClient, ServiceUnreachable
-from quietswap.client.errors.availability import ServiceUnavailable
-from quietswap.client.errors.order import OrderNotFound
-from quietswap.domain import errors
-from quietswap.domain.order.order import OrderStatus
+from quietswap import errors
+from quietswap.client.errors.api import OrderNotFound
+from quietswap.client.errors.base import ServiceUnavailable, ServiceUnreachable
+from quietswap.client.errors.flow import OrderStillOpen
+from quietswap.client.flows.polling import PollingPolicy
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.orders.order import OrderStatus
 from tests.client.conftest import Time
 from tests.client.fake_servers import FakeService, Reply, ok, placed, refused
 from tests.orders import recorded

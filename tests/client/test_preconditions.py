@@ -4,16 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.client import (
-    Forbidden,
-    NonceMismatch,
-    QuietswapClient,
-    QuoteDeclined,
-    SwapRequest,
-)
+from quietswap.client.errors.api import Forbidden
+from quietswap.client.errors.flow import NonceMismatch, QuoteDeclined
+from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WrapRequest
-from quietswap.domain.client_limits import KeyScope
-from quietswap.domain.token import WETH
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.clients.client import KeyScope
+from quietswap.tokens.token import WETH
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok

@@ -5,9 +5,11 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.client import QuietswapClient, QuoteDeclined, SwapRequest
+from quietswap.client.errors.flow import QuoteDeclined
+from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.reference_price import ReferencePrice, find
-from quietswap.domain.quote.price_feeds import REFERENCE_FEEDS
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.prices.feeds import REFERENCE_FEEDS
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, swap_quote

@@ -3,14 +3,15 @@
 import msgspec
 import pytest
 
-from quietswap.client import UnsafeQuote, node_calls
+from quietswap.chain.address import Address
+from quietswap.client import node_calls
+from quietswap.client.errors.flow import UnsafeQuote
 from quietswap.client.flows import simulation
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.wire import decode
 from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.domain.address import Address
-from quietswap.domain.token import WETH
 from quietswap.sandbox.contracts import abi
+from quietswap.tokens.token import WETH
 from tests.adapters.small_chain import WALLET, SmallChain, odd, small_chain
 from tests.adapters.test_simulate_aware import SIGNS
 from tests.client.fake_servers import MINIMUM, calldata, swap_quote

@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from quietswap.client import MayBeMined, PollingPolicy, QuietswapClient, StatusContradiction
-from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
+from quietswap.client.errors.flow import MayBeMined, StatusContradiction
+from quietswap.client.flows.polling import PollingPolicy
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.orders.order import Failure, FailureCode, OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_node import NodeSays

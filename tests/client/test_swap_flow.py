@@ -10,22 +10,21 @@ from eth_account import Account
 from eth_account.typed_transactions import TypedTransaction
 from hexbytes import HexBytes
 
-from quietswap.client import (
-    WETH,
-    AsyncQuietswapClient,
-    MayBeMined,
+from quietswap import errors
+from quietswap.client.async_client import AsyncQuietswapClient
+from quietswap.client.errors.api import SignatureReplay
+from quietswap.client.errors.base import (
     NodeRpcError,
-    QuietswapClient,
+    ProviderUnavailable,
     ServiceUnreachable,
-    SwapRequest,
-    TransactionFailed,
     WrongChain,
 )
-from quietswap.client.errors.availability import ProviderUnavailable
-from quietswap.client.errors.order import SignatureReplay
+from quietswap.client.errors.flow import MayBeMined, TransactionFailed
+from quietswap.client.flows.quote_checks import SwapRequest
+from quietswap.client.flows.wrap import WETH
 from quietswap.client.signing import to_sign
-from quietswap.domain import errors
-from quietswap.domain.order.order import OrderStatus
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.orders.order import OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Time
 from tests.client.fake_chain import ACCOUNT, FakeChain, transfer

@@ -6,14 +6,10 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from quietswap.client import (
-    ROUTERS,
-    WETH,
-    QuietswapClient,
-    QuoteDeclined,
-    SignerMismatch,
-    UnsafeQuote,
-)
+from quietswap.client.errors.flow import QuoteDeclined, SignerMismatch, UnsafeQuote
+from quietswap.client.flows.quote_checks import ROUTERS
+from quietswap.client.flows.wrap import WETH
+from quietswap.client.sync_client import QuietswapClient
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
@@ -97,16 +93,21 @@ def test_a_lying_service_gets_neither_signature_nor_approval(
 
 
 def test_the_routers_known_here_are_those_the_service_pins() -> None:
-    from quietswap.adapters.aggregators import (
-        kyberswap,
-        oneinch,
-        openocean,
-        sushi,
-        velora,
-        zeroex,
-    )
+    from quietswap.vendors.kyberswap import adapter
+    from quietswap.vendors.oneinch import adapter as oneinch_adapter
+    from quietswap.vendors.openocean import adapter as openocean_adapter
+    from quietswap.vendors.sushi import adapter as sushi_adapter
+    from quietswap.vendors.velora import adapter as velora_adapter
+    from quietswap.vendors.zeroex import adapter as zeroex_adapter
 
-    pinned = (kyberswap, oneinch, openocean, sushi, velora, zeroex)
+    pinned = (
+        adapter,
+        oneinch_adapter,
+        openocean_adapter,
+        sushi_adapter,
+        velora_adapter,
+        zeroex_adapter,
+    )
     assert {router for module in pinned for router in module.ROUTERS} == ROUTERS
 
 

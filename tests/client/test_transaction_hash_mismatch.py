@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import QuietswapClient, TransactionHashMismatch
-from quietswap.domain import errors
-from quietswap.domain.order.order import OrderStatus
+from quietswap import errors
+from quietswap.client.errors.flow import TransactionHashMismatch
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.orders.order import OrderStatus
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain, transfer
 from tests.client.fake_servers import WALLET, FakeService, Reply, ok, placed, refused

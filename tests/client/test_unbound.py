@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import QuietswapClient, UnsafeQuote
-from quietswap.domain.address import Address, from_any_case
-from quietswap.domain.quote.route_policy import check_route
-from quietswap.domain.routers import settlers
+from quietswap.chain.address import Address, from_any_case
+from quietswap.client.errors.flow import UnsafeQuote
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.quoting.route_policy import check_route
+from quietswap.vendors.zeroex import settlers
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_node import NodeSays

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from quietswap.api.responses import webhooks as responses
-from quietswap.client import WebhookLimitReached, WebhookNotFound, WebhooksNotConfigured
+from quietswap import errors
+from quietswap.client.errors.api import WebhookLimitReached, WebhookNotFound, WebhooksNotConfigured
 from quietswap.contract.webhooks import (
     DeletedWebhookResponse,
     DeliveriesResponse,
     WebhookListResponse,
 )
-from quietswap.domain import errors
+from quietswap.webhooks import http as webhooks_http
 from tests.api.scripted_use_cases import DELIVERY, WEBHOOK
 from tests.client.conftest import Do
 from tests.client.fake_servers import FakeService, Reply, ok, refused
@@ -28,7 +28,7 @@ def answers(service: FakeService, value: Any) -> None:
 
 
 def test_create(do: Do, service: FakeService) -> None:
-    answers(service, responses.created_webhook_response(WEBHOOK, "whsec_AAAA"))
+    answers(service, webhooks_http.created_webhook_response(WEBHOOK, "whsec_AAAA"))
     made = do("create_webhook", WEBHOOK.url, events=["order.confirmed"], description="a note")
     (asked,) = service.asked
     assert (asked.method, asked.path) == ("POST", PATH)
@@ -40,13 +40,13 @@ def test_create(do: Do, service: FakeService) -> None:
 
 
 def test_create_for_all_events(do: Do, service: FakeService) -> None:
-    answers(service, responses.created_webhook_response(WEBHOOK, "whsec_AAAA"))
+    answers(service, webhooks_http.created_webhook_response(WEBHOOK, "whsec_AAAA"))
     do("create_webhook", WEBHOOK.url)
     assert service.asked[0].body == {"url": WEBHOOK.url}
 
 
 def test_read_and_delete(do: Do, service: FakeService) -> None:
-    shown = responses.webhook_response(WEBHOOK)
+    shown = webhooks_http.webhook_response(WEBHOOK)
     answers(service, WebhookListResponse(webhooks=(shown,)))
     answers(service, shown)
     answers(service, DeletedWebhookResponse(id="whk_1", deleted=True))
@@ -61,7 +61,7 @@ def test_read_and_delete(do: Do, service: FakeService) -> None:
 
 
 def test_test_and_deliveries(do: Do, service: FakeService) -> None:
-    tried = responses.delivery_response(DELIVERY)
+    tried = webhooks_http.delivery_response(DELIVERY)
     answers(service, tried)
     answers(service, DeliveriesResponse(deliveries=(tried,)))
     delivery = do("test_webhook", "whk_1")

@@ -7,19 +7,18 @@ from eth_account import Account
 from eth_account.typed_transactions import TypedTransaction
 from hexbytes import HexBytes
 
-from quietswap.client import (
-    WETH,
+from quietswap import errors
+from quietswap.client.errors.base import WrongChain
+from quietswap.client.errors.flow import (
     OrderStillOpen,
-    QuietswapClient,
     QuoteDeclined,
     TransactionFailed,
     TransactionReplaced,
     UnsafeQuote,
-    WrongChain,
 )
-from quietswap.client.flows.wrap import to_wei
-from quietswap.domain import errors
-from quietswap.domain.quote.quote import WrapOperation
+from quietswap.client.flows.wrap import WETH, to_wei
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.quoting.quote import WrapOperation
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_node import Swallowed

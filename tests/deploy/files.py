@@ -8,12 +8,11 @@ from typing import Any
 import click
 import yaml
 
-from quietswap.app.aggregators import AGGREGATORS
-from quietswap.app.factories import chosen_sources
 from quietswap.cli import command
-from quietswap.cli.server.startup_checks import startup_faults
-from quietswap.settings.load import load
-from quietswap.settings.schema import Settings, SourceConfig
+from quietswap.cli.checks import startup_faults
+from quietswap.server.factories import AGGREGATORS, chosen_sources
+from quietswap.server.settings.load import load
+from quietswap.server.settings.schema import Settings, SourceConfig
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -9,11 +9,10 @@ import pytest
 from quietswap import observe
 from quietswap.api.routes import OPERATIONS
 from quietswap.contract.errors import ERRORS
-from quietswap.domain.order.order import OrderStatus
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.domain.quote.quote import SourceOutcome
-from quietswap.domain.quote.route import NoRouteReason
-from quietswap.domain.webhook.state import DisabledReason
+from quietswap.orders.order import OrderStatus
+from quietswap.quoting.quote import NoRouteReason, SourceOutcome
+from quietswap.relays.relay import RelayOutcome
+from quietswap.webhooks.webhook import DisabledReason
 from tests.deploy.files import DEPLOY, DOCS, documents
 
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}

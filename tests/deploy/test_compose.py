@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.settings.schema import Settings
-from quietswap.storage.database_url import is_embedded
+from quietswap.server.settings.schema import Settings
+from quietswap.storage.database import is_embedded
 from tests.deploy.files import (
     DEPLOY,
     IMAGE_ENVIRONMENT,

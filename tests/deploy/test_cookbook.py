@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.sandbox.contracts.tokens import WETH
+from quietswap.sandbox.contracts.pools import WETH
 from quietswap.sandbox.ports import free_port
 from tests.adapters.small_chain import odd, odd_runtimes
 from tests.deploy.files import ROOT

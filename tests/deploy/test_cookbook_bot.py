@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from eth_account.signers.local import LocalAccount
 
-from quietswap.sandbox.contracts.tokens import WETH
+from quietswap.sandbox.contracts.pools import WETH
 from tests.deploy.files import ROOT
 from tests.deploy.recipes import client, example, lines
 from tests.deploy.test_commands import bash, environment

@@ -13,8 +13,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from quietswap.cli.demo.sandbox_process import SandboxInfo
-from quietswap.domain.routers.accepted_methods import BOUND
+from quietswap.cli.demo.run import SandboxInfo
+from quietswap.routers.methods import BOUND
 from tests.cli.sandbox_process import ROOT, environment, run
 from tests.deploy.test_examples import EXAMPLES, town
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.domain.simulation.codec import METHOD
-from quietswap.services import api_keys, retention
+from quietswap.chain.simulation.codec import METHOD
+from quietswap.clients import keys
+from quietswap.orders import retention
 from quietswap.storage import factory as opening
-from quietswap.storage.postgres.advisory_lock import _LOST_HOST
+from quietswap.storage.postgres import _LOST_HOST
 from tests.deploy.files import DOCS, ROOT, parse_command
 
 PAGES = sorted(DOCS.glob("*.md"))
@@ -99,7 +100,7 @@ def test_the_numbers_of_the_scaling_page_are_those_of_the_code() -> None:
     assert f"after at most {opening.PATIENCE_S:g} seconds" in text
     lost_s = int(_LOST_HOST["tcp_user_timeout"]) // 1000
     assert f"within {lost_s} seconds when its host disappears" in text
-    assert api_keys.LASTS_MS == 1000
+    assert keys.LASTS_MS == 1000
     assert "API keys, remembered for one second" in text
     assert retention._QUOTES_KEPT_MS == 24 * 3600 * 1000
     assert "Quotes are deleted a day after they were issued" in text

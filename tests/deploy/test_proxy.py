@@ -12,12 +12,12 @@ import httpx
 import pytest
 import trustme
 
-from quietswap.api.operator import request
-from quietswap.api.public_pages import public_pages
 from quietswap.api.routes import OPERATIONS
-from quietswap.api.wallet_rpc import endpoint
-from quietswap.api.web import assets, session, status
+from quietswap.operator import page
 from quietswap.sandbox.ports import free_port
+from quietswap.wallet_rpc import endpoint
+from quietswap.web import assets, session, status
+from quietswap.web.assets import public_pages
 from tests import loopback
 from tests.deploy.files import DEPLOY, NODE, documents, good_settings
 from tests.forked import Forked, without_settings
@@ -49,7 +49,7 @@ def test_what_is_public_exists() -> None:
     pages = {*assets.web_pages({"/": "index.html"}), session.PATH, status.PATH}
     folders = ("/assets/", "/web/")
     assert {next(filter(path.startswith, folders), path) for path in pages} == set(PAGE)
-    assert ("/rpc/{token}", *OPERATOR) == (endpoint.PATH, request.PATH)
+    assert ("/rpc/{token}", *OPERATOR) == (endpoint.PATH, page.PATH)
 
 
 def test_nginx_forwards_these_paths_alone() -> None:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from eth_account.signers.local import LocalAccount
 
-from quietswap.sandbox.contracts.tokens import USDC, WETH
+from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.ports import free_port
 from tests.deploy.files import ROOT
 from tests.deploy.recipes import client, example

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from quietswap.domain import address as addresses
-from quietswap.domain.routers import calldata
-from quietswap.domain.routers.calldata import DecodedCalldata
-from quietswap.domain.token import WETH
+from quietswap.chain import address as addresses
+from quietswap.routers import calldata
+from quietswap.routers.calldata import DecodedCalldata
+from quietswap.tokens.token import WETH
 from tests.domain.router_calldata import ENCODERS, OTHER_METHODS, ROUTER_OF, Swap
 
 USDC = addresses.Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")

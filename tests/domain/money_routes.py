@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from quietswap.domain.address import Address
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.domain.quote.route_policy import check_route
-from quietswap.domain.token import WETH, Token
+from quietswap.chain.address import Address
+from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.quoting.route_policy import check_route
+from quietswap.tokens.token import WETH, Token
 from tests.domain.router_calldata import (
     ENCODERS,
     EXECUTOR,

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from eth_abi.abi import encode
 
-from quietswap.domain.address import Address
-from quietswap.domain.crypto import keccak256
-from quietswap.domain.routers import known_pools, method_row
+from quietswap.chain.address import Address, keccak256
+from quietswap.routers import known_pools
+from quietswap.routers import method as method_row
 
 NOBODY = Address("0x" + "0" * 40)
 EXECUTOR = Address("0xbBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB")

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.domain import address as addresses
-from quietswap.domain import amounts
-from quietswap.domain.errors.request import InvalidTokenAddress, NativeEthNotSupported
-from quietswap.domain.token import WETH, parse_token
+from quietswap import amounts
+from quietswap.chain import address as addresses
+from quietswap.errors.requests import InvalidTokenAddress, NativeEthNotSupported
+from quietswap.tokens.token import WETH, parse_token
 
 REFUSED = [
     "", "0", "00", "-1", "+1", " 1", "1 ", "1e18", "1_000", "0x10", "NaN", "inf", "1.0", "٣",

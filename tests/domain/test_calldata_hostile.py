@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.domain import address as addresses
-from quietswap.domain.routers import calldata
-from quietswap.domain.routers.calldata import MalformedCalldata, UnboundCalldata
-from quietswap.domain.routers.method_row import VELORA
-from quietswap.domain.routers.methods import METHODS
-from quietswap.domain.token import WETH
+from quietswap.chain import address as addresses
+from quietswap.routers import calldata
+from quietswap.routers.calldata import MalformedCalldata, UnboundCalldata
+from quietswap.routers.method import VELORA
+from quietswap.routers.methods import METHODS
+from quietswap.tokens.token import WETH
 from tests.domain.decoding import ALL, SWAP, USDC, WALLET, decode, read
 from tests.domain.router_calldata import ENCODERS, ROUTER_OF
 

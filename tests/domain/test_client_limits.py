@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.domain.client_limits import to_cents
+from quietswap.clients.client import to_cents
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain import address as addresses
-from quietswap.domain.address import Address
-from quietswap.domain.routers.calldata import (
-    DecodedCalldata,
-    MalformedCalldata,
-    UnboundCalldata,
-    decode,
-)
-from quietswap.domain.routers.known_pools import v2_pairs, v3_pools
-from quietswap.domain.routers.method_row import ONEINCH, VELORA, Measure
-from quietswap.domain.token import WETH
+from quietswap.chain import address as addresses
+from quietswap.chain.address import Address
+from quietswap.routers.calldata import DecodedCalldata, MalformedCalldata, UnboundCalldata, decode
+from quietswap.routers.known_pools import v2_pairs, v3_pools
+from quietswap.routers.method import ONEINCH, VELORA, Measure
+from quietswap.tokens.token import WETH
 from tests.domain.router_calldata import (
     OTHER_METHODS,
     Swap,

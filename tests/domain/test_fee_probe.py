@@ -2,10 +2,10 @@
 
 import pytest
 
-from quietswap.domain.quote.transfer_fee_probe import lost
-from quietswap.domain.routers.calldata import payer
-from quietswap.domain.routers.known_pools import v2_pairs
-from quietswap.domain.routers.method_row import ONEINCH, VELORA
+from quietswap.quoting.route_policy import lost
+from quietswap.routers.calldata import payer
+from quietswap.routers.known_pools import v2_pairs
+from quietswap.routers.method import ONEINCH, VELORA
 from tests.domain.decoding import ALL, ROUTER_OF, SWAP, USDC
 from tests.domain.router_calldata import EXECUTOR, unoswap
 

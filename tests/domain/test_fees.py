@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.domain.transaction import fees
-from quietswap.domain.transaction.fees import OwnNonces
-from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP
+from quietswap.chain import fees
+from quietswap.chain.fees import OwnNonces
+from quietswap.chain.signed import GAS_LIMIT_CAP
 
 GWEI = 10**9
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quietswap.domain.quote import mev
-from quietswap.domain.quote.quote import ThreatLevel
-from quietswap.domain.token import WETH
+from quietswap.quoting import mev
+from quietswap.quoting.quote import ThreatLevel
+from quietswap.tokens.token import WETH
 from tests.domain.exact_sandwich import largest_front_run, sandwich_profit
 
 FIXTURES = Path(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from quietswap.domain.amounts import less_slippage
-from quietswap.domain.quote.route import Route
-from quietswap.domain.quote.route_policy import with_enforced_minimum
+from quietswap.amounts import less_slippage
+from quietswap.quoting.quote import Route
+from quietswap.quoting.route_policy import with_enforced_minimum
 from tests.domain.money_routes import BOUND, REQUEST, ROUTE, TERMS, judged, of
 
 

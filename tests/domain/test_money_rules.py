@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.amounts import less_slippage
-from quietswap.domain.quote.route_policy import check_route, with_enforced_minimum
-from quietswap.domain.token import Token
+from quietswap.amounts import less_slippage
+from quietswap.quoting.route_policy import check_route, with_enforced_minimum
+from quietswap.tokens.token import Token
 from tests.domain.money_routes import (
     BOUND,
     REQUEST,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.domain.address import Address, from_bytes, to_bytes
-from quietswap.domain.order.received import (
+from quietswap.chain.address import Address, from_bytes, to_bytes
+from quietswap.orders.received import (
     DEPOSIT,
     WITHDRAWAL,
     Arrival,
@@ -14,9 +14,9 @@ from quietswap.domain.order.received import (
     arrival,
     net_movements,
 )
-from quietswap.domain.quote.issued_quote import NATIVE
-from quietswap.domain.quote.wallet_effects import APPROVAL, TRANSFER
-from quietswap.domain.token import WETH
+from quietswap.quoting.quote import NATIVE
+from quietswap.quoting.wallet_effects import APPROVAL, TRANSFER
+from quietswap.tokens.token import WETH
 from tests.orders import USDC
 
 _USDC, _WETH, _ETH = USDC.lower(), WETH.lower(), NATIVE.lower()

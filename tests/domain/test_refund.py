@@ -4,10 +4,15 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.domain.address import Address, from_bytes
-from quietswap.domain.order.received import Refund, RefundStatus
-from quietswap.domain.order.refund import ReportedRefund, refund_of, reported_refund
-from quietswap.ports.chain import BlockTransaction
+from quietswap.chain.address import Address, from_bytes
+from quietswap.chain.chain import BlockTransaction
+from quietswap.orders.received import (
+    Refund,
+    RefundStatus,
+    ReportedRefund,
+    refund_of,
+    reported_refund,
+)
 
 ME, BUILDER, OTHER = (from_bytes(bytes([n]) * 20) for n in (1, 2, 3))
 OWN = "0x" + "aa" * 32

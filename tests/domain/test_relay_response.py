@@ -2,11 +2,11 @@
 
 import pytest
 
-from quietswap.domain.errors.availability import ProviderUnavailable
-from quietswap.domain.errors.order import InsufficientBalance, NonceTooLow
-from quietswap.domain.errors.request import ValidationError
-from quietswap.domain.order.order import TRANSITIONS, FailureCode, OrderEventType, OrderStatus
-from quietswap.domain.order.relay_response import (
+from quietswap.chain.signed import decode
+from quietswap.errors.base import ProviderUnavailable
+from quietswap.errors.requests import InsufficientBalance, NonceTooLow, ValidationError
+from quietswap.orders.order import TRANSITIONS, FailureCode, OrderEventType, OrderStatus
+from quietswap.relays.relay import (
     MEANINGS,
     EarlierSend,
     RelayOutcome,
@@ -15,7 +15,6 @@ from quietswap.domain.order.relay_response import (
     answer_transition,
     delivery_error,
 )
-from quietswap.domain.transaction.signed import decode
 from tests.domain.signing import sign
 from tests.orders import order
 

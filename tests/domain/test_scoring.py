@@ -5,22 +5,21 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.quote.price_impact import impact_percent
-from quietswap.domain.quote.quote import VerificationStatus
-from quietswap.domain.quote.route import Route
-from quietswap.domain.quote.scoring import (
+from quietswap.chain.address import Address
+from quietswap.quoting.quote import Route, VerificationStatus
+from quietswap.quoting.scoring import (
     Candidate,
     PricingContext,
     UsdRates,
     believed,
     gas_price_in_buy_token,
+    impact_percent,
     rank,
     score,
 )
-from quietswap.domain.routers.method_row import Measure
-from quietswap.domain.routers.methods import METHODS
-from quietswap.domain.token import WETH, Token
+from quietswap.routers.method import Measure
+from quietswap.routers.methods import METHODS
+from quietswap.tokens.token import WETH, Token
 
 USDC = Token(Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), 6, "USDC")
 ETHER = Token(WETH, 18, "WETH")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from quietswap.domain import address as addresses
-from quietswap.domain.crypto import keccak256
-from quietswap.domain.routers.settlers import DEPLOYER, NONE, OWNER_OF, PREV, genuine
+from quietswap.chain import address as addresses
+from quietswap.chain.address import keccak256
+from quietswap.vendors.zeroex.settlers import DEPLOYER, NONE, OWNER_OF, PREV, genuine
 
 CURRENT = bytes(12) + b"\x11" * 20
 EARLIER = bytes(12) + b"\x22" * 20

@@ -7,17 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.domain.errors.request import ValidationError
-from quietswap.domain.order.submission import (
+from quietswap.chain.signed import decode
+from quietswap.errors.requests import ValidationError
+from quietswap.orders.submission import (
     GRACE_MS,
     matching_quote,
     swap_differences,
     swap_members,
     wrap_differences,
 )
-from quietswap.domain.quote.issued_quote import IssuedQuote, WrapOrderTerms
-from quietswap.domain.quote.quote import WrapOperation
-from quietswap.domain.transaction.signed import decode
+from quietswap.quoting.quote import IssuedQuote, WrapOperation, WrapOrderTerms
 from tests.domain.signing import FIELDS, sign
 from tests.orders import NOW_MS, PROTECTION, order_params, swap_quote
 

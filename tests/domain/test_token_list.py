@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.domain.address import Address
-from quietswap.domain.token import WETH
-from quietswap.domain.token_list import BUILT_IN, ListedToken, TokenCatalogue
-from quietswap.domain.token_view import TokenWarning, TransferFee, own_warnings
-from quietswap.domain.untrusted_text import harmless
+from quietswap.chain.address import Address
+from quietswap.tokens.token import WETH, harmless
+from quietswap.tokens.token_list import BUILT_IN, ListedToken, TokenCatalogue
+from quietswap.tokens.view import TokenWarning, TransferFee, own_warnings
 from tests.orders import USDC
 
 OTHER = Address("0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984")

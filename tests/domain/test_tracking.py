@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.domain.address import Address
-from quietswap.domain.order.order import Failure, FailureCode, Order, OrderStatus
-from quietswap.domain.tracking.canonical_chain import BlockRef, CanonicalChain
-from quietswap.domain.tracking.due_queue import DueQueue
-from quietswap.domain.tracking.evidence import replacement_failure
-from quietswap.domain.tracking.order_index import OrderIndex
-from quietswap.domain.tracking.rules import (
+from quietswap.chain.address import Address
+from quietswap.orders.order import Failure, FailureCode, Order, OrderStatus
+from quietswap.orders.tracking.index import DueQueue, OrderIndex
+from quietswap.orders.tracking.rules import (
+    BlockRef,
+    CanonicalChain,
     Discrepancy,
     Replacement,
     TrackedOrder,
     depth,
+    replacement_failure,
     resend_at,
     safe_now_ms,
     was_offered,

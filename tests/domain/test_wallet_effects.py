@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.domain import address as addresses
-from quietswap.domain.address import Address
-from quietswap.domain.crypto import keccak256
-from quietswap.domain.quote.wallet_effects import (
+from quietswap.chain import address as addresses
+from quietswap.chain.address import Address, keccak256
+from quietswap.quoting.wallet_effects import (
     ETHER,
     EventLog,
     SwapBounds,

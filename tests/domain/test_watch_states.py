@@ -4,11 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.order.order import Failure, FailureCode, Order, OrderStatus
-from quietswap.domain.tracking.canonical_chain import BlockRef
-from quietswap.domain.tracking.order_index import OrderIndex
-from quietswap.domain.tracking.rules import Replacement, TrackedOrder
-from quietswap.domain.tracking.watch_states import QUEUES, WATCH_STEPS, Queue, WatchState
+from quietswap.orders.order import Failure, FailureCode, Order, OrderStatus
+from quietswap.orders.tracking.index import OrderIndex
+from quietswap.orders.tracking.rules import (
+    QUEUES,
+    WATCH_STEPS,
+    BlockRef,
+    Queue,
+    Replacement,
+    TrackedOrder,
+    WatchState,
+)
 from tests.orders import RULES, inclusion, order
 
 HERE, THERE = BlockRef(10, "0x" + "0a" * 32, 0), BlockRef(11, "0x" + "0b" * 32, 0)

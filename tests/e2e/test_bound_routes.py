@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.app.aggregators import AGGREGATORS
+from quietswap.server.factories import AGGREGATORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 

@@ -9,12 +9,10 @@ import pytest
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
-from quietswap.client import (
-    CancelRequest,
-    PollingPolicy,
-    QuietswapClient,
-    ValidationError,
-)
+from quietswap.client.errors.api import ValidationError
+from quietswap.client.flows.cancel import CancelRequest
+from quietswap.client.flows.polling import PollingPolicy
+from quietswap.client.sync_client import QuietswapClient
 from tests import forked
 from tests.e2e.conftest import Town
 from tests.e2e.test_typescript_client import Page, typescript

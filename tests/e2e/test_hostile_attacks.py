@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.app.aggregators import AGGREGATORS
 from quietswap.sandbox.venues.hostile_calldata import ATTACKS
+from quietswap.server.factories import AGGREGATORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import serving
 

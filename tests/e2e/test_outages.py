@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.adapters.clock import SystemClock
-from quietswap.app import container
-from quietswap.app.asgi import ServiceApp
-from quietswap.sandbox.contracts.tokens import USDC, WETH
-from quietswap.settings.load import load
+from quietswap.clock import SystemClock
+from quietswap.sandbox.contracts.pools import USDC, WETH
+from quietswap.server import container
+from quietswap.server.asgi import ServiceApp
+from quietswap.server.settings.load import load
 from quietswap.storage.factory import WAITING
 from tests import loopback, patient
 from tests.databases import PostgresCluster, RedisServer, running_stores

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from quietswap.adapters.clock import SystemClock
-from quietswap.app import asgi
 from quietswap.cli import command
-from quietswap.settings.load import BadSettings, load
+from quietswap.clock import SystemClock
+from quietswap.server import asgi
+from quietswap.server.settings.load import BadSettings, load
 from tests import forked
 
 NODE = {"QUIETSWAP_NODE__URLS": "http://127.0.0.1:9"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.token import WETH
+from quietswap.tokens.token import WETH
 from tests.e2e.conftest import USDC, Town
 from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.wire import data

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from eth_utils import keccak, to_hex
 
-from quietswap.adapters.clock import SystemClock
-from quietswap.domain.order.order import FailureCode, Order
+from quietswap.clock import SystemClock
+from quietswap.orders.order import FailureCode, Order
 from quietswap.storage.factory import open_storage
-from quietswap.storage.stores.operator_search import OrderFilter, search_orders
+from quietswap.storage.operator_view import OrderFilter, search_orders
 from tests.e2e.conftest import running_town
 from tests.e2e.wallets import Fields, Refused, RpcWallet, deposit, eventually, quoted
 from tests.spec.api_client import ETHER, ApiClient

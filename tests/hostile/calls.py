@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from quietswap.domain import address as addresses
-from quietswap.domain.address import Address
+from quietswap.chain import address as addresses
+from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.venues import router_calldata
 from quietswap.sandbox.venues.hostile_calldata import VELORA_UNISWAP
-from quietswap.sandbox.venues.routes import Hop
+from quietswap.sandbox.venues.market import Hop
 
 _TAIL = "uint256,uint256,uint256,bytes32,address"
 

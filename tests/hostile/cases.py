@@ -7,14 +7,22 @@ of them: a proof of what happens only when calls revert would be none.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quietswap.domain.address import Address
+from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import abi, addresses
-from quietswap.sandbox.contracts.pools import POOLS, V3_WETH_USDC
-from quietswap.sandbox.contracts.tokens import BY_ADDRESS, DAI, SOLADY, USDC, VYPER, WETH
+from quietswap.sandbox.contracts.pools import (
+    BY_ADDRESS,
+    DAI,
+    POOLS,
+    SOLADY,
+    USDC,
+    V3_WETH_USDC,
+    VYPER,
+    WETH,
+)
 from quietswap.sandbox.venues import router_calldata
 from quietswap.sandbox.venues.hostile_calldata import made_up_pool_word, pays, script, word
+from quietswap.sandbox.venues.market import Hop, routes_between
 from quietswap.sandbox.venues.router_calldata import FOREVER, NOBODY
-from quietswap.sandbox.venues.routes import Hop, routes_between
 from tests.hostile import calls
 from tests.hostile.draw import MOST, THIEF, Draw, Step
 from tests.hostile.trial import WALLET, Trade

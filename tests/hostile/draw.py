@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from random import Random
 
-from quietswap.domain.address import Address
+from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import abi, addresses
-from quietswap.sandbox.contracts.pools import V3_WETH_USDC
-from quietswap.sandbox.contracts.tokens import ALL_TOKENS, SandboxToken
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.venues import router_calldata
 from quietswap.sandbox.venues.hostile_calldata import script, word
+from quietswap.sandbox.venues.market import routes_between
 from quietswap.sandbox.venues.router_calldata import NOBODY, RouterSwap
-from quietswap.sandbox.venues.routes import routes_between
 from tests.hostile.trial import WALLET
 
 TOKENS = tuple(ALL_TOKENS.values())

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 
-from quietswap.domain.address import Address
-from quietswap.domain.routers.calldata import UnboundCalldata, decode
+from quietswap.chain.address import Address
+from quietswap.routers.calldata import UnboundCalldata, decode
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from quietswap.sandbox.contracts import abi, addresses
-from quietswap.sandbox.contracts.accounts import WALLETS
+from quietswap.sandbox.contracts.abi import WALLETS
 from tests.adapters.small_chain import odd, odd_runtimes
 from tests.hostile import calls
 

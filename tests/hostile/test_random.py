@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from quietswap.domain.routers import calldata
-from quietswap.domain.routers.calldata import DecodedCalldata, UnboundCalldata
-from quietswap.domain.routers.method_row import Measure, RouterMethod
-from quietswap.domain.routers.methods import METHODS
+from quietswap.routers import calldata
+from quietswap.routers.calldata import DecodedCalldata, UnboundCalldata
+from quietswap.routers.method import Measure, RouterMethod
+from quietswap.routers.methods import METHODS
+from quietswap.sandbox.chain.deploy import GENUINE
 from quietswap.sandbox.chain.local_chain import LocalChain
-from quietswap.sandbox.chain.vendor_governance import GENUINE
-from quietswap.sandbox.contracts.tokens import FEE
+from quietswap.sandbox.contracts.pools import FEE
 from tests.hostile.cases import MAKERS, Case, make
 from tests.hostile.draw import Draw
 from tests.hostile.trial import WALLET, Outcome, approved_chain, breach, tried

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 import pytest
 import pytest_asyncio
 
-from quietswap.domain.routers import calldata
+from quietswap.routers import calldata
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi, addresses
-from quietswap.sandbox.contracts.tokens import USDC, WETH
+from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.venues import hostile_calldata, router_calldata
 from quietswap.sandbox.venues.hostile_calldata import script, word
+from quietswap.sandbox.venues.market import amount_out, best_route, routes_between
 from quietswap.sandbox.venues.router_calldata import FOREVER, NOBODY, RouterSwap
-from quietswap.sandbox.venues.routes import amount_out, best_route, routes_between
 from tests.hostile import calls
 from tests.hostile.trial import WALLET, Trade, approved_chain, breach, tried
 

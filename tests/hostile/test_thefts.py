@@ -5,23 +5,22 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from quietswap.domain import address as addresses
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.domain.quote.route_policy import check_route
-from quietswap.domain.routers import calldata
-from quietswap.domain.routers.calldata import UnboundCalldata
-from quietswap.domain.routers.methods import METHODS
-from quietswap.domain.token import Token
-from quietswap.sandbox.chain import vendor_governance
+from quietswap.chain import address as addresses
+from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.quoting.route_policy import check_route
+from quietswap.routers import calldata
+from quietswap.routers.calldata import UnboundCalldata
+from quietswap.routers.methods import METHODS
+from quietswap.sandbox.chain import deploy
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
-from quietswap.sandbox.contracts.pools import V3_WETH_USDC
-from quietswap.sandbox.contracts.tokens import ALL_TOKENS, BY_ADDRESS, DAI, USDC, WETH
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, BY_ADDRESS, DAI, USDC, V3_WETH_USDC, WETH
 from quietswap.sandbox.venues import hostile_calldata, router_calldata
 from quietswap.sandbox.venues.hostile_calldata import ATTACKS, made_up_pool_word
+from quietswap.sandbox.venues.market import best_route, routes_between
 from quietswap.sandbox.venues.router_calldata import RouterSwap
-from quietswap.sandbox.venues.routes import best_route, routes_between
+from quietswap.tokens.token import Token
 from tests.hostile.trial import WALLET, Trade, approved_chain, breach, tried
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -100,9 +99,9 @@ async def test_an_attack_steals_when_it_is_run_and_is_refused(
 ) -> None:
     swap = await small_swap(chain, "DAI" if fault == "other_token" else "USDC")
     data = ATTACKS[fault][vendor](swap)
-    await chain.rpc.batch(vendor_governance.under(vendor, fault))
+    await chain.rpc.batch(deploy.under(vendor, fault))
     (outcome,) = await tried(chain, [Trade(contract_addresses.ROUTERS[vendor], data)])
-    await chain.rpc.batch(vendor_governance.under(vendor, None))
+    await chain.rpc.batch(deploy.under(vendor, None))
     stolen = breach(outcome, swap.sell, swap.amount, swap.buy, swap.min_out)
     assert (stolen is None) is (fault in HARMLESS_HERE)
     if fault != "lying_executor":
@@ -163,4 +162,4 @@ def refusal(vendor: str, swap: RouterSwap, data: bytes) -> str | None:
     route = Route(vendor, "", router, router, 0, data, *words)
     sell, buy = _token(swap.sell), _token(swap.buy)
     request = RouteRequest(sell, buy, swap.amount, WALLET, 100, 0, 2**40)
-    return check_route(route, request, [router], settlers=vendor_governance.GENUINE)
+    return check_route(route, request, [router], settlers=deploy.GENUINE)

@@ -5,12 +5,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from quietswap.domain.address import Address
+from quietswap.chain.address import Address
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from quietswap.sandbox.contracts import abi, addresses
-from quietswap.sandbox.contracts.accounts import WALLETS
-from quietswap.sandbox.contracts.storage_words import set_storage
-from quietswap.sandbox.contracts.tokens import ALL_TOKENS, BY_ADDRESS
+from quietswap.sandbox.contracts.abi import WALLETS, set_storage
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, BY_ADDRESS
 
 WALLET = WALLETS[0].address
 ETHER = Address("0x" + "0" * 40)

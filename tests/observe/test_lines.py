@@ -14,7 +14,7 @@ import structlog
 
 from quietswap import observe
 from quietswap.observe import logs
-from quietswap.observe.buffered_logger import SOON_S, BufferedLogger
+from quietswap.observe.logs import SOON_S, BufferedLogger
 
 
 class Stderr:
@@ -33,7 +33,7 @@ def stderr(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stderr]:
     kept = Stderr()
     monkeypatch.setattr(sys, "stderr", kept)
     monkeypatch.setattr(logs, "log", structlog.get_logger())
-    for module in ("events", "request_events", "stream_events", "webhook_events"):
+    for module in ("events", "requests"):
         monkeypatch.setattr(f"quietswap.observe.{module}.log", logs.log)
     library = logging.getLogger("opentelemetry")
     handlers, propagate = library.handlers[:], library.propagate

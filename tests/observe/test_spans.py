@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from quietswap import observe
-from quietswap.adapters.http import HttpClient
+from quietswap.http_client import HttpClient
 from tests.adapters.upstream import js, listening
 from tests.e2e.collector import Collector, attributes, collecting
 from tests.waiting import WITHIN_S

@@ -9,16 +9,15 @@ import httpx
 import pytest
 
 from quietswap.api.app import create_api
-from quietswap.api.operator.use_cases import OperatorOptions
-from quietswap.api.options import ApiOptions
-from quietswap.app.operator_view import operator_use_cases
-from quietswap.domain.token_list import ListedToken, TokenCatalogue
-from quietswap.ports.clients import AuditEntry
-from quietswap.ports.operator_view import Health
-from quietswap.ports.operators import Operator
-from quietswap.services.credentials import hash_secret, new_operator
+from quietswap.api.operation import ApiOptions
+from quietswap.clients.client import AuditEntry
+from quietswap.clients.credentials import hash_secret, new_operator
+from quietswap.operator.operators import Health, Operator
+from quietswap.operator.use_cases import OperatorOptions
+from quietswap.server.operator import operator_use_cases
 from quietswap.storage.factory import Storage
-from quietswap.storage.rate_limits.memory import MemoryRateStore
+from quietswap.storage.rate_limits import MemoryRateStore
+from quietswap.tokens.token_list import ListedToken, TokenCatalogue
 from tests import loopback
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 from tests.patient import open_storage

@@ -5,8 +5,8 @@ import json
 import httpx
 import pytest
 
-from quietswap.adapters import audit_file
-from quietswap.ports.clients import ApiKey, Client
+from quietswap.clients.client import ApiKey, Client
+from quietswap.operator import audit_file
 from tests.operators.conftest import Office, send, token_of
 
 PAUSE = "/operator/sources/velora/pause"

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import httpx
 
-from quietswap.domain.operator.figures import Measure
-from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
-from quietswap.ports.clients import ApiKey, AuditEntry, Client
-from quietswap.ports.operator_view import Health, PausedSource
+from quietswap.clients.client import ApiKey, AuditEntry, Client
+from quietswap.operator.figures import Measure
+from quietswap.operator.operators import Health, PausedSource
+from quietswap.orders.order import Failure, FailureCode, OrderStatus
 from tests.operators.conftest import Office
 from tests.operators.test_pages import HOSTILE, SEEN, add, count, stored_at
 from tests.storage.examples import an_event

@@ -8,12 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.domain.client_limits import ClientLimits
-from quietswap.domain.operator.figures import BUCKET_MS, Figure, Measure
-from quietswap.domain.order.order import Inclusion, Order, OrderStatus
-from quietswap.domain.order.received import Refund, RefundStatus
-from quietswap.ports.clients import ApiKey, AuditEntry, Client
-from quietswap.ports.operator_view import Health, PausedSource, ProcessReport
+from quietswap.clients.client import ApiKey, AuditEntry, Client, ClientLimits
+from quietswap.operator.figures import BUCKET_MS, Figure, Measure
+from quietswap.operator.operators import Health, PausedSource, ProcessReport
+from quietswap.orders.order import Inclusion, Order, OrderStatus
+from quietswap.orders.received import Refund, RefundStatus
 from tests.operators.conftest import Office
 from tests.storage.examples import BUY, OTHER_WALLET, SELL, WALLET, an_event, an_order
 

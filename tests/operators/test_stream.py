@@ -9,12 +9,12 @@ import httpx
 import pytest
 
 from quietswap import observe
-from quietswap.api.operator.stream import MOST_STREAMS, OperatorStream
-from quietswap.domain.operator.figures import Figure, Measure, rounded, tip_class
-from quietswap.observe.figures import count
-from quietswap.ports.operator_view import ProcessReport
-from quietswap.ports.stores import StoreUnavailable
-from quietswap.services.operator.read_figures import REPORTS_S, ReadFigures
+from quietswap.observe.requests import count
+from quietswap.operator.act import REPORTS_S, ReadFigures
+from quietswap.operator.figures import Figure, Measure, rounded, tip_class
+from quietswap.operator.operators import ProcessReport
+from quietswap.operator.stream import MOST_STREAMS, OperatorStream
+from quietswap.orders.stores import StoreUnavailable
 from tests.adapters.manual_clock import ManualClock
 from tests.operators.conftest import Office, Visit
 from tests.waiting import eventually
@@ -156,7 +156,7 @@ async def test_a_stream_needs_a_session(visit: Visit, desk: httpx.AsyncClient) -
 
 
 async def test_what_any_process_counts_is_a_change(office: Office, desk: httpx.AsyncClient) -> None:
-    from quietswap.services.operator.read_figures import ReadFigures
+    from quietswap.operator.act import ReadFigures
 
     figures = ReadFigures(office.storage.figures, office.clock)
     seen = [await figures.changes()]

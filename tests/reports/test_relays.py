@@ -2,11 +2,11 @@
 
 import pytest
 
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.relays.private_rpc import PrivateRpc
-from quietswap.domain.order.order import OrderStatus
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
+from quietswap.http_client import HttpClient
+from quietswap.orders.order import OrderStatus
+from quietswap.relays.private_rpc import PrivateRpc
+from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.settings import EndpointType, ShareMode
 from tests.adapters.fake_web import Answer, serving
 from tests.adapters.manual_clock import ManualClock
 from tests.orders import swap_quote

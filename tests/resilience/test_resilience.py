@@ -6,10 +6,7 @@ import weakref
 
 import pytest
 
-from quietswap.resilience.bounded_gather import bounded_gather
-from quietswap.resilience.circuit_breaker import CircuitBreaker
-from quietswap.resilience.single_flight import SingleFlight
-from quietswap.resilience.token_bucket import TokenBucket
+from quietswap.concurrency import CircuitBreaker, SingleFlight, TokenBucket, bounded_gather
 from tests.adapters.manual_clock import ManualClock
 from tests.virtual_time import run, turn
 

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.sandbox.contracts.accounts import WALLETS
-from quietswap.sandbox.contracts.tokens import USDC, WETH
+from quietswap.sandbox.contracts.abi import WALLETS
+from quietswap.sandbox.contracts.pools import USDC, WETH
 
 ALICE = WALLETS[0].address
 SELL, BUY, ONE = WETH.address, USDC.address, str(10**18)

@@ -4,19 +4,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from quietswap.domain.address import Address
-from quietswap.sandbox.block_builder.builder import BlockBuilder
+from quietswap.chain.address import Address
+from quietswap.sandbox.block_builder import BlockBuilder
+from quietswap.sandbox.chain.anvil import ReadWriteLock
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from quietswap.sandbox.chain.mempool import MempoolHistory
-from quietswap.sandbox.chain.read_write_lock import ReadWriteLock
 from quietswap.sandbox.chain.transactions import DecodedTransaction, TransactionFields, sign
 from quietswap.sandbox.contracts import abi, addresses
-from quietswap.sandbox.contracts.accounts import WALLETS, Wallet
-from quietswap.sandbox.contracts.tokens import USDC, WETH, SandboxToken
-from quietswap.sandbox.faults.active_faults import ActiveFaults
-from quietswap.sandbox.relay.relay import SandboxRelay
-from quietswap.sandbox.relay.relay_pool import RelayTransaction, SubmissionOptions
-from quietswap.sandbox.searcher.searcher import Searcher
+from quietswap.sandbox.contracts.abi import WALLETS, Wallet
+from quietswap.sandbox.contracts.pools import USDC, WETH, SandboxToken
+from quietswap.sandbox.faults import ActiveFaults
+from quietswap.sandbox.relay import RelayTransaction, SandboxRelay, SubmissionOptions
+from quietswap.sandbox.searcher import Searcher
 
 ALICE, BOB = WALLETS[0], WALLETS[1]
 GWEI = 10**9

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from quietswap.sandbox.chain.anvil import ReadWriteLock
 from quietswap.sandbox.chain.mempool import pending
-from quietswap.sandbox.chain.read_write_lock import ReadWriteLock
 from quietswap.sandbox.contracts import abi
-from quietswap.sandbox.contracts.tokens import WETH
-from quietswap.sandbox.relay.relay_pool import RelayTransactionState
-from quietswap.sandbox.wire.rpc_client import RpcError
+from quietswap.sandbox.contracts.pools import WETH
+from quietswap.sandbox.relay import RelayTransactionState
+from quietswap.sandbox.rpc import RpcError
 from tests.sandbox.small_network import ALICE, BOB, GWEI, SmallNetwork, running_small_network
 from tests.waiting import WITHIN_S
 

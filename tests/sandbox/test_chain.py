@@ -6,15 +6,14 @@ from decimal import Decimal
 import pytest
 from eth_account import Account
 
-from quietswap.domain import address as addresses
+from quietswap.chain import address as addresses
+from quietswap.sandbox.chain.anvil import BASE_FEE_FLOOR
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain, running_chain
-from quietswap.sandbox.chain.mining import BASE_FEE_FLOOR
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
-from quietswap.sandbox.contracts.accounts import SEARCHER, WALLETS
-from quietswap.sandbox.contracts.pools import POOLS
-from quietswap.sandbox.contracts.tokens import ALL_TOKENS, TOKENS, USDC, WETH
-from quietswap.sandbox.wire.rpc_client import RpcError
+from quietswap.sandbox.contracts.abi import SEARCHER, WALLETS
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, POOLS, TOKENS, USDC, WETH
+from quietswap.sandbox.rpc import RpcError
 
 WALLET = WALLETS[0]
 STRANGER = addresses.from_any_case("0x" + "ab" * 20)

@@ -2,14 +2,23 @@
 
 import pytest
 
-from quietswap.domain import address as addresses
+from quietswap.chain import address as addresses
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, npm
 from quietswap.sandbox.contracts import addresses as contract_addresses
-from quietswap.sandbox.contracts.accounts import WALLETS
-from quietswap.sandbox.contracts.pools import POOLS, V3_WETH_USDC
-from quietswap.sandbox.contracts.storage_words import set_storage
-from quietswap.sandbox.contracts.tokens import ALL_TOKENS, DAI, FEE, TOKENS, USDC, USDT, WBTC, WETH
+from quietswap.sandbox.contracts.abi import WALLETS, set_storage
+from quietswap.sandbox.contracts.pools import (
+    ALL_TOKENS,
+    DAI,
+    FEE,
+    POOLS,
+    TOKENS,
+    USDC,
+    USDT,
+    V3_WETH_USDC,
+    WBTC,
+    WETH,
+)
 from tests.sandbox.restored_chain import chain, module_chain
 
 __all__ = ["chain", "module_chain"]

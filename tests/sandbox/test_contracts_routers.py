@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain import address as addresses
-from quietswap.domain.transaction.fees import gas_limit_for
+from quietswap.chain import address as addresses
+from quietswap.chain.fees import gas_limit_for
 from quietswap.sandbox.chain.deploy import DUST
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
-from quietswap.sandbox.contracts.accounts import WALLETS
-from quietswap.sandbox.contracts.tokens import ALL_TOKENS, FEE, USDC, WETH
+from quietswap.sandbox.contracts.abi import WALLETS
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, FEE, USDC, WETH
+from quietswap.sandbox.venues.market import best_route, priced_routes, routes_between
 from quietswap.sandbox.venues.router_calldata import ENCODERS, RouterSwap
-from quietswap.sandbox.venues.routes import best_route, priced_routes, routes_between
 from tests.sandbox.restored_chain import chain, module_chain
 
 __all__ = ["chain", "module_chain"]

@@ -2,12 +2,12 @@
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.routers import settlers
-from quietswap.sandbox.chain import vendor_governance
+from quietswap.chain.address import Address
+from quietswap.sandbox.chain import deploy
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
-from quietswap.sandbox.contracts.accounts import TREASURY, WALLETS
+from quietswap.sandbox.contracts.abi import TREASURY, WALLETS
+from quietswap.vendors.zeroex import settlers
 from tests.sandbox.restored_chain import chain, module_chain
 
 __all__ = ["chain", "module_chain"]
@@ -68,10 +68,10 @@ async def test_a_pause_leaves_none(chain: LocalChain) -> None:
 
 
 async def test_the_fault_is_a_pause_and_ends(chain: LocalChain) -> None:
-    await chain.rpc.batch(vendor_governance.under("zeroex", "settlers_removed"))
+    await chain.rpc.batch(deploy.under("zeroex", "settlers_removed"))
     assert await genuine(chain) == frozenset()
-    await chain.rpc.batch(vendor_governance.under("zeroex", None))
-    assert await genuine(chain) == set(vendor_governance.GENUINE)
+    await chain.rpc.batch(deploy.under("zeroex", None))
+    assert await genuine(chain) == set(deploy.GENUINE)
 
 
 async def test_what_is_next_is_nobodys_code(chain: LocalChain) -> None:

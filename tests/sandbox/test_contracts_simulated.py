@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain import address as addresses
+from quietswap.chain import address as addresses
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
-from quietswap.sandbox.contracts.tokens import ALL_TOKENS, SandboxToken
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, SandboxToken
+from quietswap.sandbox.venues.market import best_route
 from quietswap.sandbox.venues.router_calldata import ENCODERS, RouterSwap
-from quietswap.sandbox.venues.routes import best_route
 from tests.sandbox.restored_chain import chain, module_chain
 
 __all__ = ["chain", "module_chain"]

@@ -8,11 +8,11 @@ import pytest_asyncio
 
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi, addresses
-from quietswap.sandbox.contracts.tokens import USDC, WETH
+from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.venues import hostile_calldata, router_calldata
 from quietswap.sandbox.venues.hostile_calldata import pays, script, word
+from quietswap.sandbox.venues.market import amount_out, routes_between
 from quietswap.sandbox.venues.router_calldata import NOBODY, RouterSwap
-from quietswap.sandbox.venues.routes import amount_out, routes_between
 from tests.hostile import calls
 from tests.hostile.trial import WALLET, Outcome, Trade, approved_chain, tried
 

@@ -10,11 +10,10 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from quietswap.sandbox.faults import registry
-from quietswap.sandbox.faults.active_faults import ActiveFaults
-from quietswap.sandbox.faults.component_server import ComponentServer
-from quietswap.sandbox.faults.registry import Fault, UnknownFault
-from quietswap.sandbox.wire.http_server import Answer, HttpRequest, json_reply
+from quietswap.sandbox import faults
+from quietswap.sandbox.component_server import ComponentServer
+from quietswap.sandbox.faults import ActiveFaults, Fault, UnknownFault
+from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
 from tests import loopback
 from tests.waiting import WITHIN_S
 
@@ -55,8 +54,8 @@ async def client(part: ComponentServer) -> AsyncIterator[httpx.AsyncClient]:
     ],
 )
 def test_a_fault_is_read(part: str, text: str, fault: Fault) -> None:
-    assert registry.parse(part, text) == fault
-    assert registry.parse_option(f"{part}={text}") == (part, fault)
+    assert faults.parse(part, text) == fault
+    assert faults.parse_option(f"{part}={text}") == (part, fault)
 
 
 @pytest.mark.parametrize(
@@ -79,15 +78,15 @@ def test_a_fault_is_read(part: str, text: str, fault: Fault) -> None:
 )
 def test_an_unknown_fault_is_refused_and_the_message_helps(option: str, says: str) -> None:
     with pytest.raises(UnknownFault) as refusal:
-        registry.parse_option(option)
+        faults.parse_option(option)
     assert says in str(refusal.value)
 
 
 def test_every_fault_is_described_once_for_every_part() -> None:
-    rows = list(registry.described())
-    assert len(rows) == len(registry.REGISTRY)
+    rows = list(faults.described())
+    assert len(rows) == len(faults.REGISTRY)
     assert all(text for _, _, text in rows)
-    named = [(k.name, part) for k in registry.REGISTRY for part in k.parts]
+    named = [(k.name, part) for k in faults.REGISTRY for part in k.parts]
     assert len(named) == len(set(named))
 
 
@@ -107,7 +106,7 @@ def test_a_group_stands_for_its_parts(board: ActiveFaults) -> None:
     assert board.active() == {"coingecko": "stale", "defillama": "stale"}
     board.clear("coingecko")
     assert board.active() == {"defillama": "stale"}
-    assert ActiveFaults([registry.parse_option("relays=lose")]).shows("backup_relay", "lose")
+    assert ActiveFaults([faults.parse_option("relays=lose")]).shows("backup_relay", "lose")
     with pytest.raises(UnknownFault):
         board.put("venues", "spender_differs")
 
@@ -207,7 +206,7 @@ async def test_a_part_that_is_down_comes_back_on_its_port(
 
 
 async def test_a_part_can_start_out_down() -> None:
-    board = ActiveFaults([registry.parse_option("velora=down")])
+    board = ActiveFaults([faults.parse_option("velora=down")])
     served = ComponentServer("velora", board, _echo)
     await served.start()
     try:

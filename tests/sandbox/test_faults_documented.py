@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from quietswap.sandbox.control.http_api import ROUTES
-from quietswap.sandbox.faults.registry import GROUPS, PARTS, described
+from quietswap.sandbox.control import ROUTES
+from quietswap.sandbox.faults import GROUPS, PARTS, described
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text("utf-8")
 

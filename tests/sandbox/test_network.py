@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.app.aggregators import AGGREGATORS
-from quietswap.sandbox.faults.registry import UnknownFault, parse_option
+from quietswap.sandbox.faults import UnknownFault, parse_option
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.server.factories import AGGREGATORS
 from tests import loopback
 from tests.sandbox.network_client import Control, payment, rpc, send
 from tests.waiting import WITHIN_S

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from quietswap.sandbox.http_server import is_loopback
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
-from quietswap.sandbox.wire.http_server import is_loopback
 from tests import loopback
 from tests.sandbox.network_client import payment, rpc
 

@@ -9,8 +9,7 @@ import pytest
 
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
-from quietswap.sandbox.contracts.pools import POOLS
-from quietswap.sandbox.contracts.tokens import ALL_TOKENS, FEE, USDC, WBTC, WETH
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, FEE, POOLS, USDC, WBTC, WETH
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from tests import loopback
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from quietswap.sandbox import ports
-from quietswap.sandbox.service_process import ServiceProcess
-from quietswap.sandbox.wire.http_server import HttpRequest, HttpResponse, HttpServer
+from quietswap.sandbox.http_server import HttpRequest, HttpResponse, HttpServer
+from quietswap.sandbox.stack import ServiceProcess
 from tests.api_port import api_port
 
 STARTING = '"event":"service_starting"'

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from quietswap.sandbox.chain.transactions import DecodedTransaction
-from quietswap.sandbox.faults.component_server import ComponentServer
+from quietswap.sandbox.component_server import ComponentServer
 from tests import loopback
 from tests.sandbox.small_network import ALICE, BOB, GWEI, SmallNetwork, running_small_network
 from tests.waiting import WITHIN_S, eventually

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quietswap.domain.address import Address
+from quietswap.chain.address import Address
 from quietswap.sandbox.chain.transactions import DecodedTransaction, TransactionFields, sign
 from quietswap.sandbox.contracts import addresses
-from quietswap.sandbox.contracts.accounts import SEARCHER
-from quietswap.sandbox.contracts.tokens import USDC, WETH
-from quietswap.sandbox.searcher.sandwich import Sandwich, amount_out, best_front, largest_front
+from quietswap.sandbox.contracts.abi import SEARCHER
+from quietswap.sandbox.contracts.pools import USDC, WETH
+from quietswap.sandbox.searcher import Sandwich, amount_out, best_front, largest_front
 from quietswap.sandbox.venues import router_calldata
-from quietswap.sandbox.venues.routes import PricedRoute, priced_routes
+from quietswap.sandbox.venues.market import PricedRoute, priced_routes
 from tests.sandbox.small_network import ALICE, BOB, GWEI, SmallNetwork, running_small_network
 
 POOL = 1_000_000

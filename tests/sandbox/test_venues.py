@@ -7,10 +7,10 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quietswap.sandbox.contracts.accounts import WALLETS
+from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.sandbox.contracts.addresses import ROUTERS
-from quietswap.sandbox.contracts.tokens import ODD_TOKENS, TOKENS
-from quietswap.sandbox.faults.registry import VENUES, WITH_SPENDER
+from quietswap.sandbox.contracts.pools import ODD_TOKENS, TOKENS
+from quietswap.sandbox.faults import VENUES, WITH_SPENDER
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from quietswap.sandbox.venues.quote_engine import STRANGER
 from tests import loopback

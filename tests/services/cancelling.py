@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.errors.base import RequestError
-from quietswap.domain.order.cancel import CancelOrderRequest, CancelQuote
-from quietswap.domain.order.order import Failure, FailureCode, Order, OrderEventType, Transition
-from quietswap.services.lifecycle.apply_transition import apply_transition
+from quietswap.errors.base import RequestError
+from quietswap.orders.deliver import apply_transition
+from quietswap.orders.order import Failure, FailureCode, Order, OrderEventType, Transition
+from quietswap.orders.wallet_transaction import CancelOrderRequest, CancelQuote
 from tests.domain.signing import FIELDS, sign
 from tests.services.submitting import (
     KEY,

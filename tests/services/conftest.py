@@ -2,9 +2,8 @@
 
 import pytest
 
-from quietswap.domain.tracking.order_index import OrderIndex
-from quietswap.domain.tracking.rules import TrackedOrder
-from quietswap.domain.tracking.watch_states import WATCH_STEPS, WatchState
+from quietswap.orders.tracking.index import OrderIndex
+from quietswap.orders.tracking.rules import WATCH_STEPS, TrackedOrder, WatchState
 
 
 @pytest.fixture(autouse=True)

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from quietswap.domain.address import Address
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.ports.simulation import AccountState, SimulationResult
-from quietswap.services.quoting.verify_routes import VerifyRoutes
+from quietswap.chain.address import Address
+from quietswap.chain.chain import AccountState, SimulationResult
+from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.quoting.verify import VerifyRoutes
 from tests.services.test_survey_routes import ROUTER, SENDER
 
 NODE_S = 0.05

@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from quietswap.domain.order.submission import OrderTimeouts
-from quietswap.domain.quote.quote import WrapOperation
-from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
-from quietswap.domain.requests import SwapOrderRequest, WrapOrderRequest
-from quietswap.ports.clients import ApiKey
-from quietswap.services.submitting.cancel_order import CancelOrder
-from quietswap.services.submitting.deliver import OrderDelivery
-from quietswap.services.submitting.submit_order import SubmitOrder
-from quietswap.services.submitting.submit_swap import SubmitSwap
-from quietswap.services.submitting.submit_wrap import SubmitWrap
-from quietswap.services.wallet_rpc.match_transaction import MatchTransaction, WalletRpcPolicy
-from quietswap.services.wallet_rpc.send_raw_transaction import SendRawTransaction
+from quietswap.clients.client import ApiKey
+from quietswap.orders.cancel import CancelOrder
+from quietswap.orders.deliver import OrderDelivery
+from quietswap.orders.submission import OrderTimeouts
+from quietswap.orders.submit import SubmitOrder
+from quietswap.orders.submit_swap import SubmitSwap, SubmitWrap
+from quietswap.quoting.quote import WrapOperation
+from quietswap.quoting.request import SwapOrderRequest, WrapOrderRequest
+from quietswap.relays.settings import EndpointType, ShareMode
 from quietswap.storage.factory import Storage
+from quietswap.wallet_rpc.match import MatchTransaction, WalletRpcPolicy
+from quietswap.wallet_rpc.send import SendRawTransaction
 from tests.adapters.manual_clock import ManualClock
 from tests.domain.signing import sign
 from tests.orders import CLIENT_ID, MINUTE_MS, NOW_MS, PROTECTION, order_params

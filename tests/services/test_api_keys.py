@@ -4,13 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.domain.client_limits import KeyScope
-from quietswap.domain.errors.http import Unauthorized
-from quietswap.ports.clients import ApiKey, AuditEntry, Client
-from quietswap.ports.stores import StoreUnavailable
-from quietswap.services import api_keys
-from quietswap.services.api_keys import LASTS_MS, Authenticate
-from quietswap.services.credentials import hash_secret, new_client, new_key
+from quietswap.clients import keys
+from quietswap.clients.client import ApiKey, AuditEntry, Client, KeyScope
+from quietswap.clients.credentials import hash_secret, new_client, new_key
+from quietswap.clients.keys import LASTS_MS, Authenticate
+from quietswap.errors.base import Unauthorized
+from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.factory import Storage, open_storage
 from tests.adapters.manual_clock import ManualClock
 from tests.orders import NOW_MS
@@ -166,7 +165,7 @@ async def test_the_cache_of_keys_has_a_bound_and_goes_on_after_it(
     storage: Storage, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key that left the cache is read again, so its revocation is seen at once."""
-    monkeypatch.setattr(api_keys, "_CACHE_SIZE", 2)
+    monkeypatch.setattr(keys, "_CACHE_SIZE", 2)
     authenticate = Authenticate(storage.keys, clock)
     stored = [await a_key(storage) for _ in range(3)]
     for key, secret in stored:

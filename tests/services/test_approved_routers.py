@@ -2,8 +2,8 @@
 
 import pytest
 
-from quietswap.ports.simulation import AccountState
-from quietswap.services.quoting.quote_swap import _approved
+from quietswap.chain.chain import AccountState
+from quietswap.quoting.swap import _approved
 from tests.services.test_survey_routes import REQUEST, ROUTER
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from quietswap.domain.quote.route import Route
-from quietswap.ports.simulation import SimulationResult
-from quietswap.services.quoting.arriving_routes import ArrivingRoutes
+from quietswap.chain.chain import SimulationResult
+from quietswap.quoting.quote import Route
+from quietswap.quoting.routes import ArrivingRoutes
 from tests.services.slow_node import SlowNode, verifying
 from tests.services.test_survey_routes import REQUEST, a_route
 from tests.virtual_time import run, turn
@@ -16,9 +16,7 @@ from tests.virtual_time import run, turn
 @pytest.fixture(autouse=True)
 def _known_calldata(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calldata is opaque here: the money rules have tests of their own."""
-    monkeypatch.setattr(
-        "quietswap.services.quoting.verify_routes.check_route", lambda *_, **__: None
-    )
+    monkeypatch.setattr("quietswap.quoting.verify.check_route", lambda *_, **__: None)
 
 
 def test_the_first_of_two_answers_of_a_source_stands() -> None:

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.domain.errors.request import ValidationError
-from quietswap.domain.order.order import OrderKind, OrderStatus
-from quietswap.services.submitting.cancel_order import VALIDITY_MS
+from quietswap.errors.requests import ValidationError
+from quietswap.orders.cancel import VALIDITY_MS
+from quietswap.orders.order import OrderKind, OrderStatus
 from tests.domain.signing import WALLET
 from tests.orders import swap_quote
 from tests.services.cancelling import CAP, GWEI, submission, swapped

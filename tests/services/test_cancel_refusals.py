@@ -6,20 +6,19 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.errors.availability import ProviderUnavailable, ServiceUnavailable
-from quietswap.domain.errors.base import RequestError
-from quietswap.domain.errors.order import (
+from quietswap.errors.base import ProviderUnavailable, RequestError, ServiceUnavailable
+from quietswap.errors.requests import (
     InsufficientBalance,
     InvalidSignature,
     NonceTooLow,
     OrderNotFound,
     SignatureReplay,
+    ValidationError,
 )
-from quietswap.domain.errors.request import ValidationError
-from quietswap.domain.order.cancel import CancelOrderRequest
-from quietswap.domain.order.order import FailureCode, OrderStatus
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.services.submitting.cancel_order import VALIDITY_MS
+from quietswap.orders.cancel import VALIDITY_MS
+from quietswap.orders.order import FailureCode, OrderStatus
+from quietswap.orders.wallet_transaction import CancelOrderRequest
+from quietswap.relays.relay import RelayOutcome
 from tests.domain.signing import OTHER_WALLET, WALLET, packed, sign, unpacked
 from tests.orders import swap_quote
 from tests.scripted_chain import Tx

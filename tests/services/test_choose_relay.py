@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
-from quietswap.services.choose_relay import choose_relay, protect
+from quietswap.relays.choice import choose_relay, protect
+from quietswap.relays.settings import EndpointType, ShareMode
 from tests.scripted_relay import ScriptedRelay
 
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.errors.base import RequestError
-from quietswap.domain.order import checks
-from quietswap.domain.order.checks import Check, Door
-from quietswap.domain.order.dry_run import DryRun
-from quietswap.domain.quote.quote import WrapOperation
-from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
-from quietswap.domain.requests import WrapQuoteRequest
-from quietswap.services.quoting.quote_wrap import QuoteWrap, WrapQuotePolicy
+from quietswap.errors.base import RequestError
+from quietswap.orders import checks
+from quietswap.orders.checks import Check, Door
+from quietswap.orders.order import DryRun
+from quietswap.quoting.quote import WrapOperation
+from quietswap.quoting.request import WrapQuoteRequest
+from quietswap.quoting.wrap import QuoteWrap, WrapQuotePolicy
+from quietswap.relays.settings import EndpointType, ShareMode
 from tests.domain.signing import WALLET, sign
 from tests.orders import swap_quote
 from tests.services.cancelling import submission, swapped

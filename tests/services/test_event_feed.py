@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.domain.errors.events import EventsPruned, TooManyStreams
-from quietswap.domain.errors.request import InvalidParameter
-from quietswap.domain.order.order import Order, OrderEvent, OrderStatus
-from quietswap.domain.order.order_change import POSTED
-from quietswap.domain.party import visitor_id
-from quietswap.ports.events import EventFilter, ResumePoint, StoredEvent
-from quietswap.ports.stores import StoreUnavailable
-from quietswap.services.events.feed import BEAT_S, EventFeed, EventSubscription
+from quietswap.clients.client import visitor_id
+from quietswap.errors.requests import EventsPruned, InvalidParameter, TooManyStreams
+from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
+from quietswap.events.feed import BEAT_S, EventFeed, EventSubscription
+from quietswap.orders.order import POSTED, Order, OrderEvent, OrderStatus
+from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.factory import Storage, open_storage
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, HandClock, an_order
 

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.app.aggregators import AGGREGATORS
-from quietswap.domain.party import visitor_id
-from quietswap.domain.quote.quote import SourceOutcome
-from quietswap.services.quoting.collect_routes import CollectRoutes
-from quietswap.services.quoting.fair_shares import Demand, shares
-from quietswap.services.quoting.source_limits import FairBudget, RequestBudget
-from quietswap.services.quoting.sources import AggregatorSource
-from quietswap.services.quoting.verify_routes import VerifyRoutes
+from quietswap.clients.client import visitor_id
+from quietswap.quoting.quote import SourceOutcome
+from quietswap.quoting.routes import CollectRoutes
+from quietswap.quoting.source_limits import Demand, FairBudget, RequestBudget, shares
+from quietswap.quoting.sources import AggregatorSource
+from quietswap.quoting.verify import VerifyRoutes
+from quietswap.server.factories import AGGREGATORS
 from tests.adapters.manual_clock import ManualClock
 from tests.services.test_survey_routes import REQUEST, ROUTER, Scripted, Simulator, a_route
 from tests.virtual_time import LoopClock, run
@@ -112,9 +111,7 @@ def test_a_visitor_is_served_beside_a_heavy_one_of_another_address(vendor: str) 
 
 def test_a_light_client_gets_every_source_of_every_quote(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same through the fan-out: the four sources that need no key, with default budgets."""
-    monkeypatch.setattr(
-        "quietswap.services.quoting.verify_routes.check_route", lambda *_, **__: None
-    )
+    monkeypatch.setattr("quietswap.quoting.verify.check_route", lambda *_, **__: None)
 
     async def work() -> list[list[SourceOutcome]]:
         clock = LoopClock()

@@ -1,8 +1,8 @@
 """In which order the sources of a quote are asked."""
 
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.services.quoting.fan_out import SourceFanOut
-from quietswap.services.quoting.sources import AggregatorSource
+from quietswap.quoting.fan_out import SourceFanOut
+from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.quoting.sources import AggregatorSource
 from tests.services.test_survey_routes import PLENTY, REQUEST, Scripted, a_route
 from tests.virtual_time import LoopClock, run
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from quietswap import observe
-from quietswap.domain.order.order import OrderStatus
+from quietswap.orders.order import OrderStatus
 from tests.scripted_chain import Tx
 from tests.services.tracking import Scene, open_scene
 

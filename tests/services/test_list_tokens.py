@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from quietswap.domain.address import Address
-from quietswap.domain.token import WETH, TokenPolicy
-from quietswap.domain.token_list import ListedToken, TokenCatalogue
-from quietswap.domain.token_view import TokenDetails, TokenView, TokenWarning, TransferFee
-from quietswap.ports.chain import NodeUnavailable
-from quietswap.ports.clients import ApiKey
-from quietswap.services.reading.list_tokens import ListTokens
+from quietswap.chain.address import Address
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.clients.client import ApiKey
+from quietswap.tokens.token import WETH, TokenPolicy
+from quietswap.tokens.token_list import ListedToken, TokenCatalogue
+from quietswap.tokens.tokens import ListTokens
+from quietswap.tokens.view import TokenDetails, TokenView, TokenWarning, TransferFee
 
 KEY = ApiKey("key-1", "a page", 0, None, "client-1")
 OTHER = Address("0x" + "12" * 20)

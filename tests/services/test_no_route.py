@@ -2,12 +2,12 @@
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.errors.availability import InsufficientLiquidity, ServiceUnavailable
-from quietswap.domain.errors.request import TokenNotSupported
-from quietswap.domain.quote.quote import SourceOutcome, SourceReport
-from quietswap.domain.token import WETH
-from quietswap.services.quoting.no_route import no_route_error
+from quietswap.chain.address import Address
+from quietswap.errors.base import InsufficientLiquidity, ServiceUnavailable
+from quietswap.errors.requests import TokenNotSupported
+from quietswap.quoting.quote import SourceOutcome, SourceReport
+from quietswap.quoting.routes import no_route_error
+from quietswap.tokens.token import WETH
 from tests.storage.examples import BUY, SELL
 
 AWAY = [

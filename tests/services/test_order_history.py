@@ -6,11 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from quietswap.api.responses.encoded_orders import encoded_order_history
-from quietswap.domain.order.order import Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.domain.order.order_view import OrderPage
-from quietswap.ports.clients import ApiKey
-from quietswap.services.reading.order_history import GetOrderHistory
+from quietswap.clients.client import ApiKey
+from quietswap.orders.history import GetOrderHistory
+from quietswap.orders.http import encoded_order_history
+from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderPage, OrderStatus
 from quietswap.storage.factory import Storage
 from tests.patient import open_storage
 from tests.storage.examples import WALLET, HandClock, an_order

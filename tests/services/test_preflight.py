@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.errors.order import InvalidSignature
-from quietswap.domain.order.checks import WRAP_ORDER
-from quietswap.domain.token import WETH
-from quietswap.domain.transaction.signed import decode
-from quietswap.services.submitting.preflight import RequiredSpend, preflight
+from quietswap.chain.signed import decode
+from quietswap.errors.requests import InvalidSignature
+from quietswap.orders.checks import WRAP_ORDER
+from quietswap.orders.submit import RequiredSpend, preflight
+from quietswap.tokens.token import WETH
 from tests.adapters.manual_clock import ManualClock
 from tests.domain.signing import sign
 from tests.scripted_chain import ScriptedChain

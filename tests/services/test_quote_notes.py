@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.domain.quote.scoring import UsdRates
-from quietswap.services.quoting.quote_notes import notes
+from quietswap.quoting.scoring import UsdRates
+from quietswap.quoting.swap import notes
 from tests.domain.test_scoring import candidate
 
 RATES = UsdRates(Decimal(3000), Decimal(1), Decimal(1))

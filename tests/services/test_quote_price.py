@@ -8,19 +8,18 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.errors.availability import InsufficientLiquidity, ServiceUnavailable
-from quietswap.domain.errors.request import TokenNotSupported
-from quietswap.domain.quote.indicative_price import IndicativePrice, SourcePrice, SourcePriceRequest
-from quietswap.domain.quote.quote import SourceOutcome
-from quietswap.domain.quote.route import NoRoute, NoRouteReason
-from quietswap.domain.requests import IndicativePriceRequest
-from quietswap.domain.token import WETH, Token, TokenPolicy
-from quietswap.ports.chain import Head, NodeUnavailable
-from quietswap.ports.clients import ApiKey
-from quietswap.services.quoting.quote_price import ANSWER_TTL_S, QuotePrice
-from quietswap.services.quoting.source_limits import RequestBudget
-from quietswap.services.quoting.sources import AggregatorSource
+from quietswap.chain.address import Address
+from quietswap.chain.chain import Head, NodeUnavailable
+from quietswap.clients.client import ApiKey
+from quietswap.errors.base import InsufficientLiquidity, ServiceUnavailable
+from quietswap.errors.requests import TokenNotSupported
+from quietswap.quoting.price import ANSWER_TTL_S, QuotePrice
+from quietswap.quoting.quote import NoRoute, NoRouteReason, SourceOutcome
+from quietswap.quoting.request import IndicativePriceRequest
+from quietswap.quoting.scoring import IndicativePrice, SourcePrice, SourcePriceRequest
+from quietswap.quoting.source_limits import RequestBudget
+from quietswap.quoting.sources import AggregatorSource
+from quietswap.tokens.token import WETH, Token, TokenPolicy
 from tests.orders import USDC
 from tests.virtual_time import LoopClock, run
 

@@ -7,25 +7,23 @@ from typing import Any
 
 import pytest
 
-from quietswap.app.factories import swap_terms
-from quietswap.domain.address import Address
-from quietswap.domain.errors.availability import InsufficientLiquidity
-from quietswap.domain.errors.request import TokenNotSupported
-from quietswap.domain.quote.quote import SourceOutcome, SwapQuote
-from quietswap.domain.quote.relay_settings import FIRST_TIER
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.domain.requests import SwapQuoteRequest
-from quietswap.domain.token import WETH, Token, TokenPolicy
-from quietswap.domain.transaction.fees import OwnNonces
-from quietswap.ports.chain import Head, UnreadableToken
-from quietswap.ports.clients import ApiKey
-from quietswap.ports.simulation import AccountState, SimulationResult
-from quietswap.services.quoting.collect_routes import CollectRoutes
-from quietswap.services.quoting.quote_swap import QuoteSwap
-from quietswap.services.quoting.source_limits import RequestBudget
-from quietswap.services.quoting.sources import AggregatorSource
-from quietswap.services.quoting.verify_routes import VerifyRoutes
-from quietswap.settings.schema import Settings
+from quietswap.chain.address import Address
+from quietswap.chain.chain import AccountState, Head, SimulationResult, UnreadableToken
+from quietswap.chain.fees import OwnNonces
+from quietswap.clients.client import ApiKey
+from quietswap.errors.base import InsufficientLiquidity
+from quietswap.errors.requests import TokenNotSupported
+from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome, SwapQuote
+from quietswap.quoting.request import SwapQuoteRequest
+from quietswap.quoting.routes import CollectRoutes
+from quietswap.quoting.source_limits import RequestBudget
+from quietswap.quoting.sources import AggregatorSource
+from quietswap.quoting.swap import QuoteSwap
+from quietswap.quoting.verify import VerifyRoutes
+from quietswap.relays.settings import FIRST_TIER
+from quietswap.server.factories import swap_terms
+from quietswap.server.settings.schema import Settings
+from quietswap.tokens.token import WETH, Token, TokenPolicy
 from tests.domain.router_calldata import ENCODERS, Swap
 from tests.scripted_relay import ScriptedRelay
 from tests.virtual_time import LoopClock, run

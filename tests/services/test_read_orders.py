@@ -7,16 +7,16 @@ from typing import Any, cast
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.errors.order import OrderNotFound
-from quietswap.domain.order.export import ExportFilter, ExportRow
-from quietswap.domain.order.order import OrderEvent
-from quietswap.domain.quote.issued_quote import NATIVE
-from quietswap.domain.token import WETH, Token
-from quietswap.ports.chain import NodeUnavailable
-from quietswap.services.reading.order_export import ExportOrders
-from quietswap.services.reading.order_status import GetOrderStatus
+from quietswap.chain.address import Address
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.errors.requests import OrderNotFound
+from quietswap.orders.export import ExportOrders
+from quietswap.orders.history import GetOrderStatus
+from quietswap.orders.order import OrderEvent
+from quietswap.orders.statistics import ExportFilter, ExportRow
+from quietswap.quoting.quote import NATIVE
 from quietswap.storage.factory import Storage, open_storage
+from quietswap.tokens.token import WETH, Token
 from tests.adapters.manual_clock import ManualClock
 from tests.orders import NOW_MS, USDC, order
 from tests.services.submitting import KEY, OTHER_KEY

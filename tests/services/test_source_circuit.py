@@ -4,10 +4,9 @@ import asyncio
 
 import pytest
 
-from quietswap.domain.party import visitor_id
-from quietswap.domain.quote.quote import SourceOutcome
-from quietswap.domain.quote.route import NoRoute, NoRouteReason
-from quietswap.services.quoting.sources import AggregatorSource
+from quietswap.clients.client import visitor_id
+from quietswap.quoting.quote import NoRoute, NoRouteReason, SourceOutcome
+from quietswap.quoting.sources import AggregatorSource
 from tests.services.test_survey_routes import (
     PLENTY,
     REQUEST,
@@ -22,9 +21,7 @@ from tests.virtual_time import LoopClock, run
 @pytest.fixture(autouse=True)
 def _known_calldata(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calldata is opaque here: the money rules have tests of their own."""
-    monkeypatch.setattr(
-        "quietswap.services.quoting.verify_routes.check_route", lambda *_args, **_kwargs: None
-    )
+    monkeypatch.setattr("quietswap.quoting.verify.check_route", lambda *_args, **_kwargs: None)
 
 
 def test_a_loser_is_cancelled_at_the_hard_deadline() -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.domain.party import visitor_id
-from quietswap.services.quoting.source_limits import (
+from quietswap.clients.client import visitor_id
+from quietswap.quoting.source_limits import (
     LONGEST_WAIT_S,
     MOST_CLIENTS,
     Circuit,

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from quietswap.ports.operator_view import PausedSource
-from quietswap.ports.stores import StoreUnavailable
-from quietswap.services.quoting.source_limits import RequestBudget
-from quietswap.services.quoting.source_pauses import SourcePauses
-from quietswap.services.quoting.sources import AggregatorSource
+from quietswap.operator.operators import PausedSource
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.quoting.source_limits import RequestBudget
+from quietswap.quoting.sources import AggregatorSource, SourcePauses
 from tests.services.test_survey_routes import Scripted, a_route
 from tests.storage.examples import HandClock
 

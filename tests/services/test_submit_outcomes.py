@@ -7,16 +7,19 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.errors.availability import ProviderUnavailable
-from quietswap.domain.errors.base import RequestError
-from quietswap.domain.errors.order import InsufficientBalance, NonceTooLow, SignatureReplay
-from quietswap.domain.errors.request import ValidationError
-from quietswap.domain.order.order import FailureCode, Order, OrderStatus
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.domain.requests import SubmittedSwap
-from quietswap.domain.transaction.fees import OwnNonces, next_nonce
-from quietswap.domain.transaction.signed import decode
+from quietswap.chain.address import Address
+from quietswap.chain.fees import OwnNonces, next_nonce
+from quietswap.chain.signed import decode
+from quietswap.errors.base import ProviderUnavailable, RequestError
+from quietswap.errors.requests import (
+    InsufficientBalance,
+    NonceTooLow,
+    SignatureReplay,
+    ValidationError,
+)
+from quietswap.orders.order import FailureCode, Order, OrderStatus
+from quietswap.quoting.request import SubmittedSwap
+from quietswap.relays.relay import RelayOutcome
 from tests.domain.signing import WALLET, sign
 from tests.orders import MINUTE_MS, swap_quote
 from tests.scripted_chain import Tx

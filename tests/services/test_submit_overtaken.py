@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.errors.order import NonceTooLow, SignatureReplay
+from quietswap.errors.requests import NonceTooLow, SignatureReplay
 from tests.orders import swap_quote
 from tests.services.cancelling import submission, swapped
 from tests.services.submitting import (

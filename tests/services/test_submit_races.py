@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.errors.availability import ProviderUnavailable
-from quietswap.domain.errors.order import NonceTooLow
-from quietswap.domain.errors.request import ValidationError
-from quietswap.domain.order.order import FailureCode, Order, OrderEventType, OrderStatus, Transition
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.domain.transaction.signed import decode
-from quietswap.ports.stores import StoreUnavailable
-from quietswap.services.lifecycle.apply_transition import apply_transition
+from quietswap.chain.signed import decode
+from quietswap.errors.base import ProviderUnavailable
+from quietswap.errors.requests import NonceTooLow, ValidationError
+from quietswap.orders.deliver import apply_transition
+from quietswap.orders.order import FailureCode, Order, OrderEventType, OrderStatus, Transition
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.relays.relay import RelayOutcome
 from tests.domain.signing import sign
 from tests.orders import NOW_MS, swap_quote
 from tests.scripted_chain import Tx

@@ -7,21 +7,20 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.errors.availability import ProviderUnavailable
-from quietswap.domain.errors.base import RequestError
-from quietswap.domain.errors.order import (
+from quietswap.chain.signed import decode
+from quietswap.errors.base import ProviderUnavailable, RequestError
+from quietswap.errors.requests import (
     DeadlineExpired,
     InsufficientAllowance,
     InsufficientBalance,
     InvalidSignature,
     NonceTooLow,
     SignatureReplay,
+    ValidationError,
 )
-from quietswap.domain.errors.request import ValidationError
-from quietswap.domain.order.order import Order, OrderStatus
-from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
-from quietswap.domain.transaction.signed import decode
-from quietswap.ports.stores import StoreUnavailable
+from quietswap.orders.order import Order, OrderStatus
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.relays.settings import EndpointType, ShareMode
 from tests.domain.signing import FIELDS, OTHER_WALLET, packed, sign, unpacked
 from tests.orders import MINUTE_MS, NOW_MS, order_params, swap_quote
 from tests.scripted_chain import FIRST_NUMBER

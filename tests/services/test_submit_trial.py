@@ -4,11 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.domain.errors.order import NonceTooLow
-from quietswap.domain.errors.request import ValidationError
-from quietswap.domain.order.dry_run import DryRun
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.ports.chain import WalletSnapshot
+from quietswap.chain.chain import WalletSnapshot
+from quietswap.errors.requests import NonceTooLow, ValidationError
+from quietswap.orders.order import DryRun
+from quietswap.relays.relay import RelayOutcome
 from tests.orders import swap_quote
 from tests.services.submitting import KEY, Desk, open_desk, swap_submission
 

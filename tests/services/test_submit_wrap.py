@@ -7,23 +7,21 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.errors.availability import ProviderUnavailable
-from quietswap.domain.errors.base import RequestError
-from quietswap.domain.errors.order import (
+from quietswap.chain.signed import decode
+from quietswap.errors.base import ProviderUnavailable, RequestError
+from quietswap.errors.requests import (
     InsufficientBalance,
     InvalidSignature,
     InvalidTransaction,
     NonceTooLow,
     SignatureReplay,
+    ValidationError,
 )
-from quietswap.domain.errors.request import ValidationError
-from quietswap.domain.order.order import Order, OrderKind, OrderStatus
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.domain.quote.issued_quote import IssuedQuote, WrapOrderTerms
-from quietswap.domain.quote.quote import WrapOperation
-from quietswap.domain.quote.relay_settings import BACKUP_TIER, EndpointType, ShareMode
-from quietswap.domain.token import WETH
-from quietswap.domain.transaction.signed import decode
+from quietswap.orders.order import Order, OrderKind, OrderStatus
+from quietswap.quoting.quote import IssuedQuote, WrapOperation, WrapOrderTerms
+from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.settings import BACKUP_TIER, EndpointType, ShareMode
+from quietswap.tokens.token import WETH
 from tests.domain.signing import FIELDS, OTHER_WALLET, WALLET, sign
 from tests.orders import MINUTE_MS, NOW_MS, PROTECTION, swap_quote
 from tests.services.submitting import (

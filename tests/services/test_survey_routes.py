@@ -6,17 +6,22 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.quote.quote import SourceOutcome, SourceReport
-from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route, RouteRequest
-from quietswap.domain.token import WETH, Token
-from quietswap.ports.chain import NodeUnavailable
-from quietswap.ports.simulation import AccountState, SimulationResult
-from quietswap.services.quoting.collect_routes import CollectedRoutes, CollectRoutes
-from quietswap.services.quoting.source_limits import RequestBudget
-from quietswap.services.quoting.sources import AggregatorSource
-from quietswap.services.quoting.verify_routes import VerifyRoutes
-from quietswap.settings.schema import QuotesConfig
+from quietswap.chain.address import Address
+from quietswap.chain.chain import AccountState, NodeUnavailable, SimulationResult
+from quietswap.quoting.quote import (
+    NoRoute,
+    NoRouteReason,
+    Route,
+    RouteRequest,
+    SourceOutcome,
+    SourceReport,
+)
+from quietswap.quoting.routes import CollectedRoutes, CollectRoutes
+from quietswap.quoting.source_limits import RequestBudget
+from quietswap.quoting.sources import AggregatorSource
+from quietswap.quoting.verify import VerifyRoutes
+from quietswap.server.settings.schema import QuotesConfig
+from quietswap.tokens.token import WETH, Token
 from tests.virtual_time import LoopClock, run
 
 DEFAULTS = QuotesConfig()
@@ -122,9 +127,7 @@ def survey(
 @pytest.fixture(autouse=True)
 def _known_calldata(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calldata is opaque here: the money rules have tests of their own."""
-    monkeypatch.setattr(
-        "quietswap.services.quoting.verify_routes.check_route", lambda *_, **__: None
-    )
+    monkeypatch.setattr("quietswap.quoting.verify.check_route", lambda *_, **__: None)
 
 
 def won(found: CollectedRoutes) -> list[str]:

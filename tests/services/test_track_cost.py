@@ -4,9 +4,9 @@ from typing import Any, Never
 
 import pytest
 
-from quietswap.domain.address import from_bytes
-from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
-from quietswap.domain.tracking.order_index import OrderIndex
+from quietswap.chain.address import from_bytes
+from quietswap.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.orders.tracking.index import OrderIndex
 from tests.orders import RULES, order
 from tests.scripted_chain import Tx
 from tests.services.tracking import open_scene

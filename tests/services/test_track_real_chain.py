@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from quietswap.adapters.ethereum.node_chain import NodeChain
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.relays.mev_blocker import MevBlocker
-from quietswap.adapters.rpc.client import NodeRpcClient
-from quietswap.domain.order.order import FailureCode, Order, OrderEvent, OrderStatus
+from quietswap.chain.node import NodeChain
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.http_client import HttpClient
+from quietswap.orders.order import FailureCode, Order, OrderEvent, OrderStatus
+from quietswap.orders.tracking.tracker import OrderTracker
+from quietswap.relays.mev_blocker import MevBlocker
 from quietswap.sandbox.chain.transactions import DecodedTransaction
-from quietswap.sandbox.faults.component_server import ComponentServer
-from quietswap.services.tracking.tracker import OrderTracker
+from quietswap.sandbox.component_server import ComponentServer
 from quietswap.storage.factory import Storage
 from tests import orders
 from tests.adapters.manual_clock import ManualClock

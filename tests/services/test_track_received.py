@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.address import from_bytes
-from quietswap.domain.order.order import Order, OrderKind, OrderStatus
-from quietswap.domain.order.received import Refund, RefundStatus
-from quietswap.domain.order.refund import ReportedRefund
-from quietswap.domain.quote.issued_quote import NATIVE
-from quietswap.domain.token import WETH
+from quietswap.chain.address import from_bytes
+from quietswap.orders.order import Order, OrderKind, OrderStatus
+from quietswap.orders.received import Refund, RefundStatus, ReportedRefund
+from quietswap.quoting.quote import NATIVE
+from quietswap.tokens.token import WETH
 from tests.orders import USDC
 from tests.services.tracking import Scene, Tx, open_scene
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.order.order import Inclusion, Order, OrderKind, OrderStatus
-from quietswap.domain.quote.issued_quote import NATIVE
+from quietswap.chain.address import Address
+from quietswap.orders.order import Inclusion, Order, OrderKind, OrderStatus
+from quietswap.quoting.quote import NATIVE
 from quietswap.sandbox.contracts import abi
-from quietswap.sandbox.contracts.tokens import FEE, USDC, WETH
+from quietswap.sandbox.contracts.pools import FEE, USDC, WETH
 from tests.adapters.small_chain import odd, odd_runtimes
 from tests.sandbox.small_network import ALICE
 from tests.services.test_track_real_chain import Place, place

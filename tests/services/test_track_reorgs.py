@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.domain.order.order import FailureCode, OrderStatus
-from quietswap.domain.order.relay_response import RelayOutcome
+from quietswap.orders.order import FailureCode, OrderStatus
+from quietswap.relays.relay import RelayOutcome
 from tests.scripted_chain import Tx
 from tests.services.tracking import CANCEL, RIVAL, Scene, open_scene
 

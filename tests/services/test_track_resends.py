@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 
 import pytest
 
-from quietswap.domain.order.order import (
+from quietswap.orders.deliver import apply_transition
+from quietswap.orders.order import (
     Failure,
     FailureCode,
     Order,
@@ -13,10 +14,9 @@ from quietswap.domain.order.order import (
     OrderStatus,
     Transition,
 )
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.ports.stores import StoreUnavailable
-from quietswap.services.lifecycle.apply_transition import apply_transition
-from quietswap.services.tracking.resend import MOST_RESENT, PARALLEL
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.orders.tracking.resend import MOST_RESENT, PARALLEL
+from quietswap.relays.relay import RelayOutcome
 from tests.services.tracking import Scene, open_scene
 from tests.waiting import eventually
 

@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.order.dry_run import DryRun
-from quietswap.domain.order.order import Order, OrderKind, OrderStatus
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.domain.transaction.signed import decode
-from quietswap.services.tracking.resend_dry_run import MOST_TRIED
+from quietswap.chain.address import Address
+from quietswap.chain.signed import decode
+from quietswap.orders.order import DryRun, Order, OrderKind, OrderStatus
+from quietswap.orders.tracking.resend import MOST_TRIED
+from quietswap.relays.relay import RelayOutcome
 from tests.domain.signing import WALLET, sign
 from tests.services.tracking import Scene, Tx, open_scene
 

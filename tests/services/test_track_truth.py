@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quietswap.domain.order.order import BY_NONCE, WITHOUT_BLOCK, Order, OrderStatus
-from quietswap.domain.order.relay_response import RelayOutcome
+from quietswap.orders.order import BY_NONCE, WITHOUT_BLOCK, Order, OrderStatus
+from quietswap.relays.relay import RelayOutcome
 from tests.scripted_chain import Tx
 from tests.services.tracking import RIVAL, Scene, open_scene
 

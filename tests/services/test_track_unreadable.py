@@ -4,10 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.domain.address import from_bytes
-from quietswap.domain.order.order import OrderStatus
-from quietswap.domain.order.received import Refund, RefundStatus
-from quietswap.domain.order.refund import ReportedRefund
+from quietswap.chain.address import from_bytes
+from quietswap.orders.order import OrderStatus
+from quietswap.orders.received import Refund, RefundStatus, ReportedRefund
 from tests.orders import MINUTE_MS
 from tests.services.tracking import Scene, Tx, open_scene
 

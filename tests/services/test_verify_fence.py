@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.quote.quote import SourceOutcome, VerificationStatus
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.domain.token import WETH, Token
-from quietswap.ports.simulation import AccountState, SimulationResult
-from quietswap.services.quoting.verify_routes import VerificationResult, VerifyRoutes
+from quietswap.chain.address import Address
+from quietswap.chain.chain import AccountState, SimulationResult
+from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome, VerificationStatus
+from quietswap.quoting.verify import VerificationResult, VerifyRoutes
+from quietswap.tokens.token import WETH, Token
 from tests.domain.router_calldata import ENCODERS, EXECUTOR, ROUTER_OF, Swap
 from tests.services.verifying import verify_once
 

@@ -7,13 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.quote.quote import SourceOutcome, VerificationStatus
-from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route
-from quietswap.domain.quote.scoring import Candidate
-from quietswap.ports.chain import NodeUnavailable
-from quietswap.ports.simulation import SimulationResult
-from quietswap.services.quoting.arriving_routes import PATIENCE_S
-from quietswap.services.quoting.collect_routes import MOST_EARLY, CollectedRoutes, CollectRoutes
+from quietswap.chain.chain import NodeUnavailable, SimulationResult
+from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, SourceOutcome, VerificationStatus
+from quietswap.quoting.routes import MOST_EARLY, PATIENCE_S, CollectedRoutes, CollectRoutes
+from quietswap.quoting.scoring import Candidate
 from tests.services.slow_node import NODE_S, SlowNode, verifying
 from tests.services.test_survey_routes import (
     REQUEST,
@@ -31,9 +28,7 @@ SOFT_S, HARD_S = 0.6, 3.0
 @pytest.fixture(autouse=True)
 def _known_calldata(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calldata is opaque here: the money rules have tests of their own."""
-    monkeypatch.setattr(
-        "quietswap.services.quoting.verify_routes.check_route", lambda *_, **__: None
-    )
+    monkeypatch.setattr("quietswap.quoting.verify.check_route", lambda *_, **__: None)
 
 
 def at(**seconds: float) -> list[Scripted]:

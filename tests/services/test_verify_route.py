@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.domain.address import Address
-from quietswap.domain.quote.quote import SourceOutcome
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.domain.token import WETH, Token
-from quietswap.ports.chain import NodeUnavailable
-from quietswap.ports.simulation import AccountState, SimulationResult
-from quietswap.services.quoting.verify_routes import VerificationResult, VerifyRoutes
+from quietswap.chain.address import Address
+from quietswap.chain.chain import AccountState, NodeUnavailable, SimulationResult
+from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome
+from quietswap.quoting.verify import VerificationResult, VerifyRoutes
+from quietswap.tokens.token import WETH, Token
 from tests.domain.router_calldata import ENCODERS, EXECUTOR, ROUTER_OF, Swap
 from tests.services.verifying import verify_once
 

@@ -8,9 +8,9 @@ from eth_account import Account
 from eth_account.typed_transactions import TypedTransaction
 from hexbytes import HexBytes
 
-from quietswap.domain.address import Address
-from quietswap.domain.order.order import FailureCode
-from quietswap.services.wallet_rpc.pending import PendingNonce, PendingTransaction
+from quietswap.chain.address import Address
+from quietswap.orders.order import FailureCode
+from quietswap.wallet_rpc.match import PendingNonce, PendingTransaction
 from tests.domain.signing import OTHER_WALLET, sign
 from tests.orders import swap_quote
 from tests.services.cancelling import ended

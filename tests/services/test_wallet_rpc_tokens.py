@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.errors.request import InvalidParameter, RpcTokenNotFound
-from quietswap.ports.clients import ApiKey, Client
-from quietswap.services import wallet_rpc_tokens
-from quietswap.services.wallet_rpc_tokens import FindWalletRpcToken, WalletRpcTokens
+from quietswap.chain.address import Address
+from quietswap.clients.client import ApiKey, Client
+from quietswap.errors.requests import InvalidParameter, RpcTokenNotFound
 from quietswap.storage.factory import Storage, open_storage
+from quietswap.wallet_rpc import tokens as wallet_rpc_tokens
+from quietswap.wallet_rpc.tokens import FindWalletRpcToken, WalletRpcTokens
 from tests.storage.examples import T0, WALLET, HandClock
 
 KEY = ApiKey("key-1", "a wallet", T0, None, "client-1")

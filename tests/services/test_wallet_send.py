@@ -6,15 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.errors.availability import ProviderUnavailable
-from quietswap.domain.errors.base import RequestError
-from quietswap.domain.order.dry_run import DryRun
-from quietswap.domain.order.order import FailureCode, OrderKind, OrderStatus
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.domain.quote.issued_quote import NATIVE
-from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
-from quietswap.domain.token import WETH
-from quietswap.services.wallet_rpc.send_raw_transaction import NOT_SENT_ANYWHERE
+from quietswap.errors.base import ProviderUnavailable, RequestError
+from quietswap.orders.order import DryRun, FailureCode, OrderKind, OrderStatus
+from quietswap.quoting.quote import NATIVE
+from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.tokens.token import WETH
+from quietswap.wallet_rpc.send import NOT_SENT_ANYWHERE
 from tests.domain.signing import sign
 from tests.orders import MINUTE_MS, PROTECTION, USDC, swap_quote
 from tests.services.cancelling import ended

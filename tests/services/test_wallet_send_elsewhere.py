@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.errors.base import RequestError
-from quietswap.domain.order.order import OrderStatus
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.services.submitting.deliver import OrderDelivery
-from quietswap.services.wallet_rpc.send_raw_transaction import NOT_SENT_ANYWHERE, SendRawTransaction
+from quietswap.errors.base import RequestError
+from quietswap.orders.deliver import OrderDelivery
+from quietswap.orders.order import OrderStatus
+from quietswap.relays.relay import RelayOutcome
+from quietswap.wallet_rpc.send import NOT_SENT_ANYWHERE, SendRawTransaction
 from tests.adapters.manual_clock import ManualClock
 from tests.domain.signing import sign
 from tests.orders import swap_quote

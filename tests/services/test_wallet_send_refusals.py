@@ -5,10 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.client_limits import ClientLimits
-from quietswap.domain.order.dry_run import DryRun
-from quietswap.domain.order.order import (
+from quietswap.chain.address import Address
+from quietswap.chain.signed import GAS_LIMIT_CAP, SIZE_CAP
+from quietswap.clients.client import ClientLimits
+from quietswap.orders.deliver import apply_transition
+from quietswap.orders.order import (
+    DryRun,
     Failure,
     FailureCode,
     Inclusion,
@@ -16,11 +18,8 @@ from quietswap.domain.order.order import (
     OrderKind,
     Transition,
 )
-from quietswap.domain.quote.issued_quote import NATIVE
-from quietswap.domain.token import WETH
-from quietswap.domain.transaction.signed import SIZE_CAP
-from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP
-from quietswap.services.lifecycle.apply_transition import apply_transition
+from quietswap.quoting.quote import NATIVE
+from quietswap.tokens.token import WETH
 from tests.domain.signing import OTHER_WALLET, ROUTER, WALLET, packed, sign, unpacked
 from tests.orders import CLIENT_ID, NOW_MS, USDC, swap_quote
 from tests.services.cancelling import ended

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from quietswap.domain.address import Address, from_bytes
-from quietswap.domain.order.order import FailureCode, Order, OrderEvent, OrderStatus
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.ports.chain import NodeUnavailable
-from quietswap.services.tracking.tracker import OrderTracker
+from quietswap.chain.address import Address, from_bytes
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.orders.order import FailureCode, Order, OrderEvent, OrderStatus
+from quietswap.orders.tracking.tracker import OrderTracker
+from quietswap.relays.relay import RelayOutcome
 from quietswap.storage.factory import Storage
 from tests import orders
 from tests.adapters.manual_clock import ManualClock

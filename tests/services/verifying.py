@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from quietswap.domain.quote.route import Route, RouteRequest
-from quietswap.services.quoting.verify_routes import VerificationResult, VerifyRoutes
+from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.quoting.verify import VerificationResult, VerifyRoutes
 
 
 async def verify_once(

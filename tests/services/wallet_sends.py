@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.errors.base import RequestError
-from quietswap.domain.order.order import Order
-from quietswap.domain.token import WETH
-from quietswap.ports.wallet_rpc import UnmatchedPolicy, WalletRpcToken
-from quietswap.services.wallet_rpc.send_raw_transaction import NOT_SENT_ANYWHERE
+from quietswap.chain.address import Address
+from quietswap.errors.base import RequestError
+from quietswap.orders.order import Order
+from quietswap.tokens.token import WETH
+from quietswap.wallet_rpc.send import NOT_SENT_ANYWHERE
+from quietswap.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
 from tests.domain.signing import ROUTER, WALLET, sign
 from tests.orders import CLIENT_ID
 from tests.services.submitting import Desk

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from quietswap.sandbox.contracts.tokens import DAI, USDC, WETH
+from quietswap.sandbox.contracts.pools import DAI, USDC, WETH
 from tests.spec.api_client import ApiClient
 from tests.spec.coverage import shows
 from tests.spec.wire import refused

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietswap.sandbox.contracts.tokens import WETH
+from quietswap.sandbox.contracts.pools import WETH
 from tests.spec.api_client import ETHER, SOLD, ApiClient
 from tests.spec.coverage import shows
 from tests.spec.wire import refused, sign

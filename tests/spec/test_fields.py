@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.domain import address as addresses
+from quietswap.chain import address as addresses
 from quietswap.sandbox.contracts.addresses import FEEDS
-from quietswap.sandbox.contracts.tokens import USDC, WETH
+from quietswap.sandbox.contracts.pools import USDC, WETH
 from tests import loopback
 from tests.e2e.conftest import Town
 from tests.spec import tables

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.sandbox.contracts.tokens import USDC, WETH
+from quietswap.sandbox.contracts.pools import USDC, WETH
 from tests.e2e.conftest import Town
 from tests.spec import tables
 from tests.spec.api_client import ETHER, ApiClient, Signed

@@ -2,7 +2,7 @@
 
 from eth_account import Account
 
-from quietswap.sandbox.contracts.tokens import WETH
+from quietswap.sandbox.contracts.pools import WETH
 from tests.spec.api_client import SOLD, ApiClient
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from eth_account.signers.local import LocalAccount
 
-from quietswap.domain.amounts import difference_bps
-from quietswap.domain.quote.issued_quote import NATIVE
+from quietswap.amounts import difference_bps
+from quietswap.quoting.quote import NATIVE
 from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.wire import data
 

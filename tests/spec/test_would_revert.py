@@ -6,9 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from quietswap.adapters.clock import SystemClock
-from quietswap.sandbox.contracts.pools import POOLS
-from quietswap.sandbox.contracts.tokens import USDC
+from quietswap.clock import SystemClock
+from quietswap.sandbox.contracts.pools import POOLS, USDC
 from tests.e2e.conftest import Town, running_town
 from tests.patient import open_storage
 from tests.spec.api_client import ApiClient

@@ -4,12 +4,12 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from quietswap.domain.address import Address, from_bytes
-from quietswap.domain.amounts import UINT256_MAX
-from quietswap.domain.order.order import Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.domain.quote.issued_quote import IssuedQuote, SwapOrderTerms, Trade
-from quietswap.domain.transaction.unsigned import UnsignedTransaction
-from quietswap.ports.stores import OrderStore
+from quietswap.amounts import UINT256_MAX
+from quietswap.chain.address import Address, from_bytes
+from quietswap.chain.signed import UnsignedTransaction
+from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus
+from quietswap.orders.stores import OrderStore
+from quietswap.quoting.quote import IssuedQuote, SwapOrderTerms, Trade
 
 T0 = 1_800_000_000_000
 """Unix milliseconds at which every test begins."""
@@ -20,7 +20,7 @@ _serial = count(1)
 
 
 class HandClock:
-    """quietswap.ports.clock.Clock that stands still until a test moves it."""
+    """quietswap.clock.Clock that stands still until a test moves it."""
 
     def __init__(self) -> None:
         self.ms = T0

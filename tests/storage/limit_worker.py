@@ -9,8 +9,8 @@ import sys
 from collections import Counter
 from dataclasses import replace
 
-from quietswap.domain.errors.base import RequestError
-from quietswap.domain.order.order import OrderStatus
+from quietswap.errors.base import RequestError
+from quietswap.orders.order import OrderStatus
 from quietswap.storage.factory import Storage, open_storage
 from tests.storage.examples import T0, HandClock, a_quote, an_event, an_order
 

@@ -9,15 +9,15 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from quietswap.ports.stores import StoreUnavailable
-from quietswap.services.single_process import (
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.orders.tracking.single_process import (
     PREDECESSOR_S,
     GuardedRateStore,
     SecondProcessError,
     SingleProcessGuard,
 )
 from quietswap.storage.factory import Storage
-from quietswap.storage.postgres.advisory_lock import SERVER, AdvisoryLeaderLock
+from quietswap.storage.postgres import SERVER, AdvisoryLeaderLock
 from tests.databases import PostgresCluster
 from tests.patient import open_storage
 from tests.storage.examples import T0, HandClock

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.order.order import OrderStatus
+from quietswap.orders.order import OrderStatus
 from quietswap.storage.factory import Storage
-from quietswap.storage.stores.orders import ARRIVALS
+from quietswap.storage.orders import ARRIVALS
 from tests.storage.examples import an_event, an_order
 
 API_WRITES = {OrderStatus.PENDING, OrderStatus.SUBMITTED, OrderStatus.FAILED}

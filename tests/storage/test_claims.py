@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import replace
 
-from quietswap.domain.order.order import OrderStatus
-from quietswap.domain.tracking.rules import with_resend_recorded
+from quietswap.orders.order import OrderStatus
+from quietswap.orders.tracking.rules import with_resend_recorded
 from quietswap.storage.factory import Storage
 from tests.storage.examples import an_order, store
 

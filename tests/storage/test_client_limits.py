@@ -8,12 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain import errors
-from quietswap.domain.address import Address
-from quietswap.domain.client_limits import DAY_MS, ClientLimits, DayUsage, day_of
-from quietswap.domain.order.order import Order, OrderKind, OrderStatus
-from quietswap.domain.quote.issued_quote import NATIVE, CancelOrderTerms, SwapOrderTerms
-from quietswap.ports.clients import AuditEntry, Client
+from quietswap import errors
+from quietswap.chain.address import Address
+from quietswap.clients.client import DAY_MS, AuditEntry, Client, ClientLimits, DayUsage, day_of
+from quietswap.orders.order import Order, OrderKind, OrderStatus
+from quietswap.quoting.quote import NATIVE, CancelOrderTerms, SwapOrderTerms
 from quietswap.storage.factory import Storage, open_storage
 from tests.storage.examples import (
     BUY,

@@ -7,21 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.domain.client_limits import ClientLimits, DayUsage, day_of
-from quietswap.domain.operator.figures import Figure, Measure
-from quietswap.domain.order.order import OrderStatus
-from quietswap.ports.clients import ApiKey, AuditEntry, Client
-from quietswap.ports.operator_view import PausedSource, ProcessReport
-from quietswap.ports.operators import Operator
-from quietswap.ports.stores import DuplicateTransaction
-from quietswap.ports.wallet_rpc import WalletRpcToken
-from quietswap.ports.web_sessions import WebSessionBounds
-from quietswap.services.web_sessions import WebSessions
+from quietswap.clients.client import ApiKey, AuditEntry, Client, ClientLimits, DayUsage, day_of
+from quietswap.operator.figures import Figure, Measure
+from quietswap.operator.operators import Operator, PausedSource, ProcessReport
+from quietswap.orders.order import OrderStatus
+from quietswap.orders.stores import DuplicateTransaction
 from quietswap.storage import migrate, sqlite_to_postgres
-from quietswap.storage.database_url import BadDatabaseUrl
+from quietswap.storage.database import BadDatabaseUrl
 from quietswap.storage.factory import Storage
 from quietswap.storage.sqlite.file_lock import FileLeaderLock
 from quietswap.storage.sqlite_to_postgres import TABLES, CannotCopy, copy_storage
+from quietswap.wallet_rpc.tokens import WalletRpcToken
+from quietswap.web.sessions import WebSessionBounds, WebSessions
 from tests.databases import PostgresCluster
 from tests.orders import told
 from tests.patient import open_database, open_storage

@@ -5,11 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.order.order import Inclusion, Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.domain.order.order_change import FINALIZED, POSTED, OrderChange
-from quietswap.ports.events import EventSpan, StoredEvent
-from quietswap.ports.stores import DuplicateTransaction
-from quietswap.services.retention import BATCH
+from quietswap.events.event import EventSpan, StoredEvent
+from quietswap.orders.order import (
+    FINALIZED,
+    POSTED,
+    Inclusion,
+    Order,
+    OrderChange,
+    OrderEvent,
+    OrderKind,
+    OrderStatus,
+)
+from quietswap.orders.retention import BATCH
+from quietswap.orders.stores import DuplicateTransaction
 from quietswap.storage.factory import Storage, open_storage
 from tests.storage.examples import T0, WALLET, HandClock, an_order
 

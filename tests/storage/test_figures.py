@@ -1,7 +1,7 @@
 """Figures of several processes on both databases."""
 
-from quietswap.domain.operator.figures import BUCKET_MS, Figure, FigureRow, Measure
-from quietswap.ports.operator_view import ProcessReport
+from quietswap.operator.figures import BUCKET_MS, Figure, FigureRow, Measure
+from quietswap.operator.operators import ProcessReport
 from quietswap.storage.factory import Storage
 from tests.storage.examples import T0
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from quietswap.api.responses.encoded_orders import encoded_order_history, encoded_order_status
-from quietswap.domain.order.order import Failure, FailureCode, Order, OrderKind, OrderStatus
-from quietswap.services.api_keys import LASTS_MS, Authenticate
-from quietswap.services.credentials import hash_secret, new_client, new_key
+from quietswap.clients.credentials import hash_secret, new_client, new_key
+from quietswap.clients.keys import LASTS_MS, Authenticate
+from quietswap.orders.http import encoded_order_history, encoded_order_status
+from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
 from quietswap.storage.factory import Storage
-from quietswap.storage.stores.orders import SqlOrderStore
+from quietswap.storage.orders import SqlOrderStore
 from tests.orders import inclusion
 from tests.patient import open_storage
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, HandClock, an_order, store
@@ -103,7 +103,7 @@ async def test_a_page_far_behind_is_read_as_any_other(
     for _ in range(5):
         await store(storage.orders, an_order())
     near = await storage.orders.page("client-1", WALLET, None, 2, 2)
-    monkeypatch.setattr("quietswap.storage.stores.order_pages._DEEP", 2)
+    monkeypatch.setattr("quietswap.storage.order_pages._DEEP", 2)
     far = await storage.orders.page("client-1", WALLET, None, 2, 2)
     assert (far.orders, far.total) == (near.orders, near.total)
 

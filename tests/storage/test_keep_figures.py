@@ -7,11 +7,11 @@ from typing import Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.app import operator_view
-from quietswap.app.container import Container
-from quietswap.settings.schema import Settings
+from quietswap.server import operator
+from quietswap.server.container import Container
+from quietswap.server.settings.schema import Settings
 from quietswap.storage.factory import Storage
-from quietswap.storage.stores.figures import SqlFigureStore
+from quietswap.storage.operator_view import SqlFigureStore
 from tests.storage.test_keep_house import Naps
 from tests.waiting import eventually
 
@@ -29,10 +29,10 @@ async def test_it_goes_on_after_an_unexpected_failure(
     outside = SimpleNamespace(sources=[], relays={}, rpc=SimpleNamespace(nodes=list))
     parts: Any = SimpleNamespace(storage=storage, settings=Settings(), outside=outside)
     monkeypatch.setattr(SqlFigureStore, step, broken)
-    monkeypatch.setattr(operator_view, "tracker_role", lambda _: "off")
+    monkeypatch.setattr(operator, "tracker_role", lambda _: "off")
     with capture_logs() as lines:
         async with AsyncExitStack() as stack:
-            operator_view.start_figures(cast(Container, parts), clock, stack)
+            operator.start_figures(cast(Container, parts), clock, stack)
 
             async def turned() -> bool:
                 return len(clock.slept) == TURNS

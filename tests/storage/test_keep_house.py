@@ -9,15 +9,15 @@ from typing import Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.app.background_tasks import _delete_old_data, start_key_uses
-from quietswap.app.container import Container
-from quietswap.app.order_ids import PREFIXES, new_order_id
-from quietswap.domain.order.order import Order, OrderKind, OrderStatus
-from quietswap.services.api_keys import Authenticate
-from quietswap.services.retention import BATCH, RetentionJob
-from quietswap.settings.schema import Settings
+from quietswap.clients.keys import Authenticate
+from quietswap.orders.ids import PREFIXES, new_order_id
+from quietswap.orders.order import Order, OrderKind, OrderStatus
+from quietswap.orders.retention import BATCH, RetentionJob
+from quietswap.server.background import _delete_old_data, start_key_uses
+from quietswap.server.container import Container
+from quietswap.server.settings.schema import Settings
 from quietswap.storage.factory import Storage
-from quietswap.storage.stores.order_retention import OrderRetention
+from quietswap.storage.order_pages import OrderRetention
 from tests.storage.examples import HandClock, a_quote, an_event, an_order
 
 HOUR_MS = 3_600_000

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.client_limits import ClientLimits
-from quietswap.domain.errors.client_limits import WalletNotAllowed
-from quietswap.domain.order.order import OrderStatus
-from quietswap.ports.stores import DuplicateTransaction, StoreUnavailable
-from quietswap.storage.stores.cached_orders import DOUBT_S
-from quietswap.storage.stores.clients import SqlClientStore
-from quietswap.storage.stores.orders import SqlOrderStore
+from quietswap.chain.address import Address
+from quietswap.clients.client import ClientLimits
+from quietswap.errors.clients import WalletNotAllowed
+from quietswap.orders.order import OrderStatus
+from quietswap.orders.stores import DuplicateTransaction, StoreUnavailable
+from quietswap.storage.cached_orders import DOUBT_S
+from quietswap.storage.clients import SqlClientStore
+from quietswap.storage.orders import SqlOrderStore
 from tests.orders import recorded, told
 from tests.storage.examples import (
     OTHER_WALLET,

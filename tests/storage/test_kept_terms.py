@@ -2,9 +2,9 @@
 
 import asyncio
 
-from quietswap.domain.order.order import OrderStatus
-from quietswap.storage.stores.cached_orders import LASTS_S, SETTLES_S
-from quietswap.storage.stores.orders import SqlOrderStore
+from quietswap.orders.order import OrderStatus
+from quietswap.storage.cached_orders import LASTS_S, SETTLES_S
+from quietswap.storage.orders import SqlOrderStore
 from tests.orders import recorded
 from tests.patient import open_storage
 from tests.storage.examples import (

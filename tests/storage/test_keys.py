@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.ports.clients import ApiKey, Client
+from quietswap.clients.client import ApiKey, Client
 from quietswap.storage.factory import Storage
 from tests.storage.examples import T0
 

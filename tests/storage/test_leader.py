@@ -7,8 +7,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from quietswap.ports.stores import LeaderLock
-from quietswap.storage.postgres.advisory_lock import AdvisoryLeaderLock
+from quietswap.orders.stores import LeaderLock
+from quietswap.storage.postgres import AdvisoryLeaderLock
 from quietswap.storage.sqlite.file_lock import FileLeaderLock
 from tests.databases import PostgresCluster
 from tests.patient import open_storage

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain import errors
-from quietswap.domain.address import Address
-from quietswap.domain.client_limits import ClientLimits, DayUsage, day_of
-from quietswap.ports.clients import AuditEntry, Client
+from quietswap import errors
+from quietswap.chain.address import Address
+from quietswap.clients.client import AuditEntry, Client, ClientLimits, DayUsage, day_of
 from quietswap.storage.factory import Storage, open_storage
 from tests.storage.examples import T0, HandClock, a_quote
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from quietswap.domain.order.order import AT_LARGE, Failure, FailureCode, OrderStatus
-from quietswap.domain.transaction.fees import OwnNonces
+from quietswap.chain.fees import OwnNonces
+from quietswap.orders.order import AT_LARGE, Failure, FailureCode, OrderStatus
 from quietswap.storage.factory import Storage
 from tests.storage.examples import OTHER_WALLET, WALLET, an_order, store
 

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.app.order_ids import PREFIXES
-from quietswap.domain.client_limits import ClientLimits, day_of
-from quietswap.domain.order.order import Order, OrderKind, OrderStatus
-from quietswap.ports.clients import ApiKey, AuditEntry, Client
-from quietswap.ports.operator_view import OrderPlace, PausedSource
+from quietswap.clients.client import ApiKey, AuditEntry, Client, ClientLimits, day_of
+from quietswap.operator.operators import OrderPlace, PausedSource
+from quietswap.orders.ids import PREFIXES
+from quietswap.orders.order import Order, OrderKind, OrderStatus
 from quietswap.storage.factory import Storage
-from quietswap.storage.stores.operator_view import (
+from quietswap.storage.operator_view import (
     CLIENTS,
     OF_CLIENT,
     OF_PREFIX,

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.ports.clients import AuditEntry
-from quietswap.ports.operators import NameTaken, Operator, OperatorSession
+from quietswap.clients.client import AuditEntry
+from quietswap.operator.operators import NameTaken, Operator, OperatorSession
 from quietswap.storage.factory import Storage
 from tests.storage.examples import T0
 

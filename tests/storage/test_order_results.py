@@ -5,15 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.app.order_ids import PREFIXES
-from quietswap.domain.address import Address, from_bytes
-from quietswap.domain.order.export import ExportFilter
-from quietswap.domain.order.order import Failure, FailureCode, Order, OrderKind, OrderStatus
-from quietswap.domain.order.received import Refund, RefundStatus
-from quietswap.domain.order.statistics import Tally
+from quietswap.chain.address import Address, from_bytes
+from quietswap.orders.ids import PREFIXES
+from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
+from quietswap.orders.received import Refund, RefundStatus
+from quietswap.orders.statistics import ExportFilter, Tally
 from quietswap.storage.factory import Storage
-from quietswap.storage.stores.order_export import OF_ALL, OF_CLIENT, OF_WALLET, SqlOrderExport
-from quietswap.storage.stores.order_statistics import TALLIES, SqlOrderStatistics
+from quietswap.storage.order_export import (
+    OF_ALL,
+    OF_CLIENT,
+    OF_WALLET,
+    TALLIES,
+    SqlOrderExport,
+    SqlOrderStatistics,
+)
 from tests.orders import inclusion
 from tests.storage.examples import T0, WALLET, an_event, an_order
 

@@ -6,15 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.order.order import (
-    Failure,
-    FailureCode,
-    Inclusion,
-    Order,
-    OrderKind,
-    OrderStatus,
-)
-from quietswap.ports.stores import DuplicateTransaction
+from quietswap.orders.order import Failure, FailureCode, Inclusion, Order, OrderKind, OrderStatus
+from quietswap.orders.stores import DuplicateTransaction
 from quietswap.storage.factory import Storage
 from tests.orders import listed, recorded, told
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, an_event, an_order, store

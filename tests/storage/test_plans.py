@@ -2,11 +2,11 @@
 
 import pytest
 
-from quietswap.domain.order.order import OrderStatus
+from quietswap.orders.order import OrderStatus
 from quietswap.storage.database import BatchedRead
 from quietswap.storage.factory import Storage
-from quietswap.storage.postgres.database import PostgresDatabase
-from quietswap.storage.stores.order_pages import PAGE_OF_ALL, PAGE_OF_STATUS
+from quietswap.storage.order_pages import PAGE_OF_ALL, PAGE_OF_STATUS
+from quietswap.storage.postgres import PostgresDatabase
 from tests.storage.examples import T0, WALLET, an_event, an_order
 from tests.storage.sqlite_plans import plan_of, reads_index_alone
 

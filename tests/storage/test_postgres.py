@@ -7,13 +7,12 @@ from contextlib import suppress
 import asyncpg
 import pytest
 
-from quietswap.domain.errors.client_limits import OpenOrderLimitExceeded
-from quietswap.ports.stores import StoreUnavailable
-from quietswap.storage.database import Transaction
-from quietswap.storage.database_url import BadDatabaseUrl
+from quietswap.errors.clients import OpenOrderLimitExceeded
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.storage.database import BadDatabaseUrl, Transaction
 from quietswap.storage.factory import Storage, open_storage
 from quietswap.storage.migrate import SchemaTooOld
-from quietswap.storage.postgres.database import PostgresDatabase
+from quietswap.storage.postgres import PostgresDatabase
 from tests import patient
 from tests.databases import PostgresCluster
 from tests.storage.examples import WALLET, HandClock, an_event, an_order

@@ -5,21 +5,21 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.amounts import UINT256_MAX
-from quietswap.domain.client_limits import ClientLimits
-from quietswap.domain.quote.issued_quote import (
+from quietswap.amounts import UINT256_MAX
+from quietswap.chain.address import Address
+from quietswap.clients.client import ClientLimits
+from quietswap.quoting.quote import (
     CancelOrderTerms,
     QuoteKind,
     SwapOrderTerms,
     Trade,
+    WrapOperation,
     WrapOrderTerms,
 )
-from quietswap.domain.quote.quote import WrapOperation
-from quietswap.domain.token import WETH
+from quietswap.storage.clients import SqlClientStore
 from quietswap.storage.factory import Storage
-from quietswap.storage.stores.clients import SqlClientStore
-from quietswap.storage.stores.quotes import SqlQuoteStore
+from quietswap.storage.quotes import SqlQuoteStore
+from quietswap.tokens.token import WETH
 from tests.storage.examples import OTHER_WALLET, ROUTER, T0, WALLET, a_quote, some_params
 from tests.storage.watched import Watched
 

@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.ports.stores import RateStore, RateWindow, StoreUnavailable
-from quietswap.storage.rate_limits.memory import MemoryRateStore
-from quietswap.storage.rate_limits.redis import RedisRateStore
+from quietswap.orders.stores import RateStore, RateWindow, StoreUnavailable
+from quietswap.storage.rate_limits import MemoryRateStore, RedisRateStore
 from tests.databases import RedisServer
 from tests.storage.examples import T0, HandClock
 from tests.waiting import WITHIN_S, eventually

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.storage.rate_limits.memory import MemoryRateStore
-from quietswap.storage.rate_limits.redis import RedisRateStore
+from quietswap.storage.rate_limits import MemoryRateStore, RedisRateStore
 from tests.databases import RedisServer
 from tests.storage.examples import HandClock
 from tests.storage.rate_worker import AT_ONCE, LIMIT

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.ports.stores import DuplicateTransaction, StoreUnavailable
+from quietswap.orders.stores import DuplicateTransaction, StoreUnavailable
 from quietswap.storage.database import Transaction
 from quietswap.storage.sqlite import database as database_module
 from quietswap.storage.sqlite.database import SqliteDatabase

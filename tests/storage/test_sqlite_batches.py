@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.ports.stores import StoreUnavailable
+from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.database import BatchedRead, Row, Value
 from quietswap.storage.sqlite.database import SqliteDatabase
 

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.ports.stores import StoreUnavailable
+from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.database import Transaction
-from quietswap.storage.sqlite import loop_time
-from quietswap.storage.sqlite.connection import connect
-from quietswap.storage.sqlite.loop_time import IN_THREADS_S, SLOW_S
-from quietswap.storage.sqlite.loop_writer import NotOnLoop, SqliteLoopWriter
+from quietswap.storage.sqlite import writer as loop_time
+from quietswap.storage.sqlite.writer import (
+    IN_THREADS_S,
+    SLOW_S,
+    NotOnLoop,
+    SqliteLoopWriter,
+    connect,
+)
 from tests.storage.test_sqlite_loop_writes import Refused, add
 from tests.storage.test_sqlite_reads import Monotonic
 

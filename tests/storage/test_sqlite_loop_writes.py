@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.ports.stores import StoreUnavailable
+from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.database import Transaction
-from quietswap.storage.sqlite.connection import connect
 from quietswap.storage.sqlite.database import SqliteDatabase
-from quietswap.storage.sqlite.loop_writer import CHECKPOINT_EVERY
-from quietswap.storage.sqlite.writer_thread import SqliteWriterThread
+from quietswap.storage.sqlite.writer import CHECKPOINT_EVERY, SqliteWriterThread, connect
 from tests.waiting import WITHIN_S
 
 _LONG = "INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ?) "

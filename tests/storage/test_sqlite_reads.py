@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.ports.stores import StoreUnavailable
-from quietswap.storage.sqlite.connection import connect
-from quietswap.storage.sqlite.loop_time import IN_THREADS_S, SLOW_S
+from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.sqlite.reader import SqliteReader
+from quietswap.storage.sqlite.writer import IN_THREADS_S, SLOW_S, connect
 from tests.storage.examples import HandClock
 from tests.waiting import WITHIN_S
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.ports.stores import StoreUnavailable
+from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage import migrate
 from quietswap.storage.sqlite.database import SqliteDatabase
 from tests.api.scripted_use_cases import HandClock

@@ -6,15 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.errors.request import ValidationError
-from quietswap.domain.order.order import AT_LARGE, Failure, FailureCode, OrderKind, OrderStatus
-from quietswap.domain.quote.issued_quote import QuoteKind, Trade
+from quietswap.errors.requests import ValidationError
+from quietswap.orders.order import AT_LARGE, Failure, FailureCode, OrderKind, OrderStatus
+from quietswap.quoting.quote import QuoteKind, Trade
 from quietswap.storage.factory import Storage
-from quietswap.storage.stores.wallet_orders import (
-    CONTENDERS,
-    SAME_TRADE,
-    reads_of_kind,
-)
+from quietswap.storage.order_rows import CONTENDERS, SAME_TRADE, reads_of_kind
 from tests.storage.examples import (
     BUY,
     OTHER_WALLET,

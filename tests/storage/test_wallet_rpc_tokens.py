@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.ports.clients import ApiKey, AuditEntry, Client
-from quietswap.ports.wallet_rpc import TooManyRpcTokens, WalletRpcToken
+from quietswap.chain.address import Address
+from quietswap.clients.client import ApiKey, AuditEntry, Client
 from quietswap.storage.factory import Storage
+from quietswap.wallet_rpc.tokens import TooManyRpcTokens, WalletRpcToken
 from tests.storage.examples import T0, WALLET
 
 _OTHER = Address("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")

@@ -4,14 +4,13 @@ import asyncio
 
 import pytest
 
-from quietswap.domain.errors.http import RateLimitExceeded, Unauthorized
-from quietswap.domain.order.order import OrderStatus
-from quietswap.ports.wallet_rpc import WalletRpcToken
-from quietswap.ports.web_sessions import WebSessionBounds
-from quietswap.services.api_keys import Authenticate
-from quietswap.services.credentials import hash_secret
-from quietswap.services.web_sessions import FIRST_MS, LASTS_MS, WebSessions
+from quietswap.clients.credentials import hash_secret
+from quietswap.clients.keys import Authenticate
+from quietswap.errors.base import RateLimitExceeded, Unauthorized
+from quietswap.orders.order import OrderStatus
 from quietswap.storage.factory import Storage
+from quietswap.wallet_rpc.tokens import WalletRpcToken
+from quietswap.web.sessions import FIRST_MS, LASTS_MS, WebSessionBounds, WebSessions
 from tests.storage.examples import WALLET, HandClock, an_order, move_to, store
 
 ADDRESS = "192.0.2.7"

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 
-from quietswap.domain.order.order_view import OrderView
-from quietswap.ports.stores import StoreUnavailable
+from quietswap.orders.order import OrderView
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.storage.cached_orders import SETTLES_S, CachedOrderStore
 from quietswap.storage.database import BatchedRead, Body, Database, Row, T, Value
-from quietswap.storage.stores.cached_orders import SETTLES_S, CachedOrderStore
 from tests.storage.examples import HandClock
 from tests.waiting import eventually
 

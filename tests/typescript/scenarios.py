@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from quietswap.domain import errors
-from quietswap.domain.client_limits import KeyScope
-from quietswap.domain.order.order import Failure, FailureCode, OrderStatus
-from quietswap.domain.quote.price_feeds import FEEDS
-from quietswap.domain.token import WETH
+from quietswap import errors
+from quietswap.clients.client import KeyScope
+from quietswap.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.prices.feeds import FEEDS
+from quietswap.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER, WALLET
 from tests.client.fake_chain import transfer
 from tests.client.fake_servers import (

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.domain.address import Address
-from quietswap.domain.routers.calldata import MalformedCalldata, UnboundCalldata, decode
+from quietswap.chain.address import Address
+from quietswap.routers.calldata import MalformedCalldata, UnboundCalldata, decode
 from tests.example_counts import examples
 from tests.hostile.cases import MAKERS, make
 from tests.typescript.package import TypeScript, big

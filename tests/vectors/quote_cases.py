@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from quietswap.domain.address import Address
-from quietswap.domain.quote.quote import WrapOperation
-from quietswap.domain.token import WETH
+from quietswap.chain.address import Address
+from quietswap.quoting.quote import WrapOperation
+from quietswap.tokens.token import WETH
 from tests.api.scripted_use_cases import WALLET, cancel_quote
 from tests.client.fake_servers import ETHER, MINIMUM, calldata, swap_quote, wrap_answer
 from tests.domain.loss_table import LOSSES

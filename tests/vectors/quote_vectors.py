@@ -12,13 +12,13 @@ import msgspec
 from quietswap.client.api_calls import ApiCall, read_answer
 from quietswap.client.errors.base import ClientError, NodeRpcError, UnexpectedResponse
 from quietswap.client.flows import cancel, swap, wrap
-from quietswap.client.flows.cancel_result import CancelRequest
+from quietswap.client.flows.cancel import CancelRequest
 from quietswap.client.flows.effects import ClockReading, Effect, Flow, ReadClock, Sleep, run
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WrapRequest
 from quietswap.client.node_calls import NodeCall
-from quietswap.domain.order.order import OrderStatus
+from quietswap.orders.order import OrderStatus
 from tests.client.fake_chain import PRICES, FakeChain
 from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import placed

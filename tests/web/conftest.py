@@ -9,13 +9,12 @@ import pytest
 from starlette.types import ASGIApp
 
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions
-from quietswap.api.web.options import WebOptions
-from quietswap.ports.operator_view import Health
-from quietswap.ports.web_sessions import WebSessionBounds
-from quietswap.services.api_keys import Authenticate
-from quietswap.services.web_sessions import WebSessions
+from quietswap.api.operation import ApiOptions
+from quietswap.clients.keys import Authenticate
+from quietswap.operator.operators import Health
 from quietswap.storage.factory import Storage
+from quietswap.web.assets import WebOptions
+from quietswap.web.sessions import WebSessionBounds, WebSessions
 from tests import loopback
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 from tests.patient import open_storage

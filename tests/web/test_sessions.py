@@ -7,10 +7,10 @@ import httpx
 import pytest
 
 from quietswap.api.routes import OPERATIONS
-from quietswap.api.web.authentication import PAGE_OPERATIONS
-from quietswap.ports.clients import ApiKey
-from quietswap.services.web_sessions import FIRST_MS, LASTS_MS
+from quietswap.clients.client import ApiKey
 from quietswap.storage.factory import Storage
+from quietswap.web.session import PAGE_OPERATIONS
+from quietswap.web.sessions import FIRST_MS, LASTS_MS
 from tests import loopback
 from tests.api.requests import CANCEL, HISTORY, ORDERS, QUOTE, RPC, USAGE, WEBHOOKS, ask
 from tests.api.scripted_use_cases import WALLET, HandClock, ScriptedUseCases
@@ -181,8 +181,8 @@ async def test_a_session_is_no_api_key_and_a_key_no_session(
     client.cookies.clear()
     assert (await client.get(TOKENS, headers={"x-api-key": secret})).status_code == 401
     key = ApiKey("key_1", "", clock.now_ms(), None, "client_1")
-    from quietswap.ports.clients import Client
-    from quietswap.services.credentials import hash_secret
+    from quietswap.clients.client import Client
+    from quietswap.clients.credentials import hash_secret
 
     await storage.keys.add(key, hash_secret("qw_key"), Client("client_1", "", clock.now_ms()))
     await storage.keys.add(
@@ -273,7 +273,7 @@ async def test_without_the_page_nothing_of_it_is_there(
     inside: ScriptedUseCases, clock: HandClock
 ) -> None:
     from quietswap.api.app import create_api
-    from quietswap.api.options import ApiOptions
+    from quietswap.api.operation import ApiOptions
 
     app = create_api(inside.use_cases(), ApiOptions(), clock)
     transport = httpx.ASGITransport(app=app)

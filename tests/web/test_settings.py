@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.app.operator_view import is_enabled as is_operator_view_enabled
-from quietswap.app.web import is_web_enabled
-from quietswap.settings.load import BadSettings
-from quietswap.settings.schema import Settings
+from quietswap.server.operator import is_enabled as is_operator_view_enabled
+from quietswap.server.settings.load import BadSettings
+from quietswap.server.settings.schema import Settings
+from quietswap.server.web import is_web_enabled
 
 
 def settings(**sections: Any) -> Settings:

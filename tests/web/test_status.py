@@ -2,12 +2,12 @@
 
 import pytest
 
-from quietswap.adapters.clock import SystemClock
-from quietswap.app.web import web_options
-from quietswap.domain.operator.figures import Figure, Measure, tip_class
-from quietswap.domain.order.statistics import Percentiles
-from quietswap.ports.operator_view import Health, ProcessReport
-from quietswap.settings.schema import Settings
+from quietswap.clock import SystemClock
+from quietswap.operator.figures import Figure, Measure, tip_class
+from quietswap.operator.operators import Health, ProcessReport
+from quietswap.orders.statistics import Percentiles
+from quietswap.server.settings.schema import Settings
+from quietswap.server.web import web_options
 from quietswap.storage.factory import Storage
 from tests.web.conftest import Open, healthy
 

@@ -8,16 +8,14 @@ import asyncio
 import sys
 from dataclasses import replace
 
-from quietswap.adapters.clock import SystemClock
-from quietswap.adapters.webhooks.resolver import SystemResolver
-from quietswap.adapters.webhooks.sender import PinnedWebhookSender, SenderPolicy, tls_context
-from quietswap.api.responses.webhooks import encoded_event
-from quietswap.domain.order.order import OrderStatus
-from quietswap.services.webhooks.attempt import WebhookCaller
-from quietswap.services.webhooks.deliver import DeliverEvents
-from quietswap.services.webhooks.secret_box import SecretBox
-from quietswap.services.webhooks.worker import WebhookWorker
+from quietswap.clock import SystemClock
+from quietswap.orders.order import OrderStatus
 from quietswap.storage.factory import Storage, open_storage
+from quietswap.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
+from quietswap.webhooks.exchange import PinnedWebhookSender, SenderPolicy, tls_context
+from quietswap.webhooks.http import encoded_event
+from quietswap.webhooks.resolver import SystemResolver
+from quietswap.webhooks.secrets import SecretBox
 from tests.storage.examples import an_event, an_order
 
 STEPS = (

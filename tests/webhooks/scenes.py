@@ -4,20 +4,17 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
-from quietswap.adapters.webhooks.resolver import SystemResolver
-from quietswap.adapters.webhooks.sender import PinnedWebhookSender, SenderPolicy
-from quietswap.api.responses.webhooks import encoded_event, encoded_test_event
-from quietswap.domain.order.order import Order, OrderStatus
-from quietswap.domain.webhook.request import WebhookRequest
-from quietswap.domain.webhook.retries import RETRY_AFTER_S
-from quietswap.ports.clients import ApiKey, Client
-from quietswap.ports.webhooks import Delivery, Webhook
-from quietswap.services.webhooks.attempt import WebhookCaller
-from quietswap.services.webhooks.deliver import DeliverEvents
-from quietswap.services.webhooks.manage import ManageWebhooks
-from quietswap.services.webhooks.secret_box import SecretBox
-from quietswap.services.webhooks.worker import WebhookWorker
+from quietswap.clients.client import ApiKey, Client
+from quietswap.orders.order import Order, OrderStatus
 from quietswap.storage.factory import Storage, open_storage
+from quietswap.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
+from quietswap.webhooks.exchange import PinnedWebhookSender, SenderPolicy
+from quietswap.webhooks.http import encoded_event, encoded_test_event
+from quietswap.webhooks.manage import ManageWebhooks
+from quietswap.webhooks.resolver import SystemResolver
+from quietswap.webhooks.secrets import SecretBox
+from quietswap.webhooks.stores import Delivery, Webhook
+from quietswap.webhooks.webhook import RETRY_AFTER_S, WebhookRequest
 from tests.storage.examples import T0, HandClock, an_event, an_order
 from tests.webhooks.receiver import Receiver, receiving
 from tests.webhooks.senders import trusting

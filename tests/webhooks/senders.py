@@ -8,8 +8,8 @@ from ipaddress import ip_address
 
 import trustme
 
-from quietswap.adapters.webhooks.sender import PinnedWebhookSender, SenderPolicy, tls_context
-from quietswap.domain.webhook.addresses import IpAddress
+from quietswap.webhooks.exchange import PinnedWebhookSender, SenderPolicy, tls_context
+from quietswap.webhooks.webhook import IpAddress
 
 NAME = "hooks.example.com"
 AUTHORITY = trustme.CA()

@@ -5,12 +5,13 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from quietswap.domain.webhook.addresses import IpAddress, refusal
-from quietswap.domain.webhook.url import (
+from quietswap.webhooks.webhook import (
     MAX_LENGTH,
     InvalidWebhookUrl,
+    IpAddress,
     is_allowed_host,
     parse_webhook_url,
+    refusal,
 )
 
 PUBLIC = [

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from quietswap.adapters.webhooks.exchange import MAX_BODY, MAX_HEAD
-from quietswap.ports.webhook_sender import DeliveryFailed
+from quietswap.webhooks.exchange import MAX_BODY, MAX_HEAD
+from quietswap.webhooks.stores import DeliveryFailed
 from tests.webhooks.receiver import OK, Received, Receiver, always, answer, receiving
 from tests.webhooks.senders import sender
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from quietswap.domain.errors.request import InvalidParameter
-from quietswap.domain.webhook.request import WebhookRequest
+from quietswap.errors.requests import InvalidParameter
+from quietswap.webhooks.webhook import WebhookRequest
 from tests.webhooks.scenes import KEY, Scene
 
 

@@ -6,12 +6,11 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.domain.order.order import OrderStatus
-from quietswap.domain.webhook.retries import RETRY_AFTER_S
-from quietswap.domain.webhook.state import PRUNED, DisabledReason, WebhookState
-from quietswap.ports.clients import ApiKey, Client
-from quietswap.ports.stores import StoreUnavailable
-from quietswap.ports.webhooks import Webhook
+from quietswap.clients.client import ApiKey, Client
+from quietswap.orders.order import OrderStatus
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.webhooks.stores import Webhook
+from quietswap.webhooks.webhook import PRUNED, RETRY_AFTER_S, DisabledReason, WebhookState
 from tests.storage.examples import T0
 from tests.webhooks.receiver import OK, Received, always, answer
 from tests.webhooks.scenes import DAY_MS, KEY, Scene

@@ -17,15 +17,15 @@ from pathlib import Path
 import pytest
 from standardwebhooks import Webhook as Verifier
 
-from quietswap.adapters.clock import SystemClock
-from quietswap.api.responses.webhooks import encoded_test_event
-from quietswap.domain.webhook.request import WebhookRequest
-from quietswap.ports.clients import ApiKey, Client
-from quietswap.ports.webhooks import Webhook
-from quietswap.services.webhooks.attempt import WebhookCaller
-from quietswap.services.webhooks.manage import ManageWebhooks
-from quietswap.services.webhooks.secret_box import SecretBox
+from quietswap.clients.client import ApiKey, Client
+from quietswap.clock import SystemClock
 from quietswap.storage.factory import Storage, open_storage
+from quietswap.webhooks.deliver import WebhookCaller
+from quietswap.webhooks.http import encoded_test_event
+from quietswap.webhooks.manage import ManageWebhooks
+from quietswap.webhooks.secrets import SecretBox
+from quietswap.webhooks.stores import Webhook
+from quietswap.webhooks.webhook import WebhookRequest
 from tests.webhooks.killed_process import KEY_BYTES
 from tests.webhooks.receiver import OK, Received, Receiver, answer, receiving
 from tests.webhooks.senders import sender

@@ -11,21 +11,19 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.adapters.webhooks import resolver as resolver_module
-from quietswap.adapters.webhooks import sender as sender_module
-from quietswap.adapters.webhooks.resolver import (
+from quietswap.server.settings.schema import Settings, WebhooksConfig
+from quietswap.server.webhooks import make_callers
+from quietswap.webhooks import exchange as sender_module
+from quietswap.webhooks import resolver as resolver_module
+from quietswap.webhooks.resolver import (
     MAX_LOOKUPS,
     PER_CLIENT,
     ResolutionFailed,
     SystemResolver,
     TooManyLookups,
 )
-from quietswap.app.webhooks import make_callers
-from quietswap.domain.webhook.request import WebhookRequest
-from quietswap.domain.webhook.state import WebhookState
-from quietswap.ports.webhook_sender import SenderBusy, WebhookUrlRefused
-from quietswap.settings.schema import Settings
-from quietswap.settings.webhooks import WebhooksConfig
+from quietswap.webhooks.stores import SenderBusy, WebhookUrlRefused
+from quietswap.webhooks.webhook import WebhookRequest, WebhookState
 from tests.storage.examples import HandClock
 from tests.waiting import eventually
 from tests.webhooks.receiver import receiving

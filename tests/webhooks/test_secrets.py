@@ -6,22 +6,14 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.api.responses.webhooks import encoded_test_event
-from quietswap.app.webhooks import make_callers
-from quietswap.domain.order.order import OrderStatus
-from quietswap.domain.webhook.retries import RETRY_AFTER_S
-from quietswap.domain.webhook.state import WebhookState
-from quietswap.services.webhooks.manage import ManageWebhooks
-from quietswap.services.webhooks.rotate import rotate_secrets
-from quietswap.services.webhooks.secret_box import (
-    BadEncryptionKey,
-    SecretBox,
-    SecretUnreadable,
-    read_key,
-)
-from quietswap.settings.load import BadSettings
-from quietswap.settings.schema import Settings
-from quietswap.settings.webhooks import WebhooksConfig
+from quietswap.orders.order import OrderStatus
+from quietswap.server.settings.load import BadSettings
+from quietswap.server.settings.schema import Settings, WebhooksConfig
+from quietswap.server.webhooks import make_callers
+from quietswap.webhooks.http import encoded_test_event
+from quietswap.webhooks.manage import ManageWebhooks, rotate_secrets
+from quietswap.webhooks.secrets import BadEncryptionKey, SecretBox, SecretUnreadable, read_key
+from quietswap.webhooks.webhook import RETRY_AFTER_S, WebhookState
 from tests.storage.examples import HandClock
 from tests.webhooks.scenes import FORMER, KEY, PRIMARY, Scene
 

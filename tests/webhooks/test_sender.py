@@ -6,10 +6,10 @@ import ssl
 import pytest
 import trustme
 
-from quietswap.adapters.webhooks import sender as sender_module
-from quietswap.adapters.webhooks.resolver import SystemResolver
-from quietswap.domain.webhook.addresses import IpAddress
-from quietswap.ports.webhook_sender import DeliveryFailed, WebhookUrlRefused
+from quietswap.webhooks import exchange as sender_module
+from quietswap.webhooks.resolver import SystemResolver
+from quietswap.webhooks.stores import DeliveryFailed, WebhookUrlRefused
+from quietswap.webhooks.webhook import IpAddress
 from tests.webhooks.receiver import Receiver, answer, receiving
 from tests.webhooks.senders import NAME, Rebinding, Silent, sender, serving
 from tests.webhooks.test_addresses import REFUSED

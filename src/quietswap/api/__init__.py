@@ -1,1 +1,1 @@
-"""The HTTP API: parse the request, call a use case, build the response."""
+"""HTTP that all resources share: routes, middleware, parsing, OpenAPI."""

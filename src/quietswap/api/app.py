@@ -10,37 +10,36 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from quietswap.api.direct_routes import DirectRoutes
 from quietswap.api.endpoint import (
+    DirectRoutes,
     OperationEndpoint,
     PathEndpoint,
     UnknownPath,
     exact_route,
     path_endpoints,
 )
-from quietswap.api.middleware.access_log import AccessLogMiddleware, OnAnswer
-from quietswap.api.middleware.authentication import AuthenticationMiddleware
-from quietswap.api.middleware.error_handler import ErrorHandlerMiddleware
-from quietswap.api.middleware.rate_limit import RateLimitMiddleware
-from quietswap.api.middleware.request_id import RequestIdMiddleware
-from quietswap.api.middleware.response_headers import ResponseHeadersMiddleware
-from quietswap.api.operator.routes import operator_routes
-from quietswap.api.operator.use_cases import OperatorOptions, OperatorUseCases
-from quietswap.api.options import ApiOptions
-from quietswap.api.public_pages import Page, public_pages
-from quietswap.api.request_parsing.body_memory import BodyMemory
+from quietswap.api.middleware.access import (
+    AccessLogMiddleware,
+    ErrorHandlerMiddleware,
+    OnAnswer,
+    RequestIdMiddleware,
+)
+from quietswap.api.middleware.headers import ResponseHeadersMiddleware
+from quietswap.api.middleware.limits import AuthenticationMiddleware, RateLimitMiddleware
+from quietswap.api.operation import ApiOptions
+from quietswap.api.parsing.body import BodyMemory
 from quietswap.api.routes import OPERATIONS
 from quietswap.api.use_cases import UseCases
-from quietswap.api.wallet_rpc.endpoint import PATH as WALLET_RPC_PATH
-from quietswap.api.wallet_rpc.endpoint import WalletRpcEndpoint
-from quietswap.api.web.assets import web_pages
-from quietswap.api.web.authentication import SessionCookieMiddleware
-from quietswap.api.web.options import WebOptions
-from quietswap.api.web.session import PATH as WEB_SESSION_PATH
-from quietswap.api.web.session import WebSessionEndpoint
-from quietswap.api.web.status import PATH as WEB_STATUS_PATH
-from quietswap.api.web.status import WebStatusEndpoint
-from quietswap.ports.clock import Clock
+from quietswap.clock import Clock
+from quietswap.operator.endpoint import operator_routes
+from quietswap.operator.use_cases import OperatorOptions, OperatorUseCases
+from quietswap.wallet_rpc.endpoint import PATH as WALLET_RPC_PATH
+from quietswap.wallet_rpc.endpoint import WalletRpcEndpoint
+from quietswap.web.assets import Page, WebOptions, public_pages, web_pages
+from quietswap.web.session import PATH as WEB_SESSION_PATH
+from quietswap.web.session import SessionCookieMiddleware, WebSessionEndpoint
+from quietswap.web.status import PATH as WEB_STATUS_PATH
+from quietswap.web.status import WebStatusEndpoint
 
 Operator = tuple[OperatorUseCases, OperatorOptions]
 

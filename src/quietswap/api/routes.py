@@ -1,21 +1,18 @@
 """The table of operations: path, handler, parameters, body and error codes of each."""
 
-from quietswap.api.handlers import (
-    events,
-    exports,
-    orders,
-    quotes,
-    usage,
-    wraps,
-)
 from quietswap.api.operation import Operation
-from quietswap.api.token_routes import TOKEN_OPERATIONS
-from quietswap.api.wallet_rpc_routes import RPC_TOKEN_OPERATIONS
-from quietswap.api.webhook_routes import WEBHOOK_OPERATIONS
-from quietswap.contract.cancels import CancelOrderEnvelope, CancelQuoteEnvelope
+from quietswap.clients import usage
+from quietswap.contract.clients import UsageEnvelope
 from quietswap.contract.events import EventStreamHeaders, EventStreamQuery, OrderEventMessage
-from quietswap.contract.exports import ExportedOrder, OrderExportQuery
+from quietswap.contract.exports import (
+    ExportedOrder,
+    OrderExportQuery,
+    OrderStatsEnvelope,
+    OrderStatsQuery,
+)
 from quietswap.contract.orders import (
+    CancelOrderEnvelope,
+    CancelQuoteEnvelope,
     OrderHistoryEnvelope,
     OrderStatusEnvelope,
     SwapOrderEnvelope,
@@ -32,9 +29,14 @@ from quietswap.contract.requests import (
     WrapOrderBody,
     WrapQuoteBody,
 )
-from quietswap.contract.statistics import OrderStatsEnvelope, OrderStatsQuery
-from quietswap.contract.usage import UsageEnvelope
 from quietswap.contract.wraps import WrapInfoEnvelope, WrapOrderEnvelope, WrapQuoteEnvelope
+from quietswap.events import http as events_http
+from quietswap.orders import http as orders_http
+from quietswap.orders import http_export
+from quietswap.quoting import http as quoting_http
+from quietswap.tokens.http import TOKEN_OPERATIONS
+from quietswap.wallet_rpc.http import RPC_TOKEN_OPERATIONS
+from quietswap.webhooks.http import WEBHOOK_OPERATIONS
 
 OPERATIONS = (
     Operation(
@@ -42,7 +44,7 @@ OPERATIONS = (
         "GET",
         "/api/v1/mev/orders/{orderId}",
         "Status of an order",
-        orders.order_status,
+        orders_http.order_status,
         ("ORDER_NOT_FOUND", "SERVICE_UNAVAILABLE"),
         (OrderStatusEnvelope,),
         path_params=OrderPath,
@@ -52,7 +54,7 @@ OPERATIONS = (
         "GET",
         "/api/v1/quote",
         "Best verified route and the transaction to sign",
-        quotes.swap_quote,
+        quoting_http.swap_quote,
         (
             "INVALID_TOKEN_ADDRESS",
             "NATIVE_ETH_NOT_SUPPORTED",
@@ -77,7 +79,7 @@ OPERATIONS = (
         "POST",
         "/api/v1/mev/orders",
         "Submit a signed swap privately",
-        orders.swap_order,
+        orders_http.swap_order,
         (
             "MISSING_PARAMETER",
             "INVALID_SIGNATURE",
@@ -102,7 +104,7 @@ OPERATIONS = (
         "POST",
         "/api/v1/mev/orders/{orderId}/cancel",
         "Cancel an open order: what to sign, then the signed cancel",
-        orders.order_cancel,
+        orders_http.order_cancel,
         (
             "ORDER_NOT_FOUND",
             "MISSING_PARAMETER",
@@ -123,7 +125,7 @@ OPERATIONS = (
         "GET",
         "/api/v1/mev/orders/user/{userAddress}",
         "Orders of a wallet, newest first",
-        orders.order_history,
+        orders_http.order_history,
         ("INVALID_ADDRESS", "INVALID_PARAMETER", "SERVICE_UNAVAILABLE"),
         (OrderHistoryEnvelope,),
         path_params=WalletPath,
@@ -134,7 +136,7 @@ OPERATIONS = (
         "GET",
         "/api/v1/mev/orders/user/{userAddress}/export",
         "Every order of a wallet as CSV or JSON, oldest first",
-        exports.order_export,
+        http_export.order_export,
         ("INVALID_ADDRESS", "INVALID_PARAMETER", "SERVICE_UNAVAILABLE"),
         (),
         path_params=WalletPath,
@@ -146,7 +148,7 @@ OPERATIONS = (
         "GET",
         "/api/v1/mev/stats",
         "Results per source and per relay",
-        exports.order_stats,
+        http_export.order_stats,
         ("INVALID_PARAMETER", "SERVICE_UNAVAILABLE"),
         (OrderStatsEnvelope,),
         query=OrderStatsQuery,
@@ -156,7 +158,7 @@ OPERATIONS = (
         "GET",
         "/api/v1/mev/wrap/info",
         "ETH and WETH balances of a wallet",
-        wraps.wrap_info,
+        orders_http.wrap_info,
         ("INVALID_ADDRESS", "INVALID_PARAMETER", "MISSING_PARAMETER", "SERVICE_UNAVAILABLE"),
         (WrapInfoEnvelope,),
         query=WrapInfoQuery,
@@ -166,7 +168,7 @@ OPERATIONS = (
         "POST",
         "/api/v1/mev/wrap/quote",
         "A transaction that wraps or unwraps ETH",
-        wraps.wrap_quote,
+        orders_http.wrap_quote,
         (
             "INVALID_OPERATION",
             "INVALID_AMOUNT",
@@ -186,7 +188,7 @@ OPERATIONS = (
         "POST",
         "/api/v1/mev/wrap/order",
         "Submit a signed wrap or unwrap privately",
-        wraps.wrap_order,
+        orders_http.wrap_order,
         (
             "MISSING_PARAMETER",
             "INVALID_SIGNATURE",
@@ -206,7 +208,7 @@ OPERATIONS = (
         "GET",
         "/api/v1/mev/events",
         "Events of your orders, as they happen",
-        events.event_stream,
+        events_http.event_stream,
         (
             "INVALID_PARAMETER",
             "INVALID_ADDRESS",

@@ -1,6 +1,6 @@
 """What the API needs from the application: one callable per endpoint, the API keys, two counters.
 
-A use case raises `quietswap.domain.errors.base.RequestError` for a fault the caller can act on.
+A use case raises `quietswap.errors.base.RequestError` for a fault the caller can act on.
 NodeUnavailable and StoreUnavailable become a 503 in `api.middleware.error_handler`.
 """
 
@@ -10,16 +10,15 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from quietswap.domain.address import Address
-from quietswap.domain.client_limits import ClientUsage
-from quietswap.domain.order.cancel import CancelOrderRequest, CancelQuote, SubmittedCancel
-from quietswap.domain.order.export import ExportFilter, ExportPage
-from quietswap.domain.order.order import OrderKind, OrderStatus
-from quietswap.domain.order.order_view import OrderView, RenderPage
-from quietswap.domain.order.statistics import OrderStatistics
-from quietswap.domain.quote.indicative_price import IndicativePrice
-from quietswap.domain.quote.quote import SwapQuote, WrapQuote
-from quietswap.domain.requests import (
+from quietswap.chain.address import Address
+from quietswap.clients.client import ApiKey, ClientUsage
+from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
+from quietswap.orders.order import OrderKind, OrderStatus, OrderView, RenderPage
+from quietswap.orders.statistics import ExportFilter, ExportPage, OrderStatistics
+from quietswap.orders.stores import RateStore
+from quietswap.orders.wallet_transaction import CancelOrderRequest, CancelQuote, SubmittedCancel
+from quietswap.quoting.quote import SwapQuote, WrapQuote
+from quietswap.quoting.request import (
     IndicativePriceRequest,
     SubmittedSwap,
     SubmittedWrap,
@@ -29,13 +28,11 @@ from quietswap.domain.requests import (
     WrapOrderRequest,
     WrapQuoteRequest,
 )
-from quietswap.domain.token_view import TokenPage, WalletHoldings
-from quietswap.domain.webhook.request import WebhookRequest
-from quietswap.ports.clients import ApiKey
-from quietswap.ports.events import EventFilter, ResumePoint, StoredEvent
-from quietswap.ports.stores import RateStore
-from quietswap.ports.wallet_rpc import NodeAnswer, NodeCall, UnmatchedPolicy, WalletRpcToken
-from quietswap.ports.webhooks import Delivery, Webhook
+from quietswap.quoting.scoring import IndicativePrice
+from quietswap.tokens.view import TokenPage, WalletHoldings
+from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, UnmatchedPolicy, WalletRpcToken
+from quietswap.webhooks.stores import Delivery, Webhook
+from quietswap.webhooks.webhook import WebhookRequest
 
 
 @dataclass(frozen=True, slots=True)

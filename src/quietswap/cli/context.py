@@ -1,6 +1,9 @@
 """The context of a client command: connection to the service, and output."""
 
+import contextlib
 import shlex
+import signal
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from quietswap.client import PollingPolicy, QuietswapClient
+    from quietswap.client.flows.polling import PollingPolicy
+    from quietswap.client.sync_client import QuietswapClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class CommandContext:
     def client(self, polling: "PollingPolicy | None" = None) -> "QuietswapClient":
         """Return a client of the service. Raises click.UsageError for an invalid URL."""
         from quietswap.cli.signed_orders import SignedOrdersFile
-        from quietswap.client import QuietswapClient
+        from quietswap.client.sync_client import QuietswapClient
 
         try:
             return QuietswapClient(
@@ -70,3 +74,32 @@ class CommandContext:
             from quietswap.client.wire import encode
 
             click.echo(encode(value).decode("utf-8"))  # bytes would pass unescaped
+
+
+# Other ways to end a command as Ctrl-C, where it must tell or stop something before it ends.
+
+
+def stopping_signals() -> list[signal.Signals]:
+    """Return SIGTERM, and SIGHUP of a closed terminal, unless it is ignored as under nohup."""
+    found = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        found.append(signal.SIGHUP)
+    return found
+
+
+@contextlib.contextmanager
+def signals_as_ctrl_c() -> Iterator[None]:
+    """Raise KeyboardInterrupt at `stopping_signals` during the block. Only in the main thread.
+
+    After an interruption they are ignored: a second one, as of a shell and its terminal, would end
+    the command while it says what it leaves open.
+    """
+    before = {name: signal.signal(name, signal.default_int_handler) for name in stopping_signals()}
+    try:
+        yield
+    except KeyboardInterrupt:
+        before = dict.fromkeys(before, signal.SIG_IGN)
+        raise
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)

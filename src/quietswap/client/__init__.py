@@ -13,33 +13,61 @@ eth_account account, or a function that signs elsewhere. The service never recei
 """
 
 from quietswap.client.async_client import AsyncQuietswapClient
-from quietswap.client.errors.availability import (
-    InsufficientLiquidity,
-    InternalServerError,
-    ProviderUnavailable,
-    ServiceUnavailable,
+from quietswap.client.errors.api import (
+    DailyValueLimitExceeded,
+    DeadlineExpired,
+    EventsPruned,
+    Forbidden,
+    InsufficientAllowance,
+    InsufficientBalance,
+    InvalidAddress,
+    InvalidAmount,
+    InvalidOperation,
+    InvalidParameter,
+    InvalidSignature,
+    InvalidTokenAddress,
+    InvalidTransaction,
+    MissingParameter,
+    NativeEthNotSupported,
+    NonceTooLow,
+    OpenOrderLimitExceeded,
+    OrderNotFound,
+    QuoteLimitExceeded,
+    RpcTokenNotFound,
+    SignatureReplay,
+    SwapValueLimitExceeded,
+    SwapValueUnknown,
+    TokenNotAllowed,
+    TokenNotSupported,
+    TooManyStreams,
+    UserAddressRequired,
+    ValidationError,
+    WalletNotAllowed,
+    WebhookLimitReached,
+    WebhookNotFound,
+    WebhooksNotConfigured,
 )
 from quietswap.client.errors.base import (
     ApiError,
     ClientError,
+    HostNotAllowed,
+    InsufficientLiquidity,
+    InternalServerError,
+    MethodNotAllowed,
     NodeRpcError,
     NodeUnreachable,
+    NotFound,
+    PayloadTooLarge,
+    ProviderUnavailable,
+    RateLimitExceeded,
+    ServiceUnavailable,
     ServiceUnreachable,
+    Unauthorized,
     UnexpectedResponse,
+    UnsupportedMediaType,
     WrongChain,
 )
 from quietswap.client.errors.by_code import ERROR_CLASSES
-from quietswap.client.errors.client_limits import (
-    DailyValueLimitExceeded,
-    Forbidden,
-    OpenOrderLimitExceeded,
-    QuoteLimitExceeded,
-    SwapValueLimitExceeded,
-    SwapValueUnknown,
-    TokenNotAllowed,
-    WalletNotAllowed,
-)
-from quietswap.client.errors.events import EventsPruned, TooManyStreams
 from quietswap.client.errors.flow import (
     AfterSubmission,
     MayBeMined,
@@ -55,45 +83,8 @@ from quietswap.client.errors.flow import (
     TransactionReplaced,
     UnsafeQuote,
 )
-from quietswap.client.errors.http import (
-    HostNotAllowed,
-    MethodNotAllowed,
-    NotFound,
-    PayloadTooLarge,
-    RateLimitExceeded,
-    Unauthorized,
-    UnsupportedMediaType,
-)
-from quietswap.client.errors.order import (
-    DeadlineExpired,
-    InsufficientAllowance,
-    InsufficientBalance,
-    InvalidSignature,
-    InvalidTransaction,
-    NonceTooLow,
-    OrderNotFound,
-    SignatureReplay,
-)
-from quietswap.client.errors.request import (
-    InvalidAddress,
-    InvalidAmount,
-    InvalidOperation,
-    InvalidParameter,
-    InvalidTokenAddress,
-    MissingParameter,
-    NativeEthNotSupported,
-    RpcTokenNotFound,
-    TokenNotSupported,
-    UserAddressRequired,
-    ValidationError,
-)
-from quietswap.client.errors.webhook import (
-    WebhookLimitReached,
-    WebhookNotFound,
-    WebhooksNotConfigured,
-)
 from quietswap.client.flows.approvals import ApprovalSent, Approved
-from quietswap.client.flows.cancel_result import CancelRequest, CancelResult
+from quietswap.client.flows.cancel import CancelRequest, CancelResult
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import ROUTERS, Approval, SwapRequest
 from quietswap.client.flows.simulation import SwapSimulation
@@ -106,7 +97,7 @@ from quietswap.client.flows.swap import SwapResult
 from quietswap.client.flows.wrap import WETH, WrapRequest, WrapResult
 from quietswap.client.node_calls import NodeReceipt
 from quietswap.client.sync_client import QuietswapClient
-from quietswap.domain.quote.loss import Loss
+from quietswap.quoting.loss import Loss
 
 __all__ = [
     "ERROR_CLASSES",

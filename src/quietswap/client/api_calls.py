@@ -8,18 +8,19 @@ from urllib.parse import quote as _percent
 
 import msgspec
 
+from quietswap.chain.signed import MAINNET
 from quietswap.client.errors.base import ServiceUnreachable, UnexpectedResponse
 from quietswap.client.errors.by_code import error_from_body
 from quietswap.client.wire import decode
 from quietswap.contract.base import Envelope, RawEnvelope, RequestStruct, WrapOperation
-from quietswap.contract.cancels import (
+from quietswap.contract.clients import UsageEnvelope, UsageResponse
+from quietswap.contract.errors import ErrorEnvelope
+from quietswap.contract.exports import OrderStatsEnvelope, OrderStatsResponse
+from quietswap.contract.orders import (
     CancelOrderEnvelope,
     CancelOrderResponse,
     CancelQuoteEnvelope,
     CancelQuoteResponse,
-)
-from quietswap.contract.errors import ErrorEnvelope
-from quietswap.contract.orders import (
     OrderHistoryEnvelope,
     OrderHistoryResponse,
     OrderStatusEnvelope,
@@ -27,8 +28,12 @@ from quietswap.contract.orders import (
     SwapOrderEnvelope,
     SwapOrderResponse,
 )
-from quietswap.contract.prices import PriceEnvelope, PriceResponse
-from quietswap.contract.quotes import SwapQuoteEnvelope, SwapQuoteResponse
+from quietswap.contract.quotes import (
+    PriceEnvelope,
+    PriceResponse,
+    SwapQuoteEnvelope,
+    SwapQuoteResponse,
+)
 from quietswap.contract.requests import (
     OrderCancelBody,
     SwapOrderBody,
@@ -36,14 +41,27 @@ from quietswap.contract.requests import (
     WrapOrderBody,
     WrapQuoteBody,
 )
-from quietswap.contract.statistics import OrderStatsEnvelope, OrderStatsResponse
 from quietswap.contract.tokens import (
     BalancesEnvelope,
     BalancesResponse,
     TokensEnvelope,
     TokensResponse,
 )
-from quietswap.contract.usage import UsageEnvelope, UsageResponse
+from quietswap.contract.webhooks import (
+    CreatedWebhookResponse,
+    DeletedWebhookResponse,
+    DeliveriesResponse,
+    DeliveryResponse,
+    WebhookCreateBody,
+    WebhookCreatedEnvelope,
+    WebhookDeletedEnvelope,
+    WebhookDeliveriesEnvelope,
+    WebhookEnvelope,
+    WebhookListEnvelope,
+    WebhookListResponse,
+    WebhookResponse,
+    WebhookTestEnvelope,
+)
 from quietswap.contract.wraps import (
     WrapInfoEnvelope,
     WrapInfoResponse,
@@ -52,7 +70,6 @@ from quietswap.contract.wraps import (
     WrapQuoteEnvelope,
     WrapQuoteResponse,
 )
-from quietswap.domain.transaction.unsigned import MAINNET
 
 T = TypeVar("T")
 _API = "/api/v1"
@@ -250,3 +267,45 @@ def _refused(status: int, body: bytes) -> Exception:
         if status in _GATEWAY:
             return ServiceUnreachable(f"HTTP {status} from a gateway before the service")
         return UnexpectedResponse(f"{_ELSE} (HTTP {status} without an error envelope)")
+
+
+# Requests about webhooks.
+
+
+_PATH = "/api/v1/mev/webhooks"
+
+
+def create_webhook(
+    url: str, *, events: Sequence[str] | None, description: str | None
+) -> ApiCall[CreatedWebhookResponse]:
+    """Create a webhook."""
+    chosen = None if events is None else list(events)
+    body = WebhookCreateBody(url=url, events=chosen, description=description)
+    return ApiCall("POST", _PATH, WebhookCreatedEnvelope, body=body)
+
+
+def list_webhooks() -> ApiCall[WebhookListResponse]:
+    """Request all webhooks."""
+    return ApiCall("GET", _PATH, WebhookListEnvelope)
+
+
+def webhook(webhook_id: str) -> ApiCall[WebhookResponse]:
+    """Request one webhook."""
+    return ApiCall("GET", f"{_PATH}/{segment(webhook_id)}", WebhookEnvelope)
+
+
+def delete_webhook(webhook_id: str) -> ApiCall[DeletedWebhookResponse]:
+    """Delete a webhook."""
+    return ApiCall("DELETE", f"{_PATH}/{segment(webhook_id)}", WebhookDeletedEnvelope)
+
+
+def test_webhook(webhook_id: str) -> ApiCall[DeliveryResponse]:
+    """Send a test event."""
+    return ApiCall("POST", f"{_PATH}/{segment(webhook_id)}/test", WebhookTestEnvelope)
+
+
+def webhook_deliveries(webhook_id: str, *, limit: int, offset: int) -> ApiCall[DeliveriesResponse]:
+    """Request one page of deliveries."""
+    path = f"{_PATH}/{segment(webhook_id)}/deliveries"
+    query = {"limit": str(limit), "offset": str(offset)}
+    return ApiCall("GET", path, WebhookDeliveriesEnvelope, query=query)

@@ -10,12 +10,12 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from quietswap.chain.address import Address, from_any_case
+from quietswap.chain.fees import next_base_fee
 from quietswap.client.errors.base import NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
 from quietswap.contract.base import WireStruct
-from quietswap.domain.address import Address, from_any_case
-from quietswap.domain.transaction.fees import next_base_fee
-from quietswap.domain.untrusted_text import harmless
+from quietswap.tokens.token import harmless
 
 T = TypeVar("T")
 

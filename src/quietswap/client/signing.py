@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from quietswap.chain import signed as transaction_signed
+from quietswap.chain.address import keccak256
 from quietswap.client.errors.flow import SignerMismatch, TransactionHashMismatch
 from quietswap.contract.transactions import TransactionParams
-from quietswap.domain.crypto import keccak256
-from quietswap.domain.transaction import signed as transaction_signed
 
 Transaction = dict[str, Any]
 """A transaction in the form of eth_account.

@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
-from quietswap.client import api_calls, webhook_calls
+from quietswap.client import api_calls
+from quietswap.client import api_calls as webhook_calls
 from quietswap.client.flows import cancel as cancel_flow
 from quietswap.client.flows import polling
 from quietswap.client.flows import swap as swap_flow
 from quietswap.client.flows import wrap as wrap_flow
-from quietswap.client.flows.cancel_result import CancelRequest, CancelResult
+from quietswap.client.flows.cancel import CancelRequest, CancelResult
 from quietswap.client.flows.effects import Flow, perform, run
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
@@ -21,13 +22,17 @@ from quietswap.client.node_calls import NodeCall
 from quietswap.client.signing import Signer, wallet_of
 from quietswap.client.transports import Endpoints, SyncTransport
 from quietswap.contract.base import OrderKindFilter, OrderState, WrapOperation
-from quietswap.contract.cancels import CancelOrderResponse, CancelQuoteResponse
-from quietswap.contract.orders import OrderHistoryResponse, OrderStatusResponse, SwapOrderResponse
-from quietswap.contract.prices import PriceResponse
-from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.contract.statistics import OrderStatsResponse
+from quietswap.contract.clients import UsageResponse
+from quietswap.contract.exports import OrderStatsResponse
+from quietswap.contract.orders import (
+    CancelOrderResponse,
+    CancelQuoteResponse,
+    OrderHistoryResponse,
+    OrderStatusResponse,
+    SwapOrderResponse,
+)
+from quietswap.contract.quotes import PriceResponse, SwapQuoteResponse
 from quietswap.contract.tokens import BalancesResponse, TokensResponse
-from quietswap.contract.usage import UsageResponse
 from quietswap.contract.webhooks import (
     CreatedWebhookResponse,
     DeletedWebhookResponse,

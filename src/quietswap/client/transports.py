@@ -18,13 +18,68 @@ from pyreqwest.exceptions import BuilderError, RequestError
 from pyreqwest.http import Url
 from pyreqwest.response import BaseResponse, Response, SyncResponse
 
-from quietswap.client import bounds, stream_reading, tls
+from quietswap.client import event_stream, wire
 from quietswap.client.api_calls import ApiCall, read_answer
 from quietswap.client.errors.base import NodeUnreachable, ServiceUnreachable, UnexpectedResponse
 from quietswap.client.event_stream import AwaitEvent
 from quietswap.client.flows.effects import ClockReading, Effect, ReadClock, Sleep
 from quietswap.client.node_calls import BUSY_STATUS, NodeCall, read_result
 from quietswap.client.wire import encode
+
+# TLS: additional trusted certificates, and texts for certificate errors.
+
+
+_PEM = b"-----BEGIN CERTIFICATE-----"
+_UNTRUSTED = ("UnknownIssuer", "UnknownCA")
+_CERTIFICATE_FAULT = "invalid peer certificate: "
+
+
+def read_ca_file(path: str | Path) -> bytes:
+    """Return the certificates of a PEM file. Raises ValueError, which names the file."""
+    try:
+        pem = Path(path).read_bytes()
+    except OSError as error:
+        raise ValueError(f"ca_file {path}: {error.strerror or error}") from error
+    if _PEM not in pem:
+        raise ValueError(f"ca_file {path}: no certificate in PEM format")
+    return pem
+
+
+def fault(error: Exception) -> str | None:
+    """Return the fault of a server's certificate and its remedy.
+
+    None if the connection failed for another reason. The error texts are those of rustls
+    (https://docs.rs/rustls/latest/rustls/enum.CertificateError.html).
+    """
+    said = _certificate_fault(error)
+    if said is None:
+        return None
+    if any(word in said for word in _UNTRUSTED):
+        return (
+            "its TLS certificate is self-signed, or signed by an authority unknown here: if it is"
+            " yours, trust it with --ca-file FILE (`ca_file` in Python)"
+        )
+    if "CaUsedAsEndEntity" in said:
+        return (
+            "its TLS certificate is self-signed and marked as an authority (CA:TRUE), which cannot"
+            " stand for a server: make it with -addext basicConstraints=critical,CA:FALSE, then"
+            " trust it with --ca-file FILE (`ca_file` in Python)"
+        )
+    if "not valid for name" in said:
+        return "its TLS certificate is for another host name"
+    if "Expired" in said:
+        return "its TLS certificate has expired"
+    return f"its TLS certificate is not valid ({said[:80]})"
+
+
+def _certificate_fault(error: Exception) -> str | None:
+    details: dict[str, Any] = getattr(error, "details", None) or {}
+    for cause in details.get("causes") or []:
+        message = str(cause.get("message", ""))
+        if _CERTIFICATE_FAULT in message:
+            return message.partition(_CERTIFICATE_FAULT)[2]
+    return None
+
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -46,7 +101,7 @@ class Endpoints:
                 raise ValueError(f"{name} must be an http:// or https:// address")
         if urlsplit(self.url).query or urlsplit(self.url).fragment:
             raise ValueError("url must be a base address, without ? and #")
-        bounds.wait("timeout_s", self.timeout_s)
+        wire.wait("timeout_s", self.timeout_s)
         if not self.api_key.isascii() or not self.api_key.isprintable():
             raise ValueError("the API key holds characters that no key has")
 
@@ -116,16 +171,14 @@ class _Wire:
         who = "the node" if is_node else "the service"
         url = (self._at.rpc_url or "") if is_node else self._at.url
         kind = NodeUnreachable if is_node else ServiceUnreachable
-        if wrong := tls.fault(error):
+        if wrong := fault(error):
             return kind(f"{who} at {_host(url)} cannot be trusted: {wrong}")
         how = "in time" if isinstance(error, TimeoutError) else "(connection failed)"
         return kind(f"{who} at {_host(url)} does not answer {how}")
 
     def too_large(self, effect: ApiCall[Any] | NodeCall[Any]) -> UnexpectedResponse:
         url = (self._at.rpc_url or "") if isinstance(effect, NodeCall) else self._at.url
-        return UnexpectedResponse(
-            f"{_host(url)} answers more than {bounds.MAX_BODY} bytes: not read"
-        )
+        return UnexpectedResponse(f"{_host(url)} answers more than {wire.MAX_BODY} bytes: not read")
 
 
 def _is_http(url: str) -> bool:
@@ -157,7 +210,7 @@ def _configured(builder: Any, endpoints: Endpoints) -> Any:
     if all(urlsplit(url).hostname in _LOOPBACK for url in urls):
         builder = builder.no_proxy()
     if endpoints.ca_file is not None:
-        builder = builder.add_root_certificate_pem(tls.read_ca_file(endpoints.ca_file))
+        builder = builder.add_root_certificate_pem(read_ca_file(endpoints.ca_file))
     try:
         return builder.build()
     except BuilderError as error:
@@ -182,7 +235,7 @@ def _whole(response: SyncResponse) -> bytes:
     """Return the body, or its first MAX_BODY + 1 bytes if it is larger."""
     body = b""
     while not _has_ended(response, len(body)):
-        more = response.body_reader.read(bounds.MAX_BODY + 1 - len(body))
+        more = response.body_reader.read(wire.MAX_BODY + 1 - len(body))
         if not more:
             break
         body += bytes(more)
@@ -192,7 +245,7 @@ def _whole(response: SyncResponse) -> bytes:
 async def _whole_async(response: Response) -> bytes:
     body = b""
     while not _has_ended(response, len(body)):
-        more = await response.body_reader.read(bounds.MAX_BODY + 1 - len(body))
+        more = await response.body_reader.read(wire.MAX_BODY + 1 - len(body))
         if not more:
             break
         body += bytes(more)
@@ -201,7 +254,7 @@ async def _whole_async(response: Response) -> bytes:
 
 def _has_ended(response: BaseResponse, size: int) -> bool:
     """Return whether the body is complete or too large; a known length saves one more read."""
-    return size > bounds.MAX_BODY or response.headers.get("content-length") == str(size)
+    return size > wire.MAX_BODY or response.headers.get("content-length") == str(size)
 
 
 class SyncTransport:
@@ -230,7 +283,7 @@ class SyncTransport:
         if isinstance(effect, AwaitEvent):
             if self._streams is None:
                 self._streams = _configured(ClientBuilder(), self._endpoints)
-            return stream_reading.read_events(
+            return event_stream.read_events(
                 _request(self._streams, self._wire.stream(effect)), effect
             )
         request = _request(self._client, self._wire.outgoing(effect))
@@ -241,7 +294,7 @@ class SyncTransport:
             raise self._wire.silence(effect, error) from None
         except BuilderError:
             raise UnexpectedResponse(_NO_URL) from None
-        if len(body) > bounds.MAX_BODY:
+        if len(body) > wire.MAX_BODY:
             raise self._wire.too_large(effect)
         return self._wire.incoming(effect, response.status, body)
 
@@ -273,7 +326,7 @@ class AsyncTransport:
         if isinstance(effect, ReadClock):
             return ClockReading(self._monotonic(), time.time_ns() // 1_000_000)
         if isinstance(effect, AwaitEvent):
-            return await stream_reading.read_events_async(
+            return await event_stream.read_events_async(
                 _request(self._client, self._wire.stream(effect)), effect
             )
         request = _request(self._client, self._wire.outgoing(effect))
@@ -284,7 +337,7 @@ class AsyncTransport:
             raise self._wire.silence(effect, error) from None
         except BuilderError:
             raise UnexpectedResponse(_NO_URL) from None
-        if len(body) > bounds.MAX_BODY:
+        if len(body) > wire.MAX_BODY:
             raise self._wire.too_large(effect)
         return self._wire.incoming(effect, response.status, body)
 

@@ -19,7 +19,74 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from quietswap.contract import examples, limits
+# Values for the examples of the documentation.
+
+
+USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+ROUTER = "0x6131B5fae19EA4f9D964eAc0408E4408b66337b5"
+CALLDATA = "0xe21fd0e9"
+SIGNED = "0x02f8b0018080"
+TX_HASH = "0x" + "5c" * 32
+ORDER_ID = "ord_01"
+WRAP_QUOTE_ID = "weth_wrap_1800000000000_4f3a9c"
+ONE_ETHER = "1000000000000000000"
+RELAY = "MEV Blocker"
+TIME = "2027-01-15T08:00:00.000Z"
+SWAP_METADATA: dict[str, Any] = {
+    "provider": "mev_relay",
+    "tier": 2,
+    "mevRelayMetadata": {
+        "endpoint": "https://rpc.mevblocker.io/noreverts?shareSafe=1&referrer=quietswap",
+        "endpointType": "noreverts",
+        "shareMode": "shareSafe",
+        "revertProtection": True,
+        "useBoost": False,
+        "expectedRebate": 0.04,
+    },
+}
+WRAP_METADATA: dict[str, Any] = {
+    "provider": "mev_relay",
+    "tier": 2,
+    "mevRelayMetadata": {
+        "endpoint": "https://rpc.mevblocker.io/fullprivacy?referrer=quietswap",
+        "endpointType": "fullprivacy",
+        "shareMode": "none",
+        "revertProtection": False,
+        "useBoost": False,
+    },
+}
+
+
+# Limits and defaults of request values, and patterns of text.
+
+
+DEFAULT_SLIPPAGE_BPS, MAX_SLIPPAGE_BPS = 50, 5_000
+DEFAULT_LIMIT, MAX_LIMIT = 50, 200
+"""Orders on one page of the history."""
+MAX_DESCRIPTION = 200
+"""Characters of the description of a webhook."""
+MAX_SEARCH = 100
+"""Characters of a search for tokens."""
+MAX_BALANCE_TOKENS = 50
+"""Tokens of one request for balances."""
+MAX_OFFSET = 10**9
+POLLING_INTERVAL_S = 10
+MAX_RPC_WALLETS, MAX_RPC_NAME = 50, 100
+"""Wallets of one RPC URL, and characters of its name."""
+MAX_SAFE_INTEGER = 2**53 - 1
+"""The largest integer that every JSON reader holds exactly."""
+
+ADDRESS_PATTERN = "^0x[0-9a-fA-F]{40}$"
+AMOUNT_PATTERN = "^[0-9]+$"
+ETHER_PATTERN = "^[0-9]+([.][0-9]{1,18})?$"
+HASH_PATTERN = "^0x[0-9a-f]{64}$"
+HEX_PATTERN = "^0x([0-9a-f]{2})*$"
+ID_PATTERN = "^[!-~]{1,128}$"
+"""Printable ASCII: no store holds another id, and PostgreSQL refuses NUL."""
+SEQUENCE_PATTERN = "^[0-9]{1,15}$"
+UINT256_PATTERN = "^[0-9]{1,78}$"
+
 
 T = TypeVar("T")
 
@@ -56,19 +123,17 @@ class RequestStruct(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of all request bodies. null means the same as an absent member."""
 
 
-Count = Annotated[int, Meta(ge=0, le=limits.MAX_SAFE_INTEGER)]
+Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
 """A block, a nonce, gas units, milliseconds or a number of orders."""
-AmountText = Annotated[WireAmount, doc("Decimal digits", pattern=limits.AMOUNT_PATTERN)]
-AddressText = Annotated[
-    str, doc("EIP-55 checksummed", format="eip55", pattern=limits.ADDRESS_PATTERN)
-]
+AmountText = Annotated[WireAmount, doc("Decimal digits", pattern=AMOUNT_PATTERN)]
+AddressText = Annotated[str, doc("EIP-55 checksummed", format="eip55", pattern=ADDRESS_PATTERN)]
 """JSON Schema cannot express a checksum: the format names it."""
-EtherText = Annotated[str, doc("Decimal ETH", pattern=limits.ETHER_PATTERN)]
-HexText = Annotated[str, doc("0x-prefixed hex", pattern=limits.HEX_PATTERN)]
-HashText = Annotated[str, doc("Transaction hash", examples.TX_HASH, pattern=limits.HASH_PATTERN)]
+EtherText = Annotated[str, doc("Decimal ETH", pattern=ETHER_PATTERN)]
+HexText = Annotated[str, doc("0x-prefixed hex", pattern=HEX_PATTERN)]
+HashText = Annotated[str, doc("Transaction hash", TX_HASH, pattern=HASH_PATTERN)]
 UrlText = Annotated[str, doc("URL", format="uri")]
 Figure = Annotated[Decimal, doc("USD or percent, rounded to 6 decimals")]
-Timestamp = Annotated[datetime, doc("ISO 8601, UTC", examples.TIME, format="date-time")]
+Timestamp = Annotated[datetime, doc("ISO 8601, UTC", TIME, format="date-time")]
 
 WrapOperation = Annotated[
     Literal["wrap", "unwrap"], doc("Direction of the conversion", "wrap", type="string")
@@ -84,7 +149,7 @@ OrderKindName = Annotated[
 OrderKindFilter = OrderKindName | Literal["any"]
 TERMINAL: frozenset[OrderState] = frozenset(("confirmed", "failed", "cancelled"))
 
-RelayName = Annotated[str, doc("Display name of the relay", examples.RELAY)]
+RelayName = Annotated[str, doc("Display name of the relay", RELAY)]
 Tier = Annotated[
     Count, doc("Protection tier: 2 is the relay, 4 is the operator's second relay", 2, enum=[2, 4])
 ]

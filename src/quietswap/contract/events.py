@@ -4,10 +4,10 @@ from typing import Annotated
 
 import msgspec
 
-from quietswap.contract import examples, limits
+from quietswap.contract import base
 from quietswap.contract.base import Count, Timestamp, WireStruct, doc
 from quietswap.contract.orders import OrderStatusResponse
-from quietswap.domain.order.order_change import OrderChange
+from quietswap.orders.order import OrderChange
 
 _AFTER = "The number of the last event you have: the stream begins with the next one. "
 
@@ -19,19 +19,19 @@ class EventStreamQuery(WireStruct, frozen=True, kw_only=True):
         str | None,
         doc(
             "Only events of this order.",
-            examples.ORDER_ID,
+            base.ORDER_ID,
             type="string",
-            pattern=limits.ID_PATTERN,
+            pattern=base.ID_PATTERN,
         ),
     ] = None
     user_address: Annotated[
         str | None,
         doc(
             "Only events of this wallet (EIP-55 checksum).",
-            examples.WALLET,
+            base.WALLET,
             type="string",
             format="eip55",
-            pattern=limits.ADDRESS_PATTERN,
+            pattern=base.ADDRESS_PATTERN,
         ),
     ] = None
     after: Annotated[
@@ -40,7 +40,7 @@ class EventStreamQuery(WireStruct, frozen=True, kw_only=True):
             _AFTER + "0 is the beginning; without it, only events to come.",
             "1041",
             type="string",
-            pattern=limits.SEQUENCE_PATTERN,
+            pattern=base.SEQUENCE_PATTERN,
         ),
     ] = None
 
@@ -69,7 +69,7 @@ class Finality(WireStruct, frozen=True, kw_only=True):
 class OrderEventMessage(WireStruct, frozen=True, kw_only=True):
     """One change of one order: the `data` of an event of the stream."""
 
-    id: Annotated[str, doc("Unique, and never changes", f"evt_{examples.ORDER_ID}_3")]
+    id: Annotated[str, doc("Unique, and never changes", f"evt_{base.ORDER_ID}_3")]
     sequence: Annotated[
         Count, doc("Number of the event, without gaps for each client. It is also `id:`", 1042)
     ]

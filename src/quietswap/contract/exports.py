@@ -3,12 +3,14 @@
 from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
-from quietswap.contract import examples
+from quietswap.contract import base
 from quietswap.contract.base import (
     AddressText,
     AmountText,
     Count,
+    Envelope,
     HashText,
     OrderState,
     Tier,
@@ -16,8 +18,8 @@ from quietswap.contract.base import (
     WireStruct,
     doc,
 )
-from quietswap.domain.order.received import ReceivedIssue
-from quietswap.domain.token import WETH
+from quietswap.orders.received import ReceivedIssue
+from quietswap.tokens.token import WETH
 
 Whole = Annotated[str | None, doc("The same in whole tokens; null if the node is away", "1.5")]
 Symbol = Annotated[
@@ -56,22 +58,22 @@ class OrderExportQuery(WireStruct, frozen=True, kw_only=True):
 class ExportedOrder(WireStruct, frozen=True, kw_only=True):
     """One order. Amounts are in smallest units, with the same in whole tokens beside them."""
 
-    order_id: Annotated[str, doc("Order id; wraps and cancels have one here", examples.ORDER_ID)]
+    order_id: Annotated[str, doc("Order id; wraps and cancels have one here", base.ORDER_ID)]
     kind: Annotated[Literal["swap", "wrap", "cancel"], doc("Kind", "swap", type="string")]
     status: OrderState
-    wallet: Annotated[AddressText, doc("Wallet", examples.WALLET)]
+    wallet: Annotated[AddressText, doc("Wallet", base.WALLET)]
     nonce: Annotated[Count, doc("Nonce of the transaction", 7)]
     tx_hash: HashText
     created_at: Annotated[Timestamp, doc("When the service accepted it (ISO 8601, UTC)")]
     submitted_at: Annotated[Timestamp | None, doc("When the relay took it; null: never")] = None
     mined_at: Annotated[Timestamp | None, doc("Time of its block; null: not mined")] = None
     block_number: Annotated[Count | None, doc("Number of its block", 23_800_000)] = None
-    block_hash: Annotated[str | None, doc("Hash of its block", examples.TX_HASH)] = None
+    block_hash: Annotated[str | None, doc("Hash of its block", base.TX_HASH)] = None
     sell_token: Annotated[AddressText, doc("Sold token; 0xEeee… is ETH", WETH)]
     sell_symbol: Symbol = None
-    sell_amount: Annotated[AmountText, doc("Sold amount, smallest units", examples.ONE_ETHER)]
+    sell_amount: Annotated[AmountText, doc("Sold amount, smallest units", base.ONE_ETHER)]
     sell_amount_whole: Whole = None
-    buy_token: Annotated[AddressText, doc("Bought token; 0xEeee… is ETH", examples.USDC)]
+    buy_token: Annotated[AddressText, doc("Bought token; 0xEeee… is ETH", base.USDC)]
     buy_symbol: Symbol = None
     quoted_amount: Annotated[AmountText, doc("Quoted output, smallest units", "3000000000")]
     minimum_amount: Annotated[AmountText, doc("Minimum output, smallest units", "2985000000")]
@@ -107,9 +109,83 @@ class ExportedOrder(WireStruct, frozen=True, kw_only=True):
         ),
     ] = None
     refund_wei: Annotated[AmountText | None, doc("Refund, wei", "0")] = None
-    refund_tx_hash: Annotated[str | None, doc("The transaction that paid it", examples.TX_HASH)] = (
-        None
-    )
+    refund_tx_hash: Annotated[str | None, doc("The transaction that paid it", base.TX_HASH)] = None
     source: Annotated[str | None, doc("Aggregator of the route", "kyberswap")] = None
     tier: Tier
     error_code: Annotated[str | None, doc("Why it failed or was cancelled", "EXPIRED")] = None
+
+
+# The answer of the statistics endpoint.
+
+
+MOST_DAYS = 90
+
+
+class OrderStatsQuery(WireStruct, frozen=True, kw_only=True):
+    """Query of GET /api/v1/mev/stats."""
+
+    days: Annotated[
+        int, Meta(ge=1, le=MOST_DAYS), doc("Orders created in the last so many days.", 7)
+    ] = 7
+
+
+class PercentileRow(WireStruct, frozen=True, kw_only=True):
+    """Percentiles by nearest rank."""
+
+    count: Annotated[Count, doc("Number of values", 120)]
+    p50: Annotated[int, doc("Half of the values are at most this", 1)]
+    p90: Annotated[int, doc("90 % of the values are at most this", 2)]
+    p99: Annotated[int, doc("99 % of the values are at most this", 5)]
+
+
+class RefundStats(WireStruct, frozen=True, kw_only=True):
+    """Refunds by relays."""
+
+    reported: Annotated[Count, doc("Refunds that are only reported", 1)]
+    reported_wei: Annotated[AmountText, doc("Their sum in wei", "14000000000000000")]
+    paid: Annotated[Count, doc("Refunds seen on chain", 3)]
+    paid_wei: Annotated[AmountText, doc("Their sum in wei", "42000000000000000")]
+
+
+class StatsGroup(WireStruct, frozen=True, kw_only=True):
+    """The orders of one source or relay. Shares are basis points of `orders`, rounded down."""
+
+    name: Annotated[str, doc("Source, or display name of the relay", base.RELAY)]
+    orders: Annotated[Count, doc("Swaps and wraps", 125)]
+    open: Annotated[Count, doc("Not decided yet", 1)]
+    confirmed: Annotated[Count, doc("Mined successfully", 120)]
+    reverted: Annotated[Count, doc("Mined and reverted", 0)]
+    failed: Annotated[Count, doc("Failed, reverted ones included", 2)]
+    cancelled: Annotated[Count, doc("Cancelled, replaced or expired", 2)]
+    resent: Annotated[Count, doc("Sent to the relay more than once", 4)]
+    confirmed_bps: Annotated[Count, doc("Share of `confirmed`", 9600)]
+    failed_bps: Annotated[Count, doc("Share of `failed`", 160)]
+    resent_bps: Annotated[Count, doc("Share of `resent`", 320)]
+    inclusion_blocks: Annotated[
+        PercentileRow | None, doc("Blocks from the relay's acceptance to inclusion; null: none")
+    ] = None
+    inclusion_seconds: Annotated[
+        PercentileRow | None, doc("Seconds from the relay's acceptance to the block; null: none")
+    ] = None
+    delivered_bps: Annotated[
+        PercentileRow | None,
+        doc("Received against the quoted output in basis points; null: none known"),
+    ] = None
+    refunds: Annotated[RefundStats, doc("Refunds by relays")]
+
+
+class OrderStatsResponse(WireStruct, frozen=True, kw_only=True):
+    """Results of the client's swaps and wraps, per source and per relay."""
+
+    since: Annotated[Timestamp, doc("Start of the window (ISO 8601, UTC)")]
+    until: Annotated[Timestamp, doc("End of the window (ISO 8601, UTC)")]
+    orders: Annotated[Count, doc("Swaps and wraps that were counted", 125)]
+    complete: Annotated[
+        bool, doc("False if the window has more orders; then only the newest were counted", True)
+    ]
+    sources: Annotated[tuple[StatsGroup, ...], doc("By aggregator; swaps only")]
+    relays: Annotated[tuple[StatsGroup, ...], doc("By relay")]
+
+
+class OrderStatsEnvelope(Envelope[OrderStatsResponse], frozen=True, kw_only=True):
+    """The answer of GET /api/v1/mev/stats."""

@@ -1,17 +1,19 @@
 """The answers about swap orders: submission, status and history."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType
 
-from quietswap.contract import examples
+from quietswap.contract import base
 from quietswap.contract.base import (
+    POLLING_INTERVAL_S,
     TERMINAL,
     AddressText,
     AmountText,
     Count,
     Envelope,
     HashText,
+    HexText,
     OrderKindName,
     OrderState,
     RelayName,
@@ -21,15 +23,69 @@ from quietswap.contract.base import (
     WireStruct,
     doc,
 )
-from quietswap.contract.limits import POLLING_INTERVAL_S
-from quietswap.contract.received import Delivered, FeePaid, Received, Refund
-from quietswap.domain.order.order import FailureCode
-from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
-from quietswap.domain.token import WETH
+from quietswap.contract.transactions import SentMetadata, TransactionParams
+from quietswap.orders.order import FailureCode
+from quietswap.orders.received import ReceivedIssue, RefundStatus
+from quietswap.orders.wallet_transaction import GAS_LIMIT, MOST_GAS
+from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.tokens.token import WETH
 
-OrderId = Annotated[str, doc("Order id", examples.ORDER_ID)]
+# What a mined order brought: the parts of a status record that come from its receipt.
+
+
+Bps = Annotated[int, doc("Basis points, rounded down; negative means less", -3)]
+FeePaid = Annotated[
+    AmountText, doc("Network fee paid in wei: gasUsed times effectiveGasPrice", "180123000000000")
+]
+
+
+class Received(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the wallet received. Either `amount` or `reason` is present."""
+
+    token: Annotated[AddressText, doc("Bought token (EIP-55 checksummed)", base.USDC)]
+    amount: Annotated[
+        AmountText | None,
+        doc(
+            "Smallest units: Transfer logs of the token to the wallet minus those from it, in the"
+            " receipt of the canonical block. 0 after a revert",
+            "2998000000",
+        ),
+    ] = None
+    reason: Annotated[
+        str | None,
+        doc("Why the amount is unknown", enum=[issue.value for issue in ReceivedIssue]),
+    ] = None
+
+
+class Delivered(WireStruct, frozen=True, kw_only=True):
+    """The received amount compared with the quote."""
+
+    to_promise_bps: Annotated[Bps, doc("Received against the quoted output, basis points", -3)]
+    to_minimum_bps: Annotated[Bps, doc("Received against the minimum output, basis points", 47)]
+
+
+class Refund(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """A refund by the relay for the backrun of the order."""
+
+    status: Annotated[
+        Literal["none", "reported", "paid"],
+        doc(
+            "reported: the relay reports it, nothing proves it. paid: a transaction in the block of"
+            " the order paid it to the wallet",
+            "none",
+            type="string",
+            enum=[status.value for status in RefundStatus],
+        ),
+    ]
+    amount_wei: Annotated[AmountText, doc("Wei; 0 for none", "0")]
+    tx_hash: Annotated[
+        str | None, doc("The transaction that paid it; absent unless paid", base.TX_HASH)
+    ] = None
+
+
+OrderId = Annotated[str, doc("Order id", base.ORDER_ID)]
 TrackingUrl = Annotated[
-    UrlText, doc("Tracking URL of the relay", f"https://relay.example/tx/{examples.TX_HASH}")
+    UrlText, doc("Tracking URL of the relay", f"https://relay.example/tx/{base.TX_HASH}")
 ]
 CreatedAt = Annotated[Timestamp, doc("When the service accepted the order (ISO 8601, UTC)")]
 SubmittedAt = Annotated[
@@ -40,7 +96,7 @@ SubmittedAtOrNull = Annotated[
     Timestamp | None,
     doc(
         "When the relay took it; before that, when the service accepted it (ISO 8601, UTC)",
-        examples.TIME,
+        base.TIME,
         type="string",
         format="date-time",
     ),
@@ -52,9 +108,9 @@ ExpiresAt = Annotated[
 BlockNumber = Annotated[Count, doc("Block number", 23_800_000)]
 GasUsed = Annotated[AmountText, doc("Gas units used", "180123")]
 GasPrice = Annotated[AmountText, doc("Wei per gas unit actually paid", "1000000000")]
-SellAmount = Annotated[AmountText, doc("Sell amount, smallest units", examples.ONE_ETHER)]
+SellAmount = Annotated[AmountText, doc("Sell amount, smallest units", base.ONE_ETHER)]
 SoldToken = Annotated[AddressText, doc("Sold token (EIP-55 checksummed)", WETH)]
-BoughtToken = Annotated[AddressText, doc("Bought token (EIP-55 checksummed)", examples.USDC)]
+BoughtToken = Annotated[AddressText, doc("Bought token (EIP-55 checksummed)", base.USDC)]
 
 
 class SwapOrder(WireStruct, frozen=True, kw_only=True):
@@ -69,7 +125,7 @@ class SwapOrder(WireStruct, frozen=True, kw_only=True):
     estimated_execution_time: Annotated[str, doc("Estimate for people", "15-45 seconds")]
     tracking_url: TrackingUrl
     provider_order_id: Annotated[
-        str | None, doc("The relay's own identifier", examples.TX_HASH, type="string")
+        str | None, doc("The relay's own identifier", base.TX_HASH, type="string")
     ]
     tx_hash: HashText
 
@@ -77,7 +133,7 @@ class SwapOrder(WireStruct, frozen=True, kw_only=True):
 class Tracking(WireStruct, frozen=True, kw_only=True):
     """How to follow the order."""
 
-    status_endpoint: Annotated[str, doc("Path to poll", f"/api/v1/mev/orders/{examples.ORDER_ID}")]
+    status_endpoint: Annotated[str, doc("Path to poll", f"/api/v1/mev/orders/{base.ORDER_ID}")]
     polling_interval: Annotated[float, doc("Seconds between polls", POLLING_INTERVAL_S)]
 
 
@@ -209,3 +265,80 @@ class OrderStatusEnvelope(Envelope[OrderStatusResponse], frozen=True, kw_only=Tr
 
 class OrderHistoryEnvelope(Envelope[OrderHistoryResponse], frozen=True, kw_only=True):
     """The answer of GET /api/v1/mev/orders/user/:userAddress."""
+
+
+# The two answers of POST /api/v1/mev/orders/:orderId/cancel.
+
+
+TargetId = Annotated[OrderId, doc("Id of the order to cancel")]
+
+
+class CancelTransactionParams(TransactionParams, frozen=True, kw_only=True):
+    """The EIP-1559 transaction to sign, unchanged: an empty transfer of the wallet to itself."""
+
+    to: Annotated[AddressText, doc("The wallet itself (EIP-55 checksummed)", base.WALLET)]
+    data: Annotated[HexText, doc("No calldata", const="0x")]
+    value: Annotated[AmountText, doc("No wei", const="0")]
+    gas_limit: Annotated[
+        AmountText,
+        doc(
+            f"{GAS_LIMIT}: gas units of an empty transfer; at most {MOST_GAS} where the wallet has"
+            " delegated code (EIP-7702)",
+            str(GAS_LIMIT),
+        ),
+    ]
+    max_fee_per_gas: Annotated[
+        AmountText,
+        doc("Maximum wei per gas unit: 12.5 % more than the order's", "3000000000"),
+    ]
+    nonce: Annotated[Count | None, doc("The order's nonce", 7, type="integer")]
+
+
+class CancelQuoteResponse(WireStruct, frozen=True, kw_only=True):
+    """Answer to a body without signedTransaction: what to sign, valid for 5 minutes."""
+
+    order_id: TargetId
+    provider: RelayName
+    transaction_params: Annotated[CancelTransactionParams, doc("The transaction to sign")]
+    provider_metadata: SentMetadata
+    created_at: Annotated[
+        Timestamp | None,
+        doc("Time of issue (ISO 8601, UTC)", base.TIME, type="string", format="date-time"),
+    ] = None
+    valid_until: Annotated[Timestamp, doc("Expiry (ISO 8601, UTC)", "2027-01-15T08:05:00.000Z")]
+
+
+class CancelTarget(WireStruct, frozen=True, kw_only=True):
+    """The order to cancel; the chain decides which of the two transactions is mined."""
+
+    order_id: TargetId
+    status: OrderState
+
+
+class Cancel(WireStruct, frozen=True, kw_only=True):
+    """The cancel, an order with its own id."""
+
+    order_id: Annotated[OrderId, doc("Id of the cancel, for polling", "cnl_01")]
+    provider: RelayName
+    tier: Tier
+    status: OrderState
+    submitted_at: SubmittedAt
+    expires_at: ExpiresAt
+    tracking_url: TrackingUrl
+    tx_hash: HashText
+
+
+class CancelOrderResponse(WireStruct, frozen=True, kw_only=True):
+    """Answer to a body with signedTransaction: the submitted cancel."""
+
+    order: Annotated[CancelTarget, doc("The order to cancel")]
+    cancel: Annotated[Cancel, doc("The cancel, an order with its own id")]
+    tracking: Annotated[Tracking, doc("How to follow the order to cancel")]
+
+
+class CancelQuoteEnvelope(Envelope[CancelQuoteResponse], frozen=True, kw_only=True):
+    """The answer of the cancel endpoint to a body without signedTransaction."""
+
+
+class CancelOrderEnvelope(Envelope[CancelOrderResponse], frozen=True, kw_only=True):
+    """The answer of the cancel endpoint to a signed cancel."""

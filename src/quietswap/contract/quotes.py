@@ -1,10 +1,10 @@
 """The answer of GET /api/v1/quote."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType
 
-from quietswap.contract import examples
+from quietswap.contract import base
 from quietswap.contract.base import (
     BESIDE_DATA,
     AddressText,
@@ -18,10 +18,40 @@ from quietswap.contract.base import (
     doc,
     ref,
 )
-from quietswap.contract.losses import LossJudgement
 from quietswap.contract.transactions import SwapMevProtection
-from quietswap.domain.quote import quote
-from quietswap.domain.token import WETH
+from quietswap.quoting import quote
+from quietswap.quoting.loss import LossCause, LossLevel
+from quietswap.quoting.quote import SourceOutcome
+from quietswap.tokens.token import WETH
+
+# The judgement of a quote: what it may lose, and what a person should be asked.
+
+
+class LossCauseEntry(WireStruct, frozen=True, kw_only=True):
+    """One cause of a loss."""
+
+    cause: Annotated[str, doc("Cause", "price_impact", enum=[one.value for one in LossCause])]
+    bps: Annotated[
+        Count | None, doc("Share of the value in basis points; null for an unknown price", 420)
+    ]
+
+
+class LossJudgement(WireStruct, frozen=True, kw_only=True):
+    """What may be lost. Ask a person by `level` before anything is signed."""
+
+    level: Annotated[
+        str,
+        doc(
+            "Ask nothing, show a notice (from 1 %), ask for a confirmation in words (from 3 %, or"
+            " if the price is unknown), or let the person type the loss (from 15 %)",
+            "confirm",
+            enum=[one.value for one in LossLevel],
+        ),
+    ]
+    bps: Annotated[Count, doc("The greatest known share of the value in basis points", 420)]
+    causes: Annotated[
+        tuple[LossCauseEntry, ...], doc("Causes of 1 % or more, the greatest first; gas from 10 %")
+    ]
 
 
 class DexRoute(WireStruct, frozen=True, kw_only=True):
@@ -30,13 +60,13 @@ class DexRoute(WireStruct, frozen=True, kw_only=True):
     dex: Annotated[str, doc("Name of the selected DEX", "uniswap-v3")]
     target: Annotated[
         AddressText,
-        doc("Router; the sell token must be approved to it (EIP-55 checksummed)", examples.ROUTER),
+        doc("Router; the sell token must be approved to it (EIP-55 checksummed)", base.ROUTER),
     ]
     path: Annotated[
         tuple[Annotated[AddressText, doc("Token (EIP-55 checksummed)", WETH)], ...],
         doc("Tokens along the path"),
     ]
-    data: Annotated[HexText, doc("Swap calldata as hex; do not change it", examples.CALLDATA)]
+    data: Annotated[HexText, doc("Swap calldata as hex; do not change it", base.CALLDATA)]
 
 
 class Scoring(WireStruct, frozen=True, kw_only=True):
@@ -120,10 +150,10 @@ class AllowanceIssue(WireStruct, frozen=True, kw_only=True):
     """The router may move less of the sell token than the sell amount."""
 
     spender: Annotated[
-        AddressText, doc("Router to approve: dexRoute.target (EIP-55 checksummed)", examples.ROUTER)
+        AddressText, doc("Router to approve: dexRoute.target (EIP-55 checksummed)", base.ROUTER)
     ]
     actual: Annotated[AmountText, doc("Present allowance, smallest units", "0")]
-    needed: Annotated[AmountText, doc("Sell amount, smallest units", examples.ONE_ETHER)]
+    needed: Annotated[AmountText, doc("Sell amount, smallest units", base.ONE_ETHER)]
 
 
 class BalanceIssue(WireStruct, frozen=True, kw_only=True):
@@ -131,7 +161,7 @@ class BalanceIssue(WireStruct, frozen=True, kw_only=True):
 
     token: Annotated[AddressText, doc("Sell token (EIP-55 checksummed)", WETH)]
     actual: Annotated[AmountText, doc("Present balance, smallest units", "0")]
-    needed: Annotated[AmountText, doc("Sell amount, smallest units", examples.ONE_ETHER)]
+    needed: Annotated[AmountText, doc("Sell amount, smallest units", base.ONE_ETHER)]
 
 
 class GasIssue(WireStruct, frozen=True, kw_only=True):
@@ -154,8 +184,8 @@ class SwapQuoteResponse(WireStruct, frozen=True, kw_only=True):
 
     source: Annotated[str, doc("Aggregator of the best route", "kyberswap")]
     sell_token: Annotated[AddressText, doc("Sold token (EIP-55 checksummed)", WETH)]
-    buy_token: Annotated[AddressText, doc("Bought token (EIP-55 checksummed)", examples.USDC)]
-    sell_amount: Annotated[AmountText, doc("Input, smallest units", examples.ONE_ETHER)]
+    buy_token: Annotated[AddressText, doc("Bought token (EIP-55 checksummed)", base.USDC)]
+    sell_amount: Annotated[AmountText, doc("Input, smallest units", base.ONE_ETHER)]
     buy_amount: Annotated[
         AmountText, doc("Expected output before slippage, smallest units", "3000000000")
     ]
@@ -195,5 +225,66 @@ class SwapQuoteResponse(WireStruct, frozen=True, kw_only=True):
 
 class SwapQuoteEnvelope(Envelope[SwapQuoteResponse], frozen=True, kw_only=True):
     """The answer of GET /api/v1/quote; the only answer with a timestamp."""
+
+    timestamp: EnvelopeTimestamp = 0
+
+
+# The answer of GET /api/v1/price.
+
+
+_OUTCOMES = [
+    outcome.value
+    for outcome in SourceOutcome
+    if outcome
+    not in (
+        SourceOutcome.REVERTED,
+        SourceOutcome.SHORT_DELIVERY,
+        SourceOutcome.UNVERIFIED,
+        SourceOutcome.UNBOUND,
+        SourceOutcome.UNSAFE,
+    )
+]
+"""The results of a source that do not need a simulation or calldata."""
+
+
+class PriceSourceEntry(WireStruct, frozen=True, kw_only=True):
+    """Result of one aggregator."""
+
+    source: Annotated[str, doc("Aggregator", "kyberswap")]
+    outcome: Annotated[str, doc("Result", "won", enum=_OUTCOMES)]
+    latency_ms: Annotated[Count, doc("Response time in milliseconds", 210)]
+    buy_amount: Annotated[
+        AmountText | None, doc("Promised output, smallest units of the buy token", "3000000000")
+    ] = None
+    reason: Annotated[
+        str | None, doc("Why it gave no price; a vendor's own words follow `vendor:`")
+    ] = None
+
+
+class PriceResponse(WireStruct, frozen=True, kw_only=True):
+    """An indicative price: the best promise of a source. Nothing was simulated or verified."""
+
+    indicative: Annotated[bool, doc("Always true: this price cannot be traded", const=True)]
+    verification: Annotated[
+        Literal["none"], doc("Always none: ask for a quote before a trade", "none", type="string")
+    ]
+    source: Annotated[str, doc("Aggregator with the best promise", "kyberswap")]
+    sell_token: Annotated[AddressText, doc("Sold token (EIP-55 checksummed)", WETH)]
+    buy_token: Annotated[AddressText, doc("Bought token (EIP-55 checksummed)", base.USDC)]
+    sell_amount: Annotated[AmountText, doc("Sold amount, smallest units", base.ONE_ETHER)]
+    buy_amount: Annotated[AmountText, doc("Promised output, smallest units", "3000000000")]
+    estimated_gas: Annotated[Count, doc("Gas units, by the source or a plain swap's", 210_000)]
+    price_impact: Annotated[Figure, doc("Percent; 0 when priceImpactAvailable is false", 0.12)]
+    price_impact_available: Annotated[bool, doc("Whether priceImpact is a measurement", True)]
+    scoring: Annotated[Scoring, doc("Value of the promise after gas")]
+    sources: Annotated[tuple[PriceSourceEntry, ...], doc("Results of all configured aggregators")]
+    loss: Annotated[
+        LossJudgement | None,
+        doc("What a swap at this price may lose, without slippage", **ref("LossJudgement")),
+    ] = None
+
+
+class PriceEnvelope(Envelope[PriceResponse], frozen=True, kw_only=True):
+    """The answer of GET /api/v1/price; `timestamp` is when the sources were asked."""
 
     timestamp: EnvelopeTimestamp = 0

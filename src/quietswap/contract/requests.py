@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
-from quietswap.contract import examples, limits
+from quietswap.chain.signed import MAINNET
+from quietswap.contract import base
 from quietswap.contract.base import (
     AddressText,
     EtherText,
@@ -18,10 +19,9 @@ from quietswap.contract.base import (
     doc,
     ref,
 )
-from quietswap.domain.order.order import OrderKind, OrderStatus
-from quietswap.domain.quote.quote import WrapOperation
-from quietswap.domain.token import WETH
-from quietswap.domain.transaction.unsigned import MAINNET
+from quietswap.orders.order import OrderKind, OrderStatus
+from quietswap.quoting.quote import WrapOperation
+from quietswap.tokens.token import WETH
 
 OWN_CODE = "own_code"
 """Key in `Meta.extra`: the error code that a wrong JSON type of this member has."""
@@ -29,12 +29,10 @@ OWN_CODE = "own_code"
 ANY_KIND = "any"
 """A filter by kind that lists all orders."""
 
-_UserAddress = Annotated[
-    AddressText, doc("Wallet address with its EIP-55 checksum.", examples.WALLET)
-]
+_UserAddress = Annotated[AddressText, doc("Wallet address with its EIP-55 checksum.", base.WALLET)]
 _ChainId = Annotated[int, Meta(ge=MAINNET, le=MAINNET), doc("Ethereum mainnet only.", MAINNET)]
 _OrderId = Annotated[
-    str, doc("The id of the submitted order.", examples.ORDER_ID, pattern=limits.ID_PATTERN)
+    str, doc("The id of the submitted order.", base.ORDER_ID, pattern=base.ID_PATTERN)
 ]
 _Whole = Annotated[float, Meta(multiple_of=1)]
 """1.0 is a whole number, too: the shape check accepts each JSON number."""
@@ -42,9 +40,9 @@ _SellAmount = Annotated[
     str,
     doc(
         "Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^256 - 1.",
-        examples.ONE_ETHER,
+        base.ONE_ETHER,
         format="uint256",
-        pattern=limits.UINT256_PATTERN,
+        pattern=base.UINT256_PATTERN,
     ),
 ]
 _OPERATIONS = [operation.value for operation in WrapOperation]
@@ -67,7 +65,7 @@ class SwapQuoteQuery(WireStruct, frozen=True, kw_only=True):
 
     sell_token: Annotated[AddressText, doc("Token to sell, EIP-55; native ETH is rejected.", WETH)]
     buy_token: Annotated[
-        AddressText, doc("Token to buy, EIP-55; must differ from sellToken.", examples.USDC)
+        AddressText, doc("Token to buy, EIP-55; must differ from sellToken.", base.USDC)
     ]
     sell_amount: _SellAmount
     user_address: Annotated[
@@ -76,9 +74,9 @@ class SwapQuoteQuery(WireStruct, frozen=True, kw_only=True):
     chain_id: _ChainId = MAINNET
     slippage_bps: Annotated[
         int,
-        Meta(ge=1, le=limits.MAX_SLIPPAGE_BPS),
-        doc("Slippage tolerance in basis points (50 = 0.5 %).", limits.DEFAULT_SLIPPAGE_BPS),
-    ] = limits.DEFAULT_SLIPPAGE_BPS
+        Meta(ge=1, le=base.MAX_SLIPPAGE_BPS),
+        doc("Slippage tolerance in basis points (50 = 0.5 %).", base.DEFAULT_SLIPPAGE_BPS),
+    ] = base.DEFAULT_SLIPPAGE_BPS
 
 
 class PriceQuery(WireStruct, frozen=True, kw_only=True):
@@ -86,7 +84,7 @@ class PriceQuery(WireStruct, frozen=True, kw_only=True):
 
     sell_token: Annotated[AddressText, doc("Token to sell, EIP-55; native ETH is rejected.", WETH)]
     buy_token: Annotated[
-        AddressText, doc("Token to buy, EIP-55; must differ from sellToken.", examples.USDC)
+        AddressText, doc("Token to buy, EIP-55; must differ from sellToken.", base.USDC)
     ]
     sell_amount: _SellAmount
     chain_id: _ChainId = MAINNET
@@ -101,13 +99,13 @@ class TokensQuery(WireStruct, frozen=True, kw_only=True):
             "Part of a symbol or name, or an address. A whole address also finds unlisted tokens.",
             "weth",
             type="string",
-            maxLength=limits.MAX_SEARCH,
+            maxLength=base.MAX_SEARCH,
         ),
     ] = None
     limit: Annotated[
-        int, Meta(ge=1, le=limits.MAX_LIMIT), doc("Tokens per page.", limits.DEFAULT_LIMIT)
-    ] = limits.DEFAULT_LIMIT
-    offset: Annotated[int, Meta(ge=0, le=limits.MAX_OFFSET), doc("Tokens to skip.", 0)] = 0
+        int, Meta(ge=1, le=base.MAX_LIMIT), doc("Tokens per page.", base.DEFAULT_LIMIT)
+    ] = base.DEFAULT_LIMIT
+    offset: Annotated[int, Meta(ge=0, le=base.MAX_OFFSET), doc("Tokens to skip.", 0)] = 0
 
 
 class BalancesQuery(WireStruct, frozen=True, kw_only=True):
@@ -116,9 +114,9 @@ class BalancesQuery(WireStruct, frozen=True, kw_only=True):
     tokens: Annotated[
         str | None,
         doc(
-            f"Token addresses, EIP-55, separated by commas, at most {limits.MAX_BALANCE_TOKENS}. "
+            f"Token addresses, EIP-55, separated by commas, at most {base.MAX_BALANCE_TOKENS}. "
             "Without it: WETH. ETH is always in the answer.",
-            f"{WETH},{examples.USDC}",
+            f"{WETH},{base.USDC}",
             type="string",
             format="eip55-list",
         ),
@@ -129,9 +127,9 @@ class OrderHistoryQuery(WireStruct, frozen=True, kw_only=True):
     """Query of GET /api/v1/mev/orders/user/:userAddress."""
 
     limit: Annotated[
-        int, Meta(ge=1, le=limits.MAX_LIMIT), doc("Orders per page.", limits.DEFAULT_LIMIT)
-    ] = limits.DEFAULT_LIMIT
-    offset: Annotated[int, Meta(ge=0, le=limits.MAX_OFFSET), doc("Orders to skip.", 0)] = 0
+        int, Meta(ge=1, le=base.MAX_LIMIT), doc("Orders per page.", base.DEFAULT_LIMIT)
+    ] = base.DEFAULT_LIMIT
+    offset: Annotated[int, Meta(ge=0, le=base.MAX_OFFSET), doc("Orders to skip.", 0)] = 0
     status: Annotated[
         str | None,
         doc(
@@ -185,11 +183,11 @@ class ThreatAnalysis(RequestStruct, frozen=True, kw_only=True):
 class OrderedRoute(RequestStruct, frozen=True, kw_only=True):
     """The quote's dexRoute. Members without a type are accepted and not used."""
 
-    target: Annotated[str, doc("The quote's dexRoute.target.", examples.ROUTER)]
-    data: Annotated[str, doc("The quote's dexRoute.data.", examples.CALLDATA)]
+    target: Annotated[str, doc("The quote's dexRoute.target.", base.ROUTER)]
+    data: Annotated[str, doc("The quote's dexRoute.data.", base.CALLDATA)]
     source: Annotated[str | None, doc("The quote's source.", "kyberswap")] = None
     dex: Annotated[Any, doc("The quote's dexRoute.dex.", "uniswap-v3")] = None
-    path: Annotated[Any, doc("The quote's dexRoute.path.", [WETH, examples.USDC])] = None
+    path: Annotated[Any, doc("The quote's dexRoute.path.", [WETH, base.USDC])] = None
     estimated_gas: Annotated[Any, doc("The quote's estimatedGas, gas units.", 210_000)] = None
 
 
@@ -197,12 +195,12 @@ class SwapOrderParams(RequestStruct, frozen=True, kw_only=True):
     """What was quoted."""
 
     from_token: Annotated[str, doc("The quote's sellToken.", WETH)]
-    to_token: Annotated[str, doc("The quote's buyToken.", examples.USDC)]
-    amount: Annotated[str, doc("The quote's sellAmount, smallest units.", examples.ONE_ETHER)]
+    to_token: Annotated[str, doc("The quote's buyToken.", base.USDC)]
+    amount: Annotated[str, doc("The quote's sellAmount, smallest units.", base.ONE_ETHER)]
     min_return_amount: Annotated[
         str, doc("The quote's minBuyAmount, smallest units.", "2985000000")
     ]
-    user_address: Annotated[str, doc("The wallet that signed.", examples.WALLET)]
+    user_address: Annotated[str, doc("The wallet that signed.", base.WALLET)]
     chain_id: Annotated[_Whole, doc("1 = Ethereum mainnet.", MAINNET)]
     deadline: Annotated[
         _Whole, doc("Unix seconds; rejected once passed, and if in milliseconds.", 1_800_000_600)
@@ -223,10 +221,10 @@ class SwapOrderBody(RequestStruct, frozen=True, kw_only=True):
     """Body of POST /api/v1/mev/orders."""
 
     order_params: Annotated[SwapOrderParams, doc("What was quoted.")]
-    signed_transaction: Annotated[str, doc(_SIGNED, examples.SIGNED)]
+    signed_transaction: Annotated[str, doc(_SIGNED, base.SIGNED)]
     provider_metadata: Annotated[
         dict[str, Any],
-        doc(_METADATA, examples.SWAP_METADATA, **ref("SwapProviderMetadata")),
+        doc(_METADATA, base.SWAP_METADATA, **ref("SwapProviderMetadata")),
     ]
 
 
@@ -244,14 +242,14 @@ class OrderCancelBody(RequestStruct, frozen=True, kw_only=True):
         str | None,
         doc(
             "The signed cancel, as 0x-prefixed hex; without it the answer is what to sign.",
-            examples.SIGNED,
+            base.SIGNED,
         ),
     ] = None
     provider_metadata: Annotated[
         dict[str, Any] | None,
         doc(
             "The first answer's providerMetadata, unchanged; required with signedTransaction.",
-            examples.WRAP_METADATA,
+            base.WRAP_METADATA,
             **ref("ProviderMetadata"),
         ),
     ] = None
@@ -283,12 +281,12 @@ class WrapOrderBody(RequestStruct, frozen=True, kw_only=True):
     """Body of POST /api/v1/mev/wrap/order."""
 
     quote_id: Annotated[
-        Annotated[str, doc("Quote id", pattern=limits.ID_PATTERN)] | None,
-        doc("The quote's id. If given, that quote must match.", examples.WRAP_QUOTE_ID),
+        Annotated[str, doc("Quote id", pattern=base.ID_PATTERN)] | None,
+        doc("The quote's id. If given, that quote must match.", base.WRAP_QUOTE_ID),
     ] = None
-    signed_transaction: Annotated[str, doc(_SIGNED, examples.SIGNED)]
+    signed_transaction: Annotated[str, doc(_SIGNED, base.SIGNED)]
     provider_metadata: Annotated[
-        dict[str, Any], doc(_METADATA, examples.WRAP_METADATA, **ref("ProviderMetadata"))
+        dict[str, Any], doc(_METADATA, base.WRAP_METADATA, **ref("ProviderMetadata"))
     ]
     operation: Annotated[str, doc("The quote's operation.", "wrap", enum=_OPERATIONS)]
     amount: Annotated[

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from quietswap.contract import examples
+from quietswap.contract import base
 from quietswap.contract.base import (
     AddressText,
     AmountText,
@@ -15,8 +15,8 @@ from quietswap.contract.base import (
     doc,
 )
 from quietswap.contract.wraps import Balance
-from quietswap.domain.token import WETH
-from quietswap.domain.token_view import TokenWarning
+from quietswap.tokens.token import WETH
+from quietswap.tokens.view import TokenWarning
 
 Warning = Annotated[str, doc("Warning", "unlisted", enum=[w.value for w in TokenWarning])]
 ListName = Annotated[str, doc("Name of a token list", "Uniswap Labs Default")]
@@ -65,7 +65,7 @@ class TokensResponse(WireStruct, frozen=True, kw_only=True):
 class RouterAllowance(WireStruct, frozen=True, kw_only=True):
     """What one router may move from the wallet."""
 
-    router: Annotated[AddressText, doc("Router (EIP-55 checksummed)", examples.ROUTER)]
+    router: Annotated[AddressText, doc("Router (EIP-55 checksummed)", base.ROUTER)]
     allowance: Annotated[
         AmountText | None, doc("Smallest units; null if the token does not tell", "0")
     ]
@@ -90,7 +90,7 @@ class TokenBalance(WireStruct, frozen=True, kw_only=True):
 class BalancesResponse(WireStruct, frozen=True, kw_only=True):
     """Holdings of a wallet, all read at one block."""
 
-    user_address: Annotated[AddressText, doc("Wallet (EIP-55 checksummed)", examples.WALLET)]
+    user_address: Annotated[AddressText, doc("Wallet (EIP-55 checksummed)", base.WALLET)]
     block_number: Annotated[Count, doc("Block of all numbers", 21_000_000)]
     eth: Annotated[Balance, doc("ETH")]
     tokens: Annotated[tuple[TokenBalance, ...], doc("One entry for each token asked for")]

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from quietswap.contract import examples
+from quietswap.contract import base
 from quietswap.contract.base import (
     AddressText,
     AmountText,
@@ -18,15 +18,15 @@ from quietswap.contract.base import (
     doc,
     ref,
 )
-from quietswap.domain.quote.relay_settings import PROVIDER, EndpointType, ShareMode
-from quietswap.domain.token import WETH
+from quietswap.relays.settings import PROVIDER, EndpointType, ShareMode
+from quietswap.tokens.token import WETH
 
 
 class TransactionParams(WireStruct, frozen=True, kw_only=True):
     """The EIP-1559 transaction to sign, unchanged."""
 
-    to: Annotated[AddressText, doc("Contract to call (EIP-55 checksummed)", examples.ROUTER)]
-    data: Annotated[HexText, doc("Calldata as hex", examples.CALLDATA)]
+    to: Annotated[AddressText, doc("Contract to call (EIP-55 checksummed)", base.ROUTER)]
+    data: Annotated[HexText, doc("Calldata as hex", base.CALLDATA)]
     value: Annotated[AmountText, doc("Wei to send; 0 for swaps and unwraps", "0")]
     gas_limit: Annotated[AmountText, doc("Maximum gas units", "262500")]
     max_fee_per_gas: Annotated[AmountText, doc("Maximum wei per gas unit", "2000000000")]
@@ -94,7 +94,7 @@ SentMetadata = Annotated[
     dict[str, Any],
     doc(
         "Send this back unchanged with the signed transaction",
-        examples.WRAP_METADATA,
+        base.WRAP_METADATA,
         **ref("ProviderMetadata"),
     ),
 ]
@@ -121,7 +121,7 @@ class SwapMevProtection(MevProtection, frozen=True, kw_only=True):
         dict[str, Any],
         doc(
             "Send this back unchanged with the signed transaction",
-            examples.SWAP_METADATA,
+            base.SWAP_METADATA,
             **ref("SwapProviderMetadata"),
         ),
     ]

@@ -4,23 +4,15 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from quietswap.contract import examples, limits
-from quietswap.contract.base import (
-    Count,
-    Envelope,
-    RequestStruct,
-    Timestamp,
-    WireStruct,
-    doc,
-)
-from quietswap.domain.order.order_change import OrderChange
-from quietswap.domain.webhook.state import PRUNED, TEST, DisabledReason, WebhookState
-from quietswap.domain.webhook.url import MAX_LENGTH
+from quietswap.contract import base
+from quietswap.contract.base import Count, Envelope, RequestStruct, Timestamp, WireStruct, doc
+from quietswap.orders.order import OrderChange
+from quietswap.webhooks.webhook import MAX_LENGTH, PRUNED, TEST, DisabledReason, WebhookState
 
 _TYPES = [change.value for change in OrderChange]
 
 WebhookId = Annotated[
-    str, doc("Webhook id", "whk_4f3a9c0d2b6e8a1c7f5d3e90", pattern=limits.ID_PATTERN)
+    str, doc("Webhook id", "whk_4f3a9c0d2b6e8a1c7f5d3e90", pattern=base.ID_PATTERN)
 ]
 WebhookUrl = Annotated[
     str,
@@ -32,7 +24,7 @@ EventTypes = Annotated[
 ]
 Description = Annotated[
     str | None,
-    doc("Your own note", "accounting", type="string", maxLength=limits.MAX_DESCRIPTION),
+    doc("Your own note", "accounting", type="string", maxLength=base.MAX_DESCRIPTION),
 ]
 CreatedAt = Annotated[Timestamp, doc("Time of creation (ISO 8601, UTC)")]
 
@@ -57,7 +49,7 @@ class WebhookCreateBody(RequestStruct, frozen=True, kw_only=True):
         ),
     ] = None
     description: Annotated[
-        Annotated[str, doc("Text", maxLength=limits.MAX_DESCRIPTION)] | None,
+        Annotated[str, doc("Text", maxLength=base.MAX_DESCRIPTION)] | None,
         doc("Your own note, in printable characters.", "accounting"),
     ] = None
 
@@ -72,9 +64,9 @@ class WebhookDeliveriesQuery(WireStruct, frozen=True, kw_only=True):
     """Query of GET /api/v1/mev/webhooks/:webhookId/deliveries."""
 
     limit: Annotated[
-        int, Meta(ge=1, le=limits.MAX_LIMIT), doc("Deliveries per page.", limits.DEFAULT_LIMIT)
-    ] = limits.DEFAULT_LIMIT
-    offset: Annotated[int, Meta(ge=0, le=limits.MAX_OFFSET), doc("Deliveries to skip.", 0)] = 0
+        int, Meta(ge=1, le=base.MAX_LIMIT), doc("Deliveries per page.", base.DEFAULT_LIMIT)
+    ] = base.DEFAULT_LIMIT
+    offset: Annotated[int, Meta(ge=0, le=base.MAX_OFFSET), doc("Deliveries to skip.", 0)] = 0
 
 
 class WebhookResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
@@ -106,7 +98,7 @@ class WebhookResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=True)
     failures: Annotated[Count, doc("Failed tries of the next event", 0)]
     next_try_at: Annotated[
         Timestamp | None,
-        doc("Not tried again before then; absent without a pause (ISO 8601, UTC)", examples.TIME),
+        doc("Not tried again before then; absent without a pause (ISO 8601, UTC)", base.TIME),
     ] = None
     created_at: CreatedAt
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from quietswap.contract import examples
+from quietswap.contract import base
 from quietswap.contract.base import (
     AddressText,
     AmountText,
@@ -21,10 +21,10 @@ from quietswap.contract.base import (
     doc,
     ref,
 )
-from quietswap.contract.losses import LossJudgement
 from quietswap.contract.orders import SubmittedAtOrNull, TrackingUrl
+from quietswap.contract.quotes import LossJudgement
 from quietswap.contract.transactions import WrapMevProtection
-from quietswap.domain.token import WETH
+from quietswap.tokens.token import WETH
 
 
 class WrapQuoteResponse(WireStruct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class WrapQuoteResponse(WireStruct, frozen=True, kw_only=True):
         str,
         doc(
             "Id, weth_<operation>_<epoch_ms>_<suffix>",
-            examples.WRAP_QUOTE_ID,
+            base.WRAP_QUOTE_ID,
             pattern="^weth_(wrap|unwrap)_[0-9]+_[0-9a-zA-Z]+$",
         ),
     ]
@@ -46,7 +46,7 @@ class WrapQuoteResponse(WireStruct, frozen=True, kw_only=True):
     mev_protection: Annotated[WrapMevProtection, doc("How the wrap or unwrap is protected")]
     deadline: Annotated[Count, doc("Expiry in Unix seconds", 1_800_000_300)]
     estimated_gas: Annotated[AmountText, doc("Estimated gas units", "45041")]
-    created_at: Annotated[Timestamp, doc("Time of issue (ISO 8601, UTC)", examples.TIME)]
+    created_at: Annotated[Timestamp, doc("Time of issue (ISO 8601, UTC)", base.TIME)]
     valid_until: Annotated[Timestamp, doc("Expiry (ISO 8601, UTC)", "2027-01-15T08:05:00.000Z")]
     loss: Annotated[
         LossJudgement | None,
@@ -73,8 +73,8 @@ class WrapOrderResponse(WireStruct, frozen=True, kw_only=True):
 
     operation: WrapOperation
     tx_hash: HashText
-    sender: Annotated[AddressText, doc("Sender (EIP-55 checksummed)", examples.WALLET)] = (
-        msgspec.field(name="from")
+    sender: Annotated[AddressText, doc("Sender (EIP-55 checksummed)", base.WALLET)] = msgspec.field(
+        name="from"
     )
     amount: Annotated[EtherText, doc("Amount in ETH", "1.5")]
     status: OrderState
@@ -84,7 +84,7 @@ class WrapOrderResponse(WireStruct, frozen=True, kw_only=True):
         UrlText,
         doc(
             "Block explorer URL of the transaction",
-            f"https://etherscan.io/tx/{examples.TX_HASH}",
+            f"https://etherscan.io/tx/{base.TX_HASH}",
         ),
     ]
     submitted_at: SubmittedAtOrNull

@@ -4,8 +4,14 @@ from quietswap.observe.events import (
     background_task_failed,
     certificate_loaded,
     connections_closed,
+    events_sent,
+    events_waiting,
+    figures_unstored,
     in_phase,
     node_failed,
+    operator_acted,
+    operator_logged_in,
+    operator_refused,
     order_confirmed,
     order_mined,
     order_moved,
@@ -13,6 +19,7 @@ from quietswap.observe.events import (
     order_resent,
     orders_deleted,
     orders_watched,
+    pauses_unread,
     phase_took,
     port_awaited,
     price_doubted,
@@ -31,6 +38,8 @@ from quietswap.observe.events import (
     source_paused,
     source_won,
     start_failed,
+    stream_ended,
+    streams_open,
     tracker_failed,
     tracker_lag,
     tracker_standing_by,
@@ -38,50 +47,6 @@ from quietswap.observe.events import (
     tracker_stopped,
     tracker_waiting,
     verification_unavailable,
-)
-from quietswap.observe.figures import (
-    forget_figures,
-    keep_figures,
-    keeps_figures,
-    return_figures,
-    take_figures,
-)
-from quietswap.observe.logs import LogOptions, hurry, log_nothing, write_logs
-from quietswap.observe.metrics import begin, exposition, registry
-from quietswap.observe.operator_events import (
-    figures_unstored,
-    operator_acted,
-    operator_logged_in,
-    operator_refused,
-    pauses_unread,
-)
-from quietswap.observe.request_events import (
-    key_recognised,
-    key_uses_kept,
-    request_answered,
-    request_began,
-    request_failed,
-    request_refused,
-    request_unserved,
-    revoked_key_used,
-    wallet_rpc_answered,
-    wallet_rpc_token_recognised,
-)
-from quietswap.observe.stream_events import (
-    events_sent,
-    events_waiting,
-    stream_ended,
-    streams_open,
-)
-from quietswap.observe.traces import (
-    can_trace,
-    in_request_span,
-    in_span,
-    is_tracing,
-    start_traces,
-    stop_traces,
-)
-from quietswap.observe.webhook_events import (
     webhook_called,
     webhook_created,
     webhook_deleted,
@@ -93,6 +58,33 @@ from quietswap.observe.webhook_events import (
     webhook_secret_unreadable,
     webhook_secrets_rotated,
     webhooks_waiting,
+)
+from quietswap.observe.logs import LogOptions, hurry, log_nothing, write_logs
+from quietswap.observe.metrics import begin, exposition, registry
+from quietswap.observe.requests import (
+    forget_figures,
+    keep_figures,
+    keeps_figures,
+    key_recognised,
+    key_uses_kept,
+    request_answered,
+    request_began,
+    request_failed,
+    request_refused,
+    request_unserved,
+    return_figures,
+    revoked_key_used,
+    take_figures,
+    wallet_rpc_answered,
+    wallet_rpc_token_recognised,
+)
+from quietswap.observe.traces import (
+    can_trace,
+    in_request_span,
+    in_span,
+    is_tracing,
+    start_traces,
+    stop_traces,
 )
 
 __all__ = [

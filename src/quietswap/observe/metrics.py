@@ -18,9 +18,9 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from quietswap import __version__
-from quietswap.domain.order.order import OrderStatus
-from quietswap.domain.party import party_of
-from quietswap.domain.webhook.state import DisabledReason
+from quietswap.clients.client import party_of
+from quietswap.orders.order import OrderStatus
+from quietswap.webhooks.webhook import DisabledReason
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 """Environment variable with the folder, read by prometheus_client."""

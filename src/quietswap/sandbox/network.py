@@ -8,32 +8,29 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
-from quietswap.domain.address import Address
-from quietswap.sandbox.block_builder.builder import BlockBuilder
+from quietswap.chain.address import Address
+from quietswap.sandbox.block_builder import BlockBuilder
+from quietswap.sandbox.chain.anvil import ReadWriteLock
+from quietswap.sandbox.chain.deploy import VendorGovernance
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from quietswap.sandbox.chain.mempool import MempoolHistory
-from quietswap.sandbox.chain.read_write_lock import ReadWriteLock
-from quietswap.sandbox.chain.vendor_governance import VendorGovernance
-from quietswap.sandbox.contracts.accounts import WALLETS, Wallet
-from quietswap.sandbox.contracts.tokens import TOKENS
-from quietswap.sandbox.control.http_api import ControlApi
-from quietswap.sandbox.faults.active_faults import ActiveFaults
-from quietswap.sandbox.faults.component_server import ComponentServer
-from quietswap.sandbox.faults.registry import RELAYS, VENUES, Fault
-from quietswap.sandbox.node.node_proxy import NAME as NODE
-from quietswap.sandbox.node.node_proxy import NodeProxy
-from quietswap.sandbox.relay.relay import SandboxRelay
-from quietswap.sandbox.searcher.searcher import Searcher
-from quietswap.sandbox.venues.feed_updater import FeedUpdater
-from quietswap.sandbox.venues.kyberswap import KyberSwapVenue
-from quietswap.sandbox.venues.market import Market
-from quietswap.sandbox.venues.oneinch import OneInchVenue
-from quietswap.sandbox.venues.openocean import OpenOceanVenue
-from quietswap.sandbox.venues.price_stubs import CoinGeckoStub, DefiLlamaStub
-from quietswap.sandbox.venues.sushi import SushiVenue
-from quietswap.sandbox.venues.velora import VeloraVenue
-from quietswap.sandbox.venues.zeroex import ZeroExVenue
-from quietswap.sandbox.wire.http_server import Handler, HttpServer
+from quietswap.sandbox.component_server import ComponentServer
+from quietswap.sandbox.contracts.abi import WALLETS, Wallet
+from quietswap.sandbox.contracts.pools import TOKENS
+from quietswap.sandbox.control import ControlApi
+from quietswap.sandbox.faults import RELAYS, VENUES, ActiveFaults, Fault
+from quietswap.sandbox.http_server import Handler, HttpServer
+from quietswap.sandbox.node import NAME as NODE
+from quietswap.sandbox.node import NodeProxy
+from quietswap.sandbox.relay import SandboxRelay
+from quietswap.sandbox.searcher import Searcher
+from quietswap.sandbox.venues.market import CoinGeckoStub, DefiLlamaStub, FeedUpdater, Market
+from quietswap.vendors.kyberswap.stand_in import KyberSwapVenue
+from quietswap.vendors.oneinch.stand_in import OneInchVenue
+from quietswap.vendors.openocean.stand_in import OpenOceanVenue
+from quietswap.vendors.sushi.stand_in import SushiVenue
+from quietswap.vendors.velora.stand_in import VeloraVenue
+from quietswap.vendors.zeroex.stand_in import ZeroExVenue
 
 CONTROL = "control"
 _VENUES = (

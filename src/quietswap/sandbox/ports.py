@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from quietswap.sandbox.faults.registry import PRICES, VENUES
+from quietswap.sandbox.faults import PRICES, VENUES
 
 API = 8080
 """The port of `quietswap serve` and the client's default."""

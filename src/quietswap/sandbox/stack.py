@@ -1,22 +1,223 @@
 """The network together with the real service: what `quietswap sandbox` runs."""
 
 import asyncio
+import base64
+import json
+import os
 import secrets
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Never
 
-from quietswap.sandbox.faults.registry import Fault
+from pyreqwest.client import ClientBuilder
+from pyreqwest.exceptions import RequestError
+from pyreqwest.request import RequestBuilder
+
+from quietswap.sandbox.chain.anvil import die_with_parent, end_process
+from quietswap.sandbox.faults import VENUES, Fault
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from quietswap.sandbox.ports import Ports
-from quietswap.sandbox.service_process import (
-    ServiceFailed,
-    ServiceProcess,
-    StoreUrls,
-    settings_text,
-)
+
+# The sandbox's service: the real `quietswap serve`, as a process with its own settings file.
+
+
+QUIETSWAP = (sys.executable, "-m", "quietswap")
+_READY_SECONDS = 60
+_WEBHOOK_KEY = base64.b64encode(b"the sandbox protects no secrets!").decode()
+"""The same in each run, because the database may outlive the sandbox."""
+_STARTING = b'"event":"service_starting"'
+"""In the log once the process has found its port free (cli/server.py)."""
+_PROBE_TIMEOUT = timedelta(seconds=5)
+
+
+class ServiceFailed(Exception):
+    """The service did not become ready; the message ends with its last output."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreUrls:
+    """Where the service stores orders and rate windows, as in its settings."""
+
+    url: str
+    redis_url: str | None = None
+
+
+def settings_text(
+    urls: Mapping[str, str],
+    folder: Path,
+    port: int,
+    block_time: float,
+    stores: StoreUrls | None = None,
+    *,
+    patience_s: float | None = None,
+) -> str:
+    """Return the service's TOML settings; `urls` has its upstreams by part name.
+
+    Without `stores`, orders go to a SQLite file in `folder`. `patience_s` replaces all time limits
+    of upstream calls and of a quote. JSON strings are valid TOML.
+    """
+    text = json.dumps
+    limit = [] if patience_s is None else [f"timeout_s = {patience_s}"]
+    deadlines = [] if patience_s is None else ["[quotes]", *_deadlines(patience_s)]
+    stores = stores or StoreUrls(f"sqlite:///{folder / 'quietswap.sqlite3'}")
+    lines = [
+        "# The settings of this sandbox's service. The file is removed when the sandbox stops.",
+        "[server]",
+        f"port = {port}",
+        "[storage]",
+        f"url = {text(stores.url)}",
+        *([f"redis_url = {text(stores.redis_url)}"] if stores.redis_url else []),
+        "[node]",
+        f"urls = [{text(urls['node'])}]",
+        *limit,
+        *deadlines,
+        "[tracking]",
+        f"poll_s = {max(block_time / 4, 0.1)}",
+        "[webhooks]",
+        f"encryption_key = {text(_WEBHOOK_KEY)}",
+        "allow_private = true",
+        "[prices]",
+        f"defillama_url = {text(urls['defillama'])}",
+        f"coingecko_url = {text(urls['coingecko'])}",
+        "[relay.first]",
+        f"url = {text(urls['relay'])}",
+        *limit,
+        "[relay.backup]",
+        'kind = "private_rpc"',
+        'name = "Backup relay"',
+        f"url = {text(urls['backup_relay'])}",
+        *limit,
+    ]
+    for name in VENUES:
+        if name in urls:
+            lines += [
+                f"[source.{name}]",
+                f"url = {text(urls[name])}",
+                "per_second = 1000.0",
+                *limit,
+            ]
+            lines += ["per_day = 100000000"] if name == "velora" else []
+    return "\n".join(lines) + "\n"
+
+
+def _deadlines(patience_s: float) -> list[str]:
+    return [f"{name}_deadline_s = {patience_s}" for name in ("soft", "hard")]
+
+
+class ServiceProcess:
+    """One `quietswap serve` process, which ends with the sandbox."""
+
+    def __init__(self, settings: Path, port: int, program: Sequence[str] = QUIETSWAP) -> None:
+        self.settings = settings
+        self.port = port
+        self._program = program
+        self.url = f"http://127.0.0.1:{port}"
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def create_key(self, name: str, secret: str | None = None) -> tuple[str, str]:
+        """Create an API key by `quietswap keys create`; return id and key. `secret` sets it."""
+        words = ["keys", "create", "--name", name, "--json"]
+        words += ["--secret-stdin"] if secret else []
+        made = json.loads(await self._command(*words, typed=secret))
+        return made["id"], made["key"]
+
+    async def create_rpc_url(
+        self, key_id: str, wallets: Sequence[str], secret: str | None = None
+    ) -> str:
+        """Create an RPC URL of `wallets` by `quietswap rpc create`; `secret` sets its secret."""
+        words = ["rpc", "create", "--key", key_id, "--name", "sandbox", "--json"]
+        words += [word for wallet in wallets for word in ("--wallet", wallet)]
+        words += ["--secret-stdin"] if secret else []
+        url: str = json.loads(await self._command(*words, typed=secret))["url"]
+        return url
+
+    async def create_operator(self, name: str, secret: str | None = None) -> str:
+        """Create an operator by `quietswap operators create`; return the secret."""
+        words = ["operators", "create", name, "--json", *(["--secret-stdin"] if secret else [])]
+        created: str = json.loads(await self._command(*words, typed=secret))["secret"]
+        return created
+
+    async def migrate(self) -> None:
+        """Migrate the database to this release's schema. Raises ServiceFailed."""
+        await self._command("migrate")
+
+    async def _command(self, *words: str, typed: str | None = None) -> bytes:
+        process = await asyncio.create_subprocess_exec(
+            *self._program, *words, "--settings", str(self.settings),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE, env=_environment(),
+        )  # fmt: skip
+        out, err = await process.communicate((typed or "").encode())
+        if process.returncode:
+            why = err.decode().strip().rpartition("Error: ")[2]  # without the command's usage
+            raise ServiceFailed(f"quietswap {' '.join(words)}: {why[-500:]}")
+        return out
+
+    async def start(self) -> None:
+        """Start the process and return when it answers. Raises ServiceFailed."""
+        with self._log.open("wb") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._program, "serve", "--settings", str(self.settings), "--port", str(self.port),
+                stdout=log, stderr=log, stdin=asyncio.subprocess.DEVNULL,
+                preexec_fn=die_with_parent(), env=_environment(),
+            )  # fmt: skip
+        await self._until_ready(self._process)
+
+    async def stop(self) -> None:
+        """End the process and wait for it."""
+        if self._process is not None and self._process.returncode is None:
+            await end_process(self._process, 12)
+
+    async def ended(self) -> str:
+        """Wait until the process ends by itself, and return a message about it."""
+        assert self._process is not None
+        code = await self._process.wait()
+        return f"the service ended with exit code {code}: {self._last_output()}"
+
+    @property
+    def pid(self) -> int:
+        """The server's process id, once started."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def _log(self) -> Path:
+        return self.settings.with_name("service.log")
+
+    def _last_output(self) -> str:
+        return self._log.read_text("utf-8", "replace")[-800:].strip()
+
+    def _has_its_port(self) -> bool:
+        """Whether the process has found its port free. What answers before is another service."""
+        return _STARTING in self._log.read_bytes()
+
+    async def _until_ready(self, process: asyncio.subprocess.Process) -> None:
+        async with ClientBuilder().no_proxy().timeout(_PROBE_TIMEOUT).build() as http:
+            for _ in range(_READY_SECONDS * 50):
+                if process.returncode is not None:
+                    raise ServiceFailed(f"the service ended at start: {self._last_output()}")
+                if self._has_its_port() and await _answers(http.get(f"{self.url}/healthz")):
+                    return
+                await asyncio.sleep(0.02)
+        raise ServiceFailed(f"the service did not answer within {_READY_SECONDS} s")
+
+
+async def _answers(request: RequestBuilder) -> bool:
+    try:
+        return (await request.build().send()).status == 200
+    except RequestError:
+        return False
+
+
+def _environment() -> dict[str, str]:
+    """Return this process's environment without settings, so that only the file counts."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("QUIETSWAP_")}
+
 
 API_KEY = "qs_" + "5a" * 32
 """The API key of every sandbox with its own database. It is public and valid nowhere else."""

@@ -3,31 +3,27 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quietswap.ports.clock import Clock
-from quietswap.ports.stores import LeaderLock, RateStore
+from quietswap.clock import Clock
+from quietswap.orders.stores import LeaderLock, RateStore
 from quietswap.storage import migrate
-from quietswap.storage.database import Database
-from quietswap.storage.database_url import SQLITE, BadDatabaseUrl, is_embedded
-from quietswap.storage.rate_limits.memory import MemoryRateStore
+from quietswap.storage.cached_orders import CachedOrderStore
+from quietswap.storage.client_usage import SqlUsageStore
+from quietswap.storage.clients import SqlClientStore, SqlKeyStore
+from quietswap.storage.database import SQLITE, BadDatabaseUrl, Database, is_embedded
+from quietswap.storage.events import SqlEventStore
+from quietswap.storage.operator_view import SqlFigureStore
+from quietswap.storage.operators import SqlAuditStore, SqlOperatorStore
+from quietswap.storage.orders import SqlOrderStore
+from quietswap.storage.quotes import SqlPausedSourceStore, SqlQuoteStore
+from quietswap.storage.rate_limits import MemoryRateStore
 from quietswap.storage.sqlite.database import SqliteDatabase
 from quietswap.storage.sqlite.file_lock import FileLeaderLock
-from quietswap.storage.stores.audit import SqlAuditStore
-from quietswap.storage.stores.cached_orders import CachedOrderStore
-from quietswap.storage.stores.client_usage import SqlUsageStore
-from quietswap.storage.stores.clients import SqlClientStore
-from quietswap.storage.stores.events import SqlEventStore
-from quietswap.storage.stores.figures import SqlFigureStore
-from quietswap.storage.stores.keys import SqlKeyStore
-from quietswap.storage.stores.operators import SqlOperatorStore
-from quietswap.storage.stores.orders import SqlOrderStore
-from quietswap.storage.stores.paused_sources import SqlPausedSourceStore
-from quietswap.storage.stores.quotes import SqlQuoteStore
-from quietswap.storage.stores.wallet_rpc_tokens import SqlWalletRpcTokenStore
-from quietswap.storage.stores.web_sessions import SqlWebSessionStore
-from quietswap.storage.stores.webhooks import SqlWebhookStore
+from quietswap.storage.wallet_rpc_tokens import SqlWalletRpcTokenStore
+from quietswap.storage.web_sessions import SqlWebSessionStore
+from quietswap.storage.webhooks import SqlWebhookStore
 
 if TYPE_CHECKING:
-    from quietswap.storage.rate_limits.redis import RedisRateStore
+    from quietswap.storage.rate_limits import RedisRateStore
 
 _PROBES = {
     "postgresql": "UPDATE orders SET version = version WHERE 1 = 0",
@@ -189,7 +185,7 @@ async def open_database(
     if is_embedded(url):
         path = url.removeprefix(SQLITE)
         return await SqliteDatabase.open(path, patience_s=patience_s, waiting=WAITING)
-    from quietswap.storage.postgres.database import PostgresDatabase
+    from quietswap.storage.postgres import PostgresDatabase
 
     try:
         return await PostgresDatabase.open(
@@ -200,7 +196,7 @@ async def open_database(
 
 
 def _shared_rates(url: str) -> "RedisRateStore":
-    from quietswap.storage.rate_limits.redis import RedisRateStore
+    from quietswap.storage.rate_limits import RedisRateStore
 
     return RedisRateStore.open(url)
 
@@ -212,7 +208,7 @@ def _locks(
     if isinstance(database, SqliteDatabase):
         path = database.path
         return FileLeaderLock(path), FileLeaderLock(path, "server", shared=shared)
-    from quietswap.storage.postgres.advisory_lock import SERVER, AdvisoryLeaderLock
+    from quietswap.storage.postgres import SERVER, AdvisoryLeaderLock
 
     return (
         AdvisoryLeaderLock(url, patience_s=patience_s),

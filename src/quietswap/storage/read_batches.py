@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from quietswap.ports.stores import StoreUnavailable
-from quietswap.resilience.batching import CallBatcher
+from quietswap.concurrency import CallBatcher
+from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.database import BatchedRead, Row, Value
 
 Calls = Sequence[Sequence[Value]]

@@ -10,10 +10,16 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from quietswap.ports.stores import StoreUnavailable
+from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage import migrate
-from quietswap.storage.database import IN_MEMORY, Database, Row, Transaction
-from quietswap.storage.database_url import BadDatabaseUrl, is_embedded
+from quietswap.storage.database import (
+    IN_MEMORY,
+    BadDatabaseUrl,
+    Database,
+    Row,
+    Transaction,
+    is_embedded,
+)
 from quietswap.storage.factory import open_database
 from quietswap.storage.sqlite.database import SqliteDatabase
 from quietswap.storage.sqlite.file_lock import FileLeaderLock

@@ -1,1 +1,1 @@
-"""The built assets of the web page, as package data. Their sources are in `web/`."""
+"""The web page and its sessions."""

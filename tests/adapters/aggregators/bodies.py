@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from quietswap.domain.address import Address
-from quietswap.domain.amounts import less_slippage
-from quietswap.domain.quote.route import RouteRequest
-from quietswap.domain.token import WETH, Token
+from quietswap.amounts import less_slippage
+from quietswap.chain.address import Address
+from quietswap.quoting.quote import RouteRequest
+from quietswap.tokens.token import WETH, Token
 from tests.domain.router_calldata import ENCODERS, Swap
 
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")

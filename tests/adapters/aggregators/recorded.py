@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from quietswap.domain import address as addresses
-from quietswap.domain.quote.route import NoRouteReason, RouteRequest
-from quietswap.domain.token import Token
+from quietswap.chain import address as addresses
+from quietswap.quoting.quote import NoRouteReason, RouteRequest
+from quietswap.tokens.token import Token
 
 ETH = "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"

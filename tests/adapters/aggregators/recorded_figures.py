@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from quietswap.domain.address import BadAddress, from_any_case
-from quietswap.domain.routers.calldata import MalformedCalldata, UnboundCalldata, decode
-from quietswap.domain.routers.method_row import ROUTERS, ZEROEX
+from quietswap.chain.address import BadAddress, from_any_case
+from quietswap.routers.calldata import MalformedCalldata, UnboundCalldata, decode
+from quietswap.routers.method import ROUTERS, ZEROEX
 
 FIGURES = Path(__file__).parent / "recorded_figures.json"
 VENDORS = ("kyberswap", "velora", "sushi", "openocean", "zeroex", "oneinch")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.adapters.http import HttpClient
-from quietswap.domain.quote.route import NoRoute, NoRouteReason
+from quietswap.http_client import HttpClient
+from quietswap.quoting.quote import NoRoute, NoRouteReason
 from tests.adapters.aggregators.bodies import BODIES, REQUEST, Terms
 from tests.adapters.aggregators.vendors import VENDORS, Vendor
 from tests.adapters.upstream import HANG_UP, Reply, Upstream, flat_memory, js, zipped

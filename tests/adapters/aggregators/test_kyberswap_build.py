@@ -2,8 +2,8 @@
 
 import pytest
 
-from quietswap.adapters.http import HttpClient
-from quietswap.domain.quote.route import NoRoute, NoRouteReason
+from quietswap.http_client import HttpClient
+from quietswap.quoting.quote import NoRoute, NoRouteReason
 from tests.adapters.aggregators.bodies import REQUEST
 from tests.adapters.aggregators.vendors import VENDORS
 from tests.adapters.upstream import SILENCE, Reply, Upstream, js, page

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.adapters.http import HttpClient
-from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route
+from quietswap.http_client import HttpClient
+from quietswap.quoting.quote import NoRoute, NoRouteReason, Route
 from tests.adapters.aggregators.bodies import DAI, REQUEST
 from tests.adapters.aggregators.vendors import VENDORS
 from tests.adapters.upstream import Upstream, js

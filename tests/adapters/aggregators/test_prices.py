@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from quietswap.adapters.http import HttpClient
-from quietswap.domain import address as addresses
-from quietswap.domain.quote.indicative_price import SourcePrice, SourcePriceRequest
-from quietswap.domain.quote.route import NoRoute, NoRouteReason
-from quietswap.domain.token import WETH, Token
+from quietswap.chain import address as addresses
+from quietswap.http_client import HttpClient
+from quietswap.quoting.quote import NoRoute, NoRouteReason
+from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
+from quietswap.tokens.token import WETH, Token
 from tests.adapters.aggregators.bodies import REQUEST, USDC
 from tests.adapters.aggregators.recorded import DAI, ETH, ONEINCH, POLYGON_USDC, POLYGON_WETH, SUSHI
 from tests.adapters.aggregators.recorded import WETH as RECORDED_WETH

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from quietswap.adapters.aggregators import velora
-from quietswap.adapters.http import HttpClient
-from quietswap.app.aggregators import AGGREGATORS
-from quietswap.domain import address as addresses
-from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route, RouteRequest
-from quietswap.domain.quote.route_policy import check_route, with_enforced_minimum
+from quietswap.chain import address as addresses
+from quietswap.http_client import HttpClient
+from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
+from quietswap.quoting.route_policy import check_route, with_enforced_minimum
+from quietswap.server.factories import AGGREGATORS
+from quietswap.vendors.velora import adapter as velora
 from tests.adapters.aggregators.recorded import (
     ANY,
     MISSES,

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from quietswap.adapters.aggregators import kyberswap, openocean, sushi, velora
-from quietswap.adapters.http import HttpClient
-from quietswap.domain.quote.route import NoRoute, RouteRequest
-from quietswap.domain.token import WETH
+from quietswap.http_client import HttpClient
+from quietswap.quoting.quote import NoRoute, RouteRequest
+from quietswap.tokens.token import WETH
+from quietswap.vendors.kyberswap import adapter as kyberswap
+from quietswap.vendors.openocean import adapter as openocean
+from quietswap.vendors.sushi import adapter as sushi
+from quietswap.vendors.velora import adapter as velora
 from tests.adapters.aggregators.bodies import REQUEST, USDC, WALLET
 from tests.adapters.aggregators.vendors import KEY, VENDORS
 from tests.adapters.upstream import Asked, Reply, Upstream, js

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.adapters.http import HttpClient
-from quietswap.domain.quote.route import NoRoute, NoRouteReason, Route
-from quietswap.domain.quote.route_policy import check_route, with_enforced_minimum
-from quietswap.domain.token import WETH
+from quietswap.http_client import HttpClient
+from quietswap.quoting.quote import NoRoute, NoRouteReason, Route
+from quietswap.quoting.route_policy import check_route, with_enforced_minimum
+from quietswap.tokens.token import WETH
 from tests.adapters.aggregators.bodies import DAI, REQUEST, USDC
 from tests.adapters.aggregators.vendors import KEY, STRANGER, VENDORS, Vendor
 from tests.adapters.upstream import HTML, SILENCE, Reply, Upstream, js, page

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.adapters.http import HttpClient
-from quietswap.domain.quote.route import NoRoute, NoRouteReason
+from quietswap.http_client import HttpClient
+from quietswap.quoting.quote import NoRoute, NoRouteReason
 from tests.adapters.aggregators.bodies import REQUEST
 from tests.adapters.aggregators.vendors import KEY, VENDORS
 from tests.adapters.upstream import Upstream, js

@@ -4,10 +4,15 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Protocol
 
-from quietswap.adapters.aggregators import kyberswap, oneinch, openocean, sushi, velora, zeroex
-from quietswap.adapters.http import HttpClient
-from quietswap.domain.address import Address
-from quietswap.ports.aggregator import Aggregator
+from quietswap.chain.address import Address
+from quietswap.http_client import HttpClient
+from quietswap.vendors.kyberswap import adapter as kyberswap
+from quietswap.vendors.oneinch import adapter as oneinch
+from quietswap.vendors.openocean import adapter as openocean
+from quietswap.vendors.source import Aggregator
+from quietswap.vendors.sushi import adapter as sushi
+from quietswap.vendors.velora import adapter as velora
+from quietswap.vendors.zeroex import adapter as zeroex
 from tests.adapters.aggregators.bodies import BODIES, Terms
 from tests.adapters.upstream import Reply, js
 

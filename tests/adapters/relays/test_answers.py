@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.adapters.http import HttpReply
-from quietswap.adapters.relays.responses import classify_response
-from quietswap.domain.order.relay_response import RelayOutcome
+from quietswap.http_client import HttpReply
+from quietswap.relays.client import classify_response
+from quietswap.relays.relay import RelayOutcome
 
 HASH = "0x" + "ab" * 32
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.relays.mev_blocker import MevBlocker, read_refund
-from quietswap.adapters.relays.private_rpc import PrivateRpc
-from quietswap.domain.order.refund import ReportedRefund
+from quietswap.http_client import HttpClient
+from quietswap.orders.received import ReportedRefund
+from quietswap.relays.mev_blocker import MevBlocker, read_refund
+from quietswap.relays.private_rpc import PrivateRpc
 from tests.adapters.fake_web import Answer, FakeWeb, serving
 from tests.adapters.manual_clock import ManualClock
 from tests.defaults import RELAY

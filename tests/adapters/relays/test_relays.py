@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.relays.mev_blocker import MevBlocker, read_status
-from quietswap.adapters.relays.private_rpc import PrivateRpc
-from quietswap.domain.order.relay_response import RelayOutcome
-from quietswap.domain.quote.relay_settings import EndpointType, ShareMode
-from quietswap.ports.relay import Relay
-from quietswap.settings.schema import RelayConfig as RelaySettings
+from quietswap.http_client import HttpClient
+from quietswap.relays.mev_blocker import MevBlocker, read_status
+from quietswap.relays.private_rpc import PrivateRpc
+from quietswap.relays.relay import Relay, RelayOutcome
+from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.server.settings.schema import RelayConfig as RelaySettings
 from tests.adapters.fake_web import Answer, FakeWeb, Request, serving
 from tests.adapters.manual_clock import ManualClock
 from tests.defaults import RELAY

@@ -9,9 +9,9 @@ from starlette.types import ASGIApp
 
 from quietswap import observe
 from quietswap.api.app import create_api
-from quietswap.api.middleware.trusted_hosts import LOOPBACK, TrustedHostsMiddleware
-from quietswap.api.options import ApiOptions, RateLimits, WalletRpcOptions
-from quietswap.ports.stores import StoreUnavailable
+from quietswap.api.middleware.headers import LOOPBACK, TrustedHostsMiddleware
+from quietswap.api.operation import ApiOptions, RateLimits, WalletRpcOptions
+from quietswap.orders.stores import StoreUnavailable
 from tests import loopback
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 from tests.api.scripted_wallet_rpc import SECRET, TOKEN

@@ -6,13 +6,11 @@ import httpx
 import pytest
 
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions
-from quietswap.domain.errors.availability import ProviderUnavailable
-from quietswap.domain.errors.base import RequestError
-from quietswap.domain.errors.http import RateLimitExceeded
-from quietswap.domain.errors.order import InvalidSignature, SignatureReplay
-from quietswap.ports.chain import NodeUnavailable
-from quietswap.ports.stores import StoreUnavailable
+from quietswap.api.operation import ApiOptions
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.errors.base import ProviderUnavailable, RateLimitExceeded, RequestError
+from quietswap.errors.requests import InvalidSignature, SignatureReplay
+from quietswap.orders.stores import StoreUnavailable
 from tests import loopback
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 from tests.api.scripted_wallet_rpc import HASH

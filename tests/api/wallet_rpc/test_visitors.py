@@ -9,13 +9,13 @@ import httpx
 import msgspec
 import pytest
 
-from quietswap.adapters.http import HttpClient
-from quietswap.adapters.rpc import wallet_node
-from quietswap.adapters.rpc.wallet_node import WalletNodeClient
 from quietswap.api.app import create_api
-from quietswap.api.options import ApiOptions, WalletRpcOptions
-from quietswap.domain.party import visitor_id
-from quietswap.ports.wallet_rpc import NodeCall, WalletRpcToken
+from quietswap.api.operation import ApiOptions, WalletRpcOptions
+from quietswap.clients.client import visitor_id
+from quietswap.http_client import HttpClient
+from quietswap.wallet_rpc import node as wallet_node
+from quietswap.wallet_rpc.node import WalletNodeClient
+from quietswap.wallet_rpc.tokens import NodeCall, WalletRpcToken
 from tests import loopback
 from tests.adapters.fake_node import FakeNode
 from tests.adapters.fake_web import Answer, Request, serving

@@ -11,11 +11,10 @@ from typing import Any
 import msgspec
 
 from quietswap import __version__
+from quietswap.api.json import error_envelope
 from quietswap.api.openapi import schemas
-from quietswap.api.openapi.error_examples import EXAMPLES
-from quietswap.api.openapi.schemas import Schema, expanded, reference, sample
+from quietswap.api.openapi.schemas import EXAMPLES, Schema, expanded, reference, sample
 from quietswap.api.operation import Operation
-from quietswap.api.responses.errors import error_envelope
 from quietswap.api.routes import OPERATIONS
 from quietswap.contract.base import WireStruct, member_names
 from quietswap.contract.errors import status_of

@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from quietswap.cli.options.database import storage_url, with_storage
-from quietswap.cli.options.settings_option import settings_option
+from quietswap.cli.options.settings import settings_option, storage_url, with_storage
 from quietswap.cli.options.times import SINCE, iso_text, time_text
-from quietswap.ports.clients import AuditEntry
+from quietswap.clients.client import AuditEntry
 
 _LIMIT = 1_000
 
@@ -50,7 +49,7 @@ def list_entries(settings_path: Path | None, since: int | None, limit: int, as_j
     if as_json:
         click.echo(json.dumps([_row(entry) for entry in found]))
     elif found:
-        from quietswap.cli.output.plain_table import print_table
+        from quietswap.cli.output.tables import print_table
 
         header = ("time", "who", "action", "details")
         rows = [

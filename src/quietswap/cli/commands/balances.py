@@ -9,7 +9,7 @@ from quietswap.cli.options.connection import with_context
 from quietswap.cli.options.signing import own_wallet, wallet_option
 
 if TYPE_CHECKING:
-    from quietswap.client import QuietswapClient
+    from quietswap.client.sync_client import QuietswapClient
 
 
 @click.command()
@@ -64,8 +64,8 @@ def _by_service(
     *,
     allowances: bool,
 ) -> None:
-    from quietswap.cli.options.trade_arguments import token_address
-    from quietswap.cli.output.holdings import as_json, summary
+    from quietswap.cli.options.trade import token_address
+    from quietswap.cli.output.orders import as_json, summary
     from quietswap.cli.output.tokens import KNOWN
 
     asked = [token_address(text, client, context, signs=False) for text in tokens]

@@ -36,7 +36,8 @@ def cancel(
     """
     from quietswap.cli.flows.cancel import CancelRun
     from quietswap.cli.output.tokens import parse_ether
-    from quietswap.client import CancelRequest, PollingPolicy
+    from quietswap.client.flows.cancel import CancelRequest
+    from quietswap.client.flows.polling import PollingPolicy
     from quietswap.client.flows.wrap import to_wei
 
     most = to_wei(parse_ether(most_fee, raw=False, option="--most-fee"))

@@ -7,18 +7,15 @@ from typing import Any
 
 import click
 
-from quietswap.adapters.clock import SystemClock
 from quietswap.cli.commands.keys import print_keys
 from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
-from quietswap.cli.options.client_choice import client_name, the_client
-from quietswap.cli.options.database import storage_url, with_storage
-from quietswap.cli.options.limit_options import limit_options, limits_from
-from quietswap.cli.options.settings_option import settings_option
+from quietswap.cli.options.client import client_name, limit_options, limits_from, the_client
+from quietswap.cli.options.settings import settings_option, storage_url, with_storage
 from quietswap.cli.options.times import time_text
-from quietswap.domain.client_limits import ClientLimits, DayUsage, day_of
-from quietswap.domain.errors.client_limits import usd_text
-from quietswap.ports.clients import ApiKey, AuditEntry, Client
-from quietswap.services.credentials import new_client
+from quietswap.clients.client import ApiKey, AuditEntry, Client, ClientLimits, DayUsage, day_of
+from quietswap.clients.credentials import new_client
+from quietswap.clock import SystemClock
+from quietswap.errors.clients import usd_text
 from quietswap.storage.factory import Storage
 
 
@@ -75,7 +72,7 @@ def list_clients(settings_path: Path | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([{**_row(client), "keys": count} for client, count in found]))
     elif found:
-        from quietswap.cli.output.plain_table import print_table
+        from quietswap.cli.output.tables import print_table
 
         header = ("client", "state", "name", "created", "keys")
         rows = [

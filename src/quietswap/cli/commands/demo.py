@@ -2,7 +2,7 @@
 
 import click
 
-from quietswap.cli.options.finite_range import FiniteRange
+from quietswap.cli.options.connection import FiniteRange
 
 
 @click.command()
@@ -18,12 +18,11 @@ def demo(*, block_time: float, as_json: bool) -> None:
     code 0 means that all transactions were confirmed, at least the minimum was received, and the
     private swap lost nothing to the searcher.
     """
-    from quietswap.cli.demo.report import DemoReport
-    from quietswap.cli.demo.run import DemoRun
-    from quietswap.cli.demo.sandbox_process import SandboxFailed, running_sandbox
+    from quietswap.cli.demo.compare import DemoReport
+    from quietswap.cli.demo.run import DemoRun, SandboxFailed, running_sandbox
     from quietswap.cli.options.connection import console
     from quietswap.cli.output.exit_codes import REFUSED
-    from quietswap.client import ClientError
+    from quietswap.client.errors.base import ClientError
     from quietswap.client.wire import encode
 
     report = DemoReport(console(stderr=as_json))

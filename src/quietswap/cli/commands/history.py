@@ -2,11 +2,10 @@
 
 import click
 
-from quietswap.cli.context import CommandContext
+from quietswap.cli.context import CommandContext, signals_as_ctrl_c
 from quietswap.cli.options.connection import poll_option, with_context
 from quietswap.cli.options.signing import own_wallet, wallet_option
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
-from quietswap.cli.termination import signals_as_ctrl_c
 
 _STATES = ("pending", "submitted", "mining", "confirmed", "failed", "cancelled")
 
@@ -64,9 +63,11 @@ def history(
 def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -> None:
     from rich.text import Text
 
+    from quietswap.cli.output.console import OrderProgress
     from quietswap.cli.output.orders import order_details
-    from quietswap.cli.output.progress import OrderProgress
-    from quietswap.client import OrderStillOpen, PollingPolicy, ServiceUnreachable
+    from quietswap.client.errors.base import ServiceUnreachable
+    from quietswap.client.errors.flow import OrderStillOpen
+    from quietswap.client.flows.polling import PollingPolicy
 
     progress = OrderProgress(context.screen)
     polling = PollingPolicy(interval_s=poll, patience_s=None, on_trouble=progress.trouble)

@@ -7,15 +7,13 @@ from pathlib import Path
 
 import click
 
-from quietswap.adapters.clock import SystemClock
 from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
-from quietswap.cli.options.client_choice import client_name, the_client
-from quietswap.cli.options.database import storage_url, with_storage
-from quietswap.cli.options.settings_option import settings_option
+from quietswap.cli.options.client import client_name, the_client
+from quietswap.cli.options.settings import settings_option, storage_url, with_storage
 from quietswap.cli.options.times import EXPIRY, SPAN, time_text
-from quietswap.domain.client_limits import KeyScope
-from quietswap.ports.clients import ApiKey, Client
-from quietswap.services.credentials import hash_secret, new_client, new_key
+from quietswap.clients.client import ApiKey, Client, KeyScope
+from quietswap.clients.credentials import hash_secret, new_client, new_key
+from quietswap.clock import SystemClock
 from quietswap.storage.factory import Storage
 
 
@@ -169,7 +167,7 @@ def list_keys(settings_path: Path | None, client_word: str | None, as_json: bool
 
 def print_keys(found: list[ApiKey]) -> None:
     """Print a table of keys."""
-    from quietswap.cli.output.plain_table import print_table
+    from quietswap.cli.output.tables import print_table
 
     now = SystemClock().now_ms()
     header = ("key", "state", "scope", "client", "name", "created", "expires", "last use")

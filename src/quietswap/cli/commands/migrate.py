@@ -7,8 +7,12 @@ from pathlib import Path
 import click
 
 from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
-from quietswap.cli.options.database import storage_errors, with_storage
-from quietswap.cli.options.settings_option import read_settings, settings_option
+from quietswap.cli.options.settings import (
+    read_settings,
+    settings_option,
+    storage_errors,
+    with_storage,
+)
 from quietswap.storage.factory import migrate_storage
 from quietswap.storage.sqlite_to_postgres import copy_storage
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import click
 
-from quietswap.adapters.clock import SystemClock
 from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
-from quietswap.cli.options.client_choice import client_name
-from quietswap.cli.options.database import storage_url, with_storage
-from quietswap.cli.options.settings_option import settings_option
+from quietswap.cli.options.client import client_name
+from quietswap.cli.options.settings import settings_option, storage_url, with_storage
 from quietswap.cli.options.times import time_text
-from quietswap.ports.operators import NameTaken, Operator
-from quietswap.services.credentials import hash_secret, new_operator
+from quietswap.clients.credentials import hash_secret, new_operator
+from quietswap.clock import SystemClock
+from quietswap.operator.operators import NameTaken, Operator
 from quietswap.storage.factory import Storage
 
 _SECRET = re.compile(r"qo_[0-9a-f]{64}")
@@ -90,7 +89,7 @@ def list_operators(settings_path: Path | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_row(operator) for operator in found]))
     elif found:
-        from quietswap.cli.output.plain_table import print_table
+        from quietswap.cli.output.tables import print_table
 
         header = ("operator", "state", "name", "created", "last login")
         rows = [

@@ -8,20 +8,19 @@ from typing import Any
 
 import click
 
-from quietswap.adapters.clock import SystemClock
+from quietswap.amounts import difference_bps
+from quietswap.chain.address import Address
 from quietswap.cli.commands.orders_export import export
-from quietswap.cli.options.client_choice import owner_of
-from quietswap.cli.options.database import storage_url, with_storage
-from quietswap.cli.options.settings_option import settings_option
+from quietswap.cli.options.client import owner_of
+from quietswap.cli.options.settings import settings_option, storage_url, with_storage
 from quietswap.cli.options.times import SINCE
 from quietswap.cli.options.token_lookup import amount_of, tokens_at
 from quietswap.cli.output.tokens import DisplayToken, wallet_address
-from quietswap.domain.address import Address
-from quietswap.domain.amounts import difference_bps
-from quietswap.domain.order.order import Order, OrderEvent, OrderStatus
-from quietswap.domain.untrusted_text import visible
+from quietswap.clock import SystemClock
+from quietswap.orders.order import Order, OrderEvent, OrderStatus
 from quietswap.storage.factory import Storage
-from quietswap.storage.stores.operator_search import OrderFilter, search_orders
+from quietswap.storage.operator_view import OrderFilter, search_orders
+from quietswap.tokens.token import visible
 
 _BY_RELAY = ("relay_accepted", "relay_said", "refused", "not_sent", "would_fail")
 """Event types that record a relay's response. For `would_fail` the relay was queried too."""
@@ -102,7 +101,7 @@ def _print(found: Sequence[Order], now_ms: int) -> None:
     from rich.text import Text
 
     from quietswap.cli.options.connection import console
-    from quietswap.cli.output.progress import STYLE
+    from quietswap.cli.output.console import STYLE
     from quietswap.cli.output.quote import short
 
     table = Table(

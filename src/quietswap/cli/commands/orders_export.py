@@ -9,21 +9,20 @@ from typing import BinaryIO
 
 import click
 
-from quietswap.adapters.clock import SystemClock
-from quietswap.app.order_ids import PREFIXES
-from quietswap.cli.options.client_choice import owner_of
-from quietswap.cli.options.database import with_storage
+from quietswap.chain.address import Address
+from quietswap.cli.options.client import owner_of
 from quietswap.cli.options.service_adapters import service_adapters
-from quietswap.cli.options.settings_option import read_settings, settings_option
+from quietswap.cli.options.settings import read_settings, settings_option, with_storage
 from quietswap.cli.options.times import SINCE
 from quietswap.cli.output.tokens import wallet_address
+from quietswap.clock import SystemClock
 from quietswap.contract.exports import FORMATS
-from quietswap.domain.address import Address
-from quietswap.domain.order.export import ExportFilter, ExportPage
-from quietswap.services.reading.order_export import ExportOrders
-from quietswap.settings.load import BadSettings
+from quietswap.orders.export import ExportOrders
+from quietswap.orders.ids import PREFIXES
+from quietswap.orders.statistics import ExportFilter, ExportPage
+from quietswap.server.settings.load import BadSettings
 from quietswap.storage.factory import Storage
-from quietswap.storage.stores.order_export import SqlOrderExport
+from quietswap.storage.order_export import SqlOrderExport
 
 _PAGE = 1_000
 
@@ -91,7 +90,7 @@ def export(
 async def _write(
     storage: Storage, path: Path | None, wanted: ExportFilter, form: str, output: Path | None
 ) -> None:
-    from quietswap.api.responses.exports import WRITERS
+    from quietswap.orders.http_export import WRITERS
 
     write, _ = WRITERS[form]
     with _target(output) as file:

@@ -16,11 +16,11 @@ def price(*, context: CommandContext, amount: str, sell: str, buy: str) -> None:
 
     Nothing is verified, so the figure cannot be traded: quietswap price 1 WETH USDC
     """
-    from quietswap.cli.options.trade_arguments import token_address
-    from quietswap.cli.output.holdings import price_table
+    from quietswap.cli.options.trade import token_address
+    from quietswap.cli.output.orders import price_table
     from quietswap.cli.output.quote import loss_notice
     from quietswap.cli.output.tokens import find_by_service, parse_amount
-    from quietswap.client.flows.loss import judge_quote
+    from quietswap.client.flows.quoting import judge_quote
 
     with context.client() as client:
         selling, buying = (

@@ -29,10 +29,10 @@ def quote(
     USDC, USDT, DAI, WBTC, addresses, or symbols of the service's token list: quietswap quote 1 WETH
     USDC
     """
-    from quietswap.cli.options.trade_arguments import token_pair, units_of
+    from quietswap.cli.options.trade import token_pair, units_of
     from quietswap.cli.output.quote import loss_notice, summary
-    from quietswap.client import SwapRequest
-    from quietswap.client.flows.loss import judge_quote
+    from quietswap.client.flows.quote_checks import SwapRequest
+    from quietswap.client.flows.quoting import judge_quote
 
     owner = own_wallet(wallet)
     with context.client() as client:

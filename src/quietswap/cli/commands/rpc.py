@@ -9,19 +9,22 @@ from typing import Any, cast
 
 import click
 
-from quietswap.adapters.clock import SystemClock
-from quietswap.app.public_url import public_url
+from quietswap.chain.address import Address, BadAddress, from_any_case, parse
 from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
-from quietswap.cli.options.database import storage_url, with_storage
-from quietswap.cli.options.settings_option import read_settings, settings_option
+from quietswap.cli.options.settings import read_settings, settings_option, storage_url, with_storage
 from quietswap.cli.options.times import time_text
-from quietswap.contract.limits import MAX_RPC_NAME, MAX_RPC_WALLETS
-from quietswap.domain.address import Address, BadAddress, from_any_case, parse
-from quietswap.domain.client_limits import KeyScope
-from quietswap.ports.clients import ApiKey
-from quietswap.ports.wallet_rpc import UnmatchedPolicy, WalletRpcToken
-from quietswap.services.wallet_rpc_tokens import hash_token, new_wallet_rpc_token, rpc_url
+from quietswap.clients.client import ApiKey, KeyScope
+from quietswap.clock import SystemClock
+from quietswap.contract.base import MAX_RPC_NAME, MAX_RPC_WALLETS
+from quietswap.server.web import public_url
 from quietswap.storage.factory import Storage
+from quietswap.wallet_rpc.tokens import (
+    UnmatchedPolicy,
+    WalletRpcToken,
+    hash_token,
+    new_wallet_rpc_token,
+    rpc_url,
+)
 
 
 @click.group()
@@ -153,7 +156,7 @@ def list_urls(settings_path: Path | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([{"id": token.id, **_row(token)} for token in found]))
     elif found:
-        from quietswap.cli.output.plain_table import print_table
+        from quietswap.cli.output.tables import print_table
 
         header = ("rpc", "state", "name", "unmatched", "key", "created", "wallets")
         print_table(header, [_cells(token) for token in found])

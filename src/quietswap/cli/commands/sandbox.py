@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from quietswap.cli.options.finite_range import FiniteRange
-from quietswap.cli.termination import stopping_signals
+from quietswap.cli.context import stopping_signals
+from quietswap.cli.options.connection import FiniteRange
 
 if TYPE_CHECKING:
     from quietswap.sandbox.stack import SandboxStack
@@ -22,7 +22,7 @@ class _HelpWithFaults(click.Command):
     """Adds the fault registry's list to the help page."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from quietswap.sandbox.faults.registry import described
+        from quietswap.sandbox.faults import described
 
         super().format_epilog(ctx, formatter)
         with formatter.section("Faults (--fault PART=FAULT, or PUT /faults/PART on controlUrl)"):
@@ -35,7 +35,7 @@ def _install(_context: click.Context, _option: click.Parameter, wanted: bool) ->
     if not wanted:
         return
     from quietswap.cli.options.connection import console
-    from quietswap.cli.output.progress import OrderProgress
+    from quietswap.cli.output.console import OrderProgress
     from quietswap.sandbox.npm_packages.install import (
         InstallFailed,
         install,
@@ -108,14 +108,13 @@ def sandbox(
     block builder and a searcher, all on loopback. It needs no node, no key and no network. API key,
     wallets and their RPC URL are the same at each start; so are the ports that are free.
     """
-    from quietswap.cli.options.port_check import wait_for_free_port
+    from quietswap.cli.checks import wait_for_free_port
     from quietswap.cli.output.sandbox_environment import check_env_file
     from quietswap.sandbox.chain.anvil import AnvilFailed
     from quietswap.sandbox.contracts.npm import MissingPackage
-    from quietswap.sandbox.faults.registry import UnknownFault, parse_option
+    from quietswap.sandbox.faults import UnknownFault, parse_option
     from quietswap.sandbox.ports import Ports
-    from quietswap.sandbox.service_process import ServiceFailed, StoreUrls
-    from quietswap.sandbox.stack import SandboxStack
+    from quietswap.sandbox.stack import SandboxStack, ServiceFailed, StoreUrls
 
     if redis_url and not storage_url:
         raise click.UsageError("--redis-url goes with --storage-url")

@@ -12,18 +12,13 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from quietswap.app.certificates import expires_at, untimely
-from quietswap.app.settings_summary import settings_summary
-from quietswap.cli.options.settings_option import read_settings, settings_option
+from quietswap.cli.checks import may_serve, start_needs, startup_faults, store_faults
+from quietswap.cli.options.settings import read_settings, settings_option
 from quietswap.cli.output.exit_codes import USAGE
-from quietswap.cli.server.startup_checks import (
-    may_serve,
-    start_needs,
-    startup_faults,
-    store_faults,
-)
-from quietswap.settings.load import secret_origins
-from quietswap.settings.schema import Settings
+from quietswap.server.certificates import expires_at, untimely
+from quietswap.server.settings.load import secret_origins
+from quietswap.server.settings.schema import Settings
+from quietswap.server.settings.summary import settings_summary
 
 if TYPE_CHECKING:
     from quietswap.storage.factory import Storage
@@ -87,7 +82,7 @@ def serve(
         for one in secret_origins(settings_path):
             click.echo(f"{one.setting}: from {one.origin}")
         return
-    from quietswap.cli.server.server_process import run_server
+    from quietswap.cli.server import run_server
 
     _begin_on_storage(settings_path, shared=bool(settings.storage.redis_url))
     run_server(settings, settings_path, {name: str(value) for name, value in given.items()})
@@ -101,11 +96,11 @@ def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
     no lock: an older schema is refused. A shared rate store that is away is named. Raises
     click.ClickException.
     """
-    from quietswap.adapters.clock import SystemClock
     from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
-    from quietswap.cli.options.database import with_storage
-    from quietswap.ports.stores import StoreUnavailable
-    from quietswap.services.single_process import (
+    from quietswap.cli.options.settings import with_storage
+    from quietswap.clock import SystemClock
+    from quietswap.orders.stores import StoreUnavailable
+    from quietswap.orders.tracking.single_process import (
         PREDECESSOR_S,
         SecondProcessError,
         SingleProcessGuard,
@@ -173,8 +168,8 @@ def _metrics_of_all(workers: int) -> Iterator[None]:
 
 def _reached(settings: Settings, path: Path | None) -> str:
     """Return what `store_faults` connected to, without passwords."""
-    from quietswap.cli.options.database import storage_url
-    from quietswap.storage.database_url import missing_file
+    from quietswap.cli.options.settings import storage_url
+    from quietswap.storage.database import missing_file
 
     has_redis = settings.storage.redis_url is not None
     redis = "Redis was reached" if has_redis else "Redis is not set (storage.redis_url)"

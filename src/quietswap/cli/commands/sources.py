@@ -6,16 +6,15 @@ from pathlib import Path
 
 import click
 
-from quietswap.adapters.clock import SystemClock
-from quietswap.app.dependency_checks import CheckResult, check_dependencies
 from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
-from quietswap.cli.options.database import with_storage
 from quietswap.cli.options.service_adapters import service_adapters
-from quietswap.cli.options.settings_option import read_settings, settings_option
+from quietswap.cli.options.settings import read_settings, settings_option, with_storage
 from quietswap.cli.options.times import time_text
-from quietswap.ports.operator_view import PausedSource
-from quietswap.services.operator.act import ActionRefused, checked_reason
-from quietswap.settings.load import BadSettings
+from quietswap.clock import SystemClock
+from quietswap.operator.act import ActionRefused, checked_reason
+from quietswap.operator.operators import PausedSource
+from quietswap.server.checks import CheckResult, check_dependencies
+from quietswap.server.settings.load import BadSettings
 from quietswap.storage.factory import Storage
 
 
@@ -36,7 +35,7 @@ def list_sources(settings_path: Path | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_row(name, held.get(name)) for name in names]))
         return
-    from quietswap.cli.output.plain_table import print_table
+    from quietswap.cli.output.tables import print_table
 
     header = ("source", "state", "since", "by", "reason")
     rows = [
@@ -94,7 +93,7 @@ def resume(settings_path: Path | None, name: str, as_json: bool) -> None:
 
 def _names(settings_path: Path | None) -> list[str]:
     """Return the aggregators of the settings. Raises click.UsageError."""
-    from quietswap.app import factories
+    from quietswap.server import factories
 
     try:
         return factories.chosen_sources(read_settings(settings_path))

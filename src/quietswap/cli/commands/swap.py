@@ -6,13 +6,13 @@ import click
 
 from quietswap.cli.context import CommandContext
 from quietswap.cli.options.connection import (
+    FiniteRange,
     is_typed,
     max_loss_option,
     poll_option,
     slippage_option,
     with_context,
 )
-from quietswap.cli.options.finite_range import FiniteRange
 from quietswap.cli.options.signing import WalletSigner, signing_options
 
 
@@ -94,7 +94,7 @@ def swap(
     unless --max-loss names it.
     """
     from quietswap.cli.flows.swap import SwapRun
-    from quietswap.cli.options.trade_arguments import token_pair, units_of
+    from quietswap.cli.options.trade import token_pair, units_of
     from quietswap.cli.output.tokens import parse_amount, parse_ether, router_address
     from quietswap.client import PollingPolicy, SwapRequest
     from quietswap.client.flows.wrap import to_wei
@@ -142,7 +142,7 @@ def _check_without_node(approve: str, *, unpriced: bool) -> None:
 
 def _most_loss(typed: float | None) -> Decimal | None:
     """Return the loss to accept; the default of --max-impact accepts none that is asked for."""
-    from quietswap.domain.quote.loss import CONFIRM_BPS
+    from quietswap.quoting.loss import CONFIRM_BPS
 
     if typed is not None:
         return Decimal(str(typed))

@@ -5,7 +5,7 @@ import click
 from quietswap.cli.context import CommandContext
 from quietswap.cli.options.connection import with_context
 from quietswap.cli.output.exit_codes import REFUSED
-from quietswap.domain.order.order_change import OrderChange
+from quietswap.orders.order import OrderChange
 
 
 @click.group()
@@ -46,7 +46,7 @@ def create(
 @with_context
 def list_webhooks(*, context: CommandContext) -> None:
     """List your webhooks, oldest first."""
-    from quietswap.cli.output.webhooks import webhook_lines
+    from quietswap.cli.output.orders import webhook_lines
 
     with context.client() as client:
         found = client.webhooks()
@@ -76,7 +76,7 @@ def test(*, context: CommandContext, webhook_id: str) -> None:
 
     Exit code 1 means that the receiver did not confirm it.
     """
-    from quietswap.cli.output.webhooks import delivery_line
+    from quietswap.cli.output.orders import delivery_line
 
     with context.client() as client:
         delivery = client.test_webhook(webhook_id)
@@ -100,7 +100,7 @@ def deliveries(*, context: CommandContext, webhook_id: str, limit: int, offset: 
     """List the tries to deliver events to WEBHOOK_ID, newest first."""
     from rich.text import Text
 
-    from quietswap.cli.output.webhooks import delivery_line
+    from quietswap.cli.output.orders import delivery_line
 
     with context.client() as client:
         found = client.webhook_deliveries(webhook_id, limit=limit, offset=offset)

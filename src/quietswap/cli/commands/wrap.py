@@ -63,11 +63,12 @@ def _convert(
     yes: bool,
     replace: bool,
 ) -> None:
+    from quietswap.amounts import format_units
     from quietswap.cli.flows.wrap import WrapRun
-    from quietswap.cli.options.trade_arguments import units_of
+    from quietswap.cli.options.trade import units_of
     from quietswap.cli.output.tokens import ETHER, WETH
-    from quietswap.client import PollingPolicy, WrapRequest
-    from quietswap.domain.amounts import format_units
+    from quietswap.client.flows.polling import PollingPolicy
+    from quietswap.client.flows.wrap import WrapRequest
 
     if context.rpc_url is None and nonce is None:
         raise click.UsageError("the nonce is unknown: give --rpc-url or --nonce")

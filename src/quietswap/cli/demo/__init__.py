@@ -1,4 +1,3 @@
 """The steps, comparison and report of `quietswap demo`, and its sandbox process.
 
-Excludes click options.
-"""
+Excludes click options."""

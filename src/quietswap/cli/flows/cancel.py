@@ -7,25 +7,19 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from quietswap.cli.context import CommandContext
-from quietswap.cli.flows.open_transaction import print_signed_transaction
-from quietswap.cli.flows.signing_flow import SigningFlow
+from quietswap.cli.context import CommandContext, signals_as_ctrl_c
+from quietswap.cli.flows.signing import SigningFlow, print_signed_transaction
 from quietswap.cli.options.signing import WalletSigner
 from quietswap.cli.output.exit_codes import REFUSED
 from quietswap.cli.output.orders import order_details
 from quietswap.cli.output.quote import nonce_to_sign, to_sign
-from quietswap.cli.termination import signals_as_ctrl_c
-from quietswap.client import (
-    CancelRequest,
-    CancelResult,
-    ClientError,
-    QuietswapClient,
-    StatusContradiction,
-    node_calls,
-)
-from quietswap.client.flows.cancel import Event
+from quietswap.client import node_calls
+from quietswap.client.errors.base import ClientError
+from quietswap.client.errors.flow import StatusContradiction
+from quietswap.client.flows.cancel import CancelRequest, CancelResult, Event
 from quietswap.client.flows.submission_outcome import OutcomeWatch
-from quietswap.contract.cancels import CancelOrderResponse, CancelQuoteResponse
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.contract.orders import CancelOrderResponse, CancelQuoteResponse
 
 
 class CancelRun(SigningFlow):

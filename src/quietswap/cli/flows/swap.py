@@ -10,47 +10,43 @@ import click
 from rich.text import Text
 
 from quietswap.cli.context import CommandContext
-from quietswap.cli.flows.open_transaction import (
+from quietswap.cli.flows.signing import (
+    SigningFlow,
     find_order,
     has_ended,
     is_open_mismatch,
     print_cancel_command,
     print_signed_transaction,
+    require_submittable,
 )
-from quietswap.cli.flows.quote_issues import require_submittable
-from quietswap.cli.flows.signing_flow import SigningFlow
 from quietswap.cli.options.connection import can_ask, confirm, typed_options
 from quietswap.cli.options.signing import SIGNING, WalletSigner
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.quote import nonce_to_sign, short, summary, to_sign
 from quietswap.cli.output.swap import UNCHECKED, compared, machine, report, tried
 from quietswap.cli.output.tokens import DisplayToken
-from quietswap.client import (
-    ApiError,
-    ApprovalSent,
-    Approved,
-    ClientError,
+from quietswap.client import node_calls
+from quietswap.client.errors.base import ApiError, ClientError
+from quietswap.client.errors.flow import (
     MayBeMined,
     NonceMismatch,
     OrderStillOpen,
-    OutcomeWatch,
-    QuietswapClient,
     QuoteDeclined,
-    SwapRequest,
-    SwapResult,
-    SwapSimulation,
     TransactionHashMismatch,
-    node_calls,
 )
 from quietswap.client.flows import reference_price
-from quietswap.client.flows.approvals import approval_cost
-from quietswap.client.flows.loss import judge_quote, most_bps, recheck_with_gas
-from quietswap.client.flows.open_orders import find_open_order
-from quietswap.client.flows.swap import Event
+from quietswap.client.flows.approvals import ApprovalSent, Approved, approval_cost
+from quietswap.client.flows.polling import find_open_order
+from quietswap.client.flows.quote_checks import SwapRequest
+from quietswap.client.flows.quoting import judge_quote, most_bps, recheck_with_gas
+from quietswap.client.flows.simulation import SwapSimulation
+from quietswap.client.flows.submission_outcome import OutcomeWatch
+from quietswap.client.flows.swap import Event, SwapResult
+from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.contract.transactions import TransactionParams
-from quietswap.domain.quote.loss import Loss
+from quietswap.quoting.loss import Loss
 
 AGAIN = (
     "raw",

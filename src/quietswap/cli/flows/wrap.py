@@ -8,35 +8,27 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from quietswap.cli.context import CommandContext
-from quietswap.cli.flows.open_transaction import (
+from quietswap.cli.context import CommandContext, signals_as_ctrl_c
+from quietswap.cli.flows.signing import (
+    SigningFlow,
     find_order,
     is_open_mismatch,
     print_cancel_command,
     print_signed_transaction,
 )
-from quietswap.cli.flows.signing_flow import SigningFlow
 from quietswap.cli.options.connection import typed_options
 from quietswap.cli.options.signing import SIGNING, WalletSigner
 from quietswap.cli.output.quote import facts, to_sign
 from quietswap.cli.output.tokens import ETHER, WETH
-from quietswap.cli.termination import signals_as_ctrl_c
-from quietswap.client import (
-    ClientError,
-    MayBeMined,
-    NonceTooLow,
-    OrderStillOpen,
-    OutcomeWatch,
-    QuietswapClient,
-    ServiceUnreachable,
-    TransactionHashMismatch,
-    WrapRequest,
-    WrapResult,
-    node_calls,
-)
-from quietswap.client.flows.wrap import Event, judge_quote
+from quietswap.client import node_calls
+from quietswap.client.errors.api import NonceTooLow
+from quietswap.client.errors.base import ClientError, ServiceUnreachable
+from quietswap.client.errors.flow import MayBeMined, OrderStillOpen, TransactionHashMismatch
+from quietswap.client.flows.submission_outcome import OutcomeWatch
+from quietswap.client.flows.wrap import Event, WrapRequest, WrapResult, judge_quote
+from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract.wraps import Balances, WrapOrderResponse, WrapQuoteResponse
-from quietswap.domain.quote.loss import Loss, accepted_bps
+from quietswap.quoting.loss import Loss, accepted_bps
 
 _UNDECIDED = (OrderStillOpen, ServiceUnreachable, MayBeMined, TransactionHashMismatch)
 """Errors after which a submitted transaction may still be mined."""

@@ -1,4 +1,3 @@
 """Shared click options, signers, keystore, secret files and database access for commands.
 
-Excludes output formats.
-"""
+Excludes output formats."""

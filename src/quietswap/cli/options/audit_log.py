@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 
-from quietswap.adapters.audit_file import JsonAuditFile, actor
-from quietswap.adapters.clock import SystemClock
-from quietswap.cli.options.settings_option import read_settings
-from quietswap.ports.audit_file import AuditUnavailable
-from quietswap.ports.clients import AuditEntry
+from quietswap.cli.options.settings import read_settings
+from quietswap.clients.client import AuditEntry
+from quietswap.clock import SystemClock
+from quietswap.operator.audit_file import JsonAuditFile, actor
+from quietswap.operator.operators import AuditUnavailable
 
 
 @contextmanager

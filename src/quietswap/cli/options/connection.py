@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import ipaddress
+import math
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,15 +12,26 @@ from urllib.parse import urlsplit
 
 import click
 
-from quietswap.cli.options.finite_range import FiniteRange
+from quietswap.cli.context import CommandContext
 from quietswap.cli.options.secret_files import read_secret
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from quietswap.domain.quote.loss import Loss
+    from quietswap.quoting.loss import Loss
 
-from quietswap.cli.context import CommandContext
+# A range of numbers that are numbers: `nan` compares with nothing, so click lets it pass.
+
+
+class FiniteRange(click.FloatRange):
+    """click.FloatRange without `nan` and infinities."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number. Raises click.BadParameter."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
 
 
 def with_context(function: Callable[..., None]) -> Callable[..., None]:
@@ -145,12 +157,12 @@ def console(*, stderr: bool = False) -> "Console":
 @contextlib.contextmanager
 def handle_errors(context: CommandContext) -> Iterator[None]:
     """Print a client error and exit with its code."""
-    from quietswap.client import ClientError
+    from quietswap.client.errors.base import ClientError
 
     try:
         yield
     except ClientError as error:
-        from quietswap.cli.output.error_messages import exit_code, print_error
+        from quietswap.cli.output.errors import exit_code, print_error
 
         print_error(context, error)
         raise click.exceptions.Exit(exit_code(error)) from error

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from quietswap.adapters.clock import SystemClock
-from quietswap.settings.schema import Settings
+from quietswap.clock import SystemClock
+from quietswap.server.settings.schema import Settings
 
 if TYPE_CHECKING:
-    from quietswap.app.container import ExternalServices
+    from quietswap.server.container import ExternalServices
 
 
 @asynccontextmanager
@@ -18,7 +18,7 @@ async def service_adapters(settings: Settings) -> AsyncIterator["ExternalService
     Raises BadSettings.
     """
     from quietswap import observe
-    from quietswap.app.container import build_adapters
+    from quietswap.server.container import build_adapters
 
     observe.log_nothing()
     outside = build_adapters(settings, SystemClock())

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Collection
 from pathlib import Path
 
+from quietswap.chain.address import Address
+from quietswap.chain.chain import NodeUnavailable
 from quietswap.cli.options.service_adapters import service_adapters
-from quietswap.cli.options.settings_option import read_settings
+from quietswap.cli.options.settings import read_settings
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, shown_symbol
-from quietswap.domain.address import Address
-from quietswap.domain.quote.issued_quote import NATIVE
-from quietswap.ports.chain import NodeUnavailable
-from quietswap.settings.load import BadSettings
-from quietswap.settings.schema import Settings
+from quietswap.quoting.quote import NATIVE
+from quietswap.server.settings.load import BadSettings
+from quietswap.server.settings.schema import Settings
 
 _WITHIN_S = 5.0
 

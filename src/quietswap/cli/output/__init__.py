@@ -1,4 +1,3 @@
 """Tables, console, progress, error messages and exit codes.
 
-Excludes HTTP calls and click options.
-"""
+Excludes HTTP calls and click options."""

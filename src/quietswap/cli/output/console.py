@@ -3,14 +3,20 @@
 import contextlib
 import os
 import sys
+import time
 import unicodedata
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.live import Live
 from rich.protocol import rich_cast
 from rich.segment import Segment
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from quietswap.client.errors.base import ClientError
+    from quietswap.contract.orders import OrderFailure, OrderStatusResponse
 
 PIPE_WIDTH = 80
 _LONGEST_LINE = 2_000
@@ -68,3 +74,112 @@ def open_screen(*, stderr: bool) -> SafeConsole:
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     width = None if stream.isatty() or os.environ.get("COLUMNS") else PIPE_WIDTH
     return SafeConsole(stderr=stderr, width=width)
+
+
+# Progress of an order: a spinner in a terminal, and one line for each event.
+
+
+STYLE = {
+    "pending": "cyan",
+    "submitted": "cyan",
+    "mining": "cyan",
+    "confirmed": "green",
+    "failed": "red",
+    "cancelled": "yellow",
+}
+_MEANING = {
+    "pending": "waiting for the relay",
+    "submitted": "the relay has it",
+    "mining": "offered to the block builders",
+    "confirmed": "on chain",
+    "failed": "reverted or rejected",
+    "cancelled": "given up",
+}
+
+
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_FRAMES_A_SECOND = 8
+_UNDECIDED = ("EXPIRED", "REFUSED")
+"""Failure codes without evidence on the chain: the transaction can still be mined."""
+
+
+def failure_text(failure: "OrderFailure") -> str:
+    """Return why an order failed, and whether it may still be mined."""
+    text = f"{failure.code}: {failure.message}"
+    said = failure.may_be_mined  # unset by a service without this field
+    is_open = said if isinstance(said, bool) else failure.code in _UNDECIDED
+    return f"{text}; it may still be mined until its nonce is used" if is_open else text
+
+
+def gas_cost(order: "OrderStatusResponse") -> tuple[int | None, int | None]:
+    """Return gas used and price in wei, of the order or of its reverted transaction."""
+    if order.error is not None and order.gas_used is None:
+        return order.error.gas_used, order.error.effective_gas_price
+    return order.gas_used, order.effective_gas_price
+
+
+class OrderProgress:
+    """Prints each new state once, with the seconds since the start; `say` prints other events."""
+
+    def __init__(self, screen: Console, doing: str = "waiting") -> None:
+        self._screen = screen
+        self.doing = doing
+        self._started = time.monotonic()
+        self._state = self._trouble = self._why = ""
+        self._live: Live | None = None
+
+    def __rich__(self) -> Text:
+        """Return the spinner's line; rich calls this several times a second."""
+        frame = _FRAMES[int(self.seconds * _FRAMES_A_SECOND) % len(_FRAMES)]
+        line = f" {self._state or self.doing}, {self.seconds:.0f} s"
+        return Text.assemble((frame, "green"), (line, "dim"))
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print one line with the seconds since the start."""
+        stamp = f"{self.seconds:6.1f} s  "
+        # not wrapped, because users copy and search these lines
+        self._screen.print(Text.assemble((stamp, "dim"), (text, style)), soft_wrap=True)
+
+    def state(self, record: "OrderStatusResponse") -> None:
+        """Print the order's state if it is new."""
+        self.name(record.status)
+        if record.error is not None and self._why != record.error.code:
+            self._why = record.error.code
+            self.say(f"{'':<10} {failure_text(record.error)}", "yellow")
+
+    def name(self, state: str) -> None:
+        """Print a state if it is new."""
+        self._trouble = ""
+        if state != self._state:
+            self._state = state
+            self.say(f"{state:<10} {_MEANING.get(state, '')}".rstrip(), STYLE.get(state, ""))
+
+    def trouble(self, error: "ClientError", seconds: float) -> None:
+        """Print a temporary failure, but not the same one twice in a row."""
+        if str(error) != self._trouble:
+            self._trouble = str(error)
+            self.say(f"{error}; trying again in {seconds:.0f} s", "yellow")
+
+    def start(self) -> None:
+        """Show a spinner until `stop`, in a terminal only."""
+        if self._live is None and self._screen.is_terminal:
+            self._live = Live(
+                self,
+                console=self._screen,
+                transient=True,
+                refresh_per_second=_FRAMES_A_SECOND,
+                redirect_stdout=False,  # rich would interpret what is written meanwhile
+                redirect_stderr=False,
+            )
+            self._live.start()
+
+    def stop(self) -> None:
+        """Remove the spinner."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None

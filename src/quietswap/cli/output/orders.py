@@ -1,23 +1,36 @@
 """Output of orders: one page of the history, or one order."""
 
 import contextlib
+from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from quietswap.chain.address import Address
 from quietswap.cli.context import CommandContext
-from quietswap.cli.output.progress import STYLE, failure_text, gas_cost
-from quietswap.cli.output.quote import facts, short
-from quietswap.cli.output.responsive_table import ResponsiveTable
+from quietswap.cli.output.console import STYLE, failure_text, gas_cost
+from quietswap.cli.output.quote import facts, short, usd, why
+from quietswap.cli.output.tables import ResponsiveTable
 from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
+from quietswap.routers.method import ROUTERS
 
 if TYPE_CHECKING:
-    from quietswap.client import QuietswapClient
+    from quietswap.client.sync_client import QuietswapClient
     from quietswap.contract.orders import OrderHistoryResponse, OrderStatusResponse
+    from quietswap.contract.quotes import PriceResponse
+    from quietswap.contract.tokens import (
+        BalancesResponse,
+        RouterAllowance,
+        TokenBalance,
+        TokenEntry,
+        TokensResponse,
+    )
+    from quietswap.contract.webhooks import DeliveryResponse, WebhookListResponse
 
 
 def when(moment: datetime | None) -> str:
@@ -145,7 +158,8 @@ def _received(
     context: CommandContext,
 ) -> list[tuple[str, RenderableType]]:
     """Return the amount received, if the caller's node has the receipt."""
-    from quietswap.client import ClientError, node_calls
+    from quietswap.client import node_calls
+    from quietswap.client.errors.base import ClientError
 
     own = client.orders.get(found.order_id)
     tx_hash = found.tx_hash if own is None else own.tx_hash
@@ -166,3 +180,160 @@ def _received(
         return []
     shown = Text.assemble((buy.show(gained, raw=context.raw), "bold green"), source)
     return [("received", shown)]
+
+
+# Output of webhooks and deliveries: one line each.
+
+
+_STATES = {
+    None: "active",
+    "gone": "disabled: the receiver answered 410",
+    "failed": "disabled: ten tries of one event failed",
+}
+
+
+def webhook_lines(found: "WebhookListResponse") -> Iterator[Text]:
+    """Yield one line for each webhook."""
+    if not found.webhooks:
+        yield Text("No webhooks. Create one with: quietswap webhooks create URL")
+    for one in found.webhooks:
+        state = _STATES.get(one.disabled_reason, one.state)
+        if one.failures and one.state == "active":
+            state = f"{one.failures} failed tries, next at {when(one.next_try_at)}"
+        events = ", ".join(one.events) or "all events"
+        note = f"  ({one.description})" if one.description else ""
+        style = "green" if state == "active" else "yellow"
+        yield Text.assemble(f"{one.id}  {one.url}  {events}  ", (state, style), note)
+
+
+def delivery_line(delivery: "DeliveryResponse") -> Text:
+    """Return one try as a line."""
+    number = f" #{delivery.sequence}" if delivery.sequence else ""
+    result = (
+        (f"HTTP {delivery.status}", "green")
+        if delivery.delivered
+        else (f"not delivered: {delivery.error}", "red")
+    )
+    again = f" (try {delivery.attempt})" if delivery.attempt > 1 else ""
+    return Text.assemble(
+        f"{when(delivery.at)}  {delivery.type}{number}{again}  ", result, f"  {delivery.ms} ms"
+    )
+
+
+# Output of balances and allowances, of token searches and of indicative prices.
+
+
+_UNLIMITED = 2**128
+"""An allowance from here on is shown as unlimited: no token has so many units."""
+
+
+def names(found: "BalancesResponse") -> list[str]:
+    """Return one name for each token: its symbol, or its address.
+
+    The address if another one has the symbol, or if it has letters that imitate ASCII.
+    """
+    symbols = [one.symbol if one.symbol.isascii() else "" for one in found.tokens]
+    count = Counter(["", "", "ETH", *symbols])
+    return [
+        symbol if count[symbol] == 1 else token.address
+        for symbol, token in zip(symbols, found.tokens, strict=True)
+    ]
+
+
+def as_json(found: "BalancesResponse") -> dict[str, Any]:
+    """Return the JSON of `quietswap balances`: amounts in smallest units, null if unknown."""
+    named = list(zip(names(found), found.tokens, strict=True))
+    return {
+        "wallet": found.user_address,
+        "blockNumber": found.block_number,
+        "balances": {"ETH": str(found.eth.wei)} | {n: _text(t.balance) for n, t in named},
+        "allowances": {
+            name: {row.router: _text(row.allowance) for row in token.allowances}
+            for name, token in named
+        },
+    }
+
+
+def _text(amount: int | None) -> str | None:
+    return None if amount is None else str(amount)
+
+
+def summary(found: "BalancesResponse", *, raw: bool, allowances: bool) -> RenderableType:
+    """Return the balances as text."""
+    rows: list[tuple[str, RenderableType]] = [("ETH", ETHER.number(int(found.eth.wei), raw=raw))]
+    for name, token in zip(names(found), found.tokens, strict=True):
+        rows.append((name if len(name) <= 11 else short(name), _number(token, token.balance, raw)))
+        if allowances:
+            rows += [("", _allowance(token, row, raw)) for row in token.allowances]
+    return Group(Text(f"{found.user_address} at block {found.block_number}", "bold"), facts(*rows))
+
+
+def _allowance(token: "TokenBalance", row: "RouterAllowance", raw: bool) -> Text:
+    """Return what a router may move. The client knows its name, or shows its whole address."""
+    name = ROUTERS.get(Address(row.router))
+    router = f"{name} {short(row.router)}" if name else f"unknown router {row.router}"
+    style = "dim" if name or not row.allowance else "yellow"
+    return Text(f"{router}: {_number(token, row.allowance, raw)}", style)
+
+
+def _number(token: "TokenBalance", amount: int | None, raw: bool) -> str:
+    if amount is None:
+        return "unknown: the contract does not tell"
+    if amount >= _UNLIMITED and not raw:
+        return "unlimited"
+    if token.decimals is None:
+        return f"{amount} smallest units"
+    return DisplayToken(token.address, token.symbol, token.decimals).number(int(amount), raw=raw)
+
+
+def token_table(found: "TokensResponse") -> RenderableType:
+    """Return the tokens of a search, each with its warnings."""
+    if not found.tokens:
+        return Text("no token found")
+    lines: list[RenderableType] = [_entry(token) for token in found.tokens]
+    if found.has_more or found.pagination.offset:
+        first = found.pagination.offset + 1
+        last = found.pagination.next_offset
+        more = f"; more with --offset {last}" if found.has_more else ""
+        lines.append(Text(f"{first} to {last} of {found.total}{more}", "dim"))
+    return Group(*lines)
+
+
+def _entry(token: "TokenEntry") -> RenderableType:
+    head = Text.assemble((token.symbol or "no symbol", "bold"), f"  {token.name}")
+    rows: list[tuple[str, RenderableType]] = [
+        ("address", token.address),
+        ("decimals", str(token.decimals)),
+        ("lists", ", ".join(token.lists) or "none"),
+    ]
+    if token.transfer_fee_bps is not None:
+        rows.append(("fee", f"{token.transfer_fee_bps / 100:.2f} % on a simulated transfer"))
+    if token.warnings:
+        rows.append(("warnings", Text(", ".join(token.warnings), "yellow")))
+    return Group(head, facts(*rows))
+
+
+def price_table(
+    found: "PriceResponse", sell: DisplayToken, buy: DisplayToken, *, raw: bool
+) -> RenderableType:
+    """Return an indicative price and the promise of each source."""
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    table.add_column("source", no_wrap=True)
+    for name in ("promised", "ms"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("why not", overflow="fold")
+    for row in found.sources:
+        promised = "–" if row.buy_amount is None else buy.brief(int(row.buy_amount), raw=raw)
+        style = "bold" if row.outcome == "won" else ""
+        said = why(row.outcome, row.reason)
+        table.add_row(row.source, promised, str(row.latency_ms), said, style=style)
+    impact = f"{found.price_impact:.2f} %" if found.price_impact_available else "unknown"
+    gas = usd(found.scoring.gas_cost_usd, known=found.scoring.price_available)
+    rows: tuple[tuple[str, RenderableType], ...] = (
+        ("sell", sell.show(int(found.sell_amount), raw=raw)),
+        ("get about", f"{buy.show(int(found.buy_amount), raw=raw)} by {found.source}"),
+        ("impact", impact),
+        ("gas", f"about {found.estimated_gas:,} units, {gas}"),
+    )
+    note = "indicative: nothing was simulated or verified; `quietswap quote` verifies"
+    return Group(table, facts(*rows), Text(note, "yellow"))

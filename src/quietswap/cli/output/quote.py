@@ -9,9 +9,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from quietswap.cli.output.responsive_table import ResponsiveTable
+from quietswap.cli.output.tables import ResponsiveTable
 from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
-from quietswap.domain.quote.loss import Loss, LossLevel, level_of, to_bps
+from quietswap.quoting.loss import Loss, LossLevel, level_of, to_bps
 
 if TYPE_CHECKING:
     from quietswap.contract.quotes import SwapQuoteResponse

@@ -6,12 +6,13 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from quietswap.cli.output.progress import failure_text, gas_cost
+from quietswap.amounts import difference_bps
+from quietswap.cli.output.console import failure_text, gas_cost
 from quietswap.cli.output.quote import facts, loss_style
 from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
-from quietswap.client import SwapResult, SwapSimulation
 from quietswap.client.flows.reference_price import ReferencePrice
-from quietswap.domain.amounts import difference_bps
+from quietswap.client.flows.simulation import SwapSimulation
+from quietswap.client.flows.swap import SwapResult
 
 UNCHECKED = (
     "without --rpc-url: approve the router yourself; nonce, fee, price, output and receipt are not"

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from quietswap.domain.address import BadAddress, from_any_case, parse
-from quietswap.domain.amounts import format_units
+from quietswap.amounts import format_units
+from quietswap.chain.address import BadAddress, from_any_case, parse
 
 if TYPE_CHECKING:
-    from quietswap.client import QuietswapClient
+    from quietswap.client.sync_client import QuietswapClient
 
 
 @dataclass(frozen=True, slots=True)

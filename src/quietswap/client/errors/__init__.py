@@ -3,34 +3,62 @@
 Excludes wire structs.
 """
 
-from quietswap.client.errors.availability import (
-    InsufficientLiquidity,
-    InternalServerError,
-    ProviderUnavailable,
-    ServiceUnavailable,
+from quietswap.client.errors.api import (
+    DailyValueLimitExceeded,
+    DeadlineExpired,
+    EventsPruned,
+    Forbidden,
+    InsufficientAllowance,
+    InsufficientBalance,
+    InvalidAddress,
+    InvalidAmount,
+    InvalidOperation,
+    InvalidParameter,
+    InvalidSignature,
+    InvalidTokenAddress,
+    InvalidTransaction,
+    MissingParameter,
+    NativeEthNotSupported,
+    NonceTooLow,
+    OpenOrderLimitExceeded,
+    OrderNotFound,
+    QuoteLimitExceeded,
+    RpcTokenNotFound,
+    SignatureReplay,
+    SwapValueLimitExceeded,
+    SwapValueUnknown,
+    TokenNotAllowed,
+    TokenNotSupported,
+    TooManyStreams,
+    UserAddressRequired,
+    ValidationError,
+    WalletNotAllowed,
+    WebhookLimitReached,
+    WebhookNotFound,
+    WebhooksNotConfigured,
 )
 from quietswap.client.errors.base import (
     ApiError,
     ClientError,
     D,
+    HostNotAllowed,
+    InsufficientLiquidity,
+    InternalServerError,
+    MethodNotAllowed,
     NodeRpcError,
     NodeUnreachable,
+    NotFound,
+    PayloadTooLarge,
+    ProviderUnavailable,
+    RateLimitExceeded,
+    ServiceUnavailable,
     ServiceUnreachable,
+    Unauthorized,
     UnexpectedResponse,
+    UnsupportedMediaType,
     WrongChain,
 )
 from quietswap.client.errors.by_code import ERROR_CLASSES, error_from_body
-from quietswap.client.errors.client_limits import (
-    DailyValueLimitExceeded,
-    Forbidden,
-    OpenOrderLimitExceeded,
-    QuoteLimitExceeded,
-    SwapValueLimitExceeded,
-    SwapValueUnknown,
-    TokenNotAllowed,
-    WalletNotAllowed,
-)
-from quietswap.client.errors.events import EventsPruned, TooManyStreams
 from quietswap.client.errors.flow import (
     AfterSubmission,
     MayBeMined,
@@ -45,43 +73,6 @@ from quietswap.client.errors.flow import (
     TransactionHashMismatch,
     TransactionReplaced,
     UnsafeQuote,
-)
-from quietswap.client.errors.http import (
-    HostNotAllowed,
-    MethodNotAllowed,
-    NotFound,
-    PayloadTooLarge,
-    RateLimitExceeded,
-    Unauthorized,
-    UnsupportedMediaType,
-)
-from quietswap.client.errors.order import (
-    DeadlineExpired,
-    InsufficientAllowance,
-    InsufficientBalance,
-    InvalidSignature,
-    InvalidTransaction,
-    NonceTooLow,
-    OrderNotFound,
-    SignatureReplay,
-)
-from quietswap.client.errors.request import (
-    InvalidAddress,
-    InvalidAmount,
-    InvalidOperation,
-    InvalidParameter,
-    InvalidTokenAddress,
-    MissingParameter,
-    NativeEthNotSupported,
-    RpcTokenNotFound,
-    TokenNotSupported,
-    UserAddressRequired,
-    ValidationError,
-)
-from quietswap.client.errors.webhook import (
-    WebhookLimitReached,
-    WebhookNotFound,
-    WebhooksNotConfigured,
 )
 
 __all__ = [

@@ -26,10 +26,23 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import msgspec
 
-from quietswap.client import bounds
+from quietswap.client import wire
 from quietswap.client.wire import convert
-from quietswap.contract.error_details import NoDetails
-from quietswap.contract.errors import ERRORS, ErrorEnvelope
+from quietswap.contract.errors import (
+    ERRORS,
+    ErrorEnvelope,
+    HostNotAllowedDetails,
+    InsufficientLiquidityDetails,
+    InternalServerErrorDetails,
+    MethodNotAllowedDetails,
+    NoDetails,
+    NotFoundDetails,
+    PayloadTooLargeDetails,
+    ProviderUnavailableDetails,
+    ServiceUnavailableDetails,
+    UnauthorizedDetails,
+    UnsupportedMediaTypeDetails,
+)
 
 
 class ClientError(Exception):
@@ -102,7 +115,7 @@ class ApiError(ClientError, Generic[D]):
         self.message = body.message
         self.suggestion = body.suggestion
         self.raw_details = body.details
-        self.retry_after = bounds.retry_after(body.retry_after)
+        self.retry_after = wire.retry_after(body.retry_after)
         self.limit = body.limit
         self.window = body.window
         self.details: D | None = self._typed(body.details)
@@ -112,3 +125,88 @@ class ApiError(ClientError, Generic[D]):
             return cast("D", convert(details, self.shape))
         except msgspec.ValidationError:
             return None
+
+
+# Exceptions of the codes for an unavailable route, relay, node or database.
+#
+# Details are Structs of the contract.
+
+
+class InsufficientLiquidity(ApiError[InsufficientLiquidityDetails]):
+    """No route delivers this swap."""
+
+    code = "INSUFFICIENT_LIQUIDITY"
+
+
+class InternalServerError(ApiError[InternalServerErrorDetails]):
+    """The service failed while answering."""
+
+    code = "INTERNAL_SERVER_ERROR"
+    is_transient = True
+
+
+class ServiceUnavailable(ApiError[ServiceUnavailableDetails]):
+    """The aggregators, the service's node or its database are unavailable."""
+
+    code = "SERVICE_UNAVAILABLE"
+    is_transient = True
+
+
+class ProviderUnavailable(ApiError[ProviderUnavailableDetails]):
+    """The service reports that the relay did not accept the transaction; it may still be mined.
+
+    Only with the reason STORE_UNAVAILABLE is the result unknown; then the same bytes may be
+    submitted again.
+    """
+
+    code = "PROVIDER_UNAVAILABLE"
+
+    def __init__(self, body: ErrorEnvelope, status: int) -> None:
+        super().__init__(body, status)
+        self.is_transient = bool(self.details and self.details.reason == "STORE_UNAVAILABLE")
+
+
+# Exceptions of the codes of the HTTP layer. Details are Structs of the contract.
+
+
+class Unauthorized(ApiError[UnauthorizedDetails]):
+    """The API key is missing or not valid."""
+
+    code = "UNAUTHORIZED"
+
+
+class RateLimitExceeded(ApiError[NoDetails]):
+    """Too many requests: `retry_after` seconds to wait, `limit` per `window` seconds."""
+
+    code = "RATE_LIMIT_EXCEEDED"
+    is_transient = True
+
+
+class NotFound(ApiError[NotFoundDetails]):
+    """No endpoint at this path."""
+
+    code = "NOT_FOUND"
+
+
+class MethodNotAllowed(ApiError[MethodNotAllowedDetails]):
+    """The endpoint does not support this HTTP method."""
+
+    code = "METHOD_NOT_ALLOWED"
+
+
+class UnsupportedMediaType(ApiError[UnsupportedMediaTypeDetails]):
+    """The body is not application/json."""
+
+    code = "UNSUPPORTED_MEDIA_TYPE"
+
+
+class HostNotAllowed(ApiError[HostNotAllowedDetails]):
+    """The host name in the URL is not one that the operator lists."""
+
+    code = "HOST_NOT_ALLOWED"
+
+
+class PayloadTooLarge(ApiError[PayloadTooLargeDetails]):
+    """The body is larger than the service accepts."""
+
+    code = "PAYLOAD_TOO_LARGE"

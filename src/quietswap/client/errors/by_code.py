@@ -2,21 +2,13 @@
 
 from typing import Any, Final
 
-from quietswap.client.errors import (
-    availability,
-    client_limits,
-    events,
-    http,
-    order,
-    request,
-    webhook,
-)
+from quietswap.client.errors import api, base
 from quietswap.client.errors.base import ApiError
 from quietswap.contract.errors import ERRORS, ErrorEnvelope
 
 _CLASSES = {
     kind.code: kind
-    for module in (request, order, availability, http, events, webhook, client_limits)
+    for module in (api, api, base, base, api, api, api)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, ApiError) and kind is not ApiError
 }

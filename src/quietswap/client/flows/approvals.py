@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from quietswap.chain.signed import MAINNET
 from quietswap.client import node_calls
 from quietswap.client.errors.base import ClientError, NodeRpcError, WrongChain
 from quietswap.client.errors.flow import (
@@ -21,7 +22,6 @@ from quietswap.client.flows.submission_outcome import (
     with_transaction,
 )
 from quietswap.client.signing import Signer, hash_of, sign
-from quietswap.domain.transaction.unsigned import MAINNET
 
 _SENDINGS = 3
 _LOOKS = 3

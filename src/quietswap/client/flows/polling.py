@@ -4,16 +4,30 @@ The status record is always read by a request of its own. The event stream only 
 works, there is a request for each change of the order instead of one every few seconds.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quietswap.client import api_calls, bounds, node_calls
-from quietswap.client.errors.base import ApiError, ClientError
-from quietswap.client.errors.flow import OrderStillOpen, TransactionFailed, TransactionReplaced
+from quietswap import errors
+from quietswap.client import api_calls, node_calls, wire
+from quietswap.client.errors.api import Forbidden
+from quietswap.client.errors.base import ApiError, ClientError, NodeRpcError
+from quietswap.client.errors.flow import (
+    OrderStillOpen,
+    QuoteDeclined,
+    TransactionFailed,
+    TransactionReplaced,
+)
 from quietswap.client.event_stream import AwaitEvent
 from quietswap.client.flows.effects import Flow, Sleep, await_event, perform, read_clock
 from quietswap.client.signing import require_same
+from quietswap.clients.client import KeyScope
+from quietswap.contract.base import MAX_LIMIT, TERMINAL
+from quietswap.contract.errors import ERRORS, ErrorEnvelope
 from quietswap.contract.orders import OrderStatusResponse
+from quietswap.contract.requests import ANY_KIND
+from quietswap.contract.transactions import TransactionParams
+from quietswap.orders.order import OrderStatus
 
 SUGGESTED_S = 10.0
 """The poll interval that the API recommends, in s; an order's `pollingInterval` replaces it."""
@@ -62,9 +76,9 @@ class PollingPolicy:
 
     def __post_init__(self) -> None:
         for name in ("first_backoff_s", "longest_backoff_s", "node_interval_s"):
-            bounds.wait(name, getattr(self, name))
+            wire.wait(name, getattr(self, name))
         if self.interval_s is not None:
-            bounds.wait("interval_s", self.interval_s)
+            wire.wait("interval_s", self.interval_s)
         for name in ("patience_s", "doubt_s"):
             seconds = getattr(self, name)
             if seconds is not None and not seconds >= 0:
@@ -156,9 +170,7 @@ def follow_order(
     Raises any error that is not transient. Raises TransactionHashMismatch when `signed_hash` is
     given and a record names another hash.
     """
-    interval = (
-        polling.interval_s if polling.interval_s is not None else bounds.interval(suggested_s)
-    )
+    interval = polling.interval_s if polling.interval_s is not None else wire.interval(suggested_s)
     started, patience_s = (yield from read_clock()).seconds, polling.until()
     failures, state = 0, "unknown"
     changes = _Changes(order_id, is_streamed=polling.stream)
@@ -230,3 +242,104 @@ def _succeeded(what: str, receipt: node_calls.NodeReceipt) -> node_calls.NodeRec
     if not receipt.succeeded:
         raise TransactionFailed(what, receipt.transaction_hash)
     return receipt
+
+
+# Checks before signing that spare a refusal after it: the key, the wallet's ETH, and a trial.
+
+
+_REVERTED = 3
+_FAILS = re.compile(r"revert|gas required exceeds|out of gas", re.IGNORECASE)
+
+
+def require_trade_scope(polling: PollingPolicy) -> Flow[None]:
+    """Refuse an API key that can request quotes but submit no order. Raises Forbidden.
+
+    The service would refuse the signed swap, after an approval was paid for.
+    """
+    found = yield from retry_transient(api_calls.usage(), polling)
+    if found.scope != KeyScope.TRADE.value:
+        told = errors.Forbidden(scope=found.scope, required=KeyScope.TRADE.value)
+        body = ErrorEnvelope(
+            error=told.code, message=told.message, details=told.details, suggestion=told.suggestion
+        )
+        raise Forbidden(body, ERRORS[told.code].status)
+
+
+def require_eth(params: TransactionParams, wallet: str) -> Flow[None]:
+    """Refuse a transaction that may cost more ETH than the wallet holds. Raises QuoteDeclined.
+
+    The highest cost is value + gas limit x fee cap, in wei; a node asks for the same (EIP-1559).
+    """
+    cost = params.value + params.max_gas_cost
+    held = yield from perform(node_calls.eth_balance(wallet))
+    if held < cost:
+        raise QuoteDeclined(
+            f"the wallet holds {held} wei of ETH, and the transaction may cost {cost} wei"
+        )
+
+
+def require_success(what: str, params: TransactionParams, wallet: str) -> Flow[None]:
+    """Refuse a transaction that fails at the caller's own node, or needs more gas than its limit.
+
+    The wallet's own code (EIP-7702) may revert, or use gas. Raises QuoteDeclined.
+    """
+    call = {"from": wallet, "to": params.to, "data": params.data, "value": hex(params.value)}
+    try:
+        gas = yield from perform(node_calls.estimate_gas(call))
+    except NodeRpcError as error:
+        if error.code != _REVERTED and not _FAILS.search(str(error)):
+            raise
+        raise QuoteDeclined(f"by your own node {what} would fail ({error}): not signed") from error
+    if gas > params.gas_limit:
+        raise QuoteDeclined(
+            f"by your own node {what} needs {gas} gas, and its limit is {params.gas_limit}: not"
+            " signed"
+        )
+
+
+# Open orders of a wallet, to keep other transactions of the wallet from using their nonces.
+#
+# Orders are private. No node counts their nonces, so only the service's history shows them.
+
+
+def find_open_order(wallet: str, polling: PollingPolicy, *, has_node: bool) -> Flow[str | None]:
+    """Return the id of an open order of `wallet`; None if the service reports none.
+
+    Orders of all kinds count, because each has a nonce. One that the caller's node has in a block
+    does not: its nonce is used, though the service may wait for more blocks. The service shows the
+    orders of the caller's API client only. Each open status is requested separately, in the order
+    of the transitions. So a long history, or a change of status between two requests, cannot hide
+    an open order.
+    """
+    for status in OrderStatus:
+        if status.value in TERMINAL:
+            continue
+        call = api_calls.order_history(
+            wallet, limit=MAX_LIMIT, offset=0, status=status.value, kind=ANY_KIND
+        )
+        page = yield from retry_transient(call, polling)
+        for item in page.orders:
+            if item.status in TERMINAL:
+                continue
+            if not (has_node and (yield from _is_mined(item.tx_hash))):
+                return item.order_id
+    return None
+
+
+def _is_mined(tx_hash: str | None) -> Flow[bool]:
+    return tx_hash is not None and (yield from perform(node_calls.receipt(tx_hash))) is not None
+
+
+def require_no_open_order(
+    wallet: str, what: str, polling: PollingPolicy, *, has_node: bool
+) -> Flow[None]:
+    """Refuse `what` while an order is open, because it could use that order's nonce.
+
+    Raises QuoteDeclined.
+    """
+    found = yield from find_open_order(wallet, polling, has_node=has_node)
+    if found is not None:
+        raise QuoteDeclined(
+            f"order {found} is open, and {what} could take its nonce and cancel it: wait until it"
+            " is decided, or give replace (--replace)"
+        )

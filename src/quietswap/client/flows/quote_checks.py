@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeVar, get_args
 
+from quietswap.amounts import BPS
+from quietswap.chain.address import Address, from_any_case
+from quietswap.chain.signed import GAS_LIMIT_CAP, MAINNET, TYPE_2
 from quietswap.client import api_calls
 from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.contract.transactions import TransactionParams
-from quietswap.domain.address import Address, from_any_case
-from quietswap.domain.amounts import BPS
-from quietswap.domain.quote import route_policy
-from quietswap.domain.quote.loss import Loss
-from quietswap.domain.quote.route import Route
-from quietswap.domain.quote.route import RouteRequest as Terms
-from quietswap.domain.routers import calldata
-from quietswap.domain.routers.method_row import Measure
-from quietswap.domain.routers.methods import METHODS, measure
-from quietswap.domain.token import WITHOUT_TRANSFER_FEE, Token
-from quietswap.domain.transaction.unsigned import GAS_LIMIT_CAP, MAINNET, TYPE_2
+from quietswap.quoting import route_policy
+from quietswap.quoting.loss import Loss
+from quietswap.quoting.quote import Route
+from quietswap.quoting.quote import RouteRequest as Terms
+from quietswap.routers import calldata
+from quietswap.routers.method import Measure
+from quietswap.routers.methods import METHODS, measure
+from quietswap.tokens.token import WITHOUT_TRANSFER_FEE, Token
 
 Approval = Literal["exact", "max", "never"]
 """What to approve when the allowance is too low: the sell amount, the maximum, or nothing."""
@@ -69,7 +69,7 @@ class SwapRequest:
     further below Chainlink's prices at the caller's own node. `max_fee_wei` is the highest gas cost
     (gas limit x fee cap) to sign for, in wei; None sets no limit.
 
-    A quote that may lose 3 % or more by `quietswap.domain.quote.loss` is declined, also one without
+    A quote that may lose 3 % or more by `quietswap.quoting.loss` is declined, also one without
     a known price unless `at_least` is set. `max_loss_percent` accepts more, or less;
     `max_impact_percent` accepts it, too. With `confirm` such a quote is not declined: it is called
     with the quote and its loss after `accept`, and False declines it.

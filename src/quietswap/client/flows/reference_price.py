@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from quietswap.amounts import BPS
+from quietswap.chain.address import Address, from_any_case
 from quietswap.client import node_calls
 from quietswap.client.errors.base import NodeRpcError
 from quietswap.client.errors.flow import QuoteDeclined
 from quietswap.client.flows.effects import Flow, perform, read_clock
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.domain.address import from_any_case
-from quietswap.domain.amounts import BPS
-from quietswap.domain.quote import price_feeds
+from quietswap.prices import feeds
+from quietswap.vendors.zeroex import settlers
 
 _MOST_DECIMALS = 77
 
@@ -65,17 +66,17 @@ def find(request: SwapRequest) -> Flow[ReferencePrice | None]:
 
 def usd_price(token: str) -> Flow[Decimal | None]:
     """Return USD per whole token; None without a feed, or if its price is stale or not readable."""
-    feed = price_feeds.REFERENCE_FEEDS.get(from_any_case(token))
+    feed = feeds.REFERENCE_FEEDS.get(from_any_case(token))
     if feed is None:
         return None
     block_time = yield from perform(node_calls.block_time())
-    data = "0x" + price_feeds.LATEST_ROUND_DATA.hex()
+    data = "0x" + feeds.LATEST_ROUND_DATA.hex()
     try:
         answer = yield from perform(node_calls.view(feed.address, data, _octets))
     except NodeRpcError:
         return None
     clock_s = (yield from read_clock()).unix_ms // 1000
-    return price_feeds.usd(feed, answer, block_time=block_time, clock_s=clock_s)
+    return feeds.usd(feed, answer, block_time=block_time, clock_s=clock_s)
 
 
 def require_fair(
@@ -119,4 +120,29 @@ def require_fair_with_gas(
 
 
 def _octets(result: Any) -> bytes:
+    return bytes.fromhex(str(result).removeprefix("0x"))
+
+
+# 0x's genuine Settler contracts, as 0x's Deployer names them at the caller's own node.
+
+
+def read_settlers() -> Flow[frozenset[Address]]:
+    """Return 0x's current and previous Settler; empty if the Deployer names none."""
+    owner = yield from _read(settlers.OWNER_OF)
+    previous = yield from _read(settlers.PREV)
+    return settlers.genuine(owner, previous)
+
+
+def _read(data: bytes) -> Flow[bytes | None]:
+    try:
+        return (
+            yield from perform(
+                node_calls.view(settlers.DEPLOYER, "0x" + data.hex(), _zeroex_settlers_octets)
+            )
+        )
+    except NodeRpcError:
+        return None
+
+
+def _zeroex_settlers_octets(result: Any) -> bytes:
     return bytes.fromhex(str(result).removeprefix("0x"))

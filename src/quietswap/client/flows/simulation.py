@@ -1,7 +1,7 @@
 """Simulation of a swap on the caller's own node, before it is signed.
 
 It is a check in addition to the router's own: of the amount received, and of everything that leaves
-the wallet. `domain/simulation` builds and reads it, as for the service: a contract cannot
+the wallet. `chain/simulation/codec.py` builds and reads it, as for the service: a contract cannot
 distinguish the simulation from the transaction.
 """
 
@@ -12,20 +12,24 @@ from typing import Any
 
 import msgspec
 
+from quietswap.chain.address import Address, from_any_case
+from quietswap.chain.simulation import codec
+from quietswap.chain.simulation.codec import (
+    NO_REASON,
+    NextBlock,
+    SimulatedCall,
+    plausible_wei,
+    unused_address,
+)
 from quietswap.client import node_calls
 from quietswap.client.errors.base import NodeRpcError, UnexpectedResponse
 from quietswap.client.errors.flow import UnsafeQuote
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.quote_checks import SwapRequest, check_unsimulated, measures_itself
 from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.domain.address import Address, from_any_case
-from quietswap.domain.quote.transfer_fee_probe import TransferFeeProbe, forwarder, lost
-from quietswap.domain.quote.wallet_effects import SwapBounds, arrived, broken_rule
-from quietswap.domain.routers.calldata import payer
-from quietswap.domain.simulation import codec
-from quietswap.domain.simulation.codec import SimulatedCall
-from quietswap.domain.simulation.next_block import NextBlock, plausible_wei, unused_address
-from quietswap.domain.simulation.revert_reason import NO_REASON
+from quietswap.quoting.route_policy import TransferFeeProbe, forwarder, lost
+from quietswap.quoting.wallet_effects import SwapBounds, arrived, broken_rule
+from quietswap.routers.calldata import payer
 
 _GAS_MULTIPLE_HALVES, _MODEST_GAS = 7, 500_000
 _NO_METHOD, _NO_SUCH_FORM = -32601, -32602

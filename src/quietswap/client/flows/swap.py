@@ -5,17 +5,21 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from quietswap.chain.signed import MAINNET, decode
 from quietswap.client import api_calls, node_calls
+from quietswap.client.errors.api import SignatureReplay
 from quietswap.client.errors.base import ClientError
 from quietswap.client.errors.flow import StatusContradiction
-from quietswap.client.errors.order import SignatureReplay
 from quietswap.client.flows.approvals import ApprovalSent, Approved, require_mainnet
 from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
-from quietswap.client.flows.loss import recheck_with_gas
-from quietswap.client.flows.polling import SUGGESTED_S, PollingPolicy, follow_order
-from quietswap.client.flows.preconditions import require_trade_scope
+from quietswap.client.flows.polling import (
+    SUGGESTED_S,
+    PollingPolicy,
+    follow_order,
+    require_trade_scope,
+)
 from quietswap.client.flows.quote_checks import SwapRequest, is_bound
-from quietswap.client.flows.quoting import approved_quote
+from quietswap.client.flows.quoting import approved_quote, recheck_with_gas
 from quietswap.client.flows.simulation import SwapSimulation, simulate_swap
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
@@ -37,8 +41,6 @@ from quietswap.contract.requests import (
     SwapOrderParams,
     ThreatAnalysis,
 )
-from quietswap.domain.transaction.signed import decode
-from quietswap.domain.transaction.unsigned import MAINNET
 
 ORDER_LIFE_S = 30 * 60
 _SUBMISSIONS = 3

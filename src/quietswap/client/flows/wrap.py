@@ -17,17 +17,21 @@ from quietswap.client.errors.flow import (
 )
 from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, perform
-from quietswap.client.flows.loss import require_consent
-from quietswap.client.flows.open_orders import require_no_open_order
-from quietswap.client.flows.polling import PollingPolicy, retry_transient, wait_for_receipt
-from quietswap.client.flows.preconditions import require_eth, require_success
+from quietswap.client.flows.polling import (
+    PollingPolicy,
+    require_eth,
+    require_no_open_order,
+    require_success,
+    retry_transient,
+    wait_for_receipt,
+)
 from quietswap.client.flows.quote_checks import (
     check_params,
     is_accepted,
     require_int,
     require_percent,
 )
-from quietswap.client.flows.quoting import check_fee
+from quietswap.client.flows.quoting import check_fee, require_consent
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
     SubmittedTransaction,
@@ -39,7 +43,7 @@ from quietswap.client.flows.submission_outcome import (
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
 from quietswap.contract.base import WrapOperation
 from quietswap.contract.wraps import WrapOrderResponse, WrapQuoteResponse
-from quietswap.domain.quote.loss import Loss, accepted_bps, judge_wrap
+from quietswap.quoting.loss import Loss, accepted_bps, judge_wrap
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 """Canonical WETH9 on Ethereum mainnet."""

@@ -1,4 +1,3 @@
 """The local chain: anvil, genesis, mining, mempool, simulation and transactions.
 
-Excludes private transactions and HTTP components.
-"""
+Excludes private transactions and HTTP components."""

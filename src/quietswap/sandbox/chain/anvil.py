@@ -7,12 +7,15 @@ import os
 import re
 import signal
 import sys
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
 from quietswap.sandbox.contracts.npm import find_anvil
+from quietswap.sandbox.rpc import SandboxRpcClient
 
 GAS_LIMIT = 60_000_000
 """Gas per block, as on mainnet since late 2025."""
@@ -129,3 +132,77 @@ def die_with_parent() -> Callable[[], None] | None:
             os._exit(1)
 
     return bind
+
+
+# Mining of single blocks, with timestamps at the present and a lower bound for the base fee.
+
+
+BASE_FEE_FLOOR = 1_000_000_000
+"""Wei per gas (1 gwei). Without a floor the fee of nearly empty blocks falls to 7 wei."""
+
+
+async def mine(rpc: SandboxRpcClient, timestamp: int | None = None) -> int:
+    """Mine the pending transactions into one block and return its number.
+
+    Its timestamp (Unix seconds) is `timestamp` or the present, and at least one second after its
+    parent's. The next block's base fee follows EIP-1559, but is at least BASE_FEE_FLOOR.
+    """
+    earliest = int((await rpc.head())["timestamp"], 16) + 1
+    wanted = int(time.time()) if timestamp is None else timestamp
+    await rpc.call("evm_mine", {"timestamp": max(earliest, wanted)})
+    head = await rpc.head()
+    await hold_base_fee(rpc, head)
+    return int(head["number"], 16)
+
+
+async def hold_base_fee(rpc: SandboxRpcClient, head: dict[str, str]) -> None:
+    """Raise the fee of the block after `head` to the floor when it would be lower."""
+    fee, target = int(head["baseFeePerGas"], 16), int(head["gasLimit"], 16) // 2
+    following = fee + fee * (int(head["gasUsed"], 16) - target) // target // 8
+    if following < BASE_FEE_FLOOR:
+        await rpc.call("anvil_setNextBlockBaseFeePerGas", hex(BASE_FEE_FLOOR))
+
+
+# Read-write lock of the node: client requests share it, the block builder holds it alone.
+
+
+class ReadWriteLock:
+    """A lock with many readers (`visit`) or one writer (`build`). Waiting writers go first.
+
+    During a build the node's mempool holds private transactions, which readers must not see.
+    """
+
+    def __init__(self) -> None:
+        self._visitors = 0
+        self._builders = 0
+        self._changed = asyncio.Condition()
+        self._building = asyncio.Lock()
+
+    @asynccontextmanager
+    async def visit(self) -> AsyncIterator[None]:
+        """Hold the lock together with other readers."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: not self._builders)
+            self._visitors += 1
+        try:
+            yield
+        finally:
+            self._visitors -= 1
+            await self._notify()
+
+    @asynccontextmanager
+    async def build(self) -> AsyncIterator[None]:
+        """Hold the lock alone."""
+        self._builders += 1
+        try:
+            async with self._building:
+                async with self._changed:
+                    await self._changed.wait_for(lambda: not self._visitors)
+                yield
+        finally:
+            self._builders -= 1
+            await self._notify()
+
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()

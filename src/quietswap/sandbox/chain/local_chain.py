@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from quietswap.domain.address import Address
-from quietswap.sandbox.chain import mining
+from quietswap.chain.address import Address
+from quietswap.sandbox.chain import anvil as mining
 from quietswap.sandbox.chain.anvil import Anvil, Order, start_anvil
 from quietswap.sandbox.chain.deploy import BLOCK_SECONDS, SETUP_BLOCKS, deploy
-from quietswap.sandbox.contracts import abi, feeds
-from quietswap.sandbox.contracts.storage_words import set_storage
-from quietswap.sandbox.contracts.tokens import SUPPLY_KEY, WETH, SandboxToken
-from quietswap.sandbox.wire.rpc_client import RpcError, SandboxRpcClient
+from quietswap.sandbox.contracts import abi, pools
+from quietswap.sandbox.contracts.abi import set_storage
+from quietswap.sandbox.contracts.pools import SUPPLY_KEY, WETH, SandboxToken
+from quietswap.sandbox.rpc import RpcError, SandboxRpcClient
 
 MAX_FEE_PER_GAS = 10**11
 """Fee cap of the sandbox's own transactions, in wei per gas."""
@@ -147,7 +147,7 @@ class LocalChain:
 
     async def set_price(self, pair: str, usd: Decimal, updated_at: int = 0) -> None:
         """Set the price of the feed of `pair` (see `feeds.answers`)."""
-        await self.rpc.batch(list(feeds.answers(pair, usd, updated_at)))
+        await self.rpc.batch(list(pools.answers(pair, usd, updated_at)))
 
 
 async def start_chain(port: int = 0, order: Order = "fees") -> LocalChain:

@@ -1,6 +1,6 @@
 """EIP-1559 transactions as bytes, read and signed by `rlp` and `eth-keys`.
 
-The service decodes transactions with code of its own (`domain.signed_transaction`). The sandbox
+The service decodes transactions with code of its own (`chain.signed`). The sandbox
 uses the libraries below eth-account, so that two independent readers of
 https://eips.ethereum.org/EIPS/eip-1559 agree. eth-account itself takes 0.4 s more to import.
 """
@@ -15,9 +15,8 @@ from eth_keys.exceptions import BadSignature
 from eth_utils.exceptions import ValidationError
 from rlp.sedes import Binary, List, big_endian_int, binary
 
-from quietswap.domain import address as addresses
-from quietswap.domain.address import Address
-from quietswap.domain.crypto import keccak256
+from quietswap.chain import address as addresses
+from quietswap.chain.address import Address, keccak256
 
 _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 _NUMBERS = [big_endian_int] * 5

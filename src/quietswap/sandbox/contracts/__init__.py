@@ -1,4 +1,3 @@
 """Solidity sources, compiled artifacts, ABI coding, addresses, tokens, pools, feeds and accounts.
 
-Excludes calls to a node.
-"""
+Excludes calls to a node."""

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from quietswap.domain.address import Address
+from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.abi import encode
 from quietswap.sandbox.contracts.npm import read_artifact
-from quietswap.sandbox.contracts.tokens import WETH
+from quietswap.sandbox.contracts.pools import WETH
 
 _OWN = Path(__file__).parent / "artifacts.json"
 

@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from quietswap.domain.address import Address
-from quietswap.sandbox.chain.vendor_governance import VELORA_FACET
+from quietswap.chain.address import Address
+from quietswap.sandbox.chain.deploy import VELORA_FACET
 from quietswap.sandbox.contracts import abi, addresses
-from quietswap.sandbox.contracts.pools import V3_WETH_USDC
-from quietswap.sandbox.contracts.tokens import USDC, WETH
+from quietswap.sandbox.contracts.pools import USDC, V3_WETH_USDC, WETH
 from quietswap.sandbox.venues import router_calldata
 from quietswap.sandbox.venues.router_calldata import ENCODERS, FOREVER, NOBODY, RouterSwap
 

@@ -1,13 +1,152 @@
 """Market data of all venues: tokens, pools, prices in USD and gas."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
+from typing import Any, ClassVar
 
-from quietswap.domain.address import Address
+from quietswap.chain import address as addresses
+from quietswap.chain.address import Address
 from quietswap.sandbox.chain.local_chain import LocalChain
-from quietswap.sandbox.contracts.tokens import BY_ADDRESS, USDC, WETH, SandboxToken
-from quietswap.sandbox.venues.routes import PoolRoute, PricedRoute, amount_out, priced_routes
+from quietswap.sandbox.contracts import abi
+from quietswap.sandbox.contracts import addresses as contract_addresses
+from quietswap.sandbox.contracts.pools import (
+    BY_ADDRESS,
+    DAI,
+    POOLS,
+    USDC,
+    USDT,
+    WBTC,
+    WETH,
+    Pool,
+    SandboxToken,
+)
+from quietswap.sandbox.faults import ActiveFaults
+from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
+
+# Routes on the sandbox's pools. A contract on the chain computes their outputs.
+
+
+_HOPS = "(address,address,address,bool)[]"
+_BASE_GAS, _V2_GAS, _V3_GAS = 80_000, 65_000, 88_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One swap on one pool."""
+
+    pool: Pool
+    token_in: Address
+
+    @property
+    def token_out(self) -> Address:
+        """The token that is bought."""
+        return self.pool.other(self.token_in)
+
+    @property
+    def words(self) -> tuple[Address, Address, Address, bool]:
+        """The fields of `Hop` in contracts/Pools.sol."""
+        return (self.pool.address, self.token_in, self.token_out, self.pool.v3)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRoute:
+    """One or more hops. The output of each is the input of the next."""
+
+    hops: tuple[Hop, ...]
+
+    @property
+    def sell(self) -> Address:
+        """The token that is sold."""
+        return self.hops[0].token_in
+
+    @property
+    def buy(self) -> Address:
+        """The token that is bought."""
+        return self.hops[-1].token_out
+
+    @property
+    def path(self) -> tuple[Address, ...]:
+        """Every token of the route, including both ends."""
+        return (self.sell, *(hop.token_out for hop in self.hops))
+
+    @property
+    def gas(self) -> int:
+        """A rough estimate in gas units, as vendors report it."""
+        return _BASE_GAS + sum(_V3_GAS if hop.pool.v3 else _V2_GAS for hop in self.hops)
+
+    def coded(self, deadline: int, to: Address) -> bytes:
+        """Return the plan for an executor (contracts/Executor.sol).
+
+        It reverts after `deadline` (Unix seconds, 0: none). `to` receives the output.
+        """
+        hops = [hop.words for hop in self.hops]
+        return abi.encode(f"(uint256,address,{_HOPS})", (deadline, to, hops))
+
+
+@dataclass(frozen=True, slots=True)
+class PricedRoute:
+    """A route and its output at the latest block, in smallest units of `route.buy`."""
+
+    route: PoolRoute
+    amount_out: int
+
+
+@lru_cache(maxsize=1024)
+def routes_between(sell: Address, buy: Address, max_hops: int = 2) -> tuple[PoolRoute, ...]:
+    """Return every route without a repeated token, the shortest first."""
+    found = [PoolRoute(hops) for hops in _walks(sell, buy, max_hops, (sell,))]
+    return tuple(sorted(found, key=lambda route: len(route.hops)))
+
+
+def _walks(
+    at: Address, to: Address, left: int, seen: tuple[Address, ...]
+) -> Iterator[tuple[Hop, ...]]:
+    if at == to or left == 0:
+        return
+    for pool in POOLS:
+        if at not in (pool.first.address, pool.second.address) or pool.other(at) in seen:
+            continue
+        hop, onward = Hop(pool, at), pool.other(at)
+        if onward == to:
+            yield (hop,)
+        yield from ((hop, *rest) for rest in _walks(onward, to, left - 1, (*seen, onward)))
+
+
+async def priced_routes(
+    chain: LocalChain, sell: Address, buy: Address, amount: int, max_hops: int = 2
+) -> list[PricedRoute]:
+    """Return every route with an output for `amount`, the best first.
+
+    A token's fee on transfer is not deducted.
+    """
+    routes = routes_between(sell, buy, max_hops)
+    amounts = await amounts_out(chain, routes, amount)
+    priced = [PricedRoute(r, out) for r, out in zip(routes, amounts, strict=True) if out > 0]
+    return sorted(priced, key=lambda one: one.amount_out, reverse=True)
+
+
+async def best_route(
+    chain: LocalChain, sell: Address, buy: Address, amount: int, max_hops: int = 2
+) -> PricedRoute | None:
+    """Return the route with the highest output, or None."""
+    return next(iter(await priced_routes(chain, sell, buy, amount, max_hops)), None)
+
+
+async def amount_out(chain: LocalChain, route: PoolRoute, amount: int) -> int:
+    """Return the output of a route at the latest block; 0 when its pools cannot swap `amount`."""
+    return (await amounts_out(chain, [route], amount))[0]
+
+
+async def amounts_out(chain: LocalChain, routes: Sequence[PoolRoute], amount: int) -> list[int]:
+    """Return the output of each route at the latest block, with one call of the quoter."""
+    hops = [[hop.words for hop in route.hops] for route in routes]
+    asked = abi.call(f"quote({_HOPS}[],uint256)", hops, amount)
+    return abi.uints(await chain.call(contract_addresses.QUOTER, asked))
+
 
 Taste = Callable[[Sequence[PricedRoute]], PricedRoute | None]
 """A vendor's choice among routes, which are sorted by output, the best first."""
@@ -115,3 +254,128 @@ def direct_v2(routes: Sequence[PricedRoute]) -> PricedRoute | None:
     """Return the direct V2 pair of the two tokens, or else the best V2 route."""
     direct = [one for one in routes if len(one.route.hops) == 1]
     return only_v2(direct) or only_v2(routes)
+
+
+# Updates of the Chainlink feeds from the pools' prices.
+
+
+_FOLLOWING = {"ETH / USD": WETH, "BTC / USD": WBTC, "USDT / USD": USDT, "DAI / USD": DAI}
+"""The feed of USDC stays at 1, because pool prices are in USDC."""
+
+
+class FeedUpdater:
+    """Writes the pools' prices to the feeds, except to those that were set by `by_hand`."""
+
+    def __init__(self, chain: LocalChain) -> None:
+        self._chain = chain
+        self._market = Market(chain)
+        self._by_hand: set[str] = set()
+
+    def by_hand(self, pair: str) -> None:
+        """Stop updates of the feed of `pair` until `follow`."""
+        self._by_hand.add(pair)
+
+    async def follow(self, pair: str) -> None:
+        """Update the feed of `pair` now, and after each block again."""
+        self._by_hand.discard(pair)
+        await self._write(pair)
+
+    async def update(self) -> None:
+        """Write the prices of the latest block."""
+        await asyncio.gather(*(self._write(p) for p in _FOLLOWING if p not in self._by_hand))
+
+    async def _write(self, pair: str) -> None:
+        token = _FOLLOWING.get(pair)
+        if token is None:
+            return
+        try:
+            usd = await self._market.usd_price(token)
+        except NoPrice:  # the pools are empty: like a real feed, keep the last answer
+            return
+        await self._chain.set_price(pair, usd)
+
+
+# Stand-ins for DefiLlama and CoinGecko, with the prices of the sandbox's pools.
+#
+# https://api-docs.defillama.com (`/prices/current/{coins}`) and
+# https://docs.coingecko.com/reference/simple-token-price.
+
+
+_YESTERDAY_S = 86_400
+_LLAMA_PATH = "/prices/current/"
+_LLAMA_ETH = "coingecko:ethereum"
+_GECKO_PATH = "/api/v3/simple/token_price/ethereum"
+
+
+@dataclass(frozen=True)
+class _Quotes:
+    """The prices of one source with its active fault."""
+
+    market: Market
+    board: ActiveFaults
+    name: ClassVar[str]
+
+    def _known(self, texts: Iterable[str]) -> list[tuple[str, SandboxToken]]:
+        """Return the known tokens among address texts, each with its text."""
+        if self.board.shows(self.name, "absent"):
+            return []
+        return [(text, token) for text in texts if (token := _token(text))]
+
+    async def _usd(self, token: SandboxToken) -> float:
+        """Return the price as a JSON number, as the real APIs do."""
+        price = await self.market.usd_price(token)
+        return float(price * (2 if self.board.shows(self.name, "2x") else 1))
+
+    def _timestamp(self) -> int:
+        """Return the time of the price, in Unix seconds."""
+        return int(time.time()) - _YESTERDAY_S * self.board.shows(self.name, "stale")
+
+
+class DefiLlamaStub(_Quotes):
+    """`handle` serves `/prices/current/ethereum:0x…,ethereum:0x…`."""
+
+    name = "defillama"
+
+    async def handle(self, request: HttpRequest) -> Answer:
+        """Answer one request. Unknown coins are left out."""
+        if request.method != "GET" or not request.path.startswith(_LLAMA_PATH):
+            return json_reply({"message": "Not Found"}, 404)
+        coins = request.path.removeprefix(_LLAMA_PATH).split(",")
+        on_chain = [one.removeprefix("ethereum:") for one in coins if one.startswith("ethereum:")]
+        found: dict[str, Any] = {}
+        for text, token in self._known(on_chain):
+            found[f"ethereum:{text}"] = {"decimals": token.decimals} | await self._coin(token)
+        if _LLAMA_ETH in coins and self._known([WETH.address]):
+            found[_LLAMA_ETH] = await self._coin(WETH) | {"symbol": "ETH"}
+        return json_reply({"coins": found})
+
+    async def _coin(self, token: SandboxToken) -> dict[str, Any]:
+        usd, at = await self._usd(token), self._timestamp()
+        return {"symbol": token.symbol, "price": usd, "timestamp": at, "confidence": 0.99}
+
+
+class CoinGeckoStub(_Quotes):
+    """`handle` serves `/api/v3/simple/token_price/ethereum`."""
+
+    name = "coingecko"
+
+    async def handle(self, request: HttpRequest) -> Answer:
+        """Answer one request. Keys are lower case, and unknown tokens are left out."""
+        if (request.method, request.path) != ("GET", _GECKO_PATH):
+            return json_reply({"status": {"error_code": 404, "error_message": "Not Found"}}, 404)
+        wanted = request.query.get("contract_addresses", "").split(",")
+        if request.query.get("vs_currencies", "usd").lower() != "usd":
+            return json_reply({})
+        dated = request.query.get("include_last_updated_at", "false").lower() == "true"
+        found: dict[str, Any] = {}
+        for text, token in self._known(wanted):
+            when = {"last_updated_at": self._timestamp()} if dated else {}
+            found[text.lower()] = {"usd": await self._usd(token)} | when
+        return json_reply(found)
+
+
+def _token(text: str) -> SandboxToken | None:
+    try:
+        return BY_ADDRESS.get(addresses.from_any_case(text))
+    except addresses.BadAddress:
+        return None

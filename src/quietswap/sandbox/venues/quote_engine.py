@@ -12,17 +12,16 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
-from quietswap.domain import address as addresses
-from quietswap.domain.address import Address
-from quietswap.sandbox.chain.vendor_governance import VendorGovernance
+from quietswap.chain import address as addresses
+from quietswap.chain.address import Address
+from quietswap.sandbox.chain.deploy import VendorGovernance
 from quietswap.sandbox.contracts import addresses as contract_addresses
-from quietswap.sandbox.contracts.tokens import SandboxToken
-from quietswap.sandbox.faults.active_faults import ActiveFaults
+from quietswap.sandbox.contracts.pools import SandboxToken
+from quietswap.sandbox.faults import ActiveFaults
+from quietswap.sandbox.http_server import Answer, HttpRequest
 from quietswap.sandbox.venues.hostile_calldata import ATTACKS
-from quietswap.sandbox.venues.market import Market, Taste
+from quietswap.sandbox.venues.market import Hop, Market, PoolRoute, PricedRoute, Taste
 from quietswap.sandbox.venues.router_calldata import ENCODERS, RouterSwap
-from quietswap.sandbox.venues.routes import Hop, PoolRoute, PricedRoute
-from quietswap.sandbox.wire.http_server import Answer, HttpRequest
 
 STRANGER = addresses.from_any_case("0xbad0000000000000000000000000000000000bad")
 """The recipient, router or spender that a fault names; its key is unknown."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quietswap.domain.address import Address
+from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import abi, addresses
-from quietswap.sandbox.venues.routes import PoolRoute
+from quietswap.sandbox.venues.market import PoolRoute
 
 NOBODY = Address("0x" + "00" * 20)
 FOREVER = 2**48 - 1

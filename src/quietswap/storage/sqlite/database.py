@@ -1,8 +1,8 @@
 """SQLite: short reads and writes on the event loop, writes that last in a thread.
 
 Reads use `quietswap.storage.sqlite.reader`. A write that must last waits for the disk, so it uses
-`quietswap.storage.sqlite.writer_thread`, which commits groups; the others use
-`quietswap.storage.sqlite.loop_writer`. In WAL mode, readers and the writer do not block each
+`quietswap.storage.sqlite.writer`, which commits groups; the others use
+`quietswap.storage.sqlite.writer`. In WAL mode, readers and the writer do not block each
 other (https://www.sqlite.org/wal.html).
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from quietswap.ports.stores import StoreUnavailable
+from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.database import (
     IN_MEMORY,
     BatchedRead,
@@ -30,10 +30,15 @@ from quietswap.storage.database import (
     Value,
 )
 from quietswap.storage.read_batches import Calls, ReadBatches
-from quietswap.storage.sqlite.connection import connect, is_locked, translated
-from quietswap.storage.sqlite.loop_writer import NotOnLoop, SqliteLoopWriter
 from quietswap.storage.sqlite.reader import TOO_MANY_READS, SqliteReader
-from quietswap.storage.sqlite.writer_thread import SqliteWriterThread
+from quietswap.storage.sqlite.writer import (
+    NotOnLoop,
+    SqliteLoopWriter,
+    SqliteWriterThread,
+    connect,
+    is_locked,
+    translated,
+)
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[list[Any]]).decode

@@ -1,7 +1,7 @@
 """SQLite reads: at once on the event loop while they are short, otherwise in threads.
 
 In WAL mode no read waits for a writer (https://www.sqlite.org/wal.html). What else could stop the
-loop has a limit (`quietswap.storage.sqlite.loop_time`).
+loop has a limit (`quietswap.storage.sqlite.writer`).
 """
 
 import asyncio
@@ -14,10 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from quietswap.ports.stores import StoreUnavailable
+from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.database import Row, Value
-from quietswap.storage.sqlite.connection import connect, translated
-from quietswap.storage.sqlite.loop_time import LoopTime, is_for_a_thread
+from quietswap.storage.sqlite.writer import LoopTime, connect, is_for_a_thread, translated
 
 _LOCK_WAIT_MS = 250
 """Longest wait of a read for a lock, in a thread."""

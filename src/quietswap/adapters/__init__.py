@@ -1,1 +1,0 @@
-"""Clients of external services, one class per provider. They implement `quietswap.ports`."""

@@ -1,1 +1,0 @@
-"""DEX aggregators, one module each. They do not import each other."""

@@ -1,1 +1,0 @@
-"""The ChainReader port on the operator's nodes; excludes raw HTTP."""

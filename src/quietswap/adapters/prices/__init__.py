@@ -1,1 +1,0 @@
-"""The PriceOracle port on three independent price sources; excludes scoring."""

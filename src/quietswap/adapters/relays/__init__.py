@@ -1,1 +1,0 @@
-"""Private relays. Each submission has a RelayOutcome: accepted, refused or unknown."""

@@ -1,1 +1,0 @@
-"""Requests to the URLs of webhooks, which clients of the service name."""

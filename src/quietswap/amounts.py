@@ -1,0 +1,119 @@
+"""Amounts: integers in smallest units inside, decimal strings outside. No float anywhere."""
+
+import sys
+from itertools import accumulate
+
+UINT256_MAX = 2**256 - 1
+_MAX_DIGITS = 78
+_ETHER_DECIMALS = 18
+_WEI = 10**18
+BPS = 10_000
+
+
+class BadAmount(ValueError):
+    """The text is not an amount; the message gives the reason."""
+
+
+def _digits(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def parse_units(text: str) -> int:
+    """Return a positive amount in smallest units, 1 to 2**256 - 1.
+
+    Only decimal digits are accepted: no sign, exponent, blank, underscore or non-ASCII digit. The
+    length is checked before the conversion, so a million digits cost nothing. Raises BadAmount.
+    """
+    if not _digits(text):
+        raise BadAmount("an amount in smallest units is written with decimal digits only")
+    if len(text) > _MAX_DIGITS:
+        raise BadAmount("the amount is larger than 2^256 - 1")
+    amount = int(text)
+    if amount == 0:
+        raise BadAmount("the amount must be greater than zero")
+    if amount > UINT256_MAX:
+        raise BadAmount("the amount is larger than 2^256 - 1")
+    return amount
+
+
+def parse_ether(text: str) -> int:
+    """Return wei of a positive ETH amount with at most 18 decimals, `1.5`. Raises BadAmount."""
+    whole, point, fraction = text.partition(".")
+    if not _digits(whole) or (point and not _digits(fraction)):
+        raise BadAmount("an ETH amount is written as decimal digits with an optional fraction")
+    if len(fraction) > _ETHER_DECIMALS:
+        raise BadAmount("an ETH amount has at most 18 decimals")
+    if len(whole) > _MAX_DIGITS:
+        raise BadAmount("the amount is larger than 2^256 - 1 wei")
+    wei = int(whole) * _WEI + int(fraction.ljust(_ETHER_DECIMALS, "0"))
+    if wei == 0:
+        raise BadAmount("the amount must be greater than zero")
+    if wei > UINT256_MAX:
+        raise BadAmount("the amount is larger than 2^256 - 1 wei")
+    return wei
+
+
+def format_units(amount: int, decimals: int) -> str:
+    """Return `amount` smallest units as a plain decimal without trailing zeros, such as `0.5`."""
+    if decimals == 0:
+        return str(amount)
+    whole, fraction = divmod(amount, 10**decimals)
+    tail = str(fraction).rjust(decimals, "0").rstrip("0")
+    return f"{whole}.{tail}" if tail else str(whole)
+
+
+def format_ether(wei: int) -> str:
+    """Return wei as a plain decimal ETH string."""
+    return format_units(wei, _ETHER_DECIMALS)
+
+
+def less_slippage(amount: int, slippage_bps: int) -> int:
+    """Return `amount` reduced by `slippage_bps`, rounded down (integer arithmetic only)."""
+    return amount * (BPS - slippage_bps) // BPS
+
+
+def difference_bps(actual: int, promised: int) -> int:
+    """Return the difference of `actual` from `promised` in basis points; negative means less."""
+    if promised == 0:
+        return 0
+    return (actual - promised) * BPS // promised
+
+
+# Nesting depth of JSON text, measured without decoding it.
+#
+# The JSON decoder stops at the interpreter's recursion limit (`Py_EnterRecursiveCall`). A library
+# that raises this limit would let 10^5 brackets overflow the C stack and end the process.
+
+
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_OTHERS = bytes(byte for byte in range(256) if byte not in b'"[{]}')
+
+_SAFE_RECURSION = 1_500
+"""The decoder takes about 310 bytes of C stack for a level (measured); the smallest default stack
+of a thread is 512 KiB. CPython's own limit is 1,000."""
+_LEVELS_BEYOND = 200
+
+
+def may_overflow(text: bytes) -> bool:
+    """Return whether decoding could overflow the stack.
+
+    Under a usual recursion limit it cannot: the decoder raises RecursionError, and no text is
+    scanned. Under a raised one more than 200 levels are too many.
+    """
+    return sys.getrecursionlimit() > _SAFE_RECURSION and is_deeper(text, _LEVELS_BEYOND)
+
+
+def is_deeper(text: bytes, levels: int) -> bool:
+    """Return whether JSON text has more than `levels` nested arrays and objects.
+
+    Brackets inside strings do not count. The answer is never False for text that a decoder enters
+    more deeply before it refuses it; other text that is no JSON gets any answer.
+    """
+    if text.count(b"[") + text.count(b"{") <= levels:
+        return False
+    escaped = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    # Two adjacent quotes can go: all that follows stays inside or outside of a string.
+    marks = escaped.translate(None, _OTHERS).replace(b'""', b"")
+    outside = b"".join(marks.split(b'"')[::2])
+    steps = memoryview(outside.translate(_STEPS)).cast("b")
+    return max(accumulate(steps), default=0) > levels

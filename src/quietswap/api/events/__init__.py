@@ -1,1 +1,0 @@
-"""Server-sent events over ASGI. Excludes the choice of the events."""

@@ -1,1 +1,0 @@
-"""One function per endpoint: parse the values, call the use case, build the response body."""

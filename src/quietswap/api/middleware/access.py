@@ -1,0 +1,206 @@
+"""The access log line and the metrics of each request."""
+
+import random
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from quietswap import observe
+from quietswap.api import json
+from quietswap.api.endpoint import operation_name, operation_of
+from quietswap.api.middleware.limits import bodies_exceeded
+from quietswap.api.operation import ApiOptions, RateLimits
+from quietswap.api.parsing.body import BodyMemoryFull
+from quietswap.api.parsing.headers import client_address
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.clock import Clock
+from quietswap.contract.errors import status_of
+from quietswap.errors.base import (
+    InternalServerError,
+    MethodNotAllowed,
+    NotFound,
+    RateLimitExceeded,
+    RequestError,
+    Unauthorized,
+)
+from quietswap.errors.clients import DailyValueLimitExceeded, QuoteLimitExceeded
+from quietswap.errors.requests import TooManyStreams
+from quietswap.orders.stores import StoreUnavailable
+
+OnAnswer = Callable[[str, int, float], None]
+"""Called after each answer with the operation's name, the HTTP status and the duration in s."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessLogMiddleware:
+    """Starts the log context of a request and reports its answer to `on_answer`.
+
+    A request without an answer, such as a cancelled one, is not reported. Without
+    `log_client_address` the address of the client is not in the log.
+    """
+
+    app: ASGIApp
+    options: ApiOptions
+    clock: Clock
+    on_answer: OnAnswer | None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI connection."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started = self.clock.monotonic()
+        state = scope["state"]
+        client = None
+        if self.options.log_client_address:
+            client = client_address(scope, self.options.trusted_proxies)
+        observe.request_began(state["request_id"], client)
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            if self.on_answer and state["status"] is not None:
+                seconds = self.clock.monotonic() - started
+                self.on_answer(operation_name(scope), state["status"], seconds)
+
+
+# The request id: the client's X-Request-Id if it is plain, otherwise a new one.
+
+
+_PLAIN = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestIdMiddleware:
+    """Sets `scope["state"]["request_id"]` for the log, for the answer's header and for errors.
+
+    Later middleware sets `rate_window` (the RateWindow of a counted request) and `status` (the HTTP
+    status of an answer that has started). Both are None until then.
+    """
+
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI connection."""
+        if scope["type"] == "http":
+            scope["state"] = {
+                **scope.get("state", {}),
+                "request_id": request_id_of(scope),
+                "rate_window": None,
+                "status": None,
+            }
+        await self.app(scope, receive, send)
+
+
+def request_id_of(scope: Scope) -> str:
+    """Return the id that the request brings if it is plain, otherwise a new one."""
+    sent: bytes = dict(scope["headers"]).get(b"x-request-id", b"")
+    return sent.decode() if _PLAIN.fullmatch(sent) else _new_id()
+
+
+def _new_id() -> str:
+    """Return 64 random bits in hex. Ids are unique, not secret.
+
+    `os.urandom` releases the GIL, which costs more than the id. The generator of `random` is seeded
+    by the operating system, again in each forked process.
+    """
+    return f"{random.getrandbits(64):016x}"
+
+
+# The one error path: every exception becomes the error envelope.
+
+
+_SECRET = re.compile(r"(/rpc/|qr_).*", re.IGNORECASE | re.DOTALL)
+"""Of an RPC URL, however its path is misspelt."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorHandlerMiddleware:
+    """Answers an exception with the error envelope. Logs outages and unexpected exceptions.
+
+    An exception after the start of the answer is raised again: the server then closes the
+    connection, so that the client does not take a part of an answer for the whole.
+    """
+
+    app: ASGIApp
+    limits: RateLimits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI connection."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            await self.app(scope, receive, send)
+        except Exception as error:
+            if scope["state"]["status"] is not None:
+                observe.request_failed(scope["state"]["request_id"], operation_name(scope), error)
+                raise
+            api_error = self._api_error(scope, error)
+            observe.request_refused(api_error.code)
+            await error_response(api_error, operation_name(scope))(scope, receive, send)
+
+    def _api_error(self, scope: Scope, error: Exception) -> RequestError:
+        operation = operation_of(scope)
+        codes = operation.codes if operation else ()
+        request_id = scope["state"]["request_id"]
+        match error:
+            case RequestError():
+                return error
+            case HTTPException(status_code=404):
+                return NotFound(path=_shown_path(scope["path"]))
+            case HTTPException(status_code=405):
+                return _method_not_allowed(scope["method"], error.headers or {})
+            case BodyMemoryFull():
+                return (
+                    bodies_exceeded(self.limits) if error.of_client else json.overload_error(codes)
+                )
+            case StoreUnavailable() | NodeUnavailable():
+                observe.request_unserved(request_id, operation_name(scope), str(error))
+                return json.unavailable_error(codes)
+            case _:
+                observe.request_failed(request_id, operation_name(scope), error)
+                return InternalServerError(request_id=request_id)
+
+
+def _shown_path(path: str) -> str:
+    """Return a path without what could be the secret of an RPC URL."""
+    return _SECRET.sub(r"\1…", path[:200].encode("utf-8", "replace").decode())
+
+
+def _method_not_allowed(method: str, headers: Mapping[str, str]) -> MethodNotAllowed:
+    # Starlette's Route lists the methods in any order; its StaticFiles does not list them
+    allowed = sorted(headers.get("Allow", "GET, HEAD").split(", "))
+    return MethodNotAllowed(method=method[:20], allowed=allowed)
+
+
+def error_response(error: RequestError, operation: str) -> Response:
+    """Return the envelope of an error with the HTTP status that it has on an operation."""
+    return Response(
+        msgspec.json.encode(json.error_envelope(error)),
+        status_of(error.code, operation),
+        _headers(error),
+        "application/json",
+    )
+
+
+def _headers(error: RequestError) -> dict[str, str]:
+    """Return the headers that RFC 9110 requires with an error."""
+    match error:
+        case (
+            RateLimitExceeded()
+            | TooManyStreams()
+            | QuoteLimitExceeded()
+            | DailyValueLimitExceeded()
+        ):
+            return {"retry-after": str(error.retry_after)}
+        case MethodNotAllowed():
+            return {"allow": ", ".join(error.allowed)}
+        case Unauthorized():
+            return {"www-authenticate": 'ApiKey header="X-API-Key"'}
+        case _:
+            return {}

@@ -1,0 +1,280 @@
+"""Text and JSON of the right shape to domain values; each fault has its own code."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from quietswap import amounts
+from quietswap.api.parsing.body import struct_fields, unwrap
+from quietswap.api.parsing.query import shown
+from quietswap.chain import address as addresses
+from quietswap.chain.address import Address
+from quietswap.chain.signed import MAINNET
+from quietswap.contract import base
+from quietswap.contract.base import WireStruct
+from quietswap.contract.requests import ANY_KIND, SwapQuoteQuery
+from quietswap.errors.base import Details
+from quietswap.errors.requests import (
+    InvalidAddress,
+    InvalidAmount,
+    InvalidOperation,
+    InvalidParameter,
+    InvalidTokenAddress,
+    MissingParameter,
+    OrderNotFound,
+    UserAddressRequired,
+    ValidationError,
+)
+from quietswap.orders.order import OrderKind, OrderStatus
+from quietswap.orders.wallet_transaction import CancelOrderRequest
+from quietswap.quoting.quote import WrapOperation
+from quietswap.quoting.request import (
+    SwapOrderRequest,
+    SwapQuoteRequest,
+    WrapOrderRequest,
+    WrapQuoteRequest,
+)
+from quietswap.tokens.token import parse_token
+
+_OPERATIONS = frozenset(operation.value for operation in WrapOperation)
+_ID = re.compile(base.ID_PATTERN)
+
+
+def parse_swap_quote(query: Mapping[str, str]) -> SwapQuoteRequest:
+    """Return the swap to quote; the first fault counts, in the order of the interface's table.
+
+    Raises InvalidTokenAddress, NativeEthNotSupported, InvalidAmount, UserAddressRequired,
+    InvalidAddress, InvalidParameter.
+    """
+    sell, buy, amount = parse_swap_amounts(query)
+    if not query.get("userAddress"):
+        raise UserAddressRequired
+    user = parse_wallet(query["userAddress"])
+    parse_int(query, SwapQuoteQuery, "chainId")
+    slippage = parse_int(query, SwapQuoteQuery, "slippageBps")
+    return SwapQuoteRequest(sell, buy, amount, user, slippage)
+
+
+def parse_swap_amounts(query: Mapping[str, str]) -> tuple[Address, Address, int]:
+    """Return sell token, buy token and sell amount in smallest units.
+
+    Raises InvalidTokenAddress, NativeEthNotSupported, InvalidAmount.
+    """
+    sell = parse_token(query.get("sellToken"), "sellToken")
+    buy = parse_token(query.get("buyToken"), "buyToken")
+    if sell == buy:
+        raise InvalidTokenAddress(
+            field="buyToken",
+            provided=buy,
+            reason="it is the same token as sellToken",
+            suggestion="Name two different tokens.",
+        )
+    return sell, buy, _sell_amount(query.get("sellAmount"))
+
+
+def _sell_amount(text: str | None) -> int:
+    if not text:
+        raise InvalidAmount(field="sellAmount", provided="", reason="it is missing")
+    try:
+        return amounts.parse_units(text)
+    except amounts.BadAmount as error:
+        raise InvalidAmount(field="sellAmount", provided=shown(text), reason=str(error)) from error
+
+
+def parse_wallet(text: str, field: str = "userAddress") -> Address:
+    """Return the wallet's address in `field`. Raises InvalidAddress unless it is exact EIP-55."""
+    try:
+        found = addresses.parse(text)
+        if int(found, 16) == 0:
+            raise addresses.BadAddress("the zero address is nobody's wallet")
+        return found
+    except addresses.BadAddress as error:
+        raise InvalidAddress(provided=shown(text), reason=str(error), field=field) from error
+
+
+def parse_required_wallet(query: Mapping[str, str]) -> Address:
+    """Return `userAddress` of a query. Raises MissingParameter, InvalidAddress."""
+    text = query.get("userAddress")
+    if not text:
+        raise MissingParameter(field="userAddress")
+    return parse_wallet(text)
+
+
+_NO_SECONDS = 10**11
+"""As Unix seconds this is the year 5138, as milliseconds 1973."""
+
+
+class _IntegerRule(NamedTuple):
+    default: int
+    least: int
+    most: int
+
+
+@lru_cache
+def _integer_rules(kind: type[WireStruct]) -> dict[str, _IntegerRule]:
+    """Return the default and the limits of each integer of a query."""
+    rules: dict[str, _IntegerRule] = {}
+    for field in struct_fields(kind):
+        found = unwrap(field.type)
+        if isinstance(found, msgspec.inspect.IntType):
+            least, most = found.ge, found.le
+            assert isinstance(least, int)
+            assert isinstance(most, int)
+            rules[field.encode_name] = _IntegerRule(field.default, least, most)
+    return rules
+
+
+def parse_int(query: Mapping[str, str], kind: type[WireStruct], name: str) -> int:
+    """Return a whole number within the limits that `kind` declares, or the default when absent.
+
+    Raises InvalidParameter; only decimal digits pass, and their number is bounded first.
+    """
+    default, least, most = _integer_rules(kind)[name]
+    text = query.get(name)
+    if text is None:
+        return default
+    if text.isascii() and text.isdigit() and len(text) <= 10 and least <= int(text) <= most:
+        return int(text)
+    wanted = f"it must be {least}" if least == most else f"it must be a whole number {least}-{most}"
+    raise InvalidParameter(parameter=name, provided=shown(text), reason=wanted, maximum=most)
+
+
+def parse_status_filter(query: Mapping[str, str]) -> OrderStatus | None:
+    """Return the status to filter by; any of the six. Raises InvalidParameter."""
+    text = query.get("status")
+    if text is None:
+        return None
+    try:
+        return OrderStatus(text)
+    except ValueError as error:
+        reason = "it must be one of " + ", ".join(OrderStatus)
+        raise InvalidParameter(parameter="status", provided=shown(text), reason=reason) from error
+
+
+def parse_kind_filter(query: Mapping[str, str]) -> OrderKind | None:
+    """Return the kind of orders to list, swaps by default; None: all. Raises InvalidParameter."""
+    kind = parse_choice(query, "kind", (*OrderKind, ANY_KIND))
+    return None if kind == ANY_KIND else OrderKind(kind)
+
+
+def parse_choice(query: Mapping[str, str], name: str, choices: Sequence[str]) -> str:
+    """Return one of `choices`, by default the first. Raises InvalidParameter."""
+    text = query.get(name, choices[0])
+    if text not in choices:
+        reason = "it must be one of " + ", ".join(choices)
+        raise InvalidParameter(parameter=name, provided=shown(text), reason=reason)
+    return text
+
+
+def parse_order_id(text: str) -> str:
+    """Return an id that could exist. Raises OrderNotFound for any other text."""
+    if not _ID.fullmatch(text):
+        raise OrderNotFound
+    return text
+
+
+def parse_swap_order(body: dict[str, Any]) -> SwapOrderRequest:
+    """Return a signed swap; its values are the use case's to judge against what was issued.
+
+    Raises ValidationError for a deadline in milliseconds: as seconds it would never pass.
+    """
+    terms = body["orderParams"]
+    if terms["deadline"] >= _NO_SECONDS:
+        name = "orderParams.deadline"
+        fault = _mismatch(name, "Unix seconds, of 10 digits", _written(terms["deadline"]))
+        text = f"{name} is in milliseconds, or a shorter unit: divide it by 1000"
+        raise ValidationError(text, [fault], reason="MALFORMED")
+    return SwapOrderRequest(
+        terms=terms,
+        raw_hex=body["signedTransaction"],
+        metadata=body["providerMetadata"],
+    )
+
+
+def parse_cancel_order(order: str, body: dict[str, Any]) -> CancelOrderRequest | None:
+    """Return a signed cancel; None for a body that asks what to sign.
+
+    Raises MissingParameter when one of the two members is there without the other.
+    """
+    names = ("signedTransaction", "providerMetadata")
+    absent = [name for name in names if body.get(name) is None]
+    if len(absent) == len(names):
+        return None
+    if absent:
+        raise MissingParameter(field=absent[0])
+    return CancelOrderRequest(order, body["signedTransaction"], body["providerMetadata"])
+
+
+def parse_wrap_quote(body: dict[str, Any]) -> WrapQuoteRequest:
+    """Return the wrap to quote.
+
+    A value of the wrong JSON type gets the code of its own field, not VALIDATION_ERROR: the number
+    1.5 is no decimal string, so it is INVALID_AMOUNT (as a JSON number it may already have lost
+    digits). Raises InvalidOperation, InvalidAmount, InvalidAddress, InvalidParameter.
+    """
+    operation = body["operation"]
+    if not isinstance(operation, str) or operation not in _OPERATIONS:
+        raise InvalidOperation(provided=_written(operation))
+    amount = _ether(body["amount"])
+    user = body["userAddress"]
+    if not isinstance(user, str):
+        raise InvalidAddress(provided=_written(user), reason="it must be a string")
+    address = parse_wallet(user)
+    chain = body.get("chainId")
+    if chain not in (None, MAINNET):
+        raise InvalidParameter(
+            parameter="chainId", provided=_written(chain), reason="it must be 1", maximum=MAINNET
+        )
+    return WrapQuoteRequest(WrapOperation(operation), amount, address)
+
+
+def _ether(value: Any) -> int:
+    if not isinstance(value, str):
+        raise InvalidAmount(
+            field="amount", provided=_written(value), reason="it must be a decimal string"
+        )
+    try:
+        return amounts.parse_ether(value)
+    except amounts.BadAmount as error:
+        raise InvalidAmount(field="amount", provided=shown(value), reason=str(error)) from error
+
+
+def _written(value: Any) -> str:
+    return shown(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+
+
+def parse_wrap_order(body: dict[str, Any]) -> WrapOrderRequest:
+    """Return a signed wrap.
+
+    Values that no quote can have carried are a mismatch like any other: raises ValidationError
+    that lists each of them.
+    """
+    faults: list[Details] = []
+    operation = body["operation"]
+    if operation not in _OPERATIONS:
+        faults.append(_mismatch("operation", "wrap or unwrap", operation))
+    amount, text = None, body.get("amount")
+    if text is not None:
+        try:
+            amount = amounts.parse_ether(text)
+        except amounts.BadAmount as error:
+            faults.append(_mismatch("amount", str(error), text))
+    quote_id = body.get("quoteId")
+    if quote_id is not None and not _ID.fullmatch(quote_id):
+        faults.append(_mismatch("quoteId", "the id of an issued quote", quote_id))
+    if faults:
+        raise ValidationError("the order does not match any issued quote", faults)
+    return WrapOrderRequest(
+        quote_id=quote_id,
+        raw_hex=body["signedTransaction"],
+        metadata=body["providerMetadata"],
+        operation=WrapOperation(operation),
+        amount=amount,
+    )
+
+
+def _mismatch(field: str, expected: str, provided: str) -> Details:
+    return {"field": field, "expected": expected, "provided": shown(provided)}

@@ -1,1 +1,0 @@
-"""Bytes and headers of a request to checked values. Does not import Starlette."""

@@ -1,1 +1,0 @@
-"""Domain values to contract structs, error bodies and encoded answers; excludes use cases."""

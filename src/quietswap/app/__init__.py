@@ -1,1 +1,0 @@
-"""The composition root: builds all objects from the settings and starts them."""

@@ -1,0 +1,1 @@
+"""Ethereum: node, tokens' standard calls, simulation, transactions."""

@@ -1,0 +1,324 @@
+"""The chain, read from the operator's nodes."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from cachetools import TLRUCache
+
+from quietswap.chain import erc20, multicall, reads
+from quietswap.chain.address import Address
+from quietswap.chain.chain import (
+    AccountState,
+    Block,
+    CallReverts,
+    Head,
+    NodeUnavailable,
+    PreparedSimulation,
+    Receipt,
+    UnreadableToken,
+    WalletSnapshot,
+)
+from quietswap.chain.multicall import ViewCall
+from quietswap.chain.reads import read_receipts
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
+from quietswap.chain.signed import UnsignedTransaction
+from quietswap.chain.simulation.codec import NextBlock, RandBelow
+from quietswap.chain.simulation.dry_run import DryRunCodec, plain_call, read_plain
+from quietswap.chain.simulation.overrides import Holdings, SimulationUnsupported
+from quietswap.chain.simulation.routes import MeasuresItself, measures_itself
+from quietswap.chain.simulation.simulator import SwapSimulator
+from quietswap.clock import Clock
+from quietswap.concurrency import SingleFlight
+from quietswap.orders.order import DryRun, SignedSwap
+from quietswap.quoting.quote import RouteRequest
+from quietswap.tokens import metadata
+from quietswap.tokens.token import Token
+from quietswap.vendors.zeroex import settlers
+
+# The genuine 0x Settlers, read from the 0x Deployer contract and cached for two minutes.
+
+
+_VIEWS = (
+    ViewCall(settlers.DEPLOYER, settlers.OWNER_OF),
+    ViewCall(settlers.DEPLOYER, settlers.PREV),
+)
+
+
+class SettlerCache:
+    """The current and the previous Settler, read at one block. A node failure is not cached.
+
+    0x replaces a Settler every few weeks, and the previous one stays valid. `ttl_s`: how long a
+    Settler that 0x withdrew in an emergency may still be offered, in seconds.
+    """
+
+    def __init__(self, rpc: NodeRpcClient, clock: Clock, *, ttl_s: float = 120.0) -> None:
+        self._rpc = rpc
+        self._clock = clock
+        self._in_flight: SingleFlight[None, frozenset[Address]] = SingleFlight()
+        self._cache: TLRUCache[None, tuple[frozenset[Address], float]]
+        self._cache = TLRUCache(1, lambda _, entry, __: entry[1] + ttl_s, timer=clock.monotonic)
+
+    async def __call__(self) -> frozenset[Address]:
+        """Return the genuine Settlers; empty while 0x pauses them. Raises NodeUnavailable."""
+        if cached := self._cache.get(None):
+            return cached[0]
+        return await self._in_flight(None, self._read)
+
+    async def _read(self) -> frozenset[Address]:
+        asked_at = self._clock.monotonic()
+        found = settlers.genuine(*await multicall.read_views(self._rpc, _VIEWS))
+        self._cache[None] = found, asked_at
+        return found
+
+
+_LATEST_HEADER = RpcCall("eth_getBlockByNumber", ("latest", False))
+_VIEWS_GAS = 3_000_000
+"""Gas limit of all view calls of one token together. A token may use all the gas it gets."""
+
+
+class NodeChain:
+    """Implements quietswap.chain.chain.ChainReader over JSON-RPC.
+
+    `head_ttl_s`: time to live of the cached head; `batch_size`: most calls in one batch (hosted
+    nodes refuse more than 100 to 1000); `below`: random numbers that a simulated contract must not
+    predict; `measures_itself`: routes that need a measurement of the buy token's transfer fee.
+    """
+
+    def __init__(
+        self,
+        rpc: NodeRpcClient,
+        clock: Clock,
+        *,
+        head_ttl_s: float = 0.9,
+        batch_size: int = 100,
+        unknown_token_s: float = 60.0,
+        below: RandBelow = secrets.randbelow,
+        measures_itself: MeasuresItself = measures_itself,
+    ) -> None:
+        self._rpc = rpc
+        self._clock = clock
+        self._head_ttl_s = head_ttl_s
+        self._batch_size = batch_size
+        self._below = below
+        self._simulator = SwapSimulator(rpc, clock, below=below, measures_itself=measures_itself)
+        self._tokens = metadata.TokenMetadataCache(clock, unknown_for_s=unknown_token_s)
+        self._settlers = SettlerCache(rpc, clock)
+        self._head: tuple[Head, float] | None = None
+        self._in_flight: SingleFlight[None, Head] = SingleFlight()
+
+    @property
+    def can_simulate(self) -> bool:
+        """Whether the nodes may support eth_simulateV1."""
+        return self._simulator.can_simulate
+
+    async def head(self, max_age_s: float | None = None) -> Head:
+        """Return a head at most `max_age_s` old, or `head_ttl_s`. Concurrent callers share a call.
+
+        Every read of a wallet for a quote renews it.
+        """
+        ttl_s = self._head_ttl_s if max_age_s is None else max_age_s
+        if self._head and self._clock.monotonic() - self._head[1] < ttl_s:
+            return self._head[0]
+        return await self._in_flight(None, self._ask_head)
+
+    async def _ask_head(self) -> Head:
+        asked_at = self._clock.monotonic()
+        [header] = await self._rpc.batch([_LATEST_HEADER])
+        head = reads.head(header)
+        self._head = head, asked_at
+        return head
+
+    async def token(self, address: Address) -> Token | None:
+        return (await self.tokens(address))[0]
+
+    async def tokens(self, *addresses: Address) -> list[Token | None]:
+        known: dict[Address, Token | None] = {}
+        for address in addresses:
+            with suppress(KeyError):
+                known[address] = self._tokens[address]
+        missing = {one: metadata.views(one) for one in addresses if one not in known}
+        calls = [multicall.call(views, gas=_VIEWS_GAS) for views in missing.values()]
+        for address, result in zip(missing, await self._rpc.batch(calls), strict=True):
+            if isinstance(result, RpcErrorObject) and result.is_verdict:
+                token = None  # its views use all the gas they get
+            else:
+                answers = multicall.answers(result, len(missing[address]))
+                token = metadata.token(address, answers)
+            known[address] = self._tokens[address] = token
+        return [known[address] for address in addresses]
+
+    async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
+        return _facts(await self._rpc.batch(_facts_calls(wallet, token, spender)))
+
+    async def wallet_and_dry_run(
+        self, swap: SignedSwap, token: Address, spender: Address
+    ) -> tuple[WalletSnapshot, DryRun]:
+        facts = _facts_calls(swap.wallet, token, spender)
+        runs, answers = await self._run_signed([swap], facts)
+        return _facts(answers), runs[0]
+
+    async def dry_runs(self, swaps: Sequence[SignedSwap]) -> Sequence[DryRun]:
+        return (await self._run_signed(swaps, ()))[0] if swaps else []
+
+    async def _run_signed(
+        self, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
+    ) -> tuple[list[DryRun], list[Result]]:
+        """Simulate all swaps and run the other calls. Without eth_simulateV1, use eth_call."""
+        if self._simulator.can_simulate:
+            try:
+                return await self._run_on_latest(swaps, others)
+            except SimulationUnsupported:
+                self._simulator.went_blind()
+        results = await self._rpc.batch([*map(plain_call, swaps), *others])
+        return [read_plain(one) for one in results[: len(swaps)]], results[len(swaps) :]
+
+    async def _run_on_latest(
+        self, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
+    ) -> tuple[list[DryRun], list[Result]]:
+        """Run all on the cached head. If one fails, run all again on a newer head, if there is one:
+        the block between may contain its approval.
+        """
+        head = await self.head()
+        runs, answers = await self._run_on(head, swaps, others)
+        if any(run.succeeded is False for run in runs):
+            latest = await self._in_flight(None, self._ask_head)
+            if latest.hash != head.hash:
+                runs, answers = await self._run_on(latest, swaps, others)
+        return runs, answers
+
+    async def _run_on(
+        self, head: Head, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
+    ) -> tuple[list[DryRun], list[Result]]:
+        """Run all in the block after `head`. Raises NodeUnavailable and SimulationUnsupported."""
+        runs = DryRunCodec(swaps, below=self._below)
+        block = NextBlock.after(head, self._below)
+        results = await self._simulator.blocks.run(lambda b: [*runs.calls(b), *others], block)
+        count = 1 + len(swaps)
+        return runs.read(results[:count]), results[count:]
+
+    async def balances(self, wallet: Address, token: Address) -> tuple[int, int]:
+        views = [multicall.eth_balance(wallet), ViewCall(token, erc20.balance_of(wallet))]
+        eth, held = reads.amounts((await self._rpc.batch([multicall.call(views)]))[0], 2)
+        return eth, held
+
+    async def prepare_simulation(
+        self, request: RouteRequest, spenders: Sequence[Address]
+    ) -> PreparedSimulation:
+        wallet, token = request.wallet, request.sell.address
+        views = [
+            ViewCall(token, erc20.balance_of(wallet)),
+            *(ViewCall(token, erc20.allowance(wallet, spender)) for spender in spenders),
+        ]
+        asked_at = self._clock.monotonic()
+        header, latest, pending, wei, code, answers = await self._rpc.batch(
+            [
+                _LATEST_HEADER,  # a cached head may be older than the wallet's state
+                reads.count(wallet, "latest"),
+                reads.count(wallet, "pending"),
+                RpcCall("eth_getBalance", (wallet, "latest")),
+                RpcCall("eth_getCode", (wallet, "latest")),
+                multicall.call(views, gas=_VIEWS_GAS),
+            ]
+        )
+        head = reads.head(header)
+        self._head = head, asked_at
+        if isinstance(answers, RpcErrorObject) and answers.is_verdict:
+            raise UnreadableToken("its balances cannot be read")
+        held, *allowed = map(erc20.read_uint, multicall.answers(answers, len(views)))
+        if held is None:
+            raise UnreadableToken("it does not tell the wallet's balance")
+        allowances = {s: a or 0 for s, a in zip(spenders, allowed, strict=True)}
+        return await self._simulator.prepare_simulation(
+            request,
+            head,
+            AccountState(
+                reads.quantity(latest),
+                reads.quantity(pending),
+                reads.quantity(wei),
+                held,
+                allowances,
+                reads.octets(code),
+            ),
+            Holdings(held, allowances),
+        )
+
+    async def settlers(self) -> frozenset[Address]:
+        return await self._settlers()
+
+    async def estimate_gas(self, wallet: Address, params: UnsignedTransaction) -> int | None:
+        call = {
+            "from": wallet,
+            "to": params.to,
+            "data": "0x" + params.data.hex(),
+            "value": hex(params.value),
+        }
+        result = await self._rpc.call("eth_estimateGas", call, "latest")
+        if isinstance(result, RpcErrorObject):
+            run = read_plain(result)
+            if run.succeeded is False:
+                raise CallReverts(run.reason)
+            if result.is_verdict:
+                return None
+        return reads.quantity(result)
+
+    async def block(self, number: int) -> Block | None:
+        block = reads.block(await self._rpc.call("eth_getBlockByNumber", hex(number), True))
+        if block and block.number != number:
+            raise NodeUnavailable("the node returned another block than requested")
+        return block
+
+    async def block_by_hash(self, block_hash: str) -> Block | None:
+        block = reads.block(await self._rpc.call("eth_getBlockByHash", block_hash, True))
+        if block and block.hash != block_hash.lower():
+            raise NodeUnavailable("the node returned another block than requested")
+        return block
+
+    async def finalized_number(self) -> int:
+        header = await self._rpc.call("eth_getBlockByNumber", "finalized", False)
+        return reads.head(header).number
+
+    async def receipts(self, tx_hashes: Sequence[str]) -> Mapping[str, Receipt | None]:
+        return await read_receipts(self._rpc, tx_hashes, self._batch_size)
+
+    async def pending_nonce(self, wallet: Address) -> int:
+        [result] = await self._rpc.batch([reads.count(wallet, "pending")])
+        return reads.quantity(result)
+
+    async def nonces(self, wallets: Sequence[Address]) -> Mapping[Address, int]:
+        results = await self._batches([reads.count(wallet, "latest") for wallet in wallets])
+        return {w: reads.quantity(r) for w, r in zip(wallets, results, strict=True)}
+
+    async def _batches(self, calls: Sequence[RpcCall]) -> list[Result]:
+        results: list[Result] = []
+        for start in range(0, len(calls), self._batch_size):
+            results += await self._rpc.batch(calls[start : start + self._batch_size])
+        return results
+
+
+def _facts_calls(wallet: Address, token: Address, spender: Address) -> list[RpcCall]:
+    views = [
+        multicall.eth_balance(wallet),
+        ViewCall(token, erc20.balance_of(wallet)),
+        ViewCall(token, erc20.allowance(wallet, spender)),
+    ]
+    return [
+        RpcCall("eth_blockNumber"),
+        reads.count(wallet, "latest"),
+        RpcCall("eth_getCode", (wallet, "latest")),
+        multicall.call(views),
+    ]
+
+
+def _facts(results: Sequence[Result]) -> WalletSnapshot:
+    number, nonce, code, answers = results
+    eth, held, allowed = reads.amounts(answers, 3)
+    return WalletSnapshot(
+        reads.quantity(number),
+        reads.quantity(nonce),
+        eth,
+        held,
+        allowed,
+        reads.octets(code),
+    )

@@ -1,0 +1,407 @@
+"""JSON-RPC batches to the operator's Ethereum nodes.
+
+All calls are reads, so a retry on another node is always safe.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from quietswap import observe
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.chain.node_pool import NodeHealth, NodePool
+from quietswap.chain.rpc_wire import (
+    BatchRefused,
+    MalformedResult,
+    Result,
+    RpcCall,
+    RpcErrorObject,
+    batch_limit,
+    quantity,
+    read_replies,
+    request_body,
+)
+from quietswap.chain.rpc_wire import read as read_result
+from quietswap.clients.client import Party
+from quietswap.clock import Clock
+from quietswap.http_client import BodyTooLarge, HttpClient, HttpError, HttpReply, HttpTimeout
+from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall
+
+MAX_BYTES = 32 * 1024 * 1024
+"""Bytes. A full block of calldata has several megabytes of JSON."""
+
+_UNSUPPORTED_TTL_S = 15.0
+_TOO_LARGE = "too_large"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatus:
+    """Result of one node check: `height` is the latest block, `reason` why it is not usable."""
+
+    name: str
+    height: int | None
+    lags: bool
+    seconds: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """A node as this process last saw it. `height` is None before it was read."""
+
+    name: str
+    height: int | None
+    lags: bool
+    is_paused: bool
+
+
+Post = Callable[[str, bytes], Awaitable[HttpReply]]
+"""Send a body to the URL of a node and return the response. Raises HttpError."""
+
+
+class NodeReads(Protocol):
+    """Something that batches of calls can be sent to."""
+
+    async def batch(self, calls: Sequence[RpcCall]) -> list[Result]:
+        """Return one result per call, in order. Raises NodeUnavailable."""
+
+
+class _NoAnswer(Exception):
+    """A node returned no usable response to a batch; `kind` is one word, the text is masked."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+
+
+class NodeRpcClient:
+    """A batch client over several node URLs.
+
+    `timeout_s` limits one attempt at one node. A node of another chain than `chain_id` is never
+    used. With several nodes, the height of all is read every `survey_s` seconds.
+    """
+
+    def __init__(
+        self,
+        http: HttpClient,
+        urls: Sequence[str],
+        clock: Clock,
+        *,
+        timeout_s: float,
+        max_lag_blocks: int,
+        chain_id: int = 1,
+        survey_s: float = 5.0,
+        failures: int = 3,
+        pause_s: float = 5.0,
+        max_bytes: int = MAX_BYTES,
+        on_failure: Callable[[str, str, str], None] = observe.node_failed,
+    ) -> None:
+        self._http = http
+        self._clock = clock
+        self._timeout_s = timeout_s
+        self._chain_id = chain_id
+        self._survey_s = survey_s
+        self._max_bytes = max_bytes
+        self._on_failure = on_failure
+        self._nodes = NodePool(
+            urls,
+            clock,
+            max_lag=max_lag_blocks,
+            failures=failures,
+            pause_s=pause_s,
+            unsupported_s=_UNSUPPORTED_TTL_S,
+        )
+        self._next_id = 1
+        self._surveyed_at = 0.0
+        self._survey: asyncio.Task[list[NodeStatus]] | None = None
+        self._knows_heights = False
+
+    def nodes(self) -> list[NodeView]:
+        """Return what this process knows of each node, in their order. No I/O."""
+        return [
+            NodeView(n.name, n.height, self._nodes.lags(n), n.circuit.is_open)
+            for n in self._nodes.all
+        ]
+
+    async def batch(self, calls: Sequence[RpcCall], post: Post | None = None) -> list[Result]:
+        """Return one result per call, in order, all from one node and one round trip.
+
+        Raises NodeUnavailable if no node returned a complete response. An RpcError is returned only
+        after all usable nodes were tried, unless the call caused it. `post` sends it to a node, by
+        default at once.
+        """
+        if not calls:
+            return []  # nodes reject an empty batch
+        await self._keep_surveyed()
+        second_best: list[Result] | None = None
+        reasons = []
+        for node in self._nodes.usable(call.method for call in calls):
+            try:
+                asking = self._ask(node, calls, post or self._post)
+                results = await observe.in_span("node", asking, node=node.name)
+            except _NoAnswer as error:
+                reasons.append(f"{node.name}: {error}")
+                continue
+            if self._is_settled(node, calls, results):
+                self._nodes.served(node)
+                return results
+            second_best = results
+        if second_best is None:
+            raise NodeUnavailable("; ".join(reasons) or "no node can be asked now")
+        return second_best
+
+    async def call(self, method: str, *params: object) -> Result:
+        """Return the result of one call. Raises NodeUnavailable."""
+        return (await self.batch([RpcCall(method, params)]))[0]
+
+    def _is_settled(
+        self, node: NodeHealth, calls: Sequence[RpcCall], results: Sequence[Result]
+    ) -> bool:
+        settled = True
+        for call, result in zip(calls, results, strict=True):
+            if not isinstance(result, RpcErrorObject) or result.is_verdict:
+                continue
+            settled = False
+            if result.is_unsupported:
+                node.lacks[call.method] = None
+            else:
+                self._on_failure(node.name, "error", f"{call.method}: {result.message}")
+        return settled
+
+    async def _ask(self, node: NodeHealth, calls: Sequence[RpcCall], post: Post) -> list[Result]:
+        """Return the results of one node, which must have proven its chain id by then."""
+        proves = not node.proven  # another call may prove it while this one is in flight
+        asked = [*calls, RpcCall("eth_chainId")] if proves else calls
+        try:
+            results = await self._exchange(node, asked, post)
+            if proves:
+                self._prove(node, results.pop())
+        except _NoAnswer as error:
+            if error.kind != _TOO_LARGE:  # the node answers; what was asked is too much
+                node.circuit.record_failure()
+            self._on_failure(node.name, error.kind, str(error))
+            raise
+        return results
+
+    def _prove(self, node: NodeHealth, result: Result) -> None:
+        served = _number(result)
+        if served != self._chain_id:
+            raise _NoAnswer("wrong_chain", f"it serves chain {served}, not {self._chain_id}")
+        node.proven = True
+
+    async def _post(self, url: str, body: bytes) -> HttpReply:
+        return await self._http.post(
+            url, body, timeout_s=self._timeout_s, max_bytes=self._max_bytes, repeatable=True
+        )
+
+    async def _exchange(
+        self, node: NodeHealth, calls: Sequence[RpcCall], post: Post
+    ) -> list[Result]:
+        """Return the results of one node; in several batches if it takes only smaller ones."""
+        most = node.most_calls or len(calls)
+        if len(calls) > most:
+            pieces = [calls[at : at + most] for at in range(0, len(calls), most)]
+            return [r for piece in pieces for r in await self._exchange(node, piece, post)]
+        first = self._next_id
+        self._next_id += len(calls)
+        body = request_body(calls, first)
+        try:
+            reply = await post(node.url, body)
+        except HttpError as error:
+            raise _NoAnswer(_kind(error), node.masked(str(error))) from None
+        try:
+            results = read_replies(reply.body, first, len(calls))
+            if reply.status != 200:
+                raise _NoAnswer("status", f"HTTP status {reply.status}")
+        except MalformedResult as error:
+            words = str(error) if isinstance(error, BatchRefused) else ""
+            limit = batch_limit(words, len(calls))
+            if limit is not None:
+                node.most_calls = limit
+                self._on_failure(node.name, "batch_limit", f"{limit} calls: {node.masked(words)}")
+                return await self._exchange(node, calls, post)
+            status = f"HTTP status {reply.status}"
+            if reply.status != 200:
+                text = f"{status}: {words}" if words else status
+                raise _NoAnswer("status", node.masked(text)) from None
+            raise _NoAnswer("malformed", node.masked(str(error))) from None
+        return [_masked(result, node) for result in results]
+
+    async def _keep_surveyed(self) -> None:
+        """Start a check of all nodes if it is due. Only the first check is awaited."""
+        if len(self._nodes.all) < 2:
+            return
+        now = self._clock.monotonic()
+        if self._survey is None or now - self._surveyed_at >= self._survey_s:
+            self._surveyed_at = now
+            self._survey = asyncio.create_task(self.survey())
+        if not self._knows_heights:
+            await asyncio.shield(self._survey)
+
+    async def survey(self) -> list[NodeStatus]:
+        """Read the chain id and the height of every node. Never raises."""
+        states = await asyncio.gather(*(self._look_at(node) for node in self._nodes.all))
+        self._knows_heights = True
+        return [
+            NodeStatus(node.name, height, self._nodes.lags(node), seconds, reason)
+            for node, (height, seconds, reason) in zip(self._nodes.all, states, strict=True)
+        ]
+
+    async def _look_at(self, node: NodeHealth) -> tuple[int | None, float, str | None]:
+        started = self._clock.monotonic()
+        height, reason = None, None
+        try:
+            chain, latest = await self._exchange(
+                node, [RpcCall("eth_chainId"), RpcCall("eth_blockNumber")], self._post
+            )
+            self._prove(node, chain)
+            height = _number(latest)
+            self._nodes.seen_at(node, height)
+        except _NoAnswer as error:
+            node.circuit.record_failure()
+            self._on_failure(node.name, error.kind, str(error))
+            reason = str(error)
+        return height, self._clock.monotonic() - started, reason
+
+    async def close(self) -> None:
+        """Cancel the running node check, if any."""
+        if self._survey is not None:
+            self._survey.cancel()
+            await asyncio.gather(self._survey, return_exceptions=True)
+
+
+def _kind(error: HttpError) -> str:
+    if isinstance(error, BodyTooLarge):
+        return _TOO_LARGE
+    return "timed_out" if isinstance(error, HttpTimeout) else "unreachable"
+
+
+def _number(result: Result) -> int:
+    if isinstance(result, RpcErrorObject):
+        raise _NoAnswer("error", f"error {result.code}: {result.message}")
+    try:
+        return quantity(read_result(result, str))
+    except MalformedResult:
+        raise _NoAnswer("malformed", "it did not answer a number") from None
+
+
+def _masked(result: Result, node: NodeHealth) -> Result:
+    if isinstance(result, RpcErrorObject):
+        return replace(result, message=node.masked(result.message))
+    return result
+
+
+# Merges concurrent reads of one caller into fewer batches: a round trip costs more than a call.
+#
+# Callers are never merged with each other: a failed or large read is that of its caller alone. A
+# caller is a client, with all its RPC URLs, or the visitors of one address.
+
+
+Send = Callable[[Sequence[NodeCall], Party], Awaitable[Sequence[NodeAnswer]]]
+AT_ONCE = 4
+"""Batches of one caller in flight. Further reads wait for one of them, and then go together."""
+MOST_CALLS = 100
+"""Calls in one merged batch."""
+
+
+@dataclass(eq=False, slots=True)
+class _Read:
+    calls: Sequence[NodeCall]
+    answers: "asyncio.Future[Sequence[NodeAnswer]]"
+
+
+@dataclass(slots=True)
+class _Caller:
+    in_flight: int = 0
+    waiting: list[_Read] = field(default_factory=list)
+
+
+class MergedCalls:
+    """Calls `send` with the reads of a caller: at once, or merged while `at_once` are in flight."""
+
+    def __init__(self, send: Send, at_once: int = AT_ONCE) -> None:
+        self._send = send
+        self._at_once = at_once
+        self._callers: dict[Party, _Caller] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def read(self, calls: Sequence[NodeCall], caller: Party) -> Sequence[NodeAnswer]:
+        """Return one answer per call, in order. Raises NodeUnavailable."""
+        found = self._callers.setdefault(caller, _Caller())
+        if found.in_flight >= self._at_once:
+            read = _Read(calls, asyncio.get_running_loop().create_future())
+            found.waiting.append(read)
+            return await read.answers
+        found.in_flight += 1
+        try:
+            return await self._send(calls, caller)
+        finally:
+            self._landed(caller, found)
+
+    def _landed(self, name: Party, caller: _Caller) -> None:
+        """Send what waits, as one batch; forget a caller without reads."""
+        caller.in_flight -= 1
+        together = _first(caller.waiting)
+        if together:
+            caller.in_flight += 1
+            task = asyncio.create_task(self._together(name, caller, together))
+            self._tasks.add(task)
+            task.add_done_callback(lambda done: self._ended(done, together))
+        elif not caller.in_flight:
+            self._callers.pop(name, None)
+
+    def _ended(self, task: "asyncio.Task[None]", reads: Sequence[_Read]) -> None:
+        """Cancel the reads of a task that was cancelled, perhaps before it began."""
+        self._tasks.discard(task)
+        for read in reads:
+            read.answers.cancel()
+
+    async def _together(self, name: Party, caller: _Caller, reads: Sequence[_Read]) -> None:
+        try:
+            answers = await self._send([call for read in reads for call in read.calls], name)
+            start = 0
+            for read in reads:
+                _settle(read, answers[start : start + len(read.calls)])
+                start += len(read.calls)
+        except NodeUnavailable:
+            # one read may be too slow or too large: the others must not fail with it
+            await asyncio.gather(*(self._alone(read, name) for read in reads))
+        except Exception as error:  # noqa: BLE001  the readers raise it
+            for read in reads:
+                _settle(read, error)
+        finally:
+            self._landed(name, caller)
+
+    async def _alone(self, read: _Read, name: Party) -> None:
+        try:
+            _settle(read, await self._send(read.calls, name))
+        except Exception as error:  # noqa: BLE001  the reader raises it
+            _settle(read, error)
+
+    async def close(self) -> None:
+        """Cancel what is in flight."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _first(waiting: list[_Read]) -> list[_Read]:
+    """Take the first reads that fit into one batch; those whose caller has gone are dropped."""
+    taken: list[_Read] = []
+    size = 0
+    while waiting and (not taken or size + len(waiting[0].calls) <= MOST_CALLS):
+        read = waiting.pop(0)
+        if not read.answers.done():
+            taken.append(read)
+            size += len(read.calls)
+    return taken
+
+
+def _settle(read: _Read, outcome: Sequence[NodeAnswer] | Exception) -> None:
+    if read.answers.done():
+        return
+    if isinstance(outcome, Exception):
+        read.answers.set_exception(outcome)
+    else:
+        read.answers.set_result(outcome)

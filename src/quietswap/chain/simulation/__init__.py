@@ -1,0 +1,1 @@
+"""Simulation of calls in the next block, for quotes and for signed transactions."""

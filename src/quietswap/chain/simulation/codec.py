@@ -1,0 +1,327 @@
+"""Encoding of eth_simulateV1 requests and responses, for the service and the Python client.
+
+A contract must not be able to distinguish a simulation from the transaction, so both send the same.
+
+https://ethereum.github.io/execution-apis/api-documentation/ (eth_simulateV1)
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import msgspec
+
+from quietswap.chain.address import Address
+from quietswap.quoting.wallet_effects import EventLog, is_effect, parse_log, wallet_word
+from quietswap.tokens.token import printable
+
+# The block of a simulated swap. It equals the real next block as far as that is predictable.
+#
+# Block fields of eth_simulateV1: https://ethereum.github.io/execution-apis/api-documentation/.
+# A contract reads the same number, base fee, gas limit and block hashes as in the real next block.
+# `prevrandao` is random, the time is one slot (12 s) later, coinbase and gas limit are those of
+# the
+# latest block.
+
+
+RandBelow = Callable[[int], int]
+"""Returns a random integer from 0 to below its argument, as `secrets.randbelow` does."""
+
+SLOT_S = 12
+"""Seconds between two blocks of mainnet."""
+_ETHER = 10**18
+
+
+class ParentBlock(Protocol):
+    """The latest block: `time` in Unix seconds, `next_base_fee` in wei per gas.
+
+    None for a field that the node does not return; it then sets that field of the next block.
+    """
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def time(self) -> int: ...
+    @property
+    def next_base_fee(self) -> int: ...
+    @property
+    def gas_limit(self) -> int | None: ...
+    @property
+    def coinbase(self) -> Address | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class NextBlock:
+    """The block after `head`, with a random `randao`.
+
+    `exact`: the simulation runs on `head`, and the node validates fees and balances as in a real
+    block. Otherwise it runs on the node's latest block without validation, and the node sets number
+    and time.
+    """
+
+    head: ParentBlock
+    randao: int
+    exact: bool = True
+
+    @classmethod
+    def after(cls, head: ParentBlock, below: RandBelow) -> "NextBlock":
+        """Return the exact block after `head`."""
+        return cls(head, below(2**256 - 1))  # below 2**256 `randbelow` discards half of its draws
+
+    def inexact(self) -> "NextBlock":
+        """Return the form for a node that does not support the exact one."""
+        return replace(self, exact=False)
+
+    @property
+    def tag(self) -> str:
+        """Return the block on which the simulation runs."""
+        return hex(self.head.number) if self.exact else "latest"
+
+    @property
+    def view_fee(self) -> int:
+        """Return the fee cap in wei per gas of calls that only read: twice the base fee."""
+        return 2 * self.head.next_base_fee
+
+    def overrides(self, later: int = 0) -> dict[str, object]:
+        """Return `blockOverrides` of this block, or of the block `later` blocks after it."""
+        fields: dict[str, object] = {
+            "baseFeePerGas": hex(self.head.next_base_fee),
+            "prevRandao": f"0x{(self.randao + later) % 2**256:064x}",
+        }
+        if self.head.coinbase is not None:
+            fields["feeRecipient"] = self.head.coinbase
+        if self.head.gas_limit is not None:
+            fields["gasLimit"] = hex(self.head.gas_limit)
+        if self.exact:
+            fields["number"] = hex(self.head.number + 1 + later)
+            fields["time"] = hex(self.head.time + SLOT_S * (1 + later))
+        return fields
+
+
+def unused_address(below: RandBelow) -> bytes:
+    """Return 20 random bytes: an address that nobody has used."""
+    return below(2**160 - 1).to_bytes(20)  # below 2**160 `randbelow` discards half of its draws
+
+
+def plausible_amount(needed: int, below: RandBelow) -> int:
+    """Return a random amount above `needed`, up to five times as much.
+
+    The exact amount, or any constant, would let a contract detect the simulation.
+    """
+    spread = max(needed, 1000) << below(3)
+    return needed + 1 + below(spread)
+
+
+def plausible_wei(needed: int, below: RandBelow) -> int:
+    """Return a random balance in wei above `needed`, by some thousandths of an ETH to some ETH."""
+    return needed + _ETHER // 1000 + below(_ETHER // 100 * 10 ** below(3))
+
+
+# The reason of a revert as text for logs and responses.
+
+
+_ERROR = bytes.fromhex("08c379a0")
+_PANIC = bytes.fromhex("4e487b71")
+_LONGEST = 120
+NO_REASON = "reverts without a reason"
+
+
+def reason(data: bytes, message: str = "") -> str:
+    """Return the reason in revert `data`, else the node's `message`, at most 120 characters.
+
+    Decodes `Error(string)` and `Panic(uint256)` of Solidity
+    (https://docs.soliditylang.org/en/latest/control-structures.html#revert). Another selector is
+    shown as a custom error. The contract is not trusted: only printable ASCII is returned.
+    """
+    if data[:4] == _ERROR and (text := printable(_string(data[4:]), _LONGEST)):
+        return text
+    if data[:4] == _PANIC and len(data) >= 36:
+        return f"panic 0x{int.from_bytes(data[4:36]):02x}"[:_LONGEST]
+    if len(data) >= 4 and data[:4] != _ERROR:
+        return f"custom error 0x{data[:4].hex()}"
+    return printable(message.encode(), _LONGEST) or NO_REASON
+
+
+def _string(data: bytes) -> bytes:
+    length = int.from_bytes(data[32:64])
+    return data[64 : 64 + min(length, _LONGEST)]
+
+
+METHOD = "eth_simulateV1"
+VIEW_GAS = 3_000_000
+"""For one view call of a token. A token may use all the gas it gets."""
+
+_MOST_LOGS = 64
+_LARGEST_LOG = 20_000
+"""In bytes of JSON."""
+
+
+class _ErrorWire(msgspec.Struct, frozen=True):
+    message: str = ""
+    data: object = None
+
+
+class _CallWire(msgspec.Struct, frozen=True, rename="camel"):
+    status: str
+    gas_used: str
+    return_data: str = "0x"
+    max_used_gas: str | None = None
+    error: _ErrorWire | None = None
+    logs: list[msgspec.Raw] = []
+
+
+class _BlockWire(msgspec.Struct, frozen=True, rename="camel"):
+    calls: list[_CallWire]
+    number: str = ""
+    parent_hash: str = ""
+
+    @property
+    def identity(self) -> str:
+        return f"{self.number} after {self.parent_hash}"
+
+
+class _LogWire(msgspec.Struct, frozen=True):
+    address: str
+    topics: list[str]
+    data: str
+
+
+class MalformedSimulation(ValueError):
+    """The node's result breaks its format. It permits no conclusion."""
+
+
+_BLOCKS = msgspec.json.Decoder(list[_BlockWire])
+_LOGS = msgspec.json.Decoder(list[_LogWire])
+_QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
+
+
+class SimulatedCall(msgspec.Struct, frozen=True):
+    """Result of one simulated call. `number` is the first returned word, None after a revert.
+
+    `gas` is maxUsedGas (the peak, before refunds) if the node returns it, else gasUsed; `gas_used`
+    is after refunds. `reason` is the reason of a revert, "" without one. `logs` are not decoded. A
+    quote makes some 20; a frozen dataclass takes six times as long to make.
+    """
+
+    number: int | None
+    gas: int
+    gas_used: int
+    reason: str
+    logs: Sequence[msgspec.Raw] = []
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it did not revert."""
+        return not self.reason
+
+
+def hex_word(number: int) -> str:
+    """Return a storage slot or word as 32 bytes of hex."""
+    return f"0x{number:064x}"
+
+
+def call_object(
+    sender: Address,
+    to: Address,
+    data: bytes,
+    *,
+    gas: int,
+    max_fee: int,
+    value: int | None = None,
+    tip: int = 0,
+) -> dict[str, object]:
+    """Return an EIP-1559 call object; `gas` in units, fees, priority fee `tip` and value in wei."""
+    fields: dict[str, object] = {
+        "from": sender,
+        "to": to,
+        "data": "0x" + data.hex(),
+        "gas": hex(gas),
+        "maxFeePerGas": hex(max_fee),
+        "maxPriorityFeePerGas": hex(tip),
+    }
+    if value is not None:
+        fields["value"] = hex(value)
+    return fields
+
+
+def blocks_params(
+    blocks: Sequence[object], tag: str, *, validation: bool, transfers: bool
+) -> tuple[dict[str, object], str]:
+    """Return the parameters of a simulation of consecutive `blocks` on block `tag`.
+
+    `validation`: check fees and balances as in a real block; without it, gas price and base fee may
+    be 0. `transfers`: log ETH transfers too.
+    """
+    options = {"blockStateCalls": blocks, "validation": validation, "traceTransfers": transfers}
+    return options, tag
+
+
+def read_blocks(result: bytes | msgspec.Raw, *counts: int) -> list[tuple[str, list[SimulatedCall]]]:
+    """Return number and parent of each block, as one text, and the results of its calls.
+
+    Raises MalformedSimulation.
+    """
+    blocks = _decoded(_BLOCKS, result)
+    if tuple(len(block.calls) for block in blocks) != counts:
+        raise MalformedSimulation(f"{METHOD}: another number of results than of calls")
+    return [(block.identity, [_simulated(call) for call in block.calls]) for block in blocks]
+
+
+def logs_about(wallet: Address, logs: Sequence[msgspec.Raw]) -> list[EventLog] | None:
+    """Return the transfers and approvals that contain `wallet`; None if they are too many or large.
+
+    Most logs of a swap belong to pools and are skipped without decoding.
+
+    Raises MalformedSimulation.
+    """
+    word = wallet_word(wallet).encode()
+    found = [raw for log in logs if word in (raw := bytes(log).lower())]
+    if len(found) > _MOST_LOGS or max(map(len, found), default=0) > _LARGEST_LOG:
+        return None
+    try:
+        wires = _decoded(_LOGS, b"[" + b",".join(found) + b"]")
+        return [parse_log(w.address, w.topics, w.data) for w in wires if is_effect(w.topics)]
+    except ValueError as error:
+        raise MalformedSimulation(f"{METHOD}: a log: {error}") from error
+
+
+def _simulated(wire: _CallWire) -> SimulatedCall:
+    returned, used = _octets(wire.return_data), _quantity(wire.gas_used)
+    peak = used if wire.max_used_gas is None else _quantity(wire.max_used_gas)
+    if wire.status == "0x1":
+        number = int.from_bytes(returned[:32]) if len(returned) >= 32 else None
+        return SimulatedCall(number, peak, used, "", wire.logs)
+    if wire.status != "0x0":
+        raise MalformedSimulation("a status is 0x0 or 0x1")
+    return SimulatedCall(None, peak, used, _reason(wire.error, returned))
+
+
+def _reason(error: _ErrorWire | None, returned: bytes) -> str:
+    """Geth returns the revert data in the error, other nodes in the returned bytes."""
+    if error is None:
+        return reason(returned)
+    data = _octets(error.data) if isinstance(error.data, str) else b""
+    return reason(data or returned, error.message)
+
+
+def _decoded(decoder: msgspec.json.Decoder[Any], text: bytes | msgspec.Raw) -> Any:
+    try:
+        return decoder.decode(text)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise MalformedSimulation("the node returned an unexpected structure") from error
+
+
+def _octets(text: str) -> bytes:
+    try:
+        if text.startswith("0x"):
+            return bytes.fromhex(text[2:])
+    except ValueError:
+        pass
+    raise MalformedSimulation("not hex data")
+
+
+def _quantity(text: str) -> int:
+    if not _QUANTITY.fullmatch(text):
+        raise MalformedSimulation("not a hex quantity")
+    return int(text, 16)

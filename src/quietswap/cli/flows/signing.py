@@ -1,0 +1,231 @@
+"""State and prompts shared by the commands that sign: cancel, wrap, unwrap and swap."""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import click
+from rich.text import Text
+
+from quietswap.cli.context import CommandContext, signals_as_ctrl_c
+from quietswap.cli.options.connection import confirm, confirm_loss, typed_options
+from quietswap.cli.options.signing import SIGNING, RecordingSigner, WalletSigner
+from quietswap.cli.output.console import OrderProgress
+from quietswap.cli.output.errors import error_name
+from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
+from quietswap.cli.output.lost_output import goes_on_without_output
+from quietswap.cli.output.quote import facts, loss_notice
+from quietswap.client.errors.base import ClientError
+from quietswap.client.errors.flow import QuoteDeclined, TransactionHashMismatch
+from quietswap.client.flows.polling import find_open_order
+from quietswap.client.flows.quoting import require_consent
+from quietswap.client.flows.submission_outcome import OutcomeWatch, TransactionOutcome
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.contract.base import TERMINAL
+from quietswap.contract.quotes import SwapQuoteResponse
+from quietswap.quoting.loss import Loss
+
+# Check of the issues that a quote reports, used if there is no --rpc-url.
+
+
+def require_submittable(quote: SwapQuoteResponse) -> None:
+    """Check that the wallet can pay for the transaction. Raises QuoteDeclined."""
+    issues = quote.issues
+    if issues.balance is not None:
+        short = "the wallet holds less than is sold"
+    elif issues.allowance is not None:
+        short = f"approve {issues.allowance.spender} first, or give --rpc-url"
+    elif issues.gas is not None:
+        short = "the wallet holds too little ETH for the gas"
+    else:
+        return
+    raise QuoteDeclined(f"nothing was signed: {short}")
+
+
+# Output about a signed transaction that may still be mined: hash, nonce, cancel command.
+
+
+_NEWEST = 50
+
+
+def print_signed_transaction(context: CommandContext, signer: RecordingSigner) -> None:
+    """Print nonce and hash of the transaction that was signed last."""
+    context.say(Text(f"signed: nonce {signer.nonce}, tx {signer.tx_hash}"))
+
+
+def print_cancel_command(context: CommandContext, order_id: str, nonce: int | None) -> None:
+    """Print the command that cancels the order."""
+    context.say(Text("To cancel it:", "yellow"))
+    typed = typed_options(*SIGNING)
+    context.again("cancel", order_id, "--nonce", str(nonce), *typed)
+
+
+def find_order(client: QuietswapClient, wallet: str, tx_hash: str) -> str | None:
+    """Return the open order with this hash if it is among the wallet's newest 50 orders."""
+    with contextlib.suppress(ClientError):
+        for item in client.order_history(wallet, limit=_NEWEST).orders:
+            is_it = item.tx_hash is not None and item.tx_hash.lower() == tx_hash.lower()
+            if is_it and item.status not in TERMINAL:
+                return item.order_id
+    return None
+
+
+def has_ended(client: QuietswapClient, order_id: str) -> bool:
+    """Return whether the service says that the order is terminal: then it takes no cancel."""
+    with contextlib.suppress(ClientError):
+        return client.order_status(order_id).is_terminal
+    return False
+
+
+def is_open_mismatch(error: ClientError) -> bool:
+    """Return whether the service named another hash and no block has decided the signed one."""
+    undecided = (None, TransactionOutcome.OPEN)
+    return isinstance(error, TransactionHashMismatch) and error.fate in undecided
+
+
+Result = TypeVar("Result")
+
+
+class SigningFlow:
+    """One run of a client flow at a terminal. Subclasses show the quote and the result."""
+
+    def __init__(
+        self, context: CommandContext, client: QuietswapClient, signer: WalletSigner, *, yes: bool
+    ) -> None:
+        self._context = context
+        self._client = client
+        self._progress = OrderProgress(context.screen)
+        client.polling = replace(client.polling, on_trouble=self._print_trouble)
+        self._wallet_signer = signer
+        self._signer = RecordingSigner(signer)
+        self._yes = yes
+        goes_on_without_output(lambda: self._may_be_submitted)
+
+    def _run(self, call: Callable[[], Result]) -> Result:
+        """Return the result of the client flow `call`. Ctrl-C, SIGTERM, SIGHUP exit with 1 or 4."""
+        try:
+            with signals_as_ctrl_c():  # also while it explains, which makes requests
+                return self._explained(call)
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(self._interrupted()) from None
+        finally:
+            self._progress.stop()
+
+    def _explained(self, call: Callable[[], Result]) -> Result:
+        try:
+            return call()
+        except ClientError as error:
+            self._explain(error)
+            raise
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if self._signer.called:
+                self._print_unexpected(error)
+                raise click.exceptions.Exit(UNDECIDED) from error
+            raise
+
+    def _print_unexpected(self, error: Exception) -> None:
+        """Print an exception after a signature, with hash and nonce of the transaction."""
+        why = f"unexpected {type(error).__name__}: {error}"
+        self._context.say(Text.assemble(("✗ ", "bold red"), why))
+        print_signed_transaction(self._context, self._signer)
+        text = f"It may be mined. Do not repeat it unless nonce {self._signer.nonce} is the same."
+        self._context.say(Text(text, "yellow"))
+        body = {"ok": False, "error": error_name(error), "message": why}
+        self._context.result(body | self._signer.signed())
+
+    def _explain(self, error: ClientError) -> None:
+        """Print what a failed flow leaves open."""
+        raise NotImplementedError
+
+    def _leave(self, why: str) -> None:
+        """Print what may still be mined, and the commands that show or cancel it."""
+        raise NotImplementedError
+
+    @property
+    def _may_be_submitted(self) -> bool:
+        """Whether the signed transaction of this command can have reached the service."""
+        return bool(self._signer.called)
+
+    def _open_order(self) -> dict[str, Any]:
+        """Return the JSON members that name the order after an interruption."""
+        return {}
+
+    def _interrupted(self) -> int:
+        """Print whether a transaction or an approval was signed. Return the exit code."""
+        if self._may_be_submitted:
+            self._leave("Interrupted")
+            text = "stopped; what was signed may still be mined"
+            body = {"ok": False, "error": "LEFT_OPEN", "message": text} | self._open_order()
+            self._context.result(body | self._signer.signed())
+            return UNDECIDED
+        self._progress.stop()
+        approved = bool(self._signer.called)
+        what = "the swap was not signed, but an approval was" if approved else "nothing was signed"
+        self._context.say(Text(f"Interrupted: {what}.", "yellow"))
+        body = {"ok": False, "error": "ABORTED", "message": f"stopped; {what}"}
+        if approved:
+            print_signed_transaction(self._context, self._signer)
+            body |= self._signer.signed()
+        self._context.result(body)
+        return REFUSED
+
+    def _print_signer(self) -> None:
+        signer = Text(f"{self._wallet_signer.wallet} ({self._wallet_signer.how})", "bold")
+        self._context.screen.print()
+        self._context.screen.print(facts(("sign for", signer)))
+
+    def _print_warning(self, text: str, name: str = "careful") -> None:
+        self._context.screen.print(facts((name, Text(text, "yellow"))))
+
+    def _warn_of_open_orders(self) -> None:
+        """Warn of an open order: it is private, so the node's nonce count does not include it."""
+        wallet, has_node = self._wallet_signer.wallet, self._context.rpc_url is not None
+        search = find_open_order(wallet, self._client.polling, has_node=has_node)
+        found = self._client.run(search)
+        if found is not None:
+            self._print_warning(f"order {found} is open: this may take its nonce and cancel it")
+
+    def _print_trouble(self, error: ClientError, seconds: float) -> None:
+        self._progress.trouble(error, seconds)  # `_confirm` replaces the progress
+
+    def _print_watch(self, event: OutcomeWatch) -> None:
+        text = f"{event.why}; watching your node for {event.seconds:.0f} s"
+        self._progress.say(text, "yellow")
+
+    def _require_funds(self, has: int, needs: int, show: Callable[[int], str], what: str) -> None:
+        """Check the balance before the prompt. Raises QuoteDeclined."""
+        if has < needs:
+            raise QuoteDeclined(f"the wallet holds {show(has)}, the {what} needs {show(needs)}")
+
+    def _unaccepted(self, loss: Loss, most: int, *, has_floor: bool = False) -> Loss | None:
+        """Print what may be lost. Return it if it is more than `most` basis points.
+
+        Raises QuoteDeclined with --yes, which accepts no such loss.
+        """
+        if (notice := loss_notice(loss)) is not None:
+            self._context.screen.print(notice)
+        if self._yes:
+            require_consent(loss, most, None, None, has_floor=has_floor)
+        return loss if loss.exceeds(most, has_floor=has_floor) else None
+
+    def _confirm_loss(self, _: object, loss: Loss) -> bool:
+        """Ask for a loss in words."""
+        self._progress.stop()
+        return confirm_loss(loss)
+
+    def _confirm(self, doing: str = "submitting", loss: Loss | None = None) -> bool:
+        """Ask whether to sign. If yes, unlock the key and start the progress clock.
+
+        A `loss` is asked for in words instead.
+        """
+        asks = confirm_loss(loss) if loss else confirm("Sign and submit?", skip=self._yes)
+        if not asks:
+            return False
+        self._wallet_signer.ready()
+        self._progress = OrderProgress(self._context.screen, doing)
+        if self._wallet_signer.is_quiet:
+            self._progress.start()
+        return True

@@ -1,0 +1,214 @@
+"""The client that an operator's command names, by its id or its name."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from quietswap.chain.address import Address
+from quietswap.cli.options.settings import with_storage
+from quietswap.cli.output.tokens import KNOWN, wallet_address
+from quietswap.clients.client import Client, ClientLimits
+from quietswap.storage.factory import Storage
+from quietswap.tokens.token import is_native
+
+_LONGEST_NAME = 100
+
+
+def client_name(
+    _ctx: click.Context | None, _param: click.Parameter | None, value: str | None
+) -> str | None:
+    """Return a new name of a client or a key. Raises click.BadParameter."""
+    if value is None:
+        return None
+    if not 1 <= len(value) <= _LONGEST_NAME or not value.isprintable() or value != value.strip():
+        raise click.BadParameter(
+            f"a name has 1 to {_LONGEST_NAME} characters, all printable, and no space at its ends"
+        )
+    return value
+
+
+async def the_client(storage: Storage, id_or_name: str) -> Client:
+    """Return the one client with this id or name. Raises click.ClickException."""
+    found = await storage.clients.find(id_or_name)
+    if not found:
+        raise click.ClickException(f"there is no client {id_or_name}: see quietswap clients list")
+    if len(found) > 1:
+        ids = ", ".join(client.id for client in found)
+        raise click.ClickException(
+            f"{len(found)} clients have the name {id_or_name}; use an id: {ids}"
+        )
+    return found[0]
+
+
+def owner_of(settings_path: Path | None, client: str | None, key_id: str | None) -> str | None:
+    """Return the client id that these options name. Raises click.ClickException for an unknown one.
+
+    A key is never deleted, so one that is revoked or expired still names its client. The id of a
+    client passes as a key, too: it is what `keyId` of `orders list --json` holds.
+    """
+
+    async def of_key(storage: Storage, key_id: str) -> str:
+        for key in await storage.keys.list():
+            if key.id == key_id:
+                return key.client_id
+        if key_id in {one.id for one in await storage.clients.find(key_id)}:
+            return key_id
+        raise click.ClickException(f"there is no key {key_id}: see quietswap keys list")
+
+    if client and key_id:
+        raise click.UsageError("--client and --key: give one of them")
+    if client:
+        return with_storage(settings_path, lambda storage: the_client(storage, client)).id
+    if key_id:
+        return with_storage(settings_path, lambda storage: of_key(storage, key_id))
+    return None
+
+
+# Options that set or remove the limits of a client.
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_MOST = 10**9
+_LIST = 1_000
+"""Most addresses of a list: it is read with each key."""
+_USD = re.compile(r"(\d{1,12})(?:\.(\d{1,2}))?", re.ASCII)
+_REMOVED = -1
+"""The value of an option that removes its limit."""
+
+
+class _Number(click.ParamType):  # type: ignore[type-arg]
+    """A whole number from 0, or `none`."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "none":
+            return _REMOVED
+        if not (value.isascii() and value.isdecimal()) or int(value) > _MOST:
+            self.fail(f"{value!r} is neither a whole number up to {_MOST} nor none")
+        return int(value)
+
+
+class _Usd(click.ParamType):  # type: ignore[type-arg]
+    """USD with at most two decimals, as cents, or `none`."""
+
+    name = "usd"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "none":
+            return _REMOVED
+        found = _USD.fullmatch(value)
+        if found is None:
+            self.fail(f"{value!r} is neither an amount of USD, such as 2500 or 99.50, nor none")
+        return int(found[1]) * 100 + int((found[2] or "").ljust(2, "0"))
+
+
+_OPTIONS = (
+    click.option(
+        "--requests-per-minute", type=_Number(), metavar="N|none", help="By all its keys."
+    ),
+    click.option(
+        "--quotes-per-day",
+        type=_Number(),
+        metavar="N|none",
+        help="Swap and wrap quotes of a UTC day.",
+    ),
+    click.option(
+        "--open-orders", type=_Number(), metavar="N|none", help="Swaps and wraps in no final state."
+    ),
+    click.option(
+        "--usd-per-swap",
+        "usd_cents_per_swap",
+        type=_Usd(),
+        metavar="USD|none",
+        help="With this or the next limit, a swap without a known price is refused.",
+    ),
+    click.option(
+        "--usd-per-day", "usd_cents_per_day", type=_Usd(), metavar="USD|none", help="Of a UTC day."
+    ),
+    click.option(
+        "--wallet", "wallets", multiple=True, metavar="ADDRESS", help="Allow it; repeatable."
+    ),
+    click.option(
+        "--remove-wallet", "fewer_wallets", multiple=True, metavar="ADDRESS", help="Take it off."
+    ),
+    click.option("--any-wallet", is_flag=True, help="Remove the list: every wallet is allowed."),
+    click.option(
+        "--token",
+        "tokens",
+        multiple=True,
+        metavar="TOKEN",
+        help="Allow it, an address or a symbol such as USDC; repeatable. Both tokens of a swap must"
+        " be on the list, and WETH for wraps.",
+    ),
+    click.option(
+        "--remove-token", "fewer_tokens", multiple=True, metavar="TOKEN", help="Take it off."
+    ),
+    click.option("--any-token", is_flag=True, help="Remove the list: every token is allowed."),
+)
+_NUMBERS = (
+    "requests_per_minute",
+    "quotes_per_day",
+    "open_orders",
+    "usd_cents_per_swap",
+    "usd_cents_per_day",
+)
+
+
+def limit_options(command: F) -> F:
+    """Add the options of the limits to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def limits_from(before: ClientLimits, given: Mapping[str, Any]) -> ClientLimits:
+    """Return the limits after the given options. Raises click.UsageError."""
+    numbers = {
+        name: None if given[name] == _REMOVED else given[name]
+        for name in _NUMBERS
+        if given[name] is not None
+    }
+    return replace(
+        before,
+        **numbers,
+        wallets=_list("wallet", before.wallets, given, wallet_address),
+        tokens=_list("token", before.tokens, given, _token),
+    )
+
+
+def _list(
+    what: str, before: frozenset[Address], given: Mapping[str, Any], read: Callable[[str], str]
+) -> frozenset[Address]:
+    def addresses(texts: Sequence[str]) -> frozenset[Address]:
+        return frozenset(Address(read(text)) for text in texts)
+
+    more, fewer = addresses(given[f"{what}s"]), addresses(given[f"fewer_{what}s"])
+    if what == "token" and any(map(is_native, more)):
+        raise click.UsageError("--token: native ETH is no token; a wrap counts as WETH")
+    if given[f"any_{what}"]:
+        if more or fewer:
+            raise click.UsageError(f"--any-{what} removes the list: give no other {what} with it")
+        return frozenset()
+    if missing := fewer - before:
+        raise click.UsageError(f"--remove-{what}: {min(missing)} is not on the list")
+    after = (before - fewer) | more
+    if before and not after:
+        raise click.UsageError(
+            f"an empty list would allow every {what}: write --any-{what} if that is meant"
+        )
+    if len(after) > _LIST:
+        raise click.UsageError(f"--{what}: a list has at most {_LIST} addresses")
+    return after
+
+
+def _token(text: str) -> str:
+    known = KNOWN.get(text.upper())
+    return (
+        known.address if known else wallet_address(text, "token: neither a symbol nor an address")
+    )

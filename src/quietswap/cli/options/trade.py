@@ -1,0 +1,176 @@
+"""AMOUNT, SELL and BUY of a command as a person writes them: `all UNI WETH`, `50% WETH USDC`."""
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import click
+
+from quietswap.cli.context import CommandContext
+from quietswap.cli.options.connection import confirm
+from quietswap.cli.output.tokens import (
+    ETHER,
+    KNOWN,
+    DisplayToken,
+    address_of,
+    find,
+    parse_amount,
+    refuse_ether,
+)
+from quietswap.tokens.token import visible
+
+if TYPE_CHECKING:
+    from quietswap.client.sync_client import QuietswapClient
+    from quietswap.contract.tokens import TokenEntry
+
+_PERCENT = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,6}))?%")
+_MOST_FOUND = 200
+_KEPT_GAS = 500_000
+_HEADROOM = 10**8
+"""Of the ETH that is wrapped whole, what stays: gas of the wrap, an approval and a swap, each at
+twice the base fee and 0.1 gwei, as the service sets a fee cap."""
+
+
+def token_address(
+    text: str, client: "QuietswapClient", context: CommandContext, *, signs: bool, yes: bool = False
+) -> str:
+    """Return the address of a token from its address or symbol. Raises click.UsageError.
+
+    The client knows five symbols itself. Another symbol is looked up in the token list of the
+    service, which may lie: its address is shown. If the command `signs`, a person must confirm that
+    address; `yes` takes no symbol of the list, because then nobody looks.
+    """
+    if text.upper() in KNOWN or text[:2].lower() == "0x":
+        return address_of(text)
+    refuse_ether(text)
+    entry = _listed(text, client)
+    address = address_of(entry.address)
+    _compare_symbols(text, address, client, context)
+    _show(entry, context)
+    if signs and yes:
+        raise click.UsageError(
+            f"--yes takes {text} by its address only, because the service chose it: {address}"
+        )
+    if signs and not confirm("Is this the token that you mean?", skip=False):
+        raise click.ClickException("nothing was signed: name the token by its address")
+    return address
+
+
+def token_pair(
+    sell: str,
+    buy: str,
+    client: "QuietswapClient",
+    context: CommandContext,
+    *,
+    signs: bool,
+    yes: bool = False,
+) -> tuple[DisplayToken, DisplayToken]:
+    """Return SELL and BUY, as `token_address` finds them, with the decimals that the node tells."""
+    has_node, raw = context.rpc_url is not None, context.raw
+    sold, bought = (
+        find(
+            token_address(each, client, context, signs=signs, yes=yes),
+            client,
+            has_node=has_node,
+            raw=raw,
+        )
+        for each in (sell, buy)
+    )
+    return sold, bought
+
+
+def _listed(text: str, client: "QuietswapClient") -> "TokenEntry":
+    """Return the only token of the service's list with this symbol, in any letter case."""
+    wanted = text.casefold()
+    found = client.tokens(text, limit=_MOST_FOUND).tokens if text.isascii() else ()
+    tokens = {token.address: token for token in found if token.symbol.casefold() == wanted}
+    if not tokens:
+        raise click.UsageError(
+            f"{text!r} is neither {', '.join(KNOWN)}, nor an address, nor the symbol of a listed"
+            " token: quietswap tokens finds them by name"
+        )
+    if len(tokens) > 1:
+        choices = ", ".join(f"{each.address} ({visible(each.name)})" for each in tokens.values())
+        raise click.UsageError(
+            f"{len(tokens)} listed tokens have the symbol {text}, give an address: {choices}"
+        )
+    return tokens.popitem()[1]
+
+
+def _compare_symbols(
+    text: str, address: str, client: "QuietswapClient", context: CommandContext
+) -> None:
+    """Refuse a token whose contract has another symbol, if the caller's own node tells it."""
+    if context.rpc_url is None:
+        return
+    from quietswap.client import node_calls
+    from quietswap.client.flows.approvals import require_mainnet
+
+    client.run(require_mainnet())
+    own = client.node(node_calls.symbol(address))
+    if own and own.casefold() != text.casefold():
+        raise click.UsageError(
+            f"the service says that {text} is {address}, but that contract calls itself {own[:32]}:"
+            " name the token by its address"
+        )
+
+
+def _show(entry: "TokenEntry", context: CommandContext) -> None:
+    from rich.text import Text
+
+    by = "by the service's token list"
+    context.say(Text(f"{entry.symbol} is {entry.address}, {entry.name}, {by}", "bold"))
+    if entry.warnings:
+        context.say(Text(f"  {', '.join(entry.warnings)}", "yellow"))
+
+
+def units_of(
+    text: str, token: DisplayToken, client: "QuietswapClient", context: CommandContext, wallet: str
+) -> int:
+    """Return an AMOUNT in smallest units: digits, `all`, `max`, or a share such as `50%`.
+
+    The balance is that of the caller's own node. Of ETH enough stays for gas. Raises
+    click.UsageError.
+    """
+    share = _share(text)
+    if share is None:
+        return parse_amount(text, token, raw=context.raw)
+    if context.rpc_url is None:
+        raise click.UsageError(f"{text}: your own node has the balance: give --rpc-url, or digits")
+    from quietswap.client import node_calls
+    from quietswap.client.flows.approvals import require_mainnet
+
+    client.run(require_mainnet())
+    if token is not ETHER:
+        held = client.node(node_calls.token_balance(token.address, wallet))
+        units = held * share.numerator // share.denominator
+    else:
+        held = client.node(node_calls.eth_balance(wallet))
+        kept = _KEPT_GAS * (2 * client.node(node_calls.base_fee()) + _HEADROOM)
+        units = min(held * share.numerator // share.denominator, held - kept)
+        if units == held - kept > 0:
+            _tell_kept(kept, context)
+    if units <= 0:
+        raise click.UsageError(f"{text}: the wallet holds {token.show(held)}, too little")
+    return units
+
+
+def _share(text: str) -> Fraction | None:
+    """Return the share of a balance; None for an amount in digits. Raises click.UsageError."""
+    if text.lower() in ("all", "max"):
+        return Fraction(1)
+    found = _PERCENT.fullmatch(text)
+    if found is None:
+        return None
+    places = found[2] or ""
+    share = Fraction(int(found[1] + places), 100 * 10 ** len(places))
+    if not 0 < share <= 1:
+        raise click.UsageError(f"{text}: a share is more than 0% and at most 100%")
+    return share
+
+
+def _tell_kept(kept: int, context: CommandContext) -> None:
+    from rich.text import Text
+
+    text = f"keeps {ETHER.at_most(kept, 6)} for the gas of this, and of an approval and a swap"
+    context.say(Text(text, "yellow"))

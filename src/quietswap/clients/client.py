@@ -1,0 +1,314 @@
+"""Ports of the storage of owners: clients, their API keys, limits and usage."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from enum import StrEnum
+from typing import Any, Protocol
+
+from quietswap.chain.address import Address
+from quietswap.errors.clients import (
+    DailyValueLimitExceeded,
+    OpenOrderLimitExceeded,
+    QuoteLimitExceeded,
+    SwapValueLimitExceeded,
+    SwapValueUnknown,
+    TokenNotAllowed,
+    WalletNotAllowed,
+)
+
+# What a client may do: the scope of its keys, and its limits.
+#
+# USD amounts are cents, rounded up. A day is a UTC day, counted from 1970-01-01.
+
+
+DAY_MS = 86_400_000
+
+
+class KeyScope(StrEnum):
+    """What a key may do: `read` only reads and quotes, `trade` also posts."""
+
+    TRADE = "trade"
+    READ = "read"
+
+
+def day_of(now_ms: int) -> int:
+    """Return the number of the UTC day of a time in Unix ms."""
+    return now_ms // DAY_MS
+
+
+def day_end_ms(now_ms: int) -> int:
+    """Return the end of the UTC day of a time, both in Unix ms."""
+    return (day_of(now_ms) + 1) * DAY_MS
+
+
+def _day_end(now_ms: int) -> dict[str, int]:
+    end = day_end_ms(now_ms)
+    return {"reset_ms": end, "retry_after": -(-(end - now_ms) // 1000)}
+
+
+_MOST_CENTS = 10**15
+"""More than all money there is. The sum of many still fits into 64 bits of a database."""
+
+
+def to_cents(usd: Decimal) -> int:
+    """Return USD in cents, rounded up. A token can have any price: it is cut at 10^15."""
+    if usd >= _MOST_CENTS:
+        return _MOST_CENTS
+    return min(int((usd * 100).to_integral_value(ROUND_CEILING)), _MOST_CENTS)
+
+
+@dataclass(frozen=True, slots=True)
+class DayUsage:
+    """What a client used on one UTC day."""
+
+    quotes: int = 0
+    orders: int = 0
+    usd_cents: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLimits:
+    """The limits of one client. None is no limit, an empty list allows every address."""
+
+    requests_per_minute: int | None = None
+    quotes_per_day: int | None = None
+    open_orders: int | None = None
+    usd_cents_per_swap: int | None = None
+    usd_cents_per_day: int | None = None
+    wallets: frozenset[Address] = frozenset()
+    tokens: frozenset[Address] = frozenset()
+
+    def check_trade(self, wallet: Address, tokens: Iterable[Address]) -> None:
+        """Raise WalletNotAllowed or TokenNotAllowed for an address outside the allow lists."""
+        if self.wallets and wallet not in self.wallets:
+            raise WalletNotAllowed(wallet=wallet)
+        for token in tokens:
+            if self.tokens and token not in self.tokens:
+                raise TokenNotAllowed(token=token)
+
+    def check_value(self, usd_cents: int | None) -> None:
+        """Check the value of one swap. Raises SwapValueUnknown, SwapValueLimitExceeded."""
+        if self.usd_cents_per_swap is None and self.usd_cents_per_day is None:
+            return
+        if usd_cents is None:
+            raise SwapValueUnknown
+        limit = self.usd_cents_per_swap
+        if limit is not None and usd_cents > limit:
+            raise SwapValueLimitExceeded(limit_cents=limit, value_cents=usd_cents)
+
+    def check_unknown(self, wallet: Address) -> None:
+        """Check a transaction of unknown content.
+
+        Raises WalletNotAllowed, and TokenNotAllowed or SwapValueUnknown for any limit on tokens or
+        USD: it could move any of them.
+        """
+        self.check_trade(wallet, ())
+        if self.tokens:
+            raise TokenNotAllowed(token=None)
+        if self.usd_cents_per_swap is not None or self.usd_cents_per_day is not None:
+            raise SwapValueUnknown(unknown_content=True)
+
+    def check_quotes(self, used: int, now_ms: int) -> None:
+        """Check the number of quotes of this day with the new one. Raises QuoteLimitExceeded."""
+        if self.quotes_per_day is not None and used > self.quotes_per_day:
+            raise QuoteLimitExceeded(limit=self.quotes_per_day, **_day_end(now_ms))
+
+    def check_open_orders(self, count: int) -> None:
+        """Check the number of open orders with the new one. Raises OpenOrderLimitExceeded."""
+        if self.open_orders is not None and count > self.open_orders:
+            raise OpenOrderLimitExceeded(limit=self.open_orders)
+
+    def check_day(self, usd_cents: int, value_cents: int, now_ms: int) -> None:
+        """Check the value of this day with the new swap in it. Raises DailyValueLimitExceeded."""
+        limit = self.usd_cents_per_day
+        if limit is not None and usd_cents > limit:
+            raise DailyValueLimitExceeded(
+                limit_cents=limit,
+                used_cents=usd_cents - value_cents,
+                value_cents=value_cents,
+                **_day_end(now_ms),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ClientUsage:
+    """Limits of a client and what it used on the UTC day of `at_ms` (Unix ms)."""
+
+    client_id: str
+    limits: ClientLimits
+    today: DayUsage
+    open_orders: int
+    at_ms: int
+
+
+# Who has a share of what is scarce: vendors' budgets, the node, streams, memory for bodies.
+#
+# Only an operator makes clients. But anybody makes sessions of the web page, and a client makes as
+# many RPC URLs as it likes. So shares belong to clients, and all visitors of the page together
+# count
+# as one client. Among themselves they share by the address at which their session began.
+
+
+WEB_SESSION_PREFIX = "web_"
+"""Of the ids of clients and keys that are anonymous visitors of the web page."""
+VISITORS = "web"
+"""Name of the party of all visitors."""
+_GROUP_DIGITS = 4
+"""Hexadecimal digits in the id of a visitor that its address determines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """A client, or all visitors; `member` is the client itself, or the visitors of one address."""
+
+    name: str
+    member: str
+
+    @property
+    def is_visitors(self) -> bool:
+        """Return whether it is the party of all visitors."""
+        return self.name == VISITORS
+
+
+def is_visitor(client_id: str) -> bool:
+    """Return whether a client, or its key of the same id, is a session of the web page."""
+    return client_id.startswith(WEB_SESSION_PREFIX)
+
+
+def party_of(client_id: str) -> Party:
+    """Return the party of a client."""
+    if is_visitor(client_id):
+        return Party(VISITORS, client_id[: len(WEB_SESSION_PREFIX) + _GROUP_DIGITS])
+    return Party(client_id, client_id)
+
+
+def visitor_id(address: str, salt: bytes, unique: str) -> str:
+    """Return the client id of a session that begins at a client address.
+
+    It is logged, so it does not tell the address: the hash is short and has a secret salt.
+    """
+    group = hashlib.blake2b(address.encode(), digest_size=_GROUP_DIGITS // 2, key=salt).hexdigest()
+    return f"{WEB_SESSION_PREFIX}{group}{unique}"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """An issued key; the secret itself is never stored, only its hash. Times in Unix ms."""
+
+    id: str
+    name: str
+    created_at_ms: int
+    revoked_at_ms: int | None
+    client_id: str
+    """The owner of what this key creates."""
+    scope: KeyScope = KeyScope.TRADE
+    expires_at_ms: int | None = None
+    last_used_at_ms: int | None = None
+    """To about a minute."""
+    is_client_disabled: bool = False
+    limits: ClientLimits | None = None
+    """Of the client; None without any limit."""
+    replaced_by: str | None = None
+    """Id of the key that it was rotated to."""
+
+    @property
+    def is_web_session(self) -> bool:
+        """Return whether it belongs to an anonymous visitor of the web page."""
+        return is_visitor(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The owner of orders and quotes; it has any number of keys. Times in Unix ms."""
+
+    id: str
+    name: str
+    created_at_ms: int
+    disabled_at_ms: int | None = None
+
+    @property
+    def is_web_session(self) -> bool:
+        """Return whether it is an anonymous visitor of the web page."""
+        return is_visitor(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One action of an administrator. Details are names and ids, never secrets."""
+
+    id: str
+    at_ms: int
+    actor: Mapping[str, str]
+    event: str
+    details: Mapping[str, Any]
+
+
+class ClientStore(Protocol):
+    """Clients, the owners of everything that keys create."""
+
+    async def add(self, client: Client, audit: AuditEntry | None = None) -> None:
+        """Store a new client, with the log entry of this in the same transaction."""
+
+    async def find(self, id_or_name: str) -> Sequence[Client]:
+        """Return the client with this id, else all clients with this name, oldest first."""
+
+    async def list(self) -> Sequence[Client]:
+        """Return all clients except sessions of the web page, oldest first."""
+
+    async def switch(
+        self, client_id: str, disabled_at_ms: int | None, audit: AuditEntry | None = None
+    ) -> bool:
+        """Disable a client, or enable it (None); False when that is its state already."""
+
+    async def limits(self, client_id: str) -> ClientLimits:
+        """Return the limits of a client."""
+
+    async def change_limits(
+        self,
+        client_id: str,
+        change: Callable[[ClientLimits], ClientLimits],
+        audit: Callable[[ClientLimits, ClientLimits], AuditEntry] | None = None,
+    ) -> ClientLimits:
+        """Replace the limits of a client by what `change` makes of them, and return these.
+
+        Parallel changes wait for each other, so none is lost. `audit` makes the log entry of the
+        limits before and after; without a change nothing is stored. They count within a second.
+        What `change` raises is raised unchanged, and nothing is stored.
+        """
+
+
+class UsageStore(Protocol):
+    """What clients used. Quotes and orders are counted when they are stored."""
+
+    async def day(self, client_id: str, day: int) -> DayUsage:
+        """Return what a client used on a UTC day."""
+
+    async def open_orders(self, client_id: str) -> int:
+        """Return the number of swaps and wraps of a client that are in no final status."""
+
+
+class KeyStore(Protocol):
+    """API keys by SHA-256 of their secret."""
+
+    async def find(self, secret_hash: bytes) -> ApiKey | None:
+        """Return the key, revoked or not; None when unknown."""
+
+    async def add(
+        self,
+        key: ApiKey,
+        secret_hash: bytes,
+        client: Client | None = None,
+        audit: AuditEntry | None = None,
+    ) -> None:
+        """Store a new key, together with its new `client` or for a client that is stored."""
+
+    async def list(self) -> Sequence[ApiKey]:
+        """Return all keys except those of sessions of the web page, oldest first."""
+
+    async def revoke(self, key_id: str, at_ms: int, audit: AuditEntry | None = None) -> bool:
+        """Revoke; False when there is no such live key."""
+
+    async def used(self, at_ms: Mapping[str, int]) -> None:
+        """Store the last use of keys, by id; an earlier time than the stored one is ignored."""

@@ -1,0 +1,88 @@
+"""GET /api/v1/mev/usage: what the client of a key may use, and has used today."""
+
+import asyncio
+from typing import Any
+
+from quietswap.api.json import AuthenticatedRequest, iso_timestamp
+from quietswap.api.use_cases import UseCases
+from quietswap.clients.client import (
+    ApiKey,
+    ClientLimits,
+    ClientUsage,
+    KeyScope,
+    UsageStore,
+    day_end_ms,
+    day_of,
+)
+from quietswap.clock import Clock
+from quietswap.contract.clients import CountUsage, UsageEnvelope, UsageResponse, ValueUsage
+from quietswap.errors.clients import usd_text
+from quietswap.orders.stores import RateWindow
+
+
+class GetUsage:
+    """Reads the counters of the day and the open orders."""
+
+    def __init__(self, usage: UsageStore, clock: Clock) -> None:
+        self._usage = usage
+        self._clock = clock
+
+    async def __call__(self, key: ApiKey) -> ClientUsage:
+        """Return usage and limits of the key's client. Raises StoreUnavailable."""
+        now = self._clock.now_ms()
+        used, open_orders = await asyncio.gather(
+            self._usage.day(key.client_id, day_of(now)), self._usage.open_orders(key.client_id)
+        )
+        return ClientUsage(key.client_id, key.limits or ClientLimits(), used, open_orders, now)
+
+
+# The usage of a client in its JSON form.
+
+
+def usage_response(usage: ClientUsage, scope: KeyScope, window: RateWindow | None) -> UsageResponse:
+    """Return the answer to a key with `scope`.
+
+    `window` is that of the client's requests, if they have a limit.
+    """
+    limits, today = usage.limits, usage.today
+    requests = None if window is None else window.limit - window.remaining
+    day_ends: Any = iso_timestamp(day_end_ms(usage.at_ms))
+    return UsageResponse(
+        client_id=usage.client_id,
+        scope=scope.value,
+        requests_per_minute=_count(limits.requests_per_minute, requests),
+        quotes_per_day=_count(limits.quotes_per_day, today.quotes),
+        open_orders=_count(limits.open_orders, usage.open_orders),
+        orders_today=today.orders,
+        usd_per_swap=_usd(limits.usd_cents_per_swap),
+        usd_per_day=ValueUsage(
+            limit=_usd(limits.usd_cents_per_day),
+            used=usd_text(today.usd_cents),
+            left=_usd(_left(limits.usd_cents_per_day, today.usd_cents)),
+        ),
+        wallets=tuple(sorted(limits.wallets)),
+        tokens=tuple(sorted(limits.tokens)),
+        day_ends_at=day_ends,
+    )
+
+
+def _count(limit: int | None, used: int | None) -> CountUsage:
+    return CountUsage(limit=limit, used=used, left=_left(limit, used or 0))
+
+
+def _left(limit: int | None, used: int) -> int | None:
+    return None if limit is None else max(limit - used, 0)
+
+
+def _usd(cents: int | None) -> str | None:
+    return None if cents is None else usd_text(cents)
+
+
+# The handler that shows a client its limits and its usage.
+
+
+async def usage(use_cases: UseCases, request: AuthenticatedRequest) -> UsageEnvelope:
+    """GET /api/v1/mev/usage."""
+    key = request.key
+    used = await use_cases.usage(key)
+    return UsageEnvelope(ok=True, data=usage_response(used, key.scope, request.client_window))

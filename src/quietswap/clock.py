@@ -1,0 +1,37 @@
+"""Port: the clock."""
+
+import asyncio
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Time is injected, so that tests control it."""
+
+    def now_ms(self) -> int:
+        """Return Unix milliseconds."""
+
+    def monotonic(self) -> float:
+        """Return monotonic seconds."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for this number of seconds."""
+
+
+# The system clock.
+
+
+class SystemClock:
+    """Implements quietswap.clock.Clock."""
+
+    def now_ms(self) -> int:
+        """Return Unix milliseconds."""
+        return time.time_ns() // 1_000_000
+
+    def monotonic(self) -> float:
+        """Return monotonic seconds."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for this number of seconds."""
+        await asyncio.sleep(seconds)

@@ -1,1 +1,0 @@
-"""Pure rules of webhooks: their URL, the addresses they may have, when a delivery is repeated."""

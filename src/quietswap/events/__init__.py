@@ -1,0 +1,1 @@
+"""Events of orders: the feed and its stream."""

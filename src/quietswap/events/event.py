@@ -1,0 +1,93 @@
+"""Port of the outbox: the events of each client's orders, in the order of their commits.
+
+The order store writes an event in the transaction that changes the order. Each client has its own
+sequence: 1, 2, 3 and so on, without gaps. Events of one client become visible in this order, also
+if several processes write. There is no order between clients, so a reader keeps one sequence for
+each client: `newest` says which clients have more, `after` returns it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from quietswap.chain.address import Address
+from quietswap.orders.order import OrderChange, OrderView
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredEvent:
+    """One change of one order. `order` is its status record as that change left it.
+
+    `event_id` is unique and never changes. `at_ms` is Unix ms; `depth` is the number of
+    confirmations of the block that decided, 0 without one; `finalized` says that it is final.
+    """
+
+    event_id: str
+    client_id: str
+    sequence: int
+    type: OrderChange
+    at_ms: int
+    wallet: Address
+    order: OrderView
+    depth: int
+    finalized: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EventSpan:
+    """The sequences of one client: of its last event, and of the oldest one that is not pruned.
+
+    Both hold without any stored event: `oldest` is then `newest` + 1, and `newest` 0 before the
+    first one.
+    """
+
+    oldest: int
+    newest: int
+
+    def is_pruned(self, after: int) -> bool:
+        """Return whether events that follow `after` are no longer stored."""
+        return after + 1 < self.oldest
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """The events of one order, or of one wallet; None admits all."""
+
+    order_id: str | None = None
+    wallet: Address | None = None
+
+    def admits(self, event: StoredEvent) -> bool:
+        """Return whether the event passes."""
+        return (self.order_id is None or self.order_id == event.order.order_id) and (
+            self.wallet is None or self.wallet == event.wallet
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResumePoint:
+    """The last event that a client has, and the name of the request's field that says so."""
+
+    sequence: int
+    parameter: str
+
+
+class EventStore(Protocol):
+    """The events of all clients. Every method raises StoreUnavailable."""
+
+    async def newest(self, client_ids: Collection[str]) -> Mapping[str, int]:
+        """Return the sequence of the last event of each client; a client without one is absent."""
+
+    async def span(self, client_id: str) -> EventSpan:
+        """Return the oldest and the newest sequence of a client."""
+
+    async def after(self, client_id: str, sequence: int, limit: int) -> Sequence[StoredEvent]:
+        """Return up to `limit` events of a client that follow `sequence`, oldest first.
+
+        If the first one is not `sequence` + 1, the events between were pruned.
+        """
+
+    async def purge(self, before_ms: int, limit: int) -> int:
+        """Delete up to `limit` events older than that; return the number.
+
+        What remains of a client has no gap.
+        """

@@ -1,0 +1,420 @@
+"""The frame of every page of the operator view, and the headers of its answers."""
+
+import hmac
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from urllib.parse import parse_qsl
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope
+
+from quietswap.api.parsing.body import BodyMemory, read_body
+from quietswap.api.parsing.headers import cookie_value, is_same_origin, set_cookie
+from quietswap.operator.operators import OperatorSession
+
+# HTML of the operator view. Every value is escaped here, in one place.
+#
+# `element` escapes each text and each attribute that is not Markup already, and only `element`
+# makes
+# Markup. Characters that a person cannot see, or that turn the direction of text, are shown as �.
+
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_VOID = frozenset({"br", "input", "link", "meta"})
+_LONGEST = 2000
+"""Characters of one text. Hostile names and reasons cannot make a page large."""
+
+
+class Markup(str):
+    """HTML that `element` made."""
+
+    __slots__ = ()
+
+
+Child = str | int | Iterable["Child"] | None
+Attribute = str | int | bool | None
+
+
+def escaped(text: str) -> str:
+    """Return text for a page: escaped, of bounded length, without hidden characters."""
+    plain = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    visible = "".join("�" if unicodedata.category(c) in _HIDDEN else c for c in plain)
+    return html.escape(visible)
+
+
+def element(tag: str, *children: Child, **attributes: Attribute) -> Markup:
+    """Return an element. `class_` and `data_label` stand for `class` and `data-label`.
+
+    An attribute that is None or False is left out, True is one without a value.
+    """
+    written = "".join(_attribute(name, value) for name, value in attributes.items())
+    inside = "".join(map(_child, children))
+    return Markup(f"<{tag}{written}>" if tag in _VOID else f"<{tag}{written}>{inside}</{tag}>")
+
+
+def joined(*children: Child) -> Markup:
+    """Return children one after the other."""
+    return Markup("".join(map(_child, children)))
+
+
+def _attribute(name: str, value: Attribute) -> str:
+    if value is None or value is False:
+        return ""
+    spelt = name.rstrip("_").replace("_", "-")
+    return f" {spelt}" if value is True else f' {spelt}="{escaped(str(value))}"'
+
+
+def _child(child: Child) -> str:
+    match child:
+        case None:
+            return ""
+        case Markup():
+            return child
+        case str():
+            return escaped(child)
+        case int():
+            return str(child)
+        case _:
+            return "".join(map(_child, child))
+
+
+def link(path: str, text: Child) -> Markup:
+    """Return a link to a page of the view or, with a scheme, to another site."""
+    outside = {"rel": "noreferrer noopener", "target": "_blank"} if "://" in path else {}
+    return element("a", text, href=path, **outside)
+
+
+def moment(at_ms: int | None, otherwise: str = "–") -> Markup:
+    """Return a time in Unix ms as UTC text."""
+    if at_ms is None:
+        return joined(otherwise)
+    try:
+        at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return joined(str(at_ms))
+    return element(
+        "time", f"{at:%Y-%m-%d %H:%M:%S}", datetime=at.isoformat(timespec="milliseconds")
+    )
+
+
+def code(text: str) -> Markup:
+    """Return an identifier, which may break anywhere."""
+    return element("code", text)
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable[Child]], *, caption: str) -> Markup:
+    """Return a table. Narrow screens show a row as a block, with the header before each cell."""
+    names = list(header)
+    body = [
+        element(
+            "tr",
+            [
+                element("td", cell, data_label=name, role="cell")
+                for name, cell in zip(names, row, strict=True)
+            ],
+            role="row",
+        )
+        for row in rows
+    ]
+    if not body:
+        return element("p", f"{caption}: none.", class_="none")
+    heads = [element("th", name, scope="col", role="columnheader") for name in names]
+    return element(
+        "table",
+        element("caption", caption),
+        element("thead", element("tr", heads, role="row"), role="rowgroup"),
+        element("tbody", body, role="rowgroup"),
+        role="table",
+    )
+
+
+def facts(pairs: Iterable[tuple[str, Child]]) -> Markup:
+    """Return names with their values."""
+    return element(
+        "dl", [element("div", element("dt", name), element("dd", value)) for name, value in pairs]
+    )
+
+
+# Charts as SVG, drawn by the server: a line or bars over slots of time.
+
+
+_WIDTH, _HEIGHT = 320, 80
+_TOP, _BOTTOM = 6, 74
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values by slot; None is a gap. `style` is a class of the style sheet."""
+
+    name: str
+    values: Sequence[float | None]
+    style: str = "first"
+
+
+def chart(title: str, unit: str, series: Sequence[Series], *, zero: bool = True) -> Markup:
+    """Return lines of `series` over the same slots, with the range in words for who cannot see it.
+
+    `zero`: the axis includes zero. A chart without a value says so.
+    """
+    values = [value for one in series for value in one.values if value is not None]
+    if not values:
+        return element(
+            "figure", element("figcaption", title), element("p", "no figures yet", class_="none")
+        )
+    low, high = min(values), max(values)
+    low, high = (min(low, 0), max(high, 0)) if zero else (low, high)
+    said = f"{title}: between {min(values):g} and {max(values):g} {unit}"
+    drawn = [_line(one, low, high) for one in series]
+    axis = element("line", x1=0, x2=_WIDTH, y1=_y(0, low, high), y2=_y(0, low, high), class_="axis")
+    legend = [
+        element("span", one.name, class_=f"key {one.style}") for one in series if len(series) > 1
+    ]
+    return element(
+        "figure",
+        element("figcaption", title, " ", element("small", f"{low:g} to {high:g} {unit}")),
+        element(
+            "svg",
+            axis if low <= 0 <= high else None,
+            drawn,
+            viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+            role="img",
+            aria_label=said,
+            preserveAspectRatio="none",
+        ),
+        element("p", legend, class_="legend") if legend else None,
+    )
+
+
+def _y(value: float, low: float, high: float) -> str:
+    share = (value - low) / (high - low) if high > low else 0.5
+    return f"{_BOTTOM - share * (_BOTTOM - _TOP):.1f}"
+
+
+def _line(series: Series, low: float, high: float) -> list[Markup]:
+    """Return the runs of values between gaps; a single value is a short dash."""
+    width = _WIDTH / max(len(series.values), 1)
+    runs: list[list[str]] = [[]]
+    for slot, value in enumerate(series.values):
+        if value is None:
+            runs.append([])
+            continue
+        y = _y(value, low, high)
+        runs[-1].append(f"{slot * width:.1f},{y} {(slot + 1) * width:.1f},{y}")
+    return [element("polyline", points=" ".join(run), class_=series.style) for run in runs if run]
+
+
+# A request of the operator view: its cookies, its query, its form, and where it comes from.
+
+
+SESSION_COOKIE = "quietswap_operator"
+FORM_COOKIE = "quietswap_operator_form"
+"""Of the login form, where there is no session yet."""
+PATH = "/operator"
+_SESSION = re.compile(r"qt_[0-9a-f]{64}")
+_FORM = "application/x-www-form-urlencoded"
+_MOST_BYTES = 8192
+_WITHIN_S = 15.0
+_MOST_FIELDS = 20
+
+
+class Forged(Exception):
+    """The request does not come from an operator page, or its form is not of this session."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """What a page needs of a request. `form_token` is the one that its forms hold."""
+
+    path: str
+    query: Mapping[str, str]
+    session: OperatorSession
+    form_token: str
+    form: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether path, query and form can be looked for: PostgreSQL refuses U+0000 in a text."""
+        texts = (self.path, *self.query.values(), *self.form.values())
+        return not any("\0" in text for text in texts)
+
+    def form_field(self) -> Markup:
+        """Return the hidden field that each form needs."""
+        return element("input", type="hidden", name="token", value=self.form_token)
+
+
+def cookie_name(name: str, *, secure: bool) -> str:
+    """Return the name as browsers know it. With the prefix, plain HTTP cannot set the cookie.
+
+    `__Host-` would be stricter, but demands the path of the whole host.
+    """
+    return f"__Secure-{name}" if secure else name
+
+
+def session_secret(scope: Scope, *, secure: bool) -> str | None:
+    """Return the secret of the operator's session in the cookie; None without one."""
+    secret = cookie_value(scope["headers"], cookie_name(SESSION_COOKIE, secure=secure)) or ""
+    return secret if _SESSION.fullmatch(secret) else None
+
+
+def query_of(scope: Scope) -> dict[str, str]:
+    """Return the query by name; the first value of a name counts."""
+    pairs = parse_qsl(
+        scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="replace"
+    )
+    return dict(reversed(pairs[:_MOST_FIELDS]))
+
+
+async def form_of(
+    scope: Scope, receive: Receive, memory: BodyMemory, sender: str
+) -> dict[str, str]:
+    """Return the fields of a posted form of this view. Raises Forged and the errors of bodies.
+
+    Every browser sends `Origin` with a form. `sender` is whose memory holds the body: strangers at
+    the login cannot use up that of operators.
+    """
+    headers = dict(scope["headers"])
+    if b"origin" not in headers or not is_same_origin(scope["headers"], needs_origin=True):
+        raise Forged
+    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != _FORM.encode():
+        raise Forged
+    with memory.reserve(sender) as reservation:
+        body = await read_body(headers, receive, _MOST_BYTES, _WITHIN_S, reservation)
+    try:
+        pairs = parse_qsl(
+            body.decode(), keep_blank_values=True, errors="replace", max_num_fields=_MOST_FIELDS
+        )
+    except ValueError as error:  # more fields, or bytes that are not UTF-8
+        raise Forged from error
+    return dict(pairs)
+
+
+def check_token(form: Mapping[str, str], expected: str) -> None:
+    """Compare the form's token in constant time. Raises Forged."""
+    if not hmac.compare_digest(form.get("token", "").encode(), expected.encode()):
+        raise Forged
+
+
+def cookie(name: str, value: str, max_age_s: int, *, secure: bool) -> str:
+    """Return a Set-Cookie header: only below /operator, unreadable by scripts, no other site."""
+    named = cookie_name(name, secure=secure)
+    return set_cookie(named, value, max_age_s, path=PATH, secure=secure)
+
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+SECURITY_HEADERS = {
+    "content-security-policy": _POLICY,
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-frame-options": "DENY",
+}
+"""`no-referrer` would let browsers send `Origin: null` with forms, which are compared with it."""
+VIEWS = (
+    ("", "Overview"),
+    ("/orders", "Orders"),
+    ("/sources", "Sources"),
+    ("/relay", "Relay"),
+    ("/node", "Node"),
+    ("/clients", "Clients"),
+    ("/health", "Health"),
+    ("/audit", "Audit"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The title and the content of a page. `above` is not replaced when the page refreshes."""
+
+    title: str
+    content: Child
+    above: Child = None
+    status: int = 200
+    is_live: bool = True
+
+
+def rendered(page: Page, request: PageRequest) -> Response:
+    """Return a page for an operator who is logged in."""
+    at = f"/{request.path.split('/')[1]}" if request.path else ""
+    views = [
+        element(
+            "li",
+            element("a", name, href=PATH + path, aria_current="page" if path == at else None),
+        )
+        for path, name in VIEWS
+    ]
+    head = element(
+        "header",
+        element("p", "quietswap operator", class_="brand"),
+        element("nav", element("ul", views), aria_label="Views"),
+        element(
+            "form",
+            request.form_field(),
+            element("span", request.session.operator.name),
+            element("button", "Log out"),
+            method="post",
+            action=f"{PATH}/logout",
+        ),
+    )
+    live = element("div", page.content, id="live", data_live="yes" if page.is_live else "no")
+    status = element("p", role="status", id="state")
+    return _answer(
+        page.title, joined(head, _main(page.title, page.above, live, status)), page.status
+    )
+
+
+def bare(title: str, content: Child, status: int = 200) -> Response:
+    """Return a page without navigation: login and errors."""
+    return _answer(title, _main(title, content), status)
+
+
+def redirect(path: str) -> Response:
+    """Return 303 to a page of the view."""
+    return Response(status_code=303, headers={**SECURITY_HEADERS, "location": PATH + path})
+
+
+def _main(title: str, *content: Child) -> Markup:
+    return element("main", element("h1", title), content, id="main")
+
+
+def _answer(title: str, body: Markup, status: int) -> Response:
+    document = element(
+        "html",
+        element(
+            "head",
+            element("meta", charset="utf-8"),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("title", f"{title} · quietswap operator"),
+            element("link", rel="stylesheet", href=f"{PATH}/assets/operator.css"),
+            element("script", src=f"{PATH}/assets/operator.js", defer=True),
+        ),
+        element("body", element("a", "Skip to content", href="#main", class_="skip"), body),
+        lang="en",
+    )
+    return Response(
+        f"<!doctype html>\n{document}", status, SECURITY_HEADERS, "text/html; charset=utf-8"
+    )
+
+
+def periods(path: str, hours: int, choices: Sequence[int]) -> Markup:
+    """Return links to other lengths of time."""
+    names = {hours: f"{hours} hours" if hours < 48 else f"{hours // 24} days" for hours in choices}
+    links = [
+        element(
+            "li",
+            element(
+                "a",
+                name,
+                href=f"{PATH}{path}?hours={one}",
+                aria_current="true" if one == hours else None,
+            ),
+        )
+        for one, name in names.items()
+    ]
+    return element("nav", element("ul", links), aria_label="Length of time", class_="periods")

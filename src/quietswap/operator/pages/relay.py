@@ -1,0 +1,191 @@
+"""Relay: its answers, the time from acceptance to inclusion, and what became of orders."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from quietswap.operator.figures import (
+    FigureRow,
+    FigureWindow,
+    Measure,
+    by_detail,
+    by_slot,
+    by_subject,
+    distribution,
+)
+from quietswap.operator.operators import ProcessReport
+from quietswap.operator.page import (
+    Child,
+    Markup,
+    Page,
+    Series,
+    chart,
+    element,
+    facts,
+    joined,
+    periods,
+    table,
+)
+from quietswap.operator.pages.sources import last_miss
+from quietswap.operator.pages.words import listed, share, spread, state
+from quietswap.orders.order import OrderEventType
+
+MEASURES = (
+    Measure.RELAY_OUTCOME,
+    Measure.RELAY_MS,
+    Measure.INCLUSION_BLOCKS,
+    Measure.INCLUSION_S,
+    Measure.ORDER_MOVED,
+    Measure.ORDER_RESENT,
+    Measure.ORDER_REFUNDED,
+)
+_MINED = (OrderEventType.INCLUDED, OrderEventType.REVERTED)
+_NOT_MINED = (
+    OrderEventType.EXPIRED,
+    OrderEventType.REFUSED,
+    OrderEventType.NOT_SENT,
+    OrderEventType.NONCE_TAKEN,
+)
+
+
+def relay_page(
+    window: FigureWindow,
+    reports: Sequence[ProcessReport],
+    *,
+    hours: int,
+    choices: Sequence[int],
+) -> Page:
+    """Return the relays, inclusion by endpoint and by tip, and the ends of orders."""
+    return Page(
+        "Relay",
+        joined(
+            element("h2", "Answers to submissions"),
+            _answers(window, reports),
+            element("h2", "From acceptance to inclusion"),
+            _inclusion(window),
+            _charts(window),
+            element("h2", "What became of orders"),
+            ends(window),
+        ),
+        above=periods("/relay", hours, choices),
+    )
+
+
+def _answers(window: FigureWindow, reports: Sequence[ProcessReport]) -> Markup:
+    known = {str(name) for one in reports for name in _relays(one)}
+    names = sorted(known | {*window.subjects(Measure.RELAY_OUTCOME)})
+    rows: list[tuple[Child, ...]] = []
+    for name in names:
+        outcomes = by_detail(window.of(Measure.RELAY_OUTCOME, name))
+        rows.append(
+            (
+                name,
+                str(outcomes.total()),
+                share(outcomes["accepted"], outcomes.total()),
+                listed([*outcomes.items()]),
+                spread(distribution(window.of(Measure.RELAY_MS, name)), "ms"),
+                _circuit(name, reports),
+                last_miss(name, reports),
+            )
+        )
+    header = (
+        "relay", "submissions", "accepted", "answers", "time: median / p90 / p99", "circuit",
+        "took nothing, in its words",
+    )  # fmt: skip
+    return table(header, rows, caption="Figures of all processes; circuits are each process's")
+
+
+def _relays(report: ProcessReport) -> dict[str, object]:
+    found = report.state.get("relays")
+    return found if isinstance(found, dict) else {}
+
+
+def _circuit(name: str, reports: Sequence[ProcessReport]) -> Child:
+    words = {one.process_id: str(_relays(one).get(name, "unknown")) for one in reports}
+    if len(set(words.values())) == 1:
+        return state(next(iter(words.values())))
+    return "; ".join(f"{process}: {word}" for process, word in words.items()) or "–"
+
+
+def _inclusion(window: FigureWindow) -> Markup:
+    blocks, seconds = window.of(Measure.INCLUSION_BLOCKS), window.of(Measure.INCLUSION_S)
+    groups: list[tuple[str, list[FigureRow], list[FigureRow]]] = [("all", blocks, seconds)]
+    groups += [
+        (f"endpoint {name}", *_where(blocks, seconds, "subject", name))
+        for name in window.subjects(Measure.INCLUSION_BLOCKS)
+    ]
+    groups += [
+        (f"tip {tip}", *_where(blocks, seconds, "detail", tip))
+        for tip in sorted({row.detail for row in blocks})
+    ]
+    rows = [
+        (
+            name,
+            str(sum(row.n for row in some_blocks)),
+            spread(distribution(some_blocks), "blocks"),
+            spread(distribution(some_seconds), "s"),
+        )
+        for name, some_blocks, some_seconds in groups
+        if some_blocks or name == "all"
+    ]
+    header = ("orders", "mined", "blocks: median / p90 / p99", "time: median / p90 / p99")
+    return table(header, rows, caption="A tip is the highest priority fee per gas of an order")
+
+
+def _where(
+    blocks: Iterable[FigureRow], seconds: Iterable[FigureRow], column: str, value: str
+) -> tuple[list[FigureRow], list[FigureRow]]:
+    chosen = [[row for row in rows if getattr(row, column) == value] for rows in (blocks, seconds)]
+    return chosen[0], chosen[1]
+
+
+def _charts(window: FigureWindow) -> Markup:
+    slots = by_slot(window.of(Measure.INCLUSION_BLOCKS))
+    found = [distribution(slots.get(at, ())) for at in window.slots]
+    ms = by_slot(window.of(Measure.RELAY_MS))
+    answered = [distribution(ms.get(at, ())) for at in window.slots]
+    return element(
+        "div",
+        chart(
+            "Blocks to inclusion",
+            "blocks",
+            [
+                Series("median", [one.p50 if one else None for one in found]),
+                Series("p90", [one.p90 if one else None for one in found], "second"),
+            ],
+        ),
+        chart(
+            "Answer of the relay",
+            "ms",
+            [
+                Series("median", [one.p50 if one else None for one in answered]),
+                Series("p90", [one.p90 if one else None for one in answered], "second"),
+            ],
+        ),
+        class_="cards",
+    )
+
+
+def ends(window: FigureWindow) -> Markup:
+    """Return the shares of orders that were mined, ended otherwise, were resent or refunded."""
+    moves = by_detail(window.of(Measure.ORDER_MOVED))
+    mined = sum(moves[one] for one in _MINED)
+    ended = mined + sum(moves[one] for one in _NOT_MINED)
+    resent = by_subject(window.of(Measure.ORDER_RESENT))
+    refunds = by_subject(window.of(Measure.ORDER_REFUNDED))
+    return facts(
+        [
+            ("ended", str(ended)),
+            ("mined", f"{mined} ({share(mined, ended)})"),
+            ("reverted in a block", str(moves[OrderEventType.REVERTED])),
+            ("expired", str(moves[OrderEventType.EXPIRED])),
+            ("refused or not sent", str(moves["refused"] + moves["not_sent"])),
+            ("replaced by the wallet", str(moves[OrderEventType.NONCE_TAKEN])),
+            ("taken back by a reorganisation", str(moves[OrderEventType.REORGANISED])),
+            ("times sent again", _total(resent)),
+            ("refunded", f"{_total(refunds)} ({share(refunds.total(), mined)} of mined)"),
+        ]
+    )
+
+
+def _total(counts: Counter[str]) -> str:
+    return f"{counts.total()}: {listed([*counts.items()])}" if counts else "0"

@@ -1,0 +1,1 @@
+"""Orders: submission, cancel, state, history, export."""

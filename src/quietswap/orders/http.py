@@ -1,0 +1,420 @@
+"""The handlers of swap orders: submission, status, cancellation and history."""
+
+from typing import Any
+
+import msgspec
+
+from quietswap.amounts import difference_bps, format_ether
+from quietswap.api.json import AuthenticatedRequest, amount, iso_timestamp, json_form
+from quietswap.api.parsing import requests
+from quietswap.api.use_cases import EncodedPage, UseCases
+from quietswap.chain.signed import MAINNET
+from quietswap.contract import orders as contract
+from quietswap.contract import orders as order_bodies
+from quietswap.contract import wraps as wrap_bodies
+from quietswap.contract.base import POLLING_INTERVAL_S, RawEnvelope
+from quietswap.contract.orders import CancelOrderEnvelope, CancelQuoteEnvelope, SwapOrderEnvelope
+from quietswap.contract.requests import OrderHistoryQuery, WrapInfoQuery
+from quietswap.contract.transactions import WrapMevProtection, WrapTransactionParams
+from quietswap.contract.wraps import (
+    WrapInfoEnvelope,
+    WrapOrderData,
+    WrapOrderEnvelope,
+    WrapQuoteData,
+    WrapQuoteEnvelope,
+)
+from quietswap.orders.order import (
+    AT_LARGE,
+    FailureCode,
+    Order,
+    OrderKind,
+    OrderListItem,
+    OrderPage,
+    OrderStatus,
+    OrderView,
+)
+from quietswap.orders.wallet_transaction import CancelQuote, SubmittedCancel
+from quietswap.quoting.http import loss_judgement, transaction_params
+from quietswap.quoting.loss import judge_wrap
+from quietswap.quoting.quote import WrapOperation, WrapQuote
+from quietswap.quoting.request import SubmittedSwap, SubmittedWrap, WrapBalances
+from quietswap.tokens.token import WETH
+
+# What a mined order brought: stored values to contract Structs.
+
+
+def received(order: OrderView) -> contract.Received | None:
+    """Return `received`; None before a block, and for an order that an older release confirmed."""
+    if order.received is None and order.received_issue is None:
+        return None
+    return contract.Received(
+        token=order.buy_token,
+        amount=json_form(order.received),
+        reason=order.received_issue,
+    )
+
+
+def fee_paid(order: OrderView) -> contract.FeePaid | None:
+    """Return the network fee in wei as digits; None before a block."""
+    if order.gas_used is None or order.effective_gas_price is None:
+        return None
+    fee: contract.FeePaid = amount(order.gas_used * int(order.effective_gas_price))
+    return fee
+
+
+def delivered(order: OrderView) -> contract.Delivered | None:
+    """Return the received amount against the quote; None if unknown or nothing was quoted."""
+    promised, minimum = int(order.buy_amount), int(order.min_buy_amount)
+    if order.received is None or not order.succeeded or not (promised and minimum):
+        return None
+    arrived = int(order.received)
+    return contract.Delivered(
+        to_promise_bps=difference_bps(arrived, promised),
+        to_minimum_bps=difference_bps(arrived, minimum),
+    )
+
+
+def refund(order: OrderView) -> contract.Refund | None:
+    """Return `refund`; None before a block, and for an order that an older release confirmed."""
+    if order.refund_status is None:
+        return None
+    return contract.Refund(
+        status=json_form(order.refund_status),
+        amount_wei=json_form(order.refund_wei),
+        tx_hash=order.refund_tx,
+    )
+
+
+# Orders: domain values to contract Structs.
+#
+# `blockNumber`, `gasUsed`, `effectiveGasPrice` and `confirmedAt` are at their places only once the
+# order is confirmed, as the interface requires. The cost of a reverted transaction is in `error`.
+
+
+_CONFIRMED = OrderStatus.CONFIRMED.value
+_NOT_SENT = FailureCode.NOT_SENT.value
+_SWAP = OrderKind.SWAP.value
+"""Plain strings: they compare four times as fast as members of an enum."""
+
+
+def tracking(order_id: str) -> order_bodies.Tracking:
+    """Return how to follow an order."""
+    return order_bodies.Tracking(
+        status_endpoint=f"/api/v1/mev/orders/{order_id}", polling_interval=POLLING_INTERVAL_S
+    )
+
+
+def sent_at(order: Order) -> Any:
+    """Return when the relay took it; until that is known, when the service accepted the order."""
+    sent = order.submitted_at_ms
+    return iso_timestamp(order.created_at_ms if sent is None else sent)
+
+
+def initial_status(order: Order) -> OrderStatus:
+    """Return the status of the first answer, also when the same bytes are posted again later."""
+    pending = order.status is OrderStatus.PENDING
+    return OrderStatus.PENDING if pending else OrderStatus.SUBMITTED
+
+
+def swap_order_response(submitted: SubmittedSwap) -> order_bodies.SwapOrderResponse:
+    """Return `data` of POST /api/v1/mev/orders."""
+    order = submitted.order
+    return order_bodies.SwapOrderResponse(
+        order=order_bodies.SwapOrder(
+            order_id=order.order_id,
+            provider=submitted.relay_name,
+            tier=order.tier,
+            status=order.status.value,
+            submitted_at=sent_at(order),
+            expires_at=iso_timestamp(order.expires_at_ms),
+            estimated_execution_time=submitted.estimated_execution,
+            tracking_url=submitted.tracking_url,
+            provider_order_id=submitted.provider_order_id,
+            tx_hash=order.tx_hash,
+        ),
+        tracking=tracking(order.order_id),
+    )
+
+
+def order_status_response(order: OrderView) -> order_bodies.OrderStatusResponse:
+    """Return `data` of GET /api/v1/mev/orders/:orderId; what is not known yet is absent."""
+    created_at = iso_timestamp(order.created_at_ms)
+    sent = order.submitted_at_ms
+    was_sent = order.failure_code != _NOT_SENT
+    mined_at = _confirmed_at_ms(order)
+    confirmed, code = mined_at is not None, order.failure_code
+    return order_bodies.OrderStatusResponse(
+        order_id=order.order_id,
+        status=json_form(order.status),
+        created_at=created_at,
+        order_params=order_bodies.OrderParams(
+            from_token=order.sell_token,
+            to_token=order.buy_token,
+            amount=json_form(order.sell_amount),
+            min_return_amount=json_form(order.min_buy_amount),
+        ),
+        tx_hash=order.tx_hash if was_sent else None,
+        submitted_at=(created_at if sent is None else iso_timestamp(sent)) if was_sent else None,
+        block_number=order.block_number if confirmed else None,
+        gas_used=amount(order.gas_used) if confirmed else None,
+        effective_gas_price=json_form(order.effective_gas_price) if confirmed else None,
+        confirmed_at=None if mined_at is None else iso_timestamp(mined_at),
+        error=None if confirmed or code is None else _failure(order, code),
+        kind=None if order.kind == _SWAP else json_form(order.kind),
+        received=received(order),
+        fee_paid_wei=fee_paid(order),
+        delivered=delivered(order),
+        refund=refund(order),
+        expires_at=None if order.expires_at_ms is None else iso_timestamp(order.expires_at_ms),
+        endpoint_type=order.endpoint_type,
+        share_mode=order.share_mode,
+    )
+
+
+def _confirmed_at_ms(order: OrderView) -> int | None:
+    """Return the time of the block of a confirmed order, else None."""
+    return order.block_time_ms if order.status == _CONFIRMED else None
+
+
+def _failure(order: OrderView, code: str) -> order_bodies.OrderFailure:
+    reverted = order.succeeded == 0
+    return order_bodies.OrderFailure(
+        code=code,
+        message=order.failure_message or "",
+        may_be_mined=code in AT_LARGE,
+        block_number=order.block_number if reverted else None,
+        gas_used=amount(order.gas_used) if reverted else None,
+        effective_gas_price=json_form(order.effective_gas_price) if reverted else None,
+    )
+
+
+def order_history_response(
+    page: OrderPage, limit: int, offset: int
+) -> order_bodies.OrderHistoryResponse:
+    """Return `data` of GET /api/v1/mev/orders/user/:userAddress."""
+    return order_bodies.OrderHistoryResponse(
+        orders=tuple(map(_item, page.orders)),
+        total=page.total,
+        has_more=page.has_more(offset),
+        pagination=order_bodies.Pagination(
+            limit=limit, offset=offset, next_offset=page.next_offset(offset)
+        ),
+    )
+
+
+def _item(line: OrderListItem) -> order_bodies.HistoryItem:
+    """Return one line. A page has fifty: unpacking and plain strings halve its cost."""
+    (
+        order_id, status, tx_hash, created_at_ms, sell_token, buy_token, sell_amount, buy_amount,
+        block_number, block_time_ms, failure_code, kind,
+    ) = line  # fmt: skip
+    is_confirmed = status == _CONFIRMED and block_time_ms is not None
+    return order_bodies.HistoryItem(
+        order_id=order_id,
+        status=json_form(status),
+        tx_hash=None if failure_code == _NOT_SENT else tx_hash,
+        block_number=block_number if is_confirmed else None,
+        created_at=iso_timestamp(created_at_ms),
+        confirmed_at=iso_timestamp(block_time_ms) if is_confirmed and block_time_ms else None,
+        kind=json_form(kind),
+        summary=order_bodies.OrderSummary(
+            sell_token=sell_token,
+            buy_token=buy_token,
+            sell_amount=json_form(sell_amount),
+            buy_amount=json_form(buy_amount),
+        ),
+    )
+
+
+# Wrap quotes, submitted wraps and WETH balances: domain values to contract Structs.
+
+
+_ETH = "ETH"
+_WETH_DECIMALS = 18
+
+
+def wrap_quote_response(quote: WrapQuote) -> wrap_bodies.WrapQuoteResponse:
+    """Return `data.quote` of POST /api/v1/mev/wrap/quote."""
+    wrapping = quote.operation is WrapOperation.WRAP
+    return wrap_bodies.WrapQuoteResponse(
+        quote_id=quote.quote_id,
+        operation=quote.operation.value,
+        amount=format_ether(quote.amount),
+        amount_wei=amount(quote.amount),
+        input_token=_ETH if wrapping else WETH,
+        output_token=WETH if wrapping else _ETH,
+        mev_protection=WrapMevProtection(
+            provider=quote.protection.display_name,
+            transaction_params=transaction_params(quote.params, WrapTransactionParams),
+            provider_metadata=quote.protection.metadata(),
+        ),
+        deadline=quote.valid_until_ms // 1000,
+        estimated_gas=amount(quote.gas),
+        created_at=iso_timestamp(quote.issued_at_ms),
+        valid_until=iso_timestamp(quote.valid_until_ms),
+        loss=loss_judgement(judge_wrap(quote.amount, quote.gas_wei)),
+        notes=quote.notes,
+    )
+
+
+def wrap_order_response(submitted: SubmittedWrap) -> wrap_bodies.WrapOrderResponse:
+    """Return `data.order` of POST /api/v1/mev/wrap/order."""
+    order = submitted.order
+    return wrap_bodies.WrapOrderResponse(
+        operation=submitted.operation.value,
+        tx_hash=order.tx_hash,
+        sender=submitted.sender,
+        amount=format_ether(submitted.amount),
+        status=json_form(initial_status(order)),
+        provider=submitted.relay_name,
+        tracking_url=submitted.tracking_url,
+        explorer_url=submitted.explorer_url,
+        submitted_at=sent_at(order),
+    )
+
+
+def wrap_info_response(info: WrapBalances) -> wrap_bodies.WrapInfoResponse:
+    """Return `data` of GET /api/v1/mev/wrap/info."""
+    eth, weth = format_ether(info.eth), format_ether(info.weth)
+    return wrap_bodies.WrapInfoResponse(
+        weth=wrap_bodies.WethToken(
+            address=WETH,
+            name=info.name,
+            symbol=info.symbol,
+            decimals=_WETH_DECIMALS,
+            chain_id=MAINNET,
+        ),
+        balances=wrap_bodies.Balances(
+            eth=wrap_bodies.Balance(wei=amount(info.eth), ether=eth),
+            weth=wrap_bodies.Balance(wei=amount(info.weth), ether=weth),
+        ),
+        operations=wrap_bodies.Operations(
+            wrap=wrap_bodies.OperationInfo(
+                description="Wrap ETH into WETH, one to one. Keep some ETH for gas.",
+                max_amount=eth,
+            ),
+            unwrap=wrap_bodies.OperationInfo(
+                description="Unwrap WETH into ETH, one to one.", max_amount=weth
+            ),
+        ),
+    )
+
+
+# The handlers that wrap and unwrap ETH.
+
+
+async def wrap_info(use_cases: UseCases, request: AuthenticatedRequest) -> WrapInfoEnvelope:
+    """GET /api/v1/mev/wrap/info."""
+    query = request.query_values(WrapInfoQuery)
+    wallet = requests.parse_required_wallet(query)
+    balances = await use_cases.wrap_info(request.key, wallet)
+    return WrapInfoEnvelope(ok=True, data=wrap_info_response(balances))
+
+
+async def wrap_quote(use_cases: UseCases, request: AuthenticatedRequest) -> WrapQuoteEnvelope:
+    """POST /api/v1/mev/wrap/quote."""
+    wrap_request = requests.parse_wrap_quote(request.body)
+    quote = await use_cases.quote_wrap(request.key, wrap_request)
+    data = WrapQuoteData(quote=wrap_quote_response(quote))
+    return WrapQuoteEnvelope(ok=True, data=data)
+
+
+async def wrap_order(use_cases: UseCases, request: AuthenticatedRequest) -> WrapOrderEnvelope:
+    """POST /api/v1/mev/wrap/order."""
+    wrap_request = requests.parse_wrap_order(request.body)
+    submitted = await use_cases.submit_wrap(request.key, wrap_request)
+    return WrapOrderEnvelope(ok=True, data=WrapOrderData(order=wrap_order_response(submitted)))
+
+
+# Cancels: domain values to contract Structs.
+
+
+def cancel_quote_response(quote: CancelQuote) -> contract.CancelQuoteResponse:
+    """Return `data` of POST /api/v1/mev/orders/:orderId/cancel without a signed transaction."""
+    return contract.CancelQuoteResponse(
+        order_id=quote.order_id,
+        provider=quote.protection.display_name,
+        transaction_params=transaction_params(quote.params, contract.CancelTransactionParams),
+        provider_metadata=quote.protection.metadata(),
+        created_at=iso_timestamp(quote.issued_at_ms),
+        valid_until=iso_timestamp(quote.valid_until_ms),
+    )
+
+
+def cancel_order_response(submitted: SubmittedCancel) -> contract.CancelOrderResponse:
+    """Return `data` of the same endpoint with a signed transaction."""
+    cancel, target = submitted.order, submitted.target
+    return contract.CancelOrderResponse(
+        order=contract.CancelTarget(order_id=target.order_id, status=target.status.value),
+        cancel=contract.Cancel(
+            order_id=cancel.order_id,
+            provider=submitted.relay_name,
+            tier=cancel.tier,
+            status=cancel.status.value,
+            submitted_at=sent_at(cancel),
+            expires_at=iso_timestamp(cancel.expires_at_ms),
+            tracking_url=submitted.tracking_url,
+            tx_hash=cancel.tx_hash,
+        ),
+        tracking=tracking(target.order_id),
+    )
+
+
+# Responses about orders as JSON. A store may cache them, because they are functions of the orders.
+#
+# A poll then takes neither the read nor the encoding.
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def encoded_order_status(order: OrderView) -> msgspec.Raw:
+    """Return `data` of GET /api/v1/mev/orders/:orderId."""
+    return msgspec.Raw(_encode(order_status_response(order)))
+
+
+def encoded_order_history(page: OrderPage, limit: int, offset: int) -> EncodedPage:
+    """Return a page that was read at `offset`."""
+    data = _encode(order_history_response(page, limit, offset))
+    return EncodedPage(msgspec.Raw(data), page.total)
+
+
+async def swap_order(use_cases: UseCases, request: AuthenticatedRequest) -> SwapOrderEnvelope:
+    """POST /api/v1/mev/orders."""
+    submission = requests.parse_swap_order(request.body)
+    submitted = await use_cases.submit_swap(request.key, submission)
+    return SwapOrderEnvelope(ok=True, data=swap_order_response(submitted))
+
+
+async def order_status(use_cases: UseCases, request: AuthenticatedRequest) -> RawEnvelope:
+    """GET /api/v1/mev/orders/:orderId."""
+    order_id = requests.parse_order_id(request.path_params["orderId"])
+    data = await use_cases.order_status(request.key, order_id, encoded_order_status)
+    return RawEnvelope(ok=True, data=data)
+
+
+async def order_cancel(
+    use_cases: UseCases, request: AuthenticatedRequest
+) -> CancelQuoteEnvelope | CancelOrderEnvelope:
+    """POST /api/v1/mev/orders/:orderId/cancel."""
+    order_id = requests.parse_order_id(request.path_params["orderId"])
+    submission = requests.parse_cancel_order(order_id, request.body)
+    if submission is None:
+        quote = await use_cases.quote_cancel(request.key, order_id)
+        return CancelQuoteEnvelope(ok=True, data=cancel_quote_response(quote))
+    submitted = await use_cases.submit_cancel(request.key, submission)
+    return CancelOrderEnvelope(ok=True, data=cancel_order_response(submitted))
+
+
+async def order_history(use_cases: UseCases, request: AuthenticatedRequest) -> RawEnvelope:
+    """GET /api/v1/mev/orders/user/:userAddress."""
+    wallet = requests.parse_wallet(request.path_params["userAddress"])
+    query = request.query_values(OrderHistoryQuery)
+    limit = requests.parse_int(query, OrderHistoryQuery, "limit")
+    offset = requests.parse_int(query, OrderHistoryQuery, "offset")
+    status = requests.parse_status_filter(query)
+    kind = requests.parse_kind_filter(query)
+    page = await use_cases.order_history(
+        request.key, wallet, status, limit, offset, kind, encoded_order_history
+    )
+    return RawEnvelope(ok=True, data=page.data)

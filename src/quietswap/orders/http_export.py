@@ -1,0 +1,235 @@
+"""The handlers of accounting: statistics, and the export of a wallet's orders."""
+
+import csv
+import io
+import unicodedata
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from quietswap.amounts import BPS, difference_bps, format_ether, format_units
+from quietswap.api.json import (
+    AuthenticatedRequest,
+    StreamedAnswer,
+    amount,
+    iso_timestamp,
+    json_form,
+)
+from quietswap.api.parsing import query as parse_times
+from quietswap.api.parsing import requests
+from quietswap.api.use_cases import UseCases
+from quietswap.contract import exports as contract
+from quietswap.contract.base import member_names
+from quietswap.contract.exports import (
+    FORMATS,
+    ExportedOrder,
+    OrderExportQuery,
+    OrderStatsEnvelope,
+    OrderStatsQuery,
+)
+from quietswap.orders.order import OrderStatus
+from quietswap.orders.statistics import (
+    ExportFilter,
+    ExportPage,
+    ExportRow,
+    GroupStatistics,
+    Measure,
+    OrderStatistics,
+)
+from quietswap.tokens.token import Token
+
+# Exported orders: stored values to contract Structs, and these to CSV and JSON.
+
+
+_encode = msgspec.json.Encoder().encode
+_FORMULA = "=+-@|%\t\r\n"
+"""A spreadsheet may run a cell that starts with one of these."""
+_LONGEST_SYMBOL = 64
+_values = attrgetter(*(field.name for field in msgspec.structs.fields(ExportedOrder)))
+
+
+def exported_order(row: ExportRow, page: ExportPage) -> ExportedOrder:
+    """Return one order of an export."""
+    sell, buy = page.tokens.get(row.sell_token), page.tokens.get(row.buy_token)
+    fee = None
+    if row.gas_used is not None and row.effective_gas_price is not None:
+        fee = row.gas_used * int(row.effective_gas_price)
+    to_promise, to_minimum = _delivered(row)
+    return ExportedOrder(
+        order_id=row.order_id,
+        kind=json_form(row.kind),
+        status=json_form(row.status),
+        wallet=row.wallet,
+        nonce=int(row.nonce),
+        tx_hash=row.tx_hash,
+        created_at=iso_timestamp(row.created_at_ms),
+        submitted_at=_time(row.submitted_at_ms),
+        mined_at=_time(row.block_time_ms),
+        block_number=row.block_number,
+        block_hash=row.block_hash,
+        sell_token=row.sell_token,
+        sell_symbol=_symbol(sell),
+        sell_amount=json_form(row.sell_amount),
+        sell_amount_whole=_whole(row.sell_amount, sell),
+        buy_token=row.buy_token,
+        buy_symbol=_symbol(buy),
+        quoted_amount=json_form(row.buy_amount),
+        minimum_amount=json_form(row.min_buy_amount),
+        received_amount=json_form(row.received),
+        received_whole=_whole(row.received, buy),
+        received_reason=row.received_issue,
+        to_promise_bps=to_promise,
+        to_minimum_bps=to_minimum,
+        gas_used=None if row.gas_used is None else amount(row.gas_used),
+        effective_gas_price=json_form(row.effective_gas_price),
+        fee_paid_wei=None if fee is None else amount(fee),
+        fee_paid_eth=None if fee is None else format_ether(fee),
+        refund_status=row.refund_status,
+        refund_wei=json_form(row.refund_wei),
+        refund_tx_hash=row.refund_tx,
+        source=row.source,
+        tier=row.tier,
+        error_code=row.failure_code,
+    )
+
+
+def _delivered(row: ExportRow) -> tuple[int | None, int | None]:
+    if row.received is None or row.status != OrderStatus.CONFIRMED or row.kind == "cancel":
+        return None, None
+    received = int(row.received)
+    quoted = int(row.buy_amount), int(row.min_buy_amount)
+    to_promise, to_minimum = (difference_bps(received, q) if q else None for q in quoted)
+    return to_promise, to_minimum
+
+
+def _time(unix_ms: int | None) -> Any:
+    return None if unix_ms is None else iso_timestamp(unix_ms)
+
+
+def _symbol(token: Token | None) -> str | None:
+    """Return a symbol without control characters and with a bounded length."""
+    if token is None:
+        return None
+    return "".join(c for c in token.symbol[:_LONGEST_SYMBOL] if c.isprintable()) or None
+
+
+def _whole(units: str | None, token: Token | None) -> str | None:
+    return None if units is None or token is None else format_units(int(units), token.decimals)
+
+
+async def csv_chunks(pages: AsyncGenerator[ExportPage]) -> AsyncGenerator[bytes]:
+    """Yield CSV (RFC 4180, UTF-8) with a head line; one chunk per page."""
+    head = [member_names(ExportedOrder)]
+    async with aclosing(pages):
+        async for page in pages:
+            lines = [[_cell(v) for v in _values(exported_order(row, page))] for row in page.rows]
+            yield _lines([*head, *lines])
+            head = []
+    if head:
+        yield _lines(head)
+
+
+def _lines(rows: Sequence[Sequence[object]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _cell(value: object) -> object:
+    """Return a cell that no spreadsheet runs as a formula. Numbers stay numbers."""
+    # some read the full-width forms of these characters as the characters
+    first = unicodedata.normalize("NFKC", value[:1]) if isinstance(value, str) else ""
+    is_formula = first.startswith(tuple(_FORMULA))
+    return f"'{value}" if is_formula else value
+
+
+async def json_chunks(pages: AsyncGenerator[ExportPage]) -> AsyncGenerator[bytes]:
+    """Yield a JSON array with one order per line; one chunk per page.
+
+    An array shows a cut transfer: without its last line it is not JSON.
+    """
+    before = b"[\n"
+    async with aclosing(pages):
+        async for page in pages:
+            yield before + b",\n".join(_encode(exported_order(row, page)) for row in page.rows)
+            before = b",\n"
+    yield b"[]\n" if before == b"[\n" else b"\n]\n"
+
+
+WRITERS = {
+    "csv": (csv_chunks, "text/csv; charset=utf-8"),
+    "json": (json_chunks, "application/json"),
+}
+"""How each format is written, and its media type."""
+
+
+# Statistics: domain values to contract Structs.
+
+
+def order_stats_response(found: OrderStatistics) -> contract.OrderStatsResponse:
+    """Return `data` of GET /api/v1/mev/stats."""
+    return contract.OrderStatsResponse(
+        since=iso_timestamp(found.since_ms),
+        until=iso_timestamp(found.until_ms),
+        orders=found.orders,
+        complete=found.is_complete,
+        sources=tuple(_group(name, group) for name, group in found.by_source),
+        relays=tuple(_group(name, group) for name, group in found.by_relay),
+    )
+
+
+def _group(name: str, group: GroupStatistics) -> contract.StatsGroup:
+    count, orders = group.statuses, group.orders
+    confirmed, failed = count[OrderStatus.CONFIRMED], count[OrderStatus.FAILED]
+    return contract.StatsGroup(
+        name=name,
+        orders=orders,
+        open=sum(count[status] for status in OrderStatus if not status.is_terminal),
+        confirmed=confirmed,
+        reverted=group.reverted,
+        failed=failed,
+        cancelled=count[OrderStatus.CANCELLED],
+        resent=group.resent,
+        confirmed_bps=confirmed * BPS // orders,
+        failed_bps=failed * BPS // orders,
+        resent_bps=group.resent * BPS // orders,
+        inclusion_blocks=_row(group, Measure.BLOCKS),
+        inclusion_seconds=_row(group, Measure.SECONDS),
+        delivered_bps=_row(group, Measure.DELIVERED),
+        refunds=contract.RefundStats(
+            reported=group.refunds["reported"],
+            reported_wei=amount(group.refunds_wei["reported"]),
+            paid=group.refunds["paid"],
+            paid_wei=amount(group.refunds_wei["paid"]),
+        ),
+    )
+
+
+def _row(group: GroupStatistics, measure: Measure) -> contract.PercentileRow | None:
+    found = group.percentiles(measure)
+    if found is None:
+        return None
+    return contract.PercentileRow(count=found.count, p50=found.p50, p90=found.p90, p99=found.p99)
+
+
+async def order_stats(use_cases: UseCases, request: AuthenticatedRequest) -> OrderStatsEnvelope:
+    """GET /api/v1/mev/stats."""
+    query = request.query_values(OrderStatsQuery)
+    days = requests.parse_int(query, OrderStatsQuery, "days")
+    found = await use_cases.order_statistics(request.key, days)
+    return OrderStatsEnvelope(ok=True, data=order_stats_response(found))
+
+
+async def order_export(use_cases: UseCases, request: AuthenticatedRequest) -> StreamedAnswer:
+    """GET /api/v1/mev/orders/user/:userAddress/export."""
+    wallet = requests.parse_wallet(request.path_params["userAddress"])
+    query = request.query_values(OrderExportQuery)
+    form = requests.parse_choice(query, "format", FORMATS)
+    since_ms, until_ms = parse_times.parse_range(query, use_cases.now_ms())
+    wanted = ExportFilter(since_ms, until_ms, request.key.client_id, wallet)
+    write, media_type = WRITERS[form]
+    chunks = write(use_cases.export_orders(wanted))
+    return StreamedAnswer(media_type, f"orders-{wallet}.{form}", chunks)

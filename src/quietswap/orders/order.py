@@ -1,0 +1,474 @@
+"""The state machine of an order.
+
+1. `TRANSITIONS` has every state and every transition.
+2. Only the chain or the client changes a terminal state. A reorganisation takes a verdict of the
+   chain back. A late inclusion, or the use of the nonce by another transaction, corrects a verdict
+   of time or of a relay. A client that posts the same bytes again reopens an order that no block
+   has decided.
+3. Every verdict has its evidence: an inclusion has its block, a failure its reason.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple, Protocol, TypeVar
+
+from quietswap.chain.address import Address
+from quietswap.chain.signed import SignedTransaction, UnsignedTransaction, decode
+from quietswap.orders.received import Refund
+
+
+class OrderStatus(StrEnum):
+    """The six states of the interface."""
+
+    PENDING = "pending"
+    SUBMITTED = "submitted"
+    MINING = "mining"
+    CONFIRMED = "confirmed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_terminal(self) -> bool:
+        """Return whether a client may stop polling."""
+        return self in _TERMINAL
+
+
+class OrderEventType(StrEnum):
+    """An observation of an order; each is one kind of evidence."""
+
+    RELAY_ACCEPTED = "relay_accepted"
+    NEW_HEAD = "new_head"
+    """The relay holds it, and at least one new block has arrived since."""
+    INCLUDED = "included"
+    """In a canonical block with status 1 and enough confirmations."""
+    REVERTED = "reverted"
+    """In a canonical block with status 0 and enough confirmations."""
+    NOT_SENT = "not_sent"
+    """The relay certainly did not get the bytes."""
+    REFUSED = "refused"
+    """The relay refused it, and had not accepted it before."""
+    NONCE_TAKEN = "nonce_taken"
+    """Another transaction of the wallet used the nonce."""
+    EXPIRED = "expired"
+    REORGANISED = "reorganised"
+    """The block that decided is no longer canonical."""
+    REPOSTED = "reposted"
+    """The client posted the same bytes again after the order had ended without a block."""
+
+
+P, S, M = OrderStatus.PENDING, OrderStatus.SUBMITTED, OrderStatus.MINING
+CONFIRMED, FAILED, CANCELLED = OrderStatus.CONFIRMED, OrderStatus.FAILED, OrderStatus.CANCELLED
+_TERMINAL = CONFIRMED, FAILED, CANCELLED
+"""A constant, because Python 3.11 takes longer to look up three members than to compare them."""
+
+_OPEN_MOVES: dict[OrderEventType, OrderStatus] = {
+    OrderEventType.INCLUDED: CONFIRMED,
+    OrderEventType.REVERTED: FAILED,
+    OrderEventType.NONCE_TAKEN: CANCELLED,
+    OrderEventType.EXPIRED: CANCELLED,
+}
+
+_CORRECTIONS: dict[OrderEventType, OrderStatus] = {
+    OrderEventType.INCLUDED: CONFIRMED,
+    OrderEventType.REVERTED: FAILED,
+    OrderEventType.REORGANISED: S,
+    OrderEventType.NONCE_TAKEN: CANCELLED,
+    OrderEventType.REPOSTED: P,
+}
+
+TRANSITIONS: dict[OrderStatus, dict[OrderEventType, OrderStatus]] = {
+    P: {
+        OrderEventType.RELAY_ACCEPTED: S,
+        OrderEventType.REFUSED: FAILED,
+        OrderEventType.NOT_SENT: FAILED,
+        **_OPEN_MOVES,
+    },
+    S: {OrderEventType.NEW_HEAD: M, **_OPEN_MOVES},
+    M: dict(_OPEN_MOVES),
+    CONFIRMED: {OrderEventType.REORGANISED: S},
+    FAILED: dict(_CORRECTIONS),
+    CANCELLED: dict(_CORRECTIONS),
+}
+
+
+class IllegalTransition(Exception):
+    """A transition that is not in the table: a bug of the service, never a user's error."""
+
+
+class FailureCode(StrEnum):
+    """Why an order is failed or cancelled (`error.code` of its status record)."""
+
+    NOT_SENT = "NOT_SENT"
+    REFUSED = "REFUSED"
+    REVERTED = "REVERTED"
+    REPLACED = "REPLACED"
+    USER_CANCELLED = "USER_CANCELLED"
+    NONCE_CONSUMED = "NONCE_CONSUMED"
+    EXPIRED = "EXPIRED"
+
+
+BY_NONCE = frozenset({FailureCode.REPLACED, FailureCode.USER_CANCELLED, FailureCode.NONCE_CONSUMED})
+"""Another transaction used the nonce: only a reorganisation can take that back."""
+WITHOUT_BLOCK = frozenset({FailureCode.NOT_SENT, FailureCode.REFUSED, FailureCode.EXPIRED})
+"""No block decided: the same bytes may be posted again."""
+AT_LARGE = frozenset({FailureCode.REFUSED, FailureCode.EXPIRED})
+"""A relay had the bytes: they may still be mined, until their nonce is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """`message` is for people and never contains a relay's raw text or a transaction."""
+
+    code: FailureCode
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inclusion:
+    """The block that included it; gas in units, price in wei, block time in Unix ms.
+
+    `received` is the amount of the buy token that arrived; None with the reason in
+    `received_issue`. `refund` is what is known of a refund by the relay. Orders of older releases
+    have none of the three, and a cancel has no `received`.
+    """
+
+    block_number: int
+    block_hash: str
+    gas_used: int
+    effective_gas_price: int
+    block_time_ms: int
+    succeeded: bool
+    received: int | None = None
+    received_issue: str | None = None
+    refund: Refund | None = None
+
+
+_PROOF = {OrderEventType.INCLUDED: True, OrderEventType.REVERTED: False}
+"""The receipt's status for a transition that needs a block."""
+
+
+def _said(inclusion: Inclusion | None) -> bool | None:
+    return None if inclusion is None else inclusion.succeeded
+
+
+class OrderKind(StrEnum):
+    """What an order's transaction does. The last two come from wallet RPC URLs only."""
+
+    SWAP = "swap"
+    WRAP = "wrap"
+    CANCEL = "cancel"
+    """An empty self-transfer with the nonce of an order, sent to replace it."""
+    APPROVAL = "approval"
+    """An exact `approve` of a quote's sell token for the quote's router."""
+    TRANSACTION = "transaction"
+    """Anything else that a wallet sends, if its token permits it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One signed transaction and its state. Amounts in smallest units, times in Unix ms.
+
+    `raw` is None once the order is final and its bytes are deleted. `version` grows by one with
+    each stored change: stores compare it before a write. Tracking ends at `watch_until_ms`.
+    """
+
+    order_id: str
+    client_id: str
+    kind: OrderKind
+    status: OrderStatus
+    wallet: Address
+    nonce: int
+    tx_hash: str
+    raw: bytes | None = field(repr=False)
+    sell_token: Address
+    buy_token: Address
+    sell_amount: int
+    min_buy_amount: int
+    buy_amount: int
+    tier: int
+    endpoint_type: str
+    share_mode: str
+    created_at_ms: int
+    expires_at_ms: int
+    watch_until_ms: int
+    submitted_at_ms: int | None = None
+    submitted_head: int | None = None
+    sent_head: int | None = None
+    attempts: int = 0
+    inclusion: Inclusion | None = None
+    failure: Failure | None = None
+    watched: bool = True
+    version: int = 0
+    source: str | None = None
+    """The aggregator of a swap's route; None for other orders and those of older releases."""
+    usd_cents: int | None = None
+    """Value of a swap when it was quoted, None if no price was known."""
+    quote_id: str | None = None
+    """The quote that a swap spends; None for other orders and those of older releases."""
+
+    def after(
+        self,
+        sighting: OrderEventType,
+        *,
+        failure: Failure | None = None,
+        inclusion: Inclusion | None = None,
+    ) -> "Order":
+        """Return the order after one transition. An earlier failure or inclusion is replaced.
+
+        Raises IllegalTransition for a transition that the table lacks, or without its evidence.
+        """
+        target = TRANSITIONS[self.status].get(sighting)
+        if target is None or not self.can_move_by(sighting):
+            raise IllegalTransition(f"{self.status} cannot move by {sighting}")
+        if _said(inclusion) is not _PROOF.get(sighting):
+            raise IllegalTransition(f"{sighting} comes with the block that proves it, or with none")
+        if (failure is not None) != (target in (FAILED, CANCELLED)):
+            raise IllegalTransition(f"{target} says why, and nothing else does")
+        return replace(self, status=target, failure=failure, inclusion=inclusion)
+
+    def can_move_by(self, sighting: OrderEventType) -> bool:
+        """Return whether the table allows this transition from the current status."""
+        if sighting not in TRANSITIONS[self.status]:
+            return False
+        if sighting is OrderEventType.REPOSTED:
+            return self.may_resubmit
+        is_correction = sighting is OrderEventType.NONCE_TAKEN and self.status.is_terminal
+        return self.is_at_large or not is_correction
+
+    @property
+    def is_at_large(self) -> bool:
+        """Return whether it expired or was refused, and a relay had it: it may be mined."""
+        return self.failure is not None and self.failure.code in AT_LARGE
+
+    @property
+    def may_resubmit(self) -> bool:
+        """Return whether the same bytes may be posted again: no block decided, still tracked."""
+        return self.watched and self.failure is not None and self.failure.code in WITHOUT_BLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One transition: the observation, its evidence as text, and its failure or inclusion.
+
+    `depth` is the number of confirmations of the block that proves it, 0 without one.
+    """
+
+    sighting: OrderEventType
+    evidence: str
+    failure: Failure | None = None
+    inclusion: Inclusion | None = None
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OrderEvent:
+    """One event of an order: time (Unix ms), observation and evidence.
+
+    `depth` is the number of confirmations of the block that decided, 0 without one. It is told to
+    the client, and not stored with the event.
+    """
+
+    order_id: str
+    at_ms: int
+    sighting: str
+    from_status: str | None
+    to_status: str
+    evidence: str
+    depth: int = 0
+
+
+# The changes of an order that its client is told, by the observation that caused them.
+
+
+POSTED = "posted"
+"""The observation that stores a new order."""
+FINALIZED = "finalized"
+"""The observation that the block which decided is final. It changes no status."""
+
+
+class OrderChange(StrEnum):
+    """The type of an event of the stream and of webhooks. The values are part of the interface."""
+
+    CREATED = "order.created"
+    """Stored; again when its client posts the same bytes of an ended order."""
+    SUBMITTED = "order.submitted"
+    MINING = "order.mining"
+    CONFIRMED = "order.confirmed"
+    FAILED = "order.failed"
+    CANCELLED = "order.cancelled"
+    REORGANISED = "order.reorganised"
+    """An end is taken back: its block is no longer canonical. The order is open again."""
+    FINALIZED = "order.finalized"
+    """The block that decided is final: nothing follows."""
+
+
+_BY_OBSERVATION: dict[str, OrderChange] = {
+    POSTED: OrderChange.CREATED,
+    OrderEventType.REPOSTED: OrderChange.CREATED,
+    OrderEventType.RELAY_ACCEPTED: OrderChange.SUBMITTED,
+    OrderEventType.NEW_HEAD: OrderChange.MINING,
+    OrderEventType.INCLUDED: OrderChange.CONFIRMED,
+    OrderEventType.REVERTED: OrderChange.FAILED,
+    OrderEventType.NOT_SENT: OrderChange.FAILED,
+    OrderEventType.REFUSED: OrderChange.FAILED,
+    OrderEventType.NONCE_TAKEN: OrderChange.CANCELLED,
+    OrderEventType.EXPIRED: OrderChange.CANCELLED,
+    OrderEventType.REORGANISED: OrderChange.REORGANISED,
+    FINALIZED: OrderChange.FINALIZED,
+}
+
+
+def change_by(observation: str) -> OrderChange | None:
+    """Return the change that an observation makes; None for one that its client is not told.
+
+    An observation that corrects only the reason of an end gives the type of that end again.
+    """
+    return _BY_OBSERVATION.get(observation)
+
+
+# Read models of orders: the stored values that the interface shows.
+#
+# Amounts and prices stay decimal digits (smallest units, wei), because nothing is computed with
+# them;
+# times are Unix ms. The fields of a block are None unless a block included the order. A page has
+# fifty lines: reading only what it shows halves its cost.
+
+
+class OrderView(NamedTuple):
+    """One order in full; `succeeded` is 1 or 0 if a block included it.
+
+    `received` and the refund are None for orders that an older release confirmed. The last three
+    are None in events of older releases.
+    """
+
+    order_id: str
+    kind: str
+    status: str
+    tx_hash: str
+    created_at_ms: int
+    submitted_at_ms: int | None
+    sell_token: str
+    buy_token: str
+    sell_amount: str
+    min_buy_amount: str
+    buy_amount: str
+    block_number: int | None
+    gas_used: int | None
+    effective_gas_price: str | None
+    block_time_ms: int | None
+    succeeded: int | None
+    failure_code: str | None
+    failure_message: str | None
+    received: str | None
+    received_issue: str | None
+    refund_status: str | None
+    refund_wei: str | None
+    refund_tx: str | None
+    expires_at_ms: int | None
+    endpoint_type: str | None
+    share_mode: str | None
+
+
+class OrderListItem(NamedTuple):
+    """One order in a page."""
+
+    order_id: str
+    status: str
+    tx_hash: str
+    created_at_ms: int
+    sell_token: str
+    buy_token: str
+    sell_amount: str
+    buy_amount: str
+    block_number: int | None
+    block_time_ms: int | None
+    failure_code: str | None
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPage:
+    """One page, newest first, and the total of matching orders."""
+
+    orders: tuple[OrderListItem, ...]
+    total: int
+
+    def next_offset(self, offset: int) -> int:
+        """Return the offset of the following page, for a page that was read at `offset`."""
+        return offset + len(self.orders)
+
+    def has_more(self, offset: int) -> bool:
+        """Return whether orders follow a page that was read at `offset`."""
+        return self.next_offset(offset) < self.total
+
+
+class RenderedPage(Protocol):
+    """What a reader makes of a page."""
+
+    @property
+    def total(self) -> int:
+        """Return the total of matching orders."""
+
+
+OrderT = TypeVar("OrderT")
+PageT = TypeVar("PageT", bound=RenderedPage)
+RenderPage = Callable[[OrderPage, int, int], PageT]
+"""Takes a page, and the limit and offset at which it was read."""
+
+
+# The dry run of a signed swap on the latest state. Amounts in smallest units.
+
+
+@dataclass(frozen=True, slots=True)
+class SignedSwap:
+    """The signed fields with the priority fee `tip` in wei, and the least amount to receive."""
+
+    wallet: Address
+    params: UnsignedTransaction
+    buy_token: Address
+    min_buy_amount: int
+    tip: int = 0
+
+
+def signed_swap(signed: SignedTransaction, buy_token: Address, min_buy_amount: int) -> SignedSwap:
+    """Return the dry run's input for a decoded transaction."""
+    return SignedSwap(signed.sender, signed.params, buy_token, min_buy_amount, signed.priority_fee)
+
+
+def stored_swap(order: Order, raw: bytes) -> SignedSwap | None:
+    """Return the dry run's input for a stored order; None for missing or damaged bytes."""
+    try:
+        signed = decode("0x" + raw.hex())
+    except ValueError:
+        return None
+    return signed_swap(signed, order.buy_token, order.min_buy_amount)
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """The result; `succeeded` None: unknown, for the given `reason`.
+
+    `received` is None if only success or failure is known.
+    """
+
+    succeeded: bool | None
+    received: int | None = None
+    reason: str = ""
+
+    def fault(self, swap: SignedSwap) -> str | None:
+        """Return why the swap would fail its terms; None if it would not, or if that is unknown."""
+        if self.succeeded is False:
+            return self.reason or "it reverts without a reason"
+        if self.succeeded and self.received is not None and self.received < swap.min_buy_amount:
+            return f"it would deliver {self.received}, less than its minimum {swap.min_buy_amount}"
+        return None
+
+    @property
+    def words(self) -> str:
+        """Return the result as text for the event log."""
+        if self.succeeded is None:
+            return f"not simulated: {self.reason}"
+        if self.received is None:
+            return "simulated by eth_call: it does not revert"
+        return f"simulated: it delivers {self.received}"

@@ -1,0 +1,263 @@
+"""The comparison of a submitted order with the issued quote, field by field; the order it becomes.
+
+The signed transaction, the terms that an order must repeat and `providerMetadata` are compared. The
+other members of an order move no money and are not compared: `deadline` (checked against the
+clock), `threatAnalysis`, `transactionValueUsd`, `referrer`, and `source` and `estimatedGas` of
+`dexRoute`. Addresses and calldata are compared without regard to letter case.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quietswap.amounts import format_ether
+from quietswap.chain.fees import PRIORITY_FEE
+from quietswap.chain.signed import MAINNET, SignedTransaction
+from quietswap.errors.base import Details
+from quietswap.errors.requests import ValidationError
+from quietswap.orders.order import Order, OrderKind, OrderStatus
+from quietswap.quoting.quote import (
+    NATIVE,
+    IssuedQuote,
+    QuoteKind,
+    SwapOrderTerms,
+    Trade,
+    WrapOperation,
+    WrapOrderTerms,
+)
+
+GRACE_MS = 30_000
+"""A quote is accepted this long after its validity: confirming on a hardware wallet takes time."""
+_MOST_FIELDS = 50
+_LONGEST_SHOWN = 200
+
+
+def swap_differences(
+    signed: SignedTransaction, order_params: Mapping[str, Any], metadata: Any, quote: IssuedQuote
+) -> list[Details]:
+    """Return {field, expected, provided} for each difference between a swap order and `quote`.
+
+    `order_params` and `metadata` are `orderParams` and `providerMetadata` as sent.
+    """
+    found = list(_transaction(signed, quote))
+    for name, expected in swap_members(quote).items():
+        provided = _at(order_params, name)
+        if not _same(expected, provided):
+            found.append(_difference(f"orderParams.{name}", expected, provided))
+    found.extend(_tree("providerMetadata", quote.metadata, metadata))
+    return found[:_MOST_FIELDS]
+
+
+def swap_members(quote: IssuedQuote) -> dict[str, Any]:
+    """Return the members of `orderParams` that must repeat `quote`, by dotted name."""
+    assert isinstance(quote.terms, SwapOrderTerms)
+    trade = quote.terms.trade
+    return {
+        "fromToken": trade.sell_token,
+        "toToken": trade.buy_token,
+        "amount": str(trade.sell_amount),
+        "minReturnAmount": str(trade.min_buy_amount),
+        "userAddress": quote.wallet,
+        "chainId": MAINNET,
+        "slippageBps": quote.terms.slippage_bps,
+        "selectedTier": quote.tier,
+        "dexRoute.target": quote.params.to,
+        "dexRoute.data": "0x" + quote.params.data.hex(),
+    }
+
+
+def wrap_differences(
+    signed: SignedTransaction,
+    operation: WrapOperation,
+    amount: int | None,
+    metadata: Any,
+    quote: IssuedQuote,
+) -> list[Details]:
+    """Return the same for a wrap or unwrap; `amount` in wei, None if the client sent none."""
+    terms, found = quote.terms, list(_transaction(signed, quote))
+    assert isinstance(terms, WrapOrderTerms)
+    if operation is not terms.operation:
+        found.append(_difference("operation", terms.operation.value, operation.value))
+    if amount is not None and amount != terms.amount:
+        found.append(_difference("amount", format_ether(terms.amount), format_ether(amount)))
+    found.extend(_tree("providerMetadata", quote.metadata, metadata))
+    return found[:_MOST_FIELDS]
+
+
+def cancel_differences(
+    signed: SignedTransaction, metadata: Any, quote: IssuedQuote
+) -> list[Details]:
+    """Return the same for a cancel, whose only content is its transaction."""
+    found = [*_transaction(signed, quote), *_tree("providerMetadata", quote.metadata, metadata)]
+    return found[:_MOST_FIELDS]
+
+
+def matching_quote(
+    compared: Sequence[tuple[IssuedQuote, Sequence[Details]]], now_ms: int
+) -> IssuedQuote:
+    """Return the quote without a difference; of several, the one that is valid longest.
+
+    Raises ValidationError: with the differences from the closest quote, with reason NO_QUOTE if
+    there is none to compare with, or with QUOTE_EXPIRED.
+    """
+    if not compared:
+        message = "no quote was issued to this API key for this wallet"
+        raise ValidationError(message, reason="NO_QUOTE")
+    quote, differences = min(compared, key=lambda pair: (len(pair[1]), -pair[0].valid_until_ms))
+    if differences:
+        raise ValidationError("what was submitted differs from the quote", differences)
+    if now_ms > quote.valid_until_ms + GRACE_MS:
+        late = (now_ms - quote.valid_until_ms) // 1000
+        raise ValidationError(f"the quote expired {late} seconds ago", reason="QUOTE_EXPIRED")
+    return quote
+
+
+def _transaction(signed: SignedTransaction, quote: IssuedQuote) -> Iterator[Details]:
+    issued, params = quote.params, signed.params
+    pairs = {
+        "to": (issued.to, params.to),
+        "data": ("0x" + issued.data.hex(), "0x" + params.data.hex()),
+        "value": (str(issued.value), str(params.value)),
+        "gasLimit": (str(issued.gas_limit), str(params.gas_limit)),
+        "maxFeePerGas": (str(issued.max_fee_per_gas), str(params.max_fee_per_gas)),
+        "maxPriorityFeePerGas": (str(PRIORITY_FEE), str(signed.priority_fee)),
+        "nonce": (issued.nonce, params.nonce if issued.nonce is not None else None),
+    }
+    for name, (expected, provided) in pairs.items():
+        if expected != provided:
+            yield _difference(f"transaction.{name}", expected, provided)
+
+
+def _tree(path: str, expected: Any, provided: Any) -> Iterator[Details]:
+    """Yield the differences of two JSON values, each by its dotted path.
+
+    The recursion follows the issued object, so nested input of a client cannot make it deep.
+    """
+    if not isinstance(expected, dict) or not isinstance(provided, dict):
+        if not _same(expected, provided):
+            yield _difference(path, expected, provided)
+        return
+    for key in [*expected, *(key for key in provided if key not in expected)]:
+        name, issued, sent = f"{path}.{key}", expected.get(key), provided.get(key)
+        if key in expected and key in provided:
+            yield from _tree(name, issued, sent)
+        else:
+            yield _difference(name[:_LONGEST_SHOWN], issued, sent)
+
+
+def _same(expected: Any, provided: Any) -> bool:
+    """Return whether two JSON scalars are equal: 4 equals 4.0, but true does not equal 1."""
+    if isinstance(expected, bool) or isinstance(provided, bool):
+        return expected is provided
+    if isinstance(expected, str) and isinstance(provided, str) and expected.startswith("0x"):
+        return expected.lower() == provided.lower()
+    return bool(expected == provided)
+
+
+def _at(tree: Mapping[str, Any], dotted: str) -> Any:
+    value: Any = tree
+    for part in dotted.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def _difference(name: str, expected: Any, provided: Any) -> Details:
+    return {"field": name, "expected": _shown(expected), "provided": _shown(provided)}
+
+
+def _shown(value: Any) -> Any:
+    """Return a value short enough for an error; long text and structures are cut."""
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "an array"
+    if isinstance(value, str) and len(value) > _LONGEST_SHOWN:
+        return f"{value[:_LONGEST_SHOWN]}… ({len(value)} characters)"
+    return value
+
+
+def operation_of(order: Order) -> WrapOperation:
+    """Return the direction of a wrap order."""
+    return WrapOperation.WRAP if order.sell_token == NATIVE else WrapOperation.UNWRAP
+
+
+@dataclass(frozen=True, slots=True)
+class OrderTimeouts:
+    """Time until an order expires, and the longest time it is tracked after its creation, in ms.
+
+    Tracking ends earlier when the block that used the nonce is final. No deadline in calldata
+    shortens it: after that deadline the transaction can still be mined, as a revert.
+    """
+
+    expiry_ms: int
+    watch_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOrder:
+    """What a signed transaction becomes: kind and amounts, and the relay endpoint it goes to."""
+
+    client_id: str
+    kind: OrderKind
+    trade: Trade
+    tier: int
+    endpoint_type: str
+    share_mode: str
+    source: str | None = None
+    """The aggregator of a swap."""
+    usd_cents: int | None = None
+    """Value of a swap, as its quote says; None if no price was known."""
+    quote_id: str | None = None
+    """The quote of a swap: one quote is spent at one nonce."""
+
+
+def planned_order(quote: IssuedQuote) -> PlannedOrder:
+    """Return the order of a quote."""
+    return PlannedOrder(
+        client_id=quote.client_id,
+        kind=OrderKind(quote.kind.value),
+        trade=quote.terms.trade,
+        tier=quote.tier,
+        endpoint_type=quote.endpoint_type,
+        share_mode=quote.share_mode,
+        source=getattr(quote.terms, "source", None),
+        usd_cents=quote.terms.usd_cents,
+        quote_id=quote.quote_id if quote.kind is QuoteKind.SWAP else None,
+    )
+
+
+def new_pending_order(
+    order_id: str,
+    signed: SignedTransaction,
+    plan: PlannedOrder,
+    *,
+    now_ms: int,
+    head: int,
+    limits: OrderTimeouts,
+) -> Order:
+    """Return the pending order of a submission that was checked at block number `head`."""
+    trade = plan.trade
+    return Order(
+        order_id=order_id,
+        client_id=plan.client_id,
+        kind=plan.kind,
+        status=OrderStatus.PENDING,
+        wallet=signed.sender,
+        nonce=signed.nonce,
+        tx_hash=signed.hash,
+        raw=signed.raw,
+        sell_token=trade.sell_token,
+        buy_token=trade.buy_token,
+        sell_amount=trade.sell_amount,
+        min_buy_amount=trade.min_buy_amount,
+        buy_amount=trade.buy_amount,
+        tier=plan.tier,
+        endpoint_type=plan.endpoint_type,
+        share_mode=plan.share_mode,
+        created_at_ms=now_ms,
+        expires_at_ms=now_ms + limits.expiry_ms,
+        watch_until_ms=now_ms + limits.watch_ms,
+        sent_head=head,
+        attempts=1,
+        source=plan.source,
+        usd_cents=plan.usd_cents,
+        quote_id=plan.quote_id,
+    )

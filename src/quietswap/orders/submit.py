@@ -1,0 +1,258 @@
+"""The steps that the submission of a swap, a wrap and a cancel share."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from quietswap.chain.address import Address
+from quietswap.chain.chain import ChainReader, NodeUnavailable, WalletSnapshot
+from quietswap.chain.signed import (
+    BadSignature,
+    SignedTransaction,
+    TransactionDecodeError,
+    TransactionRuleViolation,
+    decode,
+)
+from quietswap.clients.client import ApiKey
+from quietswap.clock import Clock
+from quietswap.errors.base import Details, ProviderUnavailable
+from quietswap.errors.requests import (
+    InsufficientAllowance,
+    InsufficientBalance,
+    InvalidSignature,
+    InvalidTransaction,
+    NonceTooLow,
+    ValidationError,
+)
+from quietswap.orders.checks import Check, Door, is_contract, would_revert
+from quietswap.orders.deliver import DeliveryResult, OrderDelivery
+from quietswap.orders.order import DryRun, Order, OrderKind, SignedSwap
+from quietswap.orders.stores import OrderStore, QuoteStore
+from quietswap.orders.submission import (
+    OrderTimeouts,
+    PlannedOrder,
+    matching_quote,
+    new_pending_order,
+    planned_order,
+)
+from quietswap.quoting.quote import IssuedQuote, QuoteKind
+from quietswap.relays.relay import Relay, SentTransaction, delivery_error
+
+# Checks of a signed transaction against the chain before it is sent, in one round trip.
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredSpend:
+    """The tokens that the transaction takes from the wallet: `amount` in smallest units.
+
+    `spender` needs an allowance; None if the token's own contract is called.
+    """
+
+    token: Address
+    amount: int
+    spender: Address | None
+
+
+@dataclass(frozen=True, slots=True)
+class PreflightResult:
+    """The result of passed checks at block number `head`; the wallet had `eth` wei.
+
+    `nonce` is the wallet's next nonce on the chain. `run` is the result of the dry run,
+    None without one.
+    """
+
+    head: int
+    eth: int
+    nonce: int
+    run: DryRun | None = None
+
+
+async def preflight(
+    chain: ChainReader,
+    signed: SignedTransaction,
+    spend: RequiredSpend,
+    door: Door,
+    trial: SignedSwap | None,
+) -> PreflightResult:
+    """Make the checks of `door`: the wallet can pay, the nonce is free, and `trial` succeeds.
+
+    The simulation is checked last, because the other errors are more exact. The check is necessary:
+    a relay accepts a transaction that the wallet cannot pay for, and never includes it.
+    Raises InvalidSignature, NonceTooLow, InsufficientBalance, InsufficientAllowance,
+    ValidationError with reason WOULD_REVERT; ProviderUnavailable if the node does not answer:
+    nothing is sent then.
+    """
+    try:
+        spender, run = spend.spender or spend.token, None
+        if trial is None:
+            facts = await chain.wallet(signed.sender, spend.token, spender)
+        else:
+            facts, run = await chain.wallet_and_dry_run(trial, spend.token, spender)
+    except NodeUnavailable as error:
+        raise ProviderUnavailable(
+            "the Ethereum node does not answer, so the transaction could not be checked",
+            {"reason": "NODE_UNAVAILABLE"},
+        ) from error
+    checks = {
+        Check.CONTRACT: lambda: _check_sender(facts),
+        Check.NONCE: lambda: _check_nonce(signed, facts),
+        Check.FUNDS: lambda: _check_funds(signed, facts, spend),
+        Check.ALLOWANCE: lambda: _check_allowance(facts, spend),
+        Check.TRIAL: lambda: _check_trial(trial, run, door),
+    }
+    for check in Check:
+        if check in door.refuses:
+            checks[check]()
+    return PreflightResult(facts.head, facts.eth_balance, facts.nonce, run)
+
+
+def _check_sender(facts: WalletSnapshot) -> None:
+    """Refuse a sender that is a contract, as every node does (EIP-3607); a delegation may send."""
+    if is_contract(facts.code):
+        raise InvalidSignature(reason="its sender is a contract, which cannot send (EIP-3607)")
+
+
+def _check_nonce(signed: SignedTransaction, facts: WalletSnapshot) -> None:
+    if signed.nonce < facts.nonce:
+        raise NonceTooLow(provided=signed.nonce, expected=facts.nonce)
+
+
+def _check_funds(signed: SignedTransaction, facts: WalletSnapshot, spend: RequiredSpend) -> None:
+    if facts.eth_balance < signed.max_cost_wei:
+        raise InsufficientBalance(
+            asset="ETH", required=signed.max_cost_wei, available=facts.eth_balance
+        )
+    if facts.token_balance < spend.amount:
+        raise InsufficientBalance(
+            asset=spend.token, required=spend.amount, available=facts.token_balance
+        )
+
+
+def _check_allowance(facts: WalletSnapshot, spend: RequiredSpend) -> None:
+    if spend.spender is not None and facts.allowance < spend.amount:
+        raise InsufficientAllowance(
+            token=spend.token, router=spend.spender, required=spend.amount, current=facts.allowance
+        )
+
+
+def _check_trial(trial: SignedSwap | None, run: DryRun | None, door: Door) -> None:
+    """Refuse what would fail now: nothing was sent and no nonce is used."""
+    fault = None if trial is None or run is None else run.fault(trial)
+    if fault is not None:
+        raise would_revert(door, fault)
+
+
+NEAREST = 20
+"""Latest quotes of the wallet with which a transaction that no quote issued is compared."""
+
+
+def decode_signed(raw_hex: str, kind: OrderKind) -> SignedTransaction:
+    """Return the transaction of 0x-prefixed hex.
+
+    Raises InvalidSignature. A broken rule is InvalidTransaction for a wrap and ValidationError
+    otherwise, as the interface's error table says.
+    """
+    try:
+        return decode(raw_hex)
+    except (TransactionDecodeError, BadSignature) as error:
+        raise InvalidSignature(reason=str(error)) from error
+    except TransactionRuleViolation as broken:
+        if kind is OrderKind.WRAP:
+            raise InvalidTransaction(reason=str(broken), field=broken.name) from broken
+        field = {
+            "field": f"transaction.{broken.name}",
+            "expected": broken.expected,
+            "provided": broken.provided,
+        }
+        raise ValidationError(f"the transaction is not valid: {broken}", [field]) from broken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitOrder:
+    """`relays` by tier; `new_id` returns a fresh unguessable order id."""
+
+    quotes: QuoteStore
+    orders: OrderStore
+    chain: ChainReader
+    relays: Mapping[int, Relay]
+    delivery: OrderDelivery
+    clock: Clock
+    new_id: Callable[[OrderKind], str]
+    limits: OrderTimeouts
+
+    def relay(self, tier: int) -> Relay:
+        """Return the relay of a tier. Raises ProviderUnavailable."""
+        relay = self.relays.get(tier)
+        if relay is None:
+            raise ProviderUnavailable("this service no longer uses the relay of the quote")
+        return relay
+
+    async def issued(
+        self, key: ApiKey, kind: QuoteKind, signed: SignedTransaction
+    ) -> Sequence[IssuedQuote]:
+        """Return the quotes with this transaction; without one, the wallet's latest quotes.
+
+        The latter only serve to name the differences.
+        """
+        wallet, fingerprint = signed.sender, signed.params.fingerprint()
+        exact = await self.quotes.by_fingerprint(key.client_id, wallet, kind, fingerprint)
+        return exact or await self.quotes.nearest(key.client_id, wallet, kind, NEAREST)
+
+    def match(
+        self, issued: Iterable[IssuedQuote], differences: Callable[[IssuedQuote], Sequence[Details]]
+    ) -> IssuedQuote:
+        """Return the quote without differences. Raises ValidationError, ProviderUnavailable."""
+        compared = [(quote, differences(quote)) for quote in issued]
+        quote = matching_quote(compared, self.clock.now_ms())
+        self.relay(quote.tier)
+        return quote
+
+    async def stored_meanwhile(
+        self, signed: SignedTransaction, known: Order | None
+    ) -> Order | None:
+        """Return the order that another post of the same bytes has stored since `known` was read.
+
+        A preflight that fails proves nothing if these bytes were delivered in the meantime: their
+        own transaction may already be mined, and has then used the nonce and the balance.
+        """
+        return await self.orders.by_hash(signed.hash) if known is None else None
+
+    def new_order(
+        self, signed: SignedTransaction, quote: IssuedQuote, ready: PreflightResult
+    ) -> Order:
+        """Return the pending order of a quote, not stored yet."""
+        return self.new_planned(signed, planned_order(quote), ready)
+
+    def new_planned(
+        self, signed: SignedTransaction, plan: PlannedOrder, ready: PreflightResult
+    ) -> Order:
+        """Return the pending order, not stored yet."""
+        return new_pending_order(
+            self.new_id(plan.kind),
+            signed,
+            plan,
+            now_ms=self.clock.now_ms(),
+            head=ready.head,
+            limits=self.limits,
+        )
+
+    async def deliver(
+        self, fresh: Order, ready: PreflightResult, known: Order | None
+    ) -> DeliveryResult:
+        """Store and send `fresh`; if `known` has the same bytes, send that order once more.
+
+        Raises StoreUnavailable when it is not certain that the order was stored: it was not sent
+        then.
+        """
+        checked = ready.run.words if ready.run else ""
+        if known is None:
+            return await self.delivery.new(fresh, checked)
+        return await self.delivery.redeliver(known, fresh, checked)
+
+
+def accepted(delivered: DeliveryResult, signed: SignedTransaction, ready: PreflightResult) -> Order:
+    """Return the order of a delivery; raises the error of one that failed."""
+    sent = SentTransaction(signed, ready.eth, ready.nonce)
+    error = delivery_error(delivered.order, delivered.outcome, sent)
+    if error is not None:
+        raise error
+    return delivered.order

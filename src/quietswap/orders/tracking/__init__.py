@@ -1,0 +1,1 @@
+"""Following open orders until the chain has decided."""

@@ -1,0 +1,343 @@
+"""Compare orders with receipts and nonces: the check for what reading the blocks did not show.
+
+Receipts and nonces are read in one batch each. A receipt counts only in a canonical block. A
+missing receipt counts only together with the nonce, and only at two blocks in a row.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from quietswap import observe
+from quietswap.chain.chain import Block, ChainReader, Head, NodeUnavailable, Receipt
+from quietswap.clock import Clock
+from quietswap.orders.deliver import apply_transition, remark
+from quietswap.orders.order import FINALIZED, Order, OrderEvent, OrderEventType, Transition
+from quietswap.orders.stores import OrderStore
+from quietswap.orders.tracking.index import OrderIndex
+from quietswap.orders.tracking.rules import (
+    BlockRef,
+    CanonicalChain,
+    Discrepancy,
+    Replacement,
+    TrackedOrder,
+    TrackingRules,
+    failure_by,
+    is_by_nonce,
+    nonce_consumed_transition,
+)
+
+# The tracked orders in memory, written through to the database.
+
+
+_LATEST_ANSWER_MS = 600_000
+"""The longest time from an order's post to its stored refusal: a relay has five minutes at most.
+
+An order expires after it was posted. So an order that failed since the last read expires no earlier
+than this time before that read."""
+_ONLY_IF_UNCHANGED = OrderEventType.REORGANISED, OrderEventType.EXPIRED
+"""Dropped if the order has changed since it was read: another process may have decided anew, or its
+client may have posted it again."""
+_PUT_AT_ONCE = 500
+"""Orders loaded before the event loop may serve requests of the same process."""
+
+
+class OrderCache:
+    """All writes are compare-and-set: a change by another writer is read, never overwritten."""
+
+    def __init__(self, orders: OrderStore, clock: Clock, rules: TrackingRules) -> None:
+        self.orders = orders
+        self.rules = rules
+        self.clock = clock
+        self.watches = OrderIndex(rules)
+        self._adopted_at_ms = 0
+
+    async def load(self) -> None:
+        """Load every tracked order from the database. Raises StoreUnavailable."""
+        watches = OrderIndex(self.rules)
+        for place, order in enumerate(await self.orders.watched()):
+            watches.put(order)
+            if place % _PUT_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        self.watches = watches
+
+    async def load_changes(self) -> None:
+        """Load the orders that the API has written since the last call, and only these."""
+        now_ms = self.clock.now_ms()
+        since_ms = min(self._adopted_at_ms, now_ms) - _LATEST_ANSWER_MS
+        for order_id, version in await self.orders.arrivals(since_ms):
+            if self.watches.version(order_id) != version:
+                await self.refresh(order_id)
+        self._adopted_at_ms = now_ms
+
+    async def refresh(self, order_id: str) -> Order | None:
+        """Return the order as stored, with its bytes, and record it."""
+        order = await self.orders.find(order_id)
+        if order is not None:
+            self.record(order)
+        return order
+
+    def record(self, order: Order) -> None:
+        """Record an order as stored now."""
+        watch = self.watches.get(order.order_id)
+        if order.watched:
+            self.watches.put(order)
+        elif watch is not None:
+            self.watches.drop(watch)
+
+    async def apply(self, watch: TrackedOrder, step: Transition) -> None:
+        """Apply a transition if the table still allows it.
+
+        One that rests on what the order was, not on the chain, is dropped if the order has changed.
+        """
+        now, untouched = self.clock.now_ms(), step.sighting in _ONLY_IF_UNCHANGED
+        moved = await apply_transition(self.orders, watch.order, step, now, untouched=untouched)
+        if not moved.applied:
+            watch.is_undone = False
+        self.record(moved.order)
+
+    async def remark(self, watch: TrackedOrder, sighting: str, evidence: str) -> None:
+        """Store an event that changes no status."""
+        now = self.clock.now_ms()
+        watch.order = await remark(self.orders, watch.order, sighting, evidence, now)
+
+    async def close(self, watch: TrackedOrder) -> None:
+        """Stop tracking: its time is over, and the bytes may be deleted."""
+        await self._close(watch, None)
+
+    async def finalize(self, watch: TrackedOrder, depth: int) -> None:
+        """Stop tracking: the block that decided is final, with `depth` confirmations."""
+        order = watch.order
+        line = OrderEvent(
+            order_id=order.order_id,
+            at_ms=self.clock.now_ms(),
+            sighting=FINALIZED,
+            from_status=order.status,
+            to_status=order.status,
+            evidence=f"its block is final, {depth} deep",
+            depth=depth,
+        )
+        await self._close(watch, line)
+
+    async def _close(self, watch: TrackedOrder, line: OrderEvent | None) -> None:
+        order = replace(watch.order, watched=False)
+        if await self.orders.update(order, line):
+            self.watches.drop(watch)
+        else:
+            await self.refresh(order.order_id)
+
+
+# Follow the chain head by head, without missing a block or a reorganisation.
+
+
+LONGEST_WALK = 64
+"""Blocks read one by one after a gap; after a longer gap all orders are checked instead."""
+PATIENCE = 8
+"""This many different unknown heads below our own mean another chain, not a lagging node."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainUpdate:
+    """The change of the chain: blocks `removed` (newest first), then blocks `added`.
+
+    `restarted`: the blocks between are unknown, so earlier observations no longer count.
+    """
+
+    removed: tuple[BlockRef, ...]
+    added: tuple[Block, ...]
+    restarted: bool = False
+
+
+class ChainFollower:
+    """Walk parent hashes back to the last known block, so that a gap hides nothing."""
+
+    def __init__(self, chain: ChainReader) -> None:
+        self._chain = chain
+        self.canon = CanonicalChain()
+        self._strange: set[str] = set()
+
+    @property
+    def tip(self) -> BlockRef:
+        """Return the newest block read; there is one after the first `advance`."""
+        assert self.canon.tip is not None
+        return self.canon.tip
+
+    def is_news(self, head: Head) -> bool:
+        """Return whether a head is new.
+
+        A known head comes from a node that lags. An unknown head below our own is on another fork:
+        it is ignored until `PATIENCE` different ones have been seen.
+        """
+        tip = self.canon.tip
+        if tip is None or self._is_given_up():
+            return True
+        if self.canon.holds(head.number, head.hash):
+            return False
+        if head.number >= tip.number:
+            return True
+        self._strange.add(head.hash)
+        return self._is_given_up()
+
+    def _is_given_up(self) -> bool:
+        return len(self._strange) >= PATIENCE
+
+    async def advance(self, head: Head) -> ChainUpdate:
+        """Read up to `head`. On NodeUnavailable nothing has changed."""
+        tip = self.canon.tip
+        newest = await self._chain.block(head.number)
+        if newest is None or newest.hash != head.hash:
+            raise NodeUnavailable("the head changed while it was read")
+        if tip is not None:
+            observe.tracker_lag(max(head.number - tip.number, 0))
+        blocks = await self._walk(newest)
+        self._strange.clear()
+        if blocks is None:
+            self.canon.restart(_ref(newest))
+            return ChainUpdate((), (newest,), restarted=True)
+        return self._attach(blocks)
+
+    async def _walk(self, newest: Block) -> list[Block] | None:
+        """Return the blocks after the last known one, newest first; None if none is reached."""
+        tip = self.canon.tip
+        if tip is None or newest.number - tip.number > LONGEST_WALK:
+            return None
+        blocks = [newest]
+        while len(blocks) <= 2 * LONGEST_WALK:
+            oldest = blocks[-1]
+            if self.canon.holds(oldest.number - 1, oldest.parent_hash):
+                return blocks
+            if oldest.number <= tip.number and self.canon.at(oldest.number - 1) is None:
+                return None
+            parent = await self._chain.block_by_hash(oldest.parent_hash)
+            if parent is None or parent.number != oldest.number - 1:
+                raise NodeUnavailable("the node does not know the parent of its own block")
+            blocks.append(parent)
+        return None
+
+    def _attach(self, blocks: list[Block]) -> ChainUpdate:
+        removed = self.canon.rewind(blocks[-1].number - 1)
+        if removed:
+            observe.reorg_seen(len(removed), removed[-1].number)
+        blocks.reverse()
+        for block in blocks:
+            self.canon.extend(_ref(block))
+        return ChainUpdate(tuple(removed), tuple(blocks))
+
+
+def _ref(block: Block) -> BlockRef:
+    return BlockRef(block.number, block.hash, block.time)
+
+
+BATCH = 100
+"""Orders per batch: hosted nodes accept 100 calls in a batch, go-ethereum 1000."""
+
+
+class Reconciler:
+    """Every method raises NodeUnavailable if the node is away: no change then.
+
+    A receipt that cannot be read concerns its order alone, which is checked at the next block.
+    """
+
+    def __init__(self, board: OrderCache, chain: ChainReader, follower: ChainFollower) -> None:
+        self._board = board
+        self._chain = chain
+        self._follower = follower
+        self._others: dict[int, BlockRef | None] = {}
+
+    async def reconcile(self, watches: Sequence[TrackedOrder]) -> list[TrackedOrder]:
+        """Check these orders, in batches. Return those that were checked."""
+        self._others.clear()
+        checked: list[TrackedOrder] = []
+        for start in range(0, len(watches), BATCH):
+            checked += await self._batch(watches[start : start + BATCH])
+        return checked
+
+    async def _batch(self, watches: Sequence[TrackedOrder]) -> list[TrackedOrder]:
+        receipts = await self._chain.receipts([w.order.tx_hash for w in watches])
+        nonces = await self._chain.nonces(sorted({w.order.wallet for w in watches}))
+        checked = [watch for watch in watches if watch.order.tx_hash in receipts]
+        for watch in watches:
+            order = watch.order
+            if order.tx_hash not in receipts:
+                self._board.watches.doubted[order.order_id] = watch
+                continue
+            receipt = receipts[order.tx_hash]
+            if receipt is not None:
+                await self._found(watch, receipt)
+            elif order.inclusion is not None:
+                await self._lost(watch, order.inclusion.block_number, order.inclusion.block_hash)
+            elif not watch.is_placed:
+                await self._absent(watch, is_used=nonces[order.wallet] > order.nonce)
+        return checked
+
+    async def _found(self, watch: TrackedOrder, receipt: Receipt) -> None:
+        """Handle a receipt: it counts if its block is canonical."""
+        place = await self._canonical(receipt.block_number)
+        if place is None or place.hash != receipt.block_hash:
+            return
+        self._trust(watch)
+        watches, order = self._board.watches, watch.order
+        if watch.seen != place:
+            watches.set_block(watch, place)
+        for other in list(watches.affected_by(order.tx_hash, order.wallet, order.nonce)):
+            if other is not watch and not other.is_placed:
+                self._trust(other)
+                watches.set_block(other, None, Replacement(place, failure_by(order, other.order)))
+
+    async def _lost(self, watch: TrackedOrder, number: int, block_hash: str) -> None:
+        """Handle an included order without a receipt: check that its block is canonical."""
+        place = await self._canonical(number)
+        if place is None:
+            return
+        if place.hash == block_hash:
+            self._trust(watch)
+            self._board.watches.set_block(watch, place)
+        elif self._doubt(watch, Discrepancy.UNDONE):
+            self._board.watches.mark_reorged(watch)
+
+    async def _absent(self, watch: TrackedOrder, *, is_used: bool) -> None:
+        """Handle an order without a known block: its nonce decides."""
+        by_nonce = is_by_nonce(watch.order)
+        if not is_used and not by_nonce:
+            if watch.gone_since is not None:
+                watch.gone_since = None
+                self._board.watches.reindex(watch)
+            self._trust(watch)
+        elif by_nonce and not is_used:
+            if self._doubt(watch, Discrepancy.UNDONE):
+                self._board.watches.mark_reorged(watch)
+        elif by_nonce or watch.gone_since is not None:
+            self._gone(watch)
+        elif self._doubt(watch, Discrepancy.NONCE_GONE):
+            if watch.is_open:
+                await self._board.apply(watch, nonce_consumed_transition(self._follower.tip.number))
+            self._gone(watch)
+
+    def _gone(self, watch: TrackedOrder) -> None:
+        if watch.gone_since is None:
+            watch.gone_since = self._follower.tip.number
+        self._trust(watch)
+        self._board.watches.set_block(watch, None)
+
+    def _trust(self, watch: TrackedOrder) -> None:
+        watch.trusts()
+        self._board.watches.doubted.pop(watch.order.order_id, None)
+
+    def _doubt(self, watch: TrackedOrder, doubt: Discrepancy) -> bool:
+        """Record a doubt, to be checked at the next block; return whether it stood before."""
+        if watch.doubts(doubt, self._follower.tip.number):
+            self._trust(watch)
+            return True
+        self._board.watches.doubted[watch.order.order_id] = watch
+        return False
+
+    async def _canonical(self, number: int) -> BlockRef | None:
+        """Return the canonical block of a number: from memory, or read once per check."""
+        known = self._follower.canon.at(number)
+        if known is not None or number > self._follower.tip.number:
+            return known
+        if number not in self._others:
+            block = await self._chain.block(number)
+            ref = BlockRef(block.number, block.hash, block.time) if block else None
+            self._others[number] = ref
+        return self._others[number]

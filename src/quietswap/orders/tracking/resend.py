@@ -1,0 +1,217 @@
+"""Resend the same bytes, and ask relays to forget expired ones."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from quietswap import observe
+from quietswap.chain.chain import ChainReader, NodeUnavailable
+from quietswap.concurrency import bounded_gather
+from quietswap.orders.deliver import PASSED_ON, RELAY_SAID, passed_on, send, transition_for_response
+from quietswap.orders.order import DryRun, Order, OrderKind, OrderStatus, stored_swap
+from quietswap.orders.tracking.reconcile import OrderCache, Reconciler
+from quietswap.orders.tracking.rules import (
+    BlockRef,
+    TrackedOrder,
+    expiry_transition,
+    safe_now_ms,
+    with_resend_recorded,
+)
+from quietswap.relays.relay import (
+    EarlierSend,
+    Relay,
+    RelayOutcome,
+    RelayResponse,
+    last_response_text,
+    response_text,
+)
+
+# Simulate swaps before a resend: a swap that would fail now is not sent now.
+
+
+MOST_TRIED = 32
+"""Swaps simulated per block, in one batch; further ones are resent without a simulation."""
+WOULD_FAIL, WOULD_WORK = "would_fail", "would_work"
+"""Event types."""
+
+
+class ResendDryRun:
+    """Run at most one batch per block. A failing swap is simulated again at its next resend."""
+
+    def __init__(self, board: OrderCache, chain: ChainReader) -> None:
+        self._board = board
+        self._chain = chain
+
+    async def failing(self, swaps: Sequence[TrackedOrder], relays: dict[str, Relay]) -> set[str]:
+        """Return the ids of swaps that would fail now, and store an event for each change.
+
+        `relays` by order id: the relay's hint becomes part of the event. Without a result from the
+        node no order is held back.
+        """
+        raws = await self._board.orders.raws([watch.order.order_id for watch in swaps])
+        known = [(w, stored_swap(w.order, raws.get(w.order.order_id, b""))) for w in swaps]
+        signed = [(watch, swap) for watch, swap in known if swap is not None]
+        try:
+            runs = await self._chain.dry_runs([swap for _, swap in signed])
+        except NodeUnavailable:
+            return set()
+        failing: set[str] = set()
+        for (watch, swap), run in zip(signed, runs, strict=True):
+            fault = run.fault(swap)
+            if fault is not None:
+                failing.add(watch.order.order_id)
+            await self._note(watch, fault, run, relays.get(watch.order.order_id))
+        return failing
+
+    async def _note(
+        self, watch: TrackedOrder, fault: str | None, run: DryRun, relay: Relay | None
+    ) -> None:
+        """Store an event if the result has changed; an unknown result changes nothing."""
+        if run.succeeded is None or watch.would_fail == (fault is not None):
+            return
+        watch.would_fail = fault is not None
+        if fault is None:
+            await self._board.remark(watch, WOULD_WORK, f"{run.words}; it is sent again")
+            return
+        hint = await relay.status_hint(watch.order.tx_hash) if relay is not None else None
+        text = f"on the latest state it would fail: {fault}; it is not sent again for now"
+        await self._board.remark(watch, WOULD_FAIL, f"{text}; the relay: {hint or 'nothing'}")
+
+
+MOST_RESENT, MOST_EXPIRED = 64, 256
+"""Orders resent and expired per block; the rest waits for the next block."""
+PARALLEL = 16
+
+
+class Resender:
+    """`relays` by tier. Identical bytes cannot be mined twice, so a resend is harmless."""
+
+    def __init__(
+        self, board: OrderCache, chain: ChainReader, relays: Mapping[int, Relay], looks: Reconciler
+    ) -> None:
+        self._board = board
+        self._chain = chain
+        self._relays = relays
+        self._looks = looks
+        self._trial = ResendDryRun(board, chain)
+
+    async def resend(self, tip: BlockRef) -> None:
+        """Resend what is due: first the orders that no relay is known to have."""
+        if not any(relay.is_up for relay in self._relays.values()):
+            return
+        watches = self._board.watches
+        due = watches.resend_pending.take(tip.number, MOST_RESENT)
+        due += watches.resend_held.take(tip.number, MOST_RESENT - len(due))
+        failing: set[str] = set()
+        try:
+            failing = await self._failing(due, tip)
+            for piece in _pieces([order_id for order_id in due if order_id not in failing]):
+                await self._send_again(piece, tip)
+        finally:
+            for watch in filter(None, map(watches.get, due)):
+                fails = watch.order.order_id in failing
+                wait = self._board.rules.resend_every if fails else 1
+                watches.schedule_resend(watch, not_before=tip.number + wait)
+
+    async def _failing(self, due: Sequence[str], tip: BlockRef) -> set[str]:
+        """Return the orders that would fail now; they wait as long as after a resend."""
+        found = filter(None, map(self._board.watches.get, due))
+        past = self._past(tip)
+        swaps = (
+            w for w in found if w.order.kind is OrderKind.SWAP and self._may_be_sent(w, tip, past)
+        )
+        tried = list(islice(swaps, MOST_TRIED))
+        relays = {w.order.order_id: self._relays[w.order.tier] for w in tried}
+        return await self._trial.failing(tried, relays)
+
+    async def _send_again(self, due: Sequence[str], tip: BlockRef) -> None:
+        """Store the resend of these orders, then send them.
+
+        The write comes first: a delivery that would conclude "nothing was sent" finds the row
+        changed. An order that another writer has changed is read again and waits for a block.
+        """
+        past = self._past(tip)
+        found = filter(None, map(self._board.watches.get, due))
+        wanted = [w for w in found if self._may_be_sent(w, tip, past)]
+        raws = await self._board.orders.claim([watch.order for watch in wanted], tip.number)
+        claims = [(w, raws[w.order.order_id]) for w in wanted if w.order.order_id in raws]
+        for watch, _ in claims:
+            watch.must_go_out = False
+            watch.order = with_resend_recorded(watch.order, tip.number)
+        await bounded_gather(claims, self._send, limit=PARALLEL)
+        for watch in wanted:
+            if watch.order.order_id not in raws:
+                await self._board.refresh(watch.order.order_id)
+
+    async def _send(self, claim: tuple[TrackedOrder, bytes]) -> None:
+        watch, raw = claim
+        order = watch.order
+        answer = await send(self._relays[order.tier], order, raw)
+        observe.order_resent(order.order_id, order.attempts, answer.outcome.value)
+        await self._conclude(watch, order, answer)
+
+    def _may_be_sent(self, watch: TrackedOrder, tip: BlockRef, past: int) -> bool:
+        """Return whether it may go out now; `past` is what `_past` returns for `tip`."""
+        relay = self._relays.get(watch.order.tier)
+        if watch.order.status.is_terminal or relay is None or not relay.is_up:
+            return False
+        if self._board.watches.live_replacement(watch.order) is not None:
+            return False  # its wallet cancels it, or pays more for it
+        return past < watch.order.expires_at_ms or tip.number < watch.spared_until
+
+    def _past(self, tip: BlockRef) -> int:
+        return safe_now_ms(self._board.clock.now_ms(), tip.time)
+
+    async def _conclude(self, watch: TrackedOrder, order: Order, answer: RelayResponse) -> None:
+        """Apply the response to a pending order; an accepted order changes by the chain only."""
+        if answer.outcome is RelayOutcome.NONCE_USED:
+            self._board.watches.doubted[order.order_id] = watch
+        moved = passed_on(order, answer, self._relays)
+        if moved is not None and order.status is OrderStatus.PENDING:
+            watch.order = moved
+            await self._board.remark(watch, RELAY_SAID, PASSED_ON)
+            if watch.order is moved:  # another writer was first
+                await self._board.refresh(order.order_id)
+            return
+        step = None
+        if order.status is OrderStatus.PENDING:
+            step = await transition_for_response(
+                answer, order, self._board.orders, self._chain, EarlierSend.POSSIBLE
+            )
+        if step is not None:
+            await self._board.apply(watch, step)
+        elif response_text(answer) != (watch.relay_said or last_response_text(order)):
+            await self._board.remark(watch, RELAY_SAID, response_text(answer))
+        watch.relay_said = response_text(answer)
+
+    async def expire(self, tip: BlockRef) -> None:
+        """Expire orders whose time is over, unless a last check finds them in a block."""
+        watches = self._board.watches
+        due = watches.expiry.take(self._past(tip), MOST_EXPIRED)
+        found = [w for w in map(watches.get, due) if w is not None]
+        try:
+            open_ = [w for w in found if _may_expire(w, tip.number)]
+            checked = await self._looks.reconcile(open_)
+            over = [w.order.order_id for w in checked if _may_expire(w, tip.number)]
+            await bounded_gather(over, self._expire, limit=PARALLEL)
+        finally:
+            for watch in filter(None, map(watches.get, due)):
+                watches.reindex(watch)
+
+    async def _expire(self, order_id: str) -> None:
+        watch = self._board.watches.get(order_id)
+        assert watch is not None
+        relay, hint = self._relays.get(watch.order.tier), None
+        if relay is not None:
+            await relay.cancel(watch.order.tx_hash)
+            hint = await relay.status_hint(watch.order.tx_hash)
+        await self._board.apply(watch, expiry_transition(hint))
+
+
+def _may_expire(watch: TrackedOrder, head: int) -> bool:
+    return (
+        watch.is_open and not watch.is_placed and watch.doubt is None and head >= watch.spared_until
+    )
+
+
+def _pieces(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (keys[start : start + PARALLEL] for start in range(0, len(keys), PARALLEL))

@@ -1,0 +1,1 @@
+"""USD prices of tokens."""

@@ -1,0 +1,109 @@
+"""USD prices, compared between three independent sources.
+
+The order of trust is Chainlink (for tokens with a feed), DefiLlama, CoinGecko. The first price is
+compared with the next one: a difference above 2 % is reported, above 5 % there is no price.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Protocol
+
+from cachetools import TLRUCache
+
+from quietswap import observe
+from quietswap.chain.address import Address
+from quietswap.clock import Clock
+from quietswap.concurrency import SingleFlight
+from quietswap.prices.feeds import FEEDS
+
+_REPORT = Decimal("0.02")
+_REFUSE = Decimal("0.05")
+_NO_PRICE_TTL_S = 5.0
+_CACHED = 2_000
+
+
+class PriceSource(Protocol):
+    """One price source. It never raises."""
+
+    async def usd(self, token: Address) -> Decimal | None:
+        """Return USD per whole token; None without a recent, plausible price."""
+
+
+class UsdPrices:
+    """Implements quietswap.prices.usd.PriceOracle.
+
+    `feeds` serves the tokens in FEEDS; `web` are the other sources in their order of trust. A token
+    with a feed is compared with the first of them, and with the next one if that has no price. A
+    price is cached for `ttl_s` seconds from the request, a missing one for at most 5 s.
+    `on_doubt(token, first, second)` is called for a difference above 2 %.
+    """
+
+    def __init__(
+        self,
+        feeds: PriceSource,
+        web: Sequence[PriceSource],
+        clock: Clock,
+        *,
+        ttl_s: float,
+        on_doubt: Callable[[str, str, str], None] = observe.price_doubted,
+    ) -> None:
+        self._feeds = feeds
+        self._web = web
+        self._clock = clock
+        self._on_doubt = on_doubt
+        self._in_flight: SingleFlight[Address, Decimal | None] = SingleFlight()
+
+        def expires(_: Address, entry: tuple[Decimal | None, float], __: float) -> float:
+            price, asked_at = entry
+            return asked_at + (min(ttl_s, _NO_PRICE_TTL_S) if price is None else ttl_s)
+
+        self._cache: TLRUCache[Address, tuple[Decimal | None, float]]
+        self._cache = TLRUCache(_CACHED, expires, timer=clock.monotonic)
+
+    async def usd(self, *tokens: Address) -> list[Decimal | None]:
+        """Return USD per whole token, in order."""
+        known = {token: entry[0] for token in tokens if (entry := self._cache.get(token))}
+        missing = [token for token in dict.fromkeys(tokens) if token not in known]
+        if missing:
+            asked = (self._in_flight(token, partial(self._ask, token)) for token in missing)
+            known |= zip(missing, await asyncio.gather(*asked), strict=True)
+        return [known[token] for token in tokens]
+
+    async def _ask(self, token: Address) -> Decimal | None:
+        asked_at = self._clock.monotonic()
+        price = self._agreed(token, await self._answers(token))
+        self._cache[token] = price, asked_at
+        return price
+
+    async def _answers(self, token: Address) -> list[Decimal]:
+        """Return up to two prices, the more trusted one first."""
+        has_feed = token in FEEDS
+        now, later = (self._web[:1], self._web[1:]) if has_feed else (self._web, ())
+        at_once = [self._feeds, *now] if has_feed else list(now)
+        answers = await asyncio.gather(*(source.usd(token) for source in at_once))
+        known = [price for price in answers if price is not None]
+        for source in later:
+            if len(known) < 2 and (price := await source.usd(token)) is not None:
+                known.append(price)
+        return known[:2]
+
+    def _agreed(self, token: Address, answers: Sequence[Decimal]) -> Decimal | None:
+        if len(answers) < 2:
+            return answers[0] if answers else None
+        first, second = answers
+        apart = abs(first - second) / min(first, second)
+        if apart > _REPORT:
+            self._on_doubt(token, str(first), str(second))
+        return first if apart <= _REFUSE else None
+
+
+# Port: USD prices.
+
+
+class PriceOracle(Protocol):
+    """USD prices. A missing, stale or contradicted price is None."""
+
+    async def usd(self, *tokens: Address) -> list[Decimal | None]:
+        """Return USD per whole token, in order. WETH has the price of ETH."""

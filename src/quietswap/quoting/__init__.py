@@ -1,0 +1,1 @@
+"""Quotes of swaps and wraps, and indicative prices."""

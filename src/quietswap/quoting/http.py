@@ -1,0 +1,198 @@
+"""The handler of swap quotes."""
+
+from typing import TypeVar
+
+from quietswap.api.json import AuthenticatedRequest, amount, number
+from quietswap.api.parsing import requests
+from quietswap.api.use_cases import UseCases
+from quietswap.chain.fees import PRIORITY_FEE
+from quietswap.chain.signed import MAINNET, TYPE_2, UnsignedTransaction
+from quietswap.contract import quotes as contract
+from quietswap.contract.quotes import Scoring, SwapQuoteEnvelope
+from quietswap.contract.requests import SwapQuoteQuery
+from quietswap.contract.transactions import SwapMevProtection, TransactionParams
+from quietswap.quoting.loss import Loss, judge_swap
+from quietswap.quoting.quote import AlternativeRoute, SourceReport, SwapQuote
+from quietswap.quoting.scoring import IndicativePrice
+from quietswap.quoting.wallet_effects import QuoteIssues, Shortfall
+
+# What a quote may lose, as the domain judges it, to contract Structs.
+
+
+def loss_judgement(loss: Loss) -> contract.LossJudgement:
+    """Return `loss` of a quote or price."""
+    causes = (contract.LossCauseEntry(cause=one.cause.value, bps=one.bps) for one in loss.causes)
+    return contract.LossJudgement(level=loss.level.value, bps=loss.bps, causes=tuple(causes))
+
+
+# Swap quotes: domain values to contract Structs.
+#
+# Amounts are decimal strings, USD values and percentages JSON numbers. The interface cannot
+# express
+# that a USD value or the price impact is unknown: its type is number and clients compute with it.
+# So
+# an unknown value is 0, and the boolean beside it (`scoring.priceAvailable`,
+# `priceImpactAvailable`)
+# says that this 0 is not a measurement.
+
+
+P = TypeVar("P", bound=TransactionParams)
+
+
+def swap_quote_response(quote: SwapQuote) -> contract.SwapQuoteResponse:
+    """Return `data` of GET /api/v1/quote."""
+    route = quote.route
+    return contract.SwapQuoteResponse(
+        source=route.source,
+        sell_token=quote.sell_token,
+        buy_token=quote.buy_token,
+        sell_amount=amount(quote.sell_amount),
+        buy_amount=amount(quote.buy_amount),
+        min_buy_amount=amount(quote.min_buy_amount),
+        estimated_gas=quote.gas,
+        price_impact=number(quote.impact_percent),
+        price_impact_available=quote.impact_percent is not None,
+        dex_route=contract.DexRoute(
+            dex=route.dex, target=route.target, path=route.path, data="0x" + route.data.hex()
+        ),
+        scoring=contract.Scoring(
+            net_value_usd=number(quote.net_value_usd),
+            gas_cost_usd=number(quote.gas_cost_usd),
+            price_available=quote.net_value_usd is not None,
+        ),
+        alternatives=tuple(map(_alternative, quote.alternatives)),
+        mev_analysis=contract.MevAnalysis(
+            threat_level=quote.threat_level.value,
+            estimated_protection_usd=number(quote.protection_usd),
+            known=quote.threat_known,
+        ),
+        mev_protection=SwapMevProtection(
+            provider=quote.protection.display_name,
+            transaction_params=transaction_params(quote.params, TransactionParams),
+            provider_metadata=quote.protection.metadata(),
+        ),
+        verification=contract.Verification(
+            status=quote.verification.value, bound=route.bound, notes=quote.notes
+        ),
+        loss=loss_judgement(
+            judge_swap(
+                impact_percent=quote.impact_percent,
+                slippage_bps=quote.slippage_bps,
+                net_value_usd=quote.net_value_usd,
+                gas_cost_usd=quote.gas_cost_usd,
+            )
+        ),
+        sources=tuple(map(_source, quote.sources)),
+        issues=_issues(quote.issues),
+    )
+
+
+def _issues(issues: QuoteIssues) -> contract.Issues:
+    return contract.Issues(
+        allowance=_allowance(issues.allowance) if issues.allowance else None,
+        balance=_balance(issues.balance) if issues.balance else None,
+        gas=_gas(issues.gas) if issues.gas else None,
+    )
+
+
+def _allowance(found: Shortfall) -> contract.AllowanceIssue:
+    return contract.AllowanceIssue(
+        spender=found.address or "", actual=amount(found.actual), needed=amount(found.needed)
+    )
+
+
+def _balance(found: Shortfall) -> contract.BalanceIssue:
+    return contract.BalanceIssue(
+        token=found.address or "", actual=amount(found.actual), needed=amount(found.needed)
+    )
+
+
+def _gas(found: Shortfall) -> contract.GasIssue:
+    return contract.GasIssue(actual=amount(found.actual), needed=amount(found.needed))
+
+
+def _alternative(entry: AlternativeRoute) -> contract.AlternativeEntry:
+    return contract.AlternativeEntry(
+        source=entry.source,
+        buy_amount=amount(entry.buy_amount),
+        net_value_usd=number(entry.net_value_usd),
+    )
+
+
+def _source(report: SourceReport) -> contract.SourceEntry:
+    promised, simulated = report.promised, report.simulated
+    return contract.SourceEntry(
+        source=report.source,
+        outcome=report.outcome.value,
+        latency_ms=report.latency_ms,
+        promised=None if promised is None else amount(promised),
+        simulated=None if simulated is None else amount(simulated),
+        difference_bps=report.difference_bps,
+        reason=report.reason,
+    )
+
+
+def transaction_params(params: UnsignedTransaction, kind: type[P]) -> P:
+    """Return a transaction to sign."""
+    return kind(
+        to=params.to,
+        data="0x" + params.data.hex(),
+        value=amount(params.value),
+        gas_limit=amount(params.gas_limit),
+        max_fee_per_gas=amount(params.max_fee_per_gas),
+        max_priority_fee_per_gas=amount(PRIORITY_FEE),
+        nonce=params.nonce,
+        chain_id=MAINNET,
+        type=TYPE_2,
+    )
+
+
+async def swap_quote(use_cases: UseCases, request: AuthenticatedRequest) -> SwapQuoteEnvelope:
+    """GET /api/v1/quote; `timestamp` is the issue time of the quote in Unix ms."""
+    query = request.query_values(SwapQuoteQuery)
+    quote = await use_cases.quote_swap(request.key, requests.parse_swap_quote(query))
+    data = swap_quote_response(quote)
+    return SwapQuoteEnvelope(ok=True, data=data, timestamp=quote.issued_at_ms)
+
+
+# Indicative prices: domain values to contract Structs.
+
+
+def price_response(price: IndicativePrice) -> contract.PriceResponse:
+    """Return `data` of GET /api/v1/price."""
+    return contract.PriceResponse(
+        indicative=True,
+        verification="none",
+        source=price.best.source,
+        sell_token=price.sell_token,
+        buy_token=price.buy_token,
+        sell_amount=amount(price.sell_amount),
+        buy_amount=amount(price.best.buy_amount),
+        estimated_gas=price.best.gas_estimate,
+        price_impact=number(price.impact_percent),
+        price_impact_available=price.impact_percent is not None,
+        scoring=Scoring(
+            net_value_usd=number(price.net_value_usd),
+            gas_cost_usd=number(price.gas_cost_usd),
+            price_available=price.net_value_usd is not None,
+        ),
+        sources=tuple(map(_prices_source, price.sources)),
+        loss=loss_judgement(
+            judge_swap(
+                impact_percent=price.impact_percent,
+                slippage_bps=0,
+                net_value_usd=price.net_value_usd,
+                gas_cost_usd=price.gas_cost_usd,
+            )
+        ),
+    )
+
+
+def _prices_source(report: SourceReport) -> contract.PriceSourceEntry:
+    return contract.PriceSourceEntry(
+        source=report.source,
+        outcome=report.outcome.value,
+        latency_ms=report.latency_ms,
+        buy_amount=None if report.promised is None else amount(report.promised),
+        reason=report.reason,
+    )

@@ -1,0 +1,179 @@
+"""GET /api/v1/price: what the sources promise, without wallet, transaction or storage."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field, replace
+
+from cachetools import TTLCache
+
+from quietswap.chain.address import Address
+from quietswap.chain.chain import ChainReader, Head
+from quietswap.clients.client import ApiKey
+from quietswap.clock import Clock
+from quietswap.concurrency import SingleFlight
+from quietswap.errors.base import RequestError
+from quietswap.errors.requests import InvalidTokenAddress
+from quietswap.failures import service_unavailable
+from quietswap.prices.usd import PriceOracle
+from quietswap.quoting.fan_out import SourceFanOut
+from quietswap.quoting.quote import SourceOutcome, SourceReport
+from quietswap.quoting.request import IndicativePriceRequest
+from quietswap.quoting.routes import no_route_error, tradable_tokens
+from quietswap.quoting.scoring import (
+    IndicativePrice,
+    PricingContext,
+    SourcePrice,
+    SourcePriceRequest,
+    UsdRates,
+    believed,
+    gas_cost_usd,
+    impact_percent,
+    rank_prices,
+    value_usd,
+)
+from quietswap.quoting.sources import AggregatorSource, SourceAnswer
+from quietswap.tokens.token import WETH, Token, TokenPolicy
+from quietswap.vendors.source import Aggregator
+
+ANSWER_TTL_S = 2.0
+"""An answer is given again for so long: a page asks while its user types."""
+_ANSWERS_CACHED = 4096
+
+_Swap = tuple[Address, Address, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """A price or why there is none; `is_partial`: only this client may not ask each source."""
+
+    client_id: str
+    is_partial: bool
+    price: IndicativePrice | RequestError
+
+
+@dataclass(slots=True, kw_only=True)
+class QuotePrice:
+    """`soft_s`, `hard_s`: as for quotes; seconds until one price is enough, and until the end.
+
+    Answers hold nothing of a client. So concurrent and later equal requests share one answer, and
+    the first client's share of the vendor budgets pays for it. Where that share was spent, the
+    answer is that client's alone: nobody else gets fewer sources by it.
+    """
+
+    chain: ChainReader
+    prices: PriceOracle
+    sources: Sequence[AggregatorSource]
+    tokens: TokenPolicy
+    clock: Clock
+    soft_s: float
+    hard_s: float
+    _in_flight: SingleFlight[tuple[_Swap, str], _Outcome] = field(init=False)
+    _answers: TTLCache[_Swap, IndicativePrice] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._in_flight = SingleFlight()
+        self._answers = TTLCache(_ANSWERS_CACHED, ANSWER_TTL_S, timer=self.clock.monotonic)
+
+    async def __call__(self, key: ApiKey, ask: IndicativePriceRequest) -> IndicativePrice:
+        """Return the best promise, with the result of each source.
+
+        Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable.
+        """
+        swap = ask.sell_token, ask.buy_token, ask.sell_amount
+        known = self._answers.get(swap)
+        if known is not None:
+            return known
+        with service_unavailable():
+            client_id = key.client_id
+            found = await self._in_flight((swap, ""), lambda: self._asked(client_id, ask, swap))
+            if found.is_partial and found.client_id != client_id:
+                own = swap, client_id
+                found = await self._in_flight(own, lambda: self._asked(client_id, ask, swap))
+            if isinstance(found.price, RequestError):
+                raise found.price.with_traceback(None)
+            return found.price
+
+    async def _asked(self, client_id: str, ask: IndicativePriceRequest, swap: _Swap) -> _Outcome:
+        # at once: unlike a quote's, this head may not be older than a block, so it is seldom cached
+        (sell, buy), head = await asyncio.gather(
+            tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token),
+            self.chain.head(),
+        )
+        if sell.address == buy.address:
+            raise InvalidTokenAddress(
+                field="buyToken", provided=buy.address, reason="both tokens are the same"
+            )
+        asked_at_ms = self.clock.now_ms()
+        request = SourcePriceRequest(sell, buy, ask.sell_amount, max(head.next_base_fee, 1))
+        rates, answers = await asyncio.gather(
+            self._rates(sell, buy), self._collect(client_id, request)
+        )
+        is_partial = any(
+            answer.skipped and source.may_be_asked
+            for source, answer in zip(self.sources, answers, strict=True)
+        )
+        try:
+            price = self._compose(request, rates, answers, head, asked_at_ms)
+        except RequestError as error:
+            return _Outcome(client_id, is_partial, error)
+        if not is_partial:
+            self._answers[swap] = price
+        return _Outcome(client_id, is_partial, price)
+
+    async def _rates(self, sell: Token, buy: Token) -> UsdRates:
+        return UsdRates(*await self.prices.usd(WETH, sell.address, buy.address))
+
+    async def _collect(
+        self, client_id: str, request: SourcePriceRequest
+    ) -> list[SourceAnswer[SourcePrice]]:
+        def ask(aggregator: Aggregator) -> Awaitable[SourcePrice]:
+            return aggregator.price(request)
+
+        with SourceFanOut(self.sources, client_id, ask, self.clock, hard_s=self.hard_s) as asked:
+            await asked.wait(self.soft_s)
+            while not asked.fresh() and asked.is_open:
+                await asked.wait(self.hard_s, first=True)
+            return asked.answers()
+
+    def _compose(
+        self,
+        request: SourcePriceRequest,
+        rates: UsdRates,
+        answers: Sequence[SourceAnswer[SourcePrice]],
+        head: Head,
+        asked_at_ms: int,
+    ) -> IndicativePrice:
+        promised = [answer.found for answer in answers if answer.found]
+        if not promised:
+            raise no_route_error(
+                [_report(answer) for answer in answers], request.sell.address, request.buy.address
+            )
+        read = PricingContext(
+            request.sell, request.sell_amount, request.buy, rates, head.next_base_fee
+        )
+        best = rank_prices(promised, read)[0]
+        used = believed(read, promised).rates
+        value = value_usd(best.buy_amount, request.buy, used.buy)
+        cost = gas_cost_usd(best.gas_estimate, head.next_base_fee, used.eth)
+        sold = value_usd(request.sell_amount, request.sell, used.sell)
+        return IndicativePrice(
+            sell_token=request.sell.address,
+            buy_token=request.buy.address,
+            sell_amount=request.sell_amount,
+            best=best,
+            impact_percent=impact_percent(best.impact_percent, sold, value),
+            net_value_usd=None if value is None or cost is None else value - cost,
+            gas_cost_usd=cost,
+            asked_at_ms=asked_at_ms,
+            sources=tuple(_report(answer, best.source) for answer in answers),
+        )
+
+
+def _report(answer: SourceAnswer[SourcePrice], winner: str = "") -> SourceReport:
+    report = SourceReport(answer.source, SourceOutcome.ANSWERED, answer.latency_ms)
+    if answer.miss is not None:
+        outcome = SourceOutcome.SKIPPED if answer.skipped else SourceOutcome(answer.miss.miss)
+        return replace(report, outcome=outcome, reason=answer.miss.reason)
+    outcome = SourceOutcome.WON if answer.source == winner else SourceOutcome.ANSWERED
+    promised = answer.found.buy_amount if answer.found else None
+    return replace(report, outcome=outcome, promised=promised)

@@ -1,0 +1,314 @@
+"""GET /api/v1/quote: collect routes, choose the highest net value, issue a transaction."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from quietswap import observe
+from quietswap.chain import fees
+from quietswap.chain.address import Address
+from quietswap.chain.chain import AccountState, ChainReader, Head, UnreadableToken
+from quietswap.chain.signed import UnsignedTransaction
+from quietswap.clients.client import ApiKey, to_cents
+from quietswap.clock import Clock
+from quietswap.errors.requests import InvalidTokenAddress, TokenNotSupported
+from quietswap.failures import service_unavailable
+from quietswap.orders.checks import CONTRACT_NOTE, is_contract
+from quietswap.orders.stores import OrderStore, QuoteStore
+from quietswap.prices.usd import PriceOracle
+from quietswap.quoting import mev
+from quietswap.quoting.quote import (
+    AlternativeRoute,
+    RouteRequest,
+    SourceOutcome,
+    SourceReport,
+    SwapQuote,
+    VerificationStatus,
+    issued_swap,
+)
+from quietswap.quoting.request import SwapQuoteRequest
+from quietswap.quoting.routes import CollectedRoutes, CollectRoutes, no_route_error, tradable_tokens
+from quietswap.quoting.scoring import (
+    Candidate,
+    PricingContext,
+    Score,
+    UsdRates,
+    believed,
+    gas_price_in_buy_token,
+    impact_percent,
+    rank,
+    score,
+    value_usd,
+)
+from quietswap.quoting.wallet_effects import QuoteIssues, find_issues
+from quietswap.relays.choice import protect
+from quietswap.relays.relay import Relay
+from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.tokens.token import WETH, Token, TokenPolicy
+
+# Notes of a quote for the user, as plain text.
+
+
+def notes(best: Candidate, rates: UsdRates, quoted: UsdRates, *, weighed: bool) -> tuple[str, ...]:
+    """Return the notes: `rates` are the prices the quote was computed with, `quoted` those read.
+
+    `weighed`: gas could be converted into the buy token, so routes were compared net of gas.
+    """
+    found = []
+    if not best.route.bound:
+        found.append("no router is proven to enforce these terms: the source is trusted")
+    if best.verification is VerificationStatus.UNVERIFIED:
+        found.append("no simulation was possible: the amounts are the source's promise")
+    if rates != quoted:
+        found.append("the USD prices of the two tokens contradict the rate: they are not used")
+    if rates.buy is None or rates.eth is None:
+        found.append("no trustworthy USD price: routes were compared in the buy token")
+    if not weighed:
+        found.append(
+            "gas was not weighed: of nearly equal outputs the one with least gas was taken"
+        )
+    if rates.buy is None and rates.sell is None:
+        found.append("no USD price of either token: the loss to a sandwich is unknown")
+    return tuple(found)
+
+
+_CALLDATA_LIFE_S = 2 * 3600
+"""Longer than the 30 minutes of an order: waiting alone must not make an order revert."""
+_GAS_PRICE_MAX_AGE_S = 24.0
+"""Of the gas price that sources are told. What they answer is simulated on the latest block."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwapQuotePolicy:
+    """The operator's settings: relay endpoint, quote validity in ms, probability of an attack."""
+
+    endpoint_type: EndpointType
+    share_mode: ShareMode
+    validity_ms: int
+    attack_probability: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """The inputs that are read while the source requests are in flight."""
+
+    nonces: fees.OwnNonces
+    rates: UsdRates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuoteSwap:
+    """`relays` by tier; `new_id` returns a fresh quote id."""
+
+    chain: ChainReader
+    prices: PriceOracle
+    survey: CollectRoutes
+    quotes: QuoteStore
+    orders: OrderStore
+    relays: Mapping[int, Relay]
+    tokens: TokenPolicy
+    terms: SwapQuotePolicy
+    clock: Clock
+    new_id: Callable[[], str]
+
+    async def __call__(self, key: ApiKey, ask: SwapQuoteRequest) -> SwapQuote:
+        """Return an issued, stored quote.
+
+        Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable.
+        """
+        started = self.clock.monotonic()
+        with service_unavailable():
+            try:
+                quote = await self._quote(key, ask)
+            except UnreadableToken as error:
+                reason = f"sellToken: {error}"
+                raise TokenNotSupported(token=ask.sell_token, reason=reason) from error
+            issued = issued_swap(quote, key.client_id, self.new_id(), self.terms.validity_ms)
+            await observe.in_phase("storing", self.quotes.save(issued))
+        observe.phase_took("total", self.clock.monotonic() - started)
+        observe.source_won(quote.route.source)
+        return quote
+
+    async def _quote(self, key: ApiKey, ask: SwapQuoteRequest) -> SwapQuote:
+        sell, buy, head = await observe.in_phase("tokens", self._tokens_and_head(ask))
+        if sell.address == buy.address:
+            raise InvalidTokenAddress(
+                field="buyToken", provided=buy.address, reason="both tokens are the same"
+            )
+        request = self._request(ask, sell, buy, head)
+        setting = observe.in_phase("prices", self._setting(key, request))
+        setting_task = asyncio.create_task(setting)
+        try:
+            survey = await self.survey(key.client_id, request)
+            known = await setting_task
+        finally:
+            setting_task.cancel()
+        if not survey.candidates:
+            raise no_route_error(survey.reports, ask.sell_token, ask.buy_token)
+        return self._compose(request, survey, known)
+
+    async def _tokens_and_head(self, ask: SwapQuoteRequest) -> tuple[Token, Token, Head]:
+        """Read one after the other: nearly always both are cached, and nothing is waited for."""
+        pair = await tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token)
+        return *pair, await self.chain.head(max_age_s=_GAS_PRICE_MAX_AGE_S)
+
+    def _request(self, ask: SwapQuoteRequest, sell: Token, buy: Token, head: Head) -> RouteRequest:
+        return RouteRequest(
+            sell=sell,
+            buy=buy,
+            sell_amount=ask.sell_amount,
+            wallet=ask.wallet,
+            slippage_bps=ask.slippage_bps,
+            gas_price_wei=max(head.next_base_fee, 1),
+            deadline=self.clock.now_ms() // 1000 + _CALLDATA_LIFE_S,
+        )
+
+    async def _setting(self, key: ApiKey, request: RouteRequest) -> _Setting:
+        for _ in range(2):  # turns of the loop, in which the sources are asked: they take longest
+            await asyncio.sleep(0)
+        nonces = await self.orders.own_nonces(key.client_id, request.wallet)
+        prices = await self.prices.usd(WETH, request.sell.address, request.buy.address)
+        return _Setting(nonces, UsdRates(*prices))
+
+    def _compose(
+        self, request: RouteRequest, survey: CollectedRoutes, setting: _Setting
+    ) -> SwapQuote:
+        read = PricingContext(
+            request.sell,
+            request.sell_amount,
+            request.buy,
+            setting.rates,
+            survey.next_base_fee,
+        )
+        market = believed(read, survey.candidates)
+        best, *others = rank(survey.candidates, read, _approved(request, survey.sender))
+        weighed = gas_price_in_buy_token(survey.candidates, read) is not None
+        scored = score(best, market)
+        impact = _impact(best, market)
+        threat, rebate = self._threat(best, market, impact)
+        params = _params(best, survey, setting.nonces)
+        return SwapQuote(
+            sell_token=request.sell.address,
+            buy_token=request.buy.address,
+            sell_amount=request.sell_amount,
+            buy_amount=best.worth,
+            min_buy_amount=best.route.min_buy_amount,
+            slippage_bps=request.slippage_bps,
+            wallet=request.wallet,
+            route=best.route,
+            gas=best.gas,
+            impact_percent=impact,
+            net_value_usd=scored.net_value_usd,
+            gas_cost_usd=scored.gas_cost_usd,
+            threat_level=threat.level,
+            threat_known=threat.known,
+            protection_usd=threat.loss_usd * self.terms.attack_probability,
+            protection=protect(
+                self.relays, self.terms.endpoint_type, self.terms.share_mode, rebate
+            ),
+            params=params,
+            verification=best.verification,
+            issued_at_ms=self.clock.now_ms(),
+            alternatives=tuple(_alternative(c, score(c, market)) for c in others),
+            sources=_named(survey.reports, best.route.source),
+            notes=(
+                *((CONTRACT_NOTE,) if is_contract(survey.sender.code) else ()),
+                *notes(best, market.rates, setting.rates, weighed=weighed),
+            ),
+            issues=_issues(request, params, survey.sender),
+            usd_cents=_usd_cents(best, market),
+        )
+
+    def _threat(
+        self, best: Candidate, market: PricingContext, impact: Decimal | None
+    ) -> tuple[mev.SandwichRisk, Decimal]:
+        sell, buy = market.sell.address, market.buy.address
+        value = value_usd(best.worth, market.buy, market.rates.buy)
+        if value is None:
+            value = value_usd(market.sell_amount, market.sell, market.rates.sell)
+        fee = mev.pool_fee(sell, buy)
+        share = (impact or Decimal(0)) / 100
+        gas_wei = Decimal(mev.ATTACK_GAS * market.base_fee)
+        cost = gas_wei.scaleb(-18) * (market.rates.eth or Decimal(0))
+        slippage = 1 - Decimal(best.route.min_buy_amount) / Decimal(best.worth)
+        threat = mev.assess_sandwich(
+            value_usd=value,
+            impact=None if impact is None else share,
+            fee=fee,
+            slippage=slippage,
+            attack_cost=cost,
+        )
+        majors = sell in mev.MAJORS and buy in mev.MAJORS
+        rebate = mev.expected_rebate(
+            value_usd=value or Decimal(0), impact=share, fee=fee, majors=majors
+        )
+        return threat, rebate
+
+
+def _usd_cents(best: Candidate, market: PricingContext) -> int | None:
+    """Return the greater value of the two sides: a price that is too low must not hide a swap."""
+    values = (
+        value_usd(market.sell_amount, market.sell, market.rates.sell),
+        value_usd(best.worth, market.buy, market.rates.buy),
+    )
+    known = [value for value in values if value is not None]
+    return to_cents(max(known)) if known else None
+
+
+def _impact(best: Candidate, market: PricingContext) -> Decimal | None:
+    return impact_percent(
+        best.route.impact_percent,
+        value_usd(market.sell_amount, market.sell, market.rates.sell),
+        value_usd(best.worth, market.buy, market.rates.buy),
+    )
+
+
+def _params(
+    best: Candidate, survey: CollectedRoutes, nonces: fees.OwnNonces
+) -> UnsignedTransaction:
+    sender = survey.sender
+    limit = best.gas_limit or fees.gas_limit_for(best.gas)
+    return UnsignedTransaction(
+        to=best.route.target,
+        data=best.route.data,
+        value=0,
+        gas_limit=limit,
+        max_fee_per_gas=fees.max_fee_per_gas(
+            survey.next_base_fee,
+            fees.SWAP_FEE_MULTIPLE,
+            gas_limit=limit,
+            balance=sender.eth_balance,
+        ),
+        nonce=fees.next_nonce(sender.nonce, sender.pending_nonce, nonces),
+    )
+
+
+def _approved(request: RouteRequest, sender: AccountState) -> set[Address]:
+    """Return the routers that may already move the sold amount."""
+    allowances = sender.allowances.items()
+    return {router for router, allowed in allowances if allowed >= request.sell_amount}
+
+
+def _issues(
+    request: RouteRequest, params: UnsignedTransaction, sender: AccountState
+) -> QuoteIssues:
+    return find_issues(
+        params,
+        request.sell.address,
+        request.sell_amount,
+        sell_balance=sender.sell_balance,
+        allowance=sender.allowances.get(params.to, 0),
+        eth_balance=sender.eth_balance,
+    )
+
+
+def _alternative(candidate: Candidate, scored: Score) -> AlternativeRoute:
+    return AlternativeRoute(candidate.route.source, candidate.worth, scored.net_value_usd)
+
+
+def _named(reports: Sequence[SourceReport], winner: str) -> tuple[SourceReport, ...]:
+    return tuple(
+        replace(report, outcome=SourceOutcome.WON) if report.source == winner else report
+        for report in reports
+    )

@@ -1,0 +1,120 @@
+"""POST /api/v1/mev/wrap/quote: a transaction that wraps or unwraps ETH one to one."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from quietswap.chain import fees
+from quietswap.chain.address import Address
+from quietswap.chain.chain import CallReverts, ChainReader, WalletSnapshot
+from quietswap.chain.erc20 import TYPICAL_GAS, calldata, value_of
+from quietswap.chain.signed import UnsignedTransaction
+from quietswap.clients.client import ApiKey
+from quietswap.clock import Clock
+from quietswap.failures import service_unavailable
+from quietswap.orders.checks import CONTRACT_NOTE, WRAP_QUOTE, is_contract, would_revert
+from quietswap.orders.stores import QuoteStore
+from quietswap.quoting.quote import WrapOperation, WrapQuote, issued_wrap
+from quietswap.quoting.request import WrapBalances, WrapQuoteRequest
+from quietswap.relays.choice import protect
+from quietswap.relays.relay import Relay
+from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.tokens.token import WETH
+
+
+@dataclass(frozen=True, slots=True)
+class WrapQuotePolicy:
+    """The operator's settings; `validity_ms` in ms. A wrap offers nothing to a searcher."""
+
+    endpoint_type: EndpointType
+    share_mode: ShareMode
+    validity_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuoteWrap:
+    """`relays` by tier; `new_suffix` returns the last part of a quote id."""
+
+    chain: ChainReader
+    quotes: QuoteStore
+    relays: Mapping[int, Relay]
+    terms: WrapQuotePolicy
+    clock: Clock
+    new_suffix: Callable[[], str]
+
+    async def __call__(self, key: ApiKey, ask: WrapQuoteRequest) -> WrapQuote:
+        """Return an issued, stored quote. Raises ValidationError and ServiceUnavailable."""
+        with service_unavailable():
+            quote = await self._quote(ask)
+            await self.quotes.save(issued_wrap(quote, key.client_id))
+        return quote
+
+    async def _quote(self, ask: WrapQuoteRequest) -> WrapQuote:
+        head = await self.chain.head()
+        facts = await self.chain.wallet(ask.wallet, WETH, WETH)
+        gas = await self._gas(ask, facts)
+        limit = fees.gas_limit_for(gas, fees.WRAP_GAS_FLOOR)
+        now = self.clock.now_ms()
+        value = value_of(ask.operation, ask.amount)
+        cap = fees.max_fee_per_gas(
+            head.next_base_fee,
+            fees.WRAP_FEE_MULTIPLE,
+            gas_limit=limit,
+            balance=facts.eth_balance,
+            value=value,
+        )
+        return WrapQuote(
+            quote_id=f"weth_{ask.operation.value}_{now}_{self.new_suffix()}",
+            operation=ask.operation,
+            amount=ask.amount,
+            wallet=ask.wallet,
+            gas=gas,
+            gas_wei=gas * head.next_base_fee,
+            protection=protect(self.relays, self.terms.endpoint_type, self.terms.share_mode, None),
+            params=_params(ask.operation, ask.amount, limit, cap),
+            issued_at_ms=now,
+            valid_until_ms=now + self.terms.validity_ms,
+            notes=(CONTRACT_NOTE,) if is_contract(facts.code) else (),
+        )
+
+    async def _gas(self, ask: WrapQuoteRequest, facts: WalletSnapshot) -> int:
+        """Return the node's estimate, or the typical use while the wallet cannot cover the call.
+
+        Raises ValidationError with reason WOULD_REVERT: the wallet's code may refuse the ETH.
+        """
+        is_wrap = ask.operation is WrapOperation.WRAP
+        held = facts.eth_balance if is_wrap else facts.token_balance
+        estimate = None
+        if held >= ask.amount:
+            probe = _params(ask.operation, ask.amount, fees.WRAP_GAS_FLOOR, 0)
+            try:
+                estimate = await self.chain.estimate_gas(ask.wallet, probe)
+            except CallReverts as error:
+                raise would_revert(WRAP_QUOTE, str(error)) from error
+        return TYPICAL_GAS[ask.operation] if estimate is None else estimate
+
+
+def _params(operation: WrapOperation, amount: int, gas_limit: int, cap: int) -> UnsignedTransaction:
+    return UnsignedTransaction(
+        to=WETH,
+        data=calldata(operation, amount),
+        value=value_of(operation, amount),
+        gas_limit=gas_limit,
+        max_fee_per_gas=cap,
+        nonce=None,
+    )
+
+
+# GET /api/v1/mev/wrap/info: a wallet's ETH and WETH, read in one round trip.
+
+
+class GetWrapInfo:
+    """Name and symbol are constants of WETH9."""
+
+    def __init__(self, chain: ChainReader) -> None:
+        self._chain = chain
+
+    async def __call__(self, key: ApiKey, wallet: Address) -> WrapBalances:
+        """Return balances in wei. Raises ServiceUnavailable if the node does not answer."""
+        with service_unavailable():
+            eth, weth = await self._chain.balances(wallet, WETH)
+        return WrapBalances(name="Wrapped Ether", symbol="WETH", eth=eth, weth=weth)

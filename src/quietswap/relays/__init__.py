@@ -1,0 +1,1 @@
+"""Private relays: one file for each kind."""

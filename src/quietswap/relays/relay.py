@@ -1,0 +1,326 @@
+"""Port: a private relay."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, StrEnum, auto
+from typing import Protocol
+
+from quietswap.chain.signed import SignedTransaction
+from quietswap.errors.base import ProviderUnavailable, RequestError
+from quietswap.errors.requests import (
+    InsufficientBalance,
+    InvalidTransaction,
+    NonceTooLow,
+    ValidationError,
+)
+from quietswap.orders.order import (
+    Failure,
+    FailureCode,
+    Order,
+    OrderEventType,
+    OrderKind,
+    OrderStatus,
+    Transition,
+)
+from quietswap.orders.received import ReportedRefund
+from quietswap.relays.settings import EndpointType, ShareMode
+
+# What a relay's response means for an order: outcome -> transition -> error.
+#
+# `MEANINGS` is the one table. A response proves nothing about the chain: two outcomes count only
+# together with what the node or the order store knows. A refusal proves nothing about the bytes: a
+# relay that had them can have them mined. Only a send that never began is reported as "not sent".
+# Amounts in wei.
+
+
+class RelayOutcome(StrEnum):
+    """The class of a relay's response: accepted, refused for a reason, or unknown."""
+
+    ACCEPTED = "accepted"
+    ALREADY_KNOWN = "held"
+    """The relay already has these bytes: equal to accepted."""
+    CONFLICT = "conflict"
+    """The relay holds another transaction with this nonce, or these bytes."""
+    NONCE_USED = "nonce_used"
+    """The relay says the nonce is too low: the node must confirm it."""
+    INSUFFICIENT_FUNDS = "no_funds"
+    INVALID = "invalid"
+    WOULD_REVERT = "would_revert"
+    BUSY = "busy"
+    NOT_SENT = "not_sent"
+    """The connection failed before any byte was written, or the circuit breaker is open."""
+    NOT_TAKEN = "not_taken"
+    """The relay says that it takes nothing now, whatever it is: its key, its limit, its method."""
+    UNKNOWN = "silent"
+    """Unknown: timeout, 5xx, HTML or text without a known meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelayResponse:
+    """A relay's response; `reason` is our own plain text, never the relay's.
+
+    `serves`: whether it shows that the relay takes transactions; None if it shows neither. `said`
+    is its status and its own words, bounded, masked and harmless, for the operator alone.
+    """
+
+    outcome: RelayOutcome
+    reason: str = ""
+    serves: bool | None = True
+    said: str = ""
+
+
+class EarlierSend(Enum):
+    """Whether a relay may have the bytes from an earlier send."""
+
+    NONE = auto()
+    POSSIBLE = auto()
+    CERTAIN = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class SentTransaction:
+    """A signed transaction, and the wallet at the preflight: `eth` in wei, the next free nonce."""
+
+    signed: SignedTransaction
+    eth: int
+    next_nonce: int
+
+
+def _unreachable(order: Order, _: SentTransaction) -> RequestError:
+    return ProviderUnavailable("the relay cannot be reached", {"reason": "HAD_IT_BEFORE"})
+
+
+def _no_funds(order: Order, sent: SentTransaction) -> RequestError:
+    return InsufficientBalance(asset="ETH", required=sent.signed.max_cost_wei, available=sent.eth)
+
+
+def _nonce_held(order: Order, sent: SentTransaction) -> RequestError:
+    """No block has used the nonce yet. The error does not name the order that holds it."""
+    error = NonceTooLow(provided=order.nonce, expected=sent.next_nonce)
+    error.message = f"the relay holds another transaction with nonce {order.nonce}"
+    return error
+
+
+def _nonce_used(order: Order, _: SentTransaction) -> RequestError:
+    return NonceTooLow(provided=order.nonce, expected=order.nonce + 1)
+
+
+def _refused(order: Order, _: SentTransaction) -> RequestError:
+    assert order.failure is not None
+    if order.kind is OrderKind.WRAP:
+        return InvalidTransaction(reason=order.failure.message)
+    return ValidationError(order.failure.message, reason=order.failure.code.value)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseMeaning:
+    """One row: the text of the event log, the transition, and the error for the client.
+
+    `evidence` is set where the response alone decides; `transition` None changes nothing.
+    """
+
+    text: str
+    transition: OrderEventType | None = None
+    evidence: str = ""
+    error: Callable[[Order, SentTransaction], RequestError] = _refused
+
+
+_HOLDS, _ACCEPTED, _REFUSAL = (
+    "the relay holds it",
+    OrderEventType.RELAY_ACCEPTED,
+    OrderEventType.REFUSED,
+)
+_NO_FUNDS = "the relay says the wallet cannot pay for it"
+_INVALID = "the relay refused it as invalid"
+_REVERT = "the relay's simulation says it would revert"
+
+MEANINGS: dict[RelayOutcome, ResponseMeaning] = {
+    RelayOutcome.ACCEPTED: ResponseMeaning(_HOLDS, _ACCEPTED, "the relay accepted it"),
+    RelayOutcome.ALREADY_KNOWN: ResponseMeaning(_HOLDS, _ACCEPTED, "the relay already holds it"),
+    RelayOutcome.INSUFFICIENT_FUNDS: ResponseMeaning(_NO_FUNDS, _REFUSAL, _NO_FUNDS, _no_funds),
+    RelayOutcome.INVALID: ResponseMeaning(_INVALID, _REFUSAL, _INVALID),
+    RelayOutcome.WOULD_REVERT: ResponseMeaning(_REVERT, _REFUSAL, _REVERT),
+    RelayOutcome.CONFLICT: ResponseMeaning(
+        "the relay holds a transaction with this nonce", error=_nonce_held
+    ),
+    RelayOutcome.NONCE_USED: ResponseMeaning("the relay says the nonce is used", error=_nonce_used),
+    RelayOutcome.NOT_SENT: ResponseMeaning("the relay cannot be reached", error=_unreachable),
+    RelayOutcome.BUSY: ResponseMeaning("the relay takes none of the wallet's at the moment"),
+    RelayOutcome.NOT_TAKEN: ResponseMeaning("the relay takes no transactions at the moment"),
+    RelayOutcome.UNKNOWN: ResponseMeaning("the relay's answer says nothing certain"),
+}
+"""CONFLICT, NONCE_USED and NOT_SENT get their transition from the functions below."""
+
+
+def response_text(answer: RelayResponse) -> str:
+    """Return a response as text for the event log, the same for equal responses."""
+    meaning = MEANINGS[answer.outcome]
+    return _with_reason(meaning.text, answer) if meaning.transition is _REFUSAL else meaning.text
+
+
+def last_response_text(order: Order) -> str:
+    """Return the last response that the status of an order implies."""
+    pending = order.status is OrderStatus.PENDING
+    return MEANINGS[RelayOutcome.UNKNOWN if pending else RelayOutcome.ACCEPTED].text
+
+
+def _with_reason(text: str, answer: RelayResponse) -> str:
+    return f"{text}: {answer.reason}" if answer.reason else text
+
+
+def answer_transition(answer: RelayResponse, earlier: EarlierSend) -> Transition | None:
+    """Return the transition that a response alone justifies; None if there is none."""
+    meaning = MEANINGS[answer.outcome]
+    if answer.outcome is RelayOutcome.NOT_SENT:
+        return _not_sent(earlier)
+    if meaning.transition is _REFUSAL:
+        return _dead(_with_reason(meaning.evidence, answer))
+    return Transition(_ACCEPTED, meaning.evidence) if meaning.transition else None
+
+
+def _not_sent(earlier: EarlierSend) -> Transition | None:
+    """Bytes that a relay had before may be mined, whether or not this send reached it."""
+    if earlier is EarlierSend.CERTAIN:
+        return _dead("the relay could not be reached this time, but it had the bytes before")
+    if earlier is EarlierSend.POSSIBLE:
+        return None
+    text = "the relay could not be reached: nothing was sent"
+    return _dead(text, OrderEventType.NOT_SENT, FailureCode.NOT_SENT)
+
+
+def conflict_transition(order: Order, *, has_rival: bool) -> Transition | None:
+    """Return the transition after CONFLICT; `has_rival`: another live order has this nonce.
+
+    A cancel always has a rival, the swap. On its first send the relay kept the swap; on a later
+    one it may hold the cancel itself.
+    """
+    if order.kind is OrderKind.CANCEL:
+        text = "the relay keeps the order's transaction and did not take another with its nonce"
+        return _dead(text) if order.attempts <= 1 else None
+    if has_rival:
+        return _dead("the relay holds another transaction of this wallet with the same nonce")
+    return Transition(
+        _ACCEPTED, "the relay holds a transaction with this nonce, and no other is known"
+    )
+
+
+def nonce_used_transition(order: Order, *, is_mined: bool, next_nonce: int) -> Transition | None:
+    """Return the transition after NONCE_USED; the node knows if the order has a receipt."""
+    if is_mined:
+        return Transition(_ACCEPTED, "the relay had it: the node has its receipt")
+    if next_nonce <= order.nonce:
+        return None
+    return _dead("another transaction of the wallet has already used the nonce")
+
+
+def _dead(
+    text: str, sighting: OrderEventType = _REFUSAL, code: FailureCode = FailureCode.REFUSED
+) -> Transition:
+    return Transition(sighting, text, Failure(code, text))
+
+
+def delivery_error(
+    order: Order, outcome: RelayOutcome | None, sent: SentTransaction
+) -> RequestError | None:
+    """Return the error of a failed delivery; None if it did not fail, or nothing is certain."""
+    if order.failure is None or outcome is None:
+        return None
+    if order.kind is OrderKind.CANCEL:
+        return _cancel_error(order, outcome, sent)
+    if outcome is RelayOutcome.NOT_SENT and not order.is_at_large:
+        swap = {"orderId": order.order_id} if order.kind is OrderKind.SWAP else {}
+        return ProviderUnavailable("the relay cannot be reached", {"reason": "NOT_SENT", **swap})
+    error = MEANINGS[outcome].error(order, sent)
+    error.message += "; the relay had the signed bytes and may still get them mined"
+    return _may_be_mined(error, order, _advice(order, outcome))
+
+
+def _may_be_mined(error: RequestError, order: Order, suggestion: str) -> RequestError:
+    found = {"orderId": order.order_id, "txHash": order.tx_hash, "mayBeMined": True}
+    error.details = {**(error.details or {}), **found}
+    error.suggestion = suggestion
+    return error
+
+
+def _advice(order: Order, outcome: RelayOutcome) -> str:
+    """Return the next step that cannot make the wallet pay twice."""
+    swap = order.kind is OrderKind.SWAP
+    watch = "The service still tracks the order: poll it" if swap else "Watch txHash at a node"
+    if outcome in (RelayOutcome.NONCE_USED, RelayOutcome.CONFLICT):
+        return (
+            f"{watch}. Do not repeat it before a block contains it, or another transaction with its"
+            " nonce."
+        )
+    fresh = " (a fresh quote has it)" if swap else ""
+    return (
+        f"{watch}. To try again, sign with the same nonce {order.nonce}{fresh}: at most one of the"
+        " two transactions can then be mined."
+    )
+
+
+def _cancel_error(order: Order, outcome: RelayOutcome, sent: SentTransaction) -> RequestError:
+    """Return the error of a cancel: the order to be cancelled stays open in each case."""
+    assert order.failure is not None
+    if order.failure.code is FailureCode.NOT_SENT:
+        return ProviderUnavailable(
+            "the relay cannot be reached, so nothing is cancelled",
+            {"reason": "NOT_SENT", "orderId": order.order_id},
+            "The order may still be mined. Post the same signed transaction again.",
+        )
+    if outcome in (RelayOutcome.INSUFFICIENT_FUNDS, RelayOutcome.NONCE_USED):
+        return MEANINGS[outcome].error(order, sent)
+    reason = order.failure.code.value
+    error = ValidationError(f"the cancel was not taken: {order.failure.message}", reason=reason)
+    suggestion = (
+        "The order is still open, and the relay had the bytes of the cancel: either may be mined."
+        " Follow the order, or ask for the cancel again and sign it with the higher fee."
+    )
+    return _may_be_mined(error, order, suggestion)
+
+
+class Relay(Protocol):
+    """A private relay. Receipts, nonces and balances never come from it."""
+
+    @property
+    def name(self) -> str:
+        """Return its display name."""
+
+    @property
+    def is_up(self) -> bool:
+        """Return False while its circuit is open, or after several answers that took nothing."""
+
+    @property
+    def last_miss(self) -> tuple[int, str] | None:
+        """Return when and why it took nothing, with its words; None once it has taken one."""
+
+    def drops_reverts(self, kind: EndpointType) -> bool:
+        """Return whether the relay does not include transactions that would revert."""
+
+    @property
+    def pays_rebates(self) -> bool:
+        """Return whether a backrun's bid is shared with the user."""
+
+    @property
+    def probe_url(self) -> str:
+        """Return the URL of the connectivity check. It may contain a secret: never show it."""
+
+    def endpoint(self, kind: EndpointType, share: ShareMode) -> str:
+        """Return the submission URL as quotes show it, without secrets."""
+
+    def tracking_url(self, tx_hash: str) -> str:
+        """Return the URL of the public page or API with the state of the transaction."""
+
+    async def submit(self, raw: bytes, kind: EndpointType, share: ShareMode) -> RelayResponse:
+        """Send the signed bytes once. A failure of relay or network never raises."""
+
+    async def cancel(self, tx_hash: str) -> None:
+        """Request removal of the transaction, best effort. Never raises; proves nothing."""
+
+    async def refund(self, tx_hash: str) -> ReportedRefund | None:
+        """Return the refund that the relay reports for a mined transaction. It proves nothing.
+
+        None without a refund, without a usable response, or if the relay pays none. Never raises.
+        """
+
+    async def status_hint(self, tx_hash: str) -> str | None:
+        """Return the relay's unproven status report as our text, for the order's events only."""

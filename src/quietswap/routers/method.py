@@ -1,0 +1,101 @@
+"""The columns of `methods.METHODS`, and the routers that have rows."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from quietswap.chain.address import Address
+
+KYBERSWAP = Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5")
+VELORA = Address("0x6A000F20005980200259B80c5102003040001068")
+SUSHI = Address("0xAC4c6e212A361c968F1725b4d055b47E63F80b75")
+OPENOCEAN = Address("0x6352a56caadC4F1E25CD6c75970Fa768A3304e64")
+ZEROEX = Address("0x0000000000001fF3684f28c67538d4D072C22734")
+ONEINCH = Address("0x111111125421cA6dc452d289314280a0f8842A65")
+
+ROUTERS = {
+    KYBERSWAP: "KyberSwap MetaAggregationRouterV2",
+    VELORA: "Velora Augustus v6.2",
+    SUSHI: "Sushi RedSnwapper",
+    OPENOCEAN: "OpenOcean ExchangeV2",
+    ZEROEX: "0x AllowanceHolder",
+    ONEINCH: "1inch AggregationRouterV6",
+}
+"""The routers that have rows: address and name."""
+
+ALL_FLAGS = 2**256 - 1
+BUY_FEE = 0x40
+"""KyberSwap's flag for a fee on the bought token."""
+
+
+class Measure(StrEnum):
+    """The balance that the router compares with the minimum.
+
+    With SELF, a token with a fee on transfer delivers less than the minimum to the wallet.
+    """
+
+    SELF = "self"
+    RECIPIENT = "recipient"
+
+
+class Confidence(StrEnum):
+    """How certain it is that the code that was read is the code that runs."""
+
+    VENDOR = "read there"
+    COPY = "read in a public copy of the verified source"
+    ADAPTED = "read in a public copy adapted to another chain"
+    NOT_RUNNING = "read there, but not what runs"
+
+
+@dataclass(frozen=True, slots=True)
+class CalldataLayout:
+    """The places of a method's terms, as word indexes of its arguments.
+
+    `within` are the words with the offsets to follow first. `sell` to `quoted` and `pools` count
+    from there; `partner`, `permit` and `wrap` from the start of the arguments, but `permit` from
+    the terms with `permit_within`. None: the method has no such field.
+    """
+
+    sell: int
+    amount: int
+    minimum: int
+    buy: int | None = None
+    recipient: int | None = None
+    zero_is_sender: bool = True
+    within: tuple[int, ...] = ()
+    flags: int | None = None
+    allowed_flags: int = 0
+    permit: int | None = None
+    permit_within: bool = False
+    quoted: int | None = None
+    partner: int | None = None
+    dust: int = 0
+    """Smallest units of the measured amount that the router keeps."""
+    pools: int | None = None
+    pool_size: int = 0
+    """Bytes per pool in `pools`; with 96 the group names the tokens that move."""
+    wrap: int | None = None
+    dex: int | None = None
+    """The word with the pool, whose address must be derived from a factory."""
+    fees: int | None = None
+    """The receivers of a fee, which is taken from the sold token without `BUY_FEE` in the flags."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouterMethod:
+    """One row. `layout` None: never offered, for the reason in `refuses`.
+
+    `bound` False: the terms are readable, but no proof exists that the router enforces them.
+    """
+
+    router: Address
+    selector: str
+    name: str
+    refuses: str
+    enforced_by: str = ""
+    layout: CalldataLayout | None = None
+    measure: Measure = Measure.SELF
+    source: str = ""
+    confidence: Confidence = Confidence.COPY
+    bound: bool = True
+    nested: str = ""
+    """Selector of the nested call whose words hold the terms (0x)."""

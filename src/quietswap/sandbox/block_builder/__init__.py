@@ -1,1 +1,0 @@
-"""Contents and order of the next block; excludes the relay protocol."""

@@ -1,0 +1,263 @@
+"""The sandbox's node: a proxy in front of anvil that can lag, fork and fail.
+
+It blocks requests while a block is being built, and records every transaction sent through it as
+public.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from quietswap.chain.address import keccak256
+from quietswap.sandbox import rpc as rpc_server
+from quietswap.sandbox.chain.anvil import ReadWriteLock
+from quietswap.sandbox.chain.mempool import MempoolHistory
+from quietswap.sandbox.faults import ActiveFaults, Fault
+from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse
+from quietswap.sandbox.rpc import RpcError, SandboxRpcClient
+
+# Faulty views of the chain: a lagging node, a node on another fork, a node with bad receipts.
+#
+# The first two answer from an earlier block: it replaces `latest`, and higher blocks do not exist.
+# The fork adds its own empty blocks up to the height of the real chain.
+
+
+_NEWEST = frozenset({"latest", "pending", None})
+_BLOCK_AT = {
+    "eth_call": 1, "eth_estimateGas": 1, "eth_getBalance": 1, "eth_getTransactionCount": 1,
+    "eth_getCode": 1, "eth_simulateV1": 1, "eth_createAccessList": 1, "eth_feeHistory": 1,
+    "eth_getStorageAt": 2, "eth_getBlockByNumber": 0, "eth_getBlockReceipts": 0,
+    "eth_getProof": 2,
+}  # fmt: skip
+"""Index of the block parameter, by method."""
+_FOUND = frozenset(
+    {
+        "eth_getBlockByNumber", "eth_getBlockByHash", "eth_getTransactionReceipt",
+        "eth_getTransactionByHash", "eth_getBlockReceipts",
+    }
+)  # fmt: skip
+"""Methods whose answer belongs to a block. It is null when the view lacks that block."""
+
+
+@dataclass(frozen=True, slots=True)
+class _EarlierView:
+    """Answers as of an earlier block."""
+
+    rpc: SandboxRpcClient
+
+    async def ask(self, number: int, method: str, params: list[Any]) -> Any:
+        """Return what a node whose head is `number` would answer. Raises RpcError."""
+        if method == "eth_blockNumber":
+            return hex(number)
+        if method not in _FOUND and _asked_above(number, method, params):
+            raise RpcError(-32000, "header not found")
+        answer = await self.rpc.call(method, *_rewritten(number, method, params))
+        if method in _FOUND and _height(answer) > number:
+            return None
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class BehindView(_EarlierView):
+    """A node that lags by some blocks."""
+
+    blocks: int
+
+    async def call(self, method: str, params: list[Any]) -> Any:
+        """Answer one call. Raises RpcError."""
+        head = await self.rpc.number("eth_blockNumber")
+        return await self.ask(max(head - self.blocks, 0), method, params)
+
+
+@dataclass(frozen=True, slots=True)
+class ForkView(_EarlierView):
+    """A node on another fork after block `base`."""
+
+    base: int
+
+    async def call(self, method: str, params: list[Any]) -> Any:
+        """Answer one call. Raises RpcError."""
+        head = await self.rpc.number("eth_blockNumber")
+        if method == "eth_blockNumber":
+            return hex(head)
+        number = self._own_block(head, method, params)
+        if number is None:
+            return await self.ask(self.base, method, params)
+        if method == "eth_getBlockReceipts":
+            return []
+        return await self._empty_block(number)
+
+    def _own_block(self, head: int, method: str, params: list[Any]) -> int | None:
+        """Return the number of the requested block when it is one of the fork's own."""
+        own = range(self.base + 1, head + 1)
+        if method in {"eth_getBlockByNumber", "eth_getBlockReceipts"}:
+            asked = _first(params)
+            number = head if asked in _NEWEST else _number(asked)
+            return number if number in own else None
+        if method == "eth_getBlockByHash":
+            return next((n for n in own if _own_hash(n) == _first(params)), None)
+        return None
+
+    async def _empty_block(self, number: int) -> dict[str, Any]:
+        block: dict[str, Any] = await self.rpc.call("eth_getBlockByNumber", hex(number), False)
+        own = {"hash": _own_hash(number), "transactions": [], "gasUsed": "0x0"}
+        parent = block["parentHash"] if number - 1 == self.base else _own_hash(number - 1)
+        return block | own | {"parentHash": parent, "logsBloom": "0x" + "00" * 256}
+
+
+Spoil = Callable[[dict[str, Any], int], dict[str, Any] | None]
+"""Returns the faulty receipt, given the genuine one and the number of the latest block."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptView:
+    """A node with faulty receipts. All other answers are genuine."""
+
+    rpc: SandboxRpcClient
+    spoil: Spoil
+
+    async def call(self, method: str, params: list[Any]) -> Any:
+        """Answer one call. Raises RpcError."""
+        answer = await self.rpc.call(method, *params)
+        if answer is None or method not in {"eth_getTransactionReceipt", "eth_getBlockReceipts"}:
+            return answer
+        head = await self.rpc.number("eth_blockNumber")
+        if isinstance(answer, dict):
+            return self.spoil(answer, head)
+        shown = [self.spoil(receipt, head) for receipt in answer]
+        return None if None in shown else shown
+
+
+def _own_hash(number: int) -> str:
+    return "0x" + keccak256(f"quietswap.sandbox.fork.{number}".encode()).hex()
+
+
+def _rewritten(number: int, method: str, params: list[Any]) -> list[Any]:
+    at = _BLOCK_AT.get(method)
+    if method == "eth_getLogs" and params:
+        return [params[0] | {"toBlock": hex(min(number, _number(params[0].get("toBlock"))))}]
+    if at is None or len(params) < at:
+        return params
+    asked = params[at] if len(params) > at else None
+    return [*params[:at], hex(number) if asked in _NEWEST else asked, *params[at + 1 :]]
+
+
+def _asked_above(number: int, method: str, params: list[Any]) -> bool:
+    at = _BLOCK_AT.get(method)
+    asked = params[at] if at is not None and len(params) > at else None
+    return isinstance(asked, str) and asked.startswith("0x") and _number(asked) > number
+
+
+def _number(tag: Any) -> int:
+    """Return the number of a block tag; a name or no tag is above every block."""
+    return (
+        int(tag, 16) if isinstance(tag, str) and tag.startswith("0x") and len(tag) < 66 else 2**63
+    )
+
+
+def _first(params: list[Any]) -> Any:
+    return params[0] if params else None
+
+
+def _height(answer: Any) -> int:
+    """Return the block number of an answer; 0 when it has none."""
+    if isinstance(answer, list):
+        return _height(answer[0]) if answer else 0
+    if not isinstance(answer, dict):
+        return 0
+    number = answer.get("blockNumber") or answer.get("number")
+    return int(number, 16) if number else 0
+
+
+NAME = "node"
+_SENDING = frozenset({"eth_sendRawTransaction", "eth_sendRawTransactionSync"})
+
+
+class NodeProxy:
+    """`handle` serves JSON-RPC over HTTP POST on any path. Close it when done."""
+
+    def __init__(
+        self,
+        rpc: SandboxRpcClient,
+        turns: ReadWriteLock,
+        public: MempoolHistory,
+        board: ActiveFaults,
+    ) -> None:
+        self._rpc = rpc
+        self._turns = turns
+        self._public = public
+        self._board = board
+        self._fork: tuple[Fault, ForkView] | None = None
+        self._chance = random.Random(1)
+        self._pool = SandboxRpcClient(
+            rpc.url
+        )  # client requests do not wait for the sandbox's own connections
+
+    async def close(self) -> None:
+        """Close the connections to anvil."""
+        await self._pool.close()
+
+    async def handle(self, request: HttpRequest) -> Answer:
+        """Answer one request with the active fault."""
+        if request.method != "POST":
+            return HttpResponse(405, b"method not allowed", "text/plain")
+        fault = self._board.of(NAME)
+        if fault and fault.kind == "flap" and self._chance.random() < fault.share:
+            return HttpResponse(502, b"Bad Gateway", "text/plain")
+        try:
+            body = rpc_server.read(request)
+        except rpc_server.InvalidRpcRequest as error:
+            return error.reply
+        self._note(body if isinstance(body, list) else [body])
+        async with self._turns.visit():
+            method = await self._method(fault) if fault else None
+            if method is not None:
+                return await rpc_server.answer(body, method)
+            return HttpResponse(200, await self._pool.forward(request.body))
+
+    def _note(self, calls: list[dict[str, Any]]) -> None:
+        sent = (call.get("params") for call in calls if call["method"] in _SENDING)
+        self._public.note(_hash(params[0]) for params in sent if params)
+
+    async def _method(self, fault: Fault) -> rpc_server.Method | None:
+        """Return what answers single calls under this fault; None when anvil answers them."""
+        match fault.kind:
+            case "lag":
+                return BehindView(self._rpc, fault.number).call
+            case "fork":
+                return (await self._forked(fault)).call
+            case "no_simulate":
+                return self._without_simulation
+            case "late_receipts":
+                return ReceiptView(self._rpc, _late).call
+            case "empty_receipts":
+                return ReceiptView(self._rpc, _emptied).call
+        return None
+
+    async def _forked(self, fault: Fault) -> ForkView:
+        """Return the fork, which begins at the first request under this fault."""
+        if self._fork is None or self._fork[0] is not fault:
+            head = await self._rpc.number("eth_blockNumber")
+            self._fork = (fault, ForkView(self._rpc, max(head - fault.number, 0)))
+        return self._fork[1]
+
+    async def _without_simulation(self, method: str, params: list[Any]) -> Any:
+        if method == "eth_simulateV1":
+            raise RpcError(-32601, f"the method {method} does not exist/is not available")
+        return await self._rpc.call(method, *params)
+
+
+def _hash(raw: Any) -> str:
+    try:
+        return "0x" + keccak256(bytes.fromhex(str(raw).removeprefix("0x"))).hex()
+    except ValueError:
+        return "0x"
+
+
+def _late(receipt: dict[str, Any], head: int) -> dict[str, Any] | None:
+    return None if int(receipt["blockNumber"], 16) == head else receipt
+
+
+def _emptied(receipt: dict[str, Any], _: int) -> dict[str, Any]:
+    return {"transactionHash": receipt["transactionHash"], "blockNumber": None, "logs": []}

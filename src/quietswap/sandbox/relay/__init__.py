@@ -1,1 +1,0 @@
-"""The private relay and its transaction pool; excludes block building."""

@@ -1,1 +1,0 @@
-"""A searcher that sandwiches public swaps; excludes block building."""

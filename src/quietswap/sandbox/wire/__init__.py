@@ -1,1 +1,0 @@
-"""HTTP server, JSON-RPC server and JSON-RPC client of the sandbox; excludes faults."""

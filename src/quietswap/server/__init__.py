@@ -1,0 +1,1 @@
+"""The process: settings, which object gets which, readiness, shutdown."""

@@ -1,0 +1,283 @@
+"""Builds the objects of one process and closes them in order."""
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+
+from quietswap import observe
+from quietswap.api.use_cases import UseCases
+from quietswap.chain.node import NodeChain
+from quietswap.chain.rpc import NodeRpcClient
+from quietswap.clients.keys import Authenticate
+from quietswap.clients.usage import GetUsage
+from quietswap.clock import Clock
+from quietswap.events.feed import EventFeed
+from quietswap.http_client import HttpClient
+from quietswap.orders.cancel import CancelOrder
+from quietswap.orders.deliver import OrderDelivery
+from quietswap.orders.export import ExportOrders, GetOrderStatistics
+from quietswap.orders.history import GetOrderHistory, GetOrderStatus
+from quietswap.orders.ids import PREFIX_OF, PREFIXES, new_order_id
+from quietswap.orders.submission import OrderTimeouts
+from quietswap.orders.submit import SubmitOrder
+from quietswap.orders.submit_swap import SubmitSwap, SubmitWrap
+from quietswap.orders.tracking.single_process import GuardedRateStore, SingleProcessGuard
+from quietswap.prices.sources import Chainlink, CoinGecko, DefiLlama
+from quietswap.prices.usd import UsdPrices
+from quietswap.quoting.fan_out import AdmitQuotes
+from quietswap.quoting.routes import CollectRoutes
+from quietswap.quoting.sources import AggregatorSource, SourcePauses
+from quietswap.quoting.swap import QuoteSwap
+from quietswap.quoting.verify import VerifyRoutes
+from quietswap.quoting.wrap import GetWrapInfo, QuoteWrap
+from quietswap.relays.relay import Relay
+from quietswap.server import factories, webhooks
+from quietswap.server import factories as token_factories
+from quietswap.server.settings.schema import Settings
+from quietswap.server.wallet_rpc import check_public_url, make_match, make_wallet_node
+from quietswap.server.web import is_web_enabled, public_url
+from quietswap.storage.factory import Storage, open_storage
+from quietswap.storage.order_export import SqlOrderExport, SqlOrderStatistics
+from quietswap.wallet_rpc.match import PendingNonce, PendingTransaction
+from quietswap.wallet_rpc.node import WalletNodeClient
+from quietswap.wallet_rpc.send import SendRawTransaction
+from quietswap.wallet_rpc.tokens import FindWalletRpcToken, WalletRpcTokens
+
+_ALONE_WITHIN_S = 3.0
+"""Wait for the lock at a worker's start; `serve` has already waited for an old process.
+
+It is short, because granian restarts without end a worker that fails later than 5.5 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalServices:
+    """The adapters of all external services except the database."""
+
+    http: HttpClient
+    rpc: NodeRpcClient
+    chain: NodeChain
+    wallet_node: WalletNodeClient
+    prices: UsdPrices
+    relays: Mapping[int, Relay]
+    sources: tuple[AggregatorSource, ...]
+    webhooks: webhooks.WebhookCallers
+
+
+def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
+    """Return the adapters. No request is sent. Raises BadSettings."""
+    factories.check_urls(settings)
+    factories.check_names(settings)
+    factories.check_body_limits(settings)
+    check_public_url(settings)
+    is_web_enabled(settings)
+    http = HttpClient(user_agent=settings.quotes.client_name)
+    node = settings.node
+    rpc = NodeRpcClient(
+        http, node.urls, clock, timeout_s=node.timeout_s, max_lag_blocks=node.max_lag_blocks
+    )
+    web = settings.prices
+    gecko = CoinGecko(http, clock, url=web.coingecko_url, key=web.coingecko_key)
+    llama = DefiLlama(http, clock, url=web.defillama_url)
+    names = factories.chosen_sources(settings)
+    return ExternalServices(
+        http=http,
+        rpc=rpc,
+        chain=NodeChain(rpc, clock, head_ttl_s=min(0.9, settings.tracking.poll_s / 2)),
+        wallet_node=make_wallet_node(settings, http, clock),
+        prices=UsdPrices(Chainlink(rpc, clock), [llama, gecko], clock, ttl_s=web.cache_s),
+        relays=factories.make_relays(settings, http, clock),
+        sources=tuple(factories.make_source(settings, name, http, clock) for name in names),
+        webhooks=webhooks.make_callers(settings, clock),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """The objects of one process for the API and the tracker.
+
+    `alone` is None if rate windows are shared in Redis; then any number of processes may serve.
+    """
+
+    settings: Settings
+    outside: ExternalServices
+    storage: Storage
+    alone: SingleProcessGuard | None
+    delivery: OrderDelivery
+    feed: EventFeed
+    use: UseCases
+
+    async def ping(self) -> None:
+        """Check that the stores respond and the lock is held. Raises StoreUnavailable."""
+        await self.storage.ping()
+        if self.alone:
+            self.alone.check()
+
+
+async def open_container(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Container:
+    """Open the database and build all objects. Register their shutdown on `stack`.
+
+    Raises BadSettings, StoreUnavailable, SecondProcessError, and the errors of
+    `quietswap.storage.factory.open_storage`.
+    """
+    outside = build_adapters(settings, clock)
+    for connections in (outside.http, outside.rpc, outside.wallet_node):
+        stack.push_async_callback(connections.close)
+    storage = await open_storage(
+        settings.storage.url,
+        clock=clock,
+        rates_url=settings.storage.redis_url,
+        alone=settings.storage.redis_url is None,
+        traced=observe.is_tracing(),
+    )
+    stack.push_async_callback(storage.close)
+    serving = SingleProcessGuard(storage.serving, clock, shared=storage.shared_rates is not None)
+    await stack.enter_async_context(serving.held(_ALONE_WITHIN_S))
+    # With a shared rate store, nothing depends on the lock: requests are counted right anyway.
+    alone = None if storage.shared_rates else serving
+    delivery = OrderDelivery(storage.orders, outside.chain, dict(outside.relays), clock)
+    stack.push_async_callback(delivery.drain)
+    feed = _event_feed(settings, storage, clock, stack)
+    use = _use_cases(settings, outside, storage, delivery, clock, feed=feed)
+    if alone:
+        rate, guesses = (GuardedRateStore(s, alone) for s in (storage.rates, storage.guesses))
+        use = replace(use, rate=rate, guesses=guesses)
+    return Container(settings, outside, storage, alone, delivery, feed, use)
+
+
+def _event_feed(
+    settings: Settings, storage: Storage, clock: Clock, stack: AsyncExitStack
+) -> EventFeed:
+    feed = EventFeed(
+        storage.events,
+        clock,
+        per_client=settings.events.streams_per_client,
+        total=settings.events.max_streams,
+    )
+    reading = asyncio.create_task(feed.run())
+
+    async def stop() -> None:
+        feed.stop()
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+
+    stack.push_async_callback(stop)
+    return feed
+
+
+def _use_cases(
+    settings: Settings,
+    outside: ExternalServices,
+    storage: Storage,
+    delivery: OrderDelivery,
+    clock: Clock,
+    *,
+    feed: EventFeed,
+) -> UseCases:
+    core = _submit_order(settings, outside, storage, delivery, clock)
+    rpc_tokens = WalletRpcTokens(storage.rpc_tokens, clock, public_url(settings))
+    reader = token_factories.token_reader(outside.wallet_node, clock)
+    pauses = SourcePauses(storage.paused_sources, outside.sources, clock)
+    price = token_factories.quote_price(
+        settings, outside.chain, outside.prices, outside.sources, clock
+    )
+    admit = AdmitQuotes(storage.usage, clock)
+    cancel = CancelOrder(core, new_quote_id=lambda: f"cnq_{secrets.token_hex(12)}")
+    return UseCases(
+        quote_swap=pauses.read_first(admit.swaps(_quote_swap(settings, outside, storage, clock))),
+        submit_swap=SubmitSwap(core),
+        order_status=GetOrderStatus(storage.orders),
+        order_history=GetOrderHistory(storage.orders, clock),
+        order_statistics=GetOrderStatistics(
+            SqlOrderStatistics(storage.database), outside.relays, clock
+        ),
+        export_orders=ExportOrders(SqlOrderExport(storage.database, PREFIXES), outside.chain),
+        now_ms=clock.now_ms,
+        wrap_info=GetWrapInfo(outside.chain),
+        quote_wrap=admit.wraps(
+            QuoteWrap(
+                chain=outside.chain,
+                quotes=storage.quotes,
+                relays=outside.relays,
+                terms=factories.wrap_terms(settings),
+                clock=clock,
+                new_suffix=lambda: secrets.token_hex(4),
+            )
+        ),
+        submit_wrap=SubmitWrap(core, explorer_url=settings.tracking.explorer_url),
+        quote_cancel=cancel.issue,
+        submit_cancel=cancel.submit,
+        create_rpc_token=rpc_tokens.create,
+        list_rpc_tokens=rpc_tokens.list,
+        revoke_rpc_token=rpc_tokens.revoke,
+        rpc_token=FindWalletRpcToken(storage.rpc_tokens, clock),
+        rpc_read=outside.wallet_node.read,
+        rpc_send=SendRawTransaction(core, make_match(settings, outside.relays, storage, clock)),
+        rpc_pending_transaction=PendingTransaction(storage.orders),
+        rpc_pending_nonce=PendingNonce(storage.orders),
+        webhooks=webhooks.make_use_cases(settings, storage, outside.webhooks.requested, clock),
+        follow_events=feed.follow,
+        list_tokens=token_factories.list_tokens(settings, reader),
+        balances=token_factories.balances(settings, reader),
+        price=pauses.read_first(price),
+        usage=GetUsage(storage.usage, clock),
+        authenticate=Authenticate(storage.keys, clock),
+        rate=storage.rates,
+        guesses=storage.guesses,
+    )
+
+
+def _submit_order(
+    settings: Settings,
+    outside: ExternalServices,
+    storage: Storage,
+    delivery: OrderDelivery,
+    clock: Clock,
+) -> SubmitOrder:
+    limits = OrderTimeouts(
+        expiry_ms=settings.tracking.order_expiry_s * 1000,
+        watch_ms=settings.tracking.watch_s * 1000,
+    )
+    return SubmitOrder(
+        quotes=storage.quotes,
+        orders=storage.orders,
+        chain=outside.chain,
+        relays=outside.relays,
+        delivery=delivery,
+        clock=clock,
+        new_id=lambda kind: new_order_id(PREFIX_OF[kind], clock),
+        limits=limits,
+    )
+
+
+def _quote_swap(
+    settings: Settings, outside: ExternalServices, storage: Storage, clock: Clock
+) -> QuoteSwap:
+    pinned = {source.name: factories.routers(settings, source.name) for source in outside.sources}
+    quotes = settings.quotes
+    verify = VerifyRoutes(
+        outside.chain,
+        pinned,
+        required=quotes.require_verification,
+        accept_unbound=factories.accepted_unbound(settings),
+    )
+    survey = CollectRoutes(
+        outside.sources,
+        verify,
+        clock,
+        soft_s=quotes.soft_deadline_s,
+        hard_s=quotes.hard_deadline_s,
+    )
+    return QuoteSwap(
+        chain=outside.chain,
+        prices=outside.prices,
+        survey=survey,
+        quotes=storage.quotes,
+        orders=storage.orders,
+        relays=outside.relays,
+        tokens=factories.token_policy(settings),
+        terms=factories.swap_terms(settings),
+        clock=clock,
+        new_id=lambda: f"swq_{secrets.token_hex(12)}",
+    )

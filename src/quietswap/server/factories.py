@@ -1,0 +1,394 @@
+"""Objects built from the settings: aggregators, router pins, budgets, relays and token lists."""
+
+import ipaddress
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+from quietswap.api.parsing.headers import Network
+from quietswap.chain import address as addresses
+from quietswap.chain.address import Address
+from quietswap.chain.node import NodeChain
+from quietswap.chain.simulation.routes import TransferFeeMeter
+from quietswap.clock import Clock
+from quietswap.http_client import HttpClient, can_be_asked
+from quietswap.observe.logs import LogOptions
+from quietswap.prices.usd import PriceOracle
+from quietswap.quoting.price import QuotePrice
+from quietswap.quoting.source_limits import RequestBudget
+from quietswap.quoting.sources import AggregatorSource
+from quietswap.quoting.swap import SwapQuotePolicy
+from quietswap.quoting.wrap import WrapQuotePolicy
+from quietswap.relays.mev_blocker import MevBlocker
+from quietswap.relays.private_rpc import PrivateRpc
+from quietswap.relays.relay import Relay
+from quietswap.relays.settings import BACKUP_TIER, FIRST_TIER, EndpointType, ShareMode
+from quietswap.server.settings.load import BadSettings
+from quietswap.server.settings.schema import RelayConfig as RelaySettings
+from quietswap.server.settings.schema import Settings
+from quietswap.server.settings.schema import SourceConfig as SourceSettings
+from quietswap.tokens.metadata import NodeTokenReader, TokenReader
+from quietswap.tokens.token import TokenPolicy
+from quietswap.tokens.token_list import BUILT_IN, BadTokenList, TokenCatalogue, read_token_list
+from quietswap.tokens.tokens import GetBalances, ListTokens
+from quietswap.vendors.kyberswap import adapter as kyberswap
+from quietswap.vendors.oneinch import adapter as oneinch
+from quietswap.vendors.openocean import adapter
+from quietswap.vendors.openocean import adapter as openocean
+from quietswap.vendors.source import Aggregator, HttpAggregator
+from quietswap.vendors.sushi import adapter as sushi
+from quietswap.vendors.velora import adapter as velora
+from quietswap.vendors.zeroex import adapter as zeroex
+from quietswap.wallet_rpc.match import WalletRpcPolicy
+from quietswap.wallet_rpc.node import WalletNodeClient
+
+# The registry of aggregators: adapter and request budget of each source.
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredAggregator:
+    """One source. `module` has `NAME`, `DEFAULT_URL`, `ROUTERS` and `NEEDS_KEY`.
+
+    `budget` is within the limits that the vendor publishes.
+    """
+
+    module: Any
+    adapter: type[HttpAggregator]
+    budget: RequestBudget
+
+
+_ROWS = (
+    # 3 requests per second, and a quote needs two
+    RegisteredAggregator(kyberswap, kyberswap.KyberSwap, RequestBudget(1.5)),
+    # the limit without a key, https://docs.velora.xyz
+    RegisteredAggregator(velora, velora.Velora, RequestBudget(1.0, 3000)),
+    # the free plans of 0x and 1inch
+    RegisteredAggregator(zeroex, zeroex.ZeroEx, RequestBudget(5.0)),
+    RegisteredAggregator(oneinch, oneinch.OneInch, RequestBudget(1.0)),
+    # no published limit
+    RegisteredAggregator(sushi, sushi.Sushi, RequestBudget(10.0)),
+    # 2 requests per second without a key
+    RegisteredAggregator(openocean, openocean.OpenOcean, RequestBudget(2.0)),
+)
+AGGREGATORS = {row.module.NAME: row for row in _ROWS}
+"""By name, in order of preference: without `quotes.sources` the first of them are asked."""
+
+
+Choice = TypeVar("Choice", EndpointType, ShareMode)
+_PRIVATE_RPC = "private_rpc"
+"""The kind of a relay whose URL is called as it stands."""
+_ASKED = 4
+"""How many aggregators receive requests without `quotes.sources`."""
+
+
+def check_urls(settings: Settings) -> None:
+    """Raise BadSettings with one line for each invalid URL. The line does not contain the URL."""
+    whole: dict[str, str | None] = {
+        f"node.urls, number {n}": url for n, url in enumerate(settings.node.urls, 1)
+    }
+    whole["observe.otlp_endpoint"] = settings.observe.otlp_endpoint
+    bases = {f"source.{name}.url": one.url or None for name, one in settings.source.items()}
+    bases |= {
+        f"prices.{name}": getattr(settings.prices, name)
+        for name in ("defillama_url", "coingecko_url")
+    }
+    for place, relay in (("first", settings.relay.first), ("backup", settings.relay.backup)):
+        if relay is not None:
+            urls = whole if relay.kind == _PRIVATE_RPC else bases
+            urls[f"relay.{place}.url"] = relay.url
+            bases[f"relay.{place}.tracking_url"] = relay.tracking_url or None
+    bases["tracking.explorer_url"] = settings.tracking.explorer_url
+    faults = [
+        f"{name}: it is not http://... or https://... with a host, and a port up to 65535, "
+        "without blanks and #"
+        for name, url in (whole | bases).items()
+        if url is not None and not can_be_asked(url)
+    ]
+    faults += [
+        f"{name}: paths are appended to it, so it must not contain a ?"
+        for name, url in bases.items()
+        if url is not None and "?" in url
+    ]
+    if faults:
+        raise BadSettings("\n".join(faults))
+
+
+def check_names(settings: Settings) -> None:
+    """Raise BadSettings for a name that cannot be a part of a header or a query."""
+    names = {
+        "quotes.client_name": settings.quotes.client_name,
+        "relay.referrer": settings.relay.referrer,
+    }
+    faults = [
+        f"{name}: it holds a line break or another character that cannot be printed"
+        for name, text in names.items()
+        if not text.isprintable()
+    ]
+    if faults:
+        raise BadSettings("\n".join(faults))
+
+
+def check_body_limits(settings: Settings) -> None:
+    """Raise BadSettings if the memory limits cannot hold one body of the maximum size."""
+    server = settings.server
+    if not server.max_body_bytes <= server.max_key_bodies_bytes <= server.max_bodies_bytes:
+        raise BadSettings(
+            "server.max_key_bodies_bytes: it is below server.max_body_bytes, or above "
+            "server.max_bodies_bytes"
+        )
+
+
+def log_options(settings: Settings) -> LogOptions:
+    """Return level and format of the log."""
+    chosen = settings.observe
+    return LogOptions(chosen.log_level, chosen.log_format == "console", chosen.access_log)
+
+
+def trusted_networks(settings: Settings) -> tuple[Network, ...]:
+    """Return the networks of the trusted proxies. Raises BadSettings."""
+    try:
+        return tuple(ipaddress.ip_network(text) for text in settings.server.trusted_proxies)
+    except ValueError as error:
+        raise BadSettings(
+            f"server.trusted_proxies: {error}; it is an address, or a network such as 10.0.0.0/8"
+        ) from error
+
+
+def chosen_sources(settings: Settings) -> list[str]:
+    """Return the names of the aggregators in use. Raises BadSettings for an unknown name."""
+    unknown = {*settings.quotes.sources, *settings.source} - set(AGGREGATORS)
+    if unknown:
+        raise BadSettings(
+            f"quotes.sources: there is no source {', '.join(sorted(unknown))}; "
+            f"there are {', '.join(AGGREGATORS)}"
+        )
+    if len(set(settings.quotes.sources)) < len(settings.quotes.sources):
+        raise BadSettings("quotes.sources: a source is named twice")
+    if settings.quotes.sources:
+        keyless = [name for name in settings.quotes.sources if not _is_ready(settings, name)]
+        if keyless:
+            raise BadSettings(f"source.{keyless[0]}.api_key: this source needs a key")
+        return list(settings.quotes.sources)
+    return [name for name in AGGREGATORS if _is_ready(settings, name)][:_ASKED]
+
+
+def _is_ready(settings: Settings, name: str) -> bool:
+    return not AGGREGATORS[name].module.NEEDS_KEY or bool(_source(settings, name).api_key)
+
+
+def _source(settings: Settings, name: str) -> SourceSettings:
+    return settings.source.get(name, SourceSettings())
+
+
+def routers(settings: Settings, name: str) -> list[Address]:
+    """Return the router pins of a source. Raises BadSettings for an invalid address."""
+    configured = _source(settings, name).routers
+    if configured is None:
+        return list(AGGREGATORS[name].module.ROUTERS)
+    try:
+        return [addresses.parse(text) for text in configured]
+    except addresses.BadAddress as error:
+        raise BadSettings(f"source.{name}.routers: {error}") from error
+
+
+def accepted_unbound(settings: Settings) -> frozenset[str]:
+    """Return the sources with `accept_unbound`. Raises BadSettings if it has no effect."""
+    accepted = frozenset(name for name, one in settings.source.items() if one.accept_unbound)
+    pointless = sorted(accepted - {adapter.NAME})
+    if pointless:
+        raise BadSettings(
+            f"source.{pointless[0]}.accept_unbound: only {adapter.NAME} has routes whose terms"
+            " can be read but not proven"
+        )
+    return accepted
+
+
+def token_policy(settings: Settings) -> TokenPolicy:
+    """Return the operator's allow and deny lists. Raises BadSettings."""
+    allow, deny = settings.quotes.token_allow_list, settings.quotes.token_deny_list
+    return TokenPolicy(
+        allowed=token_list(allow, "quotes.token_allow_list") if allow else None,
+        denied=token_list(deny, "quotes.token_deny_list") if deny else frozenset(),
+    )
+
+
+def token_list(path: str, name: str) -> frozenset[Address]:
+    """Return mainnet addresses of a token list (https://uniswap.org/tokenlist.schema.json)."""
+    try:
+        tokens = json.loads(Path(path).read_text("utf-8"))["tokens"]
+        return frozenset(
+            addresses.from_any_case(token["address"]) for token in tokens if token["chainId"] == 1
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadSettings(f"{name}: {path} is not a readable token list ({error!r})") from error
+
+
+def make_aggregator(settings: Settings, name: str, http: HttpClient) -> Aggregator:
+    """Return the adapter of a source under its settings."""
+    chosen = _source(settings, name)
+    return AGGREGATORS[name].adapter(
+        http,
+        base_url=source_url(settings, name),
+        client_name=settings.quotes.client_name,
+        timeout_s=chosen.timeout_s,
+        api_key=chosen.api_key,
+    )
+
+
+def source_url(settings: Settings, name: str) -> str:
+    """Return the base URL of a source."""
+    return _source(settings, name).url or str(AGGREGATORS[name].module.DEFAULT_URL)
+
+
+def relay_urls(settings: Settings) -> Mapping[int, str]:
+    """Return the base URLs of the relays by tier."""
+    first, backup = settings.relay.first, settings.relay.backup
+    return {FIRST_TIER: first.url} | ({BACKUP_TIER: backup.url} if backup else {})
+
+
+def make_source(settings: Settings, name: str, http: HttpClient, clock: Clock) -> AggregatorSource:
+    """Return a source with its circuit breaker and its request budget."""
+    budget = request_budget(settings, name)
+    return AggregatorSource(make_aggregator(settings, name, http), budget, clock)
+
+
+def request_budget(settings: Settings, name: str) -> RequestBudget:
+    """Return the request budget of a source: the settings', or the vendor's default."""
+    chosen, usual = _source(settings, name), AGGREGATORS[name].budget
+    return RequestBudget(
+        chosen.per_second or usual.per_second,
+        chosen.per_day if chosen.per_day is not None else usual.per_day,
+    )
+
+
+def make_relays(settings: Settings, http: HttpClient, clock: Clock) -> Mapping[int, Relay]:
+    """Return the relays by tier. Raises BadSettings."""
+    relays = {FIRST_TIER: _relay(settings, settings.relay.first, "first", http, clock)}
+    if settings.relay.backup is not None:
+        relays[BACKUP_TIER] = _relay(settings, settings.relay.backup, "backup", http, clock)
+    return relays
+
+
+def _relay(
+    settings: Settings, chosen: RelaySettings, place: str, http: HttpClient, clock: Clock
+) -> Relay:
+    try:
+        if chosen.kind == "mev_blocker":
+            return MevBlocker(
+                http,
+                clock,
+                referrer=settings.relay.referrer,
+                name=chosen.name,
+                base_url=chosen.url,
+                tracking_base=chosen.tracking_url,
+                timeout_s=chosen.timeout_s,
+            )
+        if chosen.kind == _PRIVATE_RPC:
+            return PrivateRpc(
+                http,
+                clock,
+                name=chosen.name,
+                base_url=chosen.url,
+                tracking_base=chosen.tracking_url or f"{settings.tracking.explorer_url}/tx",
+                timeout_s=chosen.timeout_s,
+            )
+    except ValueError as error:
+        raise BadSettings(f"relay.{place}.url: {error}") from error
+    raise BadSettings(f"relay.{place}.kind: it must be one of mev_blocker and private_rpc")
+
+
+def swap_terms(settings: Settings) -> SwapQuotePolicy:
+    """Return the operator's options for swap quotes. Raises BadSettings."""
+    relay, quotes = settings.relay, settings.quotes
+    if quotes.soft_deadline_s > quotes.hard_deadline_s:
+        raise BadSettings("quotes.soft_deadline_s: it is later than quotes.hard_deadline_s")
+    return SwapQuotePolicy(
+        endpoint_type=_member(EndpointType, relay.swap_endpoint, "relay.swap_endpoint"),
+        share_mode=_member(ShareMode, relay.swap_share, "relay.swap_share"),
+        validity_ms=quotes.validity_s * 1000,
+        attack_probability=Decimal(str(quotes.attack_probability)),
+    )
+
+
+def wrap_terms(settings: Settings) -> WrapQuotePolicy:
+    """Return the operator's options for wrap quotes. Raises BadSettings."""
+    relay = settings.relay
+    return WrapQuotePolicy(
+        endpoint_type=_member(EndpointType, relay.wrap_endpoint, "relay.wrap_endpoint"),
+        share_mode=_member(ShareMode, relay.wrap_share, "relay.wrap_share"),
+        validity_ms=settings.quotes.wrap_validity_s * 1000,
+    )
+
+
+def wallet_rpc_policy(settings: Settings) -> WalletRpcPolicy:
+    """Return the operator's options for transactions of wallet RPC URLs. Raises BadSettings."""
+    wrap = wrap_terms(settings)
+    return WalletRpcPolicy(
+        max_fee_per_gas=settings.wallet_rpc.max_fee_gwei * 10**9,
+        quote_validity_ms=settings.quotes.validity_s * 1000,
+        endpoint_type=wrap.endpoint_type,
+        share_mode=wrap.share_mode,
+    )
+
+
+def _member(kind: type[Choice], text: str, name: str) -> Choice:
+    try:
+        return kind(text)
+    except ValueError:
+        *others, last = kind
+        values = f"{', '.join(others)} and {last}"
+        raise BadSettings(f"{name}: it must be one of {values}") from None
+
+
+# The use cases about tokens, balances and indicative prices, built from the settings.
+
+
+def token_catalogue(settings: Settings) -> TokenCatalogue:
+    """Return the tokens of the configured lists. Raises BadSettings."""
+    tokens, faults = [], []
+    for path in settings.tokens.lists:
+        try:
+            tokens += read_token_list(Path(path))
+        except BadTokenList as error:
+            faults.append(f"tokens.lists: {path} is not a token list: {error}")
+    if faults:
+        raise BadSettings("\n".join(faults))
+    return TokenCatalogue(tokens if settings.tokens.lists else BUILT_IN)
+
+
+def token_reader(nodes: WalletNodeClient, clock: Clock) -> NodeTokenReader:
+    """Return the reader of tokens and holdings."""
+    return NodeTokenReader(nodes.reads_of, clock, TransferFeeMeter(clock))
+
+
+def list_tokens(settings: Settings, reader: TokenReader) -> ListTokens:
+    """Return the use case of GET /api/v1/tokens. Raises BadSettings."""
+    return ListTokens(token_catalogue(settings), reader, token_policy(settings))
+
+
+def balances(settings: Settings, reader: TokenReader) -> GetBalances:
+    """Return the use case of GET /api/v1/mev/balances/:userAddress. Raises BadSettings."""
+    names = chosen_sources(settings)
+    return GetBalances(reader, [r for name in names for r in routers(settings, name)])
+
+
+def quote_price(
+    settings: Settings,
+    chain: NodeChain,
+    prices: PriceOracle,
+    sources: tuple[AggregatorSource, ...],
+    clock: Clock,
+) -> QuotePrice:
+    """Return the use case of GET /api/v1/price; it shares the sources' budgets with quotes."""
+    return QuotePrice(
+        chain=chain,
+        prices=prices,
+        sources=sources,
+        tokens=token_policy(settings),
+        clock=clock,
+        soft_s=settings.quotes.soft_deadline_s,
+        hard_s=settings.quotes.hard_deadline_s,
+    )

@@ -1,4 +1,0 @@
-"""Functions that change or send a stored order, shared by submitting and tracking.
-
-Excludes use cases.
-"""

@@ -1,1 +1,0 @@
-"""Use cases of the operator view: sessions, figures of all orders, and actions with their audit."""

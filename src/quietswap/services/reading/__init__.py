@@ -1,1 +1,0 @@
-"""Use cases that only read orders and balances; excludes writes."""

@@ -1,1 +1,0 @@
-"""Webhooks: what clients may set up, and the delivery of events to them."""

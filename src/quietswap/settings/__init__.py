@@ -1,1 +1,0 @@
-"""The settings of the service: their names and defaults (`schema`) and their source (`load`)."""

@@ -1,0 +1,148 @@
+"""The outbox: events of orders, numbered by client.
+
+`event_rows` writes them inside the transaction that changes the order. This store reads and prunes.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from quietswap.chain.address import Address
+from quietswap.events.event import EventSpan, StoredEvent
+from quietswap.orders.order import Order, OrderChange, OrderEvent, OrderView, change_by
+from quietswap.storage.database import Database, Row, Transaction
+
+# The rows of `events`: written with the change of an order, and read back.
+#
+# The record is a JSON object by the names of OrderView, without its empty fields. The names are
+# stored data: a field that a later release adds is None in older events.
+
+
+STORED = "event_id, client_id, sequence, type, at_ms, wallet, record, depth, finalized"
+VIEW = ", ".join(OrderView._fields)
+"""The RETURNING list of a statement that writes an order."""
+_NEXT = """
+INSERT INTO event_counters (client_id, sequence) VALUES (?, 1)
+ON CONFLICT (client_id) DO UPDATE SET sequence = event_counters.sequence + 1 RETURNING sequence
+"""
+_INSERT = f"INSERT INTO events ({STORED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(dict[str, Any])
+
+
+async def write_event(
+    transaction: Transaction, order: Order, event: OrderEvent, version: int, view: Row
+) -> None:
+    """Write the event of a change, if the client is told it. It must be the last statement.
+
+    `view` is the row of `VIEW` after the change, `version` that of the order then. The row of the
+    client's counter is locked until the commit: after all others, which prevents deadlocks.
+    """
+    change = change_by(event.sighting)
+    if change is None:
+        return
+    rows = await transaction.fetch(_NEXT, order.client_id)
+    await transaction.fetch(
+        _INSERT,
+        f"evt_{order.order_id}_{version}",
+        order.client_id,
+        rows[0][0],
+        change.value,
+        event.at_ms,
+        order.wallet,
+        _text(OrderView._make(view)),
+        event.depth,
+        int(change is OrderChange.FINALIZED),
+    )
+
+
+def _text(view: OrderView) -> str:
+    members = {name: value for name, value in view._asdict().items() if value is not None}
+    return _encoder.encode(members).decode()
+
+
+def stored_event(row: Row) -> StoredEvent:
+    """Return the event of a row of `STORED`."""
+    event_id, client_id, sequence, change, at_ms, wallet, record, depth, finalized = row
+    members = _decoder.decode(record)
+    return StoredEvent(
+        event_id=event_id,
+        client_id=client_id,
+        sequence=sequence,
+        type=OrderChange(change),
+        at_ms=at_ms,
+        wallet=Address(wallet),
+        order=OrderView._make(members.get(name) for name in OrderView._fields),
+        depth=depth,
+        finalized=bool(finalized),
+    )
+
+
+# The SQL below is composed only of constants of event_rows and of question marks.
+_AFTER = f"""
+SELECT {STORED} FROM events WHERE client_id = ? AND sequence > ? ORDER BY sequence LIMIT ?
+"""  # noqa: S608
+_SPAN = """
+SELECT c.sequence, (SELECT MIN(e.sequence) FROM events e WHERE e.client_id = c.client_id)
+FROM event_counters c WHERE c.client_id = ?
+"""
+_PURGE = """
+DELETE FROM events WHERE (client_id, sequence) IN (
+    SELECT client_id, sequence FROM events WHERE at_ms < ? ORDER BY at_ms LIMIT ?
+) RETURNING client_id, sequence
+"""
+_CLIENTS = 500
+"""Clients per statement."""
+
+
+class SqlEventStore:
+    """Implements quietswap.events.event.EventStore."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def newest(self, client_ids: Collection[str]) -> Mapping[str, int]:
+        wanted, found = list(client_ids), {}
+        for start in range(0, len(wanted), _CLIENTS):
+            some = wanted[start : start + _CLIENTS]
+            marks = ", ".join("?" for _ in some)
+            rows = await self._database.fetch(
+                f"SELECT client_id, sequence FROM event_counters WHERE client_id IN ({marks})",  # noqa: S608
+                *some,
+            )
+            found.update({row[0]: row[1] for row in rows})
+        return found
+
+    async def span(self, client_id: str) -> EventSpan:
+        rows = await self._database.fetch(_SPAN, client_id)
+        if not rows:
+            return EventSpan(oldest=1, newest=0)
+        newest, oldest = rows[0]
+        return EventSpan(newest + 1 if oldest is None else oldest, newest)
+
+    async def after(self, client_id: str, sequence: int, limit: int) -> Sequence[StoredEvent]:
+        rows = await self._database.fetch(_AFTER, client_id, sequence, limit)
+        return [stored_event(row) for row in rows]
+
+    async def purge(self, before_ms: int, limit: int) -> int:
+        """Delete up to `limit` events older than that, and return the number.
+
+        The clocks of several hosts differ, so the ages of a client's events may not have the order
+        of their sequence. What is older by sequence than a deleted event is deleted, too.
+        """
+
+        async def body(transaction: Transaction) -> int:
+            rows = await transaction.fetch(_PURGE, before_ms, limit)
+            last: dict[str, int] = {}
+            for client_id, sequence in rows:
+                last[client_id] = max(sequence, last.get(client_id, 0))
+            for client_id in sorted(last):
+                await transaction.fetch(
+                    "DELETE FROM events WHERE client_id = ? AND sequence < ?",
+                    client_id,
+                    last[client_id],
+                )
+            return len(rows)
+
+        return await self._database.transact(body)

@@ -1,0 +1,182 @@
+"""Pages of a wallet's history, and their total."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from quietswap.chain.address import Address
+from quietswap.orders.order import (
+    OrderKind,
+    OrderListItem,
+    OrderPage,
+    OrderStatus,
+    PageT,
+    RenderPage,
+)
+from quietswap.storage.database import BatchedRead, Database, Row, Transaction, Value
+from quietswap.storage.order_rows import (
+    HISTORY_LINES_COLUMNS,
+    INDEX,
+    INDEX_BY_STATUS,
+    JSON_PAGE,
+    WalletOrders,
+    items,
+)
+
+_AT_ONCE = 16
+"""Pages of one statement: more would keep the event loop busy for too long."""
+_DEEP = 1_000
+"""A page behind so many lines is a statement of its own: it may hold up no other."""
+
+# The SQL below is composed only of constants of this module.
+_ONE = f"""
+SELECT {JSON_PAGE}, (
+SELECT COALESCE(SUM(n), 0) FROM order_counts WHERE client_id = ?1 AND wallet = ?2 {{status}}
+) FROM (
+SELECT history_line FROM orders INDEXED BY {{index}}
+WHERE kind = 'swap' AND client_id = ?1 AND wallet = ?2 {{status}}
+ORDER BY created_at_ms DESC, order_id DESC LIMIT ?{{limit}} OFFSET ?{{offset}}
+)
+"""  # noqa: S608
+_MANY = f"""
+SELECT w.number, {", ".join(f"p.{column}" for column in OrderListItem._fields)}, t.total
+FROM unnest(
+CAST(? AS text[]), CAST(? AS text[]), {{array}} CAST(? AS bigint[]), CAST(? AS bigint[])
+) WITH ORDINALITY AS w (client_id, wallet, {{name}} most, skipped, number)
+CROSS JOIN LATERAL (
+SELECT CAST(COALESCE(SUM(c.n), 0) AS BIGINT) AS total FROM order_counts c
+WHERE c.client_id = w.client_id AND c.wallet = w.wallet {{of_count}}
+) t
+CROSS JOIN LATERAL (
+SELECT {HISTORY_LINES_COLUMNS} FROM orders o
+WHERE o.kind = 'swap' AND o.client_id = w.client_id AND o.wallet = w.wallet {{of_order}}
+ORDER BY o.created_at_ms DESC, o.order_id DESC LIMIT w.most OFFSET w.skipped
+) p
+ORDER BY w.number, p.created_at_ms DESC, p.order_id DESC
+"""  # noqa: S608
+_TOTAL = """
+SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM order_counts WHERE client_id = ? AND wallet = ?
+"""
+PAGE_OF_ALL = BatchedRead(
+    one=_ONE.format(index=INDEX, status="", limit=3, offset=4),
+    many=_MANY.format(array="", name="", of_count="", of_order=""),
+    at_once=_AT_ONCE,
+)
+PAGE_OF_STATUS = BatchedRead(
+    one=_ONE.format(index=INDEX_BY_STATUS, status="AND status = ?3", limit=4, offset=5),
+    many=_MANY.format(
+        array="CAST(? AS text[]),",
+        name="status,",
+        of_count="AND c.status = w.status",
+        of_order="AND o.status = w.status",
+    ),
+    at_once=_AT_ONCE,
+)
+"""Arguments: client, wallet (and status), limit, offset."""
+
+
+class OrderPages(WalletOrders):
+    """The part of quietswap.orders.stores.OrderStore that concerns pages of swaps."""
+
+    async def page(
+        self, client_id: str, wallet: Address, status: OrderStatus | None, limit: int, offset: int
+    ) -> OrderPage:
+        """Return swap orders, newest first (ties by order id, descending), and the total.
+
+        One statement reads both from one snapshot; an empty page needs a second one for the total,
+        the sum of at most six counters. The index `orders_history` (or
+        `orders_history_by_status`) contains each line. The cost therefore depends only
+        on offset and limit, not on the size of the table or the history.
+        """
+        of: tuple[Value, ...] = (client_id, wallet)
+        read, total = PAGE_OF_ALL, _TOTAL
+        if status is not None:
+            of, read, total = (*of, status.value), PAGE_OF_STATUS, _TOTAL + " AND status = ?"
+        rows = await self._database.look_up(read, *of, limit, offset, alone=offset >= _DEEP)
+        lines = items(self._database.dialect, rows)
+        if not lines:  # at that time there were at most `offset` orders
+            return OrderPage((), min(offset, (await self._database.fetch(total, *of))[0][0]))
+        return OrderPage(lines, rows[0][-1])
+
+    async def rendered_page(  # noqa: PLR0917  as the port
+        self,
+        client_id: str,
+        wallet: Address,
+        status: OrderStatus | None,
+        limit: int,
+        offset: int,
+        render: RenderPage[PageT],
+    ) -> PageT:
+        page = await self.page(client_id, wallet, status, limit, offset)
+        return render(page, limit, offset)
+
+
+# Deletion of old final orders, with their events and their part of the counters.
+
+
+_OVER = tuple(status.value for status in OrderStatus if status.is_terminal)
+_MARKS = ", ".join("?" for _ in _OVER)
+_CHOSEN = f"""
+SELECT order_id, client_id, wallet, status, kind FROM orders
+WHERE order_id >= ? AND order_id < ? AND created_at_ms < ? AND watched = 0
+AND status IN ({_MARKS}) ORDER BY order_id LIMIT ?
+"""  # noqa: S608  only constants of this module
+"""Ids start with a prefix and the creation time, so the primary key finds the oldest orders."""
+_DELETED = f"""
+DELETE FROM orders WHERE order_id = ? AND watched = 0 AND status IN ({_MARKS}) AND status = ?
+RETURNING order_id
+"""  # noqa: S608  only constants of this module
+
+
+class OrderRetention:
+    """Implements quietswap.orders.stores.HistoryStore. `prefixes` are those of order ids."""
+
+    def __init__(self, database: Database, prefixes: Sequence[str]) -> None:
+        self._database = database
+        self._prefixes = prefixes
+
+    async def delete_over(self, created_before_ms: int, limit: int) -> int:
+        """Delete up to `limit` final orders of each kind; return the number.
+
+        Raises StoreUnavailable.
+
+        Only orders in a final status that are no longer tracked are deleted.
+        """
+        gone = 0
+        for prefix in self._prefixes:
+            gone += await self._delete(prefix, created_before_ms, limit)
+        return gone
+
+    async def _delete(self, prefix: str, created_before_ms: int, limit: int) -> int:
+        async def body(transaction: Transaction) -> int:
+            first, end = f"{prefix}_", f"{prefix}_{created_before_ms:012x}"
+            rows = await transaction.fetch(_CHOSEN, first, end, created_before_ms, *_OVER, limit)
+            # _DELETED keeps an order that is tracked again
+            gone = [
+                row for row in rows if await transaction.fetch(_DELETED, row[0], *_OVER, row[3])
+            ]
+            for order_id, *_ in gone:
+                for table in ("order_events", "order_bytes"):
+                    sql = f"DELETE FROM {table} WHERE order_id = ?"  # noqa: S608
+                    await transaction.fetch(sql, order_id)
+            await _uncount(transaction, gone)
+            return len(gone)
+
+        return await self._database.transact(body, bounded=False)
+
+
+async def _uncount(transaction: Transaction, rows: Sequence[Row]) -> None:
+    """Subtract swaps from the counters, after the rows of the orders and sorted by key.
+
+    Every transaction locks in this order, which prevents deadlocks.
+    """
+    swaps = Counter(
+        (client_id, wallet, status)
+        for _, client_id, wallet, status, kind in rows
+        if kind == OrderKind.SWAP.value
+    )
+    for place, count in sorted(swaps.items()):
+        await transaction.fetch(
+            "UPDATE order_counts SET n = n - ? WHERE client_id = ? AND wallet = ? AND status = ?",
+            count,
+            *place,
+        )

@@ -1,0 +1,339 @@
+"""PostgreSQL through a pool of asyncpg connections.
+
+Every call ends within `patience_s`, including the wait for a connection. A connection with an
+interrupted call is closed and not reused.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg  # type: ignore[import-untyped]
+
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.storage.database import BatchedRead, Body, Row, T, Value, numbered
+from quietswap.storage.read_batches import Calls, ReadBatches
+
+_CLOSE_WITHIN_S = 5.0
+_TOO_MANY = "too many calls are waiting for PostgreSQL"
+
+_CUT = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InternalClientError,  # the server ended the session between two messages of one call
+)
+AWAY = (
+    *_CUT,
+    asyncpg.TargetServerAttributeNotMatched,  # no primary among the hosts of the URL
+    asyncpg.OperatorInterventionError,  # shutting down, starting up, statement_timeout
+    asyncpg.InsufficientResourcesError,  # disk full, too many connections
+    asyncpg.TransactionRollbackError,  # deadlock, serialisation
+    asyncpg.ReadOnlySQLTransactionError,  # a standby
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.PostgresSystemError,  # its disk cannot be read or written
+    asyncpg.InternalServerError,  # its files are damaged
+    asyncpg.InsufficientPrivilegeError,  # the rights of our role were revoked
+    asyncpg.InvalidSchemaNameError,  # the schema of our tables was dropped
+)
+"""The database is unavailable or overloaded. Other errors are faults of our SQL."""
+
+_IN_WORDS = {
+    "28P01": "user or password is wrong",
+    "28000": "this user may not log in from here",
+    "3D000": "there is no such database",
+    "55000": "the database takes no connections",
+    "42501": "the user lacks rights",
+    "25006": "it is read-only",
+}
+"""Errors that an operator can fix, by SQLSTATE (https://www.postgresql.org/docs/current/
+errcodes-appendix.html). The text of the server is not shown, because it may contain values."""
+
+
+_NO_LIMITS = """
+SET LOCAL statement_timeout = 0;
+SET LOCAL idle_in_transaction_session_timeout = 0
+"""
+
+
+async def _keep(_connection: object) -> None:
+    """Do not reset the session: our statements do not change it, and a reset is a round trip."""
+
+
+def session_settings(patience_s: float) -> dict[str, str]:
+    """Return the settings of a session. PostgreSQL ends a statement after `patience_s` seconds."""
+    limit = str(int(patience_s * 1000))
+    return {
+        "application_name": "quietswap",
+        "timezone": "UTC",
+        "random_page_cost": "1.1",  # random reads are cheap on SSD and in memory
+        "jit": "off",  # compilation of short statements costs more than it saves
+        "statement_timeout": limit,
+        "idle_in_transaction_session_timeout": limit,  # a lost host must not keep its locks
+    }
+
+
+class PostgresDatabase:
+    """A database of any number of processes and hosts. Implements Database."""
+
+    dialect = "postgresql"
+
+    def __init__(self, pool: Any, patience_s: float, waiting: int) -> None:
+        self._pool = pool
+        self._patience_s = patience_s
+        self._limit = waiting
+        self._users = 0
+        self._batches = ReadBatches(self._answer_all, waiting, _TOO_MANY)
+
+    @classmethod
+    async def open(
+        cls, url: str, *, connections: int, patience_s: float, waiting: int
+    ) -> "PostgresDatabase":
+        """Create a pool of at most `connections`, which connect at first use.
+
+        `patience_s` limits every call in seconds, `waiting` the number of calls in flight and in
+        the queue. Raises ValueError for an invalid URL.
+        """
+        pool = await asyncpg.create_pool(
+            url,
+            min_size=0,
+            max_size=connections,
+            reset=_keep,
+            timeout=patience_s,
+            server_settings=session_settings(patience_s),
+        )
+        return cls(pool, patience_s, waiting)
+
+    async def fetch(self, sql: str, *args: Value | Sequence[Value]) -> Sequence[Row]:
+        async with self._connection() as connection:
+            rows: Sequence[Row] = await connection.fetch(numbered(sql), *args)
+            return rows
+
+    async def look_up(self, read: BatchedRead, *args: Value, alone: bool = False) -> Sequence[Row]:
+        if alone:
+            rows = await self.fetch(read.many, *([value] for value in args))
+            return [row[1:] for row in rows]
+        return await self._batches.look_up(read, args)
+
+    async def _answer_all(
+        self, read: BatchedRead, calls: Calls, asked_at: float
+    ) -> Sequence[Sequence[Row]]:
+        """Return the rows of each call, all within the patience of the oldest one."""
+        try:
+            async with (
+                asyncio.timeout_at(asked_at + self._patience_s),
+                self._connection() as connection,
+            ):
+                rows = await connection.fetch(numbered(read.many), *zip(*calls, strict=True))
+        except TimeoutError as error:
+            raise StoreUnavailable(_told(error)) from error
+        found: list[list[Row]] = [[] for _ in calls]
+        for row in rows:
+            found[row[0] - 1].append(row[1:])
+        return found
+
+    scan = fetch
+
+    async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
+        return await self.fetch(sql, *args)  # the server's configuration decides about durability
+
+    async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
+        async with self._connection(bounded) as connection, connection.transaction():
+            if not bounded:
+                await connection.execute(_NO_LIMITS)
+            return await body(_Inside(connection))
+
+    async def has_table(self, name: str) -> bool:
+        rows = await self.fetch("SELECT to_regclass(CAST(? AS text)) IS NOT NULL", name)
+        return bool(rows[0][0])
+
+    async def close(self) -> None:
+        try:
+            async with asyncio.timeout(_CLOSE_WITHIN_S):
+                await self._pool.close()
+        except AWAY:
+            self._pool.terminate()
+
+    @asynccontextmanager
+    async def _connection(self, bounded: bool = True) -> AsyncIterator[Any]:
+        if self._users >= self._limit:
+            raise StoreUnavailable(_TOO_MANY)
+        self._users += 1
+        try:
+            patience_s = self._patience_s if bounded else None
+            async with asyncio.timeout(patience_s), self._pooled() as connection:
+                yield connection
+        except AWAY as error:
+            if isinstance(error, _CUT):
+                # After a broken connection, replace the idle ones at their next use. A failover
+                # then fails one call instead of one call per connection.
+                await self._pool.expire_connections()
+            raise StoreUnavailable(_told(error)) from error
+        except asyncpg.InterfaceError as error:
+            if not self._pool.is_closing():
+                raise
+            raise StoreUnavailable("the database is closed") from error
+        finally:
+            self._users -= 1
+
+    async def _login(self) -> Any:
+        """Return a connection. Every login error is an outage."""
+        try:
+            return await self._pool.acquire()
+        except AWAY:
+            raise
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
+            if self._pool.is_closing():
+                raise
+            raise StoreUnavailable(_told(error)) from error
+
+    @asynccontextmanager
+    async def _pooled(self) -> AsyncIterator[Any]:
+        connection = await self._login()
+        clean = False
+        try:
+            yield connection
+            clean = True
+        except asyncpg.PostgresError:
+            clean = not _is_gone(connection) and not connection.is_in_transaction()
+            raise
+        except asyncpg.InterfaceError as error:
+            if _is_gone(connection):
+                raise ConnectionResetError(str(error)) from error
+            raise
+        except Exception:  # of the body, which rolled its transaction back
+            clean = not _is_gone(connection) and not connection.is_in_transaction()
+            raise
+        finally:
+            if not clean and not _is_gone(connection):
+                connection.terminate()
+            await self._pool.release(connection)
+
+
+def _told(error: Exception) -> str:
+    words = _IN_WORDS.get(getattr(error, "sqlstate", None) or "")
+    if isinstance(error, ValueError):
+        words = "the URL cannot be used"
+    return f"PostgreSQL: {type(error).__name__}" + (f" ({words})" if words else "")
+
+
+def _is_gone(connection: Any) -> bool:
+    try:
+        return bool(connection.is_closed())
+    except asyncpg.InterfaceError:  # the pool already released a broken connection
+        return True
+
+
+class _Inside:
+    """The Transaction of a body."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
+        rows: Sequence[Row] = await self._connection.fetch(numbered(sql), *args)
+        return rows
+
+
+# Leader locks on PostgreSQL: advisory locks, each held by a separate connection.
+#
+# The server releases the lock when the connection ends: at once if the process ends, after the
+# keepalive times below if its host is lost. https://www.postgresql.org/docs/current/
+# explicit-locking.html#ADVISORY-LOCKS. They do not work through a pooler in transaction mode.
+
+
+TRACKER = 0x7175_6965_7474
+"""Number of the tracker's lock, per database: `quiett` in ASCII."""
+SERVER = 0x7175_6965_7475
+"""Number of the lock of the processes that serve."""
+
+_TAKE = "SELECT pg_try_advisory_lock($1)"
+_TAKE_SHARED = "SELECT pg_try_advisory_lock_shared($1)"
+_LOST_HOST = {
+    "tcp_keepalives_idle": "2",
+    "tcp_keepalives_interval": "1",
+    "tcp_keepalives_count": "2",
+    "tcp_user_timeout": "4000",
+}
+"""The server detects the loss of our host within 4 s, so that another one can take over in 5 s."""
+
+
+class AdvisoryLeaderLock:
+    """Implements quietswap.orders.stores.LeaderLock. `patience_s` limits every call in seconds.
+
+    A `shared` lock excludes only those that are not.
+    """
+
+    def __init__(
+        self, url: str, lock: int = TRACKER, *, patience_s: float, shared: bool = False
+    ) -> None:
+        self._url = url
+        self._lock = lock
+        self._take = _TAKE_SHARED if shared else _TAKE
+        self._patience_s = patience_s
+        self._connection: Any = None
+        self._is_held = False
+        self._is_elsewhere = False
+        self._terms = 0
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def is_held(self) -> bool:
+        return self._is_held and not self._connection.is_closed()
+
+    @property
+    def is_elsewhere(self) -> bool:
+        return self._is_elsewhere
+
+    @property
+    def term(self) -> int | None:
+        return self._terms if self.is_held else None
+
+    async def acquire_or_renew(self) -> bool:
+        async with self._one_at_a_time:
+            self._is_elsewhere = False
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    self._is_held = await self._ask()
+                self._is_elsewhere = not self._is_held
+            except (*AWAY, asyncpg.PostgresError, asyncpg.InterfaceError):
+                self._drop()
+            except BaseException:
+                self._drop()  # the call was interrupted, so its result is unknown
+                raise
+            return self._is_held
+
+    async def release(self) -> None:
+        async with self._one_at_a_time:
+            connection = self._connection
+            if connection is not None and not connection.is_closed():
+                self._is_held = False
+                try:
+                    await connection.close(timeout=self._patience_s)
+                except (*AWAY, asyncpg.PostgresError, asyncpg.InterfaceError):
+                    connection.terminate()
+            self._drop()
+
+    async def _ask(self) -> bool:
+        if self._connection is None or self._connection.is_closed():
+            self._drop()
+            self._connection = await asyncpg.connect(
+                self._url,
+                timeout=self._patience_s,
+                server_settings={**session_settings(self._patience_s), **_LOST_HOST},
+            )
+        if self.is_held:
+            # The lock lasts as long as the session, so a response of the session proves it.
+            await self._connection.fetchval("SELECT 1")
+            return True
+        taken = await self._connection.fetchval(self._take, self._lock)
+        self._terms += bool(taken)
+        return bool(taken)
+
+    def _drop(self) -> None:
+        self._is_held = False
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None

@@ -1,1 +1,0 @@
-"""PostgreSQL: connections and the advisory lock; excludes repositories."""

@@ -1,0 +1,270 @@
+"""Issued quotes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from quietswap.amounts import format_ether, parse_ether
+from quietswap.chain.address import Address
+from quietswap.chain.signed import UnsignedTransaction
+from quietswap.clients.client import AuditEntry
+from quietswap.operator.operators import PausedSource
+from quietswap.orders.submission import swap_members
+from quietswap.quoting.quote import (
+    CancelOrderTerms,
+    IssuedQuote,
+    OrderTerms,
+    QuoteKind,
+    SwapOrderTerms,
+    Trade,
+    WrapOperation,
+    WrapOrderTerms,
+)
+from quietswap.storage.client_usage import UNLIMITED, USE_OF_UNLIMITED, admit_quote, day_use
+from quietswap.storage.database import Database, Row, Transaction, Value
+from quietswap.storage.operators import append_audit
+
+# The column `terms` of an issued quote: one JSON object with the member names of the interface.
+#
+# The names are stored data: rows of older versions must load, and older versions read new rows.
+
+
+def terms_json(quote: IssuedQuote) -> str:
+    """Return the text of the column; decimal digits for amounts, decimal ETH for a wrap."""
+    return msgspec.json.encode(_members(quote)).decode()
+
+
+def _members(quote: IssuedQuote) -> dict[str, Any]:
+    terms = quote.terms
+    if isinstance(terms, CancelOrderTerms):
+        return {"orderId": terms.order_id}
+    if isinstance(terms, WrapOrderTerms):
+        return {
+            "operation": terms.operation.value,
+            "amount": format_ether(terms.amount),
+            "userAddress": quote.wallet,
+        }
+    known = {"source": terms.source, "usdCents": terms.usd_cents}
+    return {
+        **swap_members(quote),
+        "buyAmount": str(terms.trade.buy_amount),
+        **{name: value for name, value in known.items() if value is not None},
+    }
+
+
+def terms_of(kind: QuoteKind, text: str) -> OrderTerms:
+    """Return the terms of a stored quote; what the other columns repeat is not read."""
+    members = msgspec.json.decode(text)
+    if kind is QuoteKind.CANCEL:
+        return CancelOrderTerms(members["orderId"])
+    if kind is QuoteKind.WRAP:
+        return WrapOrderTerms(WrapOperation(members["operation"]), parse_ether(members["amount"]))
+    trade = Trade(
+        Address(members["fromToken"]),
+        Address(members["toToken"]),
+        int(members["amount"]),
+        int(members["minReturnAmount"]),
+        int(members["buyAmount"]),
+    )
+    return SwapOrderTerms(
+        trade,
+        members["slippageBps"],
+        source=members.get("source"),
+        usd_cents=members.get("usdCents"),
+    )
+
+
+_MATCHES = 200
+"""Most quotes with the same transaction that are returned. Only wraps repeat a transaction."""
+
+_COLUMNS = (
+    "quote_id, kind, client_id, wallet, target, data, value, gas_limit, max_fee_per_gas, nonce, "
+    "endpoint_type, share_mode, tier, issued_at_ms, valid_until_ms, metadata, terms"
+)
+STORED = (*_COLUMNS.split(", "), "fingerprint")
+"""The columns of `quote_values`."""
+_INTO_QUOTES = f"INSERT INTO quotes ({', '.join(STORED)})"
+_MARKS = ", ".join("?" * len(STORED))
+_INSERT = f"{_INTO_QUOTES} VALUES ({_MARKS})"
+_INSERT_UNLIMITED = f"""
+WITH unlimited AS ({UNLIMITED}), used AS ({USE_OF_UNLIMITED})
+{_INTO_QUOTES} SELECT {_MARKS} FROM unlimited RETURNING quote_id
+"""  # noqa: S608
+"""PostgreSQL's statement for a client without limits: one round trip instead of four. It writes
+nothing if the client has limits."""
+_SELECT = f"SELECT {_COLUMNS} FROM quotes WHERE "  # noqa: S608
+_NEWEST = " ORDER BY issued_at_ms DESC, quote_id DESC LIMIT ?"
+
+
+class SqlQuoteStore:
+    """Implements quietswap.orders.stores.QuoteStore."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def save(self, quote: IssuedQuote) -> None:
+        if quote.kind is QuoteKind.CANCEL:  # neither limited nor counted
+            await self._database.change(_INSERT, *quote_values(quote), durable=False)
+            return
+        if self._database.dialect == "postgresql" and await self._save_unlimited(quote):
+            return
+
+        async def body(transaction: Transaction) -> None:
+            await transaction.fetch(_INSERT, *quote_values(quote))
+            await admit_quote(transaction, quote)
+
+        # A quote that a power failure undoes is requested again: nothing was sent for it.
+        await self._database.transact(body, durable=False)
+
+    async def _save_unlimited(self, quote: IssuedQuote) -> bool:
+        """Save the quote if its client has no limits; return whether it was saved."""
+        values = (quote.client_id, *day_use(quote), *quote_values(quote))
+        return bool(await self._database.change(_INSERT_UNLIMITED, *values, durable=False))
+
+    async def by_fingerprint(
+        self, client_id: str, wallet: Address, kind: QuoteKind, fingerprint: str
+    ) -> Sequence[IssuedQuote]:
+        return await self._newest(
+            "fingerprint = ? AND wallet = ? AND client_id = ? AND kind = ?",
+            fingerprint,
+            wallet,
+            client_id,
+            kind.value,
+            _MATCHES,
+        )
+
+    async def nearest(
+        self, client_id: str, wallet: Address, kind: QuoteKind, limit: int
+    ) -> Sequence[IssuedQuote]:
+        return await self._newest(
+            "client_id = ? AND wallet = ? AND kind = ?", client_id, wallet, kind.value, limit
+        )
+
+    async def by_id(self, client_id: str, quote_id: str) -> IssuedQuote | None:
+        quotes = await self._newest("quote_id = ? AND client_id = ?", quote_id, client_id, 1)
+        return quotes[0] if quotes else None
+
+    async def since(
+        self,
+        client_id: str,
+        wallet: Address,
+        kind: QuoteKind,
+        issued_from_ms: int,
+        *,
+        target: str,
+        data: bytes | None = None,
+    ) -> Sequence[IssuedQuote]:
+        condition = "client_id = ? AND wallet = ? AND kind = ? AND issued_at_ms >= ? AND target = ?"
+        args: list[Value] = [client_id, wallet, kind.value, issued_from_ms, target]
+        if data is not None:
+            condition += " AND data = ?"
+            args.append(data)
+        return await self._newest(condition, *args, _MATCHES)
+
+    async def purge(self, issued_before_ms: int, limit: int) -> int:
+        rows = await self._database.change(
+            "DELETE FROM quotes WHERE quote_id IN ("
+            "SELECT quote_id FROM quotes WHERE issued_at_ms < ? ORDER BY issued_at_ms LIMIT ?"
+            ") RETURNING quote_id",
+            issued_before_ms,
+            limit,
+        )
+        return len(rows)
+
+    async def _newest(self, condition: str, *args: Value) -> Sequence[IssuedQuote]:
+        rows = await self._database.fetch(_SELECT + condition + _NEWEST, *args)
+        return [_quote(row) for row in rows]
+
+
+def quote_values(quote: IssuedQuote) -> tuple[Value, ...]:
+    """Return the values of `STORED`."""
+    params = quote.params
+    return (
+        quote.quote_id,
+        quote.kind.value,
+        quote.client_id,
+        quote.wallet,
+        params.to,
+        params.data,
+        str(params.value),
+        params.gas_limit,
+        str(params.max_fee_per_gas),
+        None if params.nonce is None else str(params.nonce),
+        quote.endpoint_type,
+        quote.share_mode,
+        quote.tier,
+        quote.issued_at_ms,
+        quote.valid_until_ms,
+        msgspec.json.encode(quote.metadata).decode(),
+        terms_json(quote),
+        params.fingerprint(),
+    )
+
+
+def _quote(row: Row) -> IssuedQuote:
+    identity, kind, client_id, wallet, target, data, value, gas_limit, max_fee, nonce, *rest = row
+    endpoint_type, share_mode, tier, issued_at_ms, valid_until_ms, metadata, terms = rest
+    return IssuedQuote(
+        quote_id=identity,
+        client_id=client_id,
+        params=UnsignedTransaction(
+            to=target,
+            data=data,
+            value=int(value),
+            gas_limit=gas_limit,
+            max_fee_per_gas=int(max_fee),
+            nonce=None if nonce is None else int(nonce),
+        ),
+        wallet=wallet,
+        endpoint_type=endpoint_type,
+        share_mode=share_mode,
+        tier=tier,
+        issued_at_ms=issued_at_ms,
+        valid_until_ms=valid_until_ms,
+        metadata=msgspec.json.decode(metadata),
+        terms=terms_of(QuoteKind(kind), terms),
+    )
+
+
+# Sources that an operator paused. A change is stored together with its entry in the audit log.
+
+
+class SqlPausedSourceStore:
+    """Implements quietswap.operator.operators.PausedSourceStore."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def list(self) -> Sequence[PausedSource]:
+        rows = await self._database.fetch(
+            "SELECT name, paused_at_ms, paused_by, reason FROM paused_sources ORDER BY name"
+        )
+        return [PausedSource(*row) for row in rows]
+
+    async def pause(self, source: PausedSource, audit: AuditEntry) -> bool:
+        async def body(transaction: Transaction) -> bool:
+            rows = await transaction.fetch(
+                "INSERT INTO paused_sources (name, paused_at_ms, paused_by, reason) "
+                "VALUES (?, ?, ?, ?) ON CONFLICT (name) DO NOTHING RETURNING name",
+                source.name,
+                source.paused_at_ms,
+                source.paused_by,
+                source.reason,
+            )
+            if rows:
+                await append_audit(transaction, audit)
+            return bool(rows)
+
+        return await self._database.transact(body)
+
+    async def resume(self, name: str, audit: AuditEntry) -> bool:
+        async def body(transaction: Transaction) -> bool:
+            rows = await transaction.fetch(
+                "DELETE FROM paused_sources WHERE name = ? RETURNING name", name
+            )
+            if rows:
+                await append_audit(transaction, audit)
+            return bool(rows)
+
+        return await self._database.transact(body)

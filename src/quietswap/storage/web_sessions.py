@@ -1,0 +1,105 @@
+"""Anonymous sessions of the web page, beside their clients and keys."""
+
+import hashlib
+
+from quietswap.clients.client import ApiKey, Client
+from quietswap.storage.clients import insert_client, insert_key
+from quietswap.storage.database import Database, Transaction
+from quietswap.web.sessions import WebSessionBounds
+
+_HASH_BYTES = 8
+_NEW_SESSION = int.from_bytes(b"quietws1")
+"""Advisory lock: parallel new sessions of all processes wait for each other, and are counted."""
+_OVER = """
+SELECT s.id FROM web_sessions s WHERE s.expires_at_ms <= ? AND NOT EXISTS (
+    SELECT 1 FROM orders o
+    WHERE o.client_id = s.id AND o.status IN ('pending', 'submitted', 'mining')
+) ORDER BY s.expires_at_ms LIMIT ?
+"""
+_IDLEST = """
+SELECT s.id FROM web_sessions s JOIN api_keys k ON k.id = s.id
+WHERE s.address_hash = ? AND s.expires_at_ms > ?
+AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.client_id = s.id)
+ORDER BY COALESCE(k.last_used_at_ms, k.created_at_ms), s.expires_at_ms, s.id LIMIT 1
+"""
+"""An order needs a wallet that signs: the session of an order stays."""
+_DELETE = (
+    "DELETE FROM wallet_rpc_tokens WHERE client_id = ?",
+    "DELETE FROM client_limits WHERE client_id = ?",
+    "DELETE FROM client_usage WHERE client_id = ?",
+    "DELETE FROM api_keys WHERE client_id = ?",
+    "DELETE FROM clients WHERE id = ?",
+    "DELETE FROM web_sessions WHERE id = ?",
+)
+
+
+class SqlWebSessionStore:
+    """Implements quietswap.web.sessions.WebSessionStore."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(
+        self,
+        key: ApiKey,
+        secret_hash: bytes,
+        client: Client,
+        address: str,
+        bounds: WebSessionBounds,
+    ) -> bool:
+        place = hashlib.sha256(address.encode()).digest()[:_HASH_BYTES]
+
+        async def body(transaction: Transaction) -> bool:
+            if self._database.dialect == "postgresql":  # SQLite has one writer
+                await transaction.fetch("SELECT pg_advisory_xact_lock(?)", _NEW_SESSION)
+            [of_address] = await transaction.fetch(
+                "SELECT COUNT(*) FROM web_sessions WHERE address_hash = ? AND expires_at_ms > ?",
+                place,
+                key.created_at_ms,
+            )
+            [of_all] = await transaction.fetch("SELECT COUNT(*) FROM web_sessions")
+            is_full = of_address[0] >= bounds.per_address
+            if of_all[0] - is_full >= bounds.total:
+                return False
+            if is_full:
+                idlest = await transaction.fetch(_IDLEST, place, key.created_at_ms)
+                if not idlest:
+                    return False
+                await _delete(transaction, idlest[0][0])
+            await insert_client(transaction, client)
+            await insert_key(transaction, key, secret_hash)
+            await transaction.fetch(
+                "INSERT INTO web_sessions (id, address_hash, expires_at_ms) VALUES (?, ?, ?)",
+                key.id,
+                place,
+                key.expires_at_ms,
+            )
+            return True
+
+        return await self._database.transact(body)
+
+    async def extend(self, session_id: str, expires_at_ms: int) -> None:
+        async def body(transaction: Transaction) -> None:
+            for table in ("api_keys", "web_sessions"):
+                await transaction.fetch(
+                    f"UPDATE {table} SET expires_at_ms = ? WHERE id = ? AND expires_at_ms < ?",  # noqa: S608
+                    expires_at_ms,
+                    session_id,
+                    expires_at_ms,
+                )
+
+        await self._database.transact(body)
+
+    async def purge(self, before_ms: int, limit: int) -> int:
+        async def body(transaction: Transaction) -> int:
+            found = [row[0] for row in await transaction.fetch(_OVER, before_ms, limit)]
+            for session_id in found:
+                await _delete(transaction, session_id)
+            return len(found)
+
+        return await self._database.transact(body)
+
+
+async def _delete(transaction: Transaction, session_id: str) -> None:
+    for statement in _DELETE:
+        await transaction.fetch(statement, session_id)

@@ -1,0 +1,224 @@
+"""Webhooks and their deliveries."""
+
+from collections.abc import Sequence
+from itertools import count
+
+from quietswap.storage.database import Database, Row, Transaction, Value
+from quietswap.webhooks.stores import Delivery, Webhook
+from quietswap.webhooks.webhook import DisabledReason, WebhookState
+
+_COLUMNS = """webhook_id, client_id, url, events, description, secret, cursor, created_at_ms, state,
+disabled_reason, failures, next_try_ms"""
+_DELIVERY = """delivery_id, webhook_id, event_id, event_type, sequence, attempt, at_ms, ms, status,
+error"""
+
+# The SQL below is composed only of constants of this module.
+_INSERT = f"""
+INSERT INTO webhooks ({_COLUMNS}, slot) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (client_id, slot) DO NOTHING RETURNING webhook_id
+"""  # noqa: S608
+_LIST = f"""
+SELECT {_COLUMNS} FROM webhooks WHERE client_id = ? ORDER BY created_at_ms, webhook_id
+"""  # noqa: S608
+_FIND = f"SELECT {_COLUMNS} FROM webhooks WHERE client_id = ? AND webhook_id = ?"  # noqa: S608
+DUE = f"""
+SELECT {", ".join(f"w.{name.strip()}" for name in _COLUMNS.split(","))}
+FROM webhooks w JOIN event_counters c ON c.client_id = w.client_id
+WHERE w.state = 'active' AND w.next_try_ms <= ? AND w.cursor < c.sequence
+AND EXISTS (
+    SELECT 1 FROM api_keys k JOIN clients l ON l.id = k.client_id
+    WHERE k.client_id = w.client_id AND k.revoked_at_ms IS NULL AND l.disabled_at_ms IS NULL
+    AND (k.expires_at_ms IS NULL OR k.expires_at_ms > ?)
+)
+ORDER BY w.next_try_ms, w.webhook_id LIMIT ?
+"""  # noqa: S608
+"""Nothing is sent for a disabled client, or one without a live key: it could not delete its
+webhooks, and a revoked key may have created them."""
+_UNCHANGED = "webhook_id = ? AND cursor = ? AND failures = ? AND state = 'active'"
+_MOVE = f"""
+UPDATE webhooks SET cursor = ?, failures = ?, next_try_ms = ?, state = ?, disabled_reason = ?
+WHERE {_UNCHANGED} RETURNING webhook_id
+"""  # noqa: S608
+_INSERT_DELIVERY = f"""
+INSERT INTO webhook_deliveries ({_DELIVERY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""  # noqa: S608
+_DELIVERIES = f"""
+SELECT {_DELIVERY} FROM webhook_deliveries WHERE webhook_id = ?
+ORDER BY delivery_id DESC LIMIT ? OFFSET ?
+"""  # noqa: S608
+_ENABLE = """
+UPDATE webhooks SET state = 'active', disabled_reason = NULL, failures = 0, next_try_ms = 0
+WHERE webhook_id = ? AND state = 'disabled' RETURNING webhook_id
+"""
+_PURGE = """
+DELETE FROM webhook_deliveries WHERE delivery_id IN (
+    SELECT delivery_id FROM webhook_deliveries WHERE at_ms < ? ORDER BY at_ms LIMIT ?
+) RETURNING delivery_id
+"""
+
+
+class SqlWebhookStore:
+    """Implements quietswap.webhooks.stores.WebhookStore."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, webhook: Webhook, most: int) -> bool:
+        """Take the lowest free slot of the client. Return False if there is none below `most`."""
+        while True:
+            rows = await self._database.fetch(
+                "SELECT slot FROM webhooks WHERE client_id = ?", webhook.client_id
+            )
+            taken = {row[0] for row in rows}
+            slot = next(number for number in count() if number not in taken)
+            if slot >= most:
+                return False
+            if await self._database.change(_INSERT, *_values(webhook), slot):
+                return True
+
+    async def list(self, client_id: str) -> Sequence[Webhook]:
+        return [_webhook(row) for row in await self._database.fetch(_LIST, client_id)]
+
+    async def find(self, client_id: str, webhook_id: str) -> Webhook | None:
+        rows = await self._database.fetch(_FIND, client_id, webhook_id)
+        return _webhook(rows[0]) if rows else None
+
+    async def delete(self, client_id: str, webhook_id: str) -> bool:
+        async def body(transaction: Transaction) -> bool:
+            gone = await transaction.fetch(
+                "DELETE FROM webhooks WHERE client_id = ? AND webhook_id = ? RETURNING webhook_id",
+                client_id,
+                webhook_id,
+            )
+            if gone:
+                await transaction.fetch(
+                    "DELETE FROM webhook_deliveries WHERE webhook_id = ?", webhook_id
+                )
+            return bool(gone)
+
+        return await self._database.transact(body)
+
+    async def due(self, now_ms: int, limit: int) -> Sequence[Webhook]:
+        rows = await self._database.scan(DUE, now_ms, now_ms, limit)
+        return [_webhook(row) for row in rows]
+
+    async def advance(self, webhook: Webhook, cursor: int) -> bool:
+        rows = await self._database.change(
+            f"UPDATE webhooks SET cursor = ? WHERE {_UNCHANGED} RETURNING webhook_id",  # noqa: S608
+            cursor,
+            webhook.webhook_id,
+            webhook.cursor,
+            webhook.failures,
+        )
+        return bool(rows)
+
+    async def postpone(self, webhook: Webhook, next_try_ms: int) -> bool:
+        rows = await self._database.change(
+            f"UPDATE webhooks SET next_try_ms = ? WHERE {_UNCHANGED} RETURNING webhook_id",  # noqa: S608
+            next_try_ms,
+            webhook.webhook_id,
+            webhook.cursor,
+            webhook.failures,
+        )
+        return bool(rows)
+
+    async def record(self, before: Webhook, after: Webhook, delivery: Delivery) -> bool:
+        async def body(transaction: Transaction) -> bool:
+            moved = await transaction.fetch(
+                _MOVE,
+                after.cursor,
+                after.failures,
+                after.next_try_ms,
+                after.state.value,
+                after.disabled_reason and after.disabled_reason.value,
+                before.webhook_id,
+                before.cursor,
+                before.failures,
+            )
+            if moved:
+                await transaction.fetch(_INSERT_DELIVERY, *_delivery_values(delivery))
+            return bool(moved)
+
+        return await self._database.transact(body)
+
+    async def record_test(self, delivery: Delivery, *, enable: bool) -> bool:
+        async def body(transaction: Transaction) -> bool:
+            rows = await transaction.fetch(_ENABLE, delivery.webhook_id) if enable else ()
+            known = await transaction.fetch(
+                "SELECT 1 FROM webhooks WHERE webhook_id = ?", delivery.webhook_id
+            )
+            if known:  # not deleted during the test
+                await transaction.fetch(_INSERT_DELIVERY, *_delivery_values(delivery))
+            return bool(rows)
+
+        return await self._database.transact(body)
+
+    async def deliveries(self, webhook_id: str, limit: int, offset: int) -> Sequence[Delivery]:
+        rows = await self._database.fetch(_DELIVERIES, webhook_id, limit, offset)
+        return [Delivery(*row) for row in rows]
+
+    async def purge_deliveries(self, before_ms: int, limit: int) -> int:
+        return len(await self._database.change(_PURGE, before_ms, limit))
+
+    async def secrets(self) -> Sequence[tuple[str, bytes]]:
+        rows = await self._database.fetch("SELECT webhook_id, secret FROM webhooks")
+        return [(row[0], bytes(row[1])) for row in rows]
+
+    async def replace_secret(self, webhook_id: str, old: bytes, new: bytes) -> None:
+        await self._database.change(
+            "UPDATE webhooks SET secret = ? WHERE webhook_id = ? AND secret = ?",
+            new,
+            webhook_id,
+            old,
+        )
+
+
+def _values(webhook: Webhook) -> tuple[Value, ...]:
+    return (
+        webhook.webhook_id,
+        webhook.client_id,
+        webhook.url,
+        ",".join(webhook.events),
+        webhook.description,
+        webhook.secret,
+        webhook.cursor,
+        webhook.created_at_ms,
+        webhook.state.value,
+        webhook.disabled_reason and webhook.disabled_reason.value,
+        webhook.failures,
+        webhook.next_try_ms,
+    )
+
+
+def _delivery_values(delivery: Delivery) -> tuple[Value, ...]:
+    return (
+        delivery.delivery_id,
+        delivery.webhook_id,
+        delivery.event_id,
+        delivery.event_type,
+        delivery.sequence,
+        delivery.attempt,
+        delivery.at_ms,
+        delivery.ms,
+        delivery.status,
+        delivery.error,
+    )
+
+
+def _webhook(row: Row) -> Webhook:
+    identity, client_id, url, events, description, secret, cursor, created_at_ms, *rest = row
+    state, reason, failures, next_try_ms = rest
+    return Webhook(
+        webhook_id=identity,
+        client_id=client_id,
+        url=url,
+        events=tuple(events.split(",")) if events else (),
+        description=description,
+        secret=bytes(secret),
+        cursor=cursor,
+        created_at_ms=created_at_ms,
+        state=WebhookState(state),
+        disabled_reason=None if reason is None else DisabledReason(reason),
+        failures=failures,
+        next_try_ms=next_try_ms,
+    )

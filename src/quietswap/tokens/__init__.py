@@ -1,0 +1,1 @@
+"""Tokens: metadata, the token list, what of them may be shown."""

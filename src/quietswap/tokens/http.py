@@ -1,0 +1,196 @@
+"""The operations of tokens, balances and prices."""
+
+from collections.abc import Mapping
+
+from quietswap.amounts import format_ether
+from quietswap.api.json import AuthenticatedRequest, amount
+from quietswap.api.operation import Operation
+from quietswap.api.parsing import requests
+from quietswap.api.parsing.query import shown
+from quietswap.api.parsing.requests import parse_int, parse_swap_amounts
+from quietswap.api.use_cases import UseCases
+from quietswap.chain.address import Address
+from quietswap.contract import base
+from quietswap.contract import tokens as contract
+from quietswap.contract.quotes import PriceEnvelope
+from quietswap.contract.requests import BalancesQuery, PriceQuery, TokensQuery, WalletPath
+from quietswap.contract.tokens import BalancesEnvelope, TokensEnvelope
+from quietswap.contract.wraps import Balance
+from quietswap.errors.requests import InvalidParameter
+from quietswap.quoting import http as quoting_http
+from quietswap.quoting.request import IndicativePriceRequest
+from quietswap.tokens.token import WETH, parse_token
+from quietswap.tokens.view import TokenHolding, TokenPage, TokenView, WalletHoldings
+
+# Tokens and holdings: domain values to contract Structs.
+
+
+def tokens_response(page: TokenPage, limit: int, offset: int) -> contract.TokensResponse:
+    """Return `data` of GET /api/v1/tokens."""
+    end = offset + len(page.tokens)
+    return contract.TokensResponse(
+        tokens=tuple(map(_token, page.tokens)),
+        total=page.total,
+        has_more=end < page.total,
+        pagination=contract.TokensPagination(limit=limit, offset=offset, next_offset=end),
+    )
+
+
+def _token(token: TokenView) -> contract.TokenEntry:
+    return contract.TokenEntry(
+        address=token.address,
+        symbol=token.symbol,
+        name=token.name,
+        decimals=token.decimals,
+        logo_uri=token.logo_uri,
+        lists=token.lists,
+        transfer_fee_bps=token.transfer_fee_bps,
+        warnings=tuple(warning.value for warning in token.warnings),
+    )
+
+
+def balances_response(found: WalletHoldings) -> contract.BalancesResponse:
+    """Return `data` of GET /api/v1/mev/balances/:userAddress."""
+    return contract.BalancesResponse(
+        user_address=found.wallet,
+        block_number=found.block_number,
+        eth=Balance(wei=amount(found.eth), ether=format_ether(found.eth)),
+        tokens=tuple(map(_holding, found.tokens)),
+    )
+
+
+def _holding(held: TokenHolding) -> contract.TokenBalance:
+    return contract.TokenBalance(
+        address=held.token,
+        symbol=held.details.symbol if held.details else "",
+        decimals=held.details.decimals if held.details else None,
+        balance=None if held.balance is None else amount(held.balance),
+        allowances=tuple(
+            contract.RouterAllowance(
+                router=router, allowance=None if allowed is None else amount(allowed)
+            )
+            for router, allowed in held.allowances.items()
+        ),
+    )
+
+
+# Queries about tokens, balances and prices to domain values.
+
+
+def parse_search(query: Mapping[str, str]) -> str:
+    """Return the text to search for, "" for all tokens. Raises InvalidParameter."""
+    text = query.get("search", "")
+    if len(text) > base.MAX_SEARCH:
+        raise InvalidParameter(
+            parameter="search",
+            provided=shown(text),
+            reason=f"it is longer than {base.MAX_SEARCH} characters",
+            maximum=base.MAX_SEARCH,
+        )
+    return text
+
+
+def parse_token_list(query: Mapping[str, str]) -> tuple[Address, ...]:
+    """Return the addresses of `tokens`, separated by commas; WETH where none is given.
+
+    Raises InvalidTokenAddress, NativeEthNotSupported, and InvalidParameter for too many.
+    """
+    text = query.get("tokens")
+    if text is None:
+        return (WETH,)
+    if text.count(",") >= base.MAX_BALANCE_TOKENS:
+        raise InvalidParameter(
+            parameter="tokens",
+            provided=shown(text),
+            reason=f"it names more than {base.MAX_BALANCE_TOKENS} tokens",
+            maximum=base.MAX_BALANCE_TOKENS,
+        )
+    return tuple(parse_token(part.strip(), "tokens") for part in text.split(","))
+
+
+def parse_price(query: Mapping[str, str]) -> IndicativePriceRequest:
+    """Return the swap to price, by the rules of a quote without its wallet.
+
+    Raises InvalidTokenAddress, NativeEthNotSupported, InvalidAmount, InvalidParameter.
+    """
+    sell, buy, amount = parse_swap_amounts(query)
+    parse_int(query, PriceQuery, "chainId")
+    return IndicativePriceRequest(sell, buy, amount)
+
+
+# The handlers of tokens, balances and indicative prices. They change nothing.
+
+
+async def list_tokens(use_cases: UseCases, request: AuthenticatedRequest) -> TokensEnvelope:
+    """GET /api/v1/tokens."""
+    query = request.query_values(TokensQuery)
+    search = parse_search(query)
+    limit = requests.parse_int(query, TokensQuery, "limit")
+    offset = requests.parse_int(query, TokensQuery, "offset")
+    page = await use_cases.list_tokens(request.key, search, limit, offset)
+    return TokensEnvelope(ok=True, data=tokens_response(page, limit, offset))
+
+
+async def balances(use_cases: UseCases, request: AuthenticatedRequest) -> BalancesEnvelope:
+    """GET /api/v1/mev/balances/:userAddress."""
+    wallet = requests.parse_wallet(request.path_params["userAddress"])
+    asked = parse_token_list(request.query_values(BalancesQuery))
+    found = await use_cases.balances(request.key, wallet, asked)
+    return BalancesEnvelope(ok=True, data=balances_response(found))
+
+
+async def price(use_cases: UseCases, request: AuthenticatedRequest) -> PriceEnvelope:
+    """GET /api/v1/price; `timestamp` is when the sources were asked, in Unix ms."""
+    ask = parse_price(request.query_values(PriceQuery))
+    found = await use_cases.price(request.key, ask)
+    data = quoting_http.price_response(found)
+    return PriceEnvelope(ok=True, data=data, timestamp=found.asked_at_ms)
+
+
+TOKEN_OPERATIONS = (
+    Operation(
+        "token_price",
+        "GET",
+        "/api/v1/price",
+        "Indicative price, without wallet, transaction or verification",
+        price,
+        (
+            "INVALID_TOKEN_ADDRESS",
+            "NATIVE_ETH_NOT_SUPPORTED",
+            "INVALID_AMOUNT",
+            "INVALID_PARAMETER",
+            "INSUFFICIENT_LIQUIDITY",
+            "TOKEN_NOT_SUPPORTED",
+            "SERVICE_UNAVAILABLE",
+        ),
+        (PriceEnvelope,),
+        query=PriceQuery,
+    ),
+    Operation(
+        "token_list",
+        "GET",
+        "/api/v1/tokens",
+        "Listed tokens, and any token by its address, with warnings",
+        list_tokens,
+        ("INVALID_PARAMETER", "SERVICE_UNAVAILABLE"),
+        (TokensEnvelope,),
+        query=TokensQuery,
+    ),
+    Operation(
+        "token_balances",
+        "GET",
+        "/api/v1/mev/balances/{userAddress}",
+        "Balances and router allowances of a wallet at one block",
+        balances,
+        (
+            "INVALID_ADDRESS",
+            "INVALID_TOKEN_ADDRESS",
+            "NATIVE_ETH_NOT_SUPPORTED",
+            "INVALID_PARAMETER",
+            "SERVICE_UNAVAILABLE",
+        ),
+        (BalancesEnvelope,),
+        path_params=WalletPath,
+        query=BalancesQuery,
+    ),
+)

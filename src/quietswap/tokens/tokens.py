@@ -1,0 +1,140 @@
+"""GET /api/v1/tokens: listed tokens, and any ERC-20 by its address, with warnings."""
+
+import asyncio
+from collections.abc import Sequence
+
+from quietswap.chain.address import Address, BadAddress, from_any_case
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.clients.client import ApiKey
+from quietswap.failures import service_unavailable
+from quietswap.tokens.metadata import TokenReader
+from quietswap.tokens.token import TokenPolicy, harmless
+from quietswap.tokens.token_list import BUILT_IN, ListedToken, TokenCatalogue
+from quietswap.tokens.view import (
+    TokenDetails,
+    TokenPage,
+    TokenView,
+    TokenWarning,
+    TransferFee,
+    WalletHoldings,
+    own_warnings,
+)
+
+_LONGEST_SEARCH = 100
+_BUILT_IN_DECIMALS = {token.address: token.decimals for token in BUILT_IN}
+"""What the contracts of well-known tokens say. It never changes."""
+
+
+class ListTokens:
+    """A search for text asks nobody: lists, and what is known. A whole address asks the node."""
+
+    def __init__(self, catalogue: TokenCatalogue, reader: TokenReader, policy: TokenPolicy) -> None:
+        self._catalogue = catalogue
+        self._reader = reader
+        self._policy = policy
+
+    async def __call__(self, key: ApiKey, search: str, limit: int, offset: int) -> TokenPage:
+        """Return one page of the tokens that `search` finds.
+
+        Raises ServiceUnavailable for an unlisted address while the node does not answer.
+        """
+        address = _address(search)
+        if address is not None:
+            found = await self._one(address, key.client_id)
+            views = (found,) if found and offset == 0 else ()
+            return TokenPage(views, 1 if found else 0)
+        tokens = self._catalogue.search(harmless(search, _LONGEST_SEARCH))
+        page = tokens[offset : offset + limit]
+        return TokenPage(tuple(self._listed(token) for token in page), len(tokens))
+
+    def _listed(self, token: ListedToken) -> TokenView:
+        """Return a token without a request, with the decimals of the contract if they are known."""
+        return self._corrected(
+            token,
+            self._reader.measured_fee(token.address),
+            self._known_decimals(token.address),
+        )
+
+    def _known_decimals(self, address: Address) -> int | None:
+        details = self._reader.known_details(address)
+        return details.decimals if details else _BUILT_IN_DECIMALS.get(address)
+
+    def _corrected(
+        self, token: ListedToken, fee: TransferFee | None, decimals: int | None
+    ) -> TokenView:
+        if decimals is None or decimals == token.decimals:
+            return self._view(token, fee, [])
+        return self._view(token, fee, [TokenWarning.WRONG_DECIMALS], decimals=decimals)
+
+    async def _one(self, address: Address, client_id: str) -> TokenView | None:
+        listed = self._catalogue.get(address)
+        if listed is None:
+            with service_unavailable():
+                details = await self._reader.details(address, client_id)
+            return await self._unlisted(details, client_id) if details else None
+        try:
+            details, fee = await asyncio.gather(
+                self._reader.details(address, client_id),
+                self._reader.transfer_fee(address, client_id),
+            )
+        except NodeUnavailable:
+            return self._listed(listed)
+        if details is None:
+            return self._view(listed, None, [TokenWarning.NOT_A_TOKEN])
+        return self._corrected(listed, fee, details.decimals)
+
+    async def _unlisted(self, details: TokenDetails, client_id: str) -> TokenView:
+        warnings = [TokenWarning.UNLISTED]
+        if self._catalogue.has_symbol(details.symbol):
+            warnings.append(TokenWarning.IMITATES)
+        if self._catalogue.has_name(details.name):
+            warnings.append(TokenWarning.IMITATES_NAME)
+        fee = await self._reader.transfer_fee(details.address, client_id)
+        plain = ListedToken(details.address, details.symbol, details.name, details.decimals)
+        return self._view(plain, fee, warnings)
+
+    def _view(
+        self,
+        token: ListedToken,
+        fee: TransferFee | None,
+        warnings: list[TokenWarning],
+        *,
+        decimals: int | None = None,
+    ) -> TokenView:
+        refused = [TokenWarning.REFUSED] if self._policy.refusal(token.address) else []
+        return TokenView(
+            address=token.address,
+            symbol=token.symbol,
+            name=token.name,
+            decimals=token.decimals if decimals is None else decimals,
+            logo_uri=token.logo_uri,
+            lists=token.lists,
+            transfer_fee_bps=fee.bps if fee else None,
+            warnings=tuple(warnings + refused + own_warnings(token.address, fee)),
+        )
+
+
+def _address(text: str) -> Address | None:
+    try:
+        return from_any_case(text.strip())
+    except BadAddress:
+        return None
+
+
+# GET /api/v1/mev/balances/:userAddress: balances and router allowances at one block.
+
+
+class GetBalances:
+    """`routers`: the contracts that quotes of this service can name as the one to approve."""
+
+    def __init__(self, reader: TokenReader, routers: Sequence[Address]) -> None:
+        self._reader = reader
+        self._routers = tuple(dict.fromkeys(routers))
+
+    async def __call__(
+        self, key: ApiKey, wallet: Address, tokens: Sequence[Address]
+    ) -> WalletHoldings:
+        """Return ETH, and each token once. Raises ServiceUnavailable."""
+        with service_unavailable():
+            once = tuple(dict.fromkeys(tokens))
+            return await self._reader.holdings(wallet, once, self._routers, key.client_id)

@@ -1,0 +1,200 @@
+"""A token as it is shown to a client, with its warnings, and the holdings of a wallet."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from quietswap.chain.address import Address
+from quietswap.tokens.token import WETH, WITHOUT_TRANSFER_FEE
+
+_DAI = Address("0x6B175474E89094C44Da98b954EedeAC495271d0F")
+UNRESTRICTED = frozenset({WETH, _DAI})
+"""Tokens whose code can neither pause transfers nor block a holder."""
+RESTRICTED = frozenset(
+    {
+        Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),  # USDC: Pausable, Blacklistable
+        Address("0xdAC17F958D2ee523a2206206994597C13D831ec7"),  # USDT: Pausable, BlackList
+        Address("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599"),  # WBTC: PausableToken
+    }
+)
+"""Tokens whose code lets their issuer pause transfers or block a holder."""
+
+
+class TokenWarning(StrEnum):
+    """What a user should know before a trade. The values are shown and never change."""
+
+    UNLISTED = "unlisted"
+    IMITATES = "symbol of a listed token"
+    """Unlisted, with the symbol of a listed token, or one that looks like it."""
+    IMITATES_NAME = "name of a listed token"
+    """Unlisted, with the name of a listed token, or one that looks like it."""
+    WRONG_DECIMALS = "listed decimals are wrong"
+    NOT_A_TOKEN = "not a token on chain"
+    REFUSED = "not traded here"
+    """The operator's allow or deny list excludes it."""
+    FEE = "fee on transfer"
+    FEE_UNKNOWN = "fee on transfer unknown"
+    REVERTS = "transfer reverts"
+    RESTRICTED = "pausable/blacklist"
+    RESTRICTED_UNKNOWN = "pausable/blacklist unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class TransferFee:
+    """Result of simulated transfers: `bps` lost, rounded up. None: not measured or it reverts."""
+
+    bps: int | None = None
+    reverts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDetails:
+    """What an ERC-20 contract says about itself; texts are harmless to show."""
+
+    address: Address
+    decimals: int
+    symbol: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenView:
+    """One token of an answer; `transfer_fee_bps` is None where it is not measured."""
+
+    address: Address
+    symbol: str
+    name: str
+    decimals: int
+    logo_uri: str | None
+    lists: tuple[str, ...]
+    transfer_fee_bps: int | None
+    warnings: tuple[TokenWarning, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPage:
+    """One page of tokens, and the number of all that were found."""
+
+    tokens: tuple[TokenView, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenHolding:
+    """Balance and allowances by router in smallest units; None where the token does not tell."""
+
+    token: Address
+    details: TokenDetails | None
+    balance: int | None
+    allowances: Mapping[Address, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class WalletHoldings:
+    """ETH in wei and tokens of a wallet, all at one block."""
+
+    wallet: Address
+    block_number: int
+    eth: int
+    tokens: tuple[TokenHolding, ...]
+
+
+def own_warnings(address: Address, fee: TransferFee | None) -> list[TokenWarning]:
+    """Return the warnings about a token's code; `fee` None: never measured."""
+    found = []
+    if fee is None or (fee.bps is None and not fee.reverts):
+        if address not in WITHOUT_TRANSFER_FEE:
+            found.append(TokenWarning.FEE_UNKNOWN)
+    elif fee.reverts:
+        found.append(TokenWarning.REVERTS)
+    elif fee.bps:
+        found.append(TokenWarning.FEE)
+    if address in RESTRICTED:
+        found.append(TokenWarning.RESTRICTED)
+    elif address not in UNRESTRICTED:
+        found.append(TokenWarning.RESTRICTED_UNKNOWN)
+    return found
+
+
+# Texts that a reader takes for another one: `USDС` with a Cyrillic letter, `ＵＳＤＣ`, `U S D C`.
+#
+# Unicode's own table of such characters
+# (https://www.unicode.org/reports/tr39/#Confusable_Detection)
+# is not in the standard library. What the library knows comes first: compatibility forms, letter
+# case, marks, the names of Latin letters and the values of digits. The table below has the letters
+# of
+# other scripts that look like Latin ones. Any further character may stand for every letter.
+
+
+_SCRIPTS = (  # letters, and the Latin ones that they look like
+    # Cyrillic
+    (
+        "аАвВсСеЕнНіІјЈкКӏӀмМоОрРѕЅтТуУхХһҺԁԀԛԚԝԜԍԌгпяЯз",
+        "aabbcceehhiijjkkllmmooppssttyyxxhhddqqwwggrnrr3",
+    ),
+    # Greek
+    ("αΑβΒϲϹεΕηΗιΙκΚΜνΝοΟρΡτΤυΥχΧζΖωγ", "aabbcceenhiikkmvnooppttuyxxzzwy"),
+    # Armenian, Coptic, Cherokee, Lisu
+    ("օՕսՍոՈհցՏԼՅ", "oouunnhgslj"),
+    ("ⲀⲂⲤⲈⲎⲒⲔⲘⲚⲞⲢⲦⲨⲬ", "abcehikmnoptyx"),
+    ("ᎪᏴᏟᎠᎬᎰᏀᎻᎥᎫᏦᏞᎷᏢᏒᏚᎢᏙᎳᎩᏃᏎᏏ", "abcdefghijklmprstvwyz4b"),
+    ("ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ", "abcdefghijklmnoprstuvwxyz"),
+)
+_LOOKS_LIKE = {ord(c): to for of, to_all in _SCRIPTS for c, to in zip(of, to_all, strict=True)}
+_LATIN = re.compile(r"\b(?:LATIN|SYMBOL)\b.*\bLETTER (?:SMALL CAPITAL )?([A-Z])(?: WITH\b.*)?$")
+_ALIKE = str.maketrans("01i|", "olll")
+_ANYTHING = "�"
+_MARKS = frozenset({"Mn", "Me", "Cf", "Zs"})
+
+
+def skeleton(text: str) -> str:
+    """Return small letters and digits that stand for all texts that look like this one.
+
+    U+FFFD stands for a character that may look like any letter.
+    """
+    forms = text.translate(_LOOKS_LIKE)  # first: `Ϲ` is a sigma by its compatibility form
+    forms = unicodedata.normalize("NFKD", forms).translate(_LOOKS_LIKE)
+    forms = unicodedata.normalize("NFKD", forms.casefold()).translate(_LOOKS_LIKE)
+    letters = "".join(map(_letter, forms)).translate(_ALIKE)
+    return "".join(c for c in letters if c.isalnum() or c == _ANYTHING)
+
+
+@lru_cache(maxsize=4096)
+def _letter(char: str) -> str:
+    """Return what a character looks like in ASCII, "" for nothing."""
+    if char.isascii():
+        return char
+    if unicodedata.category(char) in _MARKS:
+        return ""
+    digit = unicodedata.digit(char, None)
+    if digit is not None:
+        return str(digit)
+    latin = _LATIN.search(unicodedata.name(char, ""))
+    return latin[1].lower() if latin else _ANYTHING
+
+
+class LookAlikes:
+    """Finds texts that look like one of `texts`."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        known = set(texts)
+        self._equal = {_folded(text) for text in known}
+        skeletons = map(skeleton, known)
+        self._skeletons = {one for one in skeletons if one and _ANYTHING not in one}
+
+    def has(self, text: str) -> bool:
+        """Return whether a reader takes the text for one of them."""
+        found = skeleton(text)
+        if found in self._skeletons or _folded(text) in self._equal:
+            return True
+        if _ANYTHING not in found or not found.strip(_ANYTHING):
+            return False  # a word in another script is no imitation of each word of its length
+        pattern = re.compile(found.replace(_ANYTHING, "."))
+        return any(pattern.fullmatch(one) for one in self._skeletons)
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()

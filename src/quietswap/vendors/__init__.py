@@ -1,0 +1,1 @@
+"""What is asked for swap routes: one folder for each vendor."""

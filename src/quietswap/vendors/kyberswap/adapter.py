@@ -1,0 +1,202 @@
+"""KyberSwap Aggregator: two calls, no key.
+
+https://docs.kyberswap.com/kyberswap-solutions/kyberswap-aggregator/aggregator-api-specification/evm-swaps
+"""
+
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from quietswap.amounts import less_slippage
+from quietswap.chain.address import Address
+from quietswap.http_client import HttpReply
+from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
+from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
+from quietswap.vendors import source as read
+from quietswap.vendors.source import HttpAggregator
+
+NAME = "kyberswap"
+DEFAULT_URL = "https://aggregator-api.kyberswap.com"
+ROUTERS = (Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5"),)
+"""MetaAggregationRouterV2."""
+NEEDS_KEY = False
+
+_MEANING = {
+    **dict.fromkeys((4008, 4009, 4010), NoRouteReason.NO_ROUTE),
+    **dict.fromkeys((4222, 4227), NoRouteReason.NO_ROUTE),
+    4011: NoRouteReason.TOKEN_UNKNOWN,
+    **dict.fromkeys((500, 4990), NoRouteReason.UNAVAILABLE),
+}
+"""4222 and 4227: the price moved between the two calls, or the route cannot be executed now."""
+_PAUSE_HEADER = "x-ratelimit-reset-after"
+
+
+class _RoutesData(msgspec.Struct):
+    routeSummary: msgspec.Raw  # returned unchanged to the vendor, including unknown keys
+    routerAddress: Any = None
+
+
+class _Routes(msgspec.Struct):
+    code: int = -1
+    message: Any = None
+    data: _RoutesData | None = None
+
+
+class _Hop(msgspec.Struct):
+    swapAmount: Any = None
+    tokenOut: Any = None
+    exchange: Any = None
+
+
+class _Summary(msgspec.Struct):
+    tokenIn: Any = None
+    tokenOut: Any = None
+    amountIn: Any = None
+    amountOut: Any = None
+    gas: Any = None
+    route: list[list[_Hop]] | None = None
+
+
+class _BuildData(msgspec.Struct):
+    amountIn: Any = None
+    amountOut: Any = None
+    gas: Any = None
+    data: Any = None
+    routerAddress: Any = None
+    transactionValue: Any = None
+
+
+class _Build(msgspec.Struct):
+    code: int = -1
+    message: Any = None
+    data: _BuildData | None = None
+
+
+class _Failure(msgspec.Struct):
+    code: int = -1
+    message: Any = None
+
+
+class KyberSwap(HttpAggregator):
+    """Implements quietswap.vendors.source.Aggregator."""
+
+    name = NAME
+    default_url = DEFAULT_URL
+    slippage_bps = (0, 2000)
+
+    def _auth(self) -> dict[str, str]:
+        key = {"x-api-key": self._api_key} if self._api_key else {}
+        return {"x-client-id": self._client, **key}
+
+    async def route(self, request: RouteRequest) -> Route:
+        """Request a route, then its calldata. `timeout_s` limits each of the two calls."""
+        found = await self._found(_query(request) | {"origin": request.wallet})
+        body = _build_body(request, found.routeSummary, self._client)
+        reply = await self._post("/ethereum/api/v1/route/build", body)
+        return _route(request, found, _answered(reply, _Build).data)
+
+    async def price(self, request: SourcePriceRequest) -> SourcePrice:
+        """Request a route without its calldata: half the requests of a quote."""
+        summary = _summary(await self._found(_query(request)))
+        _same_swap(request, summary)
+        if read.amount(summary.amountIn, "amountIn") != request.sell_amount:
+            raise read.bad_reply("it sells another amount than asked")
+        return SourcePrice(NAME, read.amount(summary.amountOut, "amountOut"), read.gas(summary.gas))
+
+    async def _found(self, query: dict[str, str]) -> _RoutesData:
+        reply = await self._get("/ethereum/api/v1/routes", query)
+        data: _RoutesData | None = _answered(reply, _Routes).data
+        if data is None:
+            raise read.bad_reply("there is no route summary")
+        return data
+
+
+def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
+    return {
+        "tokenIn": request.sell.address,
+        "tokenOut": request.buy.address,
+        "amountIn": str(request.sell_amount),
+        "gasInclude": "true",
+        "excludeRFQSources": "true",  # RFQ legs expire in seconds; a private relay takes longer
+    }
+
+
+def _build_body(request: RouteRequest, summary: msgspec.Raw, client: str) -> bytes:
+    return msgspec.json.encode(
+        {
+            "routeSummary": summary,
+            "sender": request.wallet,
+            "recipient": request.wallet,
+            "origin": request.wallet,
+            "slippageTolerance": request.slippage_bps,  # bps; the vendor's default is 0
+            "deadline": request.deadline,
+            "source": client,
+        }
+    )
+
+
+def _route(request: RouteRequest, found: _RoutesData, built: _BuildData | None) -> Route:
+    summary = _summary(found)
+    if built is None:
+        raise read.bad_reply("there is no built route")
+    _same_swap(request, summary)
+    if read.amount(built.amountIn, "amountIn") != request.sell_amount:
+        raise read.bad_reply("it sells another amount than asked")
+    router = read.address(built.routerAddress, "routerAddress")
+    if found.routerAddress is not None and router != read.address(found.routerAddress, "router"):
+        raise read.bad_reply("the router of the route is not the router of the transaction")
+    promised = read.amount(built.amountOut, "amountOut")
+    hops = max(summary.route or [[]], key=_share)
+    return Route(
+        source=NAME,
+        dex=read.text(hops[0].exchange if hops else None, NAME),
+        target=router,
+        spender=router,
+        value=read.wei(built.transactionValue, "transactionValue"),
+        data=read.hexdata(built.data),
+        path=read.path([hop.tokenOut for hop in hops], request.sell.address, request.buy.address),
+        buy_amount=promised,
+        min_buy_amount=less_slippage(promised, request.slippage_bps),
+        gas=read.gas(built.gas),
+        impact_percent=None,  # not in the response; computed from independent prices
+    )
+
+
+def _summary(found: _RoutesData) -> _Summary:
+    try:
+        return msgspec.json.decode(found.routeSummary, type=_Summary)
+    except (msgspec.DecodeError, RecursionError):
+        raise read.bad_reply("the route summary has an unexpected structure") from None
+
+
+def _same_swap(request: RouteRequest | SourcePriceRequest, summary: _Summary) -> None:
+    read.same_token(summary.tokenIn, request.sell.address, "tokenIn")
+    read.same_token(summary.tokenOut, request.buy.address, "tokenOut")
+
+
+def _share(hops: list[_Hop]) -> Decimal:
+    """Return the amount that a path sells, to find the largest path."""
+    return (read.decimal(hops[0].swapAmount) if hops else None) or Decimal(0)
+
+
+def _answered(reply: HttpReply, shape: type[Any]) -> Any:
+    if reply.status == 200:
+        found = read.parse(reply, shape)
+        if found.code == 0:
+            return found
+        raise _classified(found)
+    raise _refusal(reply)
+
+
+def _refusal(reply: HttpReply) -> NoRoute:
+    if reply.status in (400, 404, 422):
+        return _classified(read.parse(reply, _Failure))
+    miss = read.no_route_for_status(reply)
+    if miss.miss is NoRouteReason.RATE_LIMITED and miss.retry_after is None:
+        miss.retry_after = read.retry_after_s(reply, _PAUSE_HEADER)
+    return miss
+
+
+def _classified(failure: _Failure | _Routes | _Build) -> NoRoute:
+    return read.refusal(_MEANING.get(failure.code), failure.message, code=failure.code)

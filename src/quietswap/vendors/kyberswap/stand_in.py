@@ -1,0 +1,179 @@
+"""KyberSwap Aggregator, `GET /ethereum/api/v1/routes` and `POST /ethereum/api/v1/route/build`.
+
+https://docs.kyberswap.com/kyberswap-solutions/kyberswap-aggregator/aggregator-api-specification/evm-swaps
+This venue prefers V3 pools.
+"""
+
+import hmac
+import json
+import secrets
+import time
+import uuid
+from decimal import Decimal
+from typing import Any
+
+from quietswap.chain import address as addresses
+from quietswap.sandbox.contracts.pools import POOLS
+from quietswap.sandbox.faults import ActiveFaults
+from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
+from quietswap.sandbox.venues.market import Hop, Market, PoolRoute, prefers_v3
+from quietswap.sandbox.venues.quote_engine import (
+    BadParameter,
+    HopAmounts,
+    PriceQuote,
+    QueryParams,
+    RejectReason,
+    Venue,
+    less,
+)
+
+_BAD_QUERY = 400, 4001, "unable to bind query parameters"
+_BAD_BODY = 400, 4002, "unable to bind request body"
+_DEADLINE_S = 1200
+_MISSES = {
+    RejectReason.NO_ROUTE: (400, 4008, "route not found"),
+    RejectReason.UNKNOWN_TOKEN: (400, 4011, "token not found"),
+    RejectReason.RATE_LIMITED: (429, 429, "too many requests"),
+    RejectReason.REFUSED: (403, 403, "forbidden"),
+}
+_LIMITS = {"x-ratelimit-limit": "30, 10", "x-aggregator-tier": "basic"}
+
+
+class KyberSwapVenue(Venue):
+    """`handle` serves the two calls. Only an unchanged route summary can be built."""
+
+    name = "kyberswap"
+    taste = staticmethod(prefers_v3)
+
+    def __init__(self, market: Market, board: ActiveFaults) -> None:
+        super().__init__(market, board)
+        self._secret = secrets.token_bytes(16)
+
+    async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
+        match request.method, request.path:
+            case "GET", "/ethereum/api/v1/routes":
+                offer = await self._desk.asked(query, "tokenIn", "tokenOut", "amountIn")
+                summary = await self._summary(offer)
+                return _success({"routeSummary": summary, "routerAddress": self._desk.router})
+            case "POST", "/ethereum/api/v1/route/build":
+                return _success(await self._build(request))
+        return HttpResponse(404, b"404 page not found", "text/plain")
+
+    def _missed(self, miss: RejectReason) -> Answer:
+        return _failure(*_MISSES[miss])
+
+    def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
+        details = [{"field": error.name, "message": str(error)}]
+        return _failure(*(_BAD_QUERY if request.method == "GET" else _BAD_BODY), details)
+
+    async def _summary(self, offer: PriceQuote) -> dict[str, Any]:
+        summary: dict[str, Any] = {
+            "tokenIn": offer.route.sell.lower(),
+            "tokenOut": offer.route.buy.lower(),
+            **await self._amounts(offer),
+            "gasPrice": str(await self._desk.market.gas_price()),
+            "l1FeeUsd": "0",
+            "extraFee": {"feeAmount": "0", "chargeFeeBy": "", "isInBps": False, "feeReceiver": ""},
+            "route": [[_hop(step) for step in await self._desk.steps(offer)]],
+            "routeID": str(uuid.uuid4()),
+            "timestamp": int(time.time()),
+        }
+        return summary | {"checksum": self._checksum(summary)}
+
+    async def _amounts(self, offer: PriceQuote) -> dict[str, str]:
+        amount = offer.ask.amount
+        worth = await self._desk.market.worth(offer.route, amount, offer.promised)
+        return {
+            "amountIn": str(amount),
+            "amountInUsd": f"{worth.in_usd:f}",
+            "amountOut": str(offer.promised),
+            "amountOutUsd": f"{worth.out_usd:f}",
+            "gas": str(offer.route.gas),
+            "gasUsd": f"{worth.gas_usd:f}",
+        }
+
+    def _checksum(self, summary: dict[str, Any]) -> str:
+        """Return a number above 2**63, an authentication code of the summary."""
+        unsigned = {name: value for name, value in summary.items() if name != "checksum"}
+        text = json.dumps(unsigned, sort_keys=True).encode()
+        digest = hmac.digest(self._secret, text, "sha256")
+        return str(int.from_bytes(digest[:8]) | 1 << 63)
+
+    async def _build(self, request: HttpRequest) -> dict[str, Any]:
+        body = _body(request)
+        summary = body.get("routeSummary")
+        if not isinstance(summary, dict) or summary.get("checksum") != self._checksum(summary):
+            raise BadParameter("routeSummary", "the route summary was changed")
+        fields = QueryParams(
+            {name: str(value) for name, value in body.items() if value is not None}
+        )
+        fields.address("sender")
+        recipient = fields.address("recipient")
+        slippage = fields.integer("slippageTolerance", 0, 2000, 0)
+        deadline = fields.integer("deadline", 0, 2**63, int(time.time()) + _DEADLINE_S)
+        offer = await self._again(summary)
+        least = less(offer.promised, slippage)
+        return await self._amounts(offer) | {
+            "additionalCostUsd": "0",
+            "additionalCostMessage": "",
+            "outputChange": _change(int(summary["amountOut"]), offer.promised),
+            "data": self._desk.calldata(
+                offer, min_out=least, recipient=recipient, deadline=deadline
+            ),
+            "routerAddress": self._desk.router,
+            "transactionValue": str(self._desk.value),
+        }
+
+    async def _again(self, summary: dict[str, Any]) -> PriceQuote:
+        """Return the offer of a summary at present prices."""
+        self._desk.check_open()
+        pools = {pool.address.lower(): pool for pool in POOLS}
+        hops = [
+            Hop(pools[row["pool"]], addresses.from_any_case(row["tokenIn"]))
+            for row in summary["route"][0]
+        ]
+        route, amount = PoolRoute(tuple(hops)), int(summary["amountIn"])
+        delivered = await self._desk.market.delivers(route, amount)
+        ask = self._desk.ask(route.sell, route.buy, amount)
+        return PriceQuote(ask, route, delivered, self._desk.promise(delivered))
+
+
+def _hop(step: HopAmounts) -> dict[str, Any]:
+    pool = step.hop.pool
+    return {
+        "pool": pool.address.lower(),
+        "tokenIn": step.hop.token_in.lower(),
+        "tokenOut": step.hop.token_out.lower(),
+        "swapAmount": str(step.amount_in),
+        "amountOut": str(step.amount_out),
+        "exchange": "uniswapv3" if pool.v3 else "uniswap",
+        "poolType": "uniswapv3" if pool.v3 else "uniswap-v2",
+        "poolExtra": {"swapFee": pool.fee} if pool.v3 else None,
+        "extra": None,
+    }
+
+
+def _body(request: HttpRequest) -> dict[str, Any]:
+    try:
+        body = request.json()
+    except ValueError as error:
+        raise BadParameter("body", "the body is not JSON") from error
+    if not isinstance(body, dict):
+        raise BadParameter("body", "the body is not an object")
+    return body
+
+
+def _change(before: int, after: int) -> dict[str, Any]:
+    percent = Decimal(after - before) * 100 / before if before else Decimal(0)
+    return {"amount": str(after - before), "percent": float(percent), "level": 0}
+
+
+def _success(data: dict[str, Any]) -> HttpResponse:
+    body = {"code": 0, "message": "successfully", "data": data, "requestId": str(uuid.uuid4())}
+    return json_reply(body, headers=_LIMITS | {"x-ratelimit-remaining": "29"})
+
+
+def _failure(status: int, code: int, message: str, details: Any = None) -> HttpResponse:
+    body = {"code": code, "message": message, "details": details, "requestId": str(uuid.uuid4())}
+    limited = {"x-ratelimit-remaining": "0", "x-ratelimit-reset-after": "2"}
+    return json_reply(body, status, _LIMITS | (limited if status == 429 else {}))

@@ -1,0 +1,138 @@
+"""1inch Swap API 6.1: one call, a key.
+
+https://portal.1inch.dev/documentation/apis/swap/classic-swap/swagger
+"""
+
+from typing import Any
+
+import msgspec
+
+from quietswap.amounts import format_units, less_slippage
+from quietswap.chain.address import Address
+from quietswap.http_client import HttpReply
+from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
+from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
+from quietswap.vendors import source as read
+from quietswap.vendors.source import HttpAggregator
+
+NAME = "oneinch"
+DEFAULT_URL = "https://api.1inch.com"
+ROUTERS = (Address("0x111111125421cA6dc452d289314280a0f8842A65"),)
+"""AggregationRouterV6."""
+NEEDS_KEY = True
+
+
+class _Token(msgspec.Struct):
+    address: Any = None
+
+
+class _Tx(msgspec.Struct):
+    to: Any = None
+    data: Any = None
+    value: Any = None
+    gas: Any = None
+
+
+class _Answer(msgspec.Struct):
+    dstAmount: Any = None
+    gas: Any = None
+    srcToken: _Token | None = None
+    dstToken: _Token | None = None
+    tx: _Tx | None = None
+
+
+class _Failure(msgspec.Struct):
+    error: Any = None
+    description: Any = None
+
+
+class OneInch(HttpAggregator):
+    """Implements quietswap.vendors.source.Aggregator."""
+
+    name = NAME
+    default_url = DEFAULT_URL
+    slippage_bps = (0, 5000)
+
+    def _auth(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self._api_key or ''}"}
+
+    async def route(self, request: RouteRequest) -> Route:
+        """Request price and calldata in one call."""
+        reply = await self._get("/swap/v6.1/1/swap", _query(request))
+        if reply.status != 200:
+            raise _classified(reply)
+        return _route(request, read.parse(reply, _Answer))
+
+    async def price(self, request: SourcePriceRequest) -> SourcePrice:
+        """Request a price and its gas."""
+        reply = await self._get("/swap/v6.1/1/quote", _price_query(request))
+        if reply.status != 200:
+            raise _classified(reply)
+        answer = read.parse(reply, _Answer)
+        _same_tokens(request, answer)
+        return SourcePrice(NAME, read.amount(answer.dstAmount, "dstAmount"), read.gas(answer.gas))
+
+
+def _price_query(request: SourcePriceRequest) -> dict[str, str]:
+    return {
+        "src": request.sell.address,
+        "dst": request.buy.address,
+        "amount": str(request.sell_amount),
+        "includeTokensInfo": "true",
+        "includeGas": "true",
+    }
+
+
+def _query(request: RouteRequest) -> dict[str, str]:
+    return {
+        "src": request.sell.address,
+        "dst": request.buy.address,
+        "amount": str(request.sell_amount),
+        "from": request.wallet,
+        "origin": request.wallet,
+        "slippage": format_units(request.slippage_bps, 2),  # percent
+        "disableEstimate": "true",  # without it, a wallet without an allowance gets an error
+        "allowPartialFill": "false",
+        "compatibility": "true",  # excludes `unoswap`, which is safe for some pools only
+        "includeTokensInfo": "true",
+    }
+
+
+def _route(request: RouteRequest, answer: _Answer) -> Route:
+    if answer.tx is None:
+        raise read.bad_reply("there is no transaction")
+    _same_tokens(request, answer)
+    promised = read.amount(answer.dstAmount, "dstAmount")
+    target = read.address(answer.tx.to, "tx.to")
+    return Route(
+        source=NAME,
+        dex=NAME,
+        target=target,
+        spender=target,
+        value=read.wei(answer.tx.value, "tx.value"),
+        data=read.hexdata(answer.tx.data),
+        path=(request.sell.address, request.buy.address),
+        buy_amount=promised,
+        min_buy_amount=less_slippage(promised, request.slippage_bps),
+        gas=read.gas(answer.tx.gas),  # 0, meaning unknown, with disableEstimate
+        impact_percent=None,  # not in the response; computed from independent prices
+    )
+
+
+def _same_tokens(request: RouteRequest | SourcePriceRequest, answer: _Answer) -> None:
+    if answer.srcToken is not None:
+        read.same_token(answer.srcToken.address, request.sell.address, "srcToken")
+    if answer.dstToken is not None:
+        read.same_token(answer.dstToken.address, request.buy.address, "dstToken")
+
+
+def _classified(reply: HttpReply) -> NoRoute:
+    if reply.status not in (400, 404):
+        return read.no_route_for_status(reply)
+    failure = read.parse(reply, _Failure)
+    words, sentence = read.words(failure.error, failure.description), failure.description
+    if "insufficient liquidity" in words:
+        return read.refusal(NoRouteReason.NO_ROUTE, sentence or failure.error)
+    if "cannot sync token" in words or "token not found" in words:
+        return read.refusal(NoRouteReason.TOKEN_UNKNOWN, sentence or failure.error)
+    return read.refusal(None, sentence, otherwise=f"refused with status {reply.status}")

@@ -1,0 +1,141 @@
+"""Sushi Swap API v7: one call, no key. https://docs.sushi.com/api/swagger"""
+
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from quietswap.amounts import format_units, less_slippage
+from quietswap.chain.address import Address
+from quietswap.http_client import HttpReply
+from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
+from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
+from quietswap.vendors import source as read
+from quietswap.vendors.source import HttpAggregator
+
+NAME = "sushi"
+DEFAULT_URL = "https://api.sushi.com"
+ROUTERS = (Address("0xAC4c6e212A361c968F1725b4d055b47E63F80b75"),)
+"""RedSnwapper."""
+NEEDS_KEY = False
+
+
+class _Token(msgspec.Struct):
+    address: Any = None
+
+
+class _Tx(msgspec.Struct):
+    to: Any = None
+    data: Any = None
+    value: Any = None
+    gas: Any = None
+
+
+class _Answer(msgspec.Struct):
+    status: Any = None
+    tokens: list[_Token] = []
+    tokenFrom: Any = None
+    tokenTo: Any = None
+    amountIn: Any = None
+    assumedAmountOut: Any = None
+    priceImpact: Any = None
+    gasSpent: Any = None
+    tx: _Tx | None = None
+
+
+class _Failure(msgspec.Struct):
+    detail: Any = None
+
+
+class Sushi(HttpAggregator):
+    """Implements quietswap.vendors.source.Aggregator."""
+
+    name = NAME
+    default_url = DEFAULT_URL
+    slippage_bps = (0, 9999)
+
+    async def route(self, request: RouteRequest) -> Route:
+        """Request price and calldata in one call."""
+        slippage = format_units(request.slippage_bps, 4)  # a fraction without exponent
+        own = {"maxSlippage": slippage, "sender": request.wallet, "recipient": request.wallet}
+        return _route(request, await self._answered("/swap/v7/1", request, own))
+
+    async def price(self, request: SourcePriceRequest) -> SourcePrice:
+        """Request a price without calldata."""
+        answer = await self._answered("/quote/v7/1", request, {"maxSlippage": "0.005"})
+        impact = _checked(request, answer)
+        promised = read.amount(answer.assumedAmountOut, "assumedAmountOut")
+        return SourcePrice(NAME, promised, read.gas(answer.gasSpent), impact)
+
+    async def _answered(
+        self, path: str, request: RouteRequest | SourcePriceRequest, own: dict[str, str]
+    ) -> _Answer:
+        key = {"apiKey": self._api_key} if self._api_key else {}
+        reply = await self._get(path, _query(request, self._client) | own | key)
+        if reply.status != 200:
+            raise _classified(reply)
+        return read.parse(reply, _Answer)
+
+
+def _query(request: RouteRequest | SourcePriceRequest, client: str) -> dict[str, str]:
+    return {
+        "tokenIn": request.sell.address,
+        "tokenOut": request.buy.address,
+        "amount": str(request.sell_amount),
+        "referrer": client,
+    }
+
+
+def _checked(request: RouteRequest | SourcePriceRequest, answer: _Answer) -> Decimal | None:
+    """Check that the answer is for this swap; return its price impact in percent."""
+    if answer.status in ("NoWay", "Partial"):
+        raise NoRoute(NoRouteReason.NO_ROUTE, f"status {answer.status}")
+    if answer.status != "Success":
+        raise read.bad_reply("there is neither a route nor a reason")
+    if read.amount(answer.amountIn, "amountIn") != request.sell_amount:
+        raise read.bad_reply("it sells another amount than asked")
+    read.same_token(_token_at(answer, answer.tokenFrom), request.sell.address, "tokenFrom")
+    read.same_token(_token_at(answer, answer.tokenTo), request.buy.address, "tokenTo")
+    impact = read.decimal(answer.priceImpact)
+    return None if impact is None else impact * 100
+
+
+def _route(request: RouteRequest, answer: _Answer) -> Route:
+    impact = _checked(request, answer)
+    if answer.tx is None:
+        raise read.bad_reply("there is neither a route nor a reason")
+    promised = read.amount(answer.assumedAmountOut, "assumedAmountOut")
+    target = read.address(answer.tx.to, "tx.to")
+    return Route(
+        source=NAME,
+        dex=NAME,
+        target=target,
+        spender=target,
+        value=read.wei(answer.tx.value, "tx.value"),  # absent for a token as input
+        data=read.hexdata(answer.tx.data),
+        path=read.path(
+            [token.address for token in answer.tokens], request.sell.address, request.buy.address
+        ),
+        buy_amount=promised,
+        min_buy_amount=less_slippage(promised, request.slippage_bps),
+        gas=read.gas(answer.tx.gas) or read.gas(answer.gasSpent),
+        impact_percent=impact,
+    )
+
+
+def _token_at(answer: _Answer, index: Any) -> Any:
+    """Return the address at the index `tokenFrom` or `tokenTo`; None for an invalid index."""
+    if isinstance(index, bool) or not isinstance(index, int):
+        return None
+    return answer.tokens[index].address if 0 <= index < len(answer.tokens) else None
+
+
+def _classified(reply: HttpReply) -> NoRoute:
+    if reply.status == 529:
+        return NoRoute(NoRouteReason.RATE_LIMITED, "the vendor is overloaded")
+    if reply.status not in (400, 404, 422):
+        return read.no_route_for_status(reply)
+    detail = read.parse(reply, _Failure).detail
+    if "token" in read.words(detail):
+        return read.refusal(NoRouteReason.TOKEN_UNKNOWN, detail)
+    return read.refusal(None, detail, otherwise=f"refused with status {reply.status}")

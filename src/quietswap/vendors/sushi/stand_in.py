@@ -1,0 +1,93 @@
+"""Sushi Swap API v7, `GET /swap/v7/1` and `GET /quote/v7/1`; https://docs.sushi.com/api/swagger.
+
+This venue uses the direct pair of the two tokens if there is one, and quotes slightly less than it
+delivers.
+"""
+
+from typing import Any
+
+from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
+from quietswap.sandbox.venues import quote_engine
+from quietswap.sandbox.venues.market import direct_v2
+from quietswap.sandbox.venues.quote_engine import (
+    BadParameter,
+    PriceQuote,
+    QueryParams,
+    QuoteRejected,
+    RejectReason,
+    Venue,
+    less,
+)
+
+_SWAP, _QUOTE = "/swap/v7/1", "/quote/v7/1"
+_CAUTION_BPS = 2
+_MISSES: dict[RejectReason, tuple[dict[str, str], int, dict[str, str]]] = {
+    RejectReason.NO_ROUTE: ({"status": "NoWay"}, 200, {}),
+    RejectReason.UNKNOWN_TOKEN: ({"code": "422-01", "detail": "Invalid tokenOut"}, 422, {}),
+    RejectReason.RATE_LIMITED: (
+        {"code": "429", "detail": "Too many requests"},
+        429,
+        {"Retry-After": "2"},
+    ),
+    RejectReason.REFUSED: ({"code": "401-01", "detail": "invalid-api-key"}, 401, {}),
+}
+
+
+class SushiVenue(Venue):
+    """`handle` serves `/swap`, and `/quote` without a wallet and a transaction."""
+
+    name = "sushi"
+    taste = staticmethod(direct_v2)
+
+    async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
+        if request.method != "GET" or request.path not in {_SWAP, _QUOTE}:
+            return json_reply({"code": "404", "detail": "Not found"}, 404)
+        slippage = query.decimal("maxSlippage", "0", "0.999999", "0.005")
+        market = self._desk.market
+        if not all(market.token(query.address(name)) for name in ("tokenIn", "tokenOut")):
+            raise QuoteRejected(RejectReason.NO_ROUTE)
+        offer = await self._desk.asked(query, "tokenIn", "tokenOut", "amount")
+        promised = less(offer.promised, _CAUTION_BPS)
+        quoted = await self._quoted(offer, promised)
+        if request.path == _QUOTE:
+            return json_reply({name: one for name, one in quoted.items() if name != "gasSpent"})
+        sender = query.address("sender")
+        recipient = query.address("recipient", sender)
+        least = less(promised, slippage * 10_000)
+        data = self._desk.calldata(offer, min_out=least, recipient=recipient)
+        transaction: dict[str, Any] = {
+            "from": sender.lower(),
+            "to": self._desk.router.lower(),
+            "data": data,
+            "gasPrice": await market.gas_price(),
+        }
+        if self._desk.value:
+            transaction["value"] = str(self._desk.value)
+        return json_reply(quoted | {"tx": transaction})
+
+    def _missed(self, miss: RejectReason) -> Answer:
+        return json_reply(*_MISSES[miss])
+
+    def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
+        return json_reply({"code": "422-01", "detail": f"Invalid {error.name}"}, 422)
+
+    async def _quoted(self, offer: PriceQuote, promised: int) -> dict[str, Any]:
+        market, ask = self._desk.market, offer.ask
+        untouched = await market.before_impact(offer.route, ask.amount)
+        tokens = [
+            quote_engine.described(token)
+            for one in offer.route.path
+            if (token := market.token(one))
+        ]
+        whole_in = ask.amount / 10**ask.sell.decimals
+        return {
+            "status": "Success",
+            "tokens": tokens,
+            "tokenFrom": 0,
+            "tokenTo": len(tokens) - 1,
+            "swapPrice": promised / 10**ask.buy.decimals / whole_in,
+            "priceImpact": 1 - offer.delivered / untouched if untouched else 0,
+            "amountIn": str(ask.amount),
+            "assumedAmountOut": str(promised),
+            "gasSpent": offer.route.gas - 20_000,
+        }

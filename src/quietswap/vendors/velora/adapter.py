@@ -1,0 +1,193 @@
+"""Velora (formerly ParaSwap) Market API 6.2: one call, no key.
+
+https://docs.velora.xyz/api/velora-api/velora-market-api
+"""
+
+from typing import Any
+
+import msgspec
+
+from quietswap.amounts import less_slippage
+from quietswap.chain.address import Address
+from quietswap.http_client import HttpReply
+from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
+from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
+from quietswap.routers.methods import BOUND
+from quietswap.vendors import source as read
+from quietswap.vendors.source import HttpAggregator
+
+NAME = "velora"
+DEFAULT_URL = "https://api.velora.xyz"
+ROUTERS = (Address("0x6A000F20005980200259B80c5102003040001068"),)
+"""Augustus v6.2. Only in this version router and spender are the same contract."""
+NEEDS_KEY = False
+_VERSION = "6.2"
+_METHODS = ",".join(row.name for row in BOUND if row.router in ROUTERS)
+"""Requested by name, so that the vendor returns no method that would be refused."""
+
+_NO_ROUTE = (
+    *("no routes found", "pricingerror", "estimated_loss_greater_than_max_impact"),
+    *("rate has changed", "too much slippage on quote", "priceroute", "bad usd price"),
+)
+"""The second line: the price moved while the vendor computed, or it does not believe its own."""
+_TOKEN_UNKNOWN = ("invalid srctoken", "invalid desttoken", "token not found")
+
+
+class _Exchange(msgspec.Struct):
+    exchange: Any = None
+
+
+class _Swap(msgspec.Struct):
+    destToken: Any = None
+    swapExchanges: list[_Exchange] = []
+
+
+class _Leg(msgspec.Struct):
+    percent: Any = None
+    swaps: list[_Swap] = []
+
+
+class _PriceRoute(msgspec.Struct):
+    srcToken: Any = None
+    destToken: Any = None
+    srcAmount: Any = None
+    destAmount: Any = None
+    destAmountAfterFee: Any = None
+    partnerFee: Any = None
+    gasCost: Any = None
+    contractAddress: Any = None
+    tokenTransferProxy: Any = None
+    bestRoute: list[_Leg] = []
+
+
+class _Prices(msgspec.Struct):
+    priceRoute: _PriceRoute
+
+
+class _TxParams(msgspec.Struct):
+    to: Any = None
+    value: Any = None
+    data: Any = None
+
+
+class _Answer(msgspec.Struct):
+    priceRoute: _PriceRoute
+    txParams: _TxParams
+
+
+class _Failure(msgspec.Struct):
+    error: Any = None
+    errorType: Any = None
+    details: Any = None
+
+
+class Velora(HttpAggregator):
+    """Implements quietswap.vendors.source.Aggregator."""
+
+    name = NAME
+    default_url = DEFAULT_URL
+
+    def _auth(self) -> dict[str, str]:
+        return {"x-api-key": self._api_key} if self._api_key else {}
+
+    async def route(self, request: RouteRequest) -> Route:
+        """Request price and calldata in one call."""
+        own = {"userAddress": request.wallet, "slippage": str(request.slippage_bps)}  # bps
+        reply = await self._get("/swap", _query(request, self._client) | own)
+        if reply.status != 200:
+            raise _classified(reply)
+        return _route(request, read.parse(reply, _Answer))
+
+    async def price(self, request: SourcePriceRequest) -> SourcePrice:
+        """Request a price without calldata."""
+        query = _query(request, self._client) | {"excludeRFQ": "true"}  # as /swap does by itself
+        reply = await self._get("/prices", query)
+        if reply.status != 200:
+            raise _classified(reply)
+        priced = read.parse(reply, _Prices).priceRoute
+        _same_swap(request, priced)
+        return SourcePrice(NAME, _net(priced), read.gas(priced.gasCost))
+
+
+def _query(request: RouteRequest | SourcePriceRequest, client: str) -> dict[str, str]:
+    return {
+        "srcToken": request.sell.address,
+        "srcDecimals": str(request.sell.decimals),
+        "destToken": request.buy.address,
+        "destDecimals": str(request.buy.decimals),
+        "amount": str(request.sell_amount),
+        "side": "SELL",
+        "network": "1",
+        "version": _VERSION,  # the default, 5, has a separate spender
+        "partner": client,  # without it, the vendor charges 1 bps
+        "maxImpact": "100",  # the service itself limits and reports the impact
+        "ignoreBadUsdPrice": "true",
+        "includeContractMethods": _METHODS,
+    }
+
+
+def _same_swap(request: RouteRequest | SourcePriceRequest, priced: _PriceRoute) -> None:
+    read.same_token(priced.srcToken, request.sell.address, "srcToken")
+    read.same_token(priced.destToken, request.buy.address, "destToken")
+    if read.amount(priced.srcAmount, "srcAmount") != request.sell_amount:
+        raise read.bad_reply("it sells another amount than asked")
+
+
+def _route(request: RouteRequest, answer: _Answer) -> Route:
+    priced, tx = answer.priceRoute, answer.txParams
+    _same_swap(request, priced)
+    target = read.address(tx.to, "txParams.to")
+    if priced.contractAddress is not None and target != read.address(
+        priced.contractAddress, "contractAddress"
+    ):
+        raise read.bad_reply("priceRoute.contractAddress differs from txParams.to")
+    promised = _net(priced)
+    leg = max(priced.bestRoute, key=lambda leg: read.decimal(leg.percent) or 0, default=_Leg())
+    exchange = next((e.exchange for swap in leg.swaps for e in swap.swapExchanges), None)
+    return Route(
+        source=NAME,
+        dex=read.text(exchange, NAME),
+        target=target,
+        spender=read.address(priced.tokenTransferProxy, "tokenTransferProxy"),
+        value=read.wei(tx.value, "txParams.value"),
+        data=read.hexdata(tx.data),
+        path=read.path(
+            [swap.destToken for swap in leg.swaps], request.sell.address, request.buy.address
+        ),
+        buy_amount=promised,
+        min_buy_amount=less_slippage(promised, request.slippage_bps),
+        gas=read.gas(priced.gasCost),
+        impact_percent=None,  # not in the response; computed from independent prices
+    )
+
+
+def _net(priced: _PriceRoute) -> int:
+    """Return the received amount: `destAmount` minus the partner fee, which is in percent."""
+    if priced.destAmountAfterFee is not None:
+        return read.amount(priced.destAmountAfterFee, "destAmountAfterFee")
+    gross = read.amount(priced.destAmount, "destAmount")
+    fee = read.decimal(priced.partnerFee) or 0
+    if not 0 <= fee < 100:
+        raise read.bad_reply("partnerFee is no percentage")
+    return gross - int(gross * fee / 100)
+
+
+def _classified(reply: HttpReply) -> NoRoute:
+    if reply.status not in (400, 404, 408, 422):
+        return read.no_route_for_status(reply)
+    failure = read.parse(reply, _Failure)
+    sentence = failure.error, failure.errorType, failure.details
+    words = read.words(*sentence)
+    if any(text in words for text in _NO_ROUTE):
+        return read.refusal(NoRouteReason.NO_ROUTE, *sentence)
+    if any(text in words for text in _TOKEN_UNKNOWN):
+        return NoRoute(NoRouteReason.TOKEN_UNKNOWN, "token not found")
+    if "rate limit" in words:
+        return NoRoute(NoRouteReason.RATE_LIMITED, "too many requests")
+    if "partner not allowed" in words:
+        return NoRoute(
+            NoRouteReason.REFUSED, "the vendor does not know our client name as a partner"
+        )
+    if reply.status == 408 or "timeout" in words:
+        return NoRoute(NoRouteReason.TIMED_OUT, "the vendor's own pricing timed out")
+    return read.refusal(None, *sentence, otherwise=f"refused with status {reply.status}")

@@ -1,0 +1,146 @@
+"""Velora (ParaSwap) Market API, `GET /swap` and `GET /prices`; https://velora.xyz/docs/api-reference/market/swap.
+
+As in the real API, an answer without `version=6.2` is for the old router, which has another
+spender, and an answer without `partner` pays a fee of one basis point. This venue uses V2 pairs.
+"""
+
+import hashlib
+import json
+from decimal import Decimal
+from typing import Any
+
+from quietswap.sandbox.contracts.pools import BY_ADDRESS
+from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
+from quietswap.sandbox.venues.market import only_v2
+from quietswap.sandbox.venues.quote_engine import (
+    STRANGER,
+    BadParameter,
+    HopAmounts,
+    PriceQuote,
+    QueryParams,
+    RejectReason,
+    Venue,
+    less,
+)
+
+V5_ROUTER = "0xDEF171Fe48CF0115B1d80b88dc8eAB59176FEe57"
+V5_SPENDER = "0x216b4b4ba9f3e719726886d34a177484278bfcae"
+_V5_SELECTOR = "0xa94e78ef"
+_ANONYMOUS_FEE_BPS = 1
+_MISSES = {
+    RejectReason.NO_ROUTE: (400, "No routes found with enough liquidity"),
+    RejectReason.UNKNOWN_TOKEN: (400, "Invalid destToken"),
+    RejectReason.RATE_LIMITED: (429, "Rate limited"),
+    RejectReason.REFUSED: (403, "Forbidden"),
+}
+
+
+class VeloraVenue(Venue):
+    """`handle` serves `/swap`, and `/prices` without a wallet and a transaction."""
+
+    name = "velora"
+    taste = staticmethod(only_v2)
+
+    async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
+        if request.method != "GET" or request.path not in {"/swap", "/prices"}:
+            return HttpResponse(404, b"Not Found", "text/plain")
+        if query.text("network", "1") != "1":
+            unsupported = {"errorType": "UnsupportedChain", "details": "Unsupported chain"}
+            return json_reply(unsupported, 422)
+        if query.text("side", "SELL") != "SELL":
+            raise BadParameter("side", "only SELL is supported")
+        wallet = query.address("userAddress", STRANGER if request.path == "/prices" else None)
+        offer = await self._desk.asked(query, "srcToken", "destToken", "amount")
+        is_v6 = query.text("version", "5") == "6.2"
+        route = await self._price_route(offer, query, is_v6=is_v6)
+        most = query.decimal("maxImpact", "0", "100", "15")
+        impact = _impact_percent(route)
+        if impact > most:
+            text = "ESTIMATED_LOSS_GREATER_THAN_MAX_IMPACT"
+            return json_reply({"error": text, "value": f"{impact:.2f}%", "priceRoute": route}, 400)
+        if request.path == "/prices":
+            return json_reply({"priceRoute": route})
+        data = self._desk.calldata(
+            offer,
+            min_out=less(offer.promised, query.integer("slippage", 0, 10_000, 0)),
+            recipient=query.address("receiver", wallet),
+            fee_bps=_fee_bps(query),
+        )
+        transaction = await self._desk.transaction(data) | {"from": wallet, "chainId": 1}
+        if not is_v6:
+            transaction |= {"to": V5_ROUTER, "data": _V5_SELECTOR + data[10:]}
+        return json_reply({"priceRoute": route, "txParams": transaction})
+
+    def _missed(self, miss: RejectReason) -> Answer:
+        status, text = _MISSES[miss]
+        return json_reply({"error": text}, status)
+
+    def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
+        if error.name in {"srcToken", "destToken"}:
+            return json_reply({"error": f"Invalid {error.name}"}, 400)
+        return json_reply({"errorType": "InvalidInput", "details": str(error)}, 400)
+
+    async def _price_route(
+        self, offer: PriceQuote, query: QueryParams, *, is_v6: bool
+    ) -> dict[str, Any]:
+        market = self._desk.market
+        worth = await market.worth(offer.route, offer.ask.amount, offer.promised)
+        fee = _fee_bps(query)
+        legs = [_leg(step) for step in await self._desk.steps(offer)]
+        route: dict[str, Any] = {
+            "blockNumber": await market.block_number(),
+            "network": 1,
+            "srcToken": offer.route.sell.lower(),
+            "srcDecimals": query.integer("srcDecimals", 0, 255, 18),
+            "srcAmount": str(offer.ask.amount),
+            "destToken": offer.route.buy.lower(),
+            "destDecimals": query.integer("destDecimals", 0, 255, 18),
+            "destAmount": str(offer.promised),
+            "bestRoute": [{"percent": 100, "swaps": legs}],
+            "side": "SELL",
+            "version": "6.2" if is_v6 else "5",
+            "contractAddress": self._desk.router.lower() if is_v6 else V5_ROUTER,
+            "tokenTransferProxy": self._desk.spender.lower() if is_v6 else V5_SPENDER,
+            "contractMethod": "swapExactAmountIn" if is_v6 else "multiSwap",
+            "partnerFee": fee / 100,
+            "partner": query.text("partner", "anon"),
+            "maxImpactReached": False,
+            "gasCost": str(offer.route.gas),
+            "gasCostUSD": f"{worth.gas_usd:.6f}",
+            "srcUSD": f"{worth.in_usd:.10f}",
+            "destUSD": f"{worth.out_usd:.10f}",
+        }
+        if fee:
+            route["destAmountAfterFee"] = str(less(offer.promised, fee))
+        text = json.dumps(route, sort_keys=True).encode()
+        return route | {"hmac": hashlib.sha1(text, usedforsecurity=False).hexdigest()}
+
+
+def _leg(step: HopAmounts) -> dict[str, Any]:
+    sell, buy = BY_ADDRESS[step.hop.token_in], BY_ADDRESS[step.hop.token_out]
+    pool = step.hop.pool.address.lower()
+    exchange = {
+        "exchange": "UniswapV2",
+        "srcAmount": str(step.amount_in),
+        "destAmount": str(step.amount_out),
+        "percent": 100,
+        "poolAddresses": [pool],
+        "poolIdentifiers": [f"UniswapV2_{pool}"],
+        "data": {"gasUSD": "0"},
+    }
+    return {
+        "srcToken": sell.address.lower(),
+        "srcDecimals": sell.decimals,
+        "destToken": buy.address.lower(),
+        "destDecimals": buy.decimals,
+        "swapExchanges": [exchange],
+    }
+
+
+def _impact_percent(route: dict[str, Any]) -> Decimal:
+    before, after = Decimal(route["srcUSD"]), Decimal(route["destUSD"])
+    return (1 - after / before) * 100 if before else Decimal(0)
+
+
+def _fee_bps(query: QueryParams) -> int:
+    return _ANONYMOUS_FEE_BPS if query.text("partner", "anon") == "anon" else 0

@@ -1,0 +1,158 @@
+"""0x Swap API v2 over AllowanceHolder: one call, a free key.
+
+https://docs.0x.org/api-reference/openapi-json/swap/allowanceholder-getquote
+"""
+
+from typing import Any
+
+import msgspec
+
+from quietswap.chain.address import Address
+from quietswap.http_client import HttpReply
+from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
+from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
+from quietswap.vendors import source as read
+from quietswap.vendors.source import HttpAggregator
+
+NAME = "zeroex"
+DEFAULT_URL = "https://api.0x.org"
+ROUTERS = (Address("0x0000000000001fF3684f28c67538d4D072C22734"),)
+"""AllowanceHolder is call target and spender. The Settler behind it is never one."""
+NEEDS_KEY = True
+
+_TOKEN_UNKNOWN = frozenset(
+    {
+        "TOKEN_NOT_SUPPORTED",
+        "BUY_TOKEN_NOT_AUTHORIZED_FOR_TRADE",
+        "SELL_TOKEN_NOT_AUTHORIZED_FOR_TRADE",
+    }
+)
+_REFUSED = frozenset(
+    {
+        "USER_NOT_AUTHORIZED",
+        "TAKER_NOT_AUTHORIZED_FOR_TRADE",
+        "RECIPIENT_NOT_AUTHORIZED_FOR_TRADE",
+        "RECIPIENT_NOT_SUPPORTED",
+        "XSTOCKS_NOT_AUTHORIZED",
+    }
+)
+
+
+class _Fill(msgspec.Struct):
+    source: Any = None
+
+
+class _Token(msgspec.Struct):
+    address: Any = None
+
+
+class _Path(msgspec.Struct):
+    fills: list[_Fill] = []
+    tokens: list[_Token] = []
+
+
+class _Transaction(msgspec.Struct):
+    to: Any = None
+    data: Any = None
+    gas: Any = None
+    value: Any = None
+
+
+class _Answer(msgspec.Struct):
+    liquidityAvailable: Any = None
+    allowanceTarget: Any = None
+    sellToken: Any = None
+    buyToken: Any = None
+    sellAmount: Any = None
+    buyAmount: Any = None
+    minBuyAmount: Any = None
+    gas: Any = None
+    route: _Path | None = None
+    transaction: _Transaction | None = None
+
+
+class _Failure(msgspec.Struct):
+    name: Any = None
+    message: Any = None
+
+
+class ZeroEx(HttpAggregator):
+    """Implements quietswap.vendors.source.Aggregator."""
+
+    name = NAME
+    default_url = DEFAULT_URL
+
+    def _auth(self) -> dict[str, str]:
+        return {"0x-version": "v2", "0x-api-key": self._api_key or ""}
+
+    async def route(self, request: RouteRequest) -> Route:
+        """Request a firm quote in one call."""
+        own = {"taker": request.wallet, "slippageBps": str(request.slippage_bps)}  # bps
+        return _route(request, await self._answered("quote", _query(request) | own))
+
+    async def price(self, request: SourcePriceRequest) -> SourcePrice:
+        """Request an indicative price, which does not bind the vendor's makers."""
+        answer = await self._answered("price", _query(request))
+        _same_swap(request, answer)
+        return SourcePrice(NAME, read.amount(answer.buyAmount, "buyAmount"), read.gas(answer.gas))
+
+    async def _answered(self, path: str, query: dict[str, str]) -> _Answer:
+        reply = await self._get(f"/swap/allowance-holder/{path}", query)
+        if reply.status != 200:
+            raise _classified(reply)
+        return read.parse(reply, _Answer)
+
+
+def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
+    return {
+        "chainId": "1",
+        "sellToken": request.sell.address,
+        "buyToken": request.buy.address,
+        "sellAmount": str(request.sell_amount),
+        "gasPrice": str(request.gas_price_wei),
+    }
+
+
+def _same_swap(request: RouteRequest | SourcePriceRequest, answer: _Answer) -> None:
+    if answer.liquidityAvailable is False:
+        raise NoRoute(NoRouteReason.NO_ROUTE, "no liquidity available")
+    read.same_token(answer.sellToken, request.sell.address, "sellToken")
+    read.same_token(answer.buyToken, request.buy.address, "buyToken")
+    if read.amount(answer.sellAmount, "sellAmount") != request.sell_amount:
+        raise read.bad_reply("it sells another amount than asked")
+
+
+def _route(request: RouteRequest, answer: _Answer) -> Route:
+    if answer.liquidityAvailable is not False and answer.transaction is None:
+        raise read.bad_reply("there is neither a transaction nor a reason")
+    _same_swap(request, answer)
+    assert answer.transaction
+    hops = answer.route or _Path()
+    return Route(
+        source=NAME,
+        dex=read.text(hops.fills[0].source if hops.fills else None, NAME),
+        target=read.address(answer.transaction.to, "transaction.to"),
+        spender=read.address(answer.allowanceTarget, "allowanceTarget"),
+        value=read.wei(answer.transaction.value, "transaction.value"),
+        data=read.hexdata(answer.transaction.data),
+        path=read.path(
+            [token.address for token in hops.tokens], request.sell.address, request.buy.address
+        ),
+        buy_amount=read.amount(answer.buyAmount, "buyAmount"),
+        min_buy_amount=read.amount(answer.minBuyAmount, "minBuyAmount"),
+        gas=read.gas(answer.transaction.gas),
+        impact_percent=None,  # not in the response; computed from independent prices
+    )
+
+
+def _classified(reply: HttpReply) -> NoRoute:
+    if reply.status not in (400, 403, 404, 422):
+        return read.no_route_for_status(reply)
+    failure = read.parse(reply, _Failure)
+    name = failure.name if isinstance(failure.name, str) else ""
+    if name in _TOKEN_UNKNOWN:
+        return read.refusal(NoRouteReason.TOKEN_UNKNOWN, name, failure.message)
+    if name in _REFUSED or reply.status == 403:
+        return NoRoute(NoRouteReason.REFUSED, "the vendor does not serve this key or wallet")
+    otherwise = f"refused with status {reply.status}"
+    return read.refusal(None, name, failure.message, otherwise=otherwise)

@@ -1,0 +1,1 @@
+"""The RPC URL of a wallet."""

@@ -1,0 +1,196 @@
+"""`POST /rpc/<token>`: the token, the body and the rate of a wallet's JSON-RPC requests.
+
+The token is a secret in the path: no log line, metric, span or error of this module has a path.
+Errors of calls have HTTP status 200, because wallets retry or stop polling after another status.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
+
+from quietswap import observe
+from quietswap.api.operation import ApiOptions
+from quietswap.api.parsing.body import BodyMemory, BodyMemoryFull, check_media_type, read_body
+from quietswap.api.parsing.headers import client_address
+from quietswap.api.use_cases import UseCases
+from quietswap.clock import Clock
+from quietswap.contract.errors import status_of
+from quietswap.errors.base import RequestError
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.wallet_rpc import wire
+from quietswap.wallet_rpc.dispatch import WalletRpc
+from quietswap.wallet_rpc.parameters import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    LIMIT_EXCEEDED,
+    RESOURCE_NOT_FOUND,
+    RESOURCE_UNAVAILABLE,
+    RpcError,
+)
+from quietswap.wallet_rpc.tokens import WalletRpcToken
+from quietswap.wallet_rpc.wire import Call, Invalid, Message
+
+PATH = "/rpc/{token}"
+_SECRET = re.compile(r"qr_[0-9a-f]{64}")
+_EXTENSION = re.compile(rb"(?:chrome|moz|safari-web)-extension://[A-Za-z0-9.-]{1,64}")
+"""Origins of browser extensions. Their ids differ by browser and, in Firefox, by installation."""
+_PREFLIGHT = (
+    (b"access-control-allow-methods", b"POST"),
+    (b"access-control-allow-headers", b"content-type, x-request-id"),
+    (b"access-control-allow-private-network", b"true"),
+    (b"access-control-max-age", b"7200"),
+)
+Header = tuple[bytes, bytes]
+
+
+class _Refused(Exception):
+    """The whole body is refused with an HTTP status and one error without an id."""
+
+    def __init__(self, status: int, error: RpcError) -> None:
+        super().__init__(error.message)
+        self.status = status
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True)
+class WalletRpcEndpoint:
+    """The ASGI endpoint of wallets."""
+
+    name: ClassVar[str] = "wallet_rpc"
+    """The name in log lines and metrics."""
+
+    use_cases: UseCases
+    options: ApiOptions
+    body_memory: BodyMemory
+    clock: Clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one HTTP request."""
+        headers = dict(scope["headers"])
+        cors = _cors_headers(headers)
+        if scope["method"] == "OPTIONS" and cors and b"access-control-request-method" in headers:
+            await _respond(send, 204, b"", (*cors, *_PREFLIGHT))
+            return
+        if scope["method"] != "POST":
+            raise HTTPException(405, headers={"Allow": "POST"})
+        try:
+            body = await self._serve(scope, headers, receive)
+            await _respond(send, 200 if body else 204, body, cors)
+        except _Refused as refusal:
+            observe.request_refused(str(refusal.error.code))
+            await _respond(send, refusal.status, wire.error(b"null", refusal.error), cors)
+
+    async def _serve(self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
+        """Return the body of the answer; it is empty if no request has an id."""
+        request_id = scope["state"]["request_id"]
+        try:
+            token = await self._token(scope)
+            with self.body_memory.reserve(token.client_id) as reservation:
+                limit, timeout_s = self.options.max_body_bytes, self.options.body_timeout_s
+                check_media_type(headers)
+                raw = await read_body(headers, receive, limit, timeout_s, reservation)
+                return await self._answer(scope, token, raw)
+        except RequestError as error:
+            status = status_of(error.code, self.name)
+            data = {"code": error.code, "details": error.details}
+            raise _Refused(status, RpcError(INVALID_REQUEST, error.message, data)) from None
+        except BodyMemoryFull:
+            text = "too many requests are being received; nothing was sent; try again in a second"
+            raise _Refused(503, RpcError(LIMIT_EXCEEDED, text)) from None
+        except StoreUnavailable as error:
+            observe.request_unserved(request_id, self.name, str(error))
+            text = "a part of the service is away; nothing was sent; try again in a few seconds"
+            raise _Refused(503, RpcError(RESOURCE_UNAVAILABLE, text)) from None
+        except _Refused:
+            raise
+        except Exception as error:  # noqa: BLE001  the answer must be JSON-RPC
+            observe.request_failed(request_id, self.name, error)
+            data = {"code": "INTERNAL_SERVER_ERROR", "details": {"requestId": request_id}}
+            text = "the service failed; the cause is in its log"
+            raise _Refused(500, RpcError(INTERNAL_ERROR, text, data)) from None
+
+    async def _token(self, scope: Scope) -> WalletRpcToken:
+        """Return the live token of the path. Wrong tokens count as wrong API keys do."""
+        secret = scope["path_params"]["token"]
+        token = await self.use_cases.rpc_token(secret) if _SECRET.fullmatch(secret) else None
+        limits = self.options.limits
+        if token is not None:
+            observe.wallet_rpc_token_recognised(token.id, token.client_id)
+            if token.is_of_web_session:  # anybody may open sessions: their own limits bound nobody
+                most = self.options.wallet_rpc.visitor_limit
+                text = f"more than {most} requests in {limits.window_s} seconds; nothing was sent"
+                await self._count_address(scope, "web-rpc", most, text)
+            return token
+        text = "too many requests with a wrong RPC URL; nothing was sent"
+        await self._count_address(scope, "guess", limits.failures, text)
+        text = "this RPC URL does not exist or was revoked; nothing was sent"
+        raise _Refused(401, RpcError(RESOURCE_NOT_FOUND, text, {"code": "UNAUTHORIZED"}))
+
+    async def _count_address(self, scope: Scope, name: str, most: int, text: str) -> None:
+        """Count the request for its client address; `text` is the refusal of too many."""
+        address = client_address(scope, self.options.trusted_proxies)
+        window_s = self.options.limits.window_s
+        window = await self.use_cases.guesses.hit(f"{name}:{address}", most, window_s)
+        if not window.allowed:
+            raise _Refused(429, RpcError(LIMIT_EXCEEDED, text, {"code": "RATE_LIMIT_EXCEEDED"}))
+
+    async def _answer(self, scope: Scope, token: WalletRpcToken, raw: bytes) -> bytes:
+        try:
+            message = wire.parse(raw)
+        except RpcError as error:
+            await self._hit(scope, token, 1)
+            observe.request_refused(str(error.code))
+            return wire.error(b"null", error)
+        over = await self._hit(scope, token, len(message.items))
+        if over is not None:
+            observe.request_refused(str(over.code))
+            return _joined(message, _refuse_all(message, over))
+        rpc = WalletRpc(self.use_cases, self.options.wallet_rpc, self.clock)
+        answers = await rpc.answer(token, message, scope["state"]["request_id"])
+        return _joined(message, answers)
+
+    async def _hit(self, scope: Scope, token: WalletRpcToken, calls: int) -> RpcError | None:
+        """Count the calls; return the error if they exceed the token's budget."""
+        limit, window_s = self.options.wallet_rpc.rate_limit, self.options.limits.window_s
+        window = await self.use_cases.rate.hit(f"rpc:{token.id}", limit, window_s, calls)
+        scope["state"]["rate_window"] = window
+        if window.allowed:
+            return None
+        wait_s = max(-(-(window.reset_ms - self.clock.now_ms()) // 1000), 1)
+        details: dict[str, Any] = {"retryAfter": wait_s, "limit": limit, "window": window_s}
+        text = f"more than {limit} calls in {window_s} seconds; nothing was sent"
+        return RpcError(LIMIT_EXCEEDED, text, {"code": "RATE_LIMIT_EXCEEDED", "details": details})
+
+
+def _refuse_all(message: Message, error: RpcError) -> list[bytes]:
+    return [
+        wire.error(item.id if isinstance(item, Call) else b"null", error)
+        for item in message.items
+        if isinstance(item, Call | Invalid)
+    ]
+
+
+def _joined(message: Message, answers: list[bytes]) -> bytes:
+    if not answers:
+        return b""
+    return b"[" + b",".join(answers) + b"]" if message.is_batch else answers[0]
+
+
+def _cors_headers(headers: Mapping[bytes, bytes]) -> tuple[Header, ...]:
+    """Return the CORS headers for a browser extension; any other origin gets none."""
+    origin = headers.get(b"origin", b"")
+    if not _EXTENSION.fullmatch(origin):
+        return ()
+    return ((b"access-control-allow-origin", origin), (b"vary", b"origin"))
+
+
+async def _respond(send: Send, status: int, body: bytes, headers: tuple[Header, ...]) -> None:
+    own = [*headers]
+    if body:
+        own += [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": own})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,189 @@
+"""Reads that clients and wallets choose, from the operator's nodes, in turn.
+
+They have a node pool of their own: what they ask cannot open the circuit of a node that quotes and
+the tracker use. And they have few places at each node, which the service's own reads do not need.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from quietswap import observe
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.chain.rpc import MergedCalls, NodeReads, NodeRpcClient
+from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
+from quietswap.clients.client import Party, party_of
+from quietswap.clock import Clock
+from quietswap.concurrency import FairTurns
+from quietswap.http_client import HttpClient, HttpReply, HttpTimeout
+from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, NodeFailure
+
+_SLOW = frozenset(
+    ("eth_call", "eth_estimateGas", "eth_simulateV1", "eth_getLogs", "eth_feeHistory")
+)
+"""Methods of which one call may take a core for long."""
+_BLOCKS = frozenset(("eth_getBlockByNumber", "eth_getBlockByHash"))
+"""These as well, with whole transactions."""
+SLOW_PLACES = 2
+"""Batches with such calls at one node at a time, of which one client has one."""
+QUICK_PLACES = 16
+"""Other batches at one node at a time, of which one client has half."""
+MOST_TOGETHER = 25
+"""Slow calls in one batch. A larger one is split, so that callers take turns."""
+TURN_S = 10.0
+"""So long a batch waits for a place."""
+HELD_S = 60.0
+"""Longest time that a batch has its place, in which a node also executes 25 calls with all gas."""
+
+
+class WalletNodeClient:
+    """Implements quietswap.wallet_rpc.tokens.WalletNode.
+
+    Concurrent reads of one caller are merged, slow and quick ones apart. `timeout_s` limits the
+    wait for one attempt at one node, `max_bytes` the response to one batch. A batch of slow calls
+    keeps its place until the node has answered or ended the connection: a node does not stop
+    because nobody waits any more.
+    """
+
+    def __init__(
+        self,
+        http: HttpClient,
+        urls: Sequence[str],
+        clock: Clock,
+        *,
+        timeout_s: float,
+        max_lag_blocks: int,
+        max_bytes: int,
+    ) -> None:
+        self._http = http
+        self._timeout_s = timeout_s
+        self._max_bytes = max_bytes
+        self._rpc = NodeRpcClient(
+            http,
+            urls,
+            clock,
+            timeout_s=timeout_s,
+            max_lag_blocks=max_lag_blocks,
+            max_bytes=max_bytes,
+            on_failure=_report,
+        )
+        self._slow = defaultdict[str, FairTurns](lambda: FairTurns(SLOW_PLACES, 1))
+        self._quick = defaultdict[str, FairTurns](
+            lambda: FairTurns(QUICK_PLACES, QUICK_PLACES // 2)
+        )
+        self._exchanges: set[asyncio.Task[HttpReply]] = set()
+        # one place of a client: what waits for it goes together
+        self._merged_slow = MergedCalls(self._send, at_once=2)
+        self._merged_quick = MergedCalls(self._send)
+
+    async def read(self, calls: Sequence[NodeCall], client_id: str) -> Sequence[NodeAnswer]:
+        merged = self._merged_slow if any(map(_is_slow, calls)) else self._merged_quick
+        return await merged.read(calls, party_of(client_id))
+
+    def reads_of(self, client_id: str) -> NodeReads:
+        """Return the nodes for reads of the service that this client asked for."""
+        return _ReadsOfOne(self, party_of(client_id))
+
+    async def batch(self, calls: Sequence[RpcCall], party: Party) -> list[Result]:
+        """Return one result per call, in order; all from one node if few are slow.
+
+        Raises NodeUnavailable.
+        """
+        results: list[Result] = []
+        for piece in _pieces(calls):
+            post = self._post_slow if any(map(_is_slow, piece)) else self._post_quick
+            results += await self._rpc.batch(piece, partial(post, party))
+        return results
+
+    async def _send(self, calls: Sequence[NodeCall], party: Party) -> Sequence[NodeAnswer]:
+        results = await self.batch([RpcCall(call.method, call.params) for call in calls], party)
+        return [_answer(result) for result in results]
+
+    async def _post_quick(self, party: Party, url: str, body: bytes) -> HttpReply:
+        """Send a batch in its turn. Raises HttpError, and NodeUnavailable without a place."""
+        turns = self._quick[url]
+        await _wait_for_turn(turns, party)
+        try:
+            return await self._post(url, body, self._timeout_s)
+        finally:
+            turns.give_back(party)
+
+    async def _post_slow(self, party: Party, url: str, body: bytes) -> HttpReply:
+        """The same for slow calls: the place is given back when the exchange ends."""
+        turns = self._slow[url]
+        await _wait_for_turn(turns, party)
+        exchange = asyncio.create_task(self._post(url, body, HELD_S))
+        self._exchanges.add(exchange)
+        exchange.add_done_callback(partial(self._ended, turns, party))
+        done, _ = await asyncio.wait({exchange}, timeout=self._timeout_s)
+        if not done:
+            raise HttpTimeout("no complete response in time")
+        return exchange.result()
+
+    async def _post(self, url: str, body: bytes, timeout_s: float) -> HttpReply:
+        return await self._http.post(
+            url, body, timeout_s=timeout_s, max_bytes=self._max_bytes, repeatable=True
+        )
+
+    def _ended(self, turns: FairTurns, party: Party, exchange: "asyncio.Task[HttpReply]") -> None:
+        self._exchanges.discard(exchange)
+        if not exchange.cancelled():
+            exchange.exception()  # nobody may wait for it any more
+        turns.give_back(party)
+
+    async def close(self) -> None:
+        """Cancel reads that are in flight, and the running node check, if any."""
+        await asyncio.gather(self._merged_slow.close(), self._merged_quick.close())
+        for exchange in self._exchanges:
+            exchange.cancel()
+        await asyncio.gather(*self._exchanges, return_exceptions=True)
+        await self._rpc.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadsOfOne:
+    """Implements NodeReads for one party."""
+
+    nodes: WalletNodeClient
+    party: Party
+
+    async def batch(self, calls: Sequence[RpcCall]) -> list[Result]:
+        return await self.nodes.batch(calls, self.party)
+
+
+async def _wait_for_turn(turns: FairTurns, party: Party) -> None:
+    """Take a place. Raises NodeUnavailable if there is none in time."""
+    if not await turns.take(party, TURN_S):
+        text = f"no place at the node within {TURN_S:g} s: earlier reads are still there"
+        raise NodeUnavailable(text)
+
+
+def _is_slow(call: RpcCall | NodeCall) -> bool:
+    return call.method in _SLOW or (call.method in _BLOCKS and True in call.params[1:])
+
+
+def _pieces(calls: Sequence[RpcCall]) -> Iterator[Sequence[RpcCall]]:
+    """Yield the calls in their order, with at most `MOST_TOGETHER` slow ones in each piece."""
+    start = slow = 0
+    for place, call in enumerate(calls):
+        if not _is_slow(call):
+            continue
+        if slow == MOST_TOGETHER:
+            yield calls[start:place]
+            start, slow = place, 0
+        slow += 1
+    yield calls[start:]
+
+
+def _answer(result: Result) -> NodeAnswer:
+    if isinstance(result, RpcErrorObject):
+        return NodeFailure(result.code, result.message, result.data)
+    return bytes(result)
+
+
+def _report(node: str, kind: str, reason: str) -> None:
+    """Report that a node failed. The error of a single call is the wallet's, not the node's."""
+    if kind != "error":
+        observe.node_failed(node, kind, reason)

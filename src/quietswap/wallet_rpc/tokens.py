@@ -1,0 +1,225 @@
+"""RPC URLs of wallets: 256 random bits in the path, stored and found by their SHA-256."""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from quietswap.chain.address import Address
+from quietswap.clients.client import ApiKey, AuditEntry, is_visitor
+from quietswap.clock import Clock
+from quietswap.errors.requests import InvalidParameter, RpcTokenNotFound
+
+# Ports of the wallet RPC endpoint: its tokens, and reads from the operator's node.
+
+
+UnmatchedPolicy = Literal["refuse", "private"]
+"""What happens to a transaction that belongs to no live quote: an error, or the private relay."""
+
+
+@dataclass(frozen=True, slots=True)
+class WalletRpcToken:
+    """A wallet's RPC URL without its secret, which is stored only as a hash. Times in Unix ms.
+
+    The token acts for `client_id` and for `wallets` only. `key_id` is the API key that it belongs
+    to: `revoked_at_ms` is set once the token or that key is revoked, or the client is disabled.
+    """
+
+    id: str
+    client_id: str
+    name: str
+    wallets: frozenset[Address]
+    unmatched: UnmatchedPolicy
+    created_at_ms: int
+    revoked_at_ms: int | None
+    key_id: str
+    expires_at_ms: int | None = None
+    """When the API key expires, and the token with it."""
+
+    @property
+    def is_of_web_session(self) -> bool:
+        """Return whether the wallet page created it for an anonymous visitor."""
+        return is_visitor(self.client_id)
+
+    def is_live(self, now_ms: int) -> bool:
+        """Return whether the token works at this time."""
+        is_over = self.expires_at_ms is not None and now_ms >= self.expires_at_ms
+        return self.revoked_at_ms is None and not is_over
+
+
+class TooManyRpcTokens(Exception):
+    """The client has as many live tokens as it may have; nothing was stored."""
+
+
+class WalletRpcTokenStore(Protocol):
+    """Tokens by SHA-256 of their secret. Every method raises StoreUnavailable."""
+
+    async def find(self, secret_hash: bytes) -> WalletRpcToken | None:
+        """Return the token, revoked or not; None when unknown."""
+
+    async def add(
+        self,
+        token: WalletRpcToken,
+        secret_hash: bytes,
+        audit: AuditEntry | None = None,
+        *,
+        most: int | None = None,
+    ) -> WalletRpcToken:
+        """Store a new token, with the entry of the audit log in the same transaction.
+
+        A token of a key that was rotated belongs to its successor, unless that is revoked. Returns
+        the token as it is stored. Raises TooManyRpcTokens if its client has `most` live tokens.
+        """
+
+    async def list(self, client_id: str | None = None) -> Sequence[WalletRpcToken]:
+        """Return the tokens of one client, or all, oldest first."""
+
+    async def revoke(
+        self,
+        token_id: str,
+        at_ms: int,
+        client_id: str | None = None,
+        audit: AuditEntry | None = None,
+    ) -> bool:
+        """Revoke; False when there is no such live token (of this client, if one is given)."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCall:
+    """One read of a wallet: a method of the allow list, and parameters that were checked."""
+
+    method: str
+    params: Sequence[object] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFailure:
+    """The node's error to one call; `message` is masked and limited, `data` is hex or None."""
+
+    code: int
+    message: str
+    data: str | None = None
+
+
+NodeAnswer = bytes | NodeFailure
+"""The JSON of a result as the node sent it, or its error."""
+
+
+class WalletNode(Protocol):
+    """The operator's nodes, as wallets read them."""
+
+    async def read(self, calls: Sequence[NodeCall], client_id: str) -> Sequence[NodeAnswer]:
+        """Return one answer per call, in order. Raises NodeUnavailable.
+
+        All come from one node, unless so many of them take long that they are split.
+        """
+
+
+LASTS_MS = 1000
+"""Cache time of a token: the longest time until a revoked token stops working."""
+_CACHE_SIZE = 4096
+MOST_TOKENS = 1000
+"""Live tokens of one client."""
+MOST_WEB_TOKENS = 20
+"""Live tokens of one session of the web page."""
+
+
+def new_wallet_rpc_token(
+    key: ApiKey, name: str, wallets: Sequence[Address], unmatched: UnmatchedPolicy, now_ms: int
+) -> tuple[WalletRpcToken, str]:
+    """Return a token of `key` and its secret; the secret is shown once and never stored."""
+    token = WalletRpcToken(
+        id=f"rpc_{secrets.token_hex(8)}",
+        client_id=key.client_id,
+        name=name,
+        wallets=frozenset(wallets),
+        unmatched=unmatched,
+        created_at_ms=now_ms,
+        revoked_at_ms=None,
+        key_id=key.id,
+    )
+    return token, f"qr_{secrets.token_hex(32)}"
+
+
+def hash_token(secret: str) -> bytes:
+    """Return the stored hash. The secret has 256 random bits, so a plain hash is enough."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def rpc_url(base_url: str, secret: str) -> str:
+    """Return the RPC URL of a token."""
+    return f"{base_url}/rpc/{secret}"
+
+
+class FindWalletRpcToken:
+    """Find the live token of a secret; a revoked token stops working within a second."""
+
+    def __init__(self, tokens: WalletRpcTokenStore, clock: Clock) -> None:
+        self._tokens = tokens
+        self._clock = clock
+        self._seen: dict[bytes, tuple[int, WalletRpcToken]] = {}
+
+    async def __call__(self, secret: str) -> WalletRpcToken | None:
+        """Return the token, or None when it is unknown or has ended. Raises StoreUnavailable."""
+        digest = hash_token(secret)
+        now = self._clock.now_ms()
+        cached = self._seen.get(digest)
+        if cached is not None and 0 <= now - cached[0] < LASTS_MS:
+            return cached[1]
+        self._seen.pop(digest, None)
+        token = await self._tokens.find(digest)
+        if token is None or not token.is_live(now):
+            return None
+        if len(self._seen) >= _CACHE_SIZE:
+            self._seen.clear()
+        self._seen[digest] = (now, token)
+        return token
+
+
+class WalletRpcTokens:
+    """Create, list and revoke the tokens of the calling key's client.
+
+    `base_url` is the address of the service as wallets reach it, without a path.
+    """
+
+    def __init__(self, tokens: WalletRpcTokenStore, clock: Clock, base_url: str) -> None:
+        self._tokens = tokens
+        self._clock = clock
+        self._base_url = base_url
+
+    async def create(
+        self, key: ApiKey, name: str, wallets: Sequence[Address], unmatched: UnmatchedPolicy
+    ) -> tuple[WalletRpcToken, str]:
+        """Store a new token and return it with its URL, which contains the secret.
+
+        A token of a key in the overlap of its rotation belongs to the successor.
+
+        A session of the web page has few tokens, and none for transactions that match no quote.
+
+        Raises InvalidParameter if the client has too many, and StoreUnavailable.
+        """
+        if key.is_web_session and unmatched != "refuse":
+            reason = "RPC URLs of the web page send only what this service offered"
+            raise InvalidParameter(parameter="unmatched", provided=unmatched, reason=reason)
+        most = MOST_WEB_TOKENS if key.is_web_session else MOST_TOKENS
+        token, secret = new_wallet_rpc_token(key, name, wallets, unmatched, self._clock.now_ms())
+        try:
+            token = await self._tokens.add(token, hash_token(secret), most=most)
+        except TooManyRpcTokens:
+            reason = f"this client has {most} RPC URLs; revoke one first"
+            raise InvalidParameter(
+                parameter="wallets", provided="one more RPC URL", reason=reason, maximum=most
+            ) from None
+        return token, rpc_url(self._base_url, secret)
+
+    async def list(self, key: ApiKey) -> Sequence[WalletRpcToken]:
+        """Return the client's tokens, oldest first, without their secrets."""
+        return await self._tokens.list(key.client_id)
+
+    async def revoke(self, key: ApiKey, token_id: str) -> int:
+        """Revoke a token and return the time in Unix ms. Raises RpcTokenNotFound."""
+        now = self._clock.now_ms()
+        if not await self._tokens.revoke(token_id, now, key.client_id):
+            raise RpcTokenNotFound
+        return now

@@ -1,0 +1,234 @@
+"""POST /web/session: begins or continues the anonymous session of a browser."""
+
+from dataclasses import dataclass
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from quietswap import observe
+from quietswap.api.endpoint import operation_of
+from quietswap.api.json import iso_timestamp
+from quietswap.api.middleware.limits import limit_exceeded
+from quietswap.api.operation import ApiOptions, RateLimits
+from quietswap.api.parsing.body import BodyMemory, check_media_type, parse_body, read_body
+from quietswap.api.parsing.headers import client_address, cookie_value, is_same_origin, set_cookie
+from quietswap.api.use_cases import UseCases
+from quietswap.chain.address import Address, BadAddress, from_any_case
+from quietswap.chain.signed import MAINNET
+from quietswap.clients.client import ApiKey
+from quietswap.clock import Clock
+from quietswap.contract.clients import (
+    ConnectionCheck,
+    WebSessionBody,
+    WebSessionEnvelope,
+    WebSessionResponse,
+)
+from quietswap.errors.base import Unauthorized
+from quietswap.errors.requests import InvalidAddress
+from quietswap.wallet_rpc.wire import CONNECTED_DATA, CONNECTED_TO
+from quietswap.web.assets import RATE_PREFIX, WebOptions
+from quietswap.web.sessions import SECRET_PREFIX
+
+# The session cookie of the web page, and which requests may use it.
+
+
+_NAME = "quietswap_session"
+_LONGEST = 128
+
+
+def cookie_name(*, secure: bool) -> str:
+    """Return the cookie's name. By TLS no other host of the same domain can set it.
+
+    https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_prefixes
+    """
+    return f"__Host-{_NAME}" if secure else _NAME
+
+
+def session_secret(scope: Scope, *, secure: bool) -> str | None:
+    """Return the session's secret of a request that the page itself makes, else None."""
+    secret = cookie_value(scope["headers"], cookie_name(secure=secure))
+    if secret is None or not is_of_the_page(scope):
+        return None
+    return secret if secret.startswith(SECRET_PREFIX) and len(secret) <= _LONGEST else None
+
+
+def session_cookie(secret: str, max_age_s: int, *, secure: bool) -> str:
+    """Return the Set-Cookie header of the session; `max_age_s` is in seconds."""
+    return set_cookie(cookie_name(secure=secure), secret, max_age_s, path="/", secure=secure)
+
+
+def is_of_the_page(scope: Scope) -> bool:
+    """Return whether the page itself made the request."""
+    is_read = scope["method"] in ("GET", "HEAD")
+    return is_same_origin(scope["headers"], needs_origin=not is_read)
+
+
+# Authentication by the session cookie of the web page, for the operations that the page needs.
+
+
+PAGE_OPERATIONS = frozenset(
+    {
+        "event_stream",
+        "order_cancel",
+        "order_history",
+        "order_status",
+        "rpc_token_create",
+        "rpc_token_list",
+        "rpc_token_revoke",
+        "swap_quote",
+        "token_balances",
+        "token_list",
+        "token_price",
+        "wrap_info",
+        "wrap_quote",
+    }
+)
+"""What a session may do. Signed transactions come by the wallet's RPC URL alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCookieMiddleware:
+    """Stores the key of a session in `scope["user"]`, before the check of API keys.
+
+    A request with an API key, without the cookie, of another origin or for another operation passes
+    unchanged. Raises RateLimitExceeded for too many requests of one client address.
+    """
+
+    app: ASGIApp
+    use_cases: UseCases
+    web: WebOptions
+    options: ApiOptions
+    clock: Clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one HTTP request."""
+        secret = self._secret(scope)
+        if secret is not None:
+            await count_address(scope, self.use_cases, self.web, self.options, self.clock)
+            try:
+                key = await self.use_cases.authenticate(secret)
+            except Unauthorized:  # it expired: as without a session
+                key = None
+            if key is not None and key.is_web_session:
+                observe.key_recognised(key.id, key.client_id)
+                scope["user"], scope["auth"] = key, secret
+        await self.app(scope, receive, send)
+
+    def _secret(self, scope: Scope) -> str | None:
+        if any(name == b"x-api-key" for name, _ in scope["headers"]):
+            return None
+        operation = operation_of(scope)
+        if operation is None or operation.name not in PAGE_OPERATIONS:
+            return None
+        return session_secret(scope, secure=self.web.secure)
+
+
+async def count_address(
+    scope: Scope, use_cases: UseCases, web: WebOptions, options: ApiOptions, clock: Clock
+) -> str:
+    """Count a request of the page for its client address and return that address.
+
+    Raises RateLimitExceeded.
+    """
+    address = client_address(scope, options.trusted_proxies)
+    limits = RateLimits(requests=web.requests, window_s=options.limits.window_s)
+    window = await use_cases.guesses.hit(
+        f"{RATE_PREFIX}{address}", limits.requests, limits.window_s
+    )
+    if not window.allowed:
+        scope["state"]["rate_window"] = window
+        raise limit_exceeded(window, limits, clock)
+    return address
+
+
+PATH = "/web/session"
+_MAX_BODY = 1024
+_MINUTE_S = 60
+_BODIES = "web"
+"""Whose memory holds bodies of visitors that have no session yet: that of all visitors."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebSessionEndpoint:
+    """Answers with what the page needs to know, and sets the cookie.
+
+    Raises Unauthorized for a request of another origin, RateLimitExceeded, and InvalidAddress.
+    """
+
+    use_cases: UseCases
+    web: WebOptions
+    options: ApiOptions
+    body_memory: BodyMemory
+    clock: Clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one HTTP request."""
+        if scope["method"] != "POST":
+            raise HTTPException(405, headers={"Allow": "POST"})
+        if not is_of_the_page(scope):
+            raise Unauthorized
+        client = await count_address(scope, self.use_cases, self.web, self.options, self.clock)
+        address = await self._wallet(scope, receive)
+        key, secret = await self._session(scope, client)
+        end_ms = key.expires_at_ms or 0
+        lasts_s = max(end_ms - self.clock.now_ms(), 0) // 1000
+        cookie = session_cookie(secret, lasts_s, secure=self.web.secure)
+        body = msgspec.json.encode(
+            WebSessionEnvelope(
+                ok=True,
+                data=WebSessionResponse(
+                    chain_id=MAINNET,
+                    explorer_url=self.web.explorer_url,
+                    connected=ConnectionCheck(to=CONNECTED_TO, data=CONNECTED_DATA),
+                    quote_seconds=self.web.quote_s,
+                    expires_at=iso_timestamp(end_ms),
+                    address=address,
+                ),
+            )
+        )
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"set-cookie", cookie.encode()),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _session(self, scope: Scope, client: str) -> tuple[ApiKey, str]:
+        """Return the key and the secret of the browser's session, or of a new one."""
+        secret = session_secret(scope, secure=self.web.secure)
+        if secret is not None:
+            try:
+                key = await self.use_cases.authenticate(secret)
+            except Unauthorized:  # it expired: a new one follows
+                key = None
+            if key is not None and key.is_web_session:
+                return await self.web.renew(key), secret
+        await self._count_new(scope, client)
+        return await self.web.begin(client)
+
+    async def _count_new(self, scope: Scope, client: str) -> None:
+        """Bound how fast sessions of an address replace each other. Raises RateLimitExceeded."""
+        limits = RateLimits(self.web.sessions, window_s=_MINUTE_S)
+        window = await self.use_cases.guesses.hit(
+            f"web-new:{client}", limits.requests, limits.window_s
+        )
+        if not window.allowed:
+            scope["state"]["rate_window"] = window
+            text = f"more than {limits.requests} sessions of this address began in a minute"
+            raise limit_exceeded(window, limits, self.clock, text)
+
+    async def _wallet(self, scope: Scope, receive: Receive) -> Address | None:
+        headers = dict(scope["headers"])
+        check_media_type(headers)
+        with self.body_memory.reserve(_BODIES) as reservation:
+            timeout_s = self.options.body_timeout_s
+            raw = await read_body(headers, receive, _MAX_BODY, timeout_s, reservation)
+        given = parse_body(raw, WebSessionBody).get("address")
+        if given is None:
+            return None
+        try:
+            return from_any_case(given)
+        except BadAddress as error:
+            raise InvalidAddress(provided=given[:100], reason=str(error), field="address") from None

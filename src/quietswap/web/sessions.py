@@ -1,0 +1,107 @@
+"""Anonymous sessions of the web page: each is a client of its own, with one key that expires."""
+
+import secrets
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from quietswap.clients.client import ApiKey, Client, visitor_id
+from quietswap.clients.credentials import hash_secret
+from quietswap.clock import Clock
+from quietswap.errors.base import RateLimitExceeded
+
+# Port of the storage of the web page's anonymous sessions.
+
+
+SECRET_PREFIX = "qw_"
+"""Of a session's secret. A session is no API key for programs, and an API key is no cookie."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebSessionBounds:
+    """Most sessions of one client address, and of all together."""
+
+    per_address: int
+    total: int
+
+
+class WebSessionStore(Protocol):
+    """Sessions. Each is a client with one key of the same id. All raise StoreUnavailable."""
+
+    async def add(
+        self,
+        key: ApiKey,
+        secret_hash: bytes,
+        client: Client,
+        address: str,
+        bounds: WebSessionBounds,
+    ) -> bool:
+        """Store a session that began at a client address; False when the bounds are reached.
+
+        Where the address has as many as it may, its session that was used least lately is deleted,
+        unless all have orders. The address is stored as a hash. The bounds are exact, also with
+        parallel calls.
+        """
+
+    async def extend(self, session_id: str, expires_at_ms: int) -> None:
+        """Let a session and its RPC URLs end later."""
+
+    async def purge(self, before_ms: int, limit: int) -> int:
+        """Delete sessions that ended before a time, at most `limit`; return how many.
+
+        A session with an open order is kept. Orders are never deleted here.
+        """
+
+
+FIRST_MS = 86_400_000
+"""Life of a session that was never continued."""
+LASTS_MS = 30 * 86_400_000
+"""Life of a session after it was continued. Then the RPC URL in the wallet ends, too."""
+_EXTEND_AFTER_MS = 86_400_000
+BATCH = 200
+_RETRY_S = 3600
+_NAME = "web page"
+
+
+class WebSessions:
+    """Begins, continues and deletes sessions. Their keys have ids that begin with `web_`."""
+
+    def __init__(self, store: WebSessionStore, clock: Clock, bounds: WebSessionBounds) -> None:
+        self._store = store
+        self._clock = clock
+        self._bounds = bounds
+        self._salt = secrets.token_bytes(32)
+
+    async def begin(self, address: str) -> tuple[ApiKey, str]:
+        """Store a session of a visitor at a client address; return its key and its secret.
+
+        An address with too many loses the one that was used least lately and has no order. Raises
+        RateLimitExceeded when there is none, or the service has too many, and StoreUnavailable.
+        """
+        now = self._clock.now_ms()
+        identity = visitor_id(address, self._salt, secrets.token_hex(8))
+        key = ApiKey(identity, _NAME, now, None, identity, expires_at_ms=now + FIRST_MS)
+        secret = SECRET_PREFIX + secrets.token_hex(32)
+        client = Client(identity, _NAME, now)
+        if not await self._store.add(key, hash_secret(secret), client, address, self._bounds):
+            raise RateLimitExceeded(
+                retry_after=_RETRY_S,
+                limit=self._bounds.per_address,
+                window=FIRST_MS // 1000,
+                message="too many visitors began a session; close other browsers, or come later",
+            )
+        return key, secret
+
+    async def renew(self, key: ApiKey) -> ApiKey:
+        """Return the key of a session that goes on, with its later end. Raises StoreUnavailable."""
+        end = self._clock.now_ms() + LASTS_MS
+        if key.expires_at_ms is None or end - key.expires_at_ms < _EXTEND_AFTER_MS:
+            return key
+        await self._store.extend(key.id, end)
+        return replace(key, expires_at_ms=end)
+
+    async def purge(self) -> bool:
+        """Delete a batch of ended sessions; return whether more may be left.
+
+        Raises StoreUnavailable.
+        """
+        return await self._store.purge(self._clock.now_ms(), BATCH) >= BATCH

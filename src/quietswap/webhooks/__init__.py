@@ -1,0 +1,1 @@
+"""Webhooks: their management, signature and delivery."""

@@ -1,0 +1,293 @@
+"""One HTTP/1.1 request to one IP address, on asyncio streams.
+
+Why not the HTTP client of the service: docs/decisions/0032-webhooks.md. Only the status of the
+answer is used. Its head and the part of its body that is read are limited, and nothing is
+decompressed or decoded.
+"""
+
+import asyncio
+import re
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from quietswap.webhooks.resolver import ResolutionFailed, Resolver, TooManyLookups
+from quietswap.webhooks.stores import DeliveryFailed, SenderBusy, WebhookUrlRefused
+from quietswap.webhooks.webhook import (
+    InvalidWebhookUrl,
+    IpAddress,
+    WebhookUrl,
+    is_allowed_host,
+    parse_webhook_url,
+    refusal,
+)
+
+MAX_HEAD = 16_384
+"""Bytes of the status line and the headers of an answer."""
+MAX_BODY = 16_384
+"""Bytes of the answer's body that are read. A longer body is cut, and its status counts."""
+_MOST_INTERIM = 8
+_STATUS = re.compile(rb"HTTP/1\.[01] ([1-5][0-9]{2})(?: [^\r\n]*)?")
+_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
+_CUT = "the connection closed before the end of the answer"
+
+
+class BadAnswer(Exception):
+    """The answer is not HTTP/1.1, or it ended early; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The status of an answer and its headers, whose names are in lower case."""
+
+    status: int
+    headers: Mapping[bytes, bytes]
+
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def connect(url: WebhookUrl, address: IpAddress, context: ssl.SSLContext | None) -> Streams:
+    """Connect to `address`; with a `context`, its certificate must be valid for the URL's host.
+
+    Raises OSError, which includes ssl.SSLError. The caller limits the time.
+    """
+    return await asyncio.open_connection(
+        str(address),
+        url.port,
+        ssl=context,
+        server_hostname=url.host if context else None,
+        limit=MAX_HEAD,
+    )
+
+
+async def post(streams: Streams, url: WebhookUrl, headers: Mapping[str, str], body: bytes) -> int:
+    """Send one POST, return the status of the answer and close the connection.
+
+    Raises BadAnswer and OSError. The caller limits the time.
+    """
+    reader, writer = streams
+    try:
+        # Without a drain: it could fail where the answer came before the end of the request.
+        writer.write(_request(url, headers, body))
+        head = await _head(reader)
+        await _skip_body(reader, head)
+        return head.status
+    finally:
+        writer.transport.abort()
+
+
+def _request(url: WebhookUrl, headers: Mapping[str, str], body: bytes) -> bytes:
+    fields = {
+        "Host": url.authority,
+        "User-Agent": "quietswap-webhooks",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        "Accept-Encoding": "identity",
+        "Connection": "close",
+        **headers,
+    }
+    lines = [f"POST {url.target} HTTP/1.1", *(f"{name}: {text}" for name, text in fields.items())]
+    if any("\r" in line or "\n" in line for line in lines):
+        raise ValueError("a header holds a line break")
+    return "\r\n".join([*lines, "", ""]).encode("ascii") + body
+
+
+async def _head(reader: asyncio.StreamReader) -> Head:
+    """Return the head of the final answer, after any interim answers (1xx)."""
+    for _ in range(_MOST_INTERIM):
+        try:
+            raw = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.IncompleteReadError:
+            raise BadAnswer(_CUT) from None
+        except asyncio.LimitOverrunError:
+            raise BadAnswer(f"the headers of the answer exceed {MAX_HEAD} bytes") from None
+        first, *lines = raw[:-4].split(b"\r\n")
+        found = _STATUS.fullmatch(first)
+        if not found:
+            raise BadAnswer("the answer is not HTTP/1.1")
+        status = int(found[1])
+        if status == 101:
+            raise BadAnswer("the receiver changed the protocol")
+        if status >= 200:
+            pairs = (line.partition(b":") for line in lines)
+            return Head(status, {name.strip().lower(): text.strip() for name, _, text in pairs})
+    raise BadAnswer("the receiver sent only interim answers")
+
+
+async def _skip_body(reader: asyncio.StreamReader, head: Head) -> None:
+    """Read the body up to the limit. Raises BadAnswer if it ends early."""
+    if head.status in (204, 304):
+        return
+    if head.headers.get(b"transfer-encoding", b"").lower().endswith(b"chunked"):
+        await _skip_chunks(reader)
+        return
+    declared = head.headers.get(b"content-length")
+    if declared is None:  # the body ends with the connection
+        await _read_up_to(reader, MAX_BODY)
+        return
+    if not declared.isdigit() or len(declared) > 20:
+        raise BadAnswer("the answer has an invalid Content-Length")
+    wanted = min(int(declared), MAX_BODY)
+    if await _read_up_to(reader, wanted) < wanted:
+        raise BadAnswer(_CUT)
+
+
+async def _read_up_to(reader: asyncio.StreamReader, limit: int) -> int:
+    """Read until the limit or the end; return the number of bytes."""
+    count = 0
+    while count < limit:
+        part = await reader.read(limit - count)
+        if not part:
+            break
+        count += len(part)
+    return count
+
+
+async def _skip_chunks(reader: asyncio.StreamReader) -> None:
+    left = MAX_BODY
+    while left > 0:
+        try:
+            line = await reader.readuntil(b"\r\n")
+        except asyncio.IncompleteReadError:
+            raise BadAnswer(_CUT) from None
+        except asyncio.LimitOverrunError:
+            raise BadAnswer("the answer has an invalid chunk") from None
+        size = _SIZE.fullmatch(line.partition(b";")[0].strip())
+        if not size:
+            raise BadAnswer("the answer has an invalid chunk")
+        length = int(size[0], 16)
+        if length == 0:
+            return
+        wanted = min(length + 2, left)
+        if await _read_up_to(reader, wanted) < wanted:
+            raise BadAnswer(_CUT)
+        left -= wanted + len(line)
+
+
+# Requests to the URLs of webhooks, without access to the operator's own network.
+#
+# The host is resolved once and every address is checked; one bad address refuses the request. The
+# connection goes to a checked address. A name server that changes its answer (DNS rebinding)
+# alters
+# nothing: no second lookup happens. Redirects are not followed.
+
+
+_RESOLVE_S = 5.0
+_CONNECT_S = 5.0
+"""Time for one of several addresses of a host."""
+
+
+@dataclass(frozen=True, slots=True)
+class SenderPolicy:
+    """Which URLs are allowed, and the time of one request in seconds.
+
+    `allow_private` allows addresses of private networks, and http to loopback addresses.
+    """
+
+    timeout_s: float = 15.0
+    allow_private: bool = False
+    allowed_hosts: Sequence[str] = ()
+
+
+def tls_context(ca_file: str | Path | None = None) -> ssl.SSLContext:
+    """Return a context that verifies certificates and host names, TLS 1.2 or later.
+
+    `ca_file` (PEM) adds certificate authorities to the system's. Raises OSError.
+    """
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    if ca_file is not None:
+        context.load_verify_locations(ca_file)
+    return context
+
+
+class PinnedWebhookSender:
+    """Implements quietswap.webhooks.stores.WebhookSender."""
+
+    def __init__(self, resolver: Resolver, context: ssl.SSLContext, policy: SenderPolicy) -> None:
+        self._resolver = resolver
+        self._context = context
+        self._policy = policy
+
+    async def check(self, url: str, *, client_id: str = "") -> None:
+        """Check the URL and each address of its host. Raises WebhookUrlRefused."""
+        parts = self._parsed(url)
+        try:
+            async with asyncio.timeout(_RESOLVE_S):
+                await self._checked_addresses(parts, client_id)
+        except TimeoutError:
+            raise WebhookUrlRefused("its host could not be resolved in time") from None
+        except (ResolutionFailed, TooManyLookups) as error:
+            raise WebhookUrlRefused(str(error)) from None
+
+    async def post(
+        self, url: str, headers: Mapping[str, str], body: bytes, *, client_id: str = ""
+    ) -> int:
+        """Send a POST and return the status.
+
+        Raises DeliveryFailed, WebhookUrlRefused and SenderBusy.
+        """
+        parts = self._parsed(url)
+        try:
+            async with asyncio.timeout(self._policy.timeout_s):
+                addresses = await self._checked_addresses(parts, client_id)
+                return await post(await self._connected(parts, addresses), parts, headers, body)
+        except TimeoutError:
+            raise DeliveryFailed(f"no complete answer in {self._policy.timeout_s:g} s") from None
+        except TooManyLookups as error:
+            raise SenderBusy(str(error)) from None
+        except (ResolutionFailed, BadAnswer) as error:
+            raise DeliveryFailed(str(error)) from None
+        except OSError as error:
+            raise DeliveryFailed(_explained(error)) from None
+
+    def _parsed(self, url: str) -> WebhookUrl:
+        try:
+            parts = parse_webhook_url(url, allow_http=self._policy.allow_private)
+        except InvalidWebhookUrl as error:
+            raise WebhookUrlRefused(str(error)) from None
+        if not is_allowed_host(parts.host, self._policy.allowed_hosts):
+            raise WebhookUrlRefused("its host is not in this service's list of allowed hosts")
+        return parts
+
+    async def _checked_addresses(self, url: WebhookUrl, client_id: str) -> Sequence[IpAddress]:
+        addresses = await self._resolver.resolve(url.host, client_id)
+        if not addresses:
+            raise ResolutionFailed("its host has no address")
+        for address in addresses:
+            kind = refusal(address, allow_private=self._policy.allow_private)
+            if kind is not None:
+                raise WebhookUrlRefused(f"its host has an address that is not public ({kind})")
+            if url.scheme == "http" and not address.is_loopback:
+                raise WebhookUrlRefused("it must begin with https:// (http only to loopback)")
+        return addresses
+
+    async def _connected(self, url: WebhookUrl, addresses: Sequence[IpAddress]) -> Streams:
+        """Connect to the first address that accepts a connection."""
+        context = self._context if url.scheme == "https" else None
+        for address in addresses[:-1]:
+            try:
+                async with asyncio.timeout(_CONNECT_S):
+                    return await connect(url, address, context)
+            except (OSError, TimeoutError) as error:
+                if isinstance(error, ssl.SSLError):
+                    raise
+        return await connect(url, addresses[-1], context)
+
+
+def _explained(error: OSError) -> str:
+    """Return the reason without an address or a URL."""
+    match error:
+        case ssl.SSLCertVerificationError():
+            return f"the certificate is not trusted: {error.verify_message}"
+        case ssl.SSLError():
+            return "the TLS handshake failed"
+        case ConnectionRefusedError():
+            return "the connection was refused"
+        case ConnectionError():
+            return "the connection closed before the end of the answer"
+        case _:
+            return "the connection failed"

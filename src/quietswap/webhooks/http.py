@@ -1,0 +1,282 @@
+"""The operations of webhooks."""
+
+import re
+from typing import Any
+
+import msgspec
+
+from quietswap.api.json import AuthenticatedRequest, iso_timestamp
+from quietswap.api.operation import Operation
+from quietswap.api.parsing.query import shown
+from quietswap.api.parsing.requests import parse_int
+from quietswap.api.use_cases import UseCases
+from quietswap.contract import base
+from quietswap.contract import webhooks as contract
+from quietswap.contract.webhooks import (
+    WebhookCreateBody,
+    WebhookCreatedEnvelope,
+    WebhookDeletedEnvelope,
+    WebhookDeliveriesEnvelope,
+    WebhookDeliveriesQuery,
+    WebhookEnvelope,
+    WebhookListEnvelope,
+    WebhookPath,
+    WebhookTestEnvelope,
+)
+from quietswap.errors.requests import InvalidParameter, WebhookNotFound
+from quietswap.events.event import StoredEvent
+from quietswap.events.http import order_event_message
+from quietswap.orders.order import OrderChange
+from quietswap.webhooks.stores import Delivery, Webhook
+from quietswap.webhooks.webhook import TEST, WebhookRequest
+
+# Webhooks and deliveries: stored values to contract Structs.
+
+
+def webhook_response(webhook: Webhook) -> contract.WebhookResponse:
+    """Return a webhook without its secret."""
+    return contract.WebhookResponse(
+        id=webhook.webhook_id,
+        url=webhook.url,
+        events=webhook.events,
+        description=webhook.description,
+        state=webhook.state.value,
+        disabled_reason=webhook.disabled_reason and webhook.disabled_reason.value,
+        sequence=webhook.cursor,
+        failures=webhook.failures,
+        next_try_at=iso_timestamp(webhook.next_try_ms) if webhook.next_try_ms else None,
+        created_at=iso_timestamp(webhook.created_at_ms),
+    )
+
+
+def created_webhook_response(webhook: Webhook, secret: str) -> contract.CreatedWebhookResponse:
+    """Return a new webhook with its secret."""
+    return contract.CreatedWebhookResponse(
+        id=webhook.webhook_id,
+        secret=secret,
+        url=webhook.url,
+        events=webhook.events,
+        description=webhook.description,
+        state=webhook.state.value,
+        created_at=iso_timestamp(webhook.created_at_ms),
+    )
+
+
+def delivery_response(delivery: Delivery) -> contract.DeliveryResponse:
+    """Return one try."""
+    return contract.DeliveryResponse(
+        id=delivery.delivery_id,
+        event_id=delivery.event_id,
+        type=delivery.event_type,
+        sequence=delivery.sequence,
+        attempt=delivery.attempt,
+        at=iso_timestamp(delivery.at_ms),
+        ms=delivery.ms,
+        delivered=delivery.error is None,
+        status=delivery.status,
+        error=delivery.error,
+    )
+
+
+def encoded_test_event(event_id: str, at_ms: int) -> bytes:
+    """Return the JSON of the event that a test sends."""
+    return msgspec.json.encode(
+        contract.WebhookTestEvent(id=event_id, sequence=0, type=TEST, at=iso_timestamp(at_ms))
+    )
+
+
+def encoded_event(event: StoredEvent) -> bytes:
+    """Return the JSON of an event: what the event stream has as `data`."""
+    return msgspec.json.encode(order_event_message(event))
+
+
+# Bodies and paths about webhooks to domain values.
+
+
+_ID = re.compile(base.ID_PATTERN)
+_TYPES = tuple(change.value for change in OrderChange)
+
+
+def parse_webhook_id(text: str) -> str:
+    """Return an id that could exist. Raises WebhookNotFound for any other text."""
+    if not _ID.fullmatch(text):
+        raise WebhookNotFound
+    return text
+
+
+def parse_new_webhook(body: dict[str, Any]) -> WebhookRequest:
+    """Return the webhook to create; its URL is for the use case to check.
+
+    Raises InvalidParameter for an unknown event and for an invalid description.
+    """
+    return WebhookRequest(body["url"], _events(body.get("events")), _description(body))
+
+
+def _events(found: list[Any] | None) -> tuple[str, ...]:
+    if found is None:
+        return ()
+    if not found:
+        raise InvalidParameter(
+            parameter="events", provided="[]", reason="it is empty; leave it out for all events"
+        )
+    for each in found:
+        if not isinstance(each, str):
+            reason = "each event is a string"
+            raise InvalidParameter(parameter="events", provided=shown(str(each)), reason=reason)
+        if each not in _TYPES:
+            reason = f"there is no such event; there are {', '.join(_TYPES)}"
+            raise InvalidParameter(parameter="events", provided=shown(each), reason=reason)
+    return tuple(kind for kind in _TYPES if kind in found)
+
+
+def _description(body: dict[str, Any]) -> str | None:
+    text: str | None = body.get("description")
+    if text is not None and (len(text) > base.MAX_DESCRIPTION or not text.isprintable()):
+        raise InvalidParameter(
+            parameter="description",
+            provided=shown(text),
+            reason=f"it has at most {base.MAX_DESCRIPTION} printable characters",
+        )
+    return text or None
+
+
+# The handlers of webhooks.
+
+
+async def webhook_create(
+    use_cases: UseCases, request: AuthenticatedRequest
+) -> contract.WebhookCreatedEnvelope:
+    """POST /api/v1/mev/webhooks."""
+    wanted = parse_new_webhook(request.body)
+    webhook, secret = await use_cases.webhooks.create(request.key, wanted)
+    data = created_webhook_response(webhook, secret)
+    return contract.WebhookCreatedEnvelope(ok=True, data=data)
+
+
+async def webhook_list(
+    use_cases: UseCases, request: AuthenticatedRequest
+) -> contract.WebhookListEnvelope:
+    """GET /api/v1/mev/webhooks."""
+    found = await use_cases.webhooks.list(request.key)
+    data = contract.WebhookListResponse(
+        webhooks=tuple(webhook_response(webhook) for webhook in found)
+    )
+    return contract.WebhookListEnvelope(ok=True, data=data)
+
+
+async def webhook_status(
+    use_cases: UseCases, request: AuthenticatedRequest
+) -> contract.WebhookEnvelope:
+    """GET /api/v1/mev/webhooks/:webhookId."""
+    webhook = await use_cases.webhooks.find(request.key, _id(request))
+    return contract.WebhookEnvelope(ok=True, data=webhook_response(webhook))
+
+
+async def webhook_delete(
+    use_cases: UseCases, request: AuthenticatedRequest
+) -> contract.WebhookDeletedEnvelope:
+    """DELETE /api/v1/mev/webhooks/:webhookId."""
+    webhook_id = _id(request)
+    await use_cases.webhooks.delete(request.key, webhook_id)
+    data = contract.DeletedWebhookResponse(id=webhook_id, deleted=True)
+    return contract.WebhookDeletedEnvelope(ok=True, data=data)
+
+
+async def webhook_test(
+    use_cases: UseCases, request: AuthenticatedRequest
+) -> contract.WebhookTestEnvelope:
+    """POST /api/v1/mev/webhooks/:webhookId/test."""
+    delivery = await use_cases.webhooks.test(request.key, _id(request))
+    return contract.WebhookTestEnvelope(ok=True, data=delivery_response(delivery))
+
+
+async def webhook_deliveries(
+    use_cases: UseCases, request: AuthenticatedRequest
+) -> contract.WebhookDeliveriesEnvelope:
+    """GET /api/v1/mev/webhooks/:webhookId/deliveries."""
+    query = request.query_values(contract.WebhookDeliveriesQuery)
+    limit = parse_int(query, contract.WebhookDeliveriesQuery, "limit")
+    offset = parse_int(query, contract.WebhookDeliveriesQuery, "offset")
+    found = await use_cases.webhooks.deliveries(request.key, _id(request), limit, offset)
+    data = contract.DeliveriesResponse(
+        deliveries=tuple(delivery_response(delivery) for delivery in found)
+    )
+    return contract.WebhookDeliveriesEnvelope(ok=True, data=data)
+
+
+def _id(request: AuthenticatedRequest) -> str:
+    return parse_webhook_id(request.path_params["webhookId"])
+
+
+_WEBHOOKS = "/api/v1/mev/webhooks"
+_WEBHOOK = f"{_WEBHOOKS}/{{webhookId}}"
+_WITH_WEBHOOK = ("WEBHOOK_NOT_FOUND", "SERVICE_UNAVAILABLE")
+
+WEBHOOK_OPERATIONS = (
+    Operation(
+        "webhook_create",
+        "POST",
+        _WEBHOOKS,
+        "Send events to a URL of yours",
+        webhook_create,
+        (
+            "MISSING_PARAMETER",
+            "INVALID_PARAMETER",
+            "WEBHOOK_LIMIT_REACHED",
+            "WEBHOOKS_NOT_CONFIGURED",
+            "SERVICE_UNAVAILABLE",
+        ),
+        (WebhookCreatedEnvelope,),
+        body=WebhookCreateBody,
+    ),
+    Operation(
+        "webhook_list",
+        "GET",
+        _WEBHOOKS,
+        "Your webhooks",
+        webhook_list,
+        ("SERVICE_UNAVAILABLE",),
+        (WebhookListEnvelope,),
+    ),
+    Operation(
+        "webhook_status",
+        "GET",
+        _WEBHOOK,
+        "One webhook",
+        webhook_status,
+        _WITH_WEBHOOK,
+        (WebhookEnvelope,),
+        path_params=WebhookPath,
+    ),
+    Operation(
+        "webhook_delete",
+        "DELETE",
+        _WEBHOOK,
+        "Delete a webhook and the record of its deliveries",
+        webhook_delete,
+        _WITH_WEBHOOK,
+        (WebhookDeletedEnvelope,),
+        path_params=WebhookPath,
+    ),
+    Operation(
+        "webhook_test",
+        "POST",
+        f"{_WEBHOOK}/test",
+        "Send a test event now; a success enables a disabled webhook",
+        webhook_test,
+        _WITH_WEBHOOK,
+        (WebhookTestEnvelope,),
+        path_params=WebhookPath,
+    ),
+    Operation(
+        "webhook_deliveries",
+        "GET",
+        f"{_WEBHOOK}/deliveries",
+        "Tries to deliver events, newest first",
+        webhook_deliveries,
+        ("INVALID_PARAMETER", *_WITH_WEBHOOK),
+        (WebhookDeliveriesEnvelope,),
+        path_params=WebhookPath,
+        query=WebhookDeliveriesQuery,
+    ),
+)
