@@ -86,9 +86,11 @@ def test_the_node_must_serve_what_the_code_asks_for() -> None:
     text = (DOCS / "running-on-mainnet.md").read_text("utf-8")
     [listed] = re.findall(r"JSON-RPC batches, and\n\n(.*?)\n\n", text, re.S)
     asked = set()
-    for file in (ROOT / "src/quietswap/adapters").rglob("*.py"):
-        if "relays" in file.parts:  # asked of the relay, not of the node
-            continue
+    package = ROOT / "src" / "quietswap"
+    readers = [
+        file for name in ("chain", "tokens", "prices") for file in (package / name).rglob("*.py")
+    ]
+    for file in (*readers, package / "wallet_rpc" / "node.py"):
         asked |= set(re.findall(r'"(eth_\w+|debug_\w+|trace_\w+)"', file.read_text("utf-8")))
     assert set(re.findall(r"`(\w+)`", listed)) == asked
     assert METHOD in asked
