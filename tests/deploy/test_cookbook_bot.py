@@ -258,7 +258,7 @@ ENDS = {
     "not known": (
         "bot.PollingPolicy = partial(bot.PollingPolicy, doubt_s=1)",
         "refuse:transaction type not supported",
-        "may still be mined as long as nonce",
+        "was submitted and may still be mined as long as nonce",
     ),
     "called failed": (
         (

@@ -70,8 +70,7 @@ def known(number: int | None) -> int:
 # Receipts in batches that shrink, because the sender of a transaction decides how large one is.
 #
 # A transaction of 2**24 gas can write about 2 MB of logs, which is 4 MB of JSON. A few of them
-# exceed
-# the largest body that is read, or the largest batch that a node answers.
+# exceed the largest body that is read, or the largest batch that a node answers.
 
 
 async def read_receipts(

@@ -21,8 +21,7 @@ from quietswap.quoting.wallet_effects import wallet_word
 # Logs of a receipt as the net token movements of its sender.
 #
 # A transaction may emit thousands of logs, and most of them are about pools. So a log is parsed
-# only
-# if it contains the sender's address, and only its sum is kept.
+# only if it contains the sender's address, and only its sum is kept.
 
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{40}", re.ASCII)

@@ -13,10 +13,9 @@ from quietswap.contract.base import RequestStruct, WireAmount
 # Limits for the numbers of a service or node; a number outside is refused or limited.
 #
 # Without them a hostile service could make a client poll without pause, sleep for years, run out
-# of
-# memory or print a megabyte. They are no part of the API: real answers are far within them. The
-# waits
-# that a caller sets have limits, too: a client without a pause would use up the limits of its key.
+# of memory or print a megabyte. They are no part of the API: real answers are far within them. The
+# waits that a caller sets have limits, too: a client without a pause would use up the limits of
+# its key.
 
 
 LEAST_INTERVAL_S, MOST_INTERVAL_S = 1.0, 60.0

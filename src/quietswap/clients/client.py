@@ -147,8 +147,7 @@ class ClientUsage:
 #
 # Only an operator makes clients. But anybody makes sessions of the web page, and a client makes as
 # many RPC URLs as it likes. So shares belong to clients, and all visitors of the page together
-# count
-# as one client. Among themselves they share by the address at which their session began.
+# count as one client. Among themselves they share by the address at which their session began.
 
 
 WEB_SESSION_PREFIX = "web_"

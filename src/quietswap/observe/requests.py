@@ -122,8 +122,7 @@ _LIMIT_CODES = frozenset(
 # Counts for the operator view, kept in memory until a background task stores them.
 #
 # They cost one dictionary operation per event, and nothing where the view is switched off.
-# Subjects
-# and details are names of the settings and of closed lists, so their number is bounded.
+# Subjects and details are names of the settings and of closed lists, so their number is bounded.
 
 
 _MOST = 10_000

@@ -19,8 +19,8 @@ from quietswap.operator.operators import OperatorSession
 # HTML of the operator view. Every value is escaped here, in one place.
 #
 # `element` escapes each text and each attribute that is not Markup already, and only `element`
-# makes
-# Markup. Characters that a person cannot see, or that turn the direction of text, are shown as �.
+# makes Markup. Characters that a person cannot see, or that turn the direction of text, are shown
+# as �.
 
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})

@@ -330,9 +330,8 @@ def change_by(observation: str) -> OrderChange | None:
 # Read models of orders: the stored values that the interface shows.
 #
 # Amounts and prices stay decimal digits (smallest units, wei), because nothing is computed with
-# them;
-# times are Unix ms. The fields of a block are None unless a block included the order. A page has
-# fifty lines: reading only what it shows halves its cost.
+# them; times are Unix ms. The fields of a block are None unless a block included the order. A page
+# has fifty lines: reading only what it shows halves its cost.
 
 
 class OrderView(NamedTuple):

@@ -118,9 +118,8 @@ def _replay(key: ApiKey, known: Order) -> SignatureReplay:
 # POST /api/v1/mev/wrap/order: check a signed wrap, store it, and send it to its relay.
 #
 # A wrap has no order id in the interface: a repeated post of the same bytes gets the same answer
-# with
-# the order's current state. Bytes that ended without a block (not sent, refused, expired) are sent
-# again: on a quiet chain a fresh quote leads to the same bytes.
+# with the order's current state. Bytes that ended without a block (not sent, refused, expired) are
+# sent again: on a quiet chain a fresh quote leads to the same bytes.
 
 
 class SubmitWrap:

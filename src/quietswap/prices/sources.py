@@ -150,14 +150,14 @@ class CoinGecko:
 _LEAST_CONFIDENCE = Decimal("0.9")
 
 
-class _DefillamaCoinWire(msgspec.Struct, frozen=True):
+class _DefiLlamaCoinWire(msgspec.Struct, frozen=True):
     price: Decimal
     timestamp: int
     confidence: Decimal = Decimal(0)
 
 
 class _AnswerWire(msgspec.Struct, frozen=True):
-    coins: dict[str, _DefillamaCoinWire]
+    coins: dict[str, _DefiLlamaCoinWire]
 
 
 class DefiLlama:

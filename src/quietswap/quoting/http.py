@@ -28,12 +28,9 @@ def loss_judgement(loss: Loss) -> contract.LossJudgement:
 # Swap quotes: domain values to contract Structs.
 #
 # Amounts are decimal strings, USD values and percentages JSON numbers. The interface cannot
-# express
-# that a USD value or the price impact is unknown: its type is number and clients compute with it.
-# So
-# an unknown value is 0, and the boolean beside it (`scoring.priceAvailable`,
-# `priceImpactAvailable`)
-# says that this 0 is not a measurement.
+# express that a USD value or the price impact is unknown: its type is number and clients compute
+# with it. So an unknown value is 0, and the boolean beside it (`scoring.priceAvailable`,
+# `priceImpactAvailable`) says that this 0 is not a measurement.
 
 
 P = TypeVar("P", bound=TransactionParams)
@@ -176,7 +173,7 @@ def price_response(price: IndicativePrice) -> contract.PriceResponse:
             gas_cost_usd=number(price.gas_cost_usd),
             price_available=price.net_value_usd is not None,
         ),
-        sources=tuple(map(_prices_source, price.sources)),
+        sources=tuple(map(_price_source, price.sources)),
         loss=loss_judgement(
             judge_swap(
                 impact_percent=price.impact_percent,
@@ -188,7 +185,7 @@ def price_response(price: IndicativePrice) -> contract.PriceResponse:
     )
 
 
-def _prices_source(report: SourceReport) -> contract.PriceSourceEntry:
+def _price_source(report: SourceReport) -> contract.PriceSourceEntry:
     return contract.PriceSourceEntry(
         source=report.source,
         outcome=report.outcome.value,

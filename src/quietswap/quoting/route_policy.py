@@ -174,8 +174,7 @@ def _check_settler(settler: Address | None, settlers: Collection[Address] | None
 #
 # Such a router compares the amount that it received and then pays the wallet. A token's fee may
 # depend on the sender, so two transfers are simulated after the swap: from the payer to the
-# wallet,
-# and from the wallet to an unknown address.
+# wallet, and from the wallet to an unknown address.
 
 
 _BALANCE_OF = bytes.fromhex("70a08231")

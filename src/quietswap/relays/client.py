@@ -28,11 +28,10 @@ from quietswap.tokens.token import harmless
 # Meaning of a relay's HTTP response to `eth_sendRawTransaction`.
 #
 # MEV Blocker does not publish its error texts. The texts are those of the nodes behind such
-# relays:
-# go-ethereum's core/error.go, core/txpool/errors.go and core/txpool/validation.go, the codes of
-# https://ethereum.github.io/execution-apis and those of Flashbots' rpc-endpoint. An unknown text
-# is
-# SILENT: it proves neither that the relay has the transaction nor that it does not.
+# relays: go-ethereum's core/error.go, core/txpool/errors.go and core/txpool/validation.go, the
+# codes of https://ethereum.github.io/execution-apis and those of Flashbots' rpc-endpoint. An
+# unknown text is SILENT: it proves neither that the relay has the transaction nor that it does
+# not.
 
 
 SILENT = RelayResponse(RelayOutcome.UNKNOWN, "an answer that says nothing certain", serves=False)

@@ -19,8 +19,7 @@ from quietswap.routers.methods import METHODS
 # A strict reader of calldata as 32-byte words: data beyond the end is an error, never zero.
 #
 # Compilers decode loosely (negative offsets, words beyond the end read as zero, dirty upper bits).
-# A
-# reader that is stricter than every router reads the same values, or refuses.
+# A reader that is stricter than every router reads the same values, or refuses.
 
 
 WORD = 32

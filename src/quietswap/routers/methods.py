@@ -281,13 +281,10 @@ REFUSED = (
 # The router methods whose terms the router's own code enforces: one row per (router, selector).
 #
 # A row is a short proof. `enforced_by` names the check in the router's code. `refuses` names what
-# is
-# refused because the check would not hold, or because another approved token could be taken.
-# `source`
-# is where the code was read, `confidence` how certain it is that this code runs on mainnet. A
-# method
-# without a row is refused; a row without a layout gives the reason. docs/security.md is generated
-# from this table.
+# is refused because the check would not hold, or because another approved token could be taken.
+# `source` is where the code was read, `confidence` how certain it is that this code runs on
+# mainnet. A method without a row is refused; a row without a layout gives the reason.
+# docs/security.md is generated from this table.
 
 
 METHODS: dict[tuple[Address, str], RouterMethod] = {

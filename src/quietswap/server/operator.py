@@ -151,8 +151,7 @@ async def _outcome(check: Awaitable[object]) -> str:
 # The operator view of one process: its use cases, and the background task that stores figures.
 #
 # Figures are counted in memory and added to the database every few seconds, by every process. What
-# a
-# process alone knows, such as its circuits, is in its report, which the view marks as that
+# a process alone knows, such as its circuits, is in its report, which the view marks as that
 # process's.
 
 

@@ -138,10 +138,9 @@ async def search_orders(database: Database, wanted: OrderFilter, limit: int) -> 
 # Figures of the operator view, added up over all processes, and the processes' own reports.
 #
 # Every process adds its counts every few seconds, sorted, so that parallel transactions lock rows
-# in
-# one order. A read touches the rows of the wanted measures and time, through the primary key:
-# their
-# number depends on the length of time and on the number of sources, not on the number of orders.
+# in one order. A read touches the rows of the wanted measures and time, through the primary key:
+# their number depends on the length of time and on the number of sources, not on the number of
+# orders.
 
 
 _ADD = """

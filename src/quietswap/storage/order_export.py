@@ -85,8 +85,7 @@ def _matches(row: ExportRow, wanted: ExportFilter) -> bool:
 # Counts of the newest orders of a client, for statistics.
 #
 # The statement reads at most `limit` orders through the index `orders_by_time`, and returns
-# counted
-# values, not orders. So its cost has a bound, whatever the size of the table.
+# counted values, not orders. So its cost has a bound, whatever the size of the table.
 
 
 TALLIES = """

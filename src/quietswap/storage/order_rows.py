@@ -159,8 +159,8 @@ def event_from(row: Row) -> OrderEvent:
 # The lines of a page of history, as each database stores them.
 #
 # PostgreSQL has the columns of a line in its indexes. SQLite has the line as one JSON text there,
-# in
-# the computed column `history_line`: a JSON array of the values of OrderListItem, in their order.
+# in the computed column `history_line`: a JSON array of the values of OrderListItem, in their
+# order.
 
 
 HISTORY_LINES_COLUMNS = ", ".join(OrderListItem._fields)

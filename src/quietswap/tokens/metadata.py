@@ -86,7 +86,6 @@ class TokenMetadataCache(TLRUCache[Address, Token | None]):
 
 _DETAILS_TTL_S, _NO_TOKEN_TTL_S = 3600.0, 60.0
 _TOKENS_CACHED = 10_000
-_TOKEN_READER_MOST_DECIMALS = 255
 _DETAIL_GAS = 3_000_000
 _OWN_GAS, _TOKEN_GAS = 1_000_000, 500_000
 """Gas of one eth_call: a base, and more for each token. A proxy's view needs some 40,000."""
@@ -211,7 +210,7 @@ def _detail_views(token: Address) -> list[ViewCall]:
 
 def _details(address: Address, answers: Sequence[bytes | None]) -> TokenDetails | None:
     decimals, balance = erc20.read_uint(answers[0]), erc20.read_uint(answers[3])
-    if decimals is None or balance is None or decimals > _TOKEN_READER_MOST_DECIMALS:
+    if decimals is None or balance is None or decimals > _MOST_DECIMALS:
         return None
     return TokenDetails(
         address,

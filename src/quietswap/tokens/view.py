@@ -122,11 +122,10 @@ def own_warnings(address: Address, fee: TransferFee | None) -> list[TokenWarning
 # Texts that a reader takes for another one: `USDС` with a Cyrillic letter, `ＵＳＤＣ`, `U S D C`.
 #
 # Unicode's own table of such characters
-# (https://www.unicode.org/reports/tr39/#Confusable_Detection)
-# is not in the standard library. What the library knows comes first: compatibility forms, letter
-# case, marks, the names of Latin letters and the values of digits. The table below has the letters
-# of
-# other scripts that look like Latin ones. Any further character may stand for every letter.
+# (https://www.unicode.org/reports/tr39/#Confusable_Detection) is not in the standard library. What
+# the library knows comes first: compatibility forms, letter case, marks, the names of Latin
+# letters and the values of digits. The table below has the letters of other scripts that look like
+# Latin ones. Any further character may stand for every letter.
 
 
 _SCRIPTS = (  # letters, and the Latin ones that they look like

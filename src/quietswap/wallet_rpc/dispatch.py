@@ -43,10 +43,8 @@ from quietswap.wallet_rpc.wire import (
 # What an anonymous visitor of the web page may let the node execute.
 #
 # Anybody can have an RPC URL of the page, so its calls are worth less of the node's time than
-# those
-# of a client: they execute code that is on the chain, with less gas. Lists say what is allowed:
-# nodes
-# read more than this service knows, and geth reads names in any case.
+# those of a client: they execute code that is on the chain, with less gas. Lists say what is
+# allowed: nodes read more than this service knows, and geth reads names in any case.
 
 
 MOST_CALL_GAS = 10_000_000

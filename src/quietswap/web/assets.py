@@ -62,8 +62,8 @@ def public_pages(*, docs: bool) -> Mapping[str, Page]:
     """Return the pages by path; `/healthz` says only that the process answers."""
     pages: dict[str, Page] = {"/healthz": _alive}
     if docs:
-        pages["/openapi.json"] = _public_pages_page(_document)
-        pages["/docs"] = _public_pages_page(_html, "text/html", _SELF_CONTAINED)
+        pages["/openapi.json"] = _generated_page(_document)
+        pages["/docs"] = _generated_page(_html, "text/html", _SELF_CONTAINED)
     return pages
 
 
@@ -81,7 +81,7 @@ def _html() -> bytes:
     return docs_page.page(msgspec.json.decode(_document())).encode()
 
 
-def _public_pages_page(
+def _generated_page(
     body: Callable[[], bytes],
     media_type: str = "application/json",
     headers: Mapping[str, str] | None = None,

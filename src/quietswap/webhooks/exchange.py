@@ -170,8 +170,7 @@ async def _skip_chunks(reader: asyncio.StreamReader) -> None:
 #
 # The host is resolved once and every address is checked; one bad address refuses the request. The
 # connection goes to a checked address. A name server that changes its answer (DNS rebinding)
-# alters
-# nothing: no second lookup happens. Redirects are not followed.
+# alters nothing: no second lookup happens. Redirects are not followed.
 
 
 _RESOLVE_S = 5.0

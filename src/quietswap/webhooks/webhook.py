@@ -66,8 +66,7 @@ class WebhookRequest:
 #
 # Only one spelling of each host is accepted: a host name, or an IP address in its usual notation.
 # Other notations of an address (`127.1`, `0x7f000001`, `2130706433`) are refused, because
-# libraries
-# read them differently.
+# libraries read them differently.
 
 
 MAX_LENGTH = 2048
@@ -160,11 +159,9 @@ def is_allowed_host(host: str, allowed: Sequence[str]) -> bool:
 # The IP addresses that a webhook may have. The first network of a table that matches counts.
 #
 # The service sends requests to addresses that its clients name, from inside the operator's
-# network.
-# Only public unicast addresses are safe. For IPv6 the list is positive: global unicast is
-# 2000::/3,
-# so IPv4-mapped (::ffff:0:0/96), IPv4-compatible (::/96), NAT64 (64:ff9b::/96, 64:ff9b:1::/48),
-# unique local, link-local, site-local and multicast addresses are outside of it.
+# network. Only public unicast addresses are safe. For IPv6 the list is positive: global unicast is
+# 2000::/3, so IPv4-mapped (::ffff:0:0/96), IPv4-compatible (::/96), NAT64 (64:ff9b::/96,
+# 64:ff9b:1::/48), unique local, link-local, site-local and multicast addresses are outside of it.
 #
 # Sources: https://www.iana.org/assignments/iana-ipv4-special-registry and
 # https://www.iana.org/assignments/iana-ipv6-special-registry

@@ -131,8 +131,7 @@ class ResponseHeadersMiddleware:
 #
 # A web page can have its own name resolve to 127.0.0.1 and then reads, as its own origin, what
 # listens there. CORS does not help: for the browser it is the same origin. The request still has
-# the
-# page's name in `Host`, so this name is compared.
+# the page's name in `Host`, so this name is compared.
 
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")

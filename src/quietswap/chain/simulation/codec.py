@@ -18,11 +18,10 @@ from quietswap.tokens.token import printable
 
 # The block of a simulated swap. It equals the real next block as far as that is predictable.
 #
-# Block fields of eth_simulateV1: https://ethereum.github.io/execution-apis/api-documentation/.
-# A contract reads the same number, base fee, gas limit and block hashes as in the real next block.
+# Block fields of eth_simulateV1: https://ethereum.github.io/execution-apis/api-documentation/. A
+# contract reads the same number, base fee, gas limit and block hashes as in the real next block.
 # `prevrandao` is random, the time is one slot (12 s) later, coinbase and gas limit are those of
-# the
-# latest block.
+# the latest block.
 
 
 RandBelow = Callable[[int], int]

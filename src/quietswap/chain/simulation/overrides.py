@@ -29,8 +29,7 @@ from quietswap.quoting.quote import RouteRequest
 #
 # Layouts: https://docs.soliditylang.org/en/latest/internals/layout_in_storage.html (Solidity),
 # https://docs.vyperlang.org/en/stable/scoping-and-declarations.html (Vyper hashes the slot before
-# the
-# key), https://github.com/Vectorized/solady/blob/main/src/tokens/ERC20.sol (Solady),
+# the key), https://github.com/Vectorized/solady/blob/main/src/tokens/ERC20.sol (Solady),
 # https://eips.ethereum.org/EIPS/eip-7201 (the namespace of OpenZeppelin 5's upgradeable ERC-20).
 
 

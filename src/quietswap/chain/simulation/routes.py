@@ -310,10 +310,9 @@ def _not_simulated(error: RpcErrorObject) -> str:
 # The fee that a token takes on a transfer, measured by simulated transfers.
 #
 # The simulation gives a random wallet and a random contract some of the token, and moves a part of
-# it
-# from the wallet to the contract, from the contract to the wallet, and from the wallet to an
-# address
-# without code. A token may take a fee only at its own pools: then these transfers show none.
+# it from the wallet to the contract, from the contract to the wallet, and from the wallet to an
+# address without code. A token may take a fee only at its own pools: then these transfers show
+# none.
 
 
 _MEASURED_TTL_S, _UNKNOWN_TTL_S = 3600.0, 60.0

@@ -54,10 +54,9 @@ from quietswap.quoting.quote import Route, RouteRequest
 # Run simulations on an exact block, or on the node's latest block where it refuses the exact one.
 #
 # A simulation may also fail because of its wallet, which any client chooses: a node may refuse
-# calls
-# of a contract, for example. That must not change the simulations of others. So a node counts as
-# one
-# that refuses exact blocks only if it also refuses a call of an address that nobody chose.
+# calls of a contract, for example. That must not change the simulations of others. So a node
+# counts as one that refuses exact blocks only if it also refuses a call of an address that nobody
+# chose.
 
 
 _INEXACT_S = 15.0

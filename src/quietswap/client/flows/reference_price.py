@@ -135,14 +135,6 @@ def read_settlers() -> Flow[frozenset[Address]]:
 
 def _read(data: bytes) -> Flow[bytes | None]:
     try:
-        return (
-            yield from perform(
-                node_calls.view(settlers.DEPLOYER, "0x" + data.hex(), _zeroex_settlers_octets)
-            )
-        )
+        return (yield from perform(node_calls.view(settlers.DEPLOYER, "0x" + data.hex(), _octets)))
     except NodeRpcError:
         return None
-
-
-def _zeroex_settlers_octets(result: Any) -> bytes:
-    return bytes.fromhex(str(result).removeprefix("0x"))

@@ -333,10 +333,8 @@ def safe_now_ms(now_ms: int, chain_time_s: int) -> int:
 # The evidence about a tracked order, and the transitions that follow. No I/O and no clock.
 #
 # Positive evidence is a canonical block: with the order's own transaction, or with another one of
-# the
-# wallet that has its nonce (a replacement). Missing data is a discrepancy. A discrepancy decides
-# only
-# if two consecutive blocks confirm it.
+# the wallet that has its nonce (a replacement). Missing data is a discrepancy. A discrepancy
+# decides only if two consecutive blocks confirm it.
 
 
 def replacement_failure(order: Order, tx_hash: str, to: str | None, data_size: int) -> Failure:

@@ -24,8 +24,7 @@ from quietswap.server.settings.schema import SECRETS, Section, Settings, SourceC
 # Secrets that the settings name instead of holding them: `file:PATH` and `env:NAME`.
 #
 # They are possible in every setting that may hold a secret (`schema.SECRETS`), in the settings
-# file
-# and in its overrides. A file is read at each load, so a reload takes a rotated secret.
+# file and in its overrides. A file is read at each load, so a reload takes a rotated secret.
 
 
 _FILE, _ENVIRONMENT = "file:", "env:"

@@ -104,7 +104,7 @@ class WalletRpcConfig(Section, frozen=True):
 # Settings of the web page for wallets.
 
 
-_WEB_MANY = 1_000_000_000
+_MANY = 1_000_000_000
 
 
 class WebConfig(Section, frozen=True):
@@ -125,7 +125,7 @@ class WebConfig(Section, frozen=True):
             "Requests of all visitors with one client address in one window of "
             "server.rate_window_s.",
             ge=1,
-            le=_WEB_MANY,
+            le=_MANY,
         ),
     ] = 600
     sessions_per_address: Annotated[
@@ -134,11 +134,11 @@ class WebConfig(Section, frozen=True):
             "Sessions that one client address may have, and that it may begin in a minute. A new "
             "one replaces the one that was used least lately and has no order.",
             ge=1,
-            le=_WEB_MANY,
+            le=_MANY,
         ),
     ] = 50
     max_sessions: Annotated[
-        int, says("Sessions in the database, of all visitors.", ge=1, le=_WEB_MANY)
+        int, says("Sessions in the database, of all visitors.", ge=1, le=_MANY)
     ] = 100_000
 
 
@@ -191,8 +191,7 @@ class WebhooksConfig(Section, frozen=True):
 
 _MINUTES = 300
 _HOUR, _DAY, _YEAR = 3600, 86_400, 31_536_000
-_MANY = 1_000_000_000
-"""Upper limits that detect typing errors: seconds, and counts."""
+"""Upper limits that detect typing errors: seconds, and counts (`_MANY`)."""
 
 Rate = Annotated[float, Meta(gt=0, le=_MANY)]
 Count = Annotated[int, Meta(ge=1, le=_MANY)]

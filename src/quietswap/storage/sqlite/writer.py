@@ -75,10 +75,8 @@ class SqliteTransaction:
 #
 # A short statement takes some microseconds, less than a switch of threads. Three things could stop
 # the loop: a lock (of a recovery, of a writer, or of a program that wants the file for itself),
-# which
-# the connection must not wait for, a long statement, which is interrupted, and a slow disk, which
-# is
-# met on the loop once every few seconds.
+# which the connection must not wait for, a long statement, which is interrupted, and a slow disk,
+# which is met on the loop once every few seconds.
 
 
 _STEPS = 100_000
@@ -143,8 +141,7 @@ def is_for_a_thread(error: sqlite3.Error) -> bool:
 # SQLite writes on the event loop: those that need not wait for the disk, while they are short.
 #
 # The write of a quote takes less time than its handover to the writer thread and back. What cannot
-# be
-# written here within the limits of `quietswap.storage.sqlite.writer` is undone and left to that
+# be written here within the limits of `quietswap.storage.sqlite.writer` is undone and left to that
 # thread, which can wait.
 
 
@@ -233,8 +230,7 @@ def _known(error: sqlite3.Error) -> Exception:
 # The thread that writes to the SQLite file.
 #
 # All queued jobs run in one transaction, each in its own savepoint, and are committed together.
-# Under
-# load many orders share one wait for the disk.
+# Under load many orders share one wait for the disk.
 
 
 _GROUP = 256
