@@ -57,12 +57,12 @@ async def http() -> AsyncIterator[HttpClient]:
 
 def test_a_simulation_that_works() -> None:
     _, result = exchange("eth_simulateV1.ethSimulate-simple")
-    assert read_calls(result, 2) == [SimulatedCall(None, 21_000, "")] * 2
+    assert read_calls(result, 2) == [SimulatedCall(None, 21_000, 21_000, "")] * 2
 
 
 def test_a_simulation_that_reverts() -> None:
     _, result = exchange("eth_simulateV1.ethSimulate-eth-send-should-not-produce-logs-on-revert")
-    assert read_calls(result, 1) == [SimulatedCall(None, 0x5355, "Always reverting contract")]
+    assert read_calls(result, 1) == [SimulatedCall(None, 0x5355, 0x5355, "Always reverting contract")]
 
 
 @pytest.mark.parametrize(

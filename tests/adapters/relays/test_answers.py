@@ -143,7 +143,7 @@ EXPECTED_CLASSES = {
     "another tx holds the slot": {RelayOutcome.CONFLICT},
     "permanent": {RelayOutcome.INVALID, RelayOutcome.INSUFFICIENT_FUNDS},
     "gapped": {RelayOutcome.UNKNOWN},
-    "retry": {RelayOutcome.UNKNOWN, RelayOutcome.BUSY},
+    "retry": {RelayOutcome.UNKNOWN, RelayOutcome.BUSY, RelayOutcome.NOT_TAKEN},
 }
 _BESIDE = Path(__file__).parents[4] / "shared" / "fixtures"
 RECORDED = Path(os.environ.get("QUIETSWAP_FIXTURES") or _BESIDE) / "relays/node"
