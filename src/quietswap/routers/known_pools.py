@@ -50,14 +50,23 @@ V3_FEES = (100, 500, 3000, 10_000)
 @lru_cache(maxsize=1024)
 def v2_pairs(one: Address, other: Address) -> frozenset[Address]:
     """Return the addresses of the two tokens' pairs at the factories of the V2 kind."""
+    return frozenset(v2_pair(one, other, factory) for factory in V2_FACTORIES)
+
+
+def v2_pair(one: Address, other: Address, factory: Factory = V2_FACTORIES[0]) -> Address:
+    """Return the address of the two tokens' pair at a factory, by default Uniswap's."""
     low, high = sorted((to_bytes(one), to_bytes(other)))
-    salt = keccak256(low + high)
-    return frozenset(factory.made(salt) for factory in V2_FACTORIES)
+    return factory.made(keccak256(low + high))
 
 
 @lru_cache(maxsize=1024)
 def v3_pools(one: Address, other: Address) -> frozenset[Address]:
     """Return the addresses of the two tokens' Uniswap V3 pools, one per fee tier."""
+    return frozenset(v3_pool(one, other, fee) for fee in V3_FEES)
+
+
+def v3_pool(one: Address, other: Address, fee: int) -> Address:
+    """Return the address of the two tokens' Uniswap V3 pool of a fee tier."""
     low, high = sorted((to_bytes(one), to_bytes(other)))
     words = bytes(12) + low + bytes(12) + high
-    return frozenset(V3_FACTORY.made(keccak256(words + fee.to_bytes(32))) for fee in V3_FEES)
+    return V3_FACTORY.made(keccak256(words + fee.to_bytes(32)))
