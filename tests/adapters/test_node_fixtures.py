@@ -62,7 +62,8 @@ def test_a_simulation_that_works() -> None:
 
 def test_a_simulation_that_reverts() -> None:
     _, result = exchange("eth_simulateV1.ethSimulate-eth-send-should-not-produce-logs-on-revert")
-    assert read_calls(result, 1) == [SimulatedCall(None, 0x5355, 0x5355, "Always reverting contract")]
+    gas = 0x5355
+    assert read_calls(result, 1) == [SimulatedCall(None, gas, gas, "Always reverting contract")]
 
 
 @pytest.mark.parametrize(
