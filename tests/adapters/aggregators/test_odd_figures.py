@@ -130,7 +130,7 @@ async def test_odd_gas_is_no_gas(
 async def test_what_is_no_address(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
-    whole = VENDORS[source].routers[0]
+    whole = VENDORS[source].router
     odd = ["", "0x", whole[:-1], f"{whole}0", whole[2:], f"0x{'g' * 40}", f" {whole}"]
     for value in (*odd, None, 5, True, [whole], {"address": whole}):
         assert (

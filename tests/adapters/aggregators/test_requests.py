@@ -217,10 +217,10 @@ async def test_kyberswap_gets_its_summary_back_byte_for_byte(
 
 
 OPTIONAL_KEYS: list[tuple[Any, str]] = [
-    (kyberswap.KyberSwap, "x-api-key"),
-    (velora.Velora, "x-api-key"),
-    (openocean.OpenOcean, "apikey"),
-    (sushi.Sushi, "?apiKey"),
+    (kyberswap.Adapter, "x-api-key"),
+    (velora.Adapter, "x-api-key"),
+    (openocean.Adapter, "apikey"),
+    (sushi.Adapter, "?apiKey"),
 ]
 
 

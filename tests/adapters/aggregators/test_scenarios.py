@@ -28,7 +28,7 @@ def judged(route: Route, vendor: Vendor) -> str | None:
     """Return what the money rules say where the sandbox's Settler is genuine, and what is not
     proven is accepted."""
     route = with_enforced_minimum(route, REQUEST, accept_unbound=True)
-    return check_route(route, REQUEST, vendor.routers, settlers=(EXECUTOR,), accept_unbound=True)
+    return check_route(route, REQUEST, {vendor.router}, settlers=(EXECUTOR,), accept_unbound=True)
 
 
 class Market:
@@ -70,7 +70,7 @@ async def test_best_route(market: Market) -> None:
     route = await market.route(*market.vendor.replies())
     vendor = market.vendor
     assert route.source == vendor.name == vendor.made(market.http, "").name
-    assert (route.target, route.spender, route.value) == (vendor.routers[0], vendor.routers[0], 0)
+    assert (route.target, route.spender, route.value) == (vendor.router, vendor.router, 0)
     assert (route.buy_amount, route.min_buy_amount) == (3_000_000_000, 2_985_000_000)
     assert route.data[:4] != b""
     assert route.gas == (None if vendor.name == "oneinch" else 253_000)
@@ -79,7 +79,7 @@ async def test_best_route(market: Market) -> None:
     assert route.path == ((WETH, USDC) if vendor.name == "oneinch" else (WETH, DAI, USDC))
     assert judged(route, vendor) is None
     if vendor.name == "openocean":
-        assert "not bound by its router" in (check_route(route, REQUEST, vendor.routers) or "")
+        assert "not bound by its router" in (check_route(route, REQUEST, {vendor.router}) or "")
     assert not market.upstream.replies
 
 
@@ -149,7 +149,7 @@ async def test_spender_differs(market: Market) -> None:
         verdict = await market.verdict(spender=STRANGER)
         assert f"the spender {STRANGER}" in verdict or "the router of the route" in verdict
     else:
-        elsewhere = next(v.routers[0] for v in VENDORS.values() if v is not market.vendor)
+        elsewhere = next(v.router for v in VENDORS.values() if v is not market.vendor)
         assert "not a pinned router" in await market.verdict(target=elsewhere)
 
 

@@ -1,18 +1,13 @@
 """The aggregators as a test meets them: the adapter, and what its vendor says."""
 
 from dataclasses import dataclass
-from types import ModuleType
+from importlib import import_module
 from typing import Any, Protocol
 
 from quietswap.chain.address import Address
 from quietswap.http_client import HttpClient
-from quietswap.vendors.kyberswap import adapter as kyberswap
-from quietswap.vendors.oneinch import adapter as oneinch
-from quietswap.vendors.openocean import adapter as openocean
+from quietswap.vendors import VENDORS as RECORDS
 from quietswap.vendors.source import Aggregator
-from quietswap.vendors.sushi import adapter as sushi
-from quietswap.vendors.velora import adapter as velora
-from quietswap.vendors.zeroex import adapter as zeroex
 from tests.adapters.aggregators.bodies import BODIES, Terms
 from tests.adapters.upstream import Reply, js
 
@@ -37,8 +32,7 @@ class Vendor:
     """One source. `spenders`: its protocol can name a spender beside the router; `minimum`: it
     reports the minimum itself."""
 
-    module: ModuleType
-    adapter: _Adapter
+    name: str
     no_route: Reply
     unknown_token: Reply
     refused: Reply
@@ -46,25 +40,23 @@ class Vendor:
     minimum: bool = False
 
     @property
-    def name(self) -> str:
-        name: str = self.module.NAME
-        return name
+    def adapter(self) -> _Adapter:
+        made: _Adapter = import_module(f"quietswap.vendors.{self.name}.adapter").Adapter
+        return made
 
     @property
-    def routers(self) -> tuple[Address, ...]:
-        routers: tuple[Address, ...] = self.module.ROUTERS
-        return routers
+    def router(self) -> Address:
+        return RECORDS[self.name].router
 
     def made(self, http: HttpClient, url: str, timeout_s: float = 5.0) -> Aggregator:
         """Return the adapter, with a key where it needs one."""
-        key = KEY if self.module.NEEDS_KEY else None
-        return self.adapter(
-            http, base_url=url, client_name="house", timeout_s=timeout_s, api_key=key
-        )
+        key = KEY if RECORDS[self.name].needs_key else None
+        adapter: _Adapter = import_module(f"quietswap.vendors.{self.name}.adapter").Adapter
+        return adapter(http, base_url=url, client_name="house", timeout_s=timeout_s, api_key=key)
 
     def replies(self, **changes: Any) -> list[Reply]:
         """Return the answers to one request, one per call, on `Terms` changed so."""
-        terms = Terms(target=changes.pop("target", self.routers[0]), **changes)
+        terms = Terms(target=changes.pop("target", self.router), **changes)
         bodies = BODIES[self.name](terms)
         for path, value in terms.fields.items():
             found = [_replace(body, path.split("."), value) for body in bodies]
@@ -88,34 +80,34 @@ def _oneinch_says(description: str) -> Reply:
 
 VENDORS = {
     "kyberswap": Vendor(
-        *(kyberswap, kyberswap.KyberSwap),
+        "kyberswap",
         no_route=js({"code": 4008, "message": "route not found", "details": None}, 400),
         unknown_token=js({"code": 4011, "message": "token not found"}, 400),
         refused=js({"message": "forbidden"}, 403),
         spenders=True,
     ),
     "velora": Vendor(
-        *(velora, velora.Velora),
+        "velora",
         no_route=js({"error": "No routes found with enough liquidity"}, 404),
         unknown_token=js({"errorType": "InvalidInput", "details": "Invalid destToken"}, 400),
         refused=js({"error": "Forbidden"}, 403),
         spenders=True,
     ),
     "sushi": Vendor(
-        *(sushi, sushi.Sushi),
+        "sushi",
         no_route=js({"status": "NoWay"}),
         unknown_token=js({"code": "422-01", "detail": "Unknown token"}, 422),
         refused=js({"detail": "invalid-api-key"}, 401),
     ),
     "openocean": Vendor(
-        *(openocean, openocean.OpenOcean),
+        "openocean",
         no_route=js({"code": 200, "data": None}),
         unknown_token=js({"code": 400, "error": "token not found", "errorMsg": ""}),
         refused=js({"code": 401, "error": "apikey is wrong"}, 401),
         minimum=True,
     ),
     "zeroex": Vendor(
-        *(zeroex, zeroex.ZeroEx),
+        "zeroex",
         no_route=js({"liquidityAvailable": False, "zid": "0x1"}),
         unknown_token=js({"name": "TOKEN_NOT_SUPPORTED", "message": "", "data": {}}, 400),
         refused=js({"name": "TAKER_NOT_AUTHORIZED_FOR_TRADE", "data": {"zid": "0x1"}}, 403),
@@ -123,7 +115,7 @@ VENDORS = {
         minimum=True,
     ),
     "oneinch": Vendor(
-        *(oneinch, oneinch.OneInch),
+        "oneinch",
         no_route=_oneinch_says("insufficient liquidity"),
         unknown_token=_oneinch_says("cannot sync token 0x"),
         refused=js({"message": "Unauthorized"}, 401),
