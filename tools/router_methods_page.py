@@ -24,7 +24,7 @@ from quietswap.routers.method import (
     RouterMethod,
 )
 from quietswap.routers.methods import METHODS, ROUTERS
-from tests.adapters.aggregators.recorded_figures import FIGURES, figures
+from tests.vendors.recorded_figures import FIGURES, figures
 
 PAGE = ROOT / "docs" / "security.md"
 DATA = ROOT / "docs" / "_static" / "router-methods.json"

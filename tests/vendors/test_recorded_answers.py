@@ -18,7 +18,8 @@ from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.route_policy import check_route, with_enforced_minimum
 from quietswap.vendors import VENDORS, velora
-from tests.adapters.aggregators.recorded import (
+from tests.adapters.upstream import Reply, Upstream
+from tests.vendors.recorded import (
     ANY,
     MISSES,
     READ_ELSEWHERE,
@@ -26,10 +27,9 @@ from tests.adapters.aggregators.recorded import (
     Answered,
     Missed,
 )
-from tests.adapters.upstream import Reply, Upstream
 from tests.waiting import WITHIN_S
 
-_BESIDE = Path(__file__).parents[4] / "shared" / "fixtures"
+_BESIDE = Path(__file__).parents[3] / "shared" / "fixtures"
 FOLDER = Path(os.environ.get("QUIETSWAP_FIXTURES") or _BESIDE) / "aggregators"
 
 pytestmark = pytest.mark.skipif(
