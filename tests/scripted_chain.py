@@ -140,6 +140,9 @@ class ScriptedChain:
         tip = self._seen("head")[-1]
         return Head(tip.number, tip.hash, tip.parent_hash, tip.time, 10**9, self.next_base_fee)
 
+    async def newest_number(self) -> int:
+        return self.facts.head
+
     async def block(self, number: int) -> Block | None:
         return next((b for b in self._seen("block") if b.number == number), None)
 

@@ -37,7 +37,7 @@ async def node() -> AsyncIterator[FakeNode]:
 async def chain(node: FakeNode) -> AsyncIterator[NodeChain]:
     http, clock = HttpClient(), ManualClock()
     rpc = NodeRpcClient(http, [node.url], clock, **NODE, max_bytes=BODY)
-    yield NodeChain(rpc, clock, batch_size=16)
+    yield NodeChain(rpc, clock, batch_size=17)
     await http.close()
 
 
@@ -67,7 +67,7 @@ async def test_a_receipt_that_never_fits_is_left_out_alone(
 async def test_a_node_that_limits_a_batch_is_asked_again_for_the_rest(
     chain: NodeChain, node: FakeNode
 ) -> None:
-    """As geth does at 25 MB: the first calls are answered, the others are errors."""
+    """As geth does at 25 MB: it answers the first calls, and the others with errors."""
 
     def limited(replies: list[dict[str, Any]]) -> bytes:
         error = {"code": -32003, "message": "response too large"}
@@ -83,7 +83,7 @@ async def test_a_node_that_limits_a_batch_is_asked_again_for_the_rest(
     node.mangle = limited
     found = await chain.receipts(HASHES)
     assert set(found) == set(HASHES)
-    assert asked(node) == [1, 16, 11, 6, 1]
+    assert asked(node) == [1, 16, 12, 8, 4]
 
 
 async def test_one_refused_receipt_is_left_out(chain: NodeChain, node: FakeNode) -> None:
@@ -122,7 +122,7 @@ async def test_a_large_answer_does_not_pause_the_node(node: FakeNode) -> None:
     async with fake_node(**{RECEIPTS: large}) as second:
         urls = [node.url, second.url]
         rpc = NodeRpcClient(http, urls, clock, **NODE, max_bytes=BODY, failures=1)
-        chain = NodeChain(rpc, clock, batch_size=16)
+        chain = NodeChain(rpc, clock, batch_size=17)
         assert len(await chain.receipts(HASHES)) == 16
         node.mangle = lambda replies: Answer(b"", status=503)
         assert len(await chain.receipts(HASHES[:1])) == 1, "the second node is asked"

@@ -52,13 +52,13 @@ async def test_a_node_that_refuses_the_next_block_simulates_on_its_own(scripted:
     own = {"baseFeePerGas", "prevRandao", "feeRecipient", "gasLimit"}
     exact, inexact = ("0x64", True, own | {"number", "time"}), ("latest", False, own)
     of_nobody = exact  # whether the block is refused, or the wallet's call alone
-    assert seen == [exact, exact, of_nobody, inexact, inexact]
+    assert seen == [exact, exact, exact, exact, of_nobody, inexact, inexact]
     seen.clear()
     assert await judged(chain) == [WORKS]
     assert seen == [inexact, inexact]
     clock.advance(16)
     assert await judged(chain) == [WORKS]
-    assert seen[2:] == [exact, exact, of_nobody, inexact, inexact]
+    assert seen[2:] == [exact, exact, exact, exact, of_nobody, inexact, inexact]
 
 
 async def test_nothing_in_the_request_is_the_same_twice(scripted: Scripted) -> None:

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from quietswap.vendors import VENDORS
+from quietswap.server.factories import AGGREGATORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 
-ALL = ",".join(VENDORS)
+ALL = ",".join(AGGREGATORS)
 KEYED = {
-    f"SOURCE__{name.upper()}__API_KEY": "test" for name, row in VENDORS.items() if row.needs_key
+    f"SOURCE__{name.upper()}__API_KEY": "test"
+    for name, row in AGGREGATORS.items()
+    if row.module.NEEDS_KEY
 }
 
 REFUSED = [

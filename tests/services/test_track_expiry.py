@@ -196,7 +196,7 @@ async def test_an_order_posted_by_a_clock_behind_is_found_all_the_same(scene: Sc
     assert await scene.status(order) is OrderStatus.CONFIRMED
 
 
-@pytest.mark.parametrize("method", ["receipts", "nonces", "head", "block"])
+@pytest.mark.parametrize("method", ["receipts", "nonces", "head", "block_by_hash"])
 async def test_nothing_expires_while_the_node_is_away(scene: Scene, method: str) -> None:
     order = await scene.order()
     scene.chain.failing = {method}

@@ -219,7 +219,7 @@ async def test_the_second_look_finds_the_receipt_after_all(scene: Scene) -> None
     assert await scene.verdict(order) == (OrderStatus.CONFIRMED, None)
 
 
-@pytest.mark.parametrize("method", ["receipts", "nonces", "head", "block"])
+@pytest.mark.parametrize("method", ["receipts", "nonces", "head", "block_by_hash"])
 async def test_an_error_between_two_looks_begins_the_count_anew(scene: Scene, method: str) -> None:
     order = await scene.order()
     await scene.mine()

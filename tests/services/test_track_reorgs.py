@@ -187,7 +187,7 @@ async def test_a_crash_is_followed_by_a_look_before_anything_is_sent(scene: Scen
     assert (scene.sends(lost), await scene.status(lost)) == (1, OrderStatus.SUBMITTED)
 
 
-@pytest.mark.parametrize("method", ["head", "block", "receipts", "nonces"])
+@pytest.mark.parametrize("method", ["head", "block_by_hash", "receipts", "nonces"])
 async def test_nothing_is_sent_after_a_crash_until_the_node_has_answered(
     scene: Scene, method: str
 ) -> None:

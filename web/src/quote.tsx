@@ -4,8 +4,7 @@ import type { Schemas } from './api'
 import { bps, percent, show, shortened } from './amounts'
 import { readable, SENTENCE } from './text'
 import type { Token } from './tokens'
-import { SOURCES } from '../../clients/typescript/src/generated/rules'
-import { outcome } from './words'
+import { outcome, SOURCES } from './words'
 
 export type Quote = Schemas['SwapQuoteResponse']
 

@@ -156,6 +156,9 @@ class ChainReader(Protocol):
     async def head(self, max_age_s: float | None = None) -> Head:
         """Return the latest head, or one at most `max_age_s` old (less than a block if None)."""
 
+    async def newest_number(self) -> int:
+        """Return the highest block of several backends: one URL may lead to some that lag."""
+
     async def token(self, address: Address) -> Token | None:
         """Return decimals and symbol, cached; None if the address is not an ERC-20."""
 

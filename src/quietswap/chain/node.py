@@ -20,7 +20,7 @@ from quietswap.chain.chain import (
     WalletSnapshot,
 )
 from quietswap.chain.multicall import ViewCall
-from quietswap.chain.reads import read_receipts
+from quietswap.chain.reads import NewestBlock, from_block, late, read_receipts
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.chain.signed import UnsignedTransaction
@@ -102,6 +102,7 @@ class NodeChain:
         self._head_ttl_s = head_ttl_s
         self._batch_size = batch_size
         self._below = below
+        self._newest = NewestBlock(clock)
         self._simulator = SwapSimulator(rpc, clock, below=below, measures_itself=measures_itself)
         self._tokens = metadata.TokenMetadataCache(clock, unknown_for_s=unknown_token_s)
         self._settlers = SettlerCache(rpc, clock)
@@ -124,11 +125,20 @@ class NodeChain:
         return await self._in_flight(None, self._ask_head)
 
     async def _ask_head(self) -> Head:
-        asked_at = self._clock.monotonic()
-        [header] = await self._rpc.batch([_LATEST_HEADER])
-        head = reads.head(header)
-        self._head = head, asked_at
-        return head
+        return (await self._at_head([]))[0]
+
+    async def _at_head(self, calls: Sequence[RpcCall]) -> tuple[Head, list[Result]]:
+        """Return the head and the results of further calls; of late backends the newest answer."""
+        answers = []
+        for _ in range(reads.BACKENDS):
+            asked_at = self._clock.monotonic()
+            header, *results = await self._rpc.batch([_LATEST_HEADER, *calls])
+            head = reads.head(header)
+            answers.append((head, results))
+            if self._newest.has(head.number):
+                self._head = head, asked_at
+                return answers[-1]
+        return max(answers, key=lambda answer: answer[0].number)
 
     async def token(self, address: Address) -> Token | None:
         return (await self.tokens(address))[0]
@@ -150,14 +160,27 @@ class NodeChain:
         return [known[address] for address in addresses]
 
     async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
-        return _facts(await self._rpc.batch(_facts_calls(wallet, token, spender)))
+        for _ in range(reads.BACKENDS):
+            facts = _facts(await self._rpc.batch(_facts_calls(wallet, token, spender)))
+            if self._newest.has(facts.head):
+                return facts
+        raise late(self._newest.number)
 
     async def wallet_and_dry_run(
         self, swap: SignedSwap, token: Address, spender: Address
     ) -> tuple[WalletSnapshot, DryRun]:
-        facts = _facts_calls(swap.wallet, token, spender)
-        runs, answers = await self._run_signed([swap], facts)
-        return _facts(answers), runs[0]
+        calls = _facts_calls(swap.wallet, token, spender)
+        for _ in range(reads.BACKENDS):
+            runs, answers = await self._run_signed([swap], calls)
+            facts = _facts(answers)
+            if self._newest.has(facts.head):
+                return facts, runs[0]
+        raise late(self._newest.number)
+
+    async def newest_number(self) -> int:
+        number = await reads.newest_number(self._rpc)
+        self._newest.has(number)
+        return number
 
     async def dry_runs(self, swaps: Sequence[SignedSwap]) -> Sequence[DryRun]:
         return (await self._run_signed(swaps, ()))[0] if swaps else []
@@ -200,8 +223,12 @@ class NodeChain:
 
     async def balances(self, wallet: Address, token: Address) -> tuple[int, int]:
         views = [multicall.eth_balance(wallet), ViewCall(token, erc20.balance_of(wallet))]
-        eth, held = reads.amounts((await self._rpc.batch([multicall.call(views)]))[0], 2)
+        eth, held = reads.amounts((await self._recent([multicall.call(views)]))[0], 2)
         return eth, held
+
+    async def _recent(self, calls: Sequence[RpcCall]) -> list[Result]:
+        """Return the results of a backend that has the newest block."""
+        return await from_block(self._rpc, self._newest.number, calls)
 
     async def prepare_simulation(
         self, request: RouteRequest, spenders: Sequence[Address]
@@ -211,10 +238,8 @@ class NodeChain:
             ViewCall(token, erc20.balance_of(wallet)),
             *(ViewCall(token, erc20.allowance(wallet, spender)) for spender in spenders),
         ]
-        asked_at = self._clock.monotonic()
-        header, latest, pending, wei, code, answers = await self._rpc.batch(
+        head, results = await self._at_head(  # a cached head may be older than the wallet's state
             [
-                _LATEST_HEADER,  # a cached head may be older than the wallet's state
                 reads.count(wallet, "latest"),
                 reads.count(wallet, "pending"),
                 RpcCall("eth_getBalance", (wallet, "latest")),
@@ -222,8 +247,7 @@ class NodeChain:
                 multicall.call(views, gas=_VIEWS_GAS),
             ]
         )
-        head = reads.head(header)
-        self._head = head, asked_at
+        latest, pending, wei, code, answers = results
         if isinstance(answers, RpcErrorObject) and answers.is_verdict:
             raise UnreadableToken("its balances cannot be read")
         held, *allowed = map(erc20.read_uint, multicall.answers(answers, len(views)))
@@ -254,7 +278,11 @@ class NodeChain:
             "data": "0x" + params.data.hex(),
             "value": hex(params.value),
         }
-        result = await self._rpc.call("eth_estimateGas", call, "latest")
+        asked = [RpcCall("eth_estimateGas", (call, "latest"))]
+        [result] = await self._recent(asked)
+        if isinstance(result, RpcErrorObject):
+            await self.newest_number()  # an older block may lack an approval
+            [result] = await self._recent(asked)
         if isinstance(result, RpcErrorObject):
             run = read_plain(result)
             if run.succeeded is False:
@@ -264,15 +292,23 @@ class NodeChain:
         return reads.quantity(result)
 
     async def block(self, number: int) -> Block | None:
-        block = reads.block(await self._rpc.call("eth_getBlockByNumber", hex(number), True))
+        block = await self._block("eth_getBlockByNumber", hex(number), number)
         if block and block.number != number:
             raise NodeUnavailable("the node returned another block than requested")
         return block
 
     async def block_by_hash(self, block_hash: str) -> Block | None:
-        block = reads.block(await self._rpc.call("eth_getBlockByHash", block_hash, True))
+        block = await self._block("eth_getBlockByHash", block_hash, 0)
         if block and block.hash != block_hash.lower():
             raise NodeUnavailable("the node returned another block than requested")
+        return block
+
+    async def _block(self, method: str, which: str, number: int) -> Block | None:
+        """Return a block; one that is missing up to the newest block is asked for again."""
+        block = reads.block(await self._rpc.call(method, which, True))
+        if block is None and 0 < self._newest.number >= number:
+            [result] = await self._recent([RpcCall(method, (which, True))])
+            return reads.block(result)
         return block
 
     async def finalized_number(self) -> int:
@@ -280,10 +316,10 @@ class NodeChain:
         return reads.head(header).number
 
     async def receipts(self, tx_hashes: Sequence[str]) -> Mapping[str, Receipt | None]:
-        return await read_receipts(self._rpc, tx_hashes, self._batch_size)
+        return await read_receipts(self._rpc, tx_hashes, self._batch_size - 1, self._newest)
 
     async def pending_nonce(self, wallet: Address) -> int:
-        [result] = await self._rpc.batch([reads.count(wallet, "pending")])
+        [result] = await self._recent([reads.count(wallet, "pending")])
         return reads.quantity(result)
 
     async def nonces(self, wallets: Sequence[Address]) -> Mapping[Address, int]:
@@ -292,8 +328,9 @@ class NodeChain:
 
     async def _batches(self, calls: Sequence[RpcCall]) -> list[Result]:
         results: list[Result] = []
-        for start in range(0, len(calls), self._batch_size):
-            results += await self._rpc.batch(calls[start : start + self._batch_size])
+        size = self._batch_size - 1  # and the call that tells the block
+        for start in range(0, len(calls), size):
+            results += await self._recent(calls[start : start + size])
         return results
 
 

@@ -1,12 +1,13 @@
 """JSON-RPC results as domain values. An error or a malformed result raises NodeUnavailable."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 
 from quietswap import observe
 from quietswap.chain import erc20, multicall, rpc_wire
 from quietswap.chain.address import Address
 from quietswap.chain.chain import Block, Head, NodeUnavailable, Receipt
-from quietswap.chain.rpc import NodeRpcClient
+from quietswap.chain.rpc import NodeReads, NodeRpcClient
 from quietswap.chain.rpc_wire import (
     BlockWire,
     HeaderWire,
@@ -16,6 +17,7 @@ from quietswap.chain.rpc_wire import (
     value,
     value_or_none,
 )
+from quietswap.clock import Clock
 
 
 def count(wallet: Address, block: str) -> RpcCall:
@@ -67,6 +69,63 @@ def known(number: int | None) -> int:
     return number
 
 
+# Several backends behind one URL: one that lags answers from an older block than another before.
+#
+# Such an answer is late, not false. A read is repeated until a backend answers that has the newest
+# block which was seen; `eth_blockNumber` in the same batch tells it.
+
+
+BACKENDS = 6
+"""Requests until a read gives up: with 30 % of them late, 1 of 1 400 reads does."""
+_NEWEST_S = 12.0
+"""A slot: then a node that is still behind counts as the chain, for example after a failover."""
+_HEIGHT = RpcCall("eth_blockNumber")
+
+
+class NewestBlock:
+    """The highest block number that any answer has shown in the last slot; 0 without one."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._number, self._seen_at = 0, 0.0
+
+    @property
+    def number(self) -> int:
+        """Return the number."""
+        return self._number if self._clock.monotonic() - self._seen_at < _NEWEST_S else 0
+
+    def has(self, number: int) -> bool:
+        """Return whether an answer from block `number` is not late, and record the number."""
+        if number < self.number:
+            return False
+        self._number, self._seen_at = number, self._clock.monotonic()
+        return True
+
+
+async def from_block(rpc: NodeReads, number: int, calls: Sequence[RpcCall]) -> list[Result]:
+    """Return the results of a backend that has block `number`. Raises NodeUnavailable."""
+    for _ in range(BACKENDS):
+        height, *results = await rpc.batch([_HEIGHT, *calls])
+        if quantity(height) >= number:
+            return results
+    raise late(number)
+
+
+def late(number: int) -> NodeUnavailable:
+    """Return the error of a node whose backends are all behind block `number`."""
+    return NodeUnavailable(f"the node answers from blocks before {number}, which it had shown")
+
+
+async def newest_number(rpc: NodeReads) -> int:
+    """Return the highest block of several backends, asked at once. Raises NodeUnavailable."""
+    asked = (rpc.batch([_HEIGHT]) for _ in range(BACKENDS))
+    replies = await asyncio.gather(*asked, return_exceptions=True)
+    heights = [quantity(reply[0]) for reply in replies if not isinstance(reply, BaseException)]
+    if not heights:
+        raise NodeUnavailable("the node does not tell its newest block")
+    return max(heights)
+
+
 # Receipts in batches that shrink, because the sender of a transaction decides how large one is.
 #
 # A transaction of 2**24 gas can write about 2 MB of logs, which is 4 MB of JSON. A few of them
@@ -74,21 +133,23 @@ def known(number: int | None) -> int:
 
 
 async def read_receipts(
-    rpc: NodeRpcClient, tx_hashes: Sequence[str], batch_size: int
+    rpc: NodeRpcClient, tx_hashes: Sequence[str], batch_size: int, newest: NewestBlock
 ) -> Mapping[str, Receipt | None]:
     """Return receipts by hash, None where there is none; unreadable ones are left out.
 
     After a failed batch the node must answer a small call; then the batches that follow have half
     the size. So at most log2(`batch_size`) batches fail, and one more for each unreadable receipt.
-    Each other batch has at least one receipt. Raises NodeUnavailable if the small call fails, too.
+    Each other batch has at least one receipt. Raises NodeUnavailable if the small call fails, too,
+    and if receipts are missing in all backends' answers because these are late.
     """
     found: dict[str, Receipt | None] = {}
     unread: dict[str, str] = {}
-    waiting, size = list(tx_hashes), batch_size
+    waiting, size, left = list(tx_hashes), batch_size, BACKENDS
     while waiting:
         piece, waiting = waiting[:size], waiting[size:]
         try:
-            results = await rpc.batch([_call(tx_hash) for tx_hash in piece])
+            height, *results = await rpc.batch([_HEIGHT, *(_call(tx_hash) for tx_hash in piece)])
+            is_late = not newest.has(quantity(height))
         except NodeUnavailable as error:
             await _probe(rpc)
             if len(piece) > 1:
@@ -98,6 +159,12 @@ async def read_receipts(
                 unread[piece[0]] = str(error)
             continue
         refused = _keep(piece, results, found)
+        missing = [one for one in piece if is_late and found.get(one, ...) is None]
+        if missing:
+            left -= 1
+            if not left:
+                raise late(newest.number)
+            waiting = [*missing, *waiting]
         if len(refused) < len(piece):
             waiting = [*refused, *waiting]
         else:

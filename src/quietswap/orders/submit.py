@@ -14,7 +14,7 @@ from quietswap.chain.signed import (
 )
 from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
-from quietswap.errors.base import Details, ProviderUnavailable
+from quietswap.errors.base import Details, ProviderUnavailable, RequestError
 from quietswap.errors.requests import (
     InsufficientAllowance,
     InsufficientBalance,
@@ -76,33 +76,48 @@ async def preflight(
     """Make the checks of `door`: the wallet can pay, the nonce is free, and `trial` succeeds.
 
     The simulation is checked last, because the other errors are more exact. The check is necessary:
-    a relay accepts a transaction that the wallet cannot pay for, and never includes it.
+    a relay accepts a transaction that the wallet cannot pay for, and never includes it. A refusal
+    rests on the newest block of several backends of the node: an older one may lack an approval.
     Raises InvalidSignature, NonceTooLow, InsufficientBalance, InsufficientAllowance,
     ValidationError with reason WOULD_REVERT; ProviderUnavailable if the node does not answer:
     nothing is sent then.
     """
+
+    def passed(facts: WalletSnapshot, run: DryRun | None) -> PreflightResult:
+        checks = {
+            Check.CONTRACT: lambda: _check_sender(facts),
+            Check.NONCE: lambda: _check_nonce(signed, facts),
+            Check.FUNDS: lambda: _check_funds(signed, facts, spend),
+            Check.ALLOWANCE: lambda: _check_allowance(facts, spend),
+            Check.TRIAL: lambda: _check_trial(trial, run, door),
+        }
+        for check in Check:
+            if check in door.refuses:
+                checks[check]()
+        return PreflightResult(facts.head, facts.eth_balance, facts.nonce, run)
+
     try:
-        spender, run = spend.spender or spend.token, None
-        if trial is None:
-            facts = await chain.wallet(signed.sender, spend.token, spender)
-        else:
-            facts, run = await chain.wallet_and_dry_run(trial, spend.token, spender)
+        facts, run = await _read(chain, signed, spend, trial)
+        try:
+            return passed(facts, run)
+        except RequestError:
+            if facts.head >= await chain.newest_number():
+                raise
+        return passed(*await _read(chain, signed, spend, trial))
     except NodeUnavailable as error:
         raise ProviderUnavailable(
             "the Ethereum node does not answer, so the transaction could not be checked",
             {"reason": "NODE_UNAVAILABLE"},
         ) from error
-    checks = {
-        Check.CONTRACT: lambda: _check_sender(facts),
-        Check.NONCE: lambda: _check_nonce(signed, facts),
-        Check.FUNDS: lambda: _check_funds(signed, facts, spend),
-        Check.ALLOWANCE: lambda: _check_allowance(facts, spend),
-        Check.TRIAL: lambda: _check_trial(trial, run, door),
-    }
-    for check in Check:
-        if check in door.refuses:
-            checks[check]()
-    return PreflightResult(facts.head, facts.eth_balance, facts.nonce, run)
+
+
+async def _read(
+    chain: ChainReader, signed: SignedTransaction, spend: RequiredSpend, trial: SignedSwap | None
+) -> tuple[WalletSnapshot, DryRun | None]:
+    spender = spend.spender or spend.token
+    if trial is None:
+        return await chain.wallet(signed.sender, spend.token, spender), None
+    return await chain.wallet_and_dry_run(trial, spend.token, spender)
 
 
 def _check_sender(facts: WalletSnapshot) -> None:

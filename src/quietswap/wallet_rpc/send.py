@@ -140,7 +140,10 @@ class SendRawTransaction:
         """Refuse a nonce after the next free one; the public mempool is read only if it matters."""
         if signed.nonce <= rules.next_free_nonce(latest, latest, own):
             return
-        pending = await self._core.chain.pending_nonce(signed.sender)
+        chain, sender = self._core.chain, signed.sender
+        await chain.newest_number()  # `latest` may be of a backend that lags
+        latest = max(latest, (await chain.nonces([sender]))[sender])
+        pending = await chain.pending_nonce(sender)
         rules.check_nonce_gap(signed.nonce, rules.next_free_nonce(latest, pending, own))
 
     async def _deliver(

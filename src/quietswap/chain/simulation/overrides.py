@@ -14,6 +14,7 @@ from quietswap.chain import address as addresses
 from quietswap.chain import erc20
 from quietswap.chain.address import Address, keccak256
 from quietswap.chain.erc20 import address_word, word
+from quietswap.chain.reads import from_block
 from quietswap.chain.rpc import NodeReads, NodeRpcClient
 from quietswap.chain.rpc_wire import RpcCall, RpcErrorObject, octets, value
 from quietswap.chain.simulation.codec import VIEW_GAS, RandBelow, hex_word, plausible_amount
@@ -273,7 +274,9 @@ class StateOverrideBuilder:
         calls = [RpcCall("eth_getStorageAt", (token, hex_word(slot), tag)) for slot in slots]
         results = await self._rpc.batch(calls)
         if tag != "latest" and any(isinstance(result, RpcErrorObject) for result in results):
-            return await self._stored(token, slots, "latest")
+            results = await from_block(self._rpc, int(tag, 16), calls)
+            if any(isinstance(result, RpcErrorObject) for result in results):
+                return await self._stored(token, slots, "latest")
         return [_word(value(result, str)) for result in results]
 
 

@@ -18,7 +18,7 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from quietswap.chain import address as addresses
-from quietswap.chain import fees
+from quietswap.chain import fees, reads
 from quietswap.chain.chain import AccountState, Head, NodeUnavailable, SimulationResult
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
@@ -89,7 +89,9 @@ class BlockRunner:
         first = results[0]
         if isinstance(first, RpcErrorObject) and first.is_unsupported:
             raise SimulationUnsupported
-        if block.exact and isinstance(first, RpcErrorObject):
+        if block.exact and any(_is_doubtful(result) for result in results):
+            results = await reads.from_block(self._rpc, block.head.number, calls(block))
+        if block.exact and isinstance(results[0], RpcErrorObject):
             if await self._refuses(block):
                 self._refused.record_failure()
             return await self.run(calls, block.inexact())
@@ -105,7 +107,7 @@ class BlockRunner:
             "calls": [call_object(nobody, nobody, b"", gas=VIEW_GAS, max_fee=block.view_fee)],
         }
         call = blocks_call([only], block.tag, validation=block.exact, transfers=False)
-        [result] = await self._rpc.batch([call])
+        [result] = await reads.from_block(self._rpc, block.head.number, [call])
         return isinstance(result, RpcErrorObject)
 
     async def run_again(self, calls: Sequence[RpcCall]) -> list[Result] | None:
@@ -118,6 +120,11 @@ class BlockRunner:
             return None
         results = await self._rpc.batch(calls)
         return None if any(isinstance(one, RpcErrorObject) for one in results) else results
+
+
+def _is_doubtful(result: Result) -> bool:
+    """Return whether another backend may answer otherwise: this one may not have the block yet."""
+    return isinstance(result, RpcErrorObject) and not result.is_verdict
 
 
 NO_METHOD = f"node has no {METHOD}"

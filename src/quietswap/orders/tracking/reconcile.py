@@ -184,8 +184,8 @@ class ChainFollower:
     async def advance(self, head: Head) -> ChainUpdate:
         """Read up to `head`. On NodeUnavailable nothing has changed."""
         tip = self.canon.tip
-        newest = await self._chain.block(head.number)
-        if newest is None or newest.hash != head.hash:
+        newest = await self._chain.block_by_hash(head.hash)
+        if newest is None or newest.number != head.number:
             raise NodeUnavailable("the head changed while it was read")
         if tip is not None:
             observe.tracker_lag(max(head.number - tip.number, 0))

@@ -1,20 +1,62 @@
 """Figures that are none: strings, floats, hex, negative, beyond 2**256, of another token."""
 
 import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
 
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route
+from tests.adapters.aggregators.bodies import DAI, REQUEST
+from tests.adapters.aggregators.vendors import VENDORS
 from tests.adapters.upstream import Upstream, js
-from tests.vendors.case import DAI, REQUEST, SOLD, cases
 
-VENDORS = cases()
+SOLD, PROMISED, MINIMUM = REQUEST.sell_amount, 3_000_000_000, 2_985_000_000
+AMOUNTS = {
+    "kyberswap": {"data.amountIn": SOLD, "data.amountOut": PROMISED},
+    "velora": {"priceRoute.srcAmount": SOLD, "priceRoute.destAmount": PROMISED},
+    "sushi": {"amountIn": SOLD, "assumedAmountOut": PROMISED},
+    "openocean": {"data.inAmount": SOLD, "data.outAmount": PROMISED, "data.minOutAmount": MINIMUM},
+    "zeroex": {"sellAmount": SOLD, "buyAmount": PROMISED, "minBuyAmount": MINIMUM},
+    "oneinch": {"dstAmount": PROMISED},
+}
+"""By source and field: what the vendor says when all is well."""
+GAS = {
+    "kyberswap": ["data.gas"],
+    "velora": ["priceRoute.gasCost"],
+    "sushi": ["gasSpent"],
+    "openocean": ["data.estimatedGas"],
+    "zeroex": ["transaction.gas"],
+    "oneinch": ["tx.gas"],
+}
+ADDRESSES = {
+    "kyberswap": ["data.routerAddress"],
+    "velora": ["txParams.to", "priceRoute.tokenTransferProxy"],
+    "sushi": ["tx.to"],
+    "openocean": ["data.to"],
+    "zeroex": ["transaction.to", "allowanceTarget"],
+    "oneinch": ["tx.to"],
+}
+TOKENS = {
+    "kyberswap": ["data.routeSummary.tokenIn", "data.routeSummary.tokenOut"],
+    "velora": ["priceRoute.srcToken", "priceRoute.destToken"],
+    "openocean": ["data.inToken.address", "data.outToken.address"],
+    "zeroex": ["sellToken", "buyToken"],
+    "oneinch": ["srcToken.address", "dstToken.address"],
+}
+CALLDATA = {
+    "kyberswap": ["data.data"],
+    "velora": ["txParams.data"],
+    "sushi": ["tx.data"],
+    "openocean": ["data.data"],
+    "zeroex": ["transaction.data"],
+    "oneinch": ["tx.data"],
+}
 
 
-def pairs(field: str) -> pytest.MarkDecorator:
-    found = [(name, path) for name, case in VENDORS.items() for path in getattr(case, field)]
+def pairs(table: Mapping[str, Iterable[str]]) -> pytest.MarkDecorator:
+    found = [(source, path) for source, paths in table.items() for path in paths]
     return pytest.mark.parametrize(("source", "path"), found)
 
 
@@ -37,7 +79,7 @@ NO_AMOUNTS: list[Any] = [
 ]
 
 
-@pairs("amounts")
+@pairs(AMOUNTS)
 async def test_what_is_no_amount(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
@@ -49,26 +91,18 @@ async def test_what_is_no_amount(
         )[:40]
 
 
-@pairs("amounts")
+@pairs(AMOUNTS)
 async def test_a_whole_number_is_an_amount(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
     """Written as JSON number it is the same as in a string."""
     plain = await answered(http, upstream, source)
-    number = VENDORS[source].amounts[path]
+    number = AMOUNTS[source][path]
     assert await answered(http, upstream, source, **{path: number}) == plain
     assert await answered(http, upstream, source, **{path: str(number)}) == plain
 
 
-@pytest.mark.parametrize(
-    ("source", "path"),
-    [
-        (name, path)
-        for name, case in VENDORS.items()
-        for path in case.amounts
-        if case.amounts[path] == SOLD
-    ],
-)
+@pairs({name: [path for path in paths if paths[path] == SOLD] for name, paths in AMOUNTS.items()})
 async def test_another_amount_than_asked(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
@@ -80,7 +114,7 @@ async def test_another_amount_than_asked(
         )
 
 
-@pairs("gas")
+@pairs(GAS)
 async def test_odd_gas_is_no_gas(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
@@ -92,11 +126,11 @@ async def test_odd_gas_is_no_gas(
         assert (await answered(http, upstream, source, **{path: value})).gas == 21_000
 
 
-@pairs("addresses")
+@pairs(ADDRESSES)
 async def test_what_is_no_address(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
-    whole = VENDORS[source].router
+    whole = VENDORS[source].routers[0]
     odd = ["", "0x", whole[:-1], f"{whole}0", whole[2:], f"0x{'g' * 40}", f" {whole}"]
     for value in (*odd, None, 5, True, [whole], {"address": whole}):
         assert (
@@ -104,7 +138,7 @@ async def test_what_is_no_address(
         ).miss is NoRouteReason.BAD_REPLY
 
 
-@pairs("tokens")
+@pairs(TOKENS)
 async def test_answer_for_another_token(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
@@ -131,7 +165,7 @@ async def test_sushi_index_that_points_nowhere(
         assert await answered(http, upstream, "sushi", **{field: value}) == plain
 
 
-@pairs("calldata")
+@pairs(CALLDATA)
 async def test_what_is_no_calldata(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
