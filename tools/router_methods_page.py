@@ -20,12 +20,11 @@ from quietswap.routers.known_pools import (
     V3_FEES,
 )
 from quietswap.routers.method import (
-    ROUTERS,
     CalldataLayout,
     RouterMethod,
 )
-from quietswap.routers.methods import METHODS
-from tests.adapters.aggregators.recorded_figures import FIGURES, figures
+from quietswap.routers.methods import METHODS, ROUTERS
+from tests.vendors.recorded_figures import FIGURES, figures
 
 PAGE = ROOT / "docs" / "security.md"
 DATA = ROOT / "docs" / "_static" / "router-methods.json"

@@ -44,17 +44,17 @@ from quietswap.routers.known_pools import (
     V3_FACTORY,
     V3_FEES,
 )
-from quietswap.routers.method import ROUTERS as NAMED
 from quietswap.routers.method import (
     CalldataLayout,
     Measure,
     RouterMethod,
 )
-from quietswap.routers.methods import METHODS
+from quietswap.routers.methods import METHODS, ROUTERS
 from quietswap.tokens.token import (
     WETH,
     WITHOUT_TRANSFER_FEE,
 )
+from quietswap.vendors import VENDORS
 from quietswap.vendors.zeroex import settlers
 from tests.vectors import quote_vectors
 
@@ -75,6 +75,8 @@ def rules() -> str:
 
 def _parts() -> Iterator[str]:
     yield _routers()
+    titles = {name: vendor.title for name, vendor in VENDORS.items()}
+    yield _constant("SOURCES", "Sources as people read them.", titles)
     unbindable = sorted(router.lower() for router in quote_checks.UNBINDABLE)
     yield _constant("UNBINDABLE", "Routers of which no method is proven.", unbindable)
     yield _constant("V2_FACTORIES", "Factories of pairs: address and hash of the creation code.", [
@@ -146,14 +148,12 @@ def _limits() -> dict[str, str]:
 
 def _routers() -> str:
     """Return the routers with what each of their methods enforces."""
-    if set(NAMED) != set(quote_checks.ROUTERS):
-        raise ValueError("the routers that have rows are not those that the client calls")
     text = (
         "\n/**\n * Routers by address in lower case, with what each method enforces. Without"
         "\n * `routers` in a request, only these contracts are approved or called.\n */"
         "\nexport const ROUTERS: Record<string, Router> = {\n"
     )
-    for address, name in NAMED.items():
+    for address, name in ROUTERS.items():
         rows = [row for row in METHODS.values() if row.router == address]
         text += f"  {json.dumps(address.lower())}: [\n    {json.dumps(name)},\n    {{\n"
         for row in rows:

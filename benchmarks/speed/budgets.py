@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from quietswap.quoting.source_limits import RequestBudget
 from quietswap.server.factories import chosen_sources, request_budget
 from quietswap.server.settings.schema import Settings
+from quietswap.vendors.vendor import RequestBudget
 
 
 def default_budgets() -> Mapping[str, RequestBudget]:

@@ -3,10 +3,7 @@
 from eth_account.signers.local import LocalAccount
 
 from quietswap.sandbox.contracts.pools import WETH
-from quietswap.vendors.kyberswap import adapter
-from quietswap.vendors.openocean import adapter as openocean_adapter
-from quietswap.vendors.sushi import adapter as sushi_adapter
-from quietswap.vendors.velora import adapter as velora_adapter
+from quietswap.vendors import kyberswap, openocean, sushi, velora
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.wallets import HonestWallet
@@ -19,7 +16,7 @@ PRIVATE = "Your wallet sends through this service"
 ELSEWHERE = "Your wallet uses another RPC URL"
 OF_ANOTHER = "Your wallet uses a private RPC URL of another session or account"
 ORDER = css(".order")
-VENDORS = (adapter, velora_adapter, sushi_adapter, openocean_adapter)
+VENDORS = (kyberswap, velora, sushi, openocean)
 FAULT = css("[role=alert]")
 STATUS = role("status")
 
@@ -98,7 +95,6 @@ def allowed(desk: ApiClient) -> LocalAccount:
     """Return a wallet with funds that needs no approval: every router may move its WETH."""
     account = desk.wallet()
     for vendor in VENDORS:
-        for router in vendor.ROUTERS:
-            key = WETH.allowance_key(account.address, router)
-            desk.rpc("anvil_setStorageAt", WETH.address, key, f"0x{2**255:064x}")
+        key = WETH.allowance_key(account.address, vendor.ROUTER)
+        desk.rpc("anvil_setStorageAt", WETH.address, key, f"0x{2**255:064x}")
     return account

@@ -7,7 +7,6 @@ import pytest
 from eth_account import Account
 
 from quietswap.client.errors.flow import QuoteDeclined, SignerMismatch, UnsafeQuote
-from quietswap.client.flows.quote_checks import ROUTERS
 from quietswap.client.flows.wrap import WETH
 from quietswap.client.sync_client import QuietswapClient
 from tests.api.scripted_use_cases import ROUTER
@@ -90,25 +89,6 @@ def test_a_lying_service_gets_neither_signature_nor_approval(
     with pytest.raises(UnsafeQuote, match=says):
         client.swap(REQUEST, never)
     assert node.sent == []
-
-
-def test_the_routers_known_here_are_those_the_service_pins() -> None:
-    from quietswap.vendors.kyberswap import adapter
-    from quietswap.vendors.oneinch import adapter as oneinch_adapter
-    from quietswap.vendors.openocean import adapter as openocean_adapter
-    from quietswap.vendors.sushi import adapter as sushi_adapter
-    from quietswap.vendors.velora import adapter as velora_adapter
-    from quietswap.vendors.zeroex import adapter as zeroex_adapter
-
-    pinned = (
-        adapter,
-        oneinch_adapter,
-        openocean_adapter,
-        sushi_adapter,
-        velora_adapter,
-        zeroex_adapter,
-    )
-    assert {router for module in pinned for router in module.ROUTERS} == ROUTERS
 
 
 OTHER_ACCOUNT = Account.from_key("0x" + "11" * 32)

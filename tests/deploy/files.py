@@ -10,9 +10,10 @@ import yaml
 
 from quietswap.cli import command
 from quietswap.cli.checks import startup_faults
-from quietswap.server.factories import AGGREGATORS, chosen_sources
+from quietswap.server.factories import chosen_sources
 from quietswap.server.settings.load import load
 from quietswap.server.settings.schema import Settings, SourceConfig
+from quietswap.vendors import VENDORS
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -40,7 +41,7 @@ def overspent(settings: Settings, replicas: int) -> list[str]:
     """Return the sources that so many processes would ask more often than the vendor allows."""
     found = []
     for name in chosen_sources(settings):
-        usual, here = AGGREGATORS[name].budget, settings.source.get(name, SourceConfig())
+        usual, here = VENDORS[name].budget, settings.source.get(name, SourceConfig())
         second = (here.per_second or usual.per_second) * replicas > usual.per_second
         day = (
             usual.per_day is not None and (here.per_day or usual.per_day) * replicas > usual.per_day

@@ -10,8 +10,8 @@ import pytest
 from tools import api_page, cli_page, client_page, router_methods_page
 
 from quietswap.cli import command
-from tests.adapters.aggregators.recorded_figures import FIGURES, figures
 from tests.deploy.files import DOCS
+from tests.vendors.recorded_figures import FIGURES, figures
 
 _BESIDE = Path(__file__).parents[3] / "shared" / "fixtures"
 RECORDED = Path(os.environ.get("QUIETSWAP_FIXTURES") or _BESIDE) / "aggregators"

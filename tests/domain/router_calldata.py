@@ -7,7 +7,7 @@ from eth_abi.abi import encode
 
 from quietswap.chain.address import Address, keccak256
 from quietswap.routers import known_pools
-from quietswap.routers import method as method_row
+from quietswap.vendors import VENDORS
 
 NOBODY = Address("0x" + "0" * 40)
 EXECUTOR = Address("0xbBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB")
@@ -234,18 +234,18 @@ REFUSED_METHODS: dict[str, Callable[[Swap], bytes]] = {
 """By method: known, and refused by its row."""
 
 ROUTER_OF = {
-    "kyberswap": method_row.KYBERSWAP,
-    "swapGeneric": method_row.KYBERSWAP,
-    "swapSimpleMode": method_row.KYBERSWAP,
-    "velora": method_row.VELORA,
-    "swapExactAmountInOnUniswapV2": method_row.VELORA,
-    "swapExactAmountInOnUniswapV3": method_row.VELORA,
-    "swapExactAmountInOnCurveV1": method_row.VELORA,
-    "swapExactAmountInOnCurveV2": method_row.VELORA,
-    "sushi": method_row.SUSHI,
-    "openocean": method_row.OPENOCEAN,
-    "zeroex": method_row.ZEROEX,
-    "oneinch": method_row.ONEINCH,
-    "unoswap": method_row.ONEINCH,
+    "kyberswap": VENDORS["kyberswap"].router,
+    "swapGeneric": VENDORS["kyberswap"].router,
+    "swapSimpleMode": VENDORS["kyberswap"].router,
+    "velora": VENDORS["velora"].router,
+    "swapExactAmountInOnUniswapV2": VENDORS["velora"].router,
+    "swapExactAmountInOnUniswapV3": VENDORS["velora"].router,
+    "swapExactAmountInOnCurveV1": VENDORS["velora"].router,
+    "swapExactAmountInOnCurveV2": VENDORS["velora"].router,
+    "sushi": VENDORS["sushi"].router,
+    "openocean": VENDORS["openocean"].router,
+    "zeroex": VENDORS["zeroex"].router,
+    "oneinch": VENDORS["oneinch"].router,
+    "unoswap": VENDORS["oneinch"].router,
 }
 """By source or method: the mainnet router."""

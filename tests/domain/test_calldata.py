@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from quietswap.chain import address as addresses
 from quietswap.routers import calldata
 from quietswap.routers.calldata import DecodedCalldata, MalformedCalldata, UnboundCalldata
-from quietswap.routers.method import OPENOCEAN, Measure
+from quietswap.routers.method import Measure
 from quietswap.routers.methods import METHODS
 from quietswap.tokens.token import WETH
+from quietswap.vendors import openocean
 from tests.domain.decoding import ALL, ETHER, SWAP, USDC, WALLET, decode, read
 from tests.domain.router_calldata import (
     ENCODERS,
@@ -203,8 +204,8 @@ def test_no_row_without_a_proof_is_read(row: Any) -> None:
 def test_what_is_not_proven_is_read_only_where_it_is_accepted() -> None:
     data = ENCODERS["openocean"](SWAP)
     with pytest.raises(UnboundCalldata, match="upgradeable proxy"):
-        calldata.decode(OPENOCEAN, data)
-    assert not calldata.decode(OPENOCEAN, data, accept_unbound=True).bound
+        calldata.decode(openocean.ROUTER, data)
+    assert not calldata.decode(openocean.ROUTER, data, accept_unbound=True).bound
 
 
 @pytest.mark.parametrize("method", sorted(ALL))

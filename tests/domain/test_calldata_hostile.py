@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from quietswap.chain import address as addresses
 from quietswap.routers import calldata
 from quietswap.routers.calldata import MalformedCalldata, UnboundCalldata
-from quietswap.routers.method import VELORA
 from quietswap.routers.methods import METHODS
 from quietswap.tokens.token import WETH
+from quietswap.vendors import velora
 from tests.domain.decoding import ALL, SWAP, USDC, WALLET, decode, read
 from tests.domain.router_calldata import ENCODERS, ROUTER_OF
 
@@ -93,7 +93,7 @@ def test_random_words_never_crash(
 
 @given(data=st.binary(max_size=400))
 def test_random_bytes_never_crash(data: bytes) -> None:
-    _survives(VELORA, data)
+    _survives(velora.ROUTER, data)
 
 
 @given(method=st.sampled_from(sorted(ALL)), at=st.integers(4, 1500), byte=st.integers(0, 255))

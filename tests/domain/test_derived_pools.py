@@ -8,8 +8,9 @@ from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
 from quietswap.routers.calldata import DecodedCalldata, MalformedCalldata, UnboundCalldata, decode
 from quietswap.routers.known_pools import v2_pairs, v3_pools
-from quietswap.routers.method import ONEINCH, VELORA, Measure
+from quietswap.routers.method import Measure
 from quietswap.tokens.token import WETH
+from quietswap.vendors import oneinch, velora
 from tests.domain.router_calldata import (
     OTHER_METHODS,
     Swap,
@@ -46,7 +47,7 @@ def test_known_pools_are_mainnets(pair: tuple[Address, Address]) -> None:
 
 
 def bought(swap: Swap, wanted: Address | None = None) -> DecodedCalldata:
-    return decode(ONEINCH, unoswap(swap), buy_token=wanted or swap.buy)
+    return decode(oneinch.ROUTER, unoswap(swap), buy_token=wanted or swap.buy)
 
 
 @pytest.mark.parametrize("swap", [SWAP, BACK], ids=["one_for_zero", "zero_for_one"])
@@ -90,7 +91,7 @@ def test_a_pool_asked_to_sell_what_is_bought_is_refused() -> None:
 
 def test_without_the_token_wanted_nothing_is_proven() -> None:
     with pytest.raises(UnboundCalldata, match="cannot be derived"):
-        decode(ONEINCH, unoswap(SWAP))
+        decode(oneinch.ROUTER, unoswap(SWAP))
 
 
 def test_every_other_bit_of_the_pools_word_is_refused() -> None:
@@ -112,12 +113,12 @@ def test_curve_and_whatever_comes_are_refused(protocol: int) -> None:
 def test_a_dirty_token_word_is_malformed() -> None:
     whole = unoswap(SWAP)
     with pytest.raises(MalformedCalldata):
-        decode(ONEINCH, whole[:4] + b"\x80" + whole[5:], buy_token=USDC)
+        decode(oneinch.ROUTER, whole[:4] + b"\x80" + whole[5:], buy_token=USDC)
 
 
 def v3(*groups: bytes, swap: Swap = SWAP) -> DecodedCalldata:
     data = OTHER_METHODS["swapExactAmountInOnUniswapV3"](replace(swap, pools=b"".join(groups)))
-    return decode(VELORA, data)
+    return decode(velora.ROUTER, data)
 
 
 @pytest.mark.parametrize("swap", [SWAP, BACK])
@@ -172,7 +173,7 @@ def test_pools_come_in_whole_groups(version: int, size: int) -> None:
     group = v3_group(WETH, USDC)
     for pools in (b"", group[: size - 1], group[: size - 32], (group * 2)[: size + 1]):
         with pytest.raises(MalformedCalldata, match=f"whole groups of {size}"):
-            decode(VELORA, encoded(replace(SWAP, pools=pools)))
+            decode(velora.ROUTER, encoded(replace(SWAP, pools=pools)))
 
 
 def test_addresses_order_as_numbers_do() -> None:

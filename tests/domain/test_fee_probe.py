@@ -5,7 +5,7 @@ import pytest
 from quietswap.quoting.route_policy import lost
 from quietswap.routers.calldata import payer
 from quietswap.routers.known_pools import v2_pairs
-from quietswap.routers.method import ONEINCH, VELORA
+from quietswap.vendors import oneinch, velora
 from tests.domain.decoding import ALL, ROUTER_OF, SWAP, USDC
 from tests.domain.router_calldata import EXECUTOR, unoswap
 
@@ -33,8 +33,8 @@ def test_the_router_pays_but_for_a_settler_and_a_pool() -> None:
 
 
 def test_unoswap_is_paid_by_its_pool() -> None:
-    assert payer(ONEINCH, unoswap(SWAP), USDC) in v2_pairs(SWAP.sell, SWAP.buy)
+    assert payer(oneinch.ROUTER, unoswap(SWAP), USDC) in v2_pairs(SWAP.sell, SWAP.buy)
 
 
 def test_of_what_cannot_be_read_the_router_is_taken() -> None:
-    assert payer(VELORA, b"nothing", USDC) == VELORA
+    assert payer(velora.ROUTER, b"nothing", USDC) == velora.ROUTER

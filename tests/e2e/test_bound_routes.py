@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from quietswap.server.factories import AGGREGATORS
+from quietswap.vendors import VENDORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 
-ALL = ",".join(AGGREGATORS)
+ALL = ",".join(VENDORS)
 KEYED = {
-    f"SOURCE__{name.upper()}__API_KEY": "test"
-    for name, row in AGGREGATORS.items()
-    if row.module.NEEDS_KEY
+    f"SOURCE__{name.upper()}__API_KEY": "test" for name, row in VENDORS.items() if row.needs_key
 }
 
 REFUSED = [

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from quietswap.sandbox.venues.hostile_calldata import ATTACKS
-from quietswap.server.factories import AGGREGATORS
+from quietswap.vendors import VENDORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import serving
 
-WITH_KEY = [name for name, row in AGGREGATORS.items() if row.module.NEEDS_KEY]
-KEYLESS = [name for name in AGGREGATORS if name not in WITH_KEY]
+WITH_KEY = [name for name, row in VENDORS.items() if row.needs_key]
+KEYLESS = [name for name in VENDORS if name not in WITH_KEY]
 ATTACKED = [(fault, vendor) for fault, vendors in ATTACKS.items() for vendor in vendors]
 STOPPED_BY_THE_ROUTER = {"lying_executor"}
 """Calldata that is bound: the router itself makes the call revert."""

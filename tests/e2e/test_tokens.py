@@ -11,10 +11,7 @@ from eth_account import Account
 from quietswap.chain.address import from_any_case
 from quietswap.client.sync_client import QuietswapClient
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, FEE, SOLADY, USDC, VYPER, WETH
-from quietswap.vendors.kyberswap import adapter
-from quietswap.vendors.openocean import adapter as openocean_adapter
-from quietswap.vendors.sushi import adapter as sushi_adapter
-from quietswap.vendors.velora import adapter as velora_adapter
+from quietswap.vendors import kyberswap, openocean, sushi, velora
 from tests import forked, loopback
 from tests.adapters.token_lists import endless_list, entry, markup_list, token_list
 from tests.e2e.conftest import Town
@@ -22,7 +19,7 @@ from tests.e2e.serving import Served, serving
 from tests.waiting import WITHIN_S
 
 ETHER = 10**18
-ROUTERS = [one.ROUTERS[0] for one in (adapter, velora_adapter, sushi_adapter, openocean_adapter)]
+ROUTERS = [one.ROUTER for one in (kyberswap, velora, sushi, openocean)]
 BURNER = "0xb5000000000000000000000000000000000000b5"
 LOUD = "0x10d0000000000000000000000000000000000001"
 

@@ -14,10 +14,11 @@ from quietswap.sandbox.faults import VENUES, WITH_SPENDER
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from quietswap.sandbox.venues.quote_engine import STRANGER
 from tests import loopback
-from tests.sandbox.venue_clients import ONE, VENUE_CLIENTS, Asked, Got
+from tests.vendors.case import ONE, Asked, Got, cases
 from tests.waiting import WITHIN_S
 
 ALICE = WALLETS[0].address
+CASES = cases()
 WETH, USDC, USDT, DAI, WBTC = (TOKENS[name] for name in ("WETH", "USDC", "USDT", "DAI", "WBTC"))
 UNKNOWN = "0x000000000000000000000000000000000000dEaD"
 
@@ -61,12 +62,12 @@ class Shop:
                 | changes
             )
         )
-        return await VENUE_CLIENTS[vendor][0](self._http, self.sandbox, asked)
+        return await CASES[vendor].ask(self._http, self.sandbox, asked)
 
     async def __call__(self, vendor: str, **changes: Any) -> Got:
         reply = await self.raw(vendor, **changes)
         assert reply.status_code == 200, reply.text
-        return VENUE_CLIENTS[vendor][1](reply.json())
+        return CASES[vendor].read(reply.json())
 
 
 @pytest.fixture
@@ -176,42 +177,12 @@ async def test_faults_in_the_transaction(shop: Shop, vendor: str) -> None:
         assert differs.spender.lower() == STRANGER.lower()
 
 
-_NO_ROUTE = {
-    "kyberswap": (400, {"code": 4008, "message": "route not found"}),
-    "velora": (400, {"error": "No routes found with enough liquidity"}),
-    "sushi": (200, {"status": "NoWay"}),
-    "openocean": (200, {"code": 200, "data": None}),
-    "zeroex": (200, {"liquidityAvailable": False}),
-    "oneinch": (400, {"description": "insufficient liquidity", "statusCode": 400}),
-}
-_UNKNOWN_TOKEN = {
-    "kyberswap": (400, {"code": 4011, "message": "token not found"}),
-    "velora": (400, {"error": "Invalid destToken"}),
-    "sushi": (422, {"code": "422-01", "detail": "Invalid tokenOut"}),
-    "openocean": (400, {"code": 400, "error": "token not found"}),
-    "zeroex": (400, {"name": "TOKEN_NOT_SUPPORTED"}),
-    "oneinch": (400, {"description": "cannot sync token"}),
-}
-_RATE_LIMITED = dict.fromkeys(VENUES, (429, {}))
-_REFUSED = dict.fromkeys(VENUES, (403, {})) | {"sushi": (401, {"detail": "invalid-api-key"})}
-
-
 @pytest.mark.parametrize("vendor", VENUES)
-@pytest.mark.parametrize(
-    ("fault", "expected"),
-    [
-        ("no_route", _NO_ROUTE),
-        ("unknown_token", _UNKNOWN_TOKEN),
-        ("rate_limited", _RATE_LIMITED),
-        ("refused", _REFUSED),
-    ],
-)
-async def test_refusals_are_in_the_vendors_words(
-    shop: Shop, vendor: str, fault: str, expected: dict[str, tuple[int, dict[str, Any]]]
-) -> None:
+@pytest.mark.parametrize("fault", ["no_route", "unknown_token", "rate_limited", "refused"])
+async def test_refusals_are_in_the_vendors_words(shop: Shop, vendor: str, fault: str) -> None:
     shop.sandbox.board.put(vendor, fault)
     reply = await shop.raw(vendor)
-    status, part = expected[vendor]
+    status, part = CASES[vendor].says.get(fault, (429, {}))
     assert reply.status_code == status
     assert part.items() <= reply.json().items()
 
@@ -219,7 +190,7 @@ async def test_refusals_are_in_the_vendors_words(
 @pytest.mark.parametrize("vendor", VENUES)
 async def test_without_a_fault_an_unknown_token_is_unknown(shop: Shop, vendor: str) -> None:
     reply = await shop.raw(vendor, buy=UNKNOWN)
-    status, part = (_NO_ROUTE if vendor == "sushi" else _UNKNOWN_TOKEN)[vendor]
+    status, part = CASES[vendor].says["no_route" if vendor == "sushi" else "unknown_token"]
     assert reply.status_code == status
     assert part.items() <= reply.json().items()
 
@@ -227,7 +198,7 @@ async def test_without_a_fault_an_unknown_token_is_unknown(shop: Shop, vendor: s
 @pytest.mark.parametrize("vendor", VENUES)
 async def test_a_swap_too_small_for_the_pools_has_no_route(shop: Shop, vendor: str) -> None:
     reply = await shop.raw(vendor, amount=1)
-    status, part = _NO_ROUTE[vendor]
+    status, part = CASES[vendor].says["no_route"]
     assert reply.status_code == status
     assert part.items() <= reply.json().items()
 

@@ -28,7 +28,8 @@ from tests.sandbox.protocols import (
     ZEROEX_PRICE,
     Protocol,
 )
-from tests.sandbox.venue_clients import ONE, VENUE_CLIENTS, Asked
+from tests.vendors import kyberswap
+from tests.vendors.case import ONE, Asked
 from tests.waiting import WITHIN_S
 
 FOLDER = (
@@ -97,7 +98,7 @@ async def test_every_recorded_field_of_a_build_is_answered(sandbox: SandboxNetwo
     tokens = sandbox.tokens
     asked = Asked(tokens["WETH"], tokens["USDC"], ONE, sandbox.wallets[0].address)
     async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as http:
-        reply = await VENUE_CLIENTS["kyberswap"][0](http, sandbox, asked)
+        reply = await kyberswap.ask(http, sandbox, asked)
     _compare(json.loads((FOLDER / "kyberswap-build-polygon-spec.json").read_text()), reply.json())
 
 

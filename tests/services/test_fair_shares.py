@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from quietswap.clients.client import visitor_id
 from quietswap.quoting.quote import SourceOutcome
 from quietswap.quoting.routes import CollectRoutes
-from quietswap.quoting.source_limits import Demand, FairBudget, RequestBudget, shares
+from quietswap.quoting.source_limits import Demand, FairBudget, shares
 from quietswap.quoting.sources import AggregatorSource
 from quietswap.quoting.verify import VerifyRoutes
-from quietswap.server.factories import AGGREGATORS
+from quietswap.vendors import VENDORS
+from quietswap.vendors.vendor import RequestBudget
 from tests.adapters.manual_clock import ManualClock
 from tests.services.test_survey_routes import REQUEST, ROUTER, Scripted, Simulator, a_route
 from tests.virtual_time import LoopClock, run
@@ -25,11 +26,11 @@ KEYLESS = ("kyberswap", "velora", "sushi", "openocean")
 
 
 @pytest.mark.parametrize("phase", [0, 1, 7, 10, 19])
-@pytest.mark.parametrize("vendor", AGGREGATORS)
+@pytest.mark.parametrize("vendor", VENDORS)
 def test_one_quote_a_second_is_always_served_beside_twenty(vendor: str, phase: int) -> None:
     """With the default budget of each vendor; the heavy client has begun a minute earlier."""
     clock = ManualClock(0)
-    usual = AGGREGATORS[vendor].budget
+    usual = VENDORS[vendor].budget
     budget, limit = FairBudget(usual, clock), usual.per_second
     got: Counter[str] = Counter()
     for tick in range(TICKS_PER_S * 180):
@@ -42,11 +43,11 @@ def test_one_quote_a_second_is_always_served_beside_twenty(vendor: str, phase: i
     assert got["heavy"] >= 60 * limit - 2 + 120 * (limit - 1.1), "what is left is not wasted"
 
 
-@pytest.mark.parametrize("vendor", AGGREGATORS)
+@pytest.mark.parametrize("vendor", VENDORS)
 @pytest.mark.parametrize("early_s", [0.002, 0.1, 0.2])
 def test_a_client_need_not_ask_at_exact_intervals(vendor: str, early_s: float) -> None:
     """Its first quote takes longer than the next ones, so that the second one seems early."""
-    usual = AGGREGATORS[vendor].budget
+    usual = VENDORS[vendor].budget
     missed = [
         number
         for phase in range(TICKS_PER_S)
@@ -73,14 +74,14 @@ ONE_ADDRESS = ("192.0.2.1",)
 MANY_ADDRESSES = tuple(f"2001:db8:{number:x}::/64" for number in range(48))
 
 
-@pytest.mark.parametrize("vendor", AGGREGATORS)
+@pytest.mark.parametrize("vendor", VENDORS)
 @pytest.mark.parametrize("addresses", [ONE_ADDRESS, MANY_ADDRESSES], ids=["one", "many"])
 def test_sessions_of_the_page_take_nothing_from_a_client(
     vendor: str, addresses: tuple[str, ...]
 ) -> None:
     """48 sessions ask all the time, and each second 16 of them are new."""
     clock = ManualClock(0)
-    usual = AGGREGATORS[vendor].budget
+    usual = VENDORS[vendor].budget
     budget = FairBudget(usual, clock)
     got: Counter[str] = Counter()
     for tick in range(TICKS_PER_S * 85):
@@ -95,10 +96,10 @@ def test_sessions_of_the_page_take_nothing_from_a_client(
     assert got["web"] >= 85 * usual.per_second - 25 - 2, "what is left is not wasted"
 
 
-@pytest.mark.parametrize("vendor", AGGREGATORS)
+@pytest.mark.parametrize("vendor", VENDORS)
 def test_a_visitor_is_served_beside_a_heavy_one_of_another_address(vendor: str) -> None:
     clock = ManualClock(0)
-    budget = FairBudget(AGGREGATORS[vendor].budget, clock)
+    budget = FairBudget(VENDORS[vendor].budget, clock)
     heavy = [visitor_id("192.0.2.1", b"salt", str(n)) for n in range(48)]
     light, got = visitor_id("192.0.2.2", b"salt", "0"), 0
     for tick in range(TICKS_PER_S * 180):
@@ -117,7 +118,7 @@ def test_a_light_client_gets_every_source_of_every_quote(monkeypatch: pytest.Mon
         clock = LoopClock()
         aggregators = [Scripted(name, a_route(name)) for name in KEYLESS]
         sources = [
-            AggregatorSource(one, AGGREGATORS[one.name].budget, clock)  # type: ignore[arg-type]
+            AggregatorSource(one, VENDORS[one.name].budget, clock)  # type: ignore[arg-type]
             for one in aggregators
         ]
         verify = VerifyRoutes(Simulator(), {n: [ROUTER] for n in KEYLESS}, required=False)  # type: ignore[arg-type]
@@ -145,7 +146,7 @@ def test_a_light_client_gets_every_source_of_every_quote(monkeypatch: pytest.Mon
 
 def test_two_equal_clients_have_equal_parts() -> None:
     clock = ManualClock(0)
-    budget = FairBudget(AGGREGATORS["velora"].budget, clock)
+    budget = FairBudget(VENDORS["velora"].budget, clock)
     got: Counter[str] = Counter()
     for tick in range(TICKS_PER_S * 600):
         for client in ("a", "b") if tick % 2 else ("b", "a"):

@@ -17,9 +17,9 @@ from quietswap.quoting.price import ANSWER_TTL_S, QuotePrice
 from quietswap.quoting.quote import NoRoute, NoRouteReason, SourceOutcome
 from quietswap.quoting.request import IndicativePriceRequest
 from quietswap.quoting.scoring import IndicativePrice, SourcePrice, SourcePriceRequest
-from quietswap.quoting.source_limits import RequestBudget
 from quietswap.quoting.sources import AggregatorSource
 from quietswap.tokens.token import WETH, Token, TokenPolicy
+from quietswap.vendors.vendor import RequestBudget
 from tests.orders import USDC
 from tests.virtual_time import LoopClock, run
 

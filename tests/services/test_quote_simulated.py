@@ -16,7 +16,6 @@ from quietswap.errors.requests import TokenNotSupported
 from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome, SwapQuote
 from quietswap.quoting.request import SwapQuoteRequest
 from quietswap.quoting.routes import CollectRoutes
-from quietswap.quoting.source_limits import RequestBudget
 from quietswap.quoting.sources import AggregatorSource
 from quietswap.quoting.swap import QuoteSwap
 from quietswap.quoting.verify import VerifyRoutes
@@ -24,6 +23,7 @@ from quietswap.relays.settings import FIRST_TIER
 from quietswap.server.factories import swap_terms
 from quietswap.server.settings.schema import Settings
 from quietswap.tokens.token import WETH, Token, TokenPolicy
+from quietswap.vendors.vendor import RequestBudget
 from tests.domain.router_calldata import ENCODERS, Swap
 from tests.scripted_relay import ScriptedRelay
 from tests.virtual_time import LoopClock, run

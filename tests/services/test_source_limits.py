@@ -8,13 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietswap.clients.client import visitor_id
-from quietswap.quoting.source_limits import (
-    LONGEST_WAIT_S,
-    MOST_CLIENTS,
-    Circuit,
-    FairBudget,
-    RequestBudget,
-)
+from quietswap.quoting.source_limits import LONGEST_WAIT_S, MOST_CLIENTS, Circuit, FairBudget
+from quietswap.vendors.vendor import RequestBudget
 from tests.adapters.manual_clock import ManualClock
 from tests.virtual_time import LoopClock, run
 

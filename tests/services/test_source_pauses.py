@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from quietswap.operator.operators import PausedSource
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.quoting.source_limits import RequestBudget
 from quietswap.quoting.sources import AggregatorSource, SourcePauses
+from quietswap.vendors.vendor import RequestBudget
 from tests.services.test_survey_routes import Scripted, a_route
 from tests.storage.examples import HandClock
 

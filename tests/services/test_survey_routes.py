@@ -17,11 +17,11 @@ from quietswap.quoting.quote import (
     SourceReport,
 )
 from quietswap.quoting.routes import CollectedRoutes, CollectRoutes
-from quietswap.quoting.source_limits import RequestBudget
 from quietswap.quoting.sources import AggregatorSource
 from quietswap.quoting.verify import VerifyRoutes
 from quietswap.server.settings.schema import QuotesConfig
 from quietswap.tokens.token import WETH, Token
+from quietswap.vendors.vendor import RequestBudget
 from tests.virtual_time import LoopClock, run
 
 DEFAULTS = QuotesConfig()

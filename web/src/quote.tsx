@@ -4,7 +4,8 @@ import type { Schemas } from './api'
 import { bps, percent, show, shortened } from './amounts'
 import { readable, SENTENCE } from './text'
 import type { Token } from './tokens'
-import { outcome, SOURCES } from './words'
+import { SOURCES } from '../../clients/typescript/src/generated/rules'
+import { outcome } from './words'
 
 export type Quote = Schemas['SwapQuoteResponse']
 

@@ -92,15 +92,6 @@ export function outcome({ outcome, simulated }: Schemas['SourceEntry']): string 
   return outcome === 'answered' ? 'verified' : (OUTCOMES[outcome] ?? outcome)
 }
 
-export const SOURCES: Record<string, string> = {
-  kyberswap: 'KyberSwap',
-  velora: 'Velora',
-  sushi: 'Sushi',
-  openocean: 'OpenOcean',
-  zeroex: '0x',
-  oneinch: '1inch',
-}
-
 /** Kind of an order; a swap names none. */
 export const kindOf = (order: Schemas['OrderStatusResponse']): string =>
   ('kind' in order && typeof order.kind === 'string' && order.kind) || 'swap'

@@ -15,6 +15,7 @@ from cachetools import LRUCache
 from quietswap.clients.client import VISITORS, Party, party_of
 from quietswap.clock import Clock
 from quietswap.concurrency import CircuitBreaker, TokenBucket
+from quietswap.vendors.vendor import RequestBudget
 
 # The shares of a vendor's rate that clients have, from what each of them asks for.
 
@@ -90,14 +91,6 @@ _FEW = 16
 _LEAST_DEMAND = 1e-6
 _LEAST_CREDIT = 2.0
 """Requests. With a capacity of one, the refill between two requests would be lost."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestBudget:
-    """Request limits of a vendor: sustained rate and burst `per_second`, and `per_day` or None."""
-
-    per_second: float
-    per_day: int | None = None
 
 
 @dataclass(slots=True)

@@ -12,8 +12,9 @@ from quietswap.concurrency import SingleFlight
 from quietswap.operator.operators import PausedSource, PausedSourceStore
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.quoting.quote import NoRoute, NoRouteReason
-from quietswap.quoting.source_limits import FairBudget, RequestBudget, SourceCircuit
+from quietswap.quoting.source_limits import FairBudget, SourceCircuit
 from quietswap.vendors.source import Aggregator
+from quietswap.vendors.vendor import RequestBudget
 
 _SILENCE = frozenset({NoRouteReason.TIMED_OUT, NoRouteReason.UNAVAILABLE})
 """What counts as a failure for the circuit breaker. A bad reply does not: it may depend on the

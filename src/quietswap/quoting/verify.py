@@ -20,9 +20,10 @@ from quietswap.quoting.route_policy import (
     with_enforced_minimum,
 )
 from quietswap.quoting.scoring import Candidate
-from quietswap.routers.method import ZEROEX, Measure
+from quietswap.routers.method import Measure
 from quietswap.routers.methods import is_unproven, measure
 from quietswap.tokens.token import WITHOUT_TRANSFER_FEE
+from quietswap.vendors import zeroex
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class VerifyRoutes:
         self._spenders = list(dict.fromkeys(itertools.chain.from_iterable(pinned.values())))
         self._required = required
         self._accept_unbound = accept_unbound
-        self._has_zeroex = ZEROEX in self._spenders
+        self._has_zeroex = zeroex.ROUTER in self._spenders
 
     async def prepare_simulation(self, request: RouteRequest) -> PreparedSimulation:
         """Read the wallet's state for a simulation through any pinned router.
@@ -83,7 +84,7 @@ class VerifyRoutes:
 
         The minimum of a returned route may be lower: the one its calldata enforces.
         """
-        settlers = await self._settlers(any(route.target == ZEROEX for route in routes))
+        settlers = await self._settlers(any(route.target == zeroex.ROUTER for route in routes))
         enforced = [
             with_enforced_minimum(route, request, accept_unbound=self._accepts(route))
             for route in routes

@@ -13,8 +13,8 @@ from typing import Final
 from quietswap.amounts import BPS
 from quietswap.chain.address import Address, from_bytes, to_bytes
 from quietswap.routers.known_pools import v2_pairs, v3_pools
-from quietswap.routers.method import BUY_FEE, ROUTERS, CalldataLayout, Measure, RouterMethod
-from quietswap.routers.methods import METHODS
+from quietswap.routers.method import BUY_FEE, CalldataLayout, Measure, RouterMethod
+from quietswap.routers.methods import METHODS, ROUTERS
 
 # A strict reader of calldata as 32-byte words: data beyond the end is an error, never zero.
 #

@@ -1,26 +1,9 @@
-"""The columns of `methods.METHODS`, and the routers that have rows."""
+"""The columns of `methods.METHODS`."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 from quietswap.chain.address import Address
-
-KYBERSWAP = Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5")
-VELORA = Address("0x6A000F20005980200259B80c5102003040001068")
-SUSHI = Address("0xAC4c6e212A361c968F1725b4d055b47E63F80b75")
-OPENOCEAN = Address("0x6352a56caadC4F1E25CD6c75970Fa768A3304e64")
-ZEROEX = Address("0x0000000000001fF3684f28c67538d4D072C22734")
-ONEINCH = Address("0x111111125421cA6dc452d289314280a0f8842A65")
-
-ROUTERS = {
-    KYBERSWAP: "KyberSwap MetaAggregationRouterV2",
-    VELORA: "Velora Augustus v6.2",
-    SUSHI: "Sushi RedSnwapper",
-    OPENOCEAN: "OpenOcean ExchangeV2",
-    ZEROEX: "0x AllowanceHolder",
-    ONEINCH: "1inch AggregationRouterV6",
-}
-"""The routers that have rows: address and name."""
 
 ALL_FLAGS = 2**256 - 1
 BUY_FEE = 0x40

@@ -1,12 +1,12 @@
-"""Objects built from the settings: aggregators, router pins, budgets, relays and token lists."""
+"""Objects built from the settings: sources, router pins, budgets, relays and token lists."""
 
 import ipaddress
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from quietswap.api.parsing.headers import Network
 from quietswap.chain import address as addresses
@@ -18,7 +18,6 @@ from quietswap.http_client import HttpClient, can_be_asked
 from quietswap.observe.logs import LogOptions
 from quietswap.prices.usd import PriceOracle
 from quietswap.quoting.price import QuotePrice
-from quietswap.quoting.source_limits import RequestBudget
 from quietswap.quoting.sources import AggregatorSource
 from quietswap.quoting.swap import SwapQuotePolicy
 from quietswap.quoting.wrap import WrapQuotePolicy
@@ -34,48 +33,11 @@ from quietswap.tokens.metadata import NodeTokenReader, TokenReader
 from quietswap.tokens.token import TokenPolicy
 from quietswap.tokens.token_list import BUILT_IN, BadTokenList, TokenCatalogue, read_token_list
 from quietswap.tokens.tokens import GetBalances, ListTokens
-from quietswap.vendors.kyberswap import adapter as kyberswap
-from quietswap.vendors.oneinch import adapter as oneinch
-from quietswap.vendors.openocean import adapter
-from quietswap.vendors.openocean import adapter as openocean
-from quietswap.vendors.source import Aggregator, HttpAggregator
-from quietswap.vendors.sushi import adapter as sushi
-from quietswap.vendors.velora import adapter as velora
-from quietswap.vendors.zeroex import adapter as zeroex
+from quietswap.vendors import VENDORS
+from quietswap.vendors.source import Aggregator
+from quietswap.vendors.vendor import RequestBudget
 from quietswap.wallet_rpc.match import WalletRpcPolicy
 from quietswap.wallet_rpc.node import WalletNodeClient
-
-# The registry of aggregators: adapter and request budget of each source.
-
-
-@dataclass(frozen=True, slots=True)
-class RegisteredAggregator:
-    """One source. `module` has `NAME`, `DEFAULT_URL`, `ROUTERS` and `NEEDS_KEY`.
-
-    `budget` is within the limits that the vendor publishes.
-    """
-
-    module: Any
-    adapter: type[HttpAggregator]
-    budget: RequestBudget
-
-
-_ROWS = (
-    # 3 requests per second, and a quote needs two
-    RegisteredAggregator(kyberswap, kyberswap.KyberSwap, RequestBudget(1.5)),
-    # the limit without a key, https://docs.velora.xyz
-    RegisteredAggregator(velora, velora.Velora, RequestBudget(1.0, 3000)),
-    # the free plans of 0x and 1inch
-    RegisteredAggregator(zeroex, zeroex.ZeroEx, RequestBudget(5.0)),
-    RegisteredAggregator(oneinch, oneinch.OneInch, RequestBudget(1.0)),
-    # no published limit
-    RegisteredAggregator(sushi, sushi.Sushi, RequestBudget(10.0)),
-    # 2 requests per second without a key
-    RegisteredAggregator(openocean, openocean.OpenOcean, RequestBudget(2.0)),
-)
-AGGREGATORS = {row.module.NAME: row for row in _ROWS}
-"""By name, in order of preference: without `quotes.sources` the first of them are asked."""
-
 
 Choice = TypeVar("Choice", EndpointType, ShareMode)
 _PRIVATE_RPC = "private_rpc"
@@ -159,11 +121,11 @@ def trusted_networks(settings: Settings) -> tuple[Network, ...]:
 
 def chosen_sources(settings: Settings) -> list[str]:
     """Return the names of the aggregators in use. Raises BadSettings for an unknown name."""
-    unknown = {*settings.quotes.sources, *settings.source} - set(AGGREGATORS)
+    unknown = {*settings.quotes.sources, *settings.source} - set(VENDORS)
     if unknown:
         raise BadSettings(
             f"quotes.sources: there is no source {', '.join(sorted(unknown))}; "
-            f"there are {', '.join(AGGREGATORS)}"
+            f"there are {', '.join(VENDORS)}"
         )
     if len(set(settings.quotes.sources)) < len(settings.quotes.sources):
         raise BadSettings("quotes.sources: a source is named twice")
@@ -172,11 +134,11 @@ def chosen_sources(settings: Settings) -> list[str]:
         if keyless:
             raise BadSettings(f"source.{keyless[0]}.api_key: this source needs a key")
         return list(settings.quotes.sources)
-    return [name for name in AGGREGATORS if _is_ready(settings, name)][:_ASKED]
+    return [name for name in VENDORS if _is_ready(settings, name)][:_ASKED]
 
 
 def _is_ready(settings: Settings, name: str) -> bool:
-    return not AGGREGATORS[name].module.NEEDS_KEY or bool(_source(settings, name).api_key)
+    return not VENDORS[name].needs_key or bool(_source(settings, name).api_key)
 
 
 def _source(settings: Settings, name: str) -> SourceSettings:
@@ -187,7 +149,7 @@ def routers(settings: Settings, name: str) -> list[Address]:
     """Return the router pins of a source. Raises BadSettings for an invalid address."""
     configured = _source(settings, name).routers
     if configured is None:
-        return list(AGGREGATORS[name].module.ROUTERS)
+        return [VENDORS[name].router]
     try:
         return [addresses.parse(text) for text in configured]
     except addresses.BadAddress as error:
@@ -197,11 +159,12 @@ def routers(settings: Settings, name: str) -> list[Address]:
 def accepted_unbound(settings: Settings) -> frozenset[str]:
     """Return the sources with `accept_unbound`. Raises BadSettings if it has no effect."""
     accepted = frozenset(name for name, one in settings.source.items() if one.accept_unbound)
-    pointless = sorted(accepted - {adapter.NAME})
+    unbindable = [name for name, vendor in VENDORS.items() if not vendor.can_be_bound]
+    pointless = sorted(accepted.difference(unbindable))
     if pointless:
         raise BadSettings(
-            f"source.{pointless[0]}.accept_unbound: only {adapter.NAME} has routes whose terms"
-            " can be read but not proven"
+            f"source.{pointless[0]}.accept_unbound: only {' and '.join(unbindable)} has"
+            " routes whose terms can be read but not proven"
         )
     return accepted
 
@@ -229,18 +192,20 @@ def token_list(path: str, name: str) -> frozenset[Address]:
 def make_aggregator(settings: Settings, name: str, http: HttpClient) -> Aggregator:
     """Return the adapter of a source under its settings."""
     chosen = _source(settings, name)
-    return AGGREGATORS[name].adapter(
+    adapter = import_module(f"quietswap.vendors.{name}.adapter").Adapter
+    aggregator: Aggregator = adapter(
         http,
         base_url=source_url(settings, name),
         client_name=settings.quotes.client_name,
         timeout_s=chosen.timeout_s,
         api_key=chosen.api_key,
     )
+    return aggregator
 
 
 def source_url(settings: Settings, name: str) -> str:
     """Return the base URL of a source."""
-    return _source(settings, name).url or str(AGGREGATORS[name].module.DEFAULT_URL)
+    return _source(settings, name).url or VENDORS[name].url
 
 
 def relay_urls(settings: Settings) -> Mapping[int, str]:
@@ -257,7 +222,7 @@ def make_source(settings: Settings, name: str, http: HttpClient, clock: Clock) -
 
 def request_budget(settings: Settings, name: str) -> RequestBudget:
     """Return the request budget of a source: the settings', or the vendor's default."""
-    chosen, usual = _source(settings, name), AGGREGATORS[name].budget
+    chosen, usual = _source(settings, name), VENDORS[name].budget
     return RequestBudget(
         chosen.per_second or usual.per_second,
         chosen.per_day if chosen.per_day is not None else usual.per_day,

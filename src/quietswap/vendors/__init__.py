@@ -1,1 +1,12 @@
-"""What is asked for swap routes: one folder for each vendor."""
+"""The vendors, one folder each. Adapter and stand-in are imported only where they are used."""
+
+from importlib import import_module
+
+from quietswap.vendors.vendor import Vendor
+
+_IN_ORDER = ("kyberswap", "velora", "zeroex", "oneinch", "sushi", "openocean")
+
+VENDORS: dict[str, Vendor] = {
+    name: import_module(f"{__name__}.{name}").VENDOR for name in _IN_ORDER
+}
+"""By name, in order of preference: without `quotes.sources` the first of them are asked."""

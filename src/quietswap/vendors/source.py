@@ -20,6 +20,7 @@ from quietswap.http_client import (
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
 from quietswap.tokens.token import harmless
+from quietswap.vendors.vendor import Vendor
 
 # Port: a DEX aggregator.
 
@@ -236,14 +237,13 @@ _SHORTEST_KEY = 8
 
 
 class HttpAggregator(ABC):
-    """Base of the adapters. A subclass sets `name`, `default_url`, and `slippage_bps` if limited.
+    """Base of the adapters. A subclass sets `vendor`, and `slippage_bps` if its vendor limits it.
 
     It implements `route` and `price`. `timeout_s` limits one request; an adapter neither retries
     nor has a deadline of its own.
     """
 
-    name: ClassVar[str]
-    default_url: ClassVar[str]
+    vendor: ClassVar[Vendor]
     slippage_bps: ClassVar[tuple[int, int]] = (0, 10_000)
 
     def __init__(
@@ -256,11 +256,16 @@ class HttpAggregator(ABC):
         api_key: str | None = None,
     ) -> None:
         self._http = http
-        self._base = (base_url or self.default_url).rstrip("/")
+        self._base = (base_url or self.vendor.url).rstrip("/")
         self._client = client_name
         self._timeout_s = timeout_s
         self._api_key = api_key
         self._headers = self._auth()
+
+    @property
+    def name(self) -> str:
+        """Return the vendor's name, such as `kyberswap`."""
+        return self.vendor.name
 
     @abstractmethod
     async def route(self, request: RouteRequest) -> Route:

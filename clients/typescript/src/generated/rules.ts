@@ -42,30 +42,6 @@ export const ROUTERS: Record<string, Router> = {
         "0d893d62 swapExactAmountInPro 44224add swapExactAmountOutPro 987e7d8e swapExactAmountInOutOnMakerPSM",
     },
   ],
-  "0xac4c6e212a361c968f1725b4d055b47e63f80b75": [
-    "Sushi RedSnwapper",
-    {
-      // snwap
-      "5f3bd1c8": [0, 1, 4, 3, 2, true, , false],
-    },
-    {
-      "it pulls any list of tokens":
-        "d33721a5 snwapMultiple",
-    },
-  ],
-  "0x6352a56caadc4f1e25cd6c75970fa768a3304e64": [
-    "OpenOcean ExchangeV2",
-    {
-      // swap
-      "90411a32": [0, 4, 5, 1, 3, true, , , [1], 7, 0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffen, 9, true],
-    },
-    {
-      "the router is an upgradeable proxy whose implementation is not the public source; it is offered only where the operator sets `source.openocean.accept_unbound`":
-        "90411a32 swap",
-      "any address can be the pair, and the amount it reports is compared with the minimum":
-        "8980041a callUniswap 6b58f2f0 callUniswapTo e449022e uniswapV3Swap bc80f1a8 uniswapV3SwapTo",
-    },
-  ],
   "0x0000000000001ff3684f28c67538d4d072c22734": [
     "0x AllowanceHolder",
     {
@@ -100,7 +76,41 @@ export const ROUTERS: Record<string, Router> = {
         "5816d723 permitAndCall",
     },
   ],
+  "0xac4c6e212a361c968f1725b4d055b47e63f80b75": [
+    "Sushi RedSnwapper",
+    {
+      // snwap
+      "5f3bd1c8": [0, 1, 4, 3, 2, true, , false],
+    },
+    {
+      "it pulls any list of tokens":
+        "d33721a5 snwapMultiple",
+    },
+  ],
+  "0x6352a56caadc4f1e25cd6c75970fa768a3304e64": [
+    "OpenOcean ExchangeV2",
+    {
+      // swap
+      "90411a32": [0, 4, 5, 1, 3, true, , , [1], 7, 0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffen, 9, true],
+    },
+    {
+      "the router is an upgradeable proxy whose implementation is not the public source; it is offered only where the operator sets `source.openocean.accept_unbound`":
+        "90411a32 swap",
+      "any address can be the pair, and the amount it reports is compared with the minimum":
+        "8980041a callUniswap 6b58f2f0 callUniswapTo e449022e uniswapV3Swap bc80f1a8 uniswapV3SwapTo",
+    },
+  ],
 };
+
+/** Sources as people read them. */
+export const SOURCES = {
+  "kyberswap": "KyberSwap",
+  "velora": "Velora",
+  "zeroex": "0x",
+  "oneinch": "1inch",
+  "sushi": "Sushi",
+  "openocean": "OpenOcean"
+} as const;
 
 /** Routers of which no method is proven. */
 export const UNBINDABLE = [

@@ -17,7 +17,7 @@ from quietswap.cli.output.console import STYLE, failure_text, gas_cost
 from quietswap.cli.output.quote import facts, short, usd, why
 from quietswap.cli.output.tables import ResponsiveTable
 from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
-from quietswap.routers.method import ROUTERS
+from quietswap.routers.methods import ROUTERS
 
 if TYPE_CHECKING:
     from quietswap.client.sync_client import QuietswapClient

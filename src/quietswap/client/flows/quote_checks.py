@@ -24,9 +24,11 @@ from quietswap.quoting.loss import Loss
 from quietswap.quoting.quote import Route
 from quietswap.quoting.quote import RouteRequest as Terms
 from quietswap.routers import calldata
+from quietswap.routers import methods as routers
 from quietswap.routers.method import Measure
-from quietswap.routers.methods import METHODS, measure
+from quietswap.routers.methods import measure
 from quietswap.tokens.token import WITHOUT_TRANSFER_FEE, Token
+from quietswap.vendors import VENDORS, zeroex
 
 Approval = Literal["exact", "max", "never"]
 """What to approve when the allowance is too low: the sell amount, the maximum, or nothing."""
@@ -42,21 +44,12 @@ LEAST_GAS = 21_000
 ABSURD_FEE = 10**13
 """10,000 gwei, in wei per gas: more than any base fee so far."""
 
-ALLOWANCE_HOLDER = "0x0000000000001fF3684f28c67538d4D072C22734"
+ALLOWANCE_HOLDER = zeroex.ROUTER
 """0x's contract. The contract that it lets move the tokens is read from the chain, not pinned."""
 
-ROUTERS = frozenset(
-    {
-        "0x6131B5fae19EA4f9D964eAc0408E4408b66337b5",  # KyberSwap
-        "0x6A000F20005980200259B80c5102003040001068",  # Velora
-        "0xAC4c6e212A361c968F1725b4d055b47E63F80b75",  # Sushi
-        "0x6352a56caadC4F1E25CD6c75970Fa768A3304e64",  # OpenOcean
-        ALLOWANCE_HOLDER,
-        "0x111111125421cA6dc452d289314280a0f8842A65",  # 1inch
-    }
-)
+ROUTERS = frozenset(routers.ROUTERS)
 """The router pin: without `SwapRequest.routers`, only these contracts are approved or called."""
-UNBINDABLE = ROUTERS - {row.router for row in METHODS.values() if row.bound and row.layout}
+UNBINDABLE = frozenset(each.router for each in VENDORS.values() if not each.can_be_bound)
 """Routers of which no method is proven to enforce its terms: OpenOcean's."""
 
 

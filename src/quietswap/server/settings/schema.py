@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from quietswap.vendors import VENDORS
+
 # The base of all tables of the settings file.
 
 
@@ -310,14 +312,17 @@ class SourceConfig(Section, frozen=True):
     per_day: Annotated[Count | None, says("Quotes a day within the vendor's limit.")] = None
 
 
+_WITH_KEY = [name for name, vendor in VENDORS.items() if vendor.needs_key]
+
+
 class QuotesConfig(Section, frozen=True):
     """The aggregators, the deadlines of a quote, and what it may contain."""
 
     sources: Annotated[
         tuple[str, ...],
         says(
-            "Aggregators that receive requests. Empty: the first four available of kyberswap, "
-            "velora, zeroex, oneinch (these two with a key), sushi, openocean."
+            "Sources that receive requests. Empty: the first four available of "
+            f"{', '.join(VENDORS)}; {' and '.join(_WITH_KEY)} need a key."
         ),
     ] = ()
     client_name: Annotated[str, says("Client name sent to vendors.")] = "quietswap"

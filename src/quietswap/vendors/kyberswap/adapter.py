@@ -9,18 +9,12 @@ from typing import Any
 import msgspec
 
 from quietswap.amounts import less_slippage
-from quietswap.chain.address import Address
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
 from quietswap.vendors import source as read
+from quietswap.vendors.kyberswap import VENDOR
 from quietswap.vendors.source import HttpAggregator
-
-NAME = "kyberswap"
-DEFAULT_URL = "https://aggregator-api.kyberswap.com"
-ROUTERS = (Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5"),)
-"""MetaAggregationRouterV2."""
-NEEDS_KEY = False
 
 _MEANING = {
     **dict.fromkeys((4008, 4009, 4010), NoRouteReason.NO_ROUTE),
@@ -78,11 +72,10 @@ class _Failure(msgspec.Struct):
     message: Any = None
 
 
-class KyberSwap(HttpAggregator):
+class Adapter(HttpAggregator):
     """Implements quietswap.vendors.source.Aggregator."""
 
-    name = NAME
-    default_url = DEFAULT_URL
+    vendor = VENDOR
     slippage_bps = (0, 2000)
 
     def _auth(self) -> dict[str, str]:
@@ -102,7 +95,9 @@ class KyberSwap(HttpAggregator):
         _same_swap(request, summary)
         if read.amount(summary.amountIn, "amountIn") != request.sell_amount:
             raise read.bad_reply("it sells another amount than asked")
-        return SourcePrice(NAME, read.amount(summary.amountOut, "amountOut"), read.gas(summary.gas))
+        return SourcePrice(
+            VENDOR.name, read.amount(summary.amountOut, "amountOut"), read.gas(summary.gas)
+        )
 
     async def _found(self, query: dict[str, str]) -> _RoutesData:
         reply = await self._get("/ethereum/api/v1/routes", query)
@@ -149,8 +144,8 @@ def _route(request: RouteRequest, found: _RoutesData, built: _BuildData | None) 
     promised = read.amount(built.amountOut, "amountOut")
     hops = max(summary.route or [[]], key=_share)
     return Route(
-        source=NAME,
-        dex=read.text(hops[0].exchange if hops else None, NAME),
+        source=VENDOR.name,
+        dex=read.text(hops[0].exchange if hops else None, VENDOR.name),
         target=router,
         spender=router,
         value=read.wei(built.transactionValue, "transactionValue"),

@@ -1,1 +1,81 @@
-"""1inch."""
+"""1inch: its router's methods, each with the proof or the reason of its refusal."""
+
+from quietswap.chain.address import Address
+from quietswap.routers.method import CalldataLayout, Confidence, RouterMethod
+from quietswap.vendors.vendor import RequestBudget, Vendor, refused
+
+ROUTER = Address("0x111111125421cA6dc452d289314280a0f8842A65")
+_SOURCE = "https://github.com/1inch/1inch-v6-aggregation-router"
+_MIDDLE = "the first and last pool cannot be derived without reading the chain"
+_SENDS_ETH = "it sells ETH"
+_RFQ = "its threshold may be absent or a rate; the order may be filled in part and calls its maker"
+
+
+_METHODS = (
+    RouterMethod(
+        ROUTER,
+        "07ed2379",
+        "swap",
+        "any flag: partial fill (1), extra ETH (2), Permit2 (4) or unknown ones",
+        "`returnAmount < minReturnAmount` reverts; the executor reports returnAmount, and exactly"
+        " this amount is then transferred from the router's own balance",
+        CalldataLayout(sell=1, buy=2, recipient=4, amount=5, minimum=6, flags=7),
+        source=_SOURCE,
+        confidence=Confidence.ADAPTED,
+    ),
+    RouterMethod(
+        ROUTER,
+        "83800a8e",
+        "unoswap",
+        "a pool that is not, by CREATE2, the pair of the two tokens of Uniswap V2, Sushi V2 or"
+        " Uniswap V3; a direction that does not sell the sell token; Curve; unwrapping, Permit2"
+        " and unknown bits of the pool's word",
+        "`ret < minReturn` reverts; the pool reports ret, so the pool must be genuine",
+        CalldataLayout(sell=0, amount=1, minimum=2, dex=3),
+        source=_SOURCE,
+        confidence=Confidence.ADAPTED,
+    ),
+    *refused(
+        ROUTER,
+        _MIDDLE,
+        _8770ba91="unoswap2",
+        _19367472="unoswap3",
+        _ea76dddf="unoswapTo2",
+        _f7a70056="unoswapTo3",
+    ),
+    *refused(ROUTER, "`unoswap` does the same for the sender", _e2c95c82="unoswapTo"),
+    *refused(
+        ROUTER,
+        _SENDS_ETH,
+        _a76dfc3b="ethUnoswap",
+        _89af926a="ethUnoswap2",
+        _188ac35d="ethUnoswap3",
+    ),
+    *refused(
+        ROUTER,
+        "the named exchange receives the whole amount, and its payment is not checked",
+        _d2d374e5="clipperSwap",
+        _c4d652af="clipperSwapTo",
+    ),
+    *refused(
+        ROUTER,
+        _RFQ,
+        _9fda64bd="fillOrder",
+        _f497df75="fillOrderArgs",
+        _cc713a04="fillContractOrder",
+        _56a75868="fillContractOrderArgs",
+    ),
+    *refused(ROUTER, "it runs any other method after a permit", _5816d723="permitAndCall"),
+)
+
+VENDOR = Vendor(
+    name="oneinch",
+    title="1inch",
+    url="https://api.1inch.com",
+    needs_key=True,
+    # the free plan
+    budget=RequestBudget(1.0),
+    router=ROUTER,
+    router_name="1inch AggregationRouterV6",
+    methods=_METHODS,
+)

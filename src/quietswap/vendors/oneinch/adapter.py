@@ -8,18 +8,12 @@ from typing import Any
 import msgspec
 
 from quietswap.amounts import format_units, less_slippage
-from quietswap.chain.address import Address
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
 from quietswap.vendors import source as read
+from quietswap.vendors.oneinch import VENDOR
 from quietswap.vendors.source import HttpAggregator
-
-NAME = "oneinch"
-DEFAULT_URL = "https://api.1inch.com"
-ROUTERS = (Address("0x111111125421cA6dc452d289314280a0f8842A65"),)
-"""AggregationRouterV6."""
-NEEDS_KEY = True
 
 
 class _Token(msgspec.Struct):
@@ -46,11 +40,10 @@ class _Failure(msgspec.Struct):
     description: Any = None
 
 
-class OneInch(HttpAggregator):
+class Adapter(HttpAggregator):
     """Implements quietswap.vendors.source.Aggregator."""
 
-    name = NAME
-    default_url = DEFAULT_URL
+    vendor = VENDOR
     slippage_bps = (0, 5000)
 
     def _auth(self) -> dict[str, str]:
@@ -70,7 +63,9 @@ class OneInch(HttpAggregator):
             raise _classified(reply)
         answer = read.parse(reply, _Answer)
         _same_tokens(request, answer)
-        return SourcePrice(NAME, read.amount(answer.dstAmount, "dstAmount"), read.gas(answer.gas))
+        return SourcePrice(
+            VENDOR.name, read.amount(answer.dstAmount, "dstAmount"), read.gas(answer.gas)
+        )
 
 
 def _price_query(request: SourcePriceRequest) -> dict[str, str]:
@@ -105,8 +100,8 @@ def _route(request: RouteRequest, answer: _Answer) -> Route:
     promised = read.amount(answer.dstAmount, "dstAmount")
     target = read.address(answer.tx.to, "tx.to")
     return Route(
-        source=NAME,
-        dex=NAME,
+        source=VENDOR.name,
+        dex=VENDOR.name,
         target=target,
         spender=target,
         value=read.wei(answer.tx.value, "tx.value"),

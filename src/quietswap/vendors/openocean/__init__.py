@@ -1,1 +1,53 @@
-"""OpenOcean."""
+"""OpenOcean: its router's methods, each with the proof or the reason of its refusal."""
+
+from quietswap.chain.address import Address
+from quietswap.routers.method import ALL_FLAGS, CalldataLayout, Confidence, Measure, RouterMethod
+from quietswap.vendors.vendor import RequestBudget, Vendor, refused
+
+ROUTER = Address("0x6352a56caadC4F1E25CD6c75970Fa768A3304e64")
+
+_METHODS = (
+    RouterMethod(
+        ROUTER,
+        "90411a32",
+        "swap",
+        "the router is an upgradeable proxy whose implementation is not the public source; it is"
+        " offered only where the operator sets `source.openocean.accept_unbound`",
+        "no proof exists",
+        CalldataLayout(
+            within=(1,),
+            sell=0,
+            buy=1,
+            recipient=3,
+            amount=4,
+            minimum=5,
+            flags=7,
+            allowed_flags=ALL_FLAGS ^ 1,
+            permit=9,
+            permit_within=True,
+        ),
+        Measure.RECIPIENT,
+        "https://github.com/openocean-finance/OpenOceanExchangeV2",
+        Confidence.NOT_RUNNING,
+        bound=False,
+    ),
+    *refused(
+        ROUTER,
+        "any address can be the pair, and the amount it reports is compared with the minimum",
+        _8980041a="callUniswap",
+        _6b58f2f0="callUniswapTo",
+        _e449022e="uniswapV3Swap",
+        _bc80f1a8="uniswapV3SwapTo",
+    ),
+)
+
+VENDOR = Vendor(
+    name="openocean",
+    title="OpenOcean",
+    url="https://open-api.openocean.finance",
+    # 2 requests per second without a key
+    budget=RequestBudget(2.0),
+    router=ROUTER,
+    router_name="OpenOcean ExchangeV2",
+    methods=_METHODS,
+)

@@ -9,18 +9,12 @@ from typing import Any
 import msgspec
 
 from quietswap.amounts import format_units
-from quietswap.chain.address import Address
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
 from quietswap.vendors import source as read
+from quietswap.vendors.openocean import VENDOR
 from quietswap.vendors.source import HttpAggregator
-
-NAME = "openocean"
-DEFAULT_URL = "https://open-api.openocean.finance"
-ROUTERS = (Address("0x6352a56caadC4F1E25CD6c75970Fa768A3304e64"),)
-"""ExchangeV2."""
-NEEDS_KEY = False
 
 _TOKEN_UNKNOWN = ("token not", "invalid token", "unknown token", "not support")
 _NO_ROUTE = ("no route", "no liquidity", "insufficient liquidity", "no path")
@@ -68,11 +62,10 @@ class _Answer(msgspec.Struct):
     errorMsg: Any = None
 
 
-class OpenOcean(HttpAggregator):
+class Adapter(HttpAggregator):
     """Implements quietswap.vendors.source.Aggregator."""
 
-    name = NAME
-    default_url = DEFAULT_URL
+    vendor = VENDOR
     slippage_bps = (5, 5000)
 
     def _auth(self) -> dict[str, str]:
@@ -92,7 +85,7 @@ class OpenOcean(HttpAggregator):
         impact = _impact(data.price_impact)
         promised = read.amount(data.outAmount, "outAmount")
         return SourcePrice(
-            NAME, _realistic(promised, 1, impact), read.gas(data.estimatedGas), impact
+            VENDOR.name, _realistic(promised, 1, impact), read.gas(data.estimatedGas), impact
         )
 
     async def _answered(self, path: str, query: dict[str, str]) -> _Data:
@@ -132,8 +125,8 @@ def _route(request: RouteRequest, data: _Data) -> Route:
     impact = _impact(data.price_impact)
     hops = data.path.routes[0].subRoutes if data.path and data.path.routes else []
     return Route(
-        source=NAME,
-        dex=read.text(data.dexes[0].dexCode if data.dexes else None, NAME),
+        source=VENDOR.name,
+        dex=read.text(data.dexes[0].dexCode if data.dexes else None, VENDOR.name),
         target=target,
         spender=target,
         value=read.wei(data.value, "value"),

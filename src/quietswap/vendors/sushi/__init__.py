@@ -1,1 +1,33 @@
-"""Sushi."""
+"""Sushi: its router's methods, each with the proof or the reason of its refusal."""
+
+from quietswap.chain.address import Address
+from quietswap.routers.method import CalldataLayout, Measure, RouterMethod
+from quietswap.vendors.vendor import RequestBudget, Vendor, refused
+
+ROUTER = Address("0xAC4c6e212A361c968F1725b4d055b47E63F80b75")
+
+_METHODS = (
+    RouterMethod(
+        ROUTER,
+        "5f3bd1c8",
+        "snwap",
+        "amount 0, which means the router's own balance; the zero address as recipient",
+        "`amountOut < amountOutMin` reverts, on the recipient's balance before and after; the"
+        " executor is called by SafeExecutor, a contract without allowances",
+        CalldataLayout(sell=0, amount=1, recipient=2, buy=3, minimum=4, zero_is_sender=False),
+        Measure.RECIPIENT,
+        "https://etherscan.io/address/0xAC4c6e212A361c968F1725b4d055b47E63F80b75#code",
+    ),
+    *refused(ROUTER, "it pulls any list of tokens", _d33721a5="snwapMultiple"),
+)
+
+VENDOR = Vendor(
+    name="sushi",
+    title="Sushi",
+    url="https://api.sushi.com",
+    # no published limit
+    budget=RequestBudget(10.0),
+    router=ROUTER,
+    router_name="Sushi RedSnwapper",
+    methods=_METHODS,
+)

@@ -6,18 +6,12 @@ from typing import Any
 import msgspec
 
 from quietswap.amounts import format_units, less_slippage
-from quietswap.chain.address import Address
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
 from quietswap.vendors import source as read
 from quietswap.vendors.source import HttpAggregator
-
-NAME = "sushi"
-DEFAULT_URL = "https://api.sushi.com"
-ROUTERS = (Address("0xAC4c6e212A361c968F1725b4d055b47E63F80b75"),)
-"""RedSnwapper."""
-NEEDS_KEY = False
+from quietswap.vendors.sushi import VENDOR
 
 
 class _Token(msgspec.Struct):
@@ -47,11 +41,10 @@ class _Failure(msgspec.Struct):
     detail: Any = None
 
 
-class Sushi(HttpAggregator):
+class Adapter(HttpAggregator):
     """Implements quietswap.vendors.source.Aggregator."""
 
-    name = NAME
-    default_url = DEFAULT_URL
+    vendor = VENDOR
     slippage_bps = (0, 9999)
 
     async def route(self, request: RouteRequest) -> Route:
@@ -65,7 +58,7 @@ class Sushi(HttpAggregator):
         answer = await self._answered("/quote/v7/1", request, {"maxSlippage": "0.005"})
         impact = _checked(request, answer)
         promised = read.amount(answer.assumedAmountOut, "assumedAmountOut")
-        return SourcePrice(NAME, promised, read.gas(answer.gasSpent), impact)
+        return SourcePrice(VENDOR.name, promised, read.gas(answer.gasSpent), impact)
 
     async def _answered(
         self, path: str, request: RouteRequest | SourcePriceRequest, own: dict[str, str]
@@ -107,8 +100,8 @@ def _route(request: RouteRequest, answer: _Answer) -> Route:
     promised = read.amount(answer.assumedAmountOut, "assumedAmountOut")
     target = read.address(answer.tx.to, "tx.to")
     return Route(
-        source=NAME,
-        dex=NAME,
+        source=VENDOR.name,
+        dex=VENDOR.name,
         target=target,
         spender=target,
         value=read.wei(answer.tx.value, "tx.value"),  # absent for a token as input

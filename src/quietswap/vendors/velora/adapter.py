@@ -8,21 +8,15 @@ from typing import Any
 import msgspec
 
 from quietswap.amounts import less_slippage
-from quietswap.chain.address import Address
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
-from quietswap.routers.methods import BOUND
 from quietswap.vendors import source as read
 from quietswap.vendors.source import HttpAggregator
+from quietswap.vendors.velora import VENDOR
 
-NAME = "velora"
-DEFAULT_URL = "https://api.velora.xyz"
-ROUTERS = (Address("0x6A000F20005980200259B80c5102003040001068"),)
-"""Augustus v6.2. Only in this version router and spender are the same contract."""
-NEEDS_KEY = False
 _VERSION = "6.2"
-_METHODS = ",".join(row.name for row in BOUND if row.router in ROUTERS)
+_METHODS = ",".join(row.name for row in VENDOR.methods if row.layout)
 """Requested by name, so that the vendor returns no method that would be refused."""
 
 _NO_ROUTE = (
@@ -81,11 +75,10 @@ class _Failure(msgspec.Struct):
     details: Any = None
 
 
-class Velora(HttpAggregator):
+class Adapter(HttpAggregator):
     """Implements quietswap.vendors.source.Aggregator."""
 
-    name = NAME
-    default_url = DEFAULT_URL
+    vendor = VENDOR
 
     def _auth(self) -> dict[str, str]:
         return {"x-api-key": self._api_key} if self._api_key else {}
@@ -106,7 +99,7 @@ class Velora(HttpAggregator):
             raise _classified(reply)
         priced = read.parse(reply, _Prices).priceRoute
         _same_swap(request, priced)
-        return SourcePrice(NAME, _net(priced), read.gas(priced.gasCost))
+        return SourcePrice(VENDOR.name, _net(priced), read.gas(priced.gasCost))
 
 
 def _query(request: RouteRequest | SourcePriceRequest, client: str) -> dict[str, str]:
@@ -145,8 +138,8 @@ def _route(request: RouteRequest, answer: _Answer) -> Route:
     leg = max(priced.bestRoute, key=lambda leg: read.decimal(leg.percent) or 0, default=_Leg())
     exchange = next((e.exchange for swap in leg.swaps for e in swap.swapExchanges), None)
     return Route(
-        source=NAME,
-        dex=read.text(exchange, NAME),
+        source=VENDOR.name,
+        dex=read.text(exchange, VENDOR.name),
         target=target,
         spender=read.address(priced.tokenTransferProxy, "tokenTransferProxy"),
         value=read.wei(tx.value, "txParams.value"),

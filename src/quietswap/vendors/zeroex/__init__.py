@@ -1,1 +1,45 @@
-"""0x."""
+"""0x: its router's methods, each with the proof or the reason of its refusal."""
+
+from quietswap.chain.address import Address
+from quietswap.routers.method import CalldataLayout, Confidence, RouterMethod
+from quietswap.vendors.vendor import RequestBudget, Vendor, refused
+
+ROUTER = Address("0x0000000000001fF3684f28c67538d4D072C22734")
+"""AllowanceHolder is call target and spender. The Settler behind it is never one."""
+
+_METHODS = (
+    RouterMethod(
+        ROUTER,
+        "2213bc0b",
+        "exec around Settler.execute",
+        "an operator other than the target; a target that 0x's Deployer does not name as current"
+        " or previous taker-submitted Settler; any other nested call; the zero address as"
+        " recipient",
+        "_checkSlippageAndTransfer of Settler on its whole balance of the buy token;"
+        " AllowanceHolder allows only the operator to take at most `amount` of `token` in this"
+        " call",
+        CalldataLayout(sell=1, amount=2, buy=1, recipient=0, minimum=2, zero_is_sender=False),
+        source="https://github.com/0xProject/0x-settler",
+        confidence=Confidence.VENDOR,
+        nested="1fff991f",
+    ),
+    *refused(
+        ROUTER,
+        "Settler is called through AllowanceHolder only, without a signature of the wallet",
+        _1fff991f="execute",
+        _06b8524c="executeWithPermit",
+        _fd3ad6d4="executeMetaTxn",
+    ),
+)
+
+VENDOR = Vendor(
+    name="zeroex",
+    title="0x",
+    url="https://api.0x.org",
+    needs_key=True,
+    # the free plan
+    budget=RequestBudget(5.0),
+    router=ROUTER,
+    router_name="0x AllowanceHolder",
+    methods=_METHODS,
+)

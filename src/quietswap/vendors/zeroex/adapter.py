@@ -7,18 +7,12 @@ from typing import Any
 
 import msgspec
 
-from quietswap.chain.address import Address
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
 from quietswap.vendors import source as read
 from quietswap.vendors.source import HttpAggregator
-
-NAME = "zeroex"
-DEFAULT_URL = "https://api.0x.org"
-ROUTERS = (Address("0x0000000000001fF3684f28c67538d4D072C22734"),)
-"""AllowanceHolder is call target and spender. The Settler behind it is never one."""
-NEEDS_KEY = True
+from quietswap.vendors.zeroex import VENDOR
 
 _TOKEN_UNKNOWN = frozenset(
     {
@@ -76,11 +70,10 @@ class _Failure(msgspec.Struct):
     message: Any = None
 
 
-class ZeroEx(HttpAggregator):
+class Adapter(HttpAggregator):
     """Implements quietswap.vendors.source.Aggregator."""
 
-    name = NAME
-    default_url = DEFAULT_URL
+    vendor = VENDOR
 
     def _auth(self) -> dict[str, str]:
         return {"0x-version": "v2", "0x-api-key": self._api_key or ""}
@@ -94,7 +87,9 @@ class ZeroEx(HttpAggregator):
         """Request an indicative price, which does not bind the vendor's makers."""
         answer = await self._answered("price", _query(request))
         _same_swap(request, answer)
-        return SourcePrice(NAME, read.amount(answer.buyAmount, "buyAmount"), read.gas(answer.gas))
+        return SourcePrice(
+            VENDOR.name, read.amount(answer.buyAmount, "buyAmount"), read.gas(answer.gas)
+        )
 
     async def _answered(self, path: str, query: dict[str, str]) -> _Answer:
         reply = await self._get(f"/swap/allowance-holder/{path}", query)
@@ -129,8 +124,8 @@ def _route(request: RouteRequest, answer: _Answer) -> Route:
     assert answer.transaction
     hops = answer.route or _Path()
     return Route(
-        source=NAME,
-        dex=read.text(hops.fills[0].source if hops.fills else None, NAME),
+        source=VENDOR.name,
+        dex=read.text(hops.fills[0].source if hops.fills else None, VENDOR.name),
         target=read.address(answer.transaction.to, "transaction.to"),
         spender=read.address(answer.allowanceTarget, "allowanceTarget"),
         value=read.wei(answer.transaction.value, "transaction.value"),

@@ -7,6 +7,7 @@ shown is that every figure is read as the vendor meant it, and that the money ru
 import json
 import os
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ from quietswap.chain import address as addresses
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.route_policy import check_route, with_enforced_minimum
-from quietswap.server.factories import AGGREGATORS
-from quietswap.vendors.velora import adapter as velora
-from tests.adapters.aggregators.recorded import (
+from quietswap.vendors import VENDORS, velora
+from tests.adapters.upstream import Reply, Upstream
+from tests.vendors.recorded import (
     ANY,
     MISSES,
     READ_ELSEWHERE,
@@ -26,10 +27,9 @@ from tests.adapters.aggregators.recorded import (
     Answered,
     Missed,
 )
-from tests.adapters.upstream import Reply, Upstream
 from tests.waiting import WITHIN_S
 
-_BESIDE = Path(__file__).parents[4] / "shared" / "fixtures"
+_BESIDE = Path(__file__).parents[3] / "shared" / "fixtures"
 FOLDER = Path(os.environ.get("QUIETSWAP_FIXTURES") or _BESIDE) / "aggregators"
 
 pytestmark = pytest.mark.skipif(
@@ -48,7 +48,7 @@ def as_json(name: str) -> Any:
 async def ask(
     http: HttpClient, upstream: Upstream, source: str, request: RouteRequest, *replies: Reply
 ) -> Route:
-    adapter = AGGREGATORS[source].adapter(
+    adapter = import_module(f"quietswap.vendors.{source}.adapter").Adapter(
         http, base_url=upstream.will(*replies).url, timeout_s=WITHIN_S
     )
     route: Route = await adapter.route(request)
@@ -68,7 +68,7 @@ async def test_recorded_route(http: HttpClient, upstream: Upstream, case: Answer
     assert route.source == case.source
     for verdict, value in ((case.verdict, route.value), (case.without_value, 0)):
         reason = check_route(
-            replace(route, value=value), case.request, AGGREGATORS[case.source].module.ROUTERS
+            replace(route, value=value), case.request, {VENDORS[case.source].router}
         )
         assert reason is None if verdict is None else verdict in (reason or "")
 
@@ -122,7 +122,7 @@ async def test_velora_documented_errors(http: HttpClient, upstream: Upstream) ->
 
 def test_velora_router_is_the_official_one() -> None:
     official = as_json("velora-contracts-official")["chains"]["1"]["augustusV6_2"]
-    assert (addresses.from_any_case(official),) == velora.ROUTERS
+    assert addresses.from_any_case(official) == velora.ROUTER
 
 
 def test_every_recorded_answer_is_read() -> None:

@@ -4,10 +4,11 @@ import pytest
 
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason
-from tests.adapters.aggregators.bodies import REQUEST
-from tests.adapters.aggregators.vendors import VENDORS
 from tests.adapters.upstream import SILENCE, Reply, Upstream, js, page
+from tests.vendors.case import REQUEST, cases
 from tests.waiting import WITHIN_S
+
+VENDORS = cases()
 
 KYBERSWAP = VENDORS["kyberswap"]
 
@@ -43,7 +44,7 @@ async def test_found_but_not_built(
 
 
 async def test_not_found_is_not_built(http: HttpClient, upstream: Upstream) -> None:
-    await missed(http, upstream, KYBERSWAP.no_route, KYBERSWAP.replies()[1])
+    await missed(http, upstream, KYBERSWAP.refusal("no_route"), KYBERSWAP.replies()[1])
     assert [asked.method for asked in upstream.asked] == ["GET"]
 
 

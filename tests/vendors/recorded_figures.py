@@ -12,7 +12,8 @@ from typing import Any
 
 from quietswap.chain.address import BadAddress, from_any_case
 from quietswap.routers.calldata import MalformedCalldata, UnboundCalldata, decode
-from quietswap.routers.method import ROUTERS, ZEROEX
+from quietswap.routers.methods import ROUTERS
+from quietswap.vendors import zeroex
 
 FIGURES = Path(__file__).parent / "recorded_figures.json"
 VENDORS = ("kyberswap", "velora", "sushi", "openocean", "zeroex", "oneinch")
@@ -55,4 +56,4 @@ def _verdict(to: str, data: str) -> str:
         return "malformed"
     except UnboundCalldata as error:
         return f"refused: {error}"
-    return "bound, if its Settler is genuine" if router == ZEROEX else "bound"
+    return "bound, if its Settler is genuine" if router == zeroex.ROUTER else "bound"

@@ -1,62 +1,20 @@
 """Figures that are none: strings, floats, hex, negative, beyond 2**256, of another token."""
 
 import json
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
 
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route
-from tests.adapters.aggregators.bodies import DAI, REQUEST
-from tests.adapters.aggregators.vendors import VENDORS
 from tests.adapters.upstream import Upstream, js
+from tests.vendors.case import DAI, REQUEST, SOLD, cases
 
-SOLD, PROMISED, MINIMUM = REQUEST.sell_amount, 3_000_000_000, 2_985_000_000
-AMOUNTS = {
-    "kyberswap": {"data.amountIn": SOLD, "data.amountOut": PROMISED},
-    "velora": {"priceRoute.srcAmount": SOLD, "priceRoute.destAmount": PROMISED},
-    "sushi": {"amountIn": SOLD, "assumedAmountOut": PROMISED},
-    "openocean": {"data.inAmount": SOLD, "data.outAmount": PROMISED, "data.minOutAmount": MINIMUM},
-    "zeroex": {"sellAmount": SOLD, "buyAmount": PROMISED, "minBuyAmount": MINIMUM},
-    "oneinch": {"dstAmount": PROMISED},
-}
-"""By source and field: what the vendor says when all is well."""
-GAS = {
-    "kyberswap": ["data.gas"],
-    "velora": ["priceRoute.gasCost"],
-    "sushi": ["gasSpent"],
-    "openocean": ["data.estimatedGas"],
-    "zeroex": ["transaction.gas"],
-    "oneinch": ["tx.gas"],
-}
-ADDRESSES = {
-    "kyberswap": ["data.routerAddress"],
-    "velora": ["txParams.to", "priceRoute.tokenTransferProxy"],
-    "sushi": ["tx.to"],
-    "openocean": ["data.to"],
-    "zeroex": ["transaction.to", "allowanceTarget"],
-    "oneinch": ["tx.to"],
-}
-TOKENS = {
-    "kyberswap": ["data.routeSummary.tokenIn", "data.routeSummary.tokenOut"],
-    "velora": ["priceRoute.srcToken", "priceRoute.destToken"],
-    "openocean": ["data.inToken.address", "data.outToken.address"],
-    "zeroex": ["sellToken", "buyToken"],
-    "oneinch": ["srcToken.address", "dstToken.address"],
-}
-CALLDATA = {
-    "kyberswap": ["data.data"],
-    "velora": ["txParams.data"],
-    "sushi": ["tx.data"],
-    "openocean": ["data.data"],
-    "zeroex": ["transaction.data"],
-    "oneinch": ["tx.data"],
-}
+VENDORS = cases()
 
 
-def pairs(table: Mapping[str, Iterable[str]]) -> pytest.MarkDecorator:
-    found = [(source, path) for source, paths in table.items() for path in paths]
+def pairs(field: str) -> pytest.MarkDecorator:
+    found = [(name, path) for name, case in VENDORS.items() for path in getattr(case, field)]
     return pytest.mark.parametrize(("source", "path"), found)
 
 
@@ -79,7 +37,7 @@ NO_AMOUNTS: list[Any] = [
 ]
 
 
-@pairs(AMOUNTS)
+@pairs("amounts")
 async def test_what_is_no_amount(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
@@ -91,18 +49,26 @@ async def test_what_is_no_amount(
         )[:40]
 
 
-@pairs(AMOUNTS)
+@pairs("amounts")
 async def test_a_whole_number_is_an_amount(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
     """Written as JSON number it is the same as in a string."""
     plain = await answered(http, upstream, source)
-    number = AMOUNTS[source][path]
+    number = VENDORS[source].amounts[path]
     assert await answered(http, upstream, source, **{path: number}) == plain
     assert await answered(http, upstream, source, **{path: str(number)}) == plain
 
 
-@pairs({name: [path for path in paths if paths[path] == SOLD] for name, paths in AMOUNTS.items()})
+@pytest.mark.parametrize(
+    ("source", "path"),
+    [
+        (name, path)
+        for name, case in VENDORS.items()
+        for path in case.amounts
+        if case.amounts[path] == SOLD
+    ],
+)
 async def test_another_amount_than_asked(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
@@ -114,7 +80,7 @@ async def test_another_amount_than_asked(
         )
 
 
-@pairs(GAS)
+@pairs("gas")
 async def test_odd_gas_is_no_gas(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
@@ -126,11 +92,11 @@ async def test_odd_gas_is_no_gas(
         assert (await answered(http, upstream, source, **{path: value})).gas == 21_000
 
 
-@pairs(ADDRESSES)
+@pairs("addresses")
 async def test_what_is_no_address(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
-    whole = VENDORS[source].routers[0]
+    whole = VENDORS[source].router
     odd = ["", "0x", whole[:-1], f"{whole}0", whole[2:], f"0x{'g' * 40}", f" {whole}"]
     for value in (*odd, None, 5, True, [whole], {"address": whole}):
         assert (
@@ -138,7 +104,7 @@ async def test_what_is_no_address(
         ).miss is NoRouteReason.BAD_REPLY
 
 
-@pairs(TOKENS)
+@pairs("tokens")
 async def test_answer_for_another_token(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:
@@ -165,7 +131,7 @@ async def test_sushi_index_that_points_nowhere(
         assert await answered(http, upstream, "sushi", **{field: value}) == plain
 
 
-@pairs(CALLDATA)
+@pairs("calldata")
 async def test_what_is_no_calldata(
     http: HttpClient, upstream: Upstream, source: str, path: str
 ) -> None:

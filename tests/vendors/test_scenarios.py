@@ -12,29 +12,30 @@ from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route
 from quietswap.quoting.route_policy import check_route, with_enforced_minimum
 from quietswap.tokens.token import WETH
-from tests.adapters.aggregators.bodies import DAI, REQUEST, USDC
-from tests.adapters.aggregators.vendors import KEY, STRANGER, VENDORS, Vendor
 from tests.adapters.upstream import HTML, SILENCE, Reply, Upstream, js, page
 from tests.domain.router_calldata import EXECUTOR
+from tests.vendors.case import DAI, KEY, REQUEST, STRANGER, USDC, VendorCase, cases
+
+VENDORS = cases()
 
 
 @pytest.fixture(params=VENDORS)
-def vendor(request: pytest.FixtureRequest) -> Vendor:
-    found: Vendor = VENDORS[request.param]
+def vendor(request: pytest.FixtureRequest) -> VendorCase:
+    found: VendorCase = VENDORS[request.param]
     return found
 
 
-def judged(route: Route, vendor: Vendor) -> str | None:
+def judged(route: Route, vendor: VendorCase) -> str | None:
     """Return what the money rules say where the sandbox's Settler is genuine, and what is not
     proven is accepted."""
     route = with_enforced_minimum(route, REQUEST, accept_unbound=True)
-    return check_route(route, REQUEST, vendor.routers, settlers=(EXECUTOR,), accept_unbound=True)
+    return check_route(route, REQUEST, {vendor.router}, settlers=(EXECUTOR,), accept_unbound=True)
 
 
 class Market:
     """One vendor that answers what it is told."""
 
-    def __init__(self, vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
+    def __init__(self, vendor: VendorCase, http: HttpClient, upstream: Upstream) -> None:
         self.vendor = vendor
         self.http = http
         self.upstream = upstream
@@ -62,7 +63,7 @@ class Market:
 
 
 @pytest.fixture
-def market(vendor: Vendor, http: HttpClient, upstream: Upstream) -> Market:
+def market(vendor: VendorCase, http: HttpClient, upstream: Upstream) -> Market:
     return Market(vendor, http, upstream)
 
 
@@ -70,7 +71,7 @@ async def test_best_route(market: Market) -> None:
     route = await market.route(*market.vendor.replies())
     vendor = market.vendor
     assert route.source == vendor.name == vendor.made(market.http, "").name
-    assert (route.target, route.spender, route.value) == (vendor.routers[0], vendor.routers[0], 0)
+    assert (route.target, route.spender, route.value) == (vendor.router, vendor.router, 0)
     assert (route.buy_amount, route.min_buy_amount) == (3_000_000_000, 2_985_000_000)
     assert route.data[:4] != b""
     assert route.gas == (None if vendor.name == "oneinch" else 253_000)
@@ -79,16 +80,18 @@ async def test_best_route(market: Market) -> None:
     assert route.path == ((WETH, USDC) if vendor.name == "oneinch" else (WETH, DAI, USDC))
     assert judged(route, vendor) is None
     if vendor.name == "openocean":
-        assert "not bound by its router" in (check_route(route, REQUEST, vendor.routers) or "")
+        assert "not bound by its router" in (check_route(route, REQUEST, {vendor.router}) or "")
     assert not market.upstream.replies
 
 
 async def test_no_route(market: Market) -> None:
-    assert (await market.miss(market.vendor.no_route)).miss is NoRouteReason.NO_ROUTE
+    assert (await market.miss(market.vendor.refusal("no_route"))).miss is NoRouteReason.NO_ROUTE
 
 
 async def test_unknown_token(market: Market) -> None:
-    assert (await market.miss(market.vendor.unknown_token)).miss is NoRouteReason.TOKEN_UNKNOWN
+    assert (
+        await market.miss(market.vendor.refusal("unknown_token"))
+    ).miss is NoRouteReason.TOKEN_UNKNOWN
 
 
 async def test_rate_limited(market: Market) -> None:
@@ -108,7 +111,7 @@ async def test_rate_limited_for_odd_times(
 
 
 async def test_refused(market: Market) -> None:
-    assert (await market.miss(market.vendor.refused)).miss is NoRouteReason.REFUSED
+    assert (await market.miss(market.vendor.refusal("refused"))).miss is NoRouteReason.REFUSED
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"{]}", b"\xff\xfe\x00", b'{"code": 0', b"OK"])
@@ -149,7 +152,7 @@ async def test_spender_differs(market: Market) -> None:
         verdict = await market.verdict(spender=STRANGER)
         assert f"the spender {STRANGER}" in verdict or "the router of the route" in verdict
     else:
-        elsewhere = next(v.routers[0] for v in VENDORS.values() if v is not market.vendor)
+        elsewhere = next(v.router for v in VENDORS.values() if v is not market.vendor)
         assert "not a pinned router" in await market.verdict(target=elsewhere)
 
 
@@ -159,10 +162,8 @@ async def test_short_minimum(market: Market) -> None:
 
 async def test_short_minimum_in_the_reply(market: Market) -> None:
     """Where the source reports the minimum itself, it must keep the slippage that was asked."""
-    names = {"openocean": "data.minOutAmount", "zeroex": "minBuyAmount"}
-    assert {name for name, vendor in VENDORS.items() if vendor.minimum} == names.keys()
     if market.vendor.minimum:
-        fields = {names[market.vendor.name]: "1"}
+        fields = {market.vendor.minimum: "1"}
         assert "more slippage" in await market.verdict(enforced=1, fields=fields)
 
 

@@ -13,11 +13,12 @@ from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
 from quietswap.tokens.token import WETH, Token
-from tests.adapters.aggregators.bodies import REQUEST, USDC
-from tests.adapters.aggregators.recorded import DAI, ETH, ONEINCH, POLYGON_USDC, POLYGON_WETH, SUSHI
-from tests.adapters.aggregators.recorded import WETH as RECORDED_WETH
-from tests.adapters.aggregators.vendors import VENDORS
 from tests.adapters.upstream import HTML, SILENCE, Reply, Upstream, js, page
+from tests.vendors.case import REQUEST, SOLD, USDC, cases
+from tests.vendors.recorded import DAI, ETH, ONEINCH, POLYGON_USDC, POLYGON_WETH, SUSHI
+from tests.vendors.recorded import WETH as RECORDED_WETH
+
+VENDORS = cases()
 
 ASK = SourcePriceRequest(REQUEST.sell, REQUEST.buy, 10**18, 2_000_000_000)
 SWAP = {"sell": WETH.lower(), "buy": USDC.lower(), "amount": str(10**18)}
@@ -27,53 +28,7 @@ def price_body(source: str, **changes: Any) -> dict[str, Any]:
     """Return the smallest answer of a price endpoint; `out` in smallest units."""
     terms = SWAP | {"out": "3000000000"} | changes
     sell, buy, amount, out = (terms[name] for name in ("sell", "buy", "amount", "out"))
-    summary = {
-        "tokenIn": sell,
-        "tokenOut": buy,
-        "amountIn": amount,
-        "amountOut": out,
-        "gas": "1000",
-    }
-    route = {"srcToken": sell, "destToken": buy, "srcAmount": amount, "destAmount": out}
-    bodies: dict[str, dict[str, Any]] = {
-        "kyberswap": {"code": 0, "data": {"routeSummary": summary | {"gas": "1000"}}},
-        "velora": {"priceRoute": route | {"gasCost": "1000", "partnerFee": 0}},
-        "sushi": {
-            "status": "Success",
-            "tokens": [{"address": sell}, {"address": buy}],
-            "tokenFrom": 0,
-            "tokenTo": 1,
-            "amountIn": amount,
-            "assumedAmountOut": out,
-            "priceImpact": 0.001,
-        },
-        "openocean": {
-            "code": 200,
-            "data": {
-                "inToken": {"address": sell},
-                "outToken": {"address": buy},
-                "inAmount": amount,
-                "outAmount": out,
-                "estimatedGas": "1000",
-                "price_impact": "-0.10%",
-            },
-        },
-        "zeroex": {
-            "liquidityAvailable": True,
-            "sellToken": sell,
-            "buyToken": buy,
-            "sellAmount": amount,
-            "buyAmount": out,
-            "gas": "1000",
-        },
-        "oneinch": {
-            "dstAmount": out,
-            "gas": 1000,
-            "srcToken": {"address": sell},
-            "dstToken": {"address": buy},
-        },
-    }
-    return bodies[source]
+    return VENDORS[source].price(sell, buy, amount, out)
 
 
 class PriceDesk:
@@ -99,70 +54,14 @@ def desk(http: HttpClient, upstream: Upstream) -> PriceDesk:
     return PriceDesk(http, upstream)
 
 
-AMOUNT = str(10**18)
-ASKED: dict[str, tuple[str, dict[str, str]]] = {
-    "kyberswap": (
-        "/ethereum/api/v1/routes",
-        {
-            "tokenIn": WETH, "tokenOut": USDC, "amountIn": AMOUNT, "gasInclude": "true",
-            "excludeRFQSources": "true",
-        },
-    ),
-    "velora": (
-        "/prices",
-        {
-            "srcToken": WETH, "srcDecimals": "18", "destToken": USDC, "destDecimals": "6",
-            "amount": AMOUNT, "side": "SELL", "network": "1", "version": "6.2",
-            "partner": "house", "maxImpact": "100", "ignoreBadUsdPrice": "true",
-            "includeContractMethods": (
-                "swapExactAmountIn,swapExactAmountInOnUniswapV2,swapExactAmountInOnUniswapV3,"
-                "swapExactAmountInOnCurveV1,swapExactAmountInOnCurveV2"
-            ),
-            "excludeRFQ": "true",
-        },
-    ),
-    "sushi": (
-        "/quote/v7/1",
-        {
-            "tokenIn": WETH, "tokenOut": USDC, "amount": AMOUNT, "referrer": "house",
-            "maxSlippage": "0.005",
-        },
-    ),
-    "openocean": (
-        "/v4/1/quote",
-        {
-            "inTokenAddress": WETH, "outTokenAddress": USDC, "amountDecimals": AMOUNT,
-            "gasPriceDecimals": "2000000000", "disableRfq": "true", "slippage": "1",
-        },
-    ),
-    "zeroex": (
-        "/swap/allowance-holder/price",
-        {
-            "chainId": "1", "sellToken": WETH, "buyToken": USDC, "sellAmount": AMOUNT,
-            "gasPrice": "2000000000",
-        },
-    ),
-    "oneinch": (
-        "/swap/v6.1/1/quote",
-        {
-            "src": WETH, "dst": USDC, "amount": AMOUNT, "includeTokensInfo": "true",
-            "includeGas": "true",
-        },
-    ),
-}  # fmt: skip
-
-
 @pytest.mark.parametrize("source", VENDORS)
 async def test_one_request_without_a_wallet(desk: PriceDesk, source: str) -> None:
     price = await desk.ask(source, js(price_body(source)))
     (asked,) = desk.upstream.asked
-    path, query = ASKED[source]
+    path, query = VENDORS[source].price_asked
+    says = VENDORS[source].price_says
     assert (asked.method, asked.path, dict(asked.query)) == ("GET", path, query)
-    # OpenOcean's figure is before its price impact of 0.1 %
-    assert price.buy_amount == (2_997_000_000 if source == "openocean" else 3_000_000_000)
-    assert price.gas == (None if source == "sushi" else 1000)
-    impacts = {"sushi": Decimal("0.1"), "openocean": Decimal("0.10")}
-    assert price.impact_percent == impacts.get(source)
+    assert (price.buy_amount, price.gas, price.impact_percent) == (says.out, says.gas, says.impact)
     assert price.gas_estimate == 150_000, "a figure below a plain swap's is not believed"
 
 
@@ -181,7 +80,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
         (source, *wrong)
         for source in VENDORS
         for wrong in WRONG
-        if not (source == "oneinch" and "amount" in wrong[0])  # it does not name the sold amount
+        if "amount" not in wrong[0] or SOLD in VENDORS[source].amounts.values()
     ],
 )
 async def test_an_answer_to_another_question_is_refused(
@@ -209,7 +108,7 @@ async def test_an_answer_to_another_question_is_refused(
 async def test_a_refusal_is_read_like_that_of_a_route(
     desk: PriceDesk, source: str, answer: str, reason: NoRouteReason
 ) -> None:
-    assert (await desk.miss(source, getattr(VENDORS[source], answer))).miss is reason
+    assert (await desk.miss(source, VENDORS[source].refusal(answer))).miss is reason
 
 
 @pytest.mark.parametrize("source", VENDORS)
@@ -220,7 +119,7 @@ async def test_an_outage_is_an_outage(desk: PriceDesk, source: str) -> None:
     assert (await desk.miss(source, SILENCE, timeout_s=0.2)).miss is NoRouteReason.TIMED_OUT
 
 
-_BESIDE = Path(__file__).parents[4] / "shared" / "fixtures"
+_BESIDE = Path(__file__).parents[3] / "shared" / "fixtures"
 FOLDER = Path(os.environ.get("QUIETSWAP_FIXTURES") or _BESIDE) / "aggregators"
 
 

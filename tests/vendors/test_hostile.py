@@ -12,22 +12,27 @@ import pytest
 
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason
-from tests.adapters.aggregators.bodies import BODIES, REQUEST, Terms
-from tests.adapters.aggregators.vendors import VENDORS, Vendor
 from tests.adapters.upstream import HANG_UP, Reply, Upstream, flat_memory, js, zipped
+from tests.vendors.case import REQUEST, Terms, VendorCase, cases
 from tests.waiting import WITHIN_S
+
+VENDORS = cases()
 
 MIB = 2**20
 
 
 @pytest.fixture(params=VENDORS)
-def vendor(request: pytest.FixtureRequest) -> Vendor:
-    found: Vendor = VENDORS[request.param]
+def vendor(request: pytest.FixtureRequest) -> VendorCase:
+    found: VendorCase = VENDORS[request.param]
     return found
 
 
 async def missed(
-    vendor: Vendor, http: HttpClient, upstream: Upstream, *replies: Reply, timeout_s: float = 5.0
+    vendor: VendorCase,
+    http: HttpClient,
+    upstream: Upstream,
+    *replies: Reply,
+    timeout_s: float = 5.0,
 ) -> NoRouteReason:
     adapter = vendor.made(http, upstream.will(*replies).url, timeout_s)
     with flat_memory(), pytest.raises(NoRoute) as caught:
@@ -36,19 +41,21 @@ async def missed(
     return caught.value.miss
 
 
-async def test_body_over_a_megabyte(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
+async def test_body_over_a_megabyte(
+    vendor: VendorCase, http: HttpClient, upstream: Upstream
+) -> None:
     """It would be an honest answer but for its size."""
     first, *rest = vendor.replies()
     huge = Reply(first.body[:-1] + b',"x":"' + b"a" * MIB + b'"}')
     assert await missed(vendor, http, upstream, huge, *rest) is NoRouteReason.UNAVAILABLE
 
 
-async def test_fifty_megabytes(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
+async def test_fifty_megabytes(vendor: VendorCase, http: HttpClient, upstream: Upstream) -> None:
     endless = Reply(chunks=itertools.repeat(b" " * 65536, 800))
     assert await missed(vendor, http, upstream, endless) is NoRouteReason.UNAVAILABLE
 
 
-async def test_gzip_bomb(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
+async def test_gzip_bomb(vendor: VendorCase, http: HttpClient, upstream: Upstream) -> None:
     bomb = zipped(b" " * (30 * MIB))
     assert await missed(vendor, http, upstream, bomb) is NoRouteReason.UNAVAILABLE
 
@@ -56,7 +63,7 @@ async def test_gzip_bomb(vendor: Vendor, http: HttpClient, upstream: Upstream) -
 @pytest.mark.parametrize("opening", [b"[", b'{"data":', b'{"error":[', b'{"priceRoute":'])
 @pytest.mark.parametrize("status", [200, 400])
 async def test_deep_json(
-    vendor: Vendor,
+    vendor: VendorCase,
     http: HttpClient,
     upstream: Upstream,
     no_recursion_limit: None,
@@ -70,14 +77,18 @@ async def test_deep_json(
 
 @pytest.mark.parametrize("status", [200, 400])
 async def test_deep_json_under_the_usual_limit(
-    vendor: Vendor, http: HttpClient, upstream: Upstream, usual_recursion_limit: None, status: int
+    vendor: VendorCase,
+    http: HttpClient,
+    upstream: Upstream,
+    usual_recursion_limit: None,
+    status: int,
 ) -> None:
     """The decoder may stop at the first bracket, because no vendor answers with an array."""
     miss = await missed(vendor, http, upstream, Reply(b"[" * 100_000, status))
     assert miss in (NoRouteReason.UNAVAILABLE, NoRouteReason.BAD_REPLY)
 
 
-async def test_deep_words(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
+async def test_deep_words(vendor: VendorCase, http: HttpClient, upstream: Upstream) -> None:
     """As deep as is read at all, where a text is looked for."""
     nested = b"[" * 190 + b"]" * 190
     names = (b"error", b"details", b"description", b"detail", b"name", b"errorMsg")
@@ -85,14 +96,16 @@ async def test_deep_words(vendor: Vendor, http: HttpClient, upstream: Upstream) 
     assert await missed(vendor, http, upstream, Reply(body, 400)) is not NoRouteReason.NO_ROUTE
 
 
-async def test_endless_drip(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
+async def test_endless_drip(vendor: VendorCase, http: HttpClient, upstream: Upstream) -> None:
     drip = Reply(chunks=itertools.repeat(b" "), pause=0.01)
     miss = await missed(vendor, http, upstream, drip, timeout_s=0.5)
     assert miss is NoRouteReason.TIMED_OUT
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-async def test_redirect(vendor: Vendor, http: HttpClient, upstream: Upstream, status: int) -> None:
+async def test_redirect(
+    vendor: VendorCase, http: HttpClient, upstream: Upstream, status: int
+) -> None:
     """Not followed, though an honest answer waits there."""
     there = Reply(b"", status, {"Location": upstream.url + "/elsewhere"})
     miss = await missed(vendor, http, upstream, there, *vendor.replies())
@@ -102,24 +115,24 @@ async def test_redirect(vendor: Vendor, http: HttpClient, upstream: Upstream, st
 
 @pytest.mark.parametrize("kind", ["text/html", "text/plain", "application/octet-stream"])
 async def test_wrong_content_type(
-    vendor: Vendor, http: HttpClient, upstream: Upstream, kind: str
+    vendor: VendorCase, http: HttpClient, upstream: Upstream, kind: str
 ) -> None:
     first, *rest = vendor.replies()
     first.content_type = kind
     assert await missed(vendor, http, upstream, first, *rest) is NoRouteReason.UNAVAILABLE
 
 
-async def test_hanging_up(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
+async def test_hanging_up(vendor: VendorCase, http: HttpClient, upstream: Upstream) -> None:
     assert await missed(vendor, http, upstream, HANG_UP) is NoRouteReason.UNAVAILABLE
 
 
-async def test_body_cut_short(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
+async def test_body_cut_short(vendor: VendorCase, http: HttpClient, upstream: Upstream) -> None:
     first, *rest = vendor.replies()
     short = Reply(first.body, length=len(first.body) + 1, then="close")
     assert await missed(vendor, http, upstream, short, *rest) is NoRouteReason.UNAVAILABLE
 
 
-async def test_nobody_there(vendor: Vendor, http: HttpClient) -> None:
+async def test_nobody_there(vendor: VendorCase, http: HttpClient) -> None:
     server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     server.close()
@@ -130,7 +143,7 @@ async def test_nobody_there(vendor: Vendor, http: HttpClient) -> None:
 
 
 async def test_calldata_no_transaction_can_hold(
-    vendor: Vendor, http: HttpClient, upstream: Upstream
+    vendor: VendorCase, http: HttpClient, upstream: Upstream
 ) -> None:
     names = {
         "kyberswap": "data.data",
@@ -188,13 +201,13 @@ def _oddities(bodies: list[Any]) -> Iterator[list[Any]]:
 
 
 async def test_any_field_may_hold_anything(
-    vendor: Vendor, http: HttpClient, upstream: Upstream
+    vendor: VendorCase, http: HttpClient, upstream: Upstream
 ) -> None:
     """Every field of the honest answer, replaced by every odd value: a route or a miss, no crash.
 
     And no oddity can make the promise better than it was, or the router another one.
     """
-    bodies = BODIES[vendor.name](Terms(target=vendor.routers[0]))
+    bodies = vendor.body(Terms(target=vendor.router))
     adapter = vendor.made(http, upstream.url)
     routes = misses = 0
     for changed in _oddities(bodies):
@@ -206,7 +219,7 @@ async def test_any_field_may_hold_anything(
         else:
             routes += 1
             assert 0 < route.buy_amount <= 3_000_000_000
-            assert (route.target, route.path[0]) == (vendor.routers[0], REQUEST.sell.address)
+            assert (route.target, route.path[0]) == (vendor.router, REQUEST.sell.address)
     assert routes > 20
     assert misses > 60
 
@@ -220,7 +233,9 @@ async def test_both_kyberswap_calls_are_bounded(http: HttpClient, upstream: Upst
         assert miss in (NoRouteReason.UNAVAILABLE, NoRouteReason.BAD_REPLY)
 
 
-async def test_the_caller_can_give_up(vendor: Vendor, http: HttpClient, upstream: Upstream) -> None:
+async def test_the_caller_can_give_up(
+    vendor: VendorCase, http: HttpClient, upstream: Upstream
+) -> None:
     """The losers of a round are cancelled; that must be no miss of theirs."""
     adapter = vendor.made(http, upstream.will(Reply(silent=True)).url, timeout_s=1.0)
     task = asyncio.create_task(adapter.route(REQUEST))

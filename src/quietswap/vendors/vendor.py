@@ -1,0 +1,43 @@
+"""The record of a vendor: one in each folder of `vendors/`, without anything that does I/O."""
+
+from dataclasses import dataclass
+
+from quietswap.chain.address import Address
+from quietswap.routers.method import RouterMethod
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBudget:
+    """Request limits of a vendor: sustained rate and burst `per_second`, and `per_day` or None."""
+
+    per_second: float
+    per_day: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """What the product knows of a vendor.
+
+    `name` is the folder's and the setting's, `title` what people read, `url` the default base URL.
+    `budget` is within the limits that the vendor publishes. `router` is the contract that wallets
+    approve and call, `methods` the rows of `routers.methods`.
+    """
+
+    name: str
+    title: str
+    url: str
+    router: Address
+    router_name: str
+    methods: tuple[RouterMethod, ...]
+    budget: RequestBudget
+    needs_key: bool = False
+
+    @property
+    def can_be_bound(self) -> bool:
+        """Whether the router is proven to enforce the terms of one of its methods."""
+        return any(row.bound and row.layout for row in self.methods)
+
+
+def refused(router: Address, reason: str, **methods: str) -> tuple[RouterMethod, ...]:
+    """Return rows that are never offered: names by selector, which follows an underscore."""
+    return tuple(RouterMethod(router, key[1:], name, reason) for key, name in methods.items())

@@ -1,0 +1,145 @@
+"""OpenOcean as tests meet it: what it is asked, answers and refuses."""
+
+from decimal import Decimal
+from typing import Any
+
+import httpx
+
+from quietswap.quoting.quote import NoRouteReason
+from quietswap.sandbox.network import SandboxNetwork
+from quietswap.tokens.token import WETH
+from tests.vendors.case import (
+    AMOUNT,
+    DAI,
+    MINIMUM,
+    PROMISED,
+    SOLD,
+    USDC,
+    WALLET,
+    Asked,
+    Got,
+    PriceSays,
+    Terms,
+    VendorCase,
+    calldata,
+)
+
+
+def body(terms: Terms) -> list[Any]:
+    data = {
+        "inToken": {"address": terms.sold},
+        "outToken": {"address": terms.bought},
+        "inAmount": terms.amount,
+        "outAmount": str(terms.out),
+        "minOutAmount": str(terms.minimum),
+        "estimatedGas": 253000,
+        "to": terms.target,
+        "value": terms.value,
+        "data": terms.calldata("openocean"),
+        "price_impact": "0%",
+        "dexes": [{"dexIndex": 0, "dexCode": "uniswapv3"}],
+        "path": {"routes": [{"subRoutes": [{"to": DAI.lower()}, {"to": terms.bought}]}]},
+    }
+    return [{"code": 200, "data": data}]
+
+
+def price(sell: str, buy: str, amount: str, out: str) -> dict[str, Any]:
+    return {
+        "code": 200,
+        "data": {
+            "inToken": {"address": sell},
+            "outToken": {"address": buy},
+            "inAmount": amount,
+            "outAmount": out,
+            "estimatedGas": "1000",
+            "price_impact": "-0.10%",
+        },
+    }
+
+
+async def ask(http: httpx.AsyncClient, sandbox: SandboxNetwork, asked: Asked) -> httpx.Response:
+    query = {
+        "inTokenAddress": asked.sell,
+        "outTokenAddress": asked.buy,
+        "amountDecimals": str(asked.amount),
+        "gasPriceDecimals": "1000000000",
+        "slippage": f"{asked.slippage_bps / 100:.2f}",
+        "account": asked.wallet,
+    }
+    return await http.get(sandbox.venues["openocean"] + "/v4/1/swap", params=query)
+
+
+def read(body: Any) -> Got:
+    data = body["data"]
+    return Got(
+        int(data["outAmount"]), data["to"], data["to"], int(data["value"]), calldata(data["data"])
+    )
+
+
+CASE = VendorCase(
+    name="openocean",
+    minimum="data.minOutAmount",
+    says={
+        "no_route": (200, {"code": 200, "data": None}),
+        "unknown_token": (400, {"code": 400, "error": "token not found"}),
+        "refused": (403, {}),
+    },
+    body=body,
+    price=price,
+    asked=[
+        (
+            "GET /v4/1/swap",
+            {
+                "inTokenAddress": WETH,
+                "outTokenAddress": USDC,
+                "amountDecimals": AMOUNT,
+                "gasPriceDecimals": "2000000000",
+                "slippage": "0.5",
+                "account": WALLET,
+                "sender": WALLET,
+                "disableRfq": "true",
+            },
+        )
+    ],
+    price_asked=(
+        "/v4/1/quote",
+        {
+            "inTokenAddress": WETH,
+            "outTokenAddress": USDC,
+            "amountDecimals": AMOUNT,
+            "gasPriceDecimals": "2000000000",
+            "disableRfq": "true",
+            "slippage": "1",
+        },
+    ),
+    optional_key="apikey",
+    slippage="percent",
+    price_says=PriceSays(out=2_997_000_000, impact=Decimal("0.10")),
+    said={
+        NoRouteReason.NO_ROUTE: [
+            (200, {"code": 200}),
+            (200, {"code": 200, "data": None}),
+            (200, {"code": 200, "data": {"outAmount": "0"}}),
+            (200, {"code": 200, "data": {"inAmount": "1"}}),
+            (400, {"code": 400, "error": "No route"}),
+            (200, {"code": 400, "errorMsg": "Insufficient liquidity"}),
+        ],
+        NoRouteReason.TOKEN_UNKNOWN: [(200, {"code": 400, "error": "Token not found"})],
+        NoRouteReason.RATE_LIMITED: [(200, {"code": 429}), (429, {"code": 429})],
+        NoRouteReason.REFUSED: [
+            (401, {}),
+            (403, {"code": 403}),
+            (200, {"code": 400, "error": "gasPrice is missing"}),
+        ],
+        NoRouteReason.UNAVAILABLE: [(200, {"code": 500, "error": "oops"}), (502, {})],
+        NoRouteReason.BAD_REPLY: [(400, {"code": 0})],
+    },
+    sentence=(200, lambda text: {"code": 400, "error": text}),
+    amounts={"data.inAmount": SOLD, "data.outAmount": PROMISED, "data.minOutAmount": MINIMUM},
+    gas=["data.estimatedGas"],
+    addresses=["data.to"],
+    tokens=["data.inToken.address", "data.outToken.address"],
+    calldata=["data.data"],
+    ask=ask,
+    read=read,
+)

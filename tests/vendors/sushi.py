@@ -1,0 +1,140 @@
+"""Sushi as tests meet it: what it is asked, answers and refuses."""
+
+from decimal import Decimal
+from typing import Any
+
+import httpx
+
+from quietswap.quoting.quote import NoRouteReason
+from quietswap.sandbox.network import SandboxNetwork
+from quietswap.tokens.token import WETH
+from tests.vendors.case import (
+    AMOUNT,
+    DAI,
+    PROMISED,
+    SOLD,
+    USDC,
+    WALLET,
+    Asked,
+    Got,
+    PriceSays,
+    Terms,
+    VendorCase,
+    calldata,
+)
+
+
+def body(terms: Terms) -> list[Any]:
+    tx = {"from": WALLET, "to": terms.target.lower(), "data": terms.calldata("sushi")}
+    if terms.value != "0":
+        tx["value"] = terms.value  # absent when a token is sold
+    answer = {
+        "status": "Success",
+        "tokens": [{"address": address} for address in (DAI, terms.bought, terms.sold)],
+        "tokenFrom": 2,
+        "tokenTo": 1,
+        "priceImpact": 0.0012,
+        "amountIn": terms.amount,
+        "assumedAmountOut": str(terms.out),
+        "gasSpent": 253000,
+        "tx": tx,
+    }
+    return [answer]
+
+
+def price(sell: str, buy: str, amount: str, out: str) -> dict[str, Any]:
+    return {
+        "status": "Success",
+        "tokens": [{"address": sell}, {"address": buy}],
+        "tokenFrom": 0,
+        "tokenTo": 1,
+        "amountIn": amount,
+        "assumedAmountOut": out,
+        "priceImpact": 0.001,
+    }
+
+
+async def ask(http: httpx.AsyncClient, sandbox: SandboxNetwork, asked: Asked) -> httpx.Response:
+    query = {
+        "tokenIn": asked.sell,
+        "tokenOut": asked.buy,
+        "amount": str(asked.amount),
+        "maxSlippage": f"{asked.slippage_bps / 10_000:.4f}",
+        "sender": asked.wallet,
+    }
+    return await http.get(sandbox.venues["sushi"] + "/swap/v7/1", params=query)
+
+
+def read(body: Any) -> Got:
+    tx = body["tx"]
+    value = int(tx.get("value", "0"))
+    return Got(int(body["assumedAmountOut"]), tx["to"], tx["to"], value, calldata(tx["data"]))
+
+
+CASE = VendorCase(
+    name="sushi",
+    says={
+        "no_route": (200, {"status": "NoWay"}),
+        "unknown_token": (422, {"code": "422-01", "detail": "Invalid tokenOut"}),
+        "refused": (401, {"detail": "invalid-api-key"}),
+    },
+    body=body,
+    price=price,
+    asked=[
+        (
+            "GET /swap/v7/1",
+            {
+                "tokenIn": WETH,
+                "tokenOut": USDC,
+                "amount": AMOUNT,
+                "maxSlippage": "0.005",
+                "sender": WALLET,
+                "recipient": WALLET,
+                "referrer": "house",
+            },
+        )
+    ],
+    price_asked=(
+        "/quote/v7/1",
+        {
+            "tokenIn": WETH,
+            "tokenOut": USDC,
+            "amount": AMOUNT,
+            "referrer": "house",
+            "maxSlippage": "0.005",
+        },
+    ),
+    optional_key="?apiKey",
+    slippage="fraction",
+    price_says=PriceSays(gas=None, impact=Decimal("0.1")),
+    said={
+        NoRouteReason.NO_ROUTE: [
+            (200, {"status": "NoWay"}),
+            (200, {"status": "Partial", "amountIn": "1"}),
+        ],
+        NoRouteReason.TOKEN_UNKNOWN: [
+            (404, {"detail": "Token not found"}),
+            (422, {"detail": "bad tokenIn"}),
+        ],
+        NoRouteReason.RATE_LIMITED: [(429, {}), (529, {})],
+        NoRouteReason.REFUSED: [
+            (401, {"code": "invalid-api-key"}),
+            (403, {}),
+            (422, {"code": "422-04", "detail": "Insufficient allowance"}),
+        ],
+        NoRouteReason.UNAVAILABLE: [(500, {"detail": "Token not found"}), (503, {})],
+        NoRouteReason.BAD_REPLY: [
+            (422, {"code": "422-04"}),
+            (200, {"status": "Success"}),
+            (200, {"status": "noway"}),
+            (200, {}),
+        ],
+    },
+    sentence=(422, lambda text: {"code": "422-04", "detail": text}),
+    amounts={"amountIn": SOLD, "assumedAmountOut": PROMISED},
+    gas=["gasSpent"],
+    addresses=["tx.to"],
+    calldata=["tx.data"],
+    ask=ask,
+    read=read,
+)
