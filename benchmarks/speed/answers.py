@@ -16,7 +16,10 @@ from eth_abi import grammar
 from eth_abi.abi import decode
 
 from quietswap.sandbox.contracts import abi
-from quietswap.sandbox.venues import router_calldata as layouts
+from quietswap.vendors.kyberswap.stand_in import KYBERSWAP_SWAP
+from quietswap.vendors.openocean.stand_in import OPENOCEAN_SWAP
+from quietswap.vendors.sushi.stand_in import SUSHI_SNWAP
+from quietswap.vendors.velora.stand_in import VELORA_SWAP
 
 _LEG_BYTES = 600
 """Calldata for each pool of a route: an answer of Velora's with two pools has 1 252 bytes."""
@@ -27,10 +30,10 @@ _EXCHANGES_A_SWAP = 4
 _CALL_BYTES = "callBytes(bytes)"
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}(?![0-9a-fA-F])")
 _LAYOUTS = {
-    "kyberswap": layouts.KYBERSWAP_SWAP,
-    "velora": layouts.VELORA_SWAP,
-    "sushi": layouts.SUSHI_SNWAP,
-    "openocean": layouts.OPENOCEAN_SWAP,
+    "kyberswap": KYBERSWAP_SWAP,
+    "velora": VELORA_SWAP,
+    "sushi": SUSHI_SNWAP,
+    "openocean": OPENOCEAN_SWAP,
 }
 
 Json = dict[str, Any]

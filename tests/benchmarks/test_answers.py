@@ -9,7 +9,8 @@ from quietswap.routers.calldata import decode
 from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.pools import DAI, WETH
 from quietswap.sandbox.venues.market import routes_between
-from quietswap.sandbox.venues.router_calldata import ENCODERS, RouterSwap
+from quietswap.sandbox.venues.router_calldata import RouterSwap
+from quietswap.sandbox.venues.stand_ins import STAND_INS
 from tests.domain.signing import WALLET
 
 SOURCES = ("kyberswap", "velora", "sushi", "openocean")
@@ -17,7 +18,7 @@ ROUTE = routes_between(WETH.address, DAI.address)[0]
 
 
 def calldata(source: str) -> bytes:
-    return ENCODERS[source](RouterSwap(ROUTE, 10**18, 2_900 * 10**18, WALLET.address))
+    return STAND_INS[source].encode(RouterSwap(ROUTE, 10**18, 2_900 * 10**18, WALLET.address))
 
 
 @pytest.mark.parametrize("source", SOURCES)

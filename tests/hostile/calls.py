@@ -7,15 +7,16 @@ from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.venues import router_calldata
-from quietswap.sandbox.venues.hostile_calldata import VELORA_UNISWAP
 from quietswap.sandbox.venues.market import Hop
+from quietswap.vendors.kyberswap import stand_in as kyberswap_stand_in
+from quietswap.vendors.velora import stand_in as velora_stand_in
 
 _TAIL = "uint256,uint256,uint256,bytes32,address"
 
 
 def kyberswap(target: Address, work: bytes, description: Sequence[Any]) -> bytes:
     """`swap`, in simple mode if the description's flags say so."""
-    return abi.call(router_calldata.KYBERSWAP_SWAP, (target, target, work, description, b""))
+    return abi.call(kyberswap_stand_in.KYBERSWAP_SWAP, (target, target, work, description, b""))
 
 
 def simple_work(sequences: Sequence[tuple[Address, int, bytes]], last: bytes) -> bytes:
@@ -27,12 +28,12 @@ def simple_work(sequences: Sequence[tuple[Address, int, bytes]], last: bytes) ->
 
 def velora(terms: Sequence[Any], executor: Address, fees: int, work: bytes) -> bytes:
     """`swapExactAmountIn`; `terms` are the fields of a GenericData."""
-    return abi.call(router_calldata.VELORA_SWAP, executor, terms, fees, b"", work)
+    return abi.call(velora_stand_in.VELORA_SWAP, executor, terms, fees, b"", work)
 
 
 def velora_direct(version: int, terms: Sequence[Any], fees: int, pools: bytes) -> bytes:
     """`swapExactAmountInOnUniswapV2` or `…V3`."""
-    method = f"swapExactAmountInOnUniswapV{version}{VELORA_UNISWAP}"
+    method = f"swapExactAmountInOnUniswapV{version}{velora_stand_in.VELORA_UNISWAP}"
     return abi.call(method, (*terms, pools), fees, b"")
 
 

@@ -19,10 +19,12 @@ from quietswap.sandbox.contracts.pools import (
     VYPER,
     WETH,
 )
-from quietswap.sandbox.venues import router_calldata
 from quietswap.sandbox.venues.hostile_calldata import made_up_pool_word, pays, script, word
 from quietswap.sandbox.venues.market import Hop, routes_between
 from quietswap.sandbox.venues.router_calldata import FOREVER, NOBODY
+from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
+from quietswap.vendors.sushi import stand_in as sushi_stand_in
+from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.hostile import calls
 from tests.hostile.draw import MOST, THIEF, Draw, Step
 from tests.hostile.trial import WALLET, Trade
@@ -165,7 +167,7 @@ def sushi_snwap(draw: Draw) -> bytes:
     if draw.chance(0.1):
         executor, work, _ = draw.mischief()
     terms = (draw.sell, draw.amount, draw.recipient(), draw.buy, draw.least)
-    return abi.call(router_calldata.SUSHI_SNWAP, *terms, executor, work)
+    return abi.call(sushi_stand_in.SUSHI_SNWAP, *terms, executor, work)
 
 
 def _zeroex_action(draw: Draw) -> bytes:
@@ -173,9 +175,9 @@ def _zeroex_action(draw: Draw) -> bytes:
     target, data, _ = draw.mischief()
     return draw.random.choice(
         [
-            abi.call(router_calldata.ZEROEX_BASIC, NOBODY, 0, THIEF, 0, work),
-            abi.call(router_calldata.ZEROEX_BASIC, draw.sell, 10_000, THIEF, 4, work),
-            abi.call(router_calldata.ZEROEX_BASIC, NOBODY, 0, target, 0, data),
+            abi.call(zeroex_stand_in.ZEROEX_BASIC, NOBODY, 0, THIEF, 0, work),
+            abi.call(zeroex_stand_in.ZEROEX_BASIC, draw.sell, 10_000, THIEF, 4, work),
+            abi.call(zeroex_stand_in.ZEROEX_BASIC, NOBODY, 0, target, 0, data),
             abi.call("CHECK_SLIPPAGE(bool)", draw.chance(0.5)),
             abi.call(_POSITIVE, THIEF, draw.buy, draw.number(), draw.random.randint(0, 10_000)),
         ]
@@ -189,19 +191,19 @@ def zeroex_exec(draw: Draw) -> bytes:
     """AllowanceHolder `exec` around `execute` of any actions, the last a payment."""
     settler = draw.random.choice([addresses.SETTLER] * 5 + [addresses.SHY_SETTLER, THIEF])
     if draw.chance(0.2):
-        return router_calldata.encode_zeroex(draw.honest())
+        return zeroex_stand_in.encode(draw.honest())
     to = draw.random.choice([THIEF, addresses.SETTLER])
     taken = draw.random.choice([draw.amount] * 4 + [10 * draw.amount, draw.amount // 2])
     permit = ((draw.sell, taken), 0, FOREVER)
-    actions = [abi.call(router_calldata.ZEROEX_TAKE, to, permit, b"")]
+    actions = [abi.call(zeroex_stand_in.ZEROEX_TAKE, to, permit, b"")]
     actions += [_zeroex_action(draw) for _ in range(draw.random.randint(0, 3))]
     pay = abi.call("callBytes(bytes)", draw.work([settler]))
-    actions.append(abi.call(router_calldata.ZEROEX_BASIC, NOBODY, 0, THIEF, 0, pay))
+    actions.append(abi.call(zeroex_stand_in.ZEROEX_BASIC, NOBODY, 0, THIEF, 0, pay))
     if draw.chance(0.4):
         actions += [_zeroex_action(draw)]
     slippage = (draw.recipient() if draw.stranger else WALLET, draw.buy, draw.least)
-    execute = abi.call(router_calldata.ZEROEX_EXECUTE, slippage, actions, b"")
-    return abi.call(router_calldata.ZEROEX_EXEC, settler, draw.sell, draw.amount, settler, execute)
+    execute = abi.call(zeroex_stand_in.ZEROEX_EXECUTE, slippage, actions, b"")
+    return abi.call(zeroex_stand_in.ZEROEX_EXEC, settler, draw.sell, draw.amount, settler, execute)
 
 
 def oneinch_swap(draw: Draw) -> bytes:
@@ -216,7 +218,7 @@ def oneinch_swap(draw: Draw) -> bytes:
         work = script([returned, pays(draw.buy, addresses.ONEINCH, least)], word(least))
         executor, flags = THIEF, draw.random.choice([0, 1])
     terms = (draw.sell, draw.buy, receiver, draw.recipient(), draw.amount, draw.least, flags)
-    return abi.call(router_calldata.ONEINCH_SWAP, executor, terms, work)
+    return abi.call(oneinch_stand_in.ONEINCH_SWAP, executor, terms, work)
 
 
 def oneinch_unoswap(draw: Draw) -> bytes:

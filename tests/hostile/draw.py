@@ -6,10 +6,11 @@ from random import Random
 from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, V3_WETH_USDC, SandboxToken
-from quietswap.sandbox.venues import router_calldata
 from quietswap.sandbox.venues.hostile_calldata import script, word
 from quietswap.sandbox.venues.market import routes_between
 from quietswap.sandbox.venues.router_calldata import NOBODY, RouterSwap
+from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.hostile.trial import WALLET
 
 TOKENS = tuple(ALL_TOKENS.values())
@@ -87,7 +88,7 @@ class Draw:
                 (addresses.ZEROEX, abi.call(_AH_TAKE, token, WALLET, THIEF, amount)),
                 (
                     addresses.ZEROEX,
-                    abi.call(router_calldata.ZEROEX_EXEC, THIEF, token, amount, THIEF, b""),
+                    abi.call(zeroex_stand_in.ZEROEX_EXEC, THIEF, token, amount, THIEF, b""),
                 ),
                 (addresses.ONEINCH, abi.call(_CURVE_CALLBACK, WALLET, THIEF, token, amount, 0)),
                 (addresses.ONEINCH, self._callback(abi.encode("(address,uint256)", (WALLET, 0)))),
@@ -121,8 +122,8 @@ class Draw:
         return abi.call(method, THIEF, True, self.amount, limit, data)
 
     def _reentry(self) -> tuple[Address, bytes]:
-        vendor = self.random.choice(sorted(router_calldata.ENCODERS))
-        return addresses.ROUTERS[vendor], router_calldata.ENCODERS[vendor](self.honest(1))
+        vendor = self.random.choice(sorted(STAND_INS))
+        return addresses.ROUTERS[vendor], STAND_INS[vendor].encode(self.honest(1))
 
     def honest(self, hops: int = 3) -> RouterSwap:
         """The swap by the vendor's own executor."""

@@ -18,9 +18,9 @@ from quietswap.routers import calldata
 from quietswap.routers.calldata import DecodedCalldata, UnboundCalldata
 from quietswap.routers.method import Measure, RouterMethod
 from quietswap.routers.methods import METHODS
-from quietswap.sandbox.chain.deploy import GENUINE
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts.pools import FEE
+from quietswap.vendors.zeroex.stand_in import GENUINE
 from tests.hostile.cases import MAKERS, Case, make
 from tests.hostile.draw import Draw
 from tests.hostile.trial import WALLET, Outcome, approved_chain, breach, tried

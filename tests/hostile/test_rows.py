@@ -10,10 +10,12 @@ from quietswap.routers import calldata
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import USDC, WETH
-from quietswap.sandbox.venues import hostile_calldata, router_calldata
 from quietswap.sandbox.venues.hostile_calldata import script, word
 from quietswap.sandbox.venues.market import amount_out, best_route, routes_between
 from quietswap.sandbox.venues.router_calldata import FOREVER, NOBODY, RouterSwap
+from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
+from quietswap.vendors.sushi import stand_in as sushi_stand_in
+from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.hostile import calls
 from tests.hostile.trial import WALLET, Trade, approved_chain, breach, tried
 
@@ -85,7 +87,7 @@ def velora_curve(version: int) -> Callable[[int], Trade]:
 def sushi(paid: int) -> bytes:
     work = abi.call("callBytes(bytes)", pays(WALLET, paid))
     terms = (USDC.address, AMOUNT, WALLET, WETH.address, LEAST)
-    return abi.call(router_calldata.SUSHI_SNWAP, *terms, THIEF, work)
+    return abi.call(sushi_stand_in.SUSHI_SNWAP, *terms, THIEF, work)
 
 
 def zeroex(*then: bytes) -> Callable[[int], bytes]:
@@ -95,12 +97,12 @@ def zeroex(*then: bytes) -> Callable[[int], bytes]:
         permit = ((USDC.address, AMOUNT), 0, FOREVER)
         pay = abi.call("callBytes(bytes)", pays(addresses.SETTLER, paid))
         actions = [
-            abi.call(router_calldata.ZEROEX_TAKE, THIEF, permit, b""),
-            abi.call(router_calldata.ZEROEX_BASIC, NOBODY, 0, THIEF, 0, pay),
+            abi.call(zeroex_stand_in.ZEROEX_TAKE, THIEF, permit, b""),
+            abi.call(zeroex_stand_in.ZEROEX_BASIC, NOBODY, 0, THIEF, 0, pay),
             *then,
         ]
         swap = replace(any_swap(), recipient=WALLET, min_out=LEAST)
-        return router_calldata.zeroex_exec(swap, actions)
+        return zeroex_stand_in.zeroex_exec(swap, actions)
 
     return made
 
@@ -108,7 +110,7 @@ def zeroex(*then: bytes) -> Callable[[int], bytes]:
 def oneinch(paid: int) -> bytes:
     terms = (USDC.address, WETH.address, THIEF, NOBODY, AMOUNT, LEAST, 0)
     return abi.call(
-        router_calldata.ONEINCH_SWAP, THIEF, terms, pays(addresses.ONEINCH, paid, word(paid))
+        oneinch_stand_in.ONEINCH_SWAP, THIEF, terms, pays(addresses.ONEINCH, paid, word(paid))
     )
 
 
@@ -121,7 +123,7 @@ SURPLUS_LEFT = abi.call(
     "POSITIVE_SLIPPAGE(address,address,uint256,uint256)", THIEF, WETH.address, LEAST, 10_000
 )
 SWEEP = abi.call(
-    router_calldata.ZEROEX_BASIC,
+    zeroex_stand_in.ZEROEX_BASIC,
     *(WETH.address, 10_000, WETH.address, 36),
     abi.call("transfer(address,uint256)", THIEF, 0),
 )
@@ -210,7 +212,7 @@ async def test_unoswap_over_genuine_pools_gives_its_least(chain: LocalChain) -> 
         priced = await chain_quote(chain, route.hops[0].pool.v3)
         dex = calls.unoswap_pool(route.hops[0])
         swaps = [RouterSwap(route, 10**18, priced + more, WALLET) for more in (0, 1)]
-        made = [Trade(addresses.ONEINCH, hostile_calldata.unoswap(swap, dex)) for swap in swaps]
+        made = [Trade(addresses.ONEINCH, oneinch_stand_in.unoswap(swap, dex)) for swap in swaps]
         terms = calldata.decode(addresses.ONEINCH, made[0].data, buy_token=USDC.address)
         enough, short = await tried(chain, made)
         assert enough.gained[USDC.address] == terms.min_buy_amount == priced

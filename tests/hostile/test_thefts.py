@@ -11,16 +11,17 @@ from quietswap.quoting.route_policy import check_route
 from quietswap.routers import calldata
 from quietswap.routers.calldata import UnboundCalldata
 from quietswap.routers.methods import METHODS
-from quietswap.sandbox.chain import deploy
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, BY_ADDRESS, DAI, USDC, V3_WETH_USDC, WETH
-from quietswap.sandbox.venues import hostile_calldata, router_calldata
-from quietswap.sandbox.venues.hostile_calldata import ATTACKS, made_up_pool_word
+from quietswap.sandbox.venues.hostile_calldata import made_up_pool_word
 from quietswap.sandbox.venues.market import best_route, routes_between
 from quietswap.sandbox.venues.router_calldata import RouterSwap
+from quietswap.sandbox.venues.stand_ins import STAND_INS
 from quietswap.tokens.token import Token
+from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
+from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.hostile.trial import WALLET, Trade, approved_chain, breach, tried
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -65,9 +66,7 @@ THEFTS: dict[str, tuple[str, bytes]] = {
     ),
     "permitAndCall of a Clipper swap": (
         "oneinch",
-        abi.call(
-            "permitAndCall(bytes,bytes)", bytes(64), hostile_calldata.drain_oneinch(any_swap())
-        ),
+        abi.call("permitAndCall(bytes,bytes)", bytes(64), oneinch_stand_in.drain(any_swap())),
     ),
 }
 
@@ -92,16 +91,16 @@ HARMLESS_HERE = {
 
 
 @pytest.mark.parametrize(
-    ("fault", "vendor"), [(f, v) for f, vendors in ATTACKS.items() for v in vendors]
+    ("fault", "vendor"), [(f, v) for v, made in STAND_INS.items() for f in made.attacks]
 )
 async def test_an_attack_steals_when_it_is_run_and_is_refused(
     chain: LocalChain, fault: str, vendor: str
 ) -> None:
     swap = await small_swap(chain, "DAI" if fault == "other_token" else "USDC")
-    data = ATTACKS[fault][vendor](swap)
-    await chain.rpc.batch(deploy.under(vendor, fault))
+    data = STAND_INS[vendor].attacks[fault](swap)
+    await chain.rpc.batch(STAND_INS[vendor].under(fault))
     (outcome,) = await tried(chain, [Trade(contract_addresses.ROUTERS[vendor], data)])
-    await chain.rpc.batch(deploy.under(vendor, None))
+    await chain.rpc.batch(STAND_INS[vendor].under(None))
     stolen = breach(outcome, swap.sell, swap.amount, swap.buy, swap.min_out)
     assert (stolen is None) is (fault in HARMLESS_HERE)
     if fault != "lying_executor":
@@ -112,7 +111,7 @@ async def test_an_attack_steals_when_it_is_run_and_is_refused(
 
 async def test_a_shy_settler_takes_all_in_a_block(chain: LocalChain) -> None:
     swap = await small_swap(chain, "USDC")
-    data = ATTACKS["shy_settler"]["zeroex"](swap)
+    data = STAND_INS["zeroex"].attacks["shy_settler"](swap)
     (simulated,) = await tried(chain, [Trade(contract_addresses.ZEROEX, data)])
     assert simulated.gained[swap.buy] == swap.min_out
     snapshot = await chain.rpc.call("evm_snapshot")
@@ -124,10 +123,10 @@ async def test_a_shy_settler_takes_all_in_a_block(chain: LocalChain) -> None:
     assert [new - old for old, new in zip(before, after, strict=True)] == [-swap.amount, 0]
 
 
-@pytest.mark.parametrize("vendor", router_calldata.ENCODERS)
+@pytest.mark.parametrize("vendor", STAND_INS)
 async def test_an_honest_answer_is_bound_as_it_was_asked(chain: LocalChain, vendor: str) -> None:
     swap = await small_swap(chain, "USDC")
-    data = router_calldata.ENCODERS[vendor](swap)
+    data = STAND_INS[vendor].encode(swap)
     terms = calldata.decode(contract_addresses.ROUTERS[vendor], data, accept_unbound=True)
     assert terms.bound is (vendor != "openocean")
     dust = 1 if vendor == "velora" else 0
@@ -162,4 +161,4 @@ def refusal(vendor: str, swap: RouterSwap, data: bytes) -> str | None:
     route = Route(vendor, "", router, router, 0, data, *words)
     sell, buy = _token(swap.sell), _token(swap.buy)
     request = RouteRequest(sell, buy, swap.amount, WALLET, 100, 0, 2**40)
-    return check_route(route, request, [router], settlers=deploy.GENUINE)
+    return check_route(route, request, [router], settlers=zeroex_stand_in.GENUINE)

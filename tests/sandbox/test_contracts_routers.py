@@ -13,7 +13,8 @@ from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, FEE, USDC, WETH
 from quietswap.sandbox.venues.market import best_route, priced_routes, routes_between
-from quietswap.sandbox.venues.router_calldata import ENCODERS, RouterSwap
+from quietswap.sandbox.venues.router_calldata import RouterSwap
+from quietswap.sandbox.venues.stand_ins import STAND_INS
 from tests.sandbox.restored_chain import chain, module_chain
 
 __all__ = ["chain", "module_chain"]
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WALLET = WALLETS[0].address
 STRANGER = addresses.from_any_case("0x" + "ab" * 20)
-ALL_ROUTERS = pytest.mark.parametrize("router", ENCODERS)
+ALL_ROUTERS = pytest.mark.parametrize("router", STAND_INS)
 
 SELECTORS = {
     "kyberswap": "e21fd0e9",
@@ -55,7 +56,7 @@ async def execute(chain: LocalChain, router: str, swap: RouterSwap) -> int:
     """Send the swap from the wallet and return the recipient's gain."""
     before = await chain.token_balance(swap.buy, swap.recipient)
     tx_hash = await chain.send(
-        WALLET, contract_addresses.ROUTERS[router], ENCODERS[router](swap), gas=1_000_000
+        WALLET, contract_addresses.ROUTERS[router], STAND_INS[router].encode(swap), gas=1_000_000
     )
     await chain.mine()
     receipt = await chain.receipt(tx_hash)
@@ -67,7 +68,9 @@ async def execute(chain: LocalChain, router: str, swap: RouterSwap) -> int:
 
 async def revert_of(chain: LocalChain, router: str, swap: RouterSwap) -> bytes:
     with pytest.raises(CallReverted) as caught:
-        await chain.call(contract_addresses.ROUTERS[router], ENCODERS[router](swap), sender=WALLET)
+        await chain.call(
+            contract_addresses.ROUTERS[router], STAND_INS[router].encode(swap), sender=WALLET
+        )
     return caught.value.data
 
 
@@ -147,7 +150,7 @@ async def test_without_an_allowance_nothing_moves(chain: LocalChain, router: str
 
 @ALL_ROUTERS
 async def test_the_selector_is_the_vendors(chain: LocalChain, router: str) -> None:
-    assert ENCODERS[router](await swap_of(chain))[:4].hex() == SELECTORS[router]
+    assert STAND_INS[router].encode(await swap_of(chain))[:4].hex() == SELECTORS[router]
 
 
 async def test_the_minimum_and_the_recipient_sit_where_the_vendors_have_them(
@@ -155,7 +158,7 @@ async def test_the_minimum_and_the_recipient_sit_where_the_vendors_have_them(
 ) -> None:
     swap = replace(await swap_of(chain), recipient=STRANGER)
     to = int(STRANGER, 16)
-    data = {name: encode(swap)[4:] for name, encode in ENCODERS.items()}
+    data = {name: made.encode(swap)[4:] for name, made in STAND_INS.items()}
     body = abi.word(data["kyberswap"], 0) // 32
     desc = body + abi.word(data["kyberswap"], body + 3) // 32
     assert abi.word(data["kyberswap"], desc + 6) == to
@@ -252,7 +255,7 @@ async def test_what_a_swap_uses_is_what_it_needs(chain: LocalChain, router: str)
     """
     swap = await swap_of(chain)
     await approve(chain, router, swap.sell)
-    data = "0x" + ENCODERS[router](swap).hex()
+    data = "0x" + STAND_INS[router].encode(swap).hex()
     call = {"from": WALLET, "to": contract_addresses.ROUTERS[router], "data": data}
     needed = int(await chain.rpc.call("eth_estimateGas", call), 16)
     (block,) = await chain.rpc.call(

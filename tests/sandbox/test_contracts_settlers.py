@@ -3,11 +3,12 @@
 import pytest
 
 from quietswap.chain.address import Address
-from quietswap.sandbox.chain import deploy
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import TREASURY, WALLETS
+from quietswap.sandbox.venues.stand_ins import STAND_INS
 from quietswap.vendors.zeroex import settlers
+from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.sandbox.restored_chain import chain, module_chain
 
 __all__ = ["chain", "module_chain"]
@@ -68,10 +69,10 @@ async def test_a_pause_leaves_none(chain: LocalChain) -> None:
 
 
 async def test_the_fault_is_a_pause_and_ends(chain: LocalChain) -> None:
-    await chain.rpc.batch(deploy.under("zeroex", "settlers_removed"))
+    await chain.rpc.batch(STAND_INS["zeroex"].under("settlers_removed"))
     assert await genuine(chain) == frozenset()
-    await chain.rpc.batch(deploy.under("zeroex", None))
-    assert await genuine(chain) == set(deploy.GENUINE)
+    await chain.rpc.batch(STAND_INS["zeroex"].under(None))
+    assert await genuine(chain) == set(zeroex_stand_in.GENUINE)
 
 
 async def test_what_is_next_is_nobodys_code(chain: LocalChain) -> None:

@@ -10,7 +10,8 @@ from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, SandboxToken
 from quietswap.sandbox.venues.market import best_route
-from quietswap.sandbox.venues.router_calldata import ENCODERS, RouterSwap
+from quietswap.sandbox.venues.router_calldata import RouterSwap
+from quietswap.sandbox.venues.stand_ins import STAND_INS
 from tests.sandbox.restored_chain import chain, module_chain
 
 __all__ = ["chain", "module_chain"]
@@ -32,7 +33,7 @@ def simulation(router: str, swap: RouterSwap, token: SandboxToken) -> dict[str, 
         "to": swap.buy,
         "data": "0x" + abi.call("balanceOf(address)", PAUPER).hex(),
     }
-    trade = {"from": PAUPER, "to": spender, "data": "0x" + ENCODERS[router](swap).hex()}
+    trade = {"from": PAUPER, "to": spender, "data": "0x" + STAND_INS[router].encode(swap).hex()}
     block = {
         "stateOverrides": {
             token.address: {"stateDiff": held},
@@ -57,7 +58,7 @@ async def simulated(
     return priced.amount_out, block["calls"]
 
 
-@pytest.mark.parametrize("router", ENCODERS)
+@pytest.mark.parametrize("router", STAND_INS)
 @pytest.mark.parametrize("sell", [symbol for symbol in ALL_TOKENS if symbol not in ("WETH", "FEE")])
 async def test_it_delivers_the_promise(chain: LocalChain, router: str, sell: str) -> None:
     promised, (before, swap, after) = await simulated(chain, router, sell, "WETH")
@@ -66,7 +67,7 @@ async def test_it_delivers_the_promise(chain: LocalChain, router: str, sell: str
     assert 100_000 < int(swap["gasUsed"], 16) < 300_000
 
 
-@pytest.mark.parametrize("router", ENCODERS)
+@pytest.mark.parametrize("router", STAND_INS)
 async def test_a_broken_minimum_fails_with_the_routers_own_error(
     chain: LocalChain, router: str
 ) -> None:

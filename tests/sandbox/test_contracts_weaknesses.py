@@ -13,6 +13,8 @@ from quietswap.sandbox.venues import hostile_calldata, router_calldata
 from quietswap.sandbox.venues.hostile_calldata import pays, script, word
 from quietswap.sandbox.venues.market import amount_out, routes_between
 from quietswap.sandbox.venues.router_calldata import NOBODY, RouterSwap
+from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
+from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.hostile import calls
 from tests.hostile.trial import WALLET, Outcome, Trade, approved_chain, tried
 
@@ -110,7 +112,7 @@ async def test_kyberswaps_fees_are_within_amount_and_minimum(
 
 async def test_1inch_returns_what_a_partial_fill_left(chain: LocalChain) -> None:
     swap = replace(await swap_over(chain, v3=False))
-    outcome = await run(chain, "oneinch", hostile_calldata.part_oneinch(swap))
+    outcome = await run(chain, "oneinch", oneinch_stand_in.partial_fill(swap))
     assert outcome.lost == {WETH.address: swap.amount // hostile_calldata.GREED}
     assert outcome.gained[USDC.address] == swap.min_out // hostile_calldata.GREED + 1
 
@@ -119,7 +121,7 @@ async def test_1inch_pays_out_exactly_what_the_executor_says(chain: LocalChain) 
     terms = (USDC.address, WETH.address, THIEF, NOBODY, AMOUNT, LEAST, 0)
     more = script([pays(WETH.address, addresses.ONEINCH, PAID)], word(LEAST))
     outcome = await run(
-        chain, "oneinch", abi.call(router_calldata.ONEINCH_SWAP, THIEF, terms, more)
+        chain, "oneinch", abi.call(oneinch_stand_in.ONEINCH_SWAP, THIEF, terms, more)
     )
     assert outcome.gained[WETH.address] == LEAST
 
@@ -143,20 +145,20 @@ async def test_openocean_keeps_what_is_above_the_slippage(
 
 
 def zeroex(swap: RouterSwap, *actions: bytes) -> bytes:
-    return router_calldata.zeroex_exec(swap, actions)
+    return zeroex_stand_in.zeroex_exec(swap, actions)
 
 
 async def test_0x_checks_nothing_of_empty_terms(chain: LocalChain) -> None:
     swap = replace(await swap_over(chain, v3=True), min_out=0)
     take = abi.call(
-        router_calldata.ZEROEX_TAKE,
+        zeroex_stand_in.ZEROEX_TAKE,
         THIEF,
         ((swap.sell, swap.amount), 0, router_calldata.FOREVER),
         b"",
     )
-    inner = abi.call(router_calldata.ZEROEX_EXECUTE, (WALLET, NOBODY, 0), [take], b"")
+    inner = abi.call(zeroex_stand_in.ZEROEX_EXECUTE, (WALLET, NOBODY, 0), [take], b"")
     data = abi.call(
-        router_calldata.ZEROEX_EXEC,
+        zeroex_stand_in.ZEROEX_EXEC,
         addresses.SETTLER,
         swap.sell,
         swap.amount,
@@ -173,14 +175,14 @@ async def test_0x_checks_nothing_of_empty_terms(chain: LocalChain) -> None:
 async def test_0x_lets_settler_take_no_more_than_was_named(chain: LocalChain) -> None:
     swap = replace(await swap_over(chain, v3=True), min_out=0)
     greedy = ((swap.sell, swap.amount + 1), 0, router_calldata.FOREVER)
-    data = zeroex(swap, abi.call(router_calldata.ZEROEX_TAKE, THIEF, greedy, b""))
+    data = zeroex(swap, abi.call(zeroex_stand_in.ZEROEX_TAKE, THIEF, greedy, b""))
     assert not (await run(chain, "zeroex", data)).succeeded
 
 
 @pytest.mark.parametrize("target", [addresses.ZEROEX, "0x000000000022D473030F116dDEE9F6B43aC78BA3"])
 async def test_0x_calls_nobody_who_holds_allowances(chain: LocalChain, target: str) -> None:
     swap = replace(await swap_over(chain, v3=True), min_out=0)
-    data = zeroex(swap, abi.call(router_calldata.ZEROEX_BASIC, NOBODY, 0, target, 0, bytes(4)))
+    data = zeroex(swap, abi.call(zeroex_stand_in.ZEROEX_BASIC, NOBODY, 0, target, 0, bytes(4)))
     outcome = await run(chain, "zeroex", data)
     assert outcome.answer == abi.call("ConfusedDeputy()")
 
@@ -188,6 +190,6 @@ async def test_0x_calls_nobody_who_holds_allowances(chain: LocalChain, target: s
 async def test_0x_reads_zeros_behind_its_calldata(chain: LocalChain) -> None:
     """AllowanceHolder does not check the length: a cut call is another call, not an error."""
     swap = await swap_over(chain, v3=True)
-    whole = router_calldata.encode_zeroex(replace(swap, settler=THIEF))
+    whole = zeroex_stand_in.encode(replace(swap, settler=THIEF))
     cut = whole[: 4 + 5 * 32]
     assert (await run(chain, "zeroex", cut)).succeeded

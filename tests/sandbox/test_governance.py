@@ -4,20 +4,21 @@ from collections.abc import Sequence
 
 import pytest
 
-from quietswap.sandbox.chain import deploy
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.faults import ActiveFaults
-from quietswap.sandbox.venues.market import Market, best
-from quietswap.sandbox.venues.quote_engine import QuoteEngine
+from quietswap.sandbox.venues.market import Market
+from quietswap.sandbox.venues.router_calldata import NOBODY
+from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.vendors.velora import stand_in as velora_stand_in
 
 STATES = {
     ("openocean", "new_implementation"): (
         addresses.OPENOCEAN_THIEF,
         addresses.OPENOCEAN_EXCHANGE,
     ),
-    ("velora", "drain"): (addresses.VELORA_THIEF, deploy.NOBODY),
+    ("velora", "drain"): (addresses.VELORA_THIEF, NOBODY),
 }
 
 
@@ -32,8 +33,8 @@ async def test_a_fault_changes_it_and_its_end_changes_it_back(
     chain: LocalChain, vendor: str, fault: str
 ) -> None:
     board = ActiveFaults()
-    desk = QuoteEngine(vendor, Market(chain), board, best)
-    (call,) = deploy.under(vendor, None)
+    desk = STAND_INS[vendor](Market(chain), board)._desk
+    (call,) = STAND_INS[vendor].under(None)
     changed, honest = STATES[vendor, fault]
     ask = desk.ask(WETH.address, USDC.address, 10**18)
     for text, expected in ((None, honest), (fault, changed), ("lie:2.0", honest)):
@@ -46,15 +47,15 @@ async def test_a_fault_changes_it_and_its_end_changes_it_back(
 async def test_kyberswaps_owner_allows_a_token_only_under_the_fault(chain: LocalChain) -> None:
     data = abi.call("isWhitelist(address)", USDC.address)
     for fault, expected in ((None, 0), ("drain", 1), (None, 0)):
-        await chain.rpc.batch(deploy.under("kyberswap", fault))
+        await chain.rpc.batch(STAND_INS["kyberswap"].under(fault))
         assert abi.word(await chain.call(addresses.KYBERSWAP, data), 0) == expected
 
 
 async def test_a_method_that_velora_has_not_added_reverts(chain: LocalChain) -> None:
-    data = abi.call(deploy.VELORA_FACET, USDC.address, addresses.THIEF, b"")
+    data = abi.call(velora_stand_in.VELORA_FACET, USDC.address, addresses.THIEF, b"")
     with pytest.raises(CallReverted):
         await chain.call(addresses.VELORA, data, sender=addresses.PARTNER)
 
 
 def test_a_vendor_without_keys_of_its_own_has_nothing_to_change() -> None:
-    assert deploy.under("sushi", "drain") == []
+    assert STAND_INS["sushi"].under("drain") == ()

@@ -14,6 +14,7 @@ from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.searcher import Sandwich, amount_out, best_front, largest_front
 from quietswap.sandbox.venues import router_calldata
 from quietswap.sandbox.venues.market import PricedRoute, priced_routes
+from quietswap.sandbox.venues.stand_ins import STAND_INS
 from tests.sandbox.small_network import ALICE, BOB, GWEI, SmallNetwork, running_small_network
 
 POOL = 1_000_000
@@ -39,7 +40,7 @@ async def _through(
     best = await _v2(town, amount, (WETH.address, USDC.address))
     least = best.amount_out * (10_000 - slippage_bps) // 10_000
     swap = router_calldata.RouterSwap(best.route, amount, least, ALICE.address, best.amount_out)
-    data = router_calldata.ENCODERS[vendor](swap)
+    data = STAND_INS[vendor].encode(swap)
     fields = TransactionFields(
         await town.nonce(), addresses.ROUTERS[vendor], data, 500_000, 5 * GWEI, GWEI
     )

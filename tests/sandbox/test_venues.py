@@ -10,9 +10,10 @@ import pytest_asyncio
 from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.sandbox.contracts.addresses import ROUTERS
 from quietswap.sandbox.contracts.pools import ODD_TOKENS, TOKENS
-from quietswap.sandbox.faults import VENUES, WITH_SPENDER
+from quietswap.sandbox.faults import VENUES
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from quietswap.sandbox.venues.quote_engine import STRANGER
+from quietswap.vendors import VENDORS
 from tests import loopback
 from tests.vendors.case import ONE, Asked, Got, cases
 from tests.waiting import WITHIN_S
@@ -170,7 +171,7 @@ async def test_faults_in_the_transaction(shop: Shop, vendor: str) -> None:
     board.put(vendor, "foreign_router")
     foreign = await shop(vendor)
     assert foreign.to.lower() == foreign.spender.lower() == STRANGER.lower()
-    if vendor in WITH_SPENDER:
+    if "spender_differs" in VENDORS[vendor].faults:
         board.put(vendor, "spender_differs")
         differs = await shop(vendor)
         assert differs.to.lower() == ROUTERS[vendor].lower()

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 
-VENUES = ("kyberswap", "velora", "sushi", "openocean", "zeroex", "oneinch")
-WITH_SPENDER = ("velora", "zeroex")
-"""The vendors whose answer names a spender in addition to the router."""
+from quietswap.vendors import VENDORS
+
+VENUES = tuple(VENDORS)
 RELAYS = ("relay", "backup_relay")
 NODE = ("node",)
 PRICES = ("defillama", "coingecko")
@@ -66,10 +66,11 @@ class FaultType:
         return self.name + (f"[{argument}]" if self.default else argument)
 
 
-_UNISWAP = ("openocean", "oneinch")
-_PARTIAL = ("kyberswap", "openocean", "oneinch")
-_PERMIT = ("kyberswap", "velora", "openocean", "oneinch")
-_PROXY = ("openocean",)
+def _some(name: str, text: str) -> FaultType:
+    """Return a fault of the vendors whose record names it."""
+    return FaultType(name, text, tuple(v.name for v in VENDORS.values() if name in v.faults))
+
+
 REGISTRY = (
     FaultType("hang", "accepts the request and never answers"),
     FaultType("timeout", "closes the connection after 10 s without sending a byte"),
@@ -97,24 +98,18 @@ REGISTRY = (
     FaultType("short_minimum", "writes half of the minimum into the calldata", VENUES),
     FaultType("foreign_recipient", "writes another recipient into the calldata", VENUES),
     FaultType("foreign_router", "names another contract as router", VENUES),
-    FaultType("spender_differs", "names a spender that is not the router", WITH_SPENDER),
+    _some("spender_differs", "names a spender that is not the router"),
     FaultType("value_not_zero", "requires 1 ETH with the transaction", VENUES),
-    FaultType(
-        "made_up_pool", "swaps on a fake pool that reports enough for every minimum", _UNISWAP
-    ),
+    _some("made_up_pool", "swaps on a fake pool that reports enough for every minimum"),
     FaultType("lying_executor", "names an executor that keeps all and reports the minimum", VENUES),
-    FaultType("shy_settler", "names a false Settler that pays only in a simulation", ("zeroex",)),
+    _some("shy_settler", "names a false Settler that pays only in a simulation"),
     FaultType("drain", "uses a method that takes what the wallet has approved", VENUES),
-    FaultType("partner_takes", "quotes 1 unit, so that a partner takes the surplus", ("velora",)),
-    FaultType(
-        "other_token", "names a pool that takes another approved token", ("velora", *_UNISWAP)
-    ),
-    FaultType("partial_fill", "sets the flag that lets the minimum shrink", _PARTIAL),
-    FaultType("permit_inside", "puts a permit or Permit2 into the calldata", _PERMIT),
-    FaultType(
-        "new_implementation", "changes its implementation to one that takes the rest", _PROXY
-    ),
-    FaultType("settlers_removed", "has removed every Settler from its Deployer", ("zeroex",)),
+    _some("partner_takes", "quotes 1 unit, so that a partner takes the surplus"),
+    _some("other_token", "names a pool that takes another approved token"),
+    _some("partial_fill", "sets the flag that lets the minimum shrink"),
+    _some("permit_inside", "puts a permit or Permit2 into the calldata"),
+    _some("new_implementation", "changes its implementation to one that takes the rest"),
+    _some("settlers_removed", "has removed every Settler from its Deployer"),
     FaultType("lose", "accepts transactions and drops them", RELAYS),
     FaultType("withhold", "holds transactions, offers none to the builder", RELAYS),
     FaultType("refuse", "rejects transactions with this message", RELAYS, FaultArgument.TEXT),

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from quietswap.chain.address import Address
 from quietswap.sandbox.block_builder import BlockBuilder
 from quietswap.sandbox.chain.anvil import ReadWriteLock
-from quietswap.sandbox.chain.deploy import VendorGovernance
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from quietswap.sandbox.chain.mempool import MempoolHistory
 from quietswap.sandbox.component_server import ComponentServer
@@ -25,24 +24,9 @@ from quietswap.sandbox.node import NodeProxy
 from quietswap.sandbox.relay import SandboxRelay
 from quietswap.sandbox.searcher import Searcher
 from quietswap.sandbox.venues.market import CoinGeckoStub, DefiLlamaStub, FeedUpdater, Market
-from quietswap.vendors.kyberswap.stand_in import KyberSwapVenue
-from quietswap.vendors.oneinch.stand_in import OneInchVenue
-from quietswap.vendors.openocean.stand_in import OpenOceanVenue
-from quietswap.vendors.sushi.stand_in import SushiVenue
-from quietswap.vendors.velora.stand_in import VeloraVenue
-from quietswap.vendors.zeroex.stand_in import ZeroExVenue
+from quietswap.sandbox.venues.stand_ins import STAND_INS
 
 CONTROL = "control"
-_VENUES = (
-    KyberSwapVenue,
-    VeloraVenue,
-    SushiVenue,
-    OpenOceanVenue,
-    ZeroExVenue,
-    OneInchVenue,
-    DefiLlamaStub,
-    CoinGeckoStub,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +87,10 @@ class SandboxNetwork:
             node = NodeProxy(chain.rpc, turns, public, board)
             stack.push_async_callback(node.close)
             market = Market(chain)
-            handlers: dict[str, Handler] = {one.name: one(market, board).handle for one in _VENUES}
+            venues = {name: kind(market, board) for name, kind in STAND_INS.items()}
+            handlers: dict[str, Handler] = {name: one.handle for name, one in venues.items()}
+            for price in (DefiLlamaStub, CoinGeckoStub):
+                handlers[price.name] = price(market, board).handle
             handlers |= {name: relay.handle for name, relay in relays.items()}
             handlers[NODE] = node.handle
             parts = [
@@ -113,11 +100,12 @@ class SandboxNetwork:
                 for name, handler in handlers.items()
             ]
             urls = {part.name: await _serve(stack, part) for part in parts}
-            vendors = [VendorGovernance(name, chain.rpc, board) for name in VENUES]
 
             async def settled() -> None:
                 changing = [part.settled() for part in parts]
-                await asyncio.gather(*changing, *(vendor.settle() for vendor in vendors))
+                await asyncio.gather(
+                    *changing, *(one.governance.settle() for one in venues.values())
+                )
 
             every = [*relays.values()]
             control = ControlApi(chain, board, builder, every, searcher, public, settled, feeds)

@@ -20,7 +20,8 @@ class Vendor:
 
     `name` is the folder's and the setting's, `title` what people read, `url` the default base URL.
     `budget` is within the limits that the vendor publishes. `router` is the contract that wallets
-    approve and call, `methods` the rows of `routers.methods`.
+    approve and call, `methods` the rows of `routers.methods`. `faults` are those of
+    `sandbox/faults.py` that only some stand-ins have.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Vendor:
     methods: tuple[RouterMethod, ...]
     budget: RequestBudget
     needs_key: bool = False
+    faults: tuple[str, ...] = ()
 
     @property
     def can_be_bound(self) -> bool:

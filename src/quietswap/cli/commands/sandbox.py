@@ -69,8 +69,10 @@ def _install(_context: click.Context, _option: click.Parameter, wanted: bool) ->
     help="API port; 0 selects a free one (default 8080, or a free one if that is in use).",
 )  # fmt: skip
 @click.option(
-    "--free-ports", is_flag=True, help="Use free ports for everything, not 8080 and 8545 to 8556."
-)
+    "--free-ports",
+    is_flag=True,
+    help="Use free ports for everything, not 8080 and those from 8545 on.",
+)  # fmt: skip
 @click.option(
     "--env-file", type=click.Path(dir_okay=False, path_type=Path),
     help="Write the environment of a client to this file: NAME=value lines.",

@@ -3,6 +3,7 @@
 from typing import Final
 
 from quietswap.chain.address import from_any_case as _at
+from quietswap.vendors import VENDORS
 
 V2_FACTORY: Final = _at("0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f")
 V2_ROUTER: Final = _at("0x7a250d5630b4cf539739df2c5dacb4c659f2488d")
@@ -16,21 +17,14 @@ V3_POOL_CODE_HASH: Final = bytes.fromhex(
 )
 """keccak256 of the pool's creation code (v3-periphery, PoolAddress.POOL_INIT_CODE_HASH)."""
 
-KYBERSWAP: Final = _at("0x6131b5fae19ea4f9d964eac0408e4408b66337b5")
-VELORA: Final = _at("0x6a000f20005980200259b80c5102003040001068")
-SUSHI: Final = _at("0xac4c6e212a361c968f1725b4d055b47e63f80b75")
-OPENOCEAN: Final = _at("0x6352a56caadc4f1e25cd6c75970fa768a3304e64")
-ZEROEX: Final = _at("0x0000000000001ff3684f28c67538d4d072c22734")
-ONEINCH: Final = _at("0x111111125421ca6dc452d289314280a0f8842a65")
-ROUTERS: Final = {
-    "kyberswap": KYBERSWAP,
-    "velora": VELORA,
-    "sushi": SUSHI,
-    "openocean": OPENOCEAN,
-    "zeroex": ZEROEX,
-    "oneinch": ONEINCH,
-}
-"""The contract that users approve and call, by aggregator."""
+ROUTERS: Final = {name: vendor.router for name, vendor in VENDORS.items()}
+"""The contract that users approve and call, by vendor."""
+KYBERSWAP: Final = ROUTERS["kyberswap"]
+VELORA: Final = ROUTERS["velora"]
+SUSHI: Final = ROUTERS["sushi"]
+OPENOCEAN: Final = ROUTERS["openocean"]
+ZEROEX: Final = ROUTERS["zeroex"]
+ONEINCH: Final = ROUTERS["oneinch"]
 
 MULTICALL: Final = _at("0xca11bde05977b3631167028862be2a173976ca11")
 SETTLER: Final = _at("0x5e77137200000000000000000000000000000001")
@@ -58,28 +52,14 @@ BUILDER: Final = _at("0xb17de40000000000000000000000000000000001")
 """The fee recipient of every block."""
 
 CONTRACTS: Final = {
-    KYBERSWAP: "KyberRouter",
-    VELORA: "VeloraAugustus",
-    SUSHI: "SushiSnwapper",
-    SAFE_EXECUTOR: "SushiSafeExecutor",
-    OPENOCEAN: "OpenOceanProxy",
-    OPENOCEAN_EXCHANGE: "OpenOceanExchange",
-    ZEROEX: "ZeroExAllowanceHolder",
-    SETTLER: "ZeroExSettler",
-    SETTLER_BEFORE: "ZeroExSettler",
-    SETTLER_DEPLOYER: "ZeroExDeployer",
-    ONEINCH: "OneInchRouter",
     MULTICALL: "Multicall3",
     QUOTER: "Quoter",
     SEEDER: "Seeder",
     **dict.fromkeys(EXECUTORS.values(), "Executor"),
     THIEF: "Puppet",
     MADE_UP_POOL: "MadeUpPool",
-    SHY_SETTLER: "ShySettler",
-    VELORA_THIEF: "VeloraThief",
-    OPENOCEAN_THIEF: "OpenOceanThief",
 }
-"""Names in contracts/artifacts.json of the sandbox's own contracts, by address."""
+"""Names in contracts/artifacts.json, by address; those of a vendor are in its stand-in."""
 
 FEEDS: Final = {
     "ETH / USD": _at("0x5f4ec3df9cbd43714fe2740f5e3616155c5b8419"),

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
-from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.pools import (
@@ -26,6 +25,9 @@ from quietswap.sandbox.contracts.pools import (
 )
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
+
+if TYPE_CHECKING:
+    from quietswap.sandbox.chain.local_chain import LocalChain
 
 # Routes on the sandbox's pools. A contract on the chain computes their outputs.
 
@@ -117,7 +119,7 @@ def _walks(
 
 
 async def priced_routes(
-    chain: LocalChain, sell: Address, buy: Address, amount: int, max_hops: int = 2
+    chain: "LocalChain", sell: Address, buy: Address, amount: int, max_hops: int = 2
 ) -> list[PricedRoute]:
     """Return every route with an output for `amount`, the best first.
 
@@ -130,18 +132,18 @@ async def priced_routes(
 
 
 async def best_route(
-    chain: LocalChain, sell: Address, buy: Address, amount: int, max_hops: int = 2
+    chain: "LocalChain", sell: Address, buy: Address, amount: int, max_hops: int = 2
 ) -> PricedRoute | None:
     """Return the route with the highest output, or None."""
     return next(iter(await priced_routes(chain, sell, buy, amount, max_hops)), None)
 
 
-async def amount_out(chain: LocalChain, route: PoolRoute, amount: int) -> int:
+async def amount_out(chain: "LocalChain", route: PoolRoute, amount: int) -> int:
     """Return the output of a route at the latest block; 0 when its pools cannot swap `amount`."""
     return (await amounts_out(chain, [route], amount))[0]
 
 
-async def amounts_out(chain: LocalChain, routes: Sequence[PoolRoute], amount: int) -> list[int]:
+async def amounts_out(chain: "LocalChain", routes: Sequence[PoolRoute], amount: int) -> list[int]:
     """Return the output of each route at the latest block, with one call of the quoter."""
     hops = [[hop.words for hop in route.hops] for route in routes]
     asked = abi.call(f"quote({_HOPS}[],uint256)", hops, amount)
@@ -172,7 +174,7 @@ class NoPrice(Exception):
 class Market:
     """Market data of the latest block."""
 
-    chain: LocalChain
+    chain: "LocalChain"
 
     @staticmethod
     def token(address: Address) -> SandboxToken | None:
@@ -266,7 +268,7 @@ _FOLLOWING = {"ETH / USD": WETH, "BTC / USD": WBTC, "USDT / USD": USDT, "DAI / U
 class FeedUpdater:
     """Writes the pools' prices to the feeds, except to those that were set by `by_hand`."""
 
-    def __init__(self, chain: LocalChain) -> None:
+    def __init__(self, chain: "LocalChain") -> None:
         self._chain = chain
         self._market = Market(chain)
         self._by_hand: set[str] = set()

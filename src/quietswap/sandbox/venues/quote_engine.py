@@ -3,25 +3,27 @@
 Each vendor's wire format and route choice are in its own module.
 """
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
-from quietswap.sandbox.chain.deploy import VendorGovernance
 from quietswap.sandbox.contracts import addresses as contract_addresses
+from quietswap.sandbox.contracts.abi import Call
 from quietswap.sandbox.contracts.pools import SandboxToken
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest
-from quietswap.sandbox.venues.hostile_calldata import ATTACKS
+from quietswap.sandbox.rpc import SandboxRpcClient
+from quietswap.sandbox.venues.hostile_calldata import Attack
 from quietswap.sandbox.venues.market import Hop, Market, PoolRoute, PricedRoute, Taste
-from quietswap.sandbox.venues.router_calldata import ENCODERS, RouterSwap
+from quietswap.sandbox.venues.router_calldata import RouterSwap
+from quietswap.vendors.vendor import Vendor
 
 STRANGER = addresses.from_any_case("0xbad0000000000000000000000000000000000bad")
 """The recipient, router or spender that a fault names; its key is unknown."""
@@ -85,6 +87,35 @@ class HopAmounts:
     amount_out: int
 
 
+_GOVERNED = frozenset({"drain", "new_implementation", "settlers_removed"})
+"""The faults that need the vendor's administrator keys on mainnet."""
+
+
+@dataclass
+class VendorGovernance:
+    """Changes a vendor's contracts as its fault needs, and back when the fault ends.
+
+    On mainnet the vendor changes which code and targets they trust by a transaction. Here it is a
+    word of storage.
+    """
+
+    vendor: str
+    under: Callable[[str | None], Sequence[Call]]
+    rpc: SandboxRpcClient
+    board: ActiveFaults
+    _shown: str | None = None
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def settle(self) -> None:
+        """Apply the state that the current fault needs."""
+        async with self._lock:
+            kind = self.board.kind(self.vendor)
+            needed = kind if kind in _GOVERNED else None
+            if needed != self._shown:
+                await self.rpc.batch(self.under(needed))
+                self._shown = needed
+
+
 @dataclass(frozen=True)
 class QuoteEngine:
     """Prices and calldata of the vendor `name`, with its active fault."""
@@ -93,11 +124,9 @@ class QuoteEngine:
     market: Market
     board: ActiveFaults
     taste: Taste
-
-    @cached_property
-    def governance(self) -> VendorGovernance:
-        """The administrative state of the vendor's contracts."""
-        return VendorGovernance(self.name, self.market.chain.rpc, self.board)
+    encode: Attack
+    attacks: Mapping[str, Attack]
+    governance: VendorGovernance
 
     @property
     def router(self) -> Address:
@@ -185,8 +214,7 @@ class QuoteEngine:
             deadline=deadline,
             fee_bps=fee_bps,
         )
-        attack = ATTACKS.get(self.board.kind(self.name), {}).get(self.name)
-        return "0x" + (attack or ENCODERS[self.name])(swap).hex()
+        return "0x" + self.attacks.get(self.board.kind(self.name), self.encode)(swap).hex()
 
     def _shows(self, kind: str) -> bool:
         return self.board.shows(self.name, kind)
@@ -195,10 +223,32 @@ class QuoteEngine:
 class Venue(ABC):
     """The stand-in for one aggregator: `handle` serves its HTTP API."""
 
-    name: ClassVar[str]
+    vendor: ClassVar[Vendor]
+    attacks: ClassVar[Mapping[str, Attack]]
+    """By fault."""
+    contracts: ClassVar[Mapping[Address, str]]
 
     def __init__(self, market: Market, board: ActiveFaults) -> None:
-        self._desk = QuoteEngine(self.name, market, board, self.taste)
+        name = self.vendor.name
+        self.governance = VendorGovernance(name, self.under, market.chain.rpc, board)
+        self._desk = QuoteEngine(
+            name, market, board, self.taste, self.encode, self.attacks, self.governance
+        )
+
+    @staticmethod
+    @abstractmethod
+    def encode(swap: RouterSwap) -> bytes:
+        """Return the router's calldata of a swap, in the vendor's layout."""
+
+    @staticmethod
+    def genesis() -> Sequence[Call]:
+        """Return the calls that write the state of the honest vendor's contracts."""
+        return ()
+
+    @staticmethod
+    def under(fault: str | None) -> Sequence[Call]:
+        """Return the calls that write the state of the vendor's contracts under this fault."""
+        return ()
 
     async def handle(self, request: HttpRequest) -> Answer:
         """Answer one request."""

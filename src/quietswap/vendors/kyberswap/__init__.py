@@ -56,4 +56,5 @@ VENDOR = Vendor(
     router=ROUTER,
     router_name="KyberSwap MetaAggregationRouterV2",
     methods=_METHODS,
+    faults=("partial_fill", "permit_inside"),
 )

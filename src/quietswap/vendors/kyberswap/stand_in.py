@@ -9,13 +9,19 @@ import json
 import secrets
 import time
 import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from quietswap.chain import address as addresses
-from quietswap.sandbox.contracts.pools import POOLS
+from quietswap.chain.address import Address, from_any_case
+from quietswap.sandbox.contracts import abi, addresses
+from quietswap.sandbox.contracts.abi import Call, entry, set_storage
+from quietswap.sandbox.contracts.pools import BY_ADDRESS, POOLS
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
+from quietswap.sandbox.venues import hostile_calldata as hostile
+from quietswap.sandbox.venues.hostile_calldata import Attack
 from quietswap.sandbox.venues.market import Hop, Market, PoolRoute, prefers_v3
 from quietswap.sandbox.venues.quote_engine import (
     BadParameter,
@@ -26,6 +32,8 @@ from quietswap.sandbox.venues.quote_engine import (
     Venue,
     less,
 )
+from quietswap.sandbox.venues.router_calldata import FOREVER, NOBODY, RouterSwap
+from quietswap.vendors.kyberswap import VENDOR
 
 _BAD_QUERY = 400, 4001, "unable to bind query parameters"
 _BAD_BODY = 400, 4002, "unable to bind request body"
@@ -38,16 +46,94 @@ _MISSES = {
 }
 _LIMITS = {"x-ratelimit-limit": "30, 10", "x-aggregator-tier": "basic"}
 
+KYBERSWAP_DESCRIPTION = (
+    "(address,address,address[],uint256[],address[],uint256[],"
+    "address,uint256,uint256,uint256,bytes)"
+)
+KYBERSWAP_SWAP = f"swap((address,address,bytes,{KYBERSWAP_DESCRIPTION},bytes))"
+KYBERSWAP_LIVE = 0x200
+"""A flag in all live answers of 2026. The router's source does not read it."""
+KYBERSWAP_SIMPLE = 0x20
+_WHITELIST = 0
 
-class KyberSwapVenue(Venue):
+
+def description(swap: RouterSwap, receivers: Sequence[Address]) -> tuple[Any, ...]:
+    """Return the fields of a `SwapDescriptionV2` that sends the sold tokens to `receivers`."""
+    return (
+        *(swap.sell, swap.buy, receivers, [swap.amount] * len(receivers), (), ()),
+        *(swap.recipient, swap.amount, swap.min_out, KYBERSWAP_LIVE | swap.flags, swap.permit),
+    )
+
+
+def encode(swap: RouterSwap) -> bytes:
+    """MetaAggregationRouterV2 `swap`, selector 0xe21fd0e9."""
+    executor = swap.runner("kyberswap")
+    desc = description(swap, [executor])
+    return abi.call(KYBERSWAP_SWAP, (executor, NOBODY, swap.plan(), desc, b""))
+
+
+def drain(swap: RouterSwap) -> bytes:
+    """`swapGeneric` with a call of the sold token, which the owner allows; fake output token."""
+    theft = abi.call(
+        "transferFrom(address,address,uint256)",
+        *(swap.recipient, addresses.THIEF, hostile.GREED * swap.amount),
+    )
+    desc = (
+        *(swap.sell, addresses.MADE_UP_POOL, (), (), (), ()),
+        *(swap.recipient, swap.amount, 1, KYBERSWAP_LIVE, b""),
+    )
+    method = KYBERSWAP_SWAP.replace("swap", "swapGeneric", 1)
+    return abi.call(method, (swap.sell, NOBODY, theft, desc, b""))
+
+
+def partial_fill(swap: RouterSwap) -> bytes:
+    """Simple mode that sells a tenth and pays a tenth of the minimum."""
+    part, least = swap.amount // hostile.GREED, swap.min_out // hostile.GREED + 1
+    pay = hostile.script([hostile.pays(swap.buy, swap.recipient, least)])
+    plan = ([addresses.THIEF], [part], [hostile.script()], FOREVER, pay)
+    work = abi.encode("((address[],uint256[],bytes[],uint256,bytes))", (plan,))
+    flags = hostile.PARTIAL_FILL | KYBERSWAP_SIMPLE
+    return encode(replace(swap, executor=addresses.THIEF, work=work, flags=flags))
+
+
+def kyberswap_calls(target: Address, allowed: bool) -> Call:
+    """Return the call that allows or denies a target to KyberSwap's `swapGeneric`."""
+    slot = entry(bytes.fromhex(target[2:]), _WHITELIST)
+    return set_storage(VENDOR.router, slot, int(allowed))
+
+
+ATTACKS: Mapping[str, Attack] = {
+    "lying_executor": hostile.lying(encode),
+    "drain": drain,
+    "partial_fill": partial_fill,
+    "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
+}
+CONTRACTS: Mapping[Address, str] = {
+    VENDOR.router: "KyberRouter",
+}
+"""Names in contracts/artifacts.json, by address."""
+
+
+class StandIn(Venue):
     """`handle` serves the two calls. Only an unchanged route summary can be built."""
 
-    name = "kyberswap"
+    vendor = VENDOR
+    encode = staticmethod(encode)
+    attacks = ATTACKS
+    contracts = CONTRACTS
     taste = staticmethod(prefers_v3)
 
     def __init__(self, market: Market, board: ActiveFaults) -> None:
         super().__init__(market, board)
         self._secret = secrets.token_bytes(16)
+
+    @staticmethod
+    def genesis() -> Sequence[Call]:
+        return [kyberswap_calls(addresses.EXECUTORS["kyberswap"], True)]
+
+    @staticmethod
+    def under(fault: str | None) -> Sequence[Call]:
+        return [kyberswap_calls(token, fault == "drain") for token in BY_ADDRESS]
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
         match request.method, request.path:
@@ -129,8 +215,7 @@ class KyberSwapVenue(Venue):
         self._desk.check_open()
         pools = {pool.address.lower(): pool for pool in POOLS}
         hops = [
-            Hop(pools[row["pool"]], addresses.from_any_case(row["tokenIn"]))
-            for row in summary["route"][0]
+            Hop(pools[row["pool"]], from_any_case(row["tokenIn"])) for row in summary["route"][0]
         ]
         route, amount = PoolRoute(tuple(hops)), int(summary["amountIn"])
         delivered = await self._desk.market.delivers(route, amount)

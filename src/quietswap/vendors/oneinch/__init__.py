@@ -78,4 +78,5 @@ VENDOR = Vendor(
     router=ROUTER,
     router_name="1inch AggregationRouterV6",
     methods=_METHODS,
+    faults=("made_up_pool", "other_token", "partial_fill", "permit_inside"),
 )

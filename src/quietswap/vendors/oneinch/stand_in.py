@@ -6,12 +6,16 @@ balance and allowance.
 """
 
 import uuid
+from collections.abc import Mapping
 from http.client import responses
 from typing import Any
 
 from quietswap.chain.address import Address
-from quietswap.sandbox.contracts.pools import SandboxToken
+from quietswap.sandbox.contracts import abi, addresses
+from quietswap.sandbox.contracts.pools import V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
+from quietswap.sandbox.venues import hostile_calldata as hostile
+from quietswap.sandbox.venues.hostile_calldata import Attack
 from quietswap.sandbox.venues.market import best
 from quietswap.sandbox.venues.quote_engine import (
     BadParameter,
@@ -22,6 +26,8 @@ from quietswap.sandbox.venues.quote_engine import (
     described,
     less,
 )
+from quietswap.sandbox.venues.router_calldata import FOREVER, RouterSwap
+from quietswap.vendors.oneinch import VENDOR
 
 _SWAP, _QUOTE = "/swap/v6.1/1/swap", "/swap/v6.1/1/quote"
 _FEE_BPS = 10
@@ -32,11 +38,83 @@ _MISSES = {
     RejectReason.REFUSED: (403, "access denied"),
 }
 
+ONEINCH_SWAP = "swap(address,(address,address,address,address,uint256,uint256,uint256),bytes)"
+_PERMIT2 = 4
+_V3 = 1 << 253
 
-class OneInchVenue(Venue):
+
+def made_up_pool(swap: RouterSwap) -> bytes:
+    """`unoswap` on a fake pool."""
+    return unoswap(swap, hostile.made_up_pool_word())
+
+
+def encode(swap: RouterSwap) -> bytes:
+    """AggregationRouterV6 `swap`, selector 0x07ed2379."""
+    executor = swap.runner("oneinch")
+    desc = (
+        *(swap.sell, swap.buy, executor, swap.recipient),
+        *(swap.amount, swap.min_out, swap.flags),
+    )
+    return abi.call(ONEINCH_SWAP, executor, desc, swap.plan())
+
+
+def drain(swap: RouterSwap) -> bytes:
+    """`clipperSwap`, which sends any amount to any exchange; this one pays the quoted output."""
+    return abi.call(
+        "clipperSwap(address,uint256,address,uint256,uint256,uint256,bytes32,bytes32)",
+        *(
+            addresses.THIEF,
+            int(swap.sell, 16),
+            swap.buy,
+            hostile.GREED * swap.amount,
+            swap.quote,
+            FOREVER,
+        ),
+        *(b"", b""),
+    )
+
+
+def unoswap(swap: RouterSwap, dex: int) -> bytes:
+    """1inch's `unoswap` on the pool of this word."""
+    return abi.call(
+        "unoswap(uint256,uint256,uint256,uint256)",
+        *(int(swap.sell, 16), swap.amount, swap.min_out, dex),
+    )
+
+
+def other_token(swap: RouterSwap) -> bytes:
+    """`unoswap` on a genuine V3 pool that takes another token than its argument names."""
+    _, forward = hostile.other_than(swap.sell)
+    flags = _V3 | (hostile.FORWARD if forward else 0)
+    return unoswap(swap, int(V3_WETH_USDC.address, 16) | flags)
+
+
+def partial_fill(swap: RouterSwap) -> bytes:
+    """An executor that leaves nine tenths in the router, which returns them."""
+    return hostile.part(swap, encode, VENDOR.router)
+
+
+ATTACKS: Mapping[str, Attack] = {
+    "made_up_pool": made_up_pool,
+    "lying_executor": hostile.lying(encode),
+    "drain": drain,
+    "other_token": other_token,
+    "partial_fill": partial_fill,
+    "permit_inside": hostile.changed(encode, flags=_PERMIT2),
+}
+CONTRACTS: Mapping[Address, str] = {
+    VENDOR.router: "OneInchRouter",
+}
+"""Names in contracts/artifacts.json, by address."""
+
+
+class StandIn(Venue):
     """`handle` serves `/swap` and `/quote`."""
 
-    name = "oneinch"
+    vendor = VENDOR
+    encode = staticmethod(encode)
+    attacks = ATTACKS
+    contracts = CONTRACTS
     taste = staticmethod(best)
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:

@@ -50,4 +50,5 @@ VENDOR = Vendor(
     router=ROUTER,
     router_name="OpenOcean ExchangeV2",
     methods=_METHODS,
+    faults=("made_up_pool", "other_token", "partial_fill", "permit_inside", "new_implementation"),
 )

@@ -4,12 +4,18 @@ Like the real one, this venue quotes the output without price impact and chooses
 The quote is too high, the more so the larger the swap. Its minimum is correct.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from quietswap.sandbox.contracts.pools import SandboxToken
+from quietswap.chain.address import Address
+from quietswap.sandbox.contracts import abi, addresses
+from quietswap.sandbox.contracts.abi import Call, set_storage
+from quietswap.sandbox.contracts.pools import V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
+from quietswap.sandbox.venues import hostile_calldata as hostile
+from quietswap.sandbox.venues.hostile_calldata import Attack
 from quietswap.sandbox.venues.market import PricedRoute
 from quietswap.sandbox.venues.quote_engine import (
     BadParameter,
@@ -20,6 +26,8 @@ from quietswap.sandbox.venues.quote_engine import (
     described,
     less,
 )
+from quietswap.sandbox.venues.router_calldata import NOBODY, RouterSwap
+from quietswap.vendors.openocean import VENDOR
 
 _CHAINS = ("1", "eth", "ethereum")
 _SWAPS = frozenset(f"/v4/{chain}/swap" for chain in _CHAINS)
@@ -42,11 +50,93 @@ def _cheapest(routes: Sequence[PricedRoute]) -> PricedRoute | None:
     return min(routes, key=lambda one: sum(hop.pool.fee for hop in one.route.hops), default=None)
 
 
-class OpenOceanVenue(Venue):
+OPENOCEAN_SWAP = (
+    "swap(address,(address,address,address,address,uint256,uint256,uint256,uint256,address,bytes),"
+    "(uint256,uint256,uint256,bytes)[])"
+)
+OPENOCEAN_CLAIM = 2
+_IMPLEMENTATION = 0x360894A13BA1A3210667C828492DB98DCA3E2076CC3735A920A3CA505D382BBC
+
+
+def encode(swap: RouterSwap) -> bytes:
+    """ExchangeV2 `swap`, selector 0x90411a32."""
+    executor = swap.runner("openocean")
+    desc = (
+        *(swap.sell, swap.buy, executor, swap.recipient, swap.amount, swap.min_out),
+        *(swap.quote, OPENOCEAN_CLAIM | swap.flags, NOBODY, swap.permit),
+    )
+    return abi.call(OPENOCEAN_SWAP, executor, desc, [(0, 0, 0, swap.plan(swap.recipient))])
+
+
+def drain(swap: RouterSwap) -> bytes:
+    """`callUniswap` on a fake pool, for more than the requested amount."""
+    return made_up_pool(replace(swap, amount=hostile.GREED * swap.amount))
+
+
+def made_up_pool(swap: RouterSwap) -> bytes:
+    """OpenOcean's `callUniswap` on a fake pool."""
+    pool = hostile.word(hostile.made_up_pool_word(997_000_000 << 160))
+    return abi.call(
+        "callUniswap(address,uint256,uint256,bytes32[])",
+        *(swap.sell, swap.amount, swap.min_out, [pool]),
+    )
+
+
+def other_token(swap: RouterSwap) -> bytes:
+    """`uniswapV3SwapTo`, whose first pool determines the sold token."""
+    _, forward = hostile.other_than(swap.sell)
+    pool = int(V3_WETH_USDC.address, 16) | (0 if forward else hostile.REVERSED)
+    return abi.call(
+        "uniswapV3SwapTo(address,uint256,uint256,uint256[])",
+        *(swap.recipient, swap.amount, swap.min_out, [pool]),
+    )
+
+
+def partial_fill(swap: RouterSwap) -> bytes:
+    """An executor that returns nine tenths and pays a tenth of the minimum."""
+    return hostile.part(swap, encode, swap.recipient)
+
+
+def openocean_runs(implementation: Address) -> Call:
+    """Return the call that sets the implementation of OpenOcean's proxy (EIP-1967)."""
+    return set_storage(VENDOR.router, _IMPLEMENTATION, int(implementation, 16))
+
+
+ATTACKS: Mapping[str, Attack] = {
+    "made_up_pool": made_up_pool,
+    "lying_executor": hostile.lying(encode),
+    "drain": drain,
+    "other_token": other_token,
+    "partial_fill": partial_fill,
+    "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
+}
+CONTRACTS: Mapping[Address, str] = {
+    VENDOR.router: "OpenOceanProxy",
+    addresses.OPENOCEAN_EXCHANGE: "OpenOceanExchange",
+    addresses.OPENOCEAN_THIEF: "OpenOceanThief",
+}
+"""Names in contracts/artifacts.json, by address."""
+
+
+class StandIn(Venue):
     """`handle` serves `/swap`, and `/quote` without a wallet and calldata."""
 
-    name = "openocean"
+    vendor = VENDOR
+    encode = staticmethod(encode)
+    attacks = ATTACKS
+    contracts = CONTRACTS
     taste = staticmethod(_cheapest)
+
+    @staticmethod
+    def genesis() -> Sequence[Call]:
+        return [openocean_runs(addresses.OPENOCEAN_EXCHANGE)]
+
+    @staticmethod
+    def under(fault: str | None) -> Sequence[Call]:
+        thief = fault == "new_implementation"
+        return [
+            openocean_runs(addresses.OPENOCEAN_THIEF if thief else addresses.OPENOCEAN_EXCHANGE)
+        ]
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
         if request.method != "GET" or request.path not in _SWAPS | _QUOTES:

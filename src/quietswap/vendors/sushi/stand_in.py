@@ -4,10 +4,15 @@ This venue uses the direct pair of the two tokens if there is one, and quotes sl
 delivers.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
+from quietswap.chain.address import Address
+from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
+from quietswap.sandbox.venues import hostile_calldata as hostile
 from quietswap.sandbox.venues import quote_engine
+from quietswap.sandbox.venues.hostile_calldata import Attack
 from quietswap.sandbox.venues.market import direct_v2
 from quietswap.sandbox.venues.quote_engine import (
     BadParameter,
@@ -18,6 +23,8 @@ from quietswap.sandbox.venues.quote_engine import (
     Venue,
     less,
 )
+from quietswap.sandbox.venues.router_calldata import RouterSwap
+from quietswap.vendors.sushi import VENDOR
 
 _SWAP, _QUOTE = "/swap/v7/1", "/quote/v7/1"
 _CAUTION_BPS = 2
@@ -32,11 +39,49 @@ _MISSES: dict[RejectReason, tuple[dict[str, str], int, dict[str, str]]] = {
     RejectReason.REFUSED: ({"code": "401-01", "detail": "invalid-api-key"}, 401, {}),
 }
 
+SUSHI_SNWAP = "snwap(address,uint256,address,address,uint256,address,bytes)"
 
-class SushiVenue(Venue):
+
+def encode(swap: RouterSwap) -> bytes:
+    """RedSnwapper `snwap`, selector 0x5f3bd1c8."""
+    work = abi.call("callBytes(bytes)", swap.plan(swap.recipient))
+    return abi.call(
+        SUSHI_SNWAP,
+        *(swap.sell, swap.amount, swap.recipient, swap.buy, swap.min_out),
+        *(swap.runner("sushi"), work),
+    )
+
+
+def drain(swap: RouterSwap) -> bytes:
+    """`snwapMultiple`, which pulls any list of tokens; it pays the quoted output."""
+    pay = hostile.script([hostile.pays(swap.buy, swap.recipient, swap.quote)])
+    return abi.call(
+        "snwapMultiple((address,uint256,address)[],(address,address,uint256)[],"
+        "(address,uint256,bytes)[])",
+        [(swap.sell, hostile.GREED * swap.amount, addresses.THIEF)],
+        [(swap.buy, swap.recipient, swap.min_out)],
+        [(addresses.THIEF, 0, abi.call("callBytes(bytes)", pay))],
+    )
+
+
+ATTACKS: Mapping[str, Attack] = {
+    "lying_executor": hostile.lying(encode),
+    "drain": drain,
+}
+CONTRACTS: Mapping[Address, str] = {
+    VENDOR.router: "SushiSnwapper",
+    addresses.SAFE_EXECUTOR: "SushiSafeExecutor",
+}
+"""Names in contracts/artifacts.json, by address."""
+
+
+class StandIn(Venue):
     """`handle` serves `/swap`, and `/quote` without a wallet and a transaction."""
 
-    name = "sushi"
+    vendor = VENDOR
+    encode = staticmethod(encode)
+    attacks = ATTACKS
+    contracts = CONTRACTS
     taste = staticmethod(direct_v2)
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:

@@ -101,4 +101,5 @@ VENDOR = Vendor(
     router=ROUTER,
     router_name="Velora Augustus v6.2",
     methods=_METHODS,
+    faults=("spender_differs", "partner_takes", "other_token", "permit_inside"),
 )

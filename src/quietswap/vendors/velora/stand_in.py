@@ -6,11 +6,17 @@ spender, and an answer without `partner` pays a fee of one basis point. This ven
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from quietswap.sandbox.contracts.pools import BY_ADDRESS
+from quietswap.chain.address import Address
+from quietswap.sandbox.contracts import abi, addresses
+from quietswap.sandbox.contracts.abi import Call, entry, set_storage
+from quietswap.sandbox.contracts.pools import BY_ADDRESS, V3_WETH_USDC
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
+from quietswap.sandbox.venues import hostile_calldata as hostile
+from quietswap.sandbox.venues.hostile_calldata import Attack
 from quietswap.sandbox.venues.market import only_v2
 from quietswap.sandbox.venues.quote_engine import (
     STRANGER,
@@ -22,6 +28,8 @@ from quietswap.sandbox.venues.quote_engine import (
     Venue,
     less,
 )
+from quietswap.sandbox.venues.router_calldata import NOBODY, RouterSwap
+from quietswap.vendors.velora import VENDOR
 
 V5_ROUTER = "0xDEF171Fe48CF0115B1d80b88dc8eAB59176FEe57"
 V5_SPENDER = "0x216b4b4ba9f3e719726886d34a177484278bfcae"
@@ -34,12 +42,90 @@ _MISSES = {
     RejectReason.REFUSED: (403, "Forbidden"),
 }
 
+VELORA_SWAP = (
+    "swapExactAmountIn(address,(address,address,uint256,uint256,uint256,bytes32,address),"
+    "uint256,bytes,bytes)"
+)
+VELORA_CAP_SURPLUS = 1 << 92
+_TAKE_SURPLUS = 1 << 95
+VELORA_UNISWAP = "((address,address,uint256,uint256,uint256,bytes32,address,bytes),uint256,bytes)"
+VELORA_FACET = "swapAndTake(address,address,bytes)"
+"""The method that the fault `drain` adds to Velora's router."""
+_FACETS = 0
 
-class VeloraVenue(Venue):
+
+def fees(swap: RouterSwap) -> int:
+    """Return the word with partner, flags and fee."""
+    partner = addresses.PARTNER if swap.fee_bps else swap.partner
+    return int(partner, 16) << 96 | VELORA_CAP_SURPLUS ^ swap.flags | swap.fee_bps
+
+
+def encode(swap: RouterSwap) -> bytes:
+    """Augustus v6.2 `swapExactAmountIn`, selector 0xe3ead59e."""
+    data = (swap.sell, swap.buy, swap.amount, swap.min_out, swap.quote, b"", swap.recipient)
+    executor = swap.runner("velora")
+    return abi.call(VELORA_SWAP, executor, data, fees(swap), swap.permit, swap.plan())
+
+
+def drain(swap: RouterSwap) -> bytes:
+    """A facet that swaps correctly and then takes all that is approved."""
+    return abi.call(VELORA_FACET, swap.sell, addresses.THIEF, encode(swap))
+
+
+def other_token(swap: RouterSwap) -> bytes:
+    """`swapExactAmountInOnUniswapV3` whose pools sell another token than `srcToken`."""
+    _, forward = hostile.other_than(swap.sell)
+    pool = V3_WETH_USDC
+    head = int(pool.first.address, 16) | (hostile.REVERSED if forward else 0)
+    pools = hostile.word(head) + hostile.word(int(pool.second.address, 16)) + hostile.word(pool.fee)
+    return velora_uniswap_v3(swap, pools)
+
+
+def velora_uniswap_v3(swap: RouterSwap, pools: bytes) -> bytes:
+    """Augustus' direct swap on these V3 pools."""
+    data = (swap.sell, swap.buy, swap.amount, swap.min_out, swap.quote, b"", swap.recipient, pools)
+    method = "swapExactAmountInOnUniswapV3" + VELORA_UNISWAP
+    return abi.call(method, data, fees(swap), swap.permit)
+
+
+def velora_has(selector: bytes, facet: Address) -> Call:
+    """Return the call that sets the facet of a selector of Velora's router."""
+    slot = entry(selector.ljust(32, b"\0"), _FACETS)
+    return set_storage(VENDOR.router, slot, int(facet, 16))
+
+
+ATTACKS: Mapping[str, Attack] = {
+    "lying_executor": hostile.lying(encode),
+    "drain": drain,
+    "partner_takes": hostile.changed(
+        encode,
+        quoted_out=1,
+        partner=addresses.THIEF,
+        flags=VELORA_CAP_SURPLUS | _TAKE_SURPLUS,
+    ),
+    "other_token": other_token,
+    "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
+}
+CONTRACTS: Mapping[Address, str] = {
+    VENDOR.router: "VeloraAugustus",
+    addresses.VELORA_THIEF: "VeloraThief",
+}
+"""Names in contracts/artifacts.json, by address."""
+
+
+class StandIn(Venue):
     """`handle` serves `/swap`, and `/prices` without a wallet and a transaction."""
 
-    name = "velora"
+    vendor = VENDOR
+    encode = staticmethod(encode)
+    attacks = ATTACKS
+    contracts = CONTRACTS
     taste = staticmethod(only_v2)
+
+    @staticmethod
+    def under(fault: str | None) -> Sequence[Call]:
+        facet = addresses.VELORA_THIEF if fault == "drain" else NOBODY
+        return [velora_has(abi.selector(VELORA_FACET), facet)]
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
         if request.method != "GET" or request.path not in {"/swap", "/prices"}:

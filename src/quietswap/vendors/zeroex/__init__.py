@@ -42,4 +42,5 @@ VENDOR = Vendor(
     router=ROUTER,
     router_name="0x AllowanceHolder",
     methods=_METHODS,
+    faults=("spender_differs", "shy_settler", "settlers_removed"),
 )

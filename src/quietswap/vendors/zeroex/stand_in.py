@@ -5,11 +5,17 @@ less, its fee. `issues` reports a missing balance or allowance of the wallet.
 """
 
 import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from quietswap.chain.address import Address
+from quietswap.sandbox.contracts import abi, addresses
+from quietswap.sandbox.contracts.abi import TREASURY, Call, entry, items, set_storage
 from quietswap.sandbox.contracts.pools import BY_ADDRESS
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
+from quietswap.sandbox.venues import hostile_calldata as hostile
+from quietswap.sandbox.venues.hostile_calldata import Attack
 from quietswap.sandbox.venues.market import best
 from quietswap.sandbox.venues.quote_engine import (
     BadParameter,
@@ -19,6 +25,8 @@ from quietswap.sandbox.venues.quote_engine import (
     Venue,
     less,
 )
+from quietswap.sandbox.venues.router_calldata import FOREVER, NOBODY, RouterSwap
+from quietswap.vendors.zeroex import VENDOR
 
 _QUOTE, _PRICE = "/swap/allowance-holder/quote", "/swap/allowance-holder/price"
 ZERO = Address("0x" + "0" * 40)
@@ -30,12 +38,98 @@ _MISSES = {
     RejectReason.REFUSED: (403, "TAKER_NOT_AUTHORIZED_FOR_TRADE", "The taker is not authorized"),
 }
 
+ZEROEX_EXEC = "exec(address,address,uint256,address,bytes)"
+ZEROEX_EXECUTE = "execute((address,address,uint256),bytes[],bytes32)"
+ZEROEX_TAKE = "TRANSFER_FROM(address,((address,uint256),uint256,uint256),bytes)"
+ZEROEX_BASIC = "BASIC(address,uint256,address,uint256,bytes)"
+TAKER_SUBMITTED = 2
+"""0x's feature number of Settlers that the taker's transaction calls."""
+GENUINE = (addresses.SETTLER_BEFORE, addresses.SETTLER)
+_AUTHORIZED = 0
+_INSTANCES = 1
 
-class ZeroExVenue(Venue):
+
+def encode(swap: RouterSwap) -> bytes:
+    """AllowanceHolder `exec`, selector 0x2213bc0b, around Settler `execute`, 0x1fff991f.
+
+    Two actions: pay the executor, then call it. Settler receives the output.
+    """
+    executor = swap.runner("zeroex")
+    permit = ((swap.sell, swap.amount), 0, swap.deadline or FOREVER)
+    trade = abi.call("callBytes(bytes)", swap.plan())
+    actions = [
+        abi.call(ZEROEX_TAKE, executor, permit, b""),
+        abi.call(ZEROEX_BASIC, NOBODY, 0, executor, 0, trade),
+    ]
+    return zeroex_exec(swap, actions)
+
+
+def zeroex_exec(swap: RouterSwap, actions: Sequence[bytes]) -> bytes:
+    """Return `exec` with `execute` of these actions and the swap's terms."""
+    slippage = (swap.recipient, swap.buy, swap.min_out)
+    execute = abi.call(ZEROEX_EXECUTE, slippage, actions, b"")
+    return abi.call(ZEROEX_EXEC, swap.settler, swap.sell, swap.amount, swap.settler, execute)
+
+
+def drain(swap: RouterSwap) -> bytes:
+    """`exec` with the thief as operator; it pays the quoted output."""
+    amount = hostile.GREED * swap.amount
+    take = abi.call(
+        "transferFrom(address,address,address,uint256)",
+        *(swap.sell, swap.recipient, addresses.THIEF, amount),
+    )
+    steps = [(VENDOR.router, take, True), hostile.pays(swap.buy, swap.recipient, swap.quote)]
+    work = abi.call("callBytes(bytes)", hostile.script(steps))
+    return abi.call(ZEROEX_EXEC, addresses.THIEF, swap.sell, amount, addresses.THIEF, work)
+
+
+def shy_settler(swap: RouterSwap) -> bytes:
+    """A false Settler; its first action names what it takes."""
+    take = abi.encode("(address,uint256)", (swap.sell, swap.amount))
+    return zeroex_exec(replace(swap, settler=addresses.SHY_SETTLER), [take])
+
+
+def settlers(instances: Sequence[Address]) -> Iterator[Call]:
+    """Yield the calls that set 0x's Settlers for takers, the newest last."""
+    listed = entry(TAKER_SUBMITTED.to_bytes(32), _INSTANCES)
+    yield set_storage(addresses.SETTLER_DEPLOYER, listed, len(instances))
+    for at, instance in enumerate(instances):
+        yield set_storage(addresses.SETTLER_DEPLOYER, items(listed) + at, int(instance, 16))
+
+
+ATTACKS: Mapping[str, Attack] = {
+    "lying_executor": hostile.lying(encode),
+    "shy_settler": shy_settler,
+    "drain": drain,
+}
+CONTRACTS: Mapping[Address, str] = {
+    VENDOR.router: "ZeroExAllowanceHolder",
+    addresses.SETTLER: "ZeroExSettler",
+    addresses.SETTLER_BEFORE: "ZeroExSettler",
+    addresses.SETTLER_DEPLOYER: "ZeroExDeployer",
+    addresses.SHY_SETTLER: "ShySettler",
+}
+"""Names in contracts/artifacts.json, by address."""
+
+
+class StandIn(Venue):
     """`handle` serves `/quote`, and `/price`, which needs no taker."""
 
-    name = "zeroex"
+    vendor = VENDOR
+    encode = staticmethod(encode)
+    attacks = ATTACKS
+    contracts = CONTRACTS
     taste = staticmethod(best)
+
+    @staticmethod
+    def genesis() -> Sequence[Call]:
+        authority = entry(TAKER_SUBMITTED.to_bytes(32), _AUTHORIZED)
+        owner = set_storage(addresses.SETTLER_DEPLOYER, authority, int(TREASURY.address, 16))
+        return [*settlers(GENUINE), owner]
+
+    @staticmethod
+    def under(fault: str | None) -> Sequence[Call]:
+        return list(settlers([] if fault == "settlers_removed" else GENUINE))
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
         if request.method != "GET" or request.path not in {_QUOTE, _PRICE}:

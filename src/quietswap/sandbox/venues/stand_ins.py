@@ -1,0 +1,11 @@
+"""The stand-in of each vendor, `vendors/NAME/stand_in.py`."""
+
+from importlib import import_module
+
+from quietswap.sandbox.venues.quote_engine import Venue
+from quietswap.vendors import VENDORS
+
+STAND_INS: dict[str, type[Venue]] = {
+    name: import_module(f"quietswap.vendors.{name}.stand_in").StandIn for name in VENDORS
+}
+"""By vendor."""
