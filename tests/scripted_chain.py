@@ -71,6 +71,8 @@ class ScriptedChain:
         self.failing: set[str] = set()
         self.finalized = FIRST_NUMBER
         self.next_base_fee = 10**9
+        self.fork_s: int | None = None
+        self.is_amsterdam = False
         self.pending = 0
         self.facts = WalletSnapshot(
             head=FIRST_NUMBER,
@@ -138,7 +140,15 @@ class ScriptedChain:
 
     async def head(self) -> Head:
         tip = self._seen("head")[-1]
-        return Head(tip.number, tip.hash, tip.parent_hash, tip.time, 10**9, self.next_base_fee)
+        return Head(
+            tip.number,
+            tip.hash,
+            tip.parent_hash,
+            tip.time,
+            10**9,
+            self.next_base_fee,
+            is_amsterdam=self.is_amsterdam,
+        )
 
     async def newest_number(self) -> int:
         return self.facts.head
@@ -151,6 +161,9 @@ class ScriptedChain:
         if block_hash in self.unread_blocks:
             raise NodeUnavailable("this block is not served")
         return next((b for b in blocks if b.hash == block_hash), None)
+
+    async def next_fork(self) -> int | None:
+        return self.fork_s
 
     async def finalized_number(self) -> int:
         self._seen("finalized_number")

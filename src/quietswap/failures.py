@@ -5,7 +5,9 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from quietswap import observe
-from quietswap.chain.chain import NodeUnavailable
+from quietswap.chain.chain import ChainReader, NodeUnavailable
+from quietswap.chain.fees import FORK_MARGIN_S
+from quietswap.clock import Clock
 from quietswap.errors.base import ServiceUnavailable
 from quietswap.orders.stores import StoreUnavailable
 
@@ -19,6 +21,16 @@ def service_unavailable() -> Iterator[None]:
         raise ServiceUnavailable("the Ethereum node does not answer") from error
     except StoreUnavailable as error:
         raise ServiceUnavailable("the database does not answer") from error
+
+
+async def require_no_fork(chain: ChainReader, clock: Clock) -> None:
+    """Raise ServiceUnavailable shortly before a fork: gas limits would follow the old rules."""
+    fork_s, now_s = await chain.next_fork(), clock.now_ms() // 1000
+    if fork_s is not None and now_s < fork_s <= now_s + FORK_MARGIN_S:
+        text = "the rules of Ethereum change within minutes, and with them what gas is needed"
+        raise ServiceUnavailable(
+            text, {"forkAt": fork_s}, "Try again after the fork. Cancels work at any time."
+        )
 
 
 # Run a turn of a background task so that its failure does not end the task.

@@ -88,6 +88,30 @@ async def test_a_head(scripted: Scripted) -> None:
     assert head == Head(100, HASH, PARENT, 0x6AFD86CC, 10**9, 10**9, gas_limit=30_000_000)
 
 
+async def test_a_head_with_a_block_access_list_is_of_the_fork(scripted: Scripted) -> None:
+    header = HEADER | {"blockAccessListHash": HASH}
+    assert (await scripted.says("eth_getBlockByNumber", header).head()).is_amsterdam
+
+
+async def test_the_next_fork_is_asked_once(scripted: Scripted) -> None:
+    rules = {"current": {"activationTime": 5}, "next": {"activationTime": 1_790_000_000}}
+    chain = scripted.says("eth_config", rules)
+    assert [await chain.next_fork() for _ in range(3)] == [1_790_000_000] * 3
+    assert scripted.node.served == ["eth_config"]
+
+
+@pytest.mark.parametrize(
+    "answer", [{"next": None}, {}, {"next": {"activationTime": "0x5"}}, [], None]
+)
+async def test_a_node_that_tells_of_no_fork(scripted: Scripted, answer: object) -> None:
+    assert await scripted.says("eth_config", answer).next_fork() is None
+
+
+async def test_a_node_that_knows_no_forks(scripted: Scripted) -> None:
+    """Unknown method, as old nodes answer."""
+    assert await scripted.chain.next_fork() is None
+
+
 @pytest.mark.parametrize(
     ("gas_used", "next_base_fee"),
     [("0x0", 875_000_000), ("0x1c9c380", 1_125_000_000), ("0xe4e1c1", 1_000_000_008)],

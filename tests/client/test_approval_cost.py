@@ -33,9 +33,9 @@ def test_an_approval_costs_its_gas_at_the_highest_fee(
 
 
 def test_a_reset_before_it_is_paid_too(client: QuietswapClient, node: FakeChain) -> None:
-    """An approval from zero writes an empty slot, which costs 17,100 gas more than the reset."""
+    """An approval from zero writes an empty slot, which costs 105,100 gas more after the fork."""
     node.resets_first, node.allowances[ROUTER.lower()] = True, 1
-    assert cost(client) == (ONE + (ONE + 17_100) * 5 // 4) * WORST_FEE
+    assert cost(client) == (ONE + (ONE + 17_100 + 88_000) * 5 // 4) * WORST_FEE
 
 
 def test_an_approval_that_reverts_in_any_case_has_no_cost(

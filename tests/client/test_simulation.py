@@ -46,6 +46,8 @@ def nft(token: str, sender: str, to: str, number: int) -> dict[str, Any]:
 
 SELLS = transfer(WETH, WALLET, ROUTER, ETHER)
 ETHER_LOG = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"
+SYSTEM_LOG = "0xfffffffffffffffffffffffffffffffffffffffe"
+"""Logs ETH after EIP-7708."""
 
 THEFTS = [
     ([transfer(WETH, WALLET, THIEF, ETHER + 1)], 0, "more than the"),
@@ -55,6 +57,7 @@ THEFTS = [
     ([SELLS, transfer(DAI, WALLET, THIEF, 1)], 0, "moves 0x6B17"),
     ([SELLS, nft(DAI, WALLET, THIEF, 7)], 0, "may move the wallet"),
     ([SELLS, transfer(ETHER_LOG, WALLET, THIEF, 1)], 0, "moves ETH"),
+    ([SELLS, transfer(SYSTEM_LOG, WALLET, THIEF, 1)], 0, "moves ETH"),
     ([SELLS, log(DAI, APPROVAL, WALLET, THIEF, data=word(1))], 0, "lets others spend"),
     ([SELLS, log(WETH, APPROVAL, WALLET, THIEF, data=word(0))], 0, "lets others spend"),
     ([SELLS, log(WETH, APPROVAL, WALLET, ROUTER, data=word(ETHER + 1))], 0, "lets others spend"),
@@ -84,6 +87,7 @@ HARMLESS = [
     [SELLS, transfer(USDC, ROUTER, WALLET, MINIMUM), transfer(DAI, THIEF, ROUTER, 5)],
     [SELLS, log(WETH, APPROVAL, WALLET, ROUTER, data=word(0))],
     [SELLS, log(DAI, APPROVAL, THIEF, ROUTER, data=word(9))],
+    [SELLS, transfer(SYSTEM_LOG, THIEF, ROUTER, 9), transfer(SYSTEM_LOG, ROUTER, WALLET, 1)],
 ]
 
 

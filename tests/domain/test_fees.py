@@ -1,5 +1,7 @@
 """Gas limits, fee caps and nonces."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +29,24 @@ def test_the_gas_limit_is_a_quarter_above_the_peak_and_capped() -> None:
     assert fees.gas_limit_for(200_000) == 250_000
     assert fees.gas_limit_for(100) == 21_000
     assert fees.gas_limit_for(20_000_000) == GAS_LIMIT_CAP
+
+
+@pytest.mark.parametrize(
+    ("call", "before", "after"),
+    [
+        ({"data": b""}, 21_000, 15_000),
+        ({"data": b"", "has_value": True}, 21_000, 21_000),
+        ({"data": b"", "has_value": True, "to_self": True}, 21_000, 12_000),
+        ({"data": b"", "to_self": True}, 21_000, 12_000),
+        ({"data": b"\0" * 10 + b"\1" * 90}, 24_700, 21_400),
+        ({"data": b"\1" * 6_000}, 261_000, 399_000),
+        ({"data": bytes(6_000), "has_value": True}, 81_000, 405_000),
+    ],
+)
+def test_the_least_gas_of_a_call_by_fork(call: Any, before: int, after: int) -> None:
+    """Figures of EIP-7623, and of EIP-2780 and EIP-7976."""
+    assert fees.intrinsic_gas(**call, is_amsterdam=False) == before
+    assert fees.intrinsic_gas(**call, is_amsterdam=True) == after
 
 
 def test_the_fee_cap_is_twice_the_next_base_fee_when_the_wallet_can_lock_it() -> None:

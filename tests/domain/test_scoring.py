@@ -12,6 +12,7 @@ from quietswap.quoting.scoring import (
     PricingContext,
     UsdRates,
     believed,
+    first_approval_gas,
     gas_price_in_buy_token,
     impact_percent,
     rank,
@@ -92,6 +93,16 @@ def test_an_approval_that_is_missing_costs_its_gas() -> None:
     assert names(rank([kept, far_better], market(), {ROUTER})) == ["far better", "kept"]
     for approved in (set(), {ROUTER, other}):
         assert names(rank([kept, better], market(), approved)) == ["better", "kept"]
+
+
+def test_an_approval_makes_a_dearer_slot_after_the_fork() -> None:
+    """134,000 gas at 10 gwei and 3000 USD are 4.02 USD (EIP-8037)."""
+    other = Address("0x" + "33" * 20)
+    kept = candidate("kept", 3000_000000, 3000_000000)
+    better = candidate("better", 3004_000000, 3004_000000, target=other)
+    after = replace(market(), approval_gas=first_approval_gas(is_amsterdam=True))
+    assert names(rank([kept, better], market(), {ROUTER})) == ["better", "kept"]
+    assert names(rank([kept, better], after, {ROUTER})) == ["kept", "better"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from quietswap.chain import address as addresses
 from quietswap.chain.address import Address, keccak256
 from quietswap.quoting.wallet_effects import (
     ETHER,
+    SYSTEM,
     EventLog,
     SwapBounds,
     broken_rule,
@@ -79,6 +80,7 @@ def test_a_loss_without_a_log_shows_in_the_balance() -> None:
 
 PERMIT = "Permit(address,address,address,uint160,uint48,uint48)"
 THEFTS = {
+    "ETH after EIP-7708": (transfer(SYSTEM, WALLET, THIEF, 1), "it moves ETH out of the wallet"),
     "another token": (transfer(OTHER, WALLET, THIEF, 1), f"it moves {OTHER} out of the wallet"),
     "the buy token": (transfer(BUY, WALLET, THIEF, 1), f"it moves {BUY} out of the wallet"),
     "nothing of another token": (

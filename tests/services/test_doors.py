@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.errors.base import RequestError
+from quietswap.errors.base import RequestError, ServiceUnavailable
 from quietswap.orders import checks
 from quietswap.orders.checks import Check, Door
 from quietswap.orders.order import DryRun
@@ -40,13 +40,13 @@ async def _wrap(desk: Desk) -> Knock:
     return lambda: desk.wrap(KEY, wrap_submission())
 
 
-async def _wrap_quote(desk: Desk) -> Knock:
+async def _wrap_quote(desk: Desk, operation: WrapOperation = WrapOperation.UNWRAP) -> Knock:
     policy = WrapQuotePolicy(EndpointType.FULLPRIVACY, ShareMode.NONE, 300_000)
     asks = QuoteWrap(
         chain=desk.chain, quotes=desk.storage.quotes, relays={2: desk.relay},
         terms=policy, clock=desk.clock, new_suffix=lambda: "1",
     )  # fmt: skip
-    return lambda: asks(KEY, WrapQuoteRequest(WrapOperation.UNWRAP, 10**17, SELF))
+    return lambda: asks(KEY, WrapQuoteRequest(operation, 10**17, SELF))
 
 
 async def _cancel_quote(desk: Desk) -> Knock:
@@ -109,6 +109,41 @@ async def test_a_door_refuses_what_its_row_says(name: str, check: Check) -> None
         assert len(desk.relay.sent) == sent
         if check is Check.TRIAL:
             assert (error.value.details or {})["revertReason"] == "no ETH here"
+
+
+@pytest.mark.parametrize(("left_s", "quoted"), [(601, True), (600, False), (1, False), (0, True)])
+async def test_no_wrap_is_quoted_shortly_before_a_fork(left_s: int, quoted: bool) -> None:
+    async with open_desk() as desk:
+        knock = await _wrap_quote(desk)
+        desk.chain.fork_s = desk.clock.now_ms() // 1000 + left_s
+        if quoted:
+            await knock()
+            return
+        with pytest.raises(ServiceUnavailable, match="rules of Ethereum change") as error:
+            await knock()
+        assert error.value.details == {"forkAt": desk.chain.fork_s}
+
+
+async def test_a_cancel_is_quoted_before_a_fork_too() -> None:
+    async with open_desk() as desk:
+        knock = await _cancel_quote(desk)
+        desk.chain.fork_s = desk.clock.now_ms() // 1000 + 1
+        await knock()
+
+
+@pytest.mark.parametrize(
+    ("operation", "is_amsterdam", "limit"),
+    [(WrapOperation.WRAP, False, 57_500), (WrapOperation.WRAP, True, 167_500),
+     (WrapOperation.UNWRAP, False, 50_000), (WrapOperation.UNWRAP, True, 50_000)],
+)  # fmt: skip
+async def test_a_wrap_that_cannot_be_estimated_has_the_gas_of_its_fork(
+    operation: WrapOperation, is_amsterdam: bool, limit: int
+) -> None:
+    """A first wrap then makes a storage slot (EIP-8037): it uses about 133,000 gas."""
+    async with open_desk() as desk:
+        desk.chain.is_amsterdam = is_amsterdam
+        quote = await _wrap_quote(desk, operation)
+        assert (await quote()).params.gas_limit == limit  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("door", checks.DOORS, ids=lambda door: door.name)

@@ -11,7 +11,7 @@ from quietswap.chain.address import Address
 from quietswap.chain.chain import AccountState, Head, SimulationResult, UnreadableToken
 from quietswap.chain.fees import OwnNonces
 from quietswap.clients.client import ApiKey
-from quietswap.errors.base import InsufficientLiquidity
+from quietswap.errors.base import InsufficientLiquidity, ServiceUnavailable
 from quietswap.errors.requests import TokenNotSupported
 from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome, SwapQuote
 from quietswap.quoting.request import SwapQuoteRequest
@@ -44,9 +44,14 @@ class OneSimulation:
     simulation: SimulationResult | None
     sender: AccountState = SENDER
     next_base_fee: int = 10**9
+    fork_s: int | None = None
+    is_amsterdam: bool = False
 
     async def head(self, max_age_s: float | None = None) -> Head:
-        return Head(1, "0x1", "0x0", 0, 10**9, 10**9)
+        return Head(1, "0x1", "0x0", 0, 10**9, 10**9, is_amsterdam=self.is_amsterdam)
+
+    async def next_fork(self) -> int | None:
+        return self.fork_s
 
     async def tokens(self, *addresses: Address) -> list[Token]:
         return [Token(address, 18 if address == WETH else 6) for address in addresses]
@@ -157,7 +162,7 @@ def test_the_limit_issued_is_the_one_simulated() -> None:
 
 def test_an_unverified_route_gets_a_limit_of_its_source_s_own_figure() -> None:
     quote = quoted(SimulationResult(None, reason="the node is away"))
-    assert quote.params.gas_limit == 250_000
+    assert quote.params.gas_limit == 250_000 + 88_000  # a quarter more, and a new slot (EIP-8037)
     assert quote.gas == 200_000
 
 
@@ -186,3 +191,17 @@ def test_a_route_that_takes_too_much_is_refused_and_named() -> None:
     assert caught.value.details == {
         "sources": [{"source": "kyberswap", "outcome": SourceOutcome.UNSAFE, "reason": theft}]
     }
+
+
+@pytest.mark.parametrize(
+    ("left_s", "is_quoted"), [(601, True), (600, False), (0, True), (-9, True)]
+)
+def test_no_swap_is_quoted_shortly_before_a_fork(left_s: int, is_quoted: bool) -> None:
+    """Its gas limit follows the old rules, and it could be mined after the fork."""
+    works = SimulationResult(True, PROMISE, 200_000, gas_limit=250_000)
+    node = OneSimulation(works, fork_s=1_000_000 + left_s)
+    if is_quoted:
+        quoted(works, node=node)
+        return
+    with pytest.raises(ServiceUnavailable, match="rules of Ethereum change"):
+        quoted(works, node=node)

@@ -165,6 +165,14 @@ async def test_another_clients_quote_is_no_quote(desk: Desk) -> None:
     assert await reason_of(desk, sign(), token(client_id="other")) == "NO_MATCH"
 
 
+async def test_a_gas_limit_has_the_floor_of_its_fork(desk: Desk) -> None:
+    """After Amsterdam an empty transfer to itself needs 12,000, and each byte of calldata 64."""
+    desk.chain.is_amsterdam = True
+    assert await reason_of(desk, empty(gas=11_999)) == "GAS_TOO_LOW"
+    assert await reason_of(desk, empty(gas=12_000)) != "GAS_TOO_LOW"
+    assert await reason_of(desk, approve(gas=15_000 + 64 * 68 - 1)) == "GAS_TOO_LOW"
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [

@@ -11,6 +11,8 @@ export const topicOf: (signature: string) => string = toEventSelector;
 export const TRANSFER = topicOf("Transfer(address,address,uint256)");
 /** The pseudo token under which routers and nodes name ETH. */
 export const ETHER = `0x${"e".repeat(40)}`;
+/** Logs each movement of ETH as a Transfer (https://eips.ethereum.org/EIPS/eip-7708). */
+export const SYSTEM = `0x${"f".repeat(39)}e`;
 const REVERTED = 3;
 const FAILS = /revert|gas required exceeds|out of gas/i;
 export const UINT256_MAX = 2n ** 256n - 1n;

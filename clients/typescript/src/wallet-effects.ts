@@ -5,7 +5,7 @@
  */
 import { getAddress } from "./evm.js";
 import { UnexpectedResponse } from "./errors.js";
-import { ETHER, TRANSFER, isAddress, pad, topicOf, type Log } from "./node.js";
+import { ETHER, SYSTEM, TRANSFER, isAddress, pad, topicOf, type Log } from "./node.js";
 
 /** The permitted effects: at most `sellAmount` of `sellToken` may leave the wallet. */
 export interface SwapBounds {
@@ -97,7 +97,7 @@ function takenBy(log: Log, owner: string, bounds: SwapBounds): bigint | string {
   if (topics[index] !== `0x${owner}`) return 0n;
   const isSell = address === bounds.sellToken.toLowerCase();
   const isWord = data.length === 66;
-  const what = address === ETHER ? "ETH" : getAddress(address);
+  const what = [ETHER, SYSTEM].includes(address) ? "ETH" : getAddress(address);
   if (effect === "transfer" && isSell && isWord) return BigInt(data);
   if (effect === "alike" && isSell) return 0n;
   if (effect === "approval" && isSell && isWord && onlyLowers(log, bounds)) return 0n;

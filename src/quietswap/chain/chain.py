@@ -85,6 +85,8 @@ class Head:
     """The latest block: `base_fee` of it and `next_base_fee` in wei, `time` in Unix seconds.
 
     `coinbase` received its tips; it and `gas_limit` are None if the node does not return them.
+    `is_amsterdam`: the gas prices of that fork apply (EIP-2780, 7976, 8037). Its headers have a
+    block access list (https://eips.ethereum.org/EIPS/eip-7928).
     """
 
     number: int
@@ -95,6 +97,7 @@ class Head:
     next_base_fee: int
     coinbase: Address | None = None
     gas_limit: int | None = None
+    is_amsterdam: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,12 @@ class ChainReader(Protocol):
 
     async def newest_number(self) -> int:
         """Return the highest block of several backends: one URL may lead to some that lag."""
+
+    async def next_fork(self) -> int | None:
+        """Return the Unix time at which new rules apply (EIP-7910), cached for minutes.
+
+        None if none is planned, and if the node does not tell. Raises nothing.
+        """
 
     async def token(self, address: Address) -> Token | None:
         """Return decimals and symbol, cached; None if the address is not an ERC-20."""

@@ -17,12 +17,20 @@ PRIORITY_FEE = 0
 
 WRAP_GAS_FLOOR = 50_000
 """A full unwrap uses 30,465 gas but needs a limit of 36,068: refunds come last."""
+NEW_SLOT_GAS = 88_000
+"""What a storage slot that was zero costs more from Amsterdam on: 97,920 of state and 12,100 for
+access and write (https://eips.ethereum.org/EIPS/eip-8037, eip-8038), instead of 22,100."""
+FORK_MARGIN_S = 600
+"""Seconds before a fork in which no quote is issued: a wrap quote lives five minutes, and most of
+what is signed is mined within five more."""
 _UNSIMULATED_BASE, _UNSIMULATED_PER_HOP = 150_000, 100_000
 _FIRST_LIMIT_CAP = 3_000_000
 _RAISE = 4
 _MODEST_LIMIT = 500_000
 """A limit below this is not lowered to save locked ETH: a second simulation costs time."""
 _TRANSACTION_GAS = 21_000
+_BASE_GAS, _RECIPIENT_GAS, _VALUE_GAS = 12_000, 3_000, 6_000
+"""The parts of the same from Amsterdam on (https://eips.ethereum.org/EIPS/eip-2780)."""
 
 
 def next_base_fee(base_fee: int, gas_used: int, gas_limit: int) -> int:
@@ -43,6 +51,20 @@ def gas_limit_for(used: int, floor: int = _TRANSACTION_GAS) -> int:
     the gas after refunds, which are at most a fifth of the peak (EIP-3529).
     """
     return min(max(used + -(-used // 4), floor), GAS_LIMIT_CAP)
+
+
+def intrinsic_gas(
+    data: bytes, *, is_amsterdam: bool, has_value: bool = False, to_self: bool = False
+) -> int:
+    """Return the least gas limit that a block accepts for a call, with the floor of its calldata.
+
+    10 gas for each zero byte and 40 for each other one (EIP-7623); 64 for each byte from Amsterdam
+    on (EIP-7976).
+    """
+    if not is_amsterdam:
+        return _TRANSACTION_GAS + 10 * (4 * len(data) - 3 * data.count(0))
+    other = 0 if to_self else _RECIPIENT_GAS + _VALUE_GAS * has_value
+    return _BASE_GAS + other + 64 * len(data)
 
 
 def unsimulated_gas(claimed: int | None, hops: int) -> int:

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from cachetools import TLRUCache
+from cachetools import TLRUCache, TTLCache
 
 from quietswap.chain import erc20, multicall, reads
 from quietswap.chain.address import Address
@@ -73,6 +73,7 @@ class SettlerCache:
         return found
 
 
+_FORK_TTL_S = 600.0
 _LATEST_HEADER = RpcCall("eth_getBlockByNumber", ("latest", False))
 _VIEWS_GAS = 3_000_000
 """Gas limit of all view calls of one token together. A token may use all the gas it gets."""
@@ -108,6 +109,8 @@ class NodeChain:
         self._settlers = SettlerCache(rpc, clock)
         self._head: tuple[Head, float] | None = None
         self._in_flight: SingleFlight[None, Head] = SingleFlight()
+        self._forks: TTLCache[None, int | None]
+        self._forks = TTLCache(1, _FORK_TTL_S, timer=clock.monotonic)
 
     @property
     def can_simulate(self) -> bool:
@@ -139,6 +142,13 @@ class NodeChain:
                 self._head = head, asked_at
                 return answers[-1]
         return max(answers, key=lambda answer: answer[0].number)
+
+    async def next_fork(self) -> int | None:
+        if None not in self._forks:
+            self._forks[None] = None  # who asks meanwhile does not wait
+            with suppress(NodeUnavailable):
+                self._forks[None] = reads.next_fork(await self._rpc.call("eth_config"))
+        return self._forks[None]
 
     async def token(self, address: Address) -> Token | None:
         return (await self.tokens(address))[0]

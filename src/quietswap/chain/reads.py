@@ -10,6 +10,7 @@ from quietswap.chain.chain import Block, Head, NodeUnavailable, Receipt
 from quietswap.chain.rpc import NodeReads, NodeRpcClient
 from quietswap.chain.rpc_wire import (
     BlockWire,
+    ForksWire,
     HeaderWire,
     Result,
     RpcCall,
@@ -47,6 +48,12 @@ def amounts(result: Result, count: int) -> list[int]:
 def head(result: Result) -> Head:
     """Return a block header."""
     return rpc_wire.head(value(result, HeaderWire))
+
+
+def next_fork(result: Result) -> int | None:
+    """Return the Unix time of the next fork; None if none is planned."""
+    found = value(result, ForksWire).next
+    return None if found is None else found.activation_time
 
 
 def block(result: Result) -> Block | None:

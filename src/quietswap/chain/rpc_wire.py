@@ -92,6 +92,7 @@ class HeaderWire(msgspec.Struct, frozen=True, rename="camel"):
     gas_limit: str
     base_fee_per_gas: str
     miner: str | None = None
+    block_access_list_hash: str | None = None
 
 
 class TransactionWire(msgspec.Struct, frozen=True, rename={"sender": "from"}):
@@ -103,6 +104,18 @@ class TransactionWire(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     value: str
     input: str
     to: str | None = None
+
+
+class ForkWire(msgspec.Struct, frozen=True, rename="camel"):
+    """The start of a set of rules, in Unix seconds."""
+
+    activation_time: int
+
+
+class ForksWire(msgspec.Struct, frozen=True):
+    """The next set of rules that a node knows (https://eips.ethereum.org/EIPS/eip-7910)."""
+
+    next: ForkWire | None = None
 
 
 class BlockWire(msgspec.Struct, frozen=True, rename="camel"):
@@ -183,6 +196,7 @@ def head(wire: HeaderWire) -> Head:
         next_base_fee=next_base_fee(base_fee, quantity(wire.gas_used), gas_limit),
         coinbase=None if wire.miner is None else account(wire.miner),
         gas_limit=gas_limit,
+        is_amsterdam=wire.block_access_list_hash is not None,
     )
 
 

@@ -16,14 +16,13 @@ from typing import NamedTuple, Protocol
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address, keccak256
 from quietswap.quoting.quote import NATIVE
-from quietswap.quoting.wallet_effects import TRANSFER
+from quietswap.quoting.wallet_effects import SYSTEM, TRANSFER
 from quietswap.tokens.token import WETH
 
 _WORD = 32
 _MOST = 2**256 - 1
 _WETH, _ETH = WETH.lower(), NATIVE.lower()
-_SYSTEM = "0x" + "f" * 39 + "e"
-"""Logs movements of ETH as Transfer (https://eips.ethereum.org/EIPS/eip-7708)."""
+_SYSTEM = SYSTEM.lower()
 DEPOSIT = keccak256(b"Deposit(address,uint256)")
 WITHDRAWAL = keccak256(b"Withdrawal(address,uint256)")
 MOVEMENT_TOPICS = frozenset("0x" + topic.hex() for topic in (TRANSFER, DEPOSIT, WITHDRAWAL))

@@ -11,7 +11,7 @@ from typing import Any
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
 from quietswap.chain.erc20 import calldata, value_of
-from quietswap.chain.fees import OwnNonces, gas_limit_for
+from quietswap.chain.fees import OwnNonces, gas_limit_for, intrinsic_gas
 from quietswap.chain.signed import SignedTransaction, UnsignedTransaction, decode
 from quietswap.errors.requests import ValidationError
 from quietswap.orders.order import Order, OrderKind
@@ -31,7 +31,6 @@ from quietswap.tokens.token import WETH
 _APPROVE = bytes.fromhex("095ea7b3")
 _TWO_WORDS = 4 + 2 * 32
 _WORD = 32
-_TRANSFER_GAS, _GAS_PER_CALLDATA_TOKEN, _TOKENS_PER_BYTE = 21_000, 10, 4
 _BUMP = 10
 """Percent by which a replacement raises the fee cap (go-ethereum's `PriceBump`)."""
 
@@ -100,13 +99,19 @@ def plain_trade(params: UnsignedTransaction) -> Trade:
     return Trade(NATIVE, NATIVE, params.value, 0, 0)
 
 
-def check_intrinsic_gas(params: UnsignedTransaction) -> None:
-    """Refuse a gas limit that no block accepts (EIP-7623): a simulation does not always say so.
+def check_intrinsic_gas(signed: SignedTransaction, *, is_amsterdam: bool) -> None:
+    """Refuse a gas limit that no block accepts: a simulation does not always say so.
 
     Raises ValidationError with reason GAS_TOO_LOW.
     """
-    tokens = _TOKENS_PER_BYTE * len(params.data) - 3 * params.data.count(0)
-    check_gas(params, _TRANSFER_GAS + _GAS_PER_CALLDATA_TOKEN * tokens)
+    params = signed.params
+    needed = intrinsic_gas(
+        params.data,
+        is_amsterdam=is_amsterdam,
+        has_value=params.value > 0,
+        to_self=params.to == signed.sender,
+    )
+    check_gas(params, needed)
 
 
 def check_gas(params: UnsignedTransaction, needed: int) -> None:

@@ -24,6 +24,12 @@ APPROVAL_GAS = 46_000
 """Gas units of a first approval: 21,000 for the transaction, 22,100 for a slot that was zero
 (https://eips.ethereum.org/EIPS/eip-2929), the rest for its data, its log and the token's code."""
 
+
+def first_approval_gas(*, is_amsterdam: bool) -> int:
+    """Return the gas units of a first approval."""
+    return APPROVAL_GAS + fees.NEW_SLOT_GAS * is_amsterdam
+
+
 _NEAR_BPS = 50
 """If gas cannot be converted, outputs this close to the best count as equal."""
 
@@ -39,13 +45,17 @@ class UsdRates:
 
 @dataclass(frozen=True, slots=True)
 class PricingContext:
-    """The inputs that all candidates share; `base_fee` of the next block in wei."""
+    """The inputs that all candidates share; `base_fee` of the next block in wei.
+
+    `approval_gas`: what a first approval uses.
+    """
 
     sell: Token
     sell_amount: int
     buy: Token
     rates: UsdRates
     base_fee: int
+    approval_gas: int = APPROVAL_GAS
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +216,7 @@ def rank(
         at, gas, route = standing(candidate), candidate.gas, candidate.route
         at_wallet = measure(route.target, route.data) in (Measure.RECIPIENT, None)
         if route.target not in approved:
-            gas += APPROVAL_GAS
+            gas += market.approval_gas
         if per_gas is not None:
             return (*at, -(candidate.worth - gas * per_gas), at_wallet, gas, place)
         is_far = candidate.worth * BPS < best[at] * (BPS - _NEAR_BPS)

@@ -13,7 +13,7 @@ from quietswap.chain.signed import UnsignedTransaction
 from quietswap.clients.client import ApiKey, to_cents
 from quietswap.clock import Clock
 from quietswap.errors.requests import InvalidTokenAddress, TokenNotSupported
-from quietswap.failures import service_unavailable
+from quietswap.failures import require_no_fork, service_unavailable
 from quietswap.orders.checks import CONTRACT_NOTE, is_contract
 from quietswap.orders.stores import OrderStore, QuoteStore
 from quietswap.prices.usd import PriceOracle
@@ -35,6 +35,7 @@ from quietswap.quoting.scoring import (
     Score,
     UsdRates,
     believed,
+    first_approval_gas,
     gas_price_in_buy_token,
     impact_percent,
     rank,
@@ -146,7 +147,7 @@ class QuoteSwap:
             setting_task.cancel()
         if not survey.candidates:
             raise no_route_error(survey.reports, ask.sell_token, ask.buy_token)
-        return self._compose(request, survey, known)
+        return self._compose(request, survey, known, head)
 
     async def _tokens_and_head(self, ask: SwapQuoteRequest) -> tuple[Token, Token, Head]:
         """Read one after the other: nearly always both are cached, and nothing is waited for."""
@@ -169,10 +170,11 @@ class QuoteSwap:
             await asyncio.sleep(0)
         nonces = await self.orders.own_nonces(key.client_id, request.wallet)
         prices = await self.prices.usd(WETH, request.sell.address, request.buy.address)
+        await require_no_fork(self.chain, self.clock)
         return _Setting(nonces, UsdRates(*prices))
 
     def _compose(
-        self, request: RouteRequest, survey: CollectedRoutes, setting: _Setting
+        self, request: RouteRequest, survey: CollectedRoutes, setting: _Setting, head: Head
     ) -> SwapQuote:
         read = PricingContext(
             request.sell,
@@ -180,6 +182,7 @@ class QuoteSwap:
             request.buy,
             setting.rates,
             survey.next_base_fee,
+            first_approval_gas(is_amsterdam=head.is_amsterdam),
         )
         market = believed(read, survey.candidates)
         best, *others = rank(survey.candidates, read, _approved(request, survey.sender))
@@ -268,7 +271,7 @@ def _params(
     best: Candidate, survey: CollectedRoutes, nonces: fees.OwnNonces
 ) -> UnsignedTransaction:
     sender = survey.sender
-    limit = best.gas_limit or fees.gas_limit_for(best.gas)
+    limit = best.gas_limit or fees.gas_limit_for(best.gas) + fees.NEW_SLOT_GAS
     return UnsignedTransaction(
         to=best.route.target,
         data=best.route.data,

@@ -20,6 +20,8 @@ from quietswap.chain.signed import UnsignedTransaction
 
 ETHER = Address("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
 """The pseudo token address under which geth and anvil log transfers of ETH."""
+SYSTEM = Address("0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE")
+"""Logs movements of ETH as Transfer, also in blocks (https://eips.ethereum.org/EIPS/eip-7708)."""
 
 _WORD = 32
 
@@ -184,7 +186,7 @@ def _taken(log: EventLog, owner: bytes, bounds: SwapBounds) -> int | str:
     if log.topics[event.owner] != owner:
         return 0
     is_sell, is_word = log.address == bounds.sell_token, len(log.data) == _WORD
-    what = "ETH" if log.address == ETHER else log.address
+    what = "ETH" if log.address in (ETHER, SYSTEM) else log.address
     match event.effect:
         case _Effect.TRANSFER if is_sell and is_word:
             return int.from_bytes(log.data)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from quietswap.chain import fees
 from quietswap.chain.address import Address
-from quietswap.chain.chain import CallReverts, ChainReader, WalletSnapshot
+from quietswap.chain.chain import CallReverts, ChainReader, Head, WalletSnapshot
 from quietswap.chain.erc20 import TYPICAL_GAS, calldata, value_of
 from quietswap.chain.signed import UnsignedTransaction
 from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
-from quietswap.failures import service_unavailable
+from quietswap.failures import require_no_fork, service_unavailable
 from quietswap.orders.checks import CONTRACT_NOTE, WRAP_QUOTE, is_contract, would_revert
 from quietswap.orders.stores import QuoteStore
 from quietswap.quoting.quote import WrapOperation, WrapQuote, issued_wrap
@@ -44,6 +44,7 @@ class QuoteWrap:
     async def __call__(self, key: ApiKey, ask: WrapQuoteRequest) -> WrapQuote:
         """Return an issued, stored quote. Raises ValidationError and ServiceUnavailable."""
         with service_unavailable():
+            await require_no_fork(self.chain, self.clock)
             quote = await self._quote(ask)
             await self.quotes.save(issued_wrap(quote, key.client_id))
         return quote
@@ -51,7 +52,7 @@ class QuoteWrap:
     async def _quote(self, ask: WrapQuoteRequest) -> WrapQuote:
         head = await self.chain.head()
         facts = await self.chain.wallet(ask.wallet, WETH, WETH)
-        gas = await self._gas(ask, facts)
+        gas = await self._gas(ask, facts, head)
         limit = fees.gas_limit_for(gas, fees.WRAP_GAS_FLOOR)
         now = self.clock.now_ms()
         value = value_of(ask.operation, ask.amount)
@@ -76,7 +77,7 @@ class QuoteWrap:
             notes=(CONTRACT_NOTE,) if is_contract(facts.code) else (),
         )
 
-    async def _gas(self, ask: WrapQuoteRequest, facts: WalletSnapshot) -> int:
+    async def _gas(self, ask: WrapQuoteRequest, facts: WalletSnapshot, head: Head) -> int:
         """Return the node's estimate, or the typical use while the wallet cannot cover the call.
 
         Raises ValidationError with reason WOULD_REVERT: the wallet's code may refuse the ETH.
@@ -90,7 +91,10 @@ class QuoteWrap:
                 estimate = await self.chain.estimate_gas(ask.wallet, probe)
             except CallReverts as error:
                 raise would_revert(WRAP_QUOTE, str(error)) from error
-        return TYPICAL_GAS[ask.operation] if estimate is None else estimate
+        if estimate is not None:
+            return estimate
+        first = fees.NEW_SLOT_GAS if is_wrap and head.is_amsterdam else 0
+        return TYPICAL_GAS[ask.operation] + first
 
 
 def _params(operation: WrapOperation, amount: int, gas_limit: int, cap: int) -> UnsignedTransaction:

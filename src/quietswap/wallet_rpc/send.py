@@ -105,8 +105,8 @@ class SendRawTransaction:
         self, token: WalletRpcToken, signed: SignedTransaction, known: Order | None
     ) -> tuple[MatchedTransaction, PreflightResult]:
         core = self._core
-        rules.check_intrinsic_gas(signed.params)
         head = await core.chain.head()
+        rules.check_intrinsic_gas(signed, is_amsterdam=head.is_amsterdam)
         rules.check_fee(signed, head.next_base_fee, self._match.policy.max_fee_per_gas)
         own = await core.orders.own_nonces(token.client_id, signed.sender)
         found = await self._match(token, signed, own, known)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from quietswap.chain.fees import NEW_SLOT_GAS
 from quietswap.chain.signed import MAINNET
 from quietswap.client import node_calls
 from quietswap.client.errors.base import ClientError, NodeRpcError, WrongChain
@@ -26,10 +27,11 @@ from quietswap.client.signing import Signer, hash_of, sign
 _SENDINGS = 3
 _LOOKS = 3
 """Reads of the two nonces before an approval is declined."""
-_FROM_ZERO_GAS = 22_100 - 5_000
+_FROM_ZERO_GAS = 22_100 - 5_000 + NEW_SLOT_GAS
 """Extra gas to write a zero storage slot instead of a nonzero one (EIP-2929).
 
-An approval after a reset needs it. No node can estimate that approval before the reset is mined.
+An approval after a reset needs it, and from Amsterdam on `NEW_SLOT_GAS` more. No node can estimate
+that approval before the reset is mined.
 """
 _HELD = ("already known", "already imported", "nonce too low")
 """Node errors for bytes that it already has; then the receipt decides."""
