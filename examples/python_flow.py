@@ -32,6 +32,7 @@ METHODS = {
     "0xac4c6e212a361c968f1725b4d055b47e63f80b75": ["0x5f3bd1c8"],  # Sushi
     "0x0000000000001ff3684f28c67538d4d072c22734": ["0x2213bc0b"],  # 0x
     "0x111111125421ca6dc452d289314280a0f8842a65": ["0x07ed2379", "0x83800a8e"],  # 1inch
+    "0x68b3465833fb72a70ecdf485e0e4c7bd8665fc45": ["0x5ae401dc"],  # Uniswap
 }
 """Routers that may be approved and called, and their methods that enforce the minimum."""
 

@@ -91,6 +91,12 @@ def _bound(row: RouterMethod) -> str:
 
 
 def _terms(row: RouterMethod, layout: CalldataLayout) -> str:
+    if layout.deadline is not None:
+        return (
+            f"deadline {layout.deadline} of the call; words sell {layout.sell}, buy {layout.buy},"
+            f" amount {layout.amount}, minimum {layout.minimum}, recipient {layout.recipient} of"
+            " exactInputSingle, and the same terms of the other calls within"
+        )
     if row.nested:
         return (
             f"sold {layout.sell}, amount {layout.amount} of the call; recipient"

@@ -1,15 +1,18 @@
 """Calldata of the mainnet routers, encoded by eth-abi from their signatures: the oracle."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from eth_abi.abi import encode
 
-from quietswap.chain.address import Address, keccak256
+from quietswap.chain.address import Address, keccak256, to_bytes
 from quietswap.routers import known_pools
-from quietswap.vendors import VENDORS
+from quietswap.routers.swap_router02 import Leg, pays_wallet
+from quietswap.vendors import VENDORS, uniswap
 
 NOBODY = Address("0x" + "0" * 40)
+DEADLINE = 1_800_000_000
+ITSELF = Address("0x0000000000000000000000000000000000000002")
 EXECUTOR = Address("0xbBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB")
 
 
@@ -209,6 +212,50 @@ def unoswap(swap: Swap) -> bytes:
     return call("unoswap", types, int(swap.sell, 16), swap.amount, swap.minimum, dex)
 
 
+def multicall(legs: Sequence[Leg], deadline: int, minimum: int, wallet: Address) -> bytes:
+    """SwapRouter02's `multicall`: one leg that pays the wallet, or legs and `sweepToken`."""
+    if pays_wallet(legs):
+        calls = [uniswap_leg(legs[0], minimum, wallet)]
+    else:
+        calls = [uniswap_leg(leg, 0, ITSELF) for leg in legs]
+        sweep = (
+            "sweepToken",
+            ("address", "uint256", "address"),
+            legs[0].tokens[-1],
+            minimum,
+            wallet,
+        )
+        calls.append(call(*sweep))
+    return call("multicall", ("uint256", "bytes[]"), deadline, calls)
+
+
+def uniswap_leg(leg: Leg, minimum: int, to: Address) -> bytes:
+    """One call within `multicall`."""
+    if not leg.fees:
+        types = ("uint256", "uint256", "address[]", "address")
+        return call("swapExactTokensForTokens", types, leg.amount, minimum, leg.tokens, to)
+    if len(leg.fees) == 1:
+        words = (*leg.tokens, leg.fees[0], to, leg.amount, minimum, 0)
+        single = "(address,address,uint24,address,uint256,uint256,uint160)"
+        return call("exactInputSingle", (single,), words)
+    path = to_bytes(leg.tokens[0])
+    for fee, token in zip(leg.fees, leg.tokens[1:], strict=True):
+        path += fee.to_bytes(3) + to_bytes(token)
+    return call("exactInput", ("(bytes,address,uint256,uint256)",), (path, to, leg.amount, minimum))
+
+
+def _uniswap(swap: Swap) -> bytes:
+    legs = [Leg(swap.amount, (swap.sell, swap.buy), (500,))]
+    return multicall(legs, DEADLINE, swap.minimum, swap.recipient)
+
+
+def _uniswap_legs(swap: Swap) -> bytes:
+    path = (swap.sell, EXECUTOR, swap.buy)
+    part = swap.amount // 3
+    legs = [Leg(swap.amount - part, path), *[Leg(part, path, (500, 3000))] * bool(part)]
+    return multicall(legs, DEADLINE, swap.minimum, swap.recipient)
+
+
 ENCODERS: dict[str, Callable[[Swap], bytes]] = {
     "kyberswap": _kyber("swap"),
     "velora": _velora,
@@ -216,6 +263,7 @@ ENCODERS: dict[str, Callable[[Swap], bytes]] = {
     "openocean": _openocean,
     "zeroex": zeroex,
     "oneinch": _oneinch,
+    "uniswap": _uniswap,
 }
 """By source: the method its API answers with, as a rule."""
 
@@ -224,6 +272,7 @@ OTHER_METHODS: dict[str, Callable[[Swap], bytes]] = {
     "swapExactAmountInOnUniswapV3": _velora_uniswap(3),
     "swapExactAmountInOnCurveV1": _velora_curve_v1,
     "swapExactAmountInOnCurveV2": _velora_curve_v2,
+    "legs of uniswap": _uniswap_legs,
 }
 """By method: what the same routers may be called with instead."""
 
@@ -247,5 +296,7 @@ ROUTER_OF = {
     "zeroex": VENDORS["zeroex"].router,
     "oneinch": VENDORS["oneinch"].router,
     "unoswap": VENDORS["oneinch"].router,
+    "uniswap": uniswap.ROUTER,
+    "legs of uniswap": uniswap.ROUTER,
 }
 """By source or method: the mainnet router."""

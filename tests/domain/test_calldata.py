@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from quietswap.chain import address as addresses
 from quietswap.routers import calldata
 from quietswap.routers.calldata import DecodedCalldata, MalformedCalldata, UnboundCalldata
+from quietswap.routers.known_pools import v3_pool
 from quietswap.routers.method import Measure
 from quietswap.routers.methods import METHODS
 from quietswap.tokens.token import WETH
 from quietswap.vendors import openocean
 from tests.domain.decoding import ALL, ETHER, SWAP, USDC, WALLET, decode, read
 from tests.domain.router_calldata import (
+    DEADLINE,
     ENCODERS,
     EXECUTOR,
     NOBODY,
@@ -28,6 +30,8 @@ from tests.domain.router_calldata import (
 
 RECIPIENT_MEASURED = ("kyberswap", "sushi", "openocean")
 VELORAS = ("velora", *(method for method in OTHER_METHODS if method.startswith("swapExact")))
+UNISWAPS = ("uniswap", "legs of uniswap")
+PAYS_ITS_RECIPIENT = {"sushi", "zeroex", *UNISWAPS}
 KEEPS_DUST = tuple(method for method in VELORAS if not method.endswith("V3"))
 
 _addresses = st.binary(min_size=20, max_size=20).map(addresses.from_bytes)
@@ -54,15 +58,17 @@ def test_terms_are_read_as_written(method: str, swap: Swap) -> None:
         measure=Measure.RECIPIENT if method in RECIPIENT_MEASURED else Measure.SELF,
         settler=settler if method == "zeroex" else None,
         bound=method != "openocean",
+        pool=v3_pool(swap.sell, swap.buy, 500) if method == "uniswap" else None,
+        deadline=DEADLINE if method in UNISWAPS else None,
     )
 
 
-@pytest.mark.parametrize("method", sorted(ALL.keys() - {"sushi", "zeroex"}))
+@pytest.mark.parametrize("method", sorted(ALL.keys() - PAYS_ITS_RECIPIENT))
 def test_zero_recipient_is_the_sender(method: str) -> None:
     assert read(method, recipient=NOBODY).recipient is None
 
 
-@pytest.mark.parametrize("method", ["sushi", "zeroex"])
+@pytest.mark.parametrize("method", sorted(PAYS_ITS_RECIPIENT))
 def test_zero_recipient_is_nobody_where_the_router_pays_it(method: str) -> None:
     assert read(method, recipient=NOBODY).recipient == NOBODY
 

@@ -29,7 +29,7 @@ def test_truncation_is_hostile_or_harmless(method: str) -> None:
     assert refused > 100
 
 
-@pytest.mark.parametrize("method", ALL)
+@pytest.mark.parametrize("method", sorted(ALL.keys() - {"uniswap", "legs of uniswap"}))
 @given(tail=st.binary(max_size=40))
 def test_bytes_behind_the_end_change_nothing(method: str, tail: bytes) -> None:
     """1inch appends four to all its calldata."""

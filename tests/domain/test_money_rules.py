@@ -39,14 +39,14 @@ def test_honest_route_passes(source: str) -> None:
     assert said.bound
 
 
-@pytest.mark.parametrize("source", sorted({*BOUND} - {"sushi", "zeroex"}))
+@pytest.mark.parametrize("source", sorted({*BOUND} - {"sushi", "zeroex", "uniswap"}))
 def test_zero_recipient_is_the_wallet_that_signs(source: str) -> None:
     route = honest(source)
     data = ENCODERS[source](replace(TERMS, recipient=NOBODY))
     assert judged(replace(route, data=data)) is None
 
 
-@pytest.mark.parametrize("source", ["sushi", "zeroex"])
+@pytest.mark.parametrize("source", ["sushi", "zeroex", "uniswap"])
 def test_zero_recipient_burns(source: str) -> None:
     reason = written(source, recipient=NOBODY)
     assert reason == f"its calldata pays {NOBODY}, not the wallet"

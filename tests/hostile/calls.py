@@ -78,3 +78,29 @@ def unoswap_pool(hop: Hop) -> int:
     """The word by which 1inch names a genuine pool and the direction."""
     forward = hop.token_in == hop.pool.first.address
     return hop.pool.v3 << 253 | forward << 247 | int(hop.pool.address, 16)
+
+
+SINGLE = "exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))"
+PATH = "exactInput((bytes,address,uint256,uint256))"
+PAIRS = "swapExactTokensForTokens(uint256,uint256,address[],address)"
+SWEEP = "sweepToken(address,uint256,address)"
+ITSELF = addresses.from_bytes((2).to_bytes(20))
+"""As a recipient SwapRouter02 reads this as itself."""
+
+
+def uniswap_leg(hops: Sequence[Hop], amount: int, minimum: int, to: Address) -> bytes:
+    """One call within SwapRouter02's `multicall`, over pools that are all V2 or all V3."""
+    tokens = [hops[0].token_in, *(hop.token_out for hop in hops)]
+    if not hops[0].pool.v3:
+        return abi.call(PAIRS, amount, minimum, tokens, to)
+    if len(hops) == 1:
+        return abi.call(SINGLE, (*tokens, hops[0].pool.fee, to, amount, minimum, 0))
+    path = addresses.to_bytes(tokens[0])
+    for hop in hops:
+        path += hop.pool.fee.to_bytes(3) + addresses.to_bytes(hop.token_out)
+    return abi.call(PATH, (path, to, amount, minimum))
+
+
+def uniswap(deadline: int, parts: Sequence[bytes]) -> bytes:
+    """SwapRouter02's `multicall` with a deadline."""
+    return abi.call("multicall(uint256,bytes[])", deadline, parts)

@@ -241,6 +241,48 @@ def oneinch_unoswap(draw: Draw) -> bytes:
     )
 
 
+def _uniswap_theft(draw: Draw) -> bytes:
+    """A call that SwapRouter02 has beside the accepted ones, or one that pays another."""
+    token, amount = draw.random.choice([draw.sell, draw.buy]), draw.number()
+    (hop, *_) = draw.random.sample(POOLS, 1)
+    hops = [Hop(hop, draw.random.choice([hop.first, hop.second]).address)]
+    return draw.random.choice(
+        [
+            abi.call("pull(address,uint256)", token, amount),
+            abi.call("sweepToken(address,uint256)", token, 0),
+            abi.call(calls.SWEEP, token, 0, THIEF),
+            abi.call("sweepTokenWithFee(address,uint256,uint256,address)", token, 0, 100, THIEF),
+            abi.call("approveMax(address)", token),
+            abi.call("multicall(bytes[])", [abi.call("pull(address,uint256)", token, amount)]),
+            calls.uniswap_leg(hops, amount, 0, draw.random.choice([THIEF, WALLET, calls.ITSELF])),
+        ]
+    )
+
+
+def uniswap_multicall(draw: Draw) -> bytes:
+    """SwapRouter02 `multicall` over one or more paths, often with something else among them."""
+    routes = [
+        route.hops
+        for route in routes_between(draw.sell, draw.buy, 3)
+        if len({hop.pool.v3 for hop in route.hops}) == 1
+    ]
+    hops = draw.random.sample(routes, draw.random.randint(1, min(3, len(routes))))
+    shares = draw.random.choice([(100,), (60, 40), (50, 30, 20), (60, 60), (100, 0)])[: len(hops)]
+    amounts = [draw.amount * share // 100 for share in shares]
+    amounts[0] += draw.amount - sum(amounts) if draw.chance(0.8) else 0
+    to = draw.recipient() if draw.stranger else WALLET
+    deadline = draw.random.choice([FOREVER] * 8 + [0, 1])
+    if len(amounts) == 1 and draw.chance(0.7):
+        parts = [calls.uniswap_leg(hops[0], amounts[0], draw.least, to)]
+    else:
+        at = draw.random.choice([calls.ITSELF] * 8 + [addresses.UNISWAP, THIEF])
+        parts = [calls.uniswap_leg(*leg, 0, at) for leg in zip(hops, amounts, strict=False)]
+        parts.append(abi.call(calls.SWEEP, draw.buy, draw.least, to))
+    if draw.chance(0.3):
+        parts.insert(draw.random.randint(0, len(parts)), _uniswap_theft(draw))
+    return calls.uniswap(deadline, parts)
+
+
 MAKERS: dict[str, tuple[Address, Callable[[Draw], bytes]]] = {
     "kyberswap swap": (addresses.KYBERSWAP, kyberswap_swap),
     "velora swapExactAmountIn": (addresses.VELORA, velora_swap),
@@ -252,6 +294,7 @@ MAKERS: dict[str, tuple[Address, Callable[[Draw], bytes]]] = {
     "zeroex exec": (addresses.ZEROEX, zeroex_exec),
     "oneinch swap": (addresses.ONEINCH, oneinch_swap),
     "oneinch unoswap": (addresses.ONEINCH, oneinch_unoswap),
+    "uniswap multicall": (addresses.UNISWAP, uniswap_multicall),
 }
 """Router and maker by method: one for every bound row of `router_methods`."""
 

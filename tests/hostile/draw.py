@@ -18,7 +18,7 @@ THIEF = addresses.THIEF
 MOST = 2**256 - 1
 _NAMES: tuple[Address, ...] = (
     *(WALLET, THIEF, NOBODY, addresses.MADE_UP_POOL, addresses.SETTLER, addresses.V3_FACTORY),
-    *addresses.ROUTERS.values(),
+    *(*addresses.ROUTERS.values(), addresses.UNISWAP),
     *(token.address for token in TOKENS),
 )
 Step = tuple[Address, bytes, bool]

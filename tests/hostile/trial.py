@@ -118,7 +118,7 @@ async def approved_chain() -> AsyncIterator[LocalChain]:
             [
                 set_storage(token.address, token.allowance_key(WALLET, router), _FOREVER)
                 for token in ALL_TOKENS.values()
-                for router in addresses.ROUTERS.values()
+                for router in (*addresses.ROUTERS.values(), addresses.UNISWAP)
             ]
         )
         yield chain

@@ -159,6 +159,7 @@ async def test_the_supply_is_what_all_holders_have(chain: LocalChain, symbol: st
         contract_addresses.SEEDER,
         *contract_addresses.ROUTERS.values(),
         *contract_addresses.EXECUTORS.values(),
+        contract_addresses.UNISWAP,
         contract_addresses.THIEF,
         contract_addresses.SHY_SETTLER,
         *(w.address for w in (*WALLETS, SEARCHER)),

@@ -130,4 +130,6 @@ def _decoded(router: Address, data: str, buy: Address, accept_unbound: bool) -> 
     ):  # fmt: skip
         if address is not None:
             found[name] = address.lower()
+    if terms.deadline is not None:
+        found["deadline"] = terms.deadline
     return found

@@ -6,13 +6,15 @@ import { getAddress, getCreate2Address, keccak256 } from "./evm.js";
 import { ROUTERS, V2_FACTORIES, V3_FACTORY, V3_FEES } from "./generated/rules.js";
 import type { Layout, Router } from "./method-row.js";
 import { ETHER, pad } from "./node.js";
+import { paysWallet, readMulticall } from "./swap-router02.js";
 import type { Hex } from "./types.js";
 import { WORD, address, asAddress, follow, raw, refuse, uint } from "./words.js";
 
 /**
  * The terms that a router enforces: addresses in lower case, amounts in smallest units.
  * `minBuyAmount` is the least the wallet gets after every fee. Without `recipient` the sender gets
- * it. `settler` must be one of 0x's genuine Settlers. `isBound` false: no proof exists.
+ * it. `settler` must be one of 0x's genuine Settlers. `isBound` false: no proof exists. `deadline` is the
+ * last second in which the router executes the call.
  */
 export interface Terms {
   readonly minBuyAmount: bigint;
@@ -23,6 +25,7 @@ export interface Terms {
   readonly isBound: boolean;
   readonly settler?: string;
   readonly pool?: string;
+  readonly deadline?: bigint;
 }
 
 const NOBODY = asAddress(0n);
@@ -52,7 +55,8 @@ export function decode(router: string, data: string, buyToken: string, acceptUnb
   const [layout, refusal] = rowOf(router, data);
   if (!layout || (refusal && !acceptUnbound)) refuse(refusal!);
   const [, , , , , , nested] = layout;
-  const read = nested ? settlerTerms : plainTerms;
+  const deadline = layout[21];
+  const read = deadline !== undefined ? multicallTerms : nested ? settlerTerms : plainTerms;
   const terms = read(layout, data.slice(10).toLowerCase(), buyToken.toLowerCase());
   if (NATIVE.includes(terms.sellToken) || NATIVE.includes(terms.buyToken))
     refuse("it trades native ETH");
@@ -183,6 +187,24 @@ function poolsOf(one: string, other: string, isV3: boolean): string[] {
     getCreate2Address({ from, bytecodeHash, salt: keccak256(`0x${salted}`) }).toLowerCase();
   if (isV3) return V3_FEES.map((fee) => made(V3_FACTORY, pad(low) + pad(high) + pad(fee)));
   return V2_FACTORIES.map((factory) => made(factory, low.slice(2) + high.slice(2)));
+}
+
+/** Read SwapRouter02's `multicall`: one leg that pays the wallet, or several and a sweep. */
+function multicallTerms(layout: Layout, args: string): PlainTerms {
+  const { legs, deadline, minimum, wallet } = readMulticall(args, layout[6]!);
+  const { tokens, fees } = legs.at(-1)!;
+  const [last, buyToken] = tokens.slice(-2) as [string, string];
+  const tier = (V3_FEES as readonly number[]).indexOf(Number(fees.at(-1) ?? 0));
+  const pools = poolsOf(last, buyToken, tier >= 0);
+  return {
+    minBuyAmount: minimum,
+    recipient: wallet,
+    sellToken: tokens[0]!,
+    buyToken,
+    sellAmount: legs.reduce((sum, leg) => sum + leg.amount, 0n),
+    ...(paysWallet(legs) && { pool: pools[Math.max(tier, 0)]! }),
+    deadline,
+  };
 }
 
 /** Read AllowanceHolder.exec around Settler.execute((recipient, buyToken, minimum), actions, id). */

@@ -12,7 +12,7 @@ export type Layout = readonly [
   recipient?: number | undefined,
   /** Whether the router compares the wallet's balance with the minimum. */
   measuresRecipient?: boolean | undefined,
-  /** The selector of the nested call whose words hold the terms (0x). */
+  /** The selector of the nested call whose words hold the terms (0x), or of the accepted ones. */
   nested?: string | undefined,
   zeroIsSender?: boolean | undefined,
   within?: readonly number[] | undefined,
@@ -32,6 +32,8 @@ export type Layout = readonly [
   dex?: number | undefined,
   /** The receivers of a fee, which is taken from the sold token without flag 0x40. */
   fees?: number | undefined,
+  /** The word with the router's deadline: a `multicall`, with the terms in its nested calls. */
+  deadline?: number | undefined,
 ];
 
 /**

@@ -50,5 +50,13 @@ export function raw(words: string, index: number): string {
   return tail.slice(WORD, Number(end));
 }
 
+/** The byte strings of the array at the offset in word `index`, at most `most`. */
+export function parts(words: string, index: number, most: number): string[] {
+  const array = follow(words, index);
+  const count = uint(array, 0);
+  if (count > most) refuse("it has too many parts", true);
+  return Array.from({ length: Number(count) }, (_, at) => raw(array.slice(WORD), at));
+}
+
 /** The low 160 bits as an address. */
 export const asAddress = (value: bigint) => `0x${pad(value).slice(24)}`;

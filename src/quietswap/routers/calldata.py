@@ -12,66 +12,11 @@ from typing import Final
 
 from quietswap.amounts import BPS
 from quietswap.chain.address import Address, from_bytes, to_bytes
-from quietswap.routers.known_pools import v2_pairs, v3_pools
+from quietswap.routers import swap_router02
+from quietswap.routers.known_pools import v2_pair, v2_pairs, v3_pool, v3_pools
 from quietswap.routers.method import BUY_FEE, CalldataLayout, Measure, RouterMethod
 from quietswap.routers.methods import METHODS, ROUTERS
-
-# A strict reader of calldata as 32-byte words: data beyond the end is an error, never zero.
-#
-# Compilers decode loosely (negative offsets, words beyond the end read as zero, dirty upper bits).
-# A reader that is stricter than every router reads the same values, or refuses.
-
-
-WORD = 32
-_ADDRESS_BITS = 160
-
-
-class UnboundCalldata(ValueError):
-    """No proof exists that the router enforces the terms; the message names the rule."""
-
-
-class MalformedCalldata(UnboundCalldata):
-    """The calldata has a known selector but not its layout."""
-
-
-class Words:
-    """Calldata after the selector, indexed in words from the byte offset `base`."""
-
-    def __init__(self, data: bytes, base: int = 0) -> None:
-        self._data = data
-        self._base = base
-
-    def uint(self, index: int) -> int:
-        """Return a word as a number. Raises MalformedCalldata if it is incomplete."""
-        start = self._base + index * WORD
-        word = self._data[start : start + WORD]
-        if len(word) != WORD:
-            raise MalformedCalldata("it ends before its fields do")
-        return int.from_bytes(word)
-
-    def address(self, index: int) -> Address:
-        """Return a word as an address. Raises MalformedCalldata if upper bits are set."""
-        value = self.uint(index)
-        if value >> _ADDRESS_BITS:
-            raise MalformedCalldata("an address field holds more than an address")
-        return from_bytes(value.to_bytes(20))
-
-    def follow(self, index: int) -> "Words":
-        """Return the words at the offset in word `index`, relative to this base."""
-        start = self._base + self.uint(index)
-        if start > len(self._data):
-            raise MalformedCalldata("an offset points beyond its end")
-        return Words(self._data, start)
-
-    def raw(self, index: int) -> bytes:
-        """Return the byte string at the offset in word `index`. Raises MalformedCalldata."""
-        tail = self.follow(index)
-        length = tail.uint(0)
-        start = tail._base + WORD
-        if start + length > len(self._data):
-            raise MalformedCalldata("a byte string is longer than what is there")
-        return self._data[start : start + length]
-
+from quietswap.routers.words import WORD, MalformedCalldata, UnboundCalldata, Words
 
 __all__ = [
     "DecodedCalldata",
@@ -108,6 +53,7 @@ class DecodedCalldata:
     calldata allows. `recipient` None means the sender. `settler` must be one of 0x's genuine
     Settlers; None for other routers. `bound` False: the terms are readable, but no proof exists
     that the router enforces them. `pool` pays the wallet directly; None if the router pays.
+    `deadline` is the last second in which the router executes the call; None if it has no deadline.
     """
 
     min_buy_amount: int
@@ -119,6 +65,7 @@ class DecodedCalldata:
     settler: Address | None = None
     bound: bool = True
     pool: Address | None = None
+    deadline: int | None = None
 
 
 class NoMinimum(UnboundCalldata):
@@ -144,7 +91,9 @@ def decode(
     if method.layout is None or not (method.bound or accept_unbound):
         raise UnboundCalldata(f"{method.name}: {method.refuses}")
     words = Words(data[4:])
-    if method.nested:
+    if method.layout.deadline is not None:
+        terms = _multicall(method.measure, data)
+    elif method.nested:
         terms = _settler(method.layout, method.nested, words)
     else:
         terms = _terms(method, method.layout, words, buy_token)
@@ -332,4 +281,24 @@ def _settler(layout: CalldataLayout, nested: str, words: Words) -> DecodedCallda
         sell_amount=words.uint(layout.amount),
         measure=Measure.SELF,
         settler=target,
+    )
+
+
+def _multicall(measure: Measure, data: bytes) -> DecodedCalldata:
+    """Read SwapRouter02's `multicall`: one leg that pays the wallet, or several and a sweep."""
+    found = swap_router02.read(data)
+    *_, leg = found.legs
+    pool = None
+    if swap_router02.pays_wallet(found.legs):
+        sold, bought = leg.tokens[-2:]
+        pool = v3_pool(sold, bought, leg.fees[-1]) if leg.fees else v2_pair(sold, bought)
+    return DecodedCalldata(
+        min_buy_amount=found.minimum,
+        recipient=found.wallet,
+        sell_token=leg.tokens[0],
+        buy_token=leg.tokens[-1],
+        sell_amount=sum(each.amount for each in found.legs),
+        measure=measure,
+        pool=pool,
+        deadline=found.deadline,
     )

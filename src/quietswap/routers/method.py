@@ -61,6 +61,8 @@ class CalldataLayout:
     """The word with the pool, whose address must be derived from a factory."""
     fees: int | None = None
     """The receivers of a fee, which is taken from the sold token without `BUY_FEE` in the flags."""
+    deadline: int | None = None
+    """The word with the router's deadline: a `multicall`, with the terms in its `nested` calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,4 +83,4 @@ class RouterMethod:
     confidence: Confidence = Confidence.COPY
     bound: bool = True
     nested: str = ""
-    """Selector of the nested call whose words hold the terms (0x)."""
+    """Selector of the nested call whose words hold the terms (0x), or of the accepted ones."""

@@ -2,7 +2,7 @@
 
 from quietswap.chain.address import Address
 from quietswap.routers.method import Measure, RouterMethod
-from quietswap.vendors import VENDORS
+from quietswap.vendors import VENDORS, uniswap
 
 # The rows stand in the record of each vendor, `vendors/NAME/__init__.py`.
 #
@@ -14,10 +14,14 @@ from quietswap.vendors import VENDORS
 
 
 METHODS: dict[tuple[Address, str], RouterMethod] = {
-    (row.router, row.selector): row for vendor in VENDORS.values() for row in vendor.methods
+    (row.router, row.selector): row
+    for rows in (*(vendor.methods for vendor in VENDORS.values()), uniswap.METHODS)
+    for row in rows
 }
 """The table, by router and selector (8 hex digits)."""
-ROUTERS = {vendor.router: vendor.router_name for vendor in VENDORS.values()}
+ROUTERS = {vendor.router: vendor.router_name for vendor in VENDORS.values()} | {
+    uniswap.ROUTER: uniswap.ROUTER_NAME
+}
 """The routers that have rows: address and name. The clients' pin: nothing else is called."""
 
 

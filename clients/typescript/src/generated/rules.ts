@@ -100,6 +100,19 @@ export const ROUTERS: Record<string, Router> = {
         "8980041a callUniswap 6b58f2f0 callUniswapTo e449022e uniswapV3Swap bc80f1a8 uniswapV3SwapTo",
     },
   ],
+  "0x68b3465833fb72a70ecdf485e0e4c7bd8665fc45": [
+    "Uniswap SwapRouter02",
+    {
+      // multicall
+      "5ae401dc": [0, 4, 5, 1, 3, , "04e45aaf b858183f 472b43f3 df2ab5bb", , , , , , , , , , , , , , , 0],
+    },
+    {
+      "it has no deadline: `multicall` with one does the same":
+        "ac9650d8 multicall 1f0464d1 multicall 04e45aaf exactInputSingle b858183f exactInput 472b43f3 swapExactTokensForTokens",
+      "a buy order: it sells up to a maximum":
+        "5023b4df exactOutputSingle 09b81346 exactOutput 42712a67 swapTokensForExactTokens",
+    },
+  ],
 };
 
 /** Sources as people read them. */

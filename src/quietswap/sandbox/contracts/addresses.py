@@ -3,7 +3,7 @@
 from typing import Final
 
 from quietswap.chain.address import from_any_case as _at
-from quietswap.vendors import VENDORS
+from quietswap.vendors import VENDORS, uniswap
 
 V2_FACTORY: Final = _at("0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f")
 V2_ROUTER: Final = _at("0x7a250d5630b4cf539739df2c5dacb4c659f2488d")
@@ -25,6 +25,10 @@ SUSHI: Final = ROUTERS["sushi"]
 OPENOCEAN: Final = ROUTERS["openocean"]
 ZEROEX: Final = ROUTERS["zeroex"]
 ONEINCH: Final = ROUTERS["oneinch"]
+UNISWAP: Final = uniswap.ROUTER
+"""SwapRouter02, the router of the own source; the contract itself, from npm."""
+POSITION_MANAGER: Final = _at("0xc36442b4a4522e871399cd717abdd847ab11fe88")
+"""What SwapRouter02 knows for liquidity; the sandbox has no contract there."""
 
 MULTICALL: Final = _at("0xca11bde05977b3631167028862be2a173976ca11")
 SETTLER: Final = _at("0x5e77137200000000000000000000000000000001")

@@ -40,6 +40,10 @@ def public_creations() -> dict[Address, str]:
     router = encode("(address,address)", (addresses.V2_FACTORY, WETH.address)).hex()
     # the owner for setPairFee: mainnet has a timelock, the sandbox has no owner
     setter = encode("(address)", ("0x" + "00" * 20,)).hex()
+    uniswap = encode(
+        "(address,address,address,address)",
+        (addresses.V2_FACTORY, addresses.V3_FACTORY, addresses.POSITION_MANAGER, WETH.address),
+    ).hex()
     v3 = "@uniswap/v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json"
     return {
         WETH.address: _creation("canonical-weth/build/contracts/WETH9.json"),
@@ -47,6 +51,10 @@ def public_creations() -> dict[Address, str]:
         addresses.V2_ROUTER: _creation("@uniswap/v2-periphery/build/UniswapV2Router02.json")
         + router,
         addresses.V3_FACTORY: _creation(v3),
+        addresses.UNISWAP: _creation(
+            "@uniswap/swap-router-contracts/artifacts/contracts/SwapRouter02.sol/SwapRouter02.json"
+        )
+        + uniswap,
     }
 
 

@@ -1,0 +1,46 @@
+"""Uniswap: its router's methods, each with the proof or the reason of its refusal."""
+
+from quietswap.chain.address import Address
+from quietswap.routers import swap_router02
+from quietswap.routers.method import CalldataLayout, Confidence, RouterMethod
+from quietswap.vendors.vendor import refused
+
+ROUTER = Address("0x68b3465833fb72A70ecDF485E0e4C7bD8665Fc45")
+ROUTER_NAME = "Uniswap SwapRouter02"
+
+METHODS = (
+    RouterMethod(
+        ROUTER,
+        "5ae401dc",
+        "multicall",
+        "any call within but exactInputSingle, exactInput, swapExactTokensForTokens and, after"
+        " them, sweepToken; legs that pay another than the router, or sell or buy another token;"
+        " one leg over several pools of Uniswap V2 that pays the wallet; a leg's amount 0, which"
+        " means the router's own balance; fees of no V3 pools; any other encoding of the same"
+        " terms",
+        "`amountOut >= amountOutMinimum` of one leg, paid by its last pool, which the router"
+        " derives; `balanceToken >= amountMinimum` of sweepToken on the router's whole balance,"
+        " paid by the router; each leg pulls its amountIn of its first token, from the sender only;"
+        " `_blockTimestamp() <= deadline`",
+        CalldataLayout(sell=0, buy=1, recipient=3, amount=4, minimum=5, deadline=0),
+        source="https://github.com/Uniswap/swap-router-contracts",
+        confidence=Confidence.VENDOR,
+        nested=swap_router02.NESTED,
+    ),
+    *refused(
+        ROUTER,
+        "it has no deadline: `multicall` with one does the same",
+        _ac9650d8="multicall",
+        _1f0464d1="multicall",
+        _04e45aaf="exactInputSingle",
+        _b858183f="exactInput",
+        _472b43f3="swapExactTokensForTokens",
+    ),
+    *refused(
+        ROUTER,
+        "a buy order: it sells up to a maximum",
+        _5023b4df="exactOutputSingle",
+        _09b81346="exactOutput",
+        _42712a67="swapTokensForExactTokens",
+    ),
+)
