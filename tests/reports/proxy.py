@@ -5,6 +5,8 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+import msgspec
+
 from quietswap.sandbox import rpc as rpc_server
 from quietswap.sandbox.http_server import HttpRequest, HttpResponse, HttpServer
 from quietswap.sandbox.node import BehindView
@@ -71,5 +73,18 @@ def every_second(blocks: int) -> Trouble:
         if one.asked % 2:
             return None
         return await rpc_server.answer(body, BehindView(one.rpc, blocks).call)
+
+    return trouble
+
+
+def limited(most: int, text: str, *, in_each: bool = False) -> Trouble:
+    """Return the trouble of a node that refuses larger batches: with one error, or one for each."""
+
+    async def trouble(_: RpcProxy, body: Calls) -> HttpResponse | None:
+        if isinstance(body, dict) or len(body) <= most:
+            return None
+        error = {"jsonrpc": "2.0", "error": {"code": -32600, "message": text}}
+        each = [error | {"id": call["id"]} for call in body]
+        return HttpResponse(200, msgspec.json.encode(each if in_each else error | {"id": None}))
 
     return trouble

@@ -19,7 +19,12 @@ class NodeHealth:
     """State of one node. `name` is the host only: path, query and password may contain keys."""
 
     def __init__(
-        self, url: str, index: int, circuit: CircuitBreaker, lacks: TTLCache[str, None]
+        self,
+        url: str,
+        index: int,
+        circuit: CircuitBreaker,
+        lacks: TTLCache[str, None],
+        most_calls: int,
     ) -> None:
         parts = urlsplit(url)
         self.url = url
@@ -31,9 +36,9 @@ class NodeHealth:
         self.height: int | None = None
         self.height_at = -math.inf
         self.lacks = lacks
-        self.most_calls: int | None = None
-        """Calls that it takes in one batch, as its refusals taught; None: no limit is known."""
         """Methods that it does not support."""
+        self.most_calls = most_calls
+        """Calls in one batch: the setting, or less as its refusals taught."""
         self._secrets = secrets_of(url)
 
     def masked(self, text: str, limit: int = 200) -> str:
@@ -60,6 +65,7 @@ class NodePool:
         failures: int,
         pause_s: float,
         unsupported_s: float,
+        batch_size: int,
     ) -> None:
         if not urls:
             raise ValueError("at least one node URL is needed")
@@ -69,6 +75,7 @@ class NodePool:
                 index,
                 CircuitBreaker(clock, failures=failures, pause_s=pause_s),
                 TTLCache(_METHODS, unsupported_s, timer=clock.monotonic),
+                batch_size,
             )
             for index, url in enumerate(urls)
         ]

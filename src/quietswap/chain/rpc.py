@@ -78,8 +78,9 @@ class _NoAnswer(Exception):
 class NodeRpcClient:
     """A batch client over several node URLs.
 
-    `timeout_s` limits one attempt at one node. A node of another chain than `chain_id` is never
-    used. With several nodes, the height of all is read every `survey_s` seconds.
+    `timeout_s` limits one attempt at one node, `batch_size` the calls in one batch.
+    A node of another chain than `chain_id` is never used. With several nodes, the height of all is
+    read every `survey_s` seconds.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class NodeRpcClient:
         failures: int = 3,
         pause_s: float = 5.0,
         max_bytes: int = MAX_BYTES,
+        batch_size: int = 100,
         on_failure: Callable[[str, str, str], None] = observe.node_failed,
     ) -> None:
         self._http = http
@@ -111,6 +113,7 @@ class NodeRpcClient:
             failures=failures,
             pause_s=pause_s,
             unsupported_s=_UNSUPPORTED_TTL_S,
+            batch_size=batch_size,
         )
         self._next_id = 1
         self._surveyed_at = 0.0
@@ -199,7 +202,7 @@ class NodeRpcClient:
         self, node: NodeHealth, calls: Sequence[RpcCall], post: Post
     ) -> list[Result]:
         """Return the results of one node; in several batches if it takes only smaller ones."""
-        most = node.most_calls or len(calls)
+        most = node.most_calls
         if len(calls) > most:
             pieces = [calls[at : at + most] for at in range(0, len(calls), most)]
             return [r for piece in pieces for r in await self._exchange(node, piece, post)]
@@ -210,22 +213,24 @@ class NodeRpcClient:
             reply = await post(node.url, body)
         except HttpError as error:
             raise _NoAnswer(_kind(error), node.masked(str(error))) from None
+        results: list[Result] = []
+        fault = None
         try:
             results = read_replies(reply.body, first, len(calls))
-            if reply.status != 200:
-                raise _NoAnswer("status", f"HTTP status {reply.status}")
+            words = _refused_by_limit(results)
         except MalformedResult as error:
+            fault = error
             words = str(error) if isinstance(error, BatchRefused) else ""
-            limit = batch_limit(words, len(calls))
-            if limit is not None:
-                node.most_calls = limit
-                self._on_failure(node.name, "batch_limit", f"{limit} calls: {node.masked(words)}")
-                return await self._exchange(node, calls, post)
+        limit = batch_limit(words, len(calls), too_large=reply.status == 413)
+        if limit is not None:
+            node.most_calls = limit
+            self._on_failure(node.name, "batch_limit", f"{limit} calls: {node.masked(words)}")
+            return await self._exchange(node, calls, post)
+        if reply.status != 200:
             status = f"HTTP status {reply.status}"
-            if reply.status != 200:
-                text = f"{status}: {words}" if words else status
-                raise _NoAnswer("status", node.masked(text)) from None
-            raise _NoAnswer("malformed", node.masked(str(error))) from None
+            raise _NoAnswer("status", node.masked(f"{status}: {words}" if words else status))
+        if fault is not None:
+            raise _NoAnswer("malformed", node.masked(str(fault)))
         return [_masked(result, node) for result in results]
 
     async def _keep_surveyed(self) -> None:
@@ -284,6 +289,12 @@ def _number(result: Result) -> int:
         return quantity(read_result(result, str))
     except MalformedResult:
         raise _NoAnswer("malformed", "it did not answer a number") from None
+
+
+def _refused_by_limit(results: Sequence[Result]) -> str:
+    """Return the words of an entry that names a limit of batches: some nodes repeat it in each."""
+    errors = (one for one in results if isinstance(one, RpcErrorObject) and not one.is_verdict)
+    return next((one.message for one in errors if "batch" in one.message.lower()), "")
 
 
 def _masked(result: Result, node: NodeHealth) -> Result:

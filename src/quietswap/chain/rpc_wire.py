@@ -345,12 +345,12 @@ class BatchRefused(MalformedResult):
 _LIMIT = re.compile(r"batch\D{0,80}?(\d{1,4})|(\d{1,4})\D{0,40}batch", re.IGNORECASE)
 
 
-def batch_limit(text: str, asked: int) -> int | None:
+def batch_limit(text: str, asked: int, *, too_large: bool = False) -> int | None:
     """Return how many calls a node takes at once, by its refusal of `asked`; None if not said.
 
     Without a lower number in the text it is half of what was asked.
     """
-    if "batch" not in text.lower() or asked < 2:
+    if not (too_large or "batch" in text.lower()) or asked < 2:
         return None
     found = _LIMIT.search(text)
     named = int(found[1] or found[2]) if found else 0

@@ -125,6 +125,26 @@ def _check_folder(file: Path) -> None:
         raise BadDatabaseUrl(f"storage.url: no file can be created in {folder}")
 
 
+def node_faults(settings: Settings) -> list[str]:
+    """Read and simulate as a quote does. Return why the service cannot quote with these nodes."""
+    from quietswap.chain.chain import NodeUnavailable
+    from quietswap.cli.options.service_adapters import service_adapters
+    from quietswap.clock import SystemClock
+    from quietswap.server.checks import try_quote
+
+    async def ask() -> str | None:
+        async with service_adapters(settings) as outside:
+            return await try_quote(outside, SystemClock())
+
+    try:
+        fault = asyncio.run(ask())
+    except NodeUnavailable as error:
+        return [f"node.urls: {error}"]
+    if fault is None or not settings.quotes.require_verification:
+        return []
+    return [f"node.urls: no swap can be simulated, so none is quoted: {fault}"]
+
+
 def start_needs(settings: Settings) -> list[str]:
     """Return why only a start can use a database that passed `store_faults`; a reload cannot.
 

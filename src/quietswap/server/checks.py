@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from quietswap.chain.address import Address
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.rpc_wire import RpcErrorObject
+from quietswap.chain.chain import NodeUnavailable, UnreadableToken
+from quietswap.chain.multicall import MULTICALL3
 from quietswap.clock import Clock
 from quietswap.http_client import HttpError
-from quietswap.quoting.quote import NoRoute, NoRouteReason, RouteRequest
+from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.sources import AggregatorSource
 from quietswap.relays.relay import Relay
 from quietswap.relays.settings import BACKUP_TIER
@@ -63,9 +63,13 @@ async def check_dependencies(outside: ExternalServices, clock: Clock) -> list[Ch
     return [finding for group in groups for finding in group]
 
 
+def _request(clock: Clock) -> RouteRequest:
+    later = clock.now_ms() // 1000 + 3600
+    return RouteRequest(_ETHER, _USDC, 10**18, _WALLET, 50, 10**9, later)
+
+
 async def _source(source: AggregatorSource, clock: Clock) -> CheckResult:
-    now = clock.now_ms() // 1000
-    request = RouteRequest(_ETHER, _USDC, 10**18, _WALLET, 50, 10**9, now + 3600)
+    request = _request(clock)
     started = clock.monotonic()
     try:
         async with asyncio.timeout(_TIMEOUT_S):
@@ -94,12 +98,30 @@ async def _nodes(outside: ExternalServices) -> list[CheckResult]:
     return findings
 
 
+async def try_quote(outside: ExternalServices, clock: Clock) -> str | None:
+    """Read and simulate at the node as a quote does: the same batches, one route for each source.
+
+    Return why routes cannot be simulated; None if they can. Raises NodeUnavailable: then even what
+    a quote reads first is not answered.
+    """
+    try:
+        prepared = await outside.chain.prepare_simulation(_request(clock), [MULTICALL3])
+    except UnreadableToken as error:
+        raise NodeUnavailable(f"WETH cannot be read: {error}") from error
+    route = Route(
+        "check", "check", MULTICALL3, MULTICALL3, 0, bytes(4), (WETH, _USDC.address), 1, 1, None,
+        None,
+    )  # fmt: skip
+    results = await prepared.simulate([route] * max(len(outside.sources), 1))
+    failed = (result.reason for result in results if result.succeeded is None)
+    return next((reason or "no result" for reason in failed), None)
+
+
 async def _simulation(outside: ExternalServices, clock: Clock) -> list[CheckResult]:
     """Check that one of the nodes simulates: without, no swap is quoted."""
     started = clock.monotonic()
     try:
-        result = await outside.rpc.call("eth_simulateV1", {"blockStateCalls": [{}]}, "latest")
-        fault = result.message if isinstance(result, RpcErrorObject) else None
+        fault = await try_quote(outside, clock)
     except NodeUnavailable as error:
         fault = str(error)
     advice = (

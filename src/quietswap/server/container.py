@@ -75,7 +75,12 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
     http = HttpClient(user_agent=settings.quotes.client_name)
     node = settings.node
     rpc = NodeRpcClient(
-        http, node.urls, clock, timeout_s=node.timeout_s, max_lag_blocks=node.max_lag_blocks
+        http,
+        node.urls,
+        clock,
+        timeout_s=node.timeout_s,
+        max_lag_blocks=node.max_lag_blocks,
+        batch_size=node.batch_size,
     )
     web = settings.prices
     gecko = CoinGecko(http, clock, url=web.coingecko_url, key=web.coingecko_key)

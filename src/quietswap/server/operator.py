@@ -17,6 +17,7 @@ from quietswap import __version__, observe
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.clients.client import day_of
 from quietswap.clock import Clock
+from quietswap.concurrency import SingleFlight
 from quietswap.failures import guarded
 from quietswap.operator.act import (
     ActionRefused,
@@ -35,8 +36,8 @@ from quietswap.orders.ids import PREFIXES
 from quietswap.orders.stores import RateStore, StoreUnavailable
 from quietswap.relays.relay import Relay
 from quietswap.server import factories
-from quietswap.server.checks import ConnectivityProbe, TcpAddress, address_of
-from quietswap.server.container import Container
+from quietswap.server.checks import ConnectivityProbe, TcpAddress, address_of, try_quote
+from quietswap.server.container import Container, ExternalServices
 from quietswap.server.factories import token_catalogue
 from quietswap.server.settings.schema import Settings
 from quietswap.server.web import is_local, is_secure, is_web_enabled
@@ -49,11 +50,47 @@ def readiness(parts: Container, clock: Clock) -> Callable[[], Awaitable[Health]]
     """Return the checks of this process, for /readyz and for the operator view."""
     reach = _reach(parts, clock)
 
+    trial = _Trial(parts.outside, clock)
+
     async def health() -> Health:
-        checks = await _checks(parts, reach)
-        return Health(checks, tracker_role(parts), _warnings(parts))
+        checks, said = await asyncio.gather(_checks(parts, reach), trial())
+        warnings = _warnings(parts)
+        if isinstance(said, NodeUnavailable):
+            checks["node"] = str(said) if checks["node"] == "ok" else checks["node"]
+        elif said is not None:
+            warnings["simulation"] = said
+        return Health(checks, tracker_role(parts), warnings)
 
     return health
+
+
+_TRIAL_S = 5.0
+"""A trial is three round trips: a probe that asks more often gets the last result."""
+
+
+class _Trial:
+    """What a quote would meet at the node: an error, why it could not simulate, or None."""
+
+    def __init__(self, outside: ExternalServices, clock: Clock) -> None:
+        self._outside = outside
+        self._clock = clock
+        self._in_flight: SingleFlight[None, str | NodeUnavailable | None] = SingleFlight()
+        self._last: tuple[str | NodeUnavailable | None, float] | None = None
+
+    async def __call__(self) -> str | NodeUnavailable | None:
+        if self._last is not None and self._clock.monotonic() - self._last[1] < _TRIAL_S:
+            return self._last[0]
+        return await self._in_flight(None, self._ask)
+
+    async def _ask(self) -> str | NodeUnavailable | None:
+        found: str | NodeUnavailable | None
+        try:
+            found = await try_quote(self._outside, self._clock)
+        except NodeUnavailable as error:
+            found = error
+        if found is None:
+            self._last = None, self._clock.monotonic()
+        return found
 
 
 def operator_pages(health: Callable[[], Awaitable[Health]]) -> Mapping[str, Page]:

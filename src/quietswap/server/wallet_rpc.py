@@ -40,6 +40,7 @@ def make_wallet_node(settings: Settings, http: HttpClient, clock: Clock) -> Wall
         timeout_s=node.timeout_s,
         max_lag_blocks=node.max_lag_blocks,
         max_bytes=settings.wallet_rpc.max_result_bytes,
+        batch_size=node.batch_size,
     )
 
 

@@ -56,6 +56,7 @@ class WalletNodeClient:
         timeout_s: float,
         max_lag_blocks: int,
         max_bytes: int,
+        batch_size: int = 100,
     ) -> None:
         self._http = http
         self._timeout_s = timeout_s
@@ -67,6 +68,7 @@ class WalletNodeClient:
             timeout_s=timeout_s,
             max_lag_blocks=max_lag_blocks,
             max_bytes=max_bytes,
+            batch_size=batch_size,
             on_failure=_report,
         )
         self._slow = defaultdict[str, FairTurns](lambda: FairTurns(SLOW_PLACES, 1))

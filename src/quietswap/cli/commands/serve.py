@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from quietswap.cli.checks import may_serve, start_needs, startup_faults, store_faults
+from quietswap.cli.checks import may_serve, node_faults, start_needs, startup_faults, store_faults
 from quietswap.cli.options.settings import read_settings, settings_option
 from quietswap.cli.output.exit_codes import USAGE
 from quietswap.server.certificates import expires_at, untimely
@@ -38,14 +38,16 @@ _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
     "--check", is_flag=True, help="Validate settings and TLS files without a connection, and stop."
 )
 @click.option("--stores", is_flag=True, help="With --check: connect to database and Redis, too.")
+@click.option("--node", is_flag=True, help="With --check: read and simulate as a quote does, too.")
 @click.option("--json", "as_json", is_flag=True, help="With --check: one JSON object.")
 def serve(
     settings_path: Path | None, host: str | None, port: int | None, workers: int | None,
-    tls_cert: str | None, tls_key: str | None, check: bool, stores: bool, as_json: bool,
+    tls_cert: str | None, tls_key: str | None, check: bool, stores: bool, node: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Serve the API until SIGINT or SIGTERM. SIGHUP reloads settings and certificate."""
-    if (as_json or stores) and not check:
-        raise click.UsageError("--json and --stores need --check")
+    if (as_json or stores or node) and not check:
+        raise click.UsageError("--json, --stores and --node need --check")
     settings = read_settings(settings_path)
     given = {
         "host": host, "port": port, "workers": workers, "tls_cert": tls_cert, "tls_key": tls_key,
@@ -57,6 +59,8 @@ def serve(
     faults = startup_faults(settings)
     if stores and not faults:
         faults = store_faults(settings)
+    if node and not faults:
+        faults = node_faults(settings)
     if check and not faults and settings.server.tls_cert:
         late = untimely(settings.server.tls_cert, datetime.now(UTC))
         faults = [f"server.tls_cert: {late}"] if late else []
@@ -79,6 +83,8 @@ def serve(
         click.echo(_summary(settings))
         if stores:
             click.echo(_reached(settings, settings_path))
+        if node:
+            click.echo("the node answers and simulates what a quote asks")
         for one in secret_origins(settings_path):
             click.echo(f"{one.setting}: from {one.origin}")
         return

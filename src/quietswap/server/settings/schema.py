@@ -290,6 +290,12 @@ class NodeConfig(Section, frozen=True):
     max_lag_blocks: Annotated[
         int, says("A node this many blocks behind another is not used.", ge=1, le=_MANY)
     ] = 3
+    batch_size: Annotated[
+        int,
+        says(
+            "Most calls in one batch; a lower limit is also learned from a refusal.", ge=1, le=1000
+        ),
+    ] = 100
 
 
 class SourceConfig(Section, frozen=True):
