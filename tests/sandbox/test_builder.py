@@ -235,3 +235,18 @@ async def test_one_that_cannot_start_does_not_hold_up_the_rest(town: SmallNetwor
 async def test_a_broke_sender_is_refused_by_the_relay(town: SmallNetwork) -> None:
     with pytest.raises(RpcError, match="insufficient funds for gas"):
         await town.hold(await town.signed(value=10**30))
+
+
+FEE_GUARD = "0x" + "fe" * 20
+FEE_CODE = "0x3a600210600b57600080fd5b00"
+"""Reverts unless `tx.gasprice` is above 2 wei, as a token may require."""
+
+
+@pytest.mark.parametrize("endpoint", ["fast", "noreverts"])
+async def test_what_asks_for_a_gas_price_is_mined(town: SmallNetwork, endpoint: str) -> None:
+    """https://github.com/cowprotocol/services/issues/2696: a simulation without fees."""
+    await town.chain.rpc.call("anvil_setCode", FEE_GUARD, FEE_CODE)
+    tx = await town.signed(to=FEE_GUARD, gas=60_000, value=0)
+    await town.hold(tx, endpoint)
+    number = await town.builder.mine(1)
+    assert await town.block_of(tx) == number

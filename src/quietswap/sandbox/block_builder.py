@@ -216,7 +216,7 @@ class BlockBuilder:
         offers = self._offers(head + 1)
         nonces = await self._nonces({offer.transaction.sender for offer in offers})
         offers = _unused(offers, nonces, head)
-        base_fee = await self._base_fee()
+        base_fee = await mempool.next_base_fee(rpc)
         bundle = await self.searcher.find(public, base_fee) if public else None
         if not offers and bundle is None:
             return await self.chain.mine()
@@ -291,10 +291,6 @@ class BlockBuilder:
 
     async def _drop(self, hashes: Iterable[str]) -> None:
         await self.chain.rpc.each("anvil_dropTransaction", [*hashes])
-
-    async def _base_fee(self) -> int:
-        history = await self.chain.rpc.call("eth_feeHistory", "0x1", "latest", [])
-        return int(history["baseFeePerGas"][-1], 16)
 
     async def _nonces(self, senders: set[Address]) -> dict[Address, int]:
         every = list(senders)

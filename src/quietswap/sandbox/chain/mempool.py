@@ -33,10 +33,10 @@ class PendingTransaction:
         """(sender, nonce), which only one mined transaction can have."""
         return (self.sender, self.nonce)
 
-    @property
-    def call(self) -> dict[str, Any]:
-        """The transaction as a call object for `eth_simulateV1`."""
+    def call(self, base_fee: int) -> dict[str, Any]:
+        """Return the call object for `eth_simulateV1`, with the gas price that a contract reads."""
         called = {"from": self.sender, "value": hex(self.value), "gas": hex(self.gas)}
+        called["gasPrice"] = hex(min(self.max_fee, base_fee + self.tip))
         called["input"] = "0x" + self.data.hex()
         return called | ({"to": self.to} if self.to else {})
 
@@ -159,9 +159,19 @@ async def simulate(
         return await _one_by_one(rpc, row)
 
 
+async def next_base_fee(rpc: SandboxRpcClient) -> int:
+    """Return the base fee of the next block in wei per gas."""
+    history = await rpc.call("eth_feeHistory", "0x1", "latest", [])
+    return int(history["baseFeePerGas"][-1], 16)
+
+
 async def _whole(rpc: SandboxRpcClient, row: Sequence[PendingTransaction]) -> list[ExecutionResult]:
-    block = {"blockStateCalls": [{"calls": [tx.call for tx in row]}]}
-    answer = await rpc.call("eth_simulateV1", block, "latest")
+    fee = await next_base_fee(rpc)
+    block = {
+        "blockOverrides": {"baseFeePerGas": hex(fee)},
+        "calls": [tx.call(fee) for tx in row],
+    }
+    answer = await rpc.call("eth_simulateV1", {"blockStateCalls": [block]}, "latest")
     return [from_receipt(one) for one in answer[0]["calls"]]
 
 
