@@ -67,16 +67,14 @@ def velora(flags: int, quoted: int = LEAST) -> Callable[[int], bytes]:
     )
 
 
-def velora_curve(version: int) -> Callable[[int], Trade]:
-    kind = "int128" if version == 1 else "uint256"
-    method = f"exchange({kind},{kind},uint256,uint256)"
+def velora_curve(version: int, method: str, swap_type: int = 0) -> Callable[[int], Trade]:
     take = abi.call("transferFrom(address,address,uint256)", addresses.VELORA, THIEF, AMOUNT)
 
     def made(paid: int) -> Trade:
         pay = abi.call("transfer(address,uint256)", addresses.VELORA, paid - 1)
         steps = [(USDC.address, take, True), (WETH.address, pay, True)]
         lesson = abi.call("teach(bytes4,bytes)", abi.selector(method), script(steps))
-        word_ = int(THIEF, 16) | 1 << 160
+        word_ = int(THIEF, 16) | 1 << 160 | swap_type << 163
         return Trade(
             addresses.VELORA, calls.velora_curve(version, velora_terms(), 0, word_), (lesson,)
         )
@@ -148,8 +146,21 @@ ROWS = {
     "velora, surplus taken": Row("velora", velora(TAKE_SURPLUS), extra=10**18),
     "velora, surplus to the referrer": Row("velora", velora(REFERRAL | 1 << 91), extra=10**18),
     "velora, quoted as high as can be": Row("velora", velora(FEE_BPS, 2**255)),
-    "velora swapExactAmountInOnCurveV1": Row("velora", velora_curve(1)),
-    "velora swapExactAmountInOnCurveV2": Row("velora", velora_curve(2)),
+    "velora swapExactAmountInOnCurveV1": Row(
+        "velora", velora_curve(1, "exchange(int128,int128,uint256,uint256)")
+    ),
+    "velora swapExactAmountInOnCurveV1, underlying": Row(
+        "velora", velora_curve(1, "exchange_underlying(int128,int128,uint256,uint256)", 1)
+    ),
+    "velora swapExactAmountInOnCurveV2": Row(
+        "velora", velora_curve(2, "exchange(uint256,uint256,uint256,uint256)")
+    ),
+    "velora swapExactAmountInOnCurveV2, underlying": Row(
+        "velora", velora_curve(2, "exchange_underlying(uint256,uint256,uint256,uint256)", 1)
+    ),
+    "velora swapExactAmountInOnCurveV2, zap": Row(
+        "velora", velora_curve(2, "exchange(address,uint256,uint256,uint256,uint256)", 2)
+    ),
     "sushi snwap": Row("sushi", sushi),
     "zeroex exec": Row("zeroex", zeroex()),
     "zeroex, exact payment and a sweep": Row(

@@ -66,7 +66,7 @@ THEFTS: dict[str, tuple[str, bytes]] = {
     ),
     "permitAndCall of a Clipper swap": (
         "oneinch",
-        abi.call("permitAndCall(bytes,bytes)", bytes(64), oneinch_stand_in.drain(any_swap())),
+        abi.call("permitAndCall(bytes,bytes)", bytes(20 + 224), oneinch_stand_in.drain(any_swap())),
     ),
 }
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
-from quietswap.sandbox.chain.local_chain import LocalChain
+from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.venues import hostile_calldata, router_calldata
@@ -193,3 +193,13 @@ async def test_0x_reads_zeros_behind_its_calldata(chain: LocalChain) -> None:
     whole = zeroex_stand_in.encode(replace(swap, settler=THIEF))
     cut = whole[: 4 + 5 * 32]
     assert (await run(chain, "zeroex", cut)).succeeded
+
+
+@pytest.mark.parametrize("size", [0, 44, 71, 225])
+async def test_oneinch_knows_the_lengths_of_permits(chain: LocalChain, size: int) -> None:
+    """One that fails is passed over, one of another length reverts."""
+    action = oneinch_stand_in.drain(await swap_over(chain, v3=False))
+    data = abi.call("permitAndCall(bytes,bytes)", bytes(20 + size), action)
+    with pytest.raises(CallReverted) as caught:
+        await chain.call(addresses.ONEINCH, data, sender=WALLET)
+    assert caught.value.data == abi.call("SafePermitBadLength()")

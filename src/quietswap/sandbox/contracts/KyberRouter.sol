@@ -28,6 +28,8 @@ contract KyberRouter {
     uint256 private constant FEE_IN_BPS = 0x80;
     uint256 private constant APPROVE_FUND = 0x100;
 
+    /// In slot 0, as in the original: the list is in slot 1.
+    address private _owner;
     /// Targets of `swapGeneric` that the router's owner allowed; the sandbox is the owner.
     mapping(address => bool) public isWhitelist;
 

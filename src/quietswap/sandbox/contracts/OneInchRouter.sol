@@ -10,6 +10,7 @@ contract OneInchRouter is OneInchUnoswap {
 
     error ZeroMinReturn();
     error InvalidMsgValue();
+    error SafePermitBadLength();
 
     uint256 private constant PARTIAL_FILL = 1;
     uint256 private constant REQUIRES_EXTRA_ETH = 2;
@@ -94,8 +95,12 @@ contract OneInchRouter is OneInchUnoswap {
         return outputAmount;
     }
 
-    /// A permit, which may fail, and then any method of this contract.
+    /// A permit, which may fail but has a known length, and then any method of this contract.
     function permitAndCall(bytes calldata permit, bytes calldata action) external payable {
+        uint256 size = permit.length - 20;
+        if (size != 72 && size != 96 && size != 100 && size != 224 && size != 256 && size != 352) {
+            revert SafePermitBadLength();
+        }
         (bool ok, ) = address(bytes20(permit)).call(bytes.concat(bytes4(0xd505accf), permit[20:]));
         bytes memory answer;
         (ok, answer) = address(this).delegatecall(action);

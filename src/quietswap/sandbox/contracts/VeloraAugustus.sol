@@ -130,11 +130,7 @@ contract VeloraAugustus is VeloraFees {
     ) external payable returns (uint256, uint256, uint256) {
         if (data.toAmount == 0) revert InvalidToAmount();
         _pull(data.srcToken, address(this), data.fromAmount, permit);
-        string memory method = (data.curveData >> 163) & 3 == 1
-            ? "exchange_underlying(int128,int128,uint256,uint256)"
-            : "exchange(int128,int128,uint256,uint256)";
-        (uint256 i, uint256 j) = (data.curveAssets >> 128, uint128(data.curveAssets));
-        _exchange(data.curveData, data.srcToken, data.fromAmount, method, i, j);
+        _exchange(data.curveData, data.srcToken, _curveV1(data));
         address to = data.beneficiary;
         return _settle(to, data.destToken, partnerAndFee, data.toAmount, data.quotedAmount);
     }
@@ -146,8 +142,7 @@ contract VeloraAugustus is VeloraFees {
     ) external payable returns (uint256, uint256, uint256) {
         if (data.toAmount == 0) revert InvalidToAmount();
         _pull(data.srcToken, address(this), data.fromAmount, permit);
-        string memory method = "exchange(uint256,uint256,uint256,uint256)";
-        _exchange(data.curveData, data.srcToken, data.fromAmount, method, data.i, data.j);
+        _exchange(data.curveData, data.srcToken, _curveV2(data));
         address to = data.beneficiary;
         return _settle(to, data.destToken, partnerAndFee, data.toAmount, data.quotedAmount);
     }
@@ -230,16 +225,35 @@ contract VeloraAugustus is VeloraFees {
     function _exchange(
         uint256 curveData,
         address token,
-        uint256 amount,
-        string memory method,
-        uint256 i,
-        uint256 j
+        bytes memory swap
     ) private {
         address exchange = address(uint160(curveData));
         // wraps and unwraps ETH, which the sandbox does not trade
         require((curveData >> 161) & 3 == 0);
         if ((curveData >> 160) & 1 == 1) token.approve(exchange, type(uint256).max);
-        _bubble(exchange, abi.encodeWithSignature(method, i, j, amount, 1));
+        _bubble(exchange, swap);
+    }
+
+    function _curveV1(CurveV1Data calldata data) private pure returns (bytes memory) {
+        string memory method = (data.curveData >> 163) & 3 == 1
+            ? "exchange_underlying(int128,int128,uint256,uint256)"
+            : "exchange(int128,int128,uint256,uint256)";
+        (uint256 i, uint256 j) = (data.curveAssets >> 128, uint128(data.curveAssets));
+        return abi.encodeWithSignature(method, i, j, data.fromAmount, 1);
+    }
+
+    /// The swap type: 1 the underlying tokens, 2 through a zap that is told the pool.
+    function _curveV2(CurveV2Data calldata data) private pure returns (bytes memory) {
+        uint256 kind = (data.curveData >> 163) & 3;
+        (uint256 i, uint256 j, uint256 amount) = (data.i, data.j, data.fromAmount);
+        if (kind == 2) {
+            string memory zap = "exchange(address,uint256,uint256,uint256,uint256)";
+            return abi.encodeWithSignature(zap, data.poolAddress, i, j, amount, 1);
+        }
+        string memory method = kind == 1
+            ? "exchange_underlying(uint256,uint256,uint256,uint256)"
+            : "exchange(uint256,uint256,uint256,uint256)";
+        return abi.encodeWithSignature(method, i, j, amount, 1);
     }
 
     function _bubble(address target, bytes memory data) private {

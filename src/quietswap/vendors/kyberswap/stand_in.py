@@ -54,7 +54,8 @@ KYBERSWAP_SWAP = f"swap((address,address,bytes,{KYBERSWAP_DESCRIPTION},bytes))"
 KYBERSWAP_LIVE = 0x200
 """A flag in all live answers of 2026. The router's source does not read it."""
 KYBERSWAP_SIMPLE = 0x20
-_WHITELIST = 0
+_WHITELIST = 1
+"""Slot of the mapping, after the owner's."""
 
 
 def description(swap: RouterSwap, receivers: Sequence[Address]) -> tuple[Any, ...]:
