@@ -2,16 +2,21 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from quietswap.sandbox.http_server import HttpResponse
 from tests import loopback
 from tests.databases import PostgresCluster, RedisServer
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
+from tests.reports.proxy import Calls, RpcProxy, proxy
+from tests.reports.relay_cases import CASES, RelayCase
+from tests.spec.api_client import ApiClient
 from tests.waiting import WITHIN_S, wait_until
 
 VENUES = ("kyberswap", "velora", "sushi", "openocean")
@@ -200,3 +205,38 @@ def test_a_database_that_refuses_logins_is_away(
                 postgres.psql(*mended)
             assert (asked.status_code, asked.json()["error"]) == (503, "SERVICE_UNAVAILABLE")
             becomes_ready(served.town.api)
+
+
+SAID = [case for case in CASES if case.answer.status in (401, 502)]
+
+
+@pytest.mark.parametrize("case", SAID, ids=[case.shown for case in SAID])
+async def test_a_relay_that_takes_nothing_is_a_warning_in_its_words(
+    town: Town, tmp_path: Path, case: RelayCase
+) -> None:
+    async def trouble(_: RpcProxy, __: Calls) -> HttpResponse:
+        return HttpResponse(case.answer.status, case.answer.body, case.answer.content_type)
+
+    def posted(url: str) -> tuple[int, dict[str, Any]]:
+        with (
+            serving(town, tmp_path, RELAY__FIRST__URL=url) as served,
+            ApiClient(of(served), f"sqlite:///{tmp_path}/own.sqlite3") as desk,
+        ):
+            assert readiness(served.url) == (200, {})
+            desk.submit_wrap(desk.wrap(desk.wallet()))
+            return readiness(served.url)
+
+    async with proxy(town.facts["rpcUrl"], trouble) as one:
+        found = await asyncio.to_thread(posted, one.url)
+    assert found == (200, {"relay MEV Blocker": case.shown})
+
+
+def of(served: Served) -> Town:
+    return replace(served.town, facts=served.town.facts | {"baseUrl": served.url})
+
+
+def readiness(url: str) -> tuple[int, dict[str, str]]:
+    """Return the status of /readyz and its warnings."""
+    with loopback.Client(base_url=url, timeout=WITHIN_S) as stranger:
+        answer = stranger.get("/readyz")
+    return answer.status_code, answer.json().get("warnings", {})

@@ -81,4 +81,70 @@ CASES = (
         "a relay that answers to one transaction serves",
         Answer(error(-32000, "insufficient funds for gas")), "no_funds", False, "",
     ),
+    RelayCase(
+        f"{_GH}NethermindEth/nethermind/issues/4148",
+        Answer(error(-32010, "AlreadyKnown")),
+        "held", False, "",
+    ),
+    RelayCase(
+        f"{_GH}NethermindEth/nethermind/issues/12153",
+        Answer(error(-32010, "FeeTooLowToCompete, 100 is below 120")),
+        "conflict", False, "",
+    ),
+    RelayCase(
+        f"{_GH}NethermindEth/nethermind/issues/4829",
+        Answer(error(-32010, "InsufficientFunds, Account balance: 3, cumulative cost: 5")),
+        "no_funds", False, "",
+    ),
+    RelayCase(
+        f"{_GH}gnosis/gp-v2-services/pull/1584",
+        Answer(error(-32000, "invalid nonce")),
+        "nonce_used", False, "",
+    ),
+    RelayCase(
+        f"{_GH}NethermindEth/nethermind/pull/8126",
+        Answer(error(-32000, "wrong transaction nonce")),
+        "nonce_used", False, "",
+    ),
+    RelayCase(
+        f"{_GH}ethereum/execution-specs/pull/3598",
+        Answer(error(-32004, "up-front gas cost 0x13 exceeds transaction sender account balance 0x2")),
+        "no_funds", False, "",
+    ),
+    RelayCase(
+        f"{_GH}eth-clients/goerli/issues/82",
+        Answer(error(-32000, "tx fee (1.42 ether) exceeds the configured cap (1.00 ether)")),
+        "invalid", False, "",
+    ),
+    RelayCase(
+        f"{_GH}flashbots/ethers-provider-flashbots-bundle/issues/107",
+        Answer(error(-32000, "MaxFeePerGasTooLow")),
+        "silent", False, "",
+    ),
+    RelayCase(
+        f"{_GH}smartcontractkit/chainlink/pull/7999",
+        Answer(error(-32010, "NonceGap, Future nonce. Expected nonce: 4")),
+        "silent", False, "",
+    ),
+    RelayCase(
+        f"{_GH}decred/dcrdex/pull/3498",
+        Answer(error(-32000, "already known")),
+        "held", False, "",  # held before
+    ),
+    RelayCase(
+        f"{_GH}flashbots/rpc-endpoint/issues/163",
+        Answer(error(-32601, "the method eth_sendPrivateTransaction does not exist")),
+        "not_taken", True,  # held before
+        "HTTP 200, it says “the method eth_sendPrivateTransaction does not exist”",
+    ),
+    RelayCase(
+        f"{_GH}NethermindEth/nethermind/issues/3923",
+        Answer(error(-32010, "Filtered")),
+        "silent", False, "",  # held before
+    ),
+    RelayCase(
+        "a refusal of one wallet, with a code that means a limit elsewhere",
+        Answer(error(-32007, "Sender account not authorized to send transactions")),
+        "silent", False, "",
+    ),
 )  # fmt: skip

@@ -29,9 +29,9 @@ from quietswap.tokens.token import harmless
 #
 # MEV Blocker does not publish its error texts. The texts are those of the nodes behind such
 # relays: go-ethereum's core/error.go, core/txpool/errors.go and core/txpool/validation.go, the
-# codes of https://ethereum.github.io/execution-apis and those of Flashbots' rpc-endpoint. An
-# unknown text is SILENT: it proves neither that the relay has the transaction nor that it does
-# not.
+# codes of https://ethereum.github.io/execution-apis, those of Flashbots' rpc-endpoint, and the
+# words of Nethermind (AcceptTxResult) and Besu (RpcErrorType). An unknown text is SILENT: it proves
+# neither that the relay has the transaction nor that it does not.
 
 
 SILENT = RelayResponse(RelayOutcome.UNKNOWN, "an answer that says nothing certain", serves=False)
@@ -78,19 +78,29 @@ _CODES = {
 }
 _TEXTS: tuple[tuple[str, RelayOutcome, str], ...] = (
     (r"execution reverted", RelayOutcome.WOULD_REVERT, "execution reverted"),
-    (r"already known", RelayOutcome.ALREADY_KNOWN, "already known"),
+    (r"already ?known|already in pool", RelayOutcome.ALREADY_KNOWN, "already known"),
     (r"\bknown transaction", RelayOutcome.ALREADY_KNOWN, "already known"),
     (r"already imported", RelayOutcome.ALREADY_KNOWN, "already known"),
-    (r"replacement transaction underpriced", RelayOutcome.CONFLICT, "it has the nonce"),
-    (r"nonce too low", RelayOutcome.NONCE_USED, "nonce too low"),
-    (r"insufficient funds", RelayOutcome.INSUFFICIENT_FUNDS, "insufficient funds"),
+    (r"replacement.(transaction.)?underpriced", RelayOutcome.CONFLICT, "it has the nonce"),
+    (r"replacement ?not ?allowed", RelayOutcome.CONFLICT, "it has the nonce"),
+    (r"replace (existing|pending)", RelayOutcome.CONFLICT, "it has the nonce"),
+    (r"fee ?too ?low ?to ?compete", RelayOutcome.CONFLICT, "it has the nonce"),
+    (r"nonce (is )?too low|old ?nonce", RelayOutcome.NONCE_USED, "nonce too low"),
+    (r"invalid nonce|wrong.*nonce", RelayOutcome.NONCE_USED, "nonce too low"),
+    (r"nonce has already been used", RelayOutcome.NONCE_USED, "nonce too low"),
+    (r"insufficient ?funds", RelayOutcome.INSUFFICIENT_FUNDS, "insufficient funds"),
+    (r"enough funds", RelayOutcome.INSUFFICIENT_FUNDS, "insufficient funds"),
+    (r"exceeds .*\bbalance", RelayOutcome.INSUFFICIENT_FUNDS, "insufficient funds"),
     (r"in-flight transaction limit", RelayOutcome.BUSY, "one transaction at a time"),
     (r"simulation (error|failed)", RelayOutcome.WOULD_REVERT, "simulation failed"),
     (r"intrinsic gas", RelayOutcome.INVALID, "the gas limit is below the intrinsic gas"),
     (r"exceeds block gas limit", RelayOutcome.INVALID, "the gas limit exceeds the block's"),
     (r"gas limit too high", RelayOutcome.INVALID, "the gas limit is above 2^24"),
     (r"gas tip cap 0", RelayOutcome.INVALID, "it does not accept a priority fee of zero"),
-    (r"underpriced", RelayOutcome.INVALID, "it is underpriced"),
+    (r"underpriced|\bfee ?too ?low", RelayOutcome.INVALID, "it is underpriced"),
+    (r"exceeds the configured cap", RelayOutcome.INVALID, "its fee is above the relay's cap"),
+    (r"oversized data", RelayOutcome.INVALID, "it is too large"),
+    (r"sender ?is ?contract|not an eoa", RelayOutcome.INVALID, "its sender is a contract"),
     (r"(tip above|higher than max) fee", RelayOutcome.INVALID, "the tip is above the fee cap"),
     (r"invalid sender", RelayOutcome.INVALID, "it cannot recover the sender"),
     (r"invalid chain", RelayOutcome.INVALID, "it serves another chain"),
@@ -104,7 +114,9 @@ _COMPILED = tuple(
     (re.compile(p), RelayResponse(outcome, why, why not in _OUR_FAULT))
     for p, outcome, why in _TEXTS
 )
-_GAPPED = re.compile(r"nonce too high|less than block base fee|nonce gap")
+_GAPPED = re.compile(
+    r"nonce too high|less than block base fee|nonce ?gap|gapped.nonce|max ?fee ?per ?gas ?too ?low"
+)
 
 
 class _ErrorWire(msgspec.Struct, frozen=True):
@@ -180,6 +192,8 @@ def _refusal(error: _ErrorWire) -> RelayResponse:
             return answer
     if _GAPPED.search(text):
         return replace(_UNCLEAR, serves=True)
+    if "sender" in text:
+        return _UNCLEAR  # it refuses a wallet; others it may serve
     code = _number(error.code)
     if code in _NOT_TAKEN_CODES or _NOT_TAKEN_TEXT.search(text):
         return _NOT_TAKEN
