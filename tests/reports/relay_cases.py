@@ -108,7 +108,7 @@ CASES = (
     ),
     RelayCase(
         f"{_GH}ethereum/execution-specs/pull/3598",
-        Answer(error(-32004, "up-front gas cost 0x13 exceeds transaction sender account balance 0x2")),
+        Answer(error(-32004, "up-front gas cost 1 exceeds transaction sender account balance 0")),
         "no_funds", False, "",
     ),
     RelayCase(
