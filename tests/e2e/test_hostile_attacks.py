@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from quietswap.sandbox.venues.stand_ins import STAND_INS
-from quietswap.vendors import VENDORS
+from quietswap.vendors import OVER_HTTP, VENDORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import serving
 
 WITH_KEY = [name for name, row in VENDORS.items() if row.needs_key]
-KEYLESS = [name for name in VENDORS if name not in WITH_KEY]
+KEYLESS = [name for name in OVER_HTTP if name not in WITH_KEY]
 ATTACKED = [(fault, name) for name, made in STAND_INS.items() for fault in made.attacks]
 STOPPED_BY_THE_ROUTER = {"lying_executor"}
 """Calldata that is bound: the router itself makes the call revert."""

@@ -9,7 +9,7 @@ import pytest
 
 from quietswap.sandbox.faults import UnknownFault, parse_option
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
-from quietswap.vendors import VENDORS
+from quietswap.vendors import OVER_HTTP
 from tests import loopback
 from tests.sandbox.network_client import Control, payment, rpc, send
 from tests.waiting import WITHIN_S
@@ -191,6 +191,6 @@ async def test_stopping_twice_is_harmless_and_facts_are_at_hand() -> None:
     sandbox = await SandboxNetwork.start(PAUSED)
     assert set(sandbox.tokens) == {"WETH", "USDC", "USDT", "DAI", "WBTC"}
     assert len(sandbox.wallets) == 8
-    assert set(sandbox.venues) == set(VENDORS)
+    assert set(sandbox.venues) == set(OVER_HTTP)
     await sandbox.stop()
     await sandbox.stop()

@@ -14,7 +14,7 @@ from quietswap.quoting.routes import CollectRoutes
 from quietswap.quoting.source_limits import Demand, FairBudget, shares
 from quietswap.quoting.sources import AggregatorSource
 from quietswap.quoting.verify import VerifyRoutes
-from quietswap.vendors import VENDORS
+from quietswap.vendors import OVER_HTTP, VENDORS
 from quietswap.vendors.vendor import RequestBudget
 from tests.adapters.manual_clock import ManualClock
 from tests.services.test_survey_routes import REQUEST, ROUTER, Scripted, Simulator, a_route
@@ -26,7 +26,7 @@ KEYLESS = ("kyberswap", "velora", "sushi", "openocean")
 
 
 @pytest.mark.parametrize("phase", [0, 1, 7, 10, 19])
-@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize("vendor", OVER_HTTP)
 def test_one_quote_a_second_is_always_served_beside_twenty(vendor: str, phase: int) -> None:
     """With the default budget of each vendor; the heavy client has begun a minute earlier."""
     clock = ManualClock(0)
@@ -43,7 +43,7 @@ def test_one_quote_a_second_is_always_served_beside_twenty(vendor: str, phase: i
     assert got["heavy"] >= 60 * limit - 2 + 120 * (limit - 1.1), "what is left is not wasted"
 
 
-@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize("vendor", OVER_HTTP)
 @pytest.mark.parametrize("early_s", [0.002, 0.1, 0.2])
 def test_a_client_need_not_ask_at_exact_intervals(vendor: str, early_s: float) -> None:
     """Its first quote takes longer than the next ones, so that the second one seems early."""
@@ -74,7 +74,7 @@ ONE_ADDRESS = ("192.0.2.1",)
 MANY_ADDRESSES = tuple(f"2001:db8:{number:x}::/64" for number in range(48))
 
 
-@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize("vendor", OVER_HTTP)
 @pytest.mark.parametrize("addresses", [ONE_ADDRESS, MANY_ADDRESSES], ids=["one", "many"])
 def test_sessions_of_the_page_take_nothing_from_a_client(
     vendor: str, addresses: tuple[str, ...]
@@ -96,7 +96,7 @@ def test_sessions_of_the_page_take_nothing_from_a_client(
     assert got["web"] >= 85 * usual.per_second - 25 - 2, "what is left is not wasted"
 
 
-@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize("vendor", OVER_HTTP)
 def test_a_visitor_is_served_beside_a_heavy_one_of_another_address(vendor: str) -> None:
     clock = ManualClock(0)
     budget = FairBudget(VENDORS[vendor].budget, clock)

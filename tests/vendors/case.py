@@ -15,7 +15,7 @@ from quietswap.quoting.quote import NoRouteReason, RouteRequest
 from quietswap.sandbox.contracts.abi import word
 from quietswap.sandbox.network import SandboxNetwork
 from quietswap.tokens.token import WETH, Token
-from quietswap.vendors import VENDORS
+from quietswap.vendors import OVER_HTTP, VENDORS
 from quietswap.vendors.source import Aggregator
 from tests.adapters.upstream import Reply, js
 from tests.domain.router_calldata import ENCODERS, Swap
@@ -229,4 +229,4 @@ def _replace(body: Any, path: list[str], value: Any) -> bool:
 
 def cases() -> dict[str, VendorCase]:
     """Return the case of each vendor, by name."""
-    return {name: import_module(f"tests.vendors.{name}").CASE for name in VENDORS}
+    return {name: import_module(f"tests.vendors.{name}").CASE for name in OVER_HTTP}

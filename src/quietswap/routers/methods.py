@@ -2,7 +2,7 @@
 
 from quietswap.chain.address import Address
 from quietswap.routers.method import Measure, RouterMethod
-from quietswap.vendors import VENDORS, uniswap
+from quietswap.vendors import VENDORS
 
 # The rows stand in the record of each vendor, `vendors/NAME/__init__.py`.
 #
@@ -14,14 +14,10 @@ from quietswap.vendors import VENDORS, uniswap
 
 
 METHODS: dict[tuple[Address, str], RouterMethod] = {
-    (row.router, row.selector): row
-    for rows in (*(vendor.methods for vendor in VENDORS.values()), uniswap.METHODS)
-    for row in rows
+    (row.router, row.selector): row for vendor in VENDORS.values() for row in vendor.methods
 }
 """The table, by router and selector (8 hex digits)."""
-ROUTERS = {vendor.router: vendor.router_name for vendor in VENDORS.values()} | {
-    uniswap.ROUTER: uniswap.ROUTER_NAME
-}
+ROUTERS = {vendor.router: vendor.router_name for vendor in VENDORS.values()}
 """The routers that have rows: address and name. The clients' pin: nothing else is called."""
 
 

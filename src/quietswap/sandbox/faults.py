@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 
-from quietswap.vendors import VENDORS
+from quietswap.vendors import OVER_HTTP, VENDORS
 
-VENUES = tuple(VENDORS)
+VENUES = OVER_HTTP
 RELAYS = ("relay", "backup_relay")
 NODE = ("node",)
 PRICES = ("defillama", "coingecko")

@@ -93,7 +93,7 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
         wallet_node=make_wallet_node(settings, http, clock),
         prices=UsdPrices(Chainlink(rpc, clock), [llama, gecko], clock, ttl_s=web.cache_s),
         relays=factories.make_relays(settings, http, clock),
-        sources=tuple(factories.make_source(settings, name, http, clock) for name in names),
+        sources=tuple(factories.make_source(settings, name, http, rpc, clock) for name in names),
         webhooks=webhooks.make_callers(settings, clock),
     )
 

@@ -12,6 +12,7 @@ from quietswap.api.parsing.headers import Network
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
 from quietswap.chain.node import NodeChain
+from quietswap.chain.rpc import NodeReads
 from quietswap.chain.simulation.routes import TransferFeeMeter
 from quietswap.clock import Clock
 from quietswap.http_client import HttpClient, can_be_asked
@@ -43,7 +44,7 @@ Choice = TypeVar("Choice", EndpointType, ShareMode)
 _PRIVATE_RPC = "private_rpc"
 """The kind of a relay whose URL is called as it stands."""
 _ASKED = 4
-"""How many aggregators receive requests without `quotes.sources`."""
+"""How many sources receive requests without `quotes.sources`."""
 
 
 def check_urls(settings: Settings) -> None:
@@ -189,10 +190,15 @@ def token_list(path: str, name: str) -> frozenset[Address]:
         raise BadSettings(f"{name}: {path} is not a readable token list ({error!r})") from error
 
 
-def make_aggregator(settings: Settings, name: str, http: HttpClient) -> Aggregator:
-    """Return the adapter of a source under its settings."""
+def make_aggregator(
+    settings: Settings, name: str, http: HttpClient, node: NodeReads, clock: Clock
+) -> Aggregator:
+    """Return the adapter of a source under its settings. Raises BadSettings."""
     chosen = _source(settings, name)
     adapter = import_module(f"quietswap.vendors.{name}.adapter").Adapter
+    if VENDORS[name].url is None:
+        own: Aggregator = adapter(node, clock, hub_tokens(settings))
+        return own
     aggregator: Aggregator = adapter(
         http,
         base_url=source_url(settings, name),
@@ -203,9 +209,17 @@ def make_aggregator(settings: Settings, name: str, http: HttpClient) -> Aggregat
     return aggregator
 
 
+def hub_tokens(settings: Settings) -> list[Address]:
+    """Return the tokens that a path over pools may cross. Raises BadSettings."""
+    try:
+        return [addresses.parse(text) for text in settings.quotes.hub_tokens]
+    except addresses.BadAddress as error:
+        raise BadSettings(f"quotes.hub_tokens: {error}") from error
+
+
 def source_url(settings: Settings, name: str) -> str:
-    """Return the base URL of a source."""
-    return _source(settings, name).url or VENDORS[name].url
+    """Return the base URL of a source; the node's for one that reads it."""
+    return _source(settings, name).url or VENDORS[name].url or settings.node.urls[0]
 
 
 def relay_urls(settings: Settings) -> Mapping[int, str]:
@@ -214,10 +228,12 @@ def relay_urls(settings: Settings) -> Mapping[int, str]:
     return {FIRST_TIER: first.url} | ({BACKUP_TIER: backup.url} if backup else {})
 
 
-def make_source(settings: Settings, name: str, http: HttpClient, clock: Clock) -> AggregatorSource:
-    """Return a source with its circuit breaker and its request budget."""
-    budget = request_budget(settings, name)
-    return AggregatorSource(make_aggregator(settings, name, http), budget, clock)
+def make_source(
+    settings: Settings, name: str, http: HttpClient, node: NodeReads, clock: Clock
+) -> AggregatorSource:
+    """Return a source with its circuit breaker and its request budget. Raises BadSettings."""
+    aggregator = make_aggregator(settings, name, http, node, clock)
+    return AggregatorSource(aggregator, request_budget(settings, name), clock)
 
 
 def request_budget(settings: Settings, name: str) -> RequestBudget:

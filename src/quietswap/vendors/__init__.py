@@ -4,9 +4,11 @@ from importlib import import_module
 
 from quietswap.vendors.vendor import Vendor
 
-_IN_ORDER = ("kyberswap", "velora", "zeroex", "oneinch", "sushi", "openocean")
+_IN_ORDER = ("kyberswap", "velora", "zeroex", "oneinch", "sushi", "openocean", "uniswap")
 
 VENDORS: dict[str, Vendor] = {
     name: import_module(f"{__name__}.{name}").VENDOR for name in _IN_ORDER
 }
 """By name, in order of preference: without `quotes.sources` the first of them are asked."""
+OVER_HTTP = tuple(name for name, vendor in VENDORS.items() if vendor.url)
+"""Those that are asked over HTTP, each with a stand-in."""

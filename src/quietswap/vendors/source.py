@@ -256,7 +256,7 @@ class HttpAggregator(ABC):
         api_key: str | None = None,
     ) -> None:
         self._http = http
-        self._base = (base_url or self.vendor.url).rstrip("/")
+        self._base = (base_url or self.vendor.url or "").rstrip("/")
         self._client = client_name
         self._timeout_s = timeout_s
         self._api_key = api_key

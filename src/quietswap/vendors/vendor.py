@@ -18,15 +18,16 @@ class RequestBudget:
 class Vendor:
     """What the product knows of a vendor.
 
-    `name` is the folder's and the setting's, `title` what people read, `url` the default base URL.
-    `budget` is within the limits that the vendor publishes. `router` is the contract that wallets
-    approve and call, `methods` the rows of `routers.methods`. `faults` are those of
-    `sandbox/faults.py` that only some stand-ins have.
+    `name` is the folder's and the setting's, `title` what people read. `url` is the default base
+    URL; None: it is not asked over HTTP, but read from the operator's node. `budget` is within the
+    limits that the vendor publishes. `router` is the contract that wallets approve and call,
+    `methods` the rows of `routers.methods`. `faults` are those of `sandbox/faults.py` that only
+    some stand-ins have.
     """
 
     name: str
     title: str
-    url: str
+    url: str | None
     router: Address
     router_name: str
     methods: tuple[RouterMethod, ...]

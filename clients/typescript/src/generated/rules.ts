@@ -122,7 +122,8 @@ export const SOURCES = {
   "zeroex": "0x",
   "oneinch": "1inch",
   "sushi": "Sushi",
-  "openocean": "OpenOcean"
+  "openocean": "OpenOcean",
+  "uniswap": "Uniswap"
 } as const;
 
 /** Routers of which no method is proven. */

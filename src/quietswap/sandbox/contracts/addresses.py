@@ -3,7 +3,7 @@
 from typing import Final
 
 from quietswap.chain.address import from_any_case as _at
-from quietswap.vendors import VENDORS, uniswap
+from quietswap.vendors import OVER_HTTP, VENDORS, uniswap
 
 V2_FACTORY: Final = _at("0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f")
 V2_ROUTER: Final = _at("0x7a250d5630b4cf539739df2c5dacb4c659f2488d")
@@ -40,7 +40,7 @@ SAFE_EXECUTOR: Final = _at("0x5afe0000000000000000000000000000000e8ec1")
 """The contract through which Sushi's router calls executors; on mainnet the router creates it."""
 OPENOCEAN_EXCHANGE: Final = _at("0x0e8c000000000000000000000000000000000001")
 """The implementation behind OpenOcean's proxy."""
-EXECUTORS: Final = {name: _at(f"0xe8ec{at:036x}") for at, name in enumerate(ROUTERS, 1)}
+EXECUTORS: Final = {name: _at(f"0xe8ec{at:036x}") for at, name in enumerate(OVER_HTTP, 1)}
 """The contract behind each router that trades on the pools (contracts/Executor.sol)."""
 THIEF: Final = _at("0xbad0000000000000000000000000000000000001")
 """The contract that hostile answers name: it runs their calldata, and holds tokens to pay with."""

@@ -3,9 +3,9 @@
 from importlib import import_module
 
 from quietswap.sandbox.venues.quote_engine import Venue
-from quietswap.vendors import VENDORS
+from quietswap.vendors import OVER_HTTP
 
 STAND_INS: dict[str, type[Venue]] = {
-    name: import_module(f"quietswap.vendors.{name}.stand_in").StandIn for name in VENDORS
+    name: import_module(f"quietswap.vendors.{name}.stand_in").StandIn for name in OVER_HTTP
 }
 """By vendor."""

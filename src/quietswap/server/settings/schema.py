@@ -331,6 +331,15 @@ class QuotesConfig(Section, frozen=True):
             f"{', '.join(VENDORS)}; {' and '.join(_WITH_KEY)} need a key."
         ),
     ] = ()
+    hub_tokens: Annotated[
+        tuple[str, ...], says("Tokens that a path over the pools of `uniswap` may cross.")
+    ] = (
+        "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",  # WETH
+        "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",  # USDC
+        "0xdAC17F958D2ee523a2206206994597C13D831ec7",  # USDT
+        "0x6B175474E89094C44Da98b954EedeAC495271d0F",  # DAI
+        "0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599",  # WBTC
+    )
     client_name: Annotated[str, says("Client name sent to vendors.")] = "quietswap"
     soft_deadline_s: Annotated[
         float, says("Seconds after which one usable route is enough.", gt=0, le=_MINUTES)

@@ -3,12 +3,11 @@
 from quietswap.chain.address import Address
 from quietswap.routers import swap_router02
 from quietswap.routers.method import CalldataLayout, Confidence, RouterMethod
-from quietswap.vendors.vendor import refused
+from quietswap.vendors.vendor import RequestBudget, Vendor, refused
 
 ROUTER = Address("0x68b3465833fb72A70ecDF485E0e4C7bD8665Fc45")
-ROUTER_NAME = "Uniswap SwapRouter02"
 
-METHODS = (
+_METHODS = (
     RouterMethod(
         ROUTER,
         "5ae401dc",
@@ -43,4 +42,14 @@ METHODS = (
         _09b81346="exactOutput",
         _42712a67="swapTokensForExactTokens",
     ),
+)
+
+VENDOR = Vendor(
+    name="uniswap",
+    title="Uniswap",
+    url=None,
+    budget=RequestBudget(100.0),  # the node's own limits hold
+    router=ROUTER,
+    router_name="Uniswap SwapRouter02",
+    methods=_METHODS,
 )
