@@ -12,7 +12,7 @@ from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain, runnin
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.abi import SEARCHER, WALLETS
-from quietswap.sandbox.contracts.pools import ALL_TOKENS, POOLS, TOKENS, USDC, WETH
+from quietswap.sandbox.contracts.pools import ALL_POOLS, ALL_TOKENS, TOKENS, USDC, WETH
 from quietswap.sandbox.rpc import RpcError
 
 WALLET = WALLETS[0]
@@ -164,7 +164,7 @@ async def test_the_supply_is_what_all_holders_have(chain: LocalChain, symbol: st
         contract_addresses.SHY_SETTLER,
         *(w.address for w in (*WALLETS, SEARCHER)),
     }
-    pools = {p.address for p in POOLS if token in (p.first, p.second)}
+    pools = {p.address for p in ALL_POOLS if token in (p.first, p.second)}
     held = [await chain.token_balance(token.address, holder) for holder in holders | pools]
     assert supply == sum(held)
 

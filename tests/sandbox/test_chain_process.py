@@ -87,6 +87,7 @@ def test_without_a_binary_it_says_npm_ci(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(
         npm, "_HERE", tmp_path / "src" / "quietswap" / "sandbox" / "contracts" / "npm.py"
     )
+    monkeypatch.setattr(npm, "install_folder", lambda: tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("QUIETSWAP_PROJECT_ROOT", raising=False)

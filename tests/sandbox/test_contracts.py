@@ -8,10 +8,10 @@ from quietswap.sandbox.contracts import abi, npm
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.abi import WALLETS, set_storage
 from quietswap.sandbox.contracts.pools import (
+    ALL_POOLS,
     ALL_TOKENS,
     DAI,
     FEE,
-    POOLS,
     TOKENS,
     USDC,
     USDT,
@@ -139,7 +139,7 @@ async def test_the_fee_token_delivers_one_percent_less(chain: LocalChain) -> Non
 
 
 async def test_pools_stand_at_their_mainnet_addresses(chain: LocalChain) -> None:
-    for pool in POOLS:
+    for pool in ALL_POOLS:
         known = MAINNET_POOLS.get(frozenset((pool.first, pool.second)))
         if known and not pool.v3:
             assert pool.address == known
@@ -147,7 +147,7 @@ async def test_pools_stand_at_their_mainnet_addresses(chain: LocalChain) -> None
 
 
 async def test_the_factories_know_every_pool(chain: LocalChain) -> None:
-    for pool in POOLS:
+    for pool in ALL_POOLS:
         asked = (pool.first.address, pool.second.address)
         if pool.v3:
             get = ("getPool(address,address,uint24)", *asked, pool.fee)
@@ -160,7 +160,7 @@ async def test_the_factories_know_every_pool(chain: LocalChain) -> None:
 
 
 async def test_every_pool_opens_with_its_depth_at_the_genesis_price(chain: LocalChain) -> None:
-    for pool in POOLS:
+    for pool in ALL_POOLS:
         if pool.v3:
             continue
         answer = await chain.call(pool.address, abi.call("getReserves()"))
@@ -189,6 +189,10 @@ async def test_constructors_ran_where_the_contracts_stand(chain: LocalChain) -> 
         == 10
     )
     assert await number(chain, contract_addresses.V3_FACTORY, "owner()") != 0
+    own = contract_addresses.UNISWAP
+    assert await number(chain, own, "factoryV2()") == int(contract_addresses.V2_FACTORY, 16)
+    assert await number(chain, own, "factory()") == int(contract_addresses.V3_FACTORY, 16)
+    assert await number(chain, own, "WETH9()") == int(WETH.address, 16)
 
 
 async def test_uniswaps_own_router_swaps(chain: LocalChain) -> None:

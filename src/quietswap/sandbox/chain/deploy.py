@@ -15,11 +15,13 @@ from quietswap.sandbox.contracts.abi import (
     set_storage,
 )
 from quietswap.sandbox.contracts.pools import (
+    ALL_POOLS,
     ALL_TOKENS,
-    POOLS,
     SUPPLY_KEY,
     V3_RANGE_TICKS,
+    V3_TICK_SPACINGS,
     WETH,
+    WORTHLESS,
     Pool,
     SandboxToken,
     v3_opening,
@@ -30,13 +32,20 @@ from quietswap.sandbox.venues.stand_ins import STAND_INS
 WALLET_USD, SEARCHER_USD = Decimal(100_000), Decimal(3_000_000)
 """USD value of each token that a wallet or thief, and that the searcher holds at genesis."""
 
+_TOKENS = (*ALL_TOKENS.values(), WORTHLESS)
 DUST = 1
 """Balance of every router and executor in every token, in smallest units."""
 
 _CONSTRUCTION_GAS, _POOL_GAS, _SYNC_GAS = 3_000_000, 7_000_000, 200_000
 _MAX_FEE_PER_GAS = 10**10
+_LEAST_FEE = (
+    contract_addresses.V3_FACTORY,
+    abi.call("enableFeeAmount(uint24,int24)", 100, V3_TICK_SPACINGS[100]),
+    _SYNC_GAS,
+)
+"""The fee tier that the V3 factory does not have from its constructor."""
 
-SETUP_BLOCKS = 3
+SETUP_BLOCKS = 4
 BLOCK_SECONDS = 12
 """Seconds between the setup blocks, as on mainnet."""
 
@@ -53,11 +62,12 @@ async def deploy(rpc: SandboxRpcClient) -> None:
     await rpc.batch([*code, *vendors, *pools.genesis(), *_money()])
     await rpc.call("anvil_setCoinbase", contract_addresses.BUILDER)
     await _construct_in_place(rpc, list(creations))
-    await _transact(rpc, [(contract_addresses.SEEDER, _opening(pool), _POOL_GAS) for pool in POOLS])
+    pairs = [pool for pool in ALL_POOLS if not pool.v3]
+    await _transact(rpc, [_LEAST_FEE, *map(_opening, pairs)])
+    await _transact(rpc, [_opening(pool) for pool in ALL_POOLS if pool.v3])
     # a pair's price oracle starts in its second block; without this step the first swap of each
     # pair would use more gas than estimated
-    pairs = [pool.address for pool in POOLS if not pool.v3]
-    await _transact(rpc, [(pair, abi.call("sync()"), _SYNC_GAS) for pair in pairs])
+    await _transact(rpc, [(pair.address, abi.call("sync()"), _SYNC_GAS) for pair in pairs])
 
 
 def _own_code() -> Iterator[Call]:
@@ -66,7 +76,7 @@ def _own_code() -> Iterator[Call]:
     )
     for stand_in in STAND_INS.values():
         contracts |= stand_in.contracts
-    contracts |= {token.address: token.contract for token in ALL_TOKENS.values() if token.contract}
+    contracts |= {token.address: token.contract for token in _TOKENS if token.contract}
     return _set_code((at, artifacts.own_runtime(name)) for at, name in contracts.items())
 
 
@@ -75,7 +85,7 @@ def _set_code(codes: Iterable[tuple[Address, str]]) -> Iterator[Call]:
 
 
 def _money() -> Iterator[Call]:
-    for token in ALL_TOKENS.values():
+    for token in _TOKENS:
         holdings = _holdings(token)
         for owner, amount in holdings.items():
             yield set_storage(token.address, token.balance_key(owner), amount)
@@ -95,7 +105,7 @@ def _holdings(token: SandboxToken) -> dict[Address, int]:
     holdings[SEARCHER.address] = token.units(SEARCHER_USD / token.usd)
     sides = [
         amount
-        for pool in POOLS
+        for pool in ALL_POOLS
         for side, amount in zip((pool.first, pool.second), pool.amounts, strict=True)
         if side is token
     ]
@@ -118,7 +128,11 @@ async def _construct_in_place(rpc: SandboxRpcClient, addresses: Sequence[Address
     await rpc.batch(list(_set_code(zip(addresses, runtimes, strict=True))))
 
 
-def _opening(pool: Pool) -> bytes:
+def _opening(pool: Pool) -> tuple[Address, bytes, int]:
+    return contract_addresses.SEEDER, _opening_call(pool), _POOL_GAS
+
+
+def _opening_call(pool: Pool) -> bytes:
     first, second = pool.first.address, pool.second.address
     if not pool.v3:
         values = (contract_addresses.V2_FACTORY, first, second, *pool.amounts)

@@ -139,6 +139,29 @@ contract FeeToken is Erc20 {
     }
 }
 
+/// A token without worth that has a market: its owner prints it.
+contract WorthlessToken is Erc20 {
+    function name() external pure override returns (string memory) {
+        return "Worthless";
+    }
+
+    function symbol() external pure override returns (string memory) {
+        return "NIL";
+    }
+
+    function decimals() external pure override returns (uint8) {
+        return 18;
+    }
+
+    function _balanceSlot(address owner) internal pure override returns (bytes32) {
+        return _mapped(owner, bytes32(uint256(0)));
+    }
+
+    function _allowanceSlot(address owner, address spender) internal pure override returns (bytes32) {
+        return _mapped(spender, _mapped(owner, bytes32(uint256(1))));
+    }
+}
+
 /// Vyper's layout: the slot is hashed before the key. Balances 3, allowances 4, as CRV.
 contract VyperToken is Erc20 {
     function name() external pure override returns (string memory) {

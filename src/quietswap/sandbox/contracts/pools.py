@@ -78,6 +78,7 @@ _WBTC_AT = _at("0x2260fac5e5542a773aa44fbcfedf7c193bc2c599")
 _FEE_AT = _at("0xfee0000000000000000000000000000000000001")
 _VYPER_AT = _at("0x7ee0000000000000000000000000000000000002")
 _SOLADY_AT = _at("0x50ad000000000000000000000000000000000003")
+_WORTHLESS_AT = _at("0x0000000000000000000000000000000000dec0de")
 
 WETH = SandboxToken("WETH", WETH_ADDRESS, 18, Decimal(3000), None, 3, 4)
 USDC = SandboxToken("USDC", _USDC_AT, 6, _USD, "Usdc", 9, 10)
@@ -87,6 +88,8 @@ WBTC = SandboxToken("WBTC", _WBTC_AT, 8, Decimal(90_000), "Wbtc", 0, 2)
 FEE = SandboxToken("FEE", _FEE_AT, 18, _USD, "FeeToken", 0, 1)
 VYPER = SandboxToken("VYP", _VYPER_AT, 18, _USD, "VyperToken", 3, 4, "vyper")
 SOLADY = SandboxToken("SLDY", _SOLADY_AT, 18, _USD, "SoladyToken", layout="solady")
+WORTHLESS = SandboxToken("NIL", _WORTHLESS_AT, 18, _USD, "WorthlessToken", 0, 1)
+"""A token whose owner prints it; only its two thin pools say that it has a price."""
 
 TOKENS = {token.symbol: token for token in (WETH, USDC, USDT, DAI, WBTC)}
 """The tokens that the sandbox announces, by symbol."""
@@ -162,7 +165,29 @@ POOLS = (
     V3_WETH_USDC,
 )
 
-V3_TICK_SPACING = 10
+
+def _v3(a: SandboxToken, b: SandboxToken, depth_usd: int, fee: int) -> Pool:
+    return replace(_pool(a, b, depth_usd), v3=True, fee=fee)
+
+
+MORE_POOLS = (
+    _v3(WETH, USDC, 60_000, 100),
+    _v3(WETH, USDC, 400_000, 3000),
+    _v3(WETH, USDT, 900_000, 500),
+    _v3(WETH, USDT, 300_000, 3000),
+    _v3(WETH, DAI, 250_000, 3000),
+    _v3(WETH, WBTC, 500_000, 500),
+    _v3(WETH, WBTC, 800_000, 3000),
+    _v3(USDC, USDT, 2_000_000, 100),
+    _v3(USDC, DAI, 2_000_000, 100),
+    _pool(WETH, WORTHLESS, 400),
+    _v3(WETH, WORTHLESS, 300, 10_000),
+)
+"""Pools over which the vendors' stand-ins do not route: only the own source finds them."""
+ALL_POOLS = POOLS + MORE_POOLS
+
+V3_TICK_SPACINGS = {100: 1, 500: 10, 3000: 60, 10_000: 200}
+"""By fee. On mainnet the factory's owner enabled the first; the others are its constructor's."""
 V3_RANGE_TICKS = 6000
 """The V3 liquidity is within 6000 ticks, a factor of 1.82, of the opening price."""
 
@@ -176,7 +201,7 @@ def v3_opening(pool: Pool) -> tuple[int, int, int]:
     amount0, amount1 = pool.amounts
     sqrt_price = isqrt((amount1 << 192) // amount0)
     tick = int((Decimal(amount1) / amount0).ln() / Decimal("1.0001").ln())
-    return sqrt_price, tick - tick % V3_TICK_SPACING, isqrt(amount0 * amount1)
+    return sqrt_price, tick - tick % V3_TICK_SPACINGS[pool.fee], isqrt(amount0 * amount1)
 
 
 # The Chainlink price feeds. Their answers are written directly to storage.
