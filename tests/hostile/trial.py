@@ -51,11 +51,15 @@ def breach(outcome: Outcome, sell: Address, amount: int, buy: Address, least: in
 
 @dataclass(frozen=True)
 class Trade:
-    """One transaction of the wallet's; `lessons` are the puppet's calldata before it."""
+    """One transaction of the wallet's; `lessons` are the puppet's calldata before it.
+
+    `time` is its block's; None: the next one's.
+    """
 
     to: Address
     data: bytes
     lessons: Sequence[bytes] = ()
+    time: int | None = None
 
 
 async def tried(chain: LocalChain, trades: Sequence[Trade]) -> list[Outcome]:
@@ -72,7 +76,8 @@ def _block(trade: Trade) -> dict[str, Any]:
         {"from": addresses.THIEF, "to": addresses.THIEF, "data": "0x" + lesson.hex()}
         for lesson in trade.lessons
     ]
-    return {"calls": [*taught, look, sent, look]}
+    at = {} if trade.time is None else {"blockOverrides": {"time": hex(trade.time)}}
+    return {"calls": [*taught, look, sent, look], **at}
 
 
 _LOOK = abi.call(

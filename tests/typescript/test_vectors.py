@@ -10,8 +10,10 @@ import pytest
 
 from quietswap.chain.address import Address
 from quietswap.routers.calldata import MalformedCalldata, UnboundCalldata, decode
+from quietswap.vendors import uniswap
 from tests.example_counts import examples
 from tests.hostile.cases import MAKERS, make
+from tests.hostile.uniswap_mutants import COUNT, mutants
 from tests.typescript.package import TypeScript, big
 from tests.vectors import quote_vectors
 
@@ -87,14 +89,32 @@ def test_both_decode_random_calldata_alike(typescript: TypeScript) -> None:
             if number % 2:
                 data = _bent(drawn, data)
             cases.append((case.trade.to, "0x" + data.hex(), case.buy, number % 5 == 0))
-    found = typescript.ask("decodeAll", cases)
+    found = _both(typescript, cases)
+    assert {"refused" in each for each in found} == {True, False}
+
+
+def test_both_decode_changed_calls_of_uniswaps_router_alike(typescript: TypeScript) -> None:
+    """The calldata that `tests/hostile/test_uniswap.py` runs on the router."""
+    changed = ((data, buy.address) for data, _, buy, *_ in mutants())
+    found = _both(
+        typescript, [(uniswap.ROUTER, "0x" + data.hex(), buy, False) for data, buy in changed]
+    )
+    assert len(found) == COUNT
+    assert {"refused" in each for each in found} == {True, False}
+
+
+def _both(
+    typescript: TypeScript, cases: list[tuple[Address, str, Address, bool]]
+) -> list[dict[str, Any]]:
+    """Return what TypeScript decodes, which is what Python decodes."""
+    found: list[dict[str, Any]] = typescript.ask("decodeAll", cases)
     differing = [
         (case, wanted, got)
         for case, got in zip(cases, found, strict=True)
         if (wanted := _decoded(*case)) != got
     ]
     assert not differing, f"{len(differing)} of {len(cases)}: {differing[:1]}"
-    assert {"refused" in each for each in found} == {True, False}
+    return found
 
 
 def _bent(drawn: random.Random, data: bytes) -> bytes:
