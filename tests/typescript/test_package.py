@@ -47,6 +47,12 @@ def test_the_types_are_those_of_the_openapi_document() -> None:
 
 def test_version_license_and_lock() -> None:
     package = json.loads((PACKAGE / "package.json").read_text("utf-8"))
+    readme = (PACKAGE / "README.md").read_text("utf-8")
+    assert "repository" not in package, "the README must then name it, too"
+    assert not re.search(r"https?://(?!swap\.example)", readme), (
+        "an address that package.json lacks"
+    )
+    assert "not published to a registry" in readme
     lock = json.loads((PACKAGE / "package-lock.json").read_text("utf-8"))["packages"]
     asked = package["devDependencies"]
     assert package["version"] == __version__

@@ -269,7 +269,18 @@ def rejected(error: RequestError) -> RpcError:
     if isinstance(error, RateLimitExceeded):
         data["details"] = {"retryAfter": error.retry_after, "limit": error.limit}
         return RpcError(LIMIT_EXCEEDED, error.message, data)
-    return RpcError(TRANSACTION_REJECTED, error.message, data)
+    return RpcError(TRANSACTION_REJECTED, error.message + _known_words(error), data)
+
+
+def _known_words(error: RequestError) -> str:
+    """Return go-ethereum's words for this refusal, by which ethers and viem know it; "" if none."""
+    details = error.details or {}
+    if error.code == "INSUFFICIENT_BALANCE" and details.get("asset") == "ETH":
+        return " (insufficient funds for gas * price + value)"
+    if error.code == "NONCE_TOO_LOW":
+        return " (nonce too low)"
+    is_bump = details.get("reason") == "REPLACEMENT_UNDERPRICED"
+    return " (replacement transaction underpriced)" if is_bump else ""
 
 
 def _quantity(answer: NodeAnswer) -> int:
