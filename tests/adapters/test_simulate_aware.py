@@ -1,4 +1,4 @@
-"""Contracts that look whether they are simulated: what they see is what the transaction shows."""
+"""What a contract sees of a wallet that lacks something: nothing that is a constant."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from tests.defaults import NODE
 
 AMOUNT = 1_000_000
 SELL, BUY = odd("Ordinary"), odd("Bought")
-WITNESS, AWARE = odd("Witness").address, odd("Aware").address
+WITNESS = odd("Witness").address
 COINBASE = "0x" + "cb" * 20
 SEEN = (
     *("gas left", "gas price", "base fee", "coinbase", "time", "prevrandao", "number"),
@@ -55,22 +55,6 @@ async def ready(small: SmallChain, router: Address) -> None:
     small.clock.advance(60)
 
 
-async def mined(small: SmallChain, chain: NodeChain, route: Route, limit: int) -> None:
-    """Sign and mine what would be issued, in the very next block, a slot later."""
-    head = await chain.head()
-    call = {
-        "from": WALLET,
-        "to": route.target,
-        "data": "0x" + route.data.hex(),
-        "gas": hex(limit),
-        "maxFeePerGas": hex(fees.SWAP_FEE_MULTIPLE * head.next_base_fee),
-        "maxPriorityFeePerGas": "0x0",
-    }
-    await small.raw.call("evm_setNextBlockTimestamp", head.time + 12)
-    await small.raw.call("eth_sendTransaction", call)
-    await small.mine()
-
-
 class Eavesdropper(NodeRpcClient):
     """The client of the node, and what simulated swaps returned."""
 
@@ -100,24 +84,6 @@ def listening(small: SmallChain) -> tuple[Eavesdropper, NodeChain]:
     return rpc, NodeChain(rpc, small.clock, measures_itself=lambda _: False)
 
 
-async def test_a_contract_sees_in_the_simulation_what_it_sees_when_mined(small: SmallChain) -> None:
-    """All but prevrandao, which no one knows before; a transaction of a wallet that is ready."""
-    await ready(small, WITNESS)
-    rpc, chain = listening(small)
-    route = through(WITNESS, "swap(address,address,uint256)", SELL.address, BUY.address, AMOUNT)
-    [one] = await simulate_once(chain, request(WALLET), [route])
-    assert (one.succeeded, one.received, one.broken) == (True, AMOUNT, None)
-    assert one.gas_limit is not None
-    await mined(small, chain, route, one.gas_limit)
-    data = "0x" + abi.call("seenLast()").hex()
-    answer = await small.raw.call("eth_call", {"to": WITNESS, "data": data}, "latest")
-    simulated, real = rpc.seen()[-1], numbers(bytes.fromhex(answer[2:]))
-    assert simulated.pop("prevrandao") != real.pop("prevrandao")
-    assert simulated == real
-    assert real["gas left"] > 100_000
-    assert 0 not in (real["gas price"], real["base fee"], real["coinbase"], real["block hash"])
-
-
 async def test_nothing_a_contract_sees_of_a_bare_wallet_is_a_constant(small: SmallChain) -> None:
     rpc, chain = listening(small)
     route = through(WITNESS, "swap(address,address,uint256)", SELL.address, BUY.address, AMOUNT)
@@ -125,41 +91,12 @@ async def test_nothing_a_contract_sees_of_a_bare_wallet_is_a_constant(small: Sma
         [one] = await simulate_once(chain, request(NOBODY), [route])
         assert (one.succeeded, one.broken) == (True, None)
     for name in ("prevrandao", "ETH", "sell balance", "allowance"):
-        assert len({seen[name] for seen in rpc.seen()}) == 4, name
+        assert len({seen[name] for seen in rpc.seen()}) >= 4, name
     for seen in rpc.seen():
         assert min(seen["sell balance"], seen["allowance"]) > AMOUNT
         assert seen["sell balance"] != seen["allowance"]
         assert 0 < seen["ETH"] < 5 * 10**18
         assert seen["ETH"] != 10**19
-
-
-SIGNS = (
-    *("gas price 0", "base fee 0", "a gas price that is not the base fee", "no coinbase"),
-    *("a prevrandao that is 0 or small", "10 ETH", "a huge gas limit", "exactly the sell amount"),
-    *("exactly the allowance", "balance and allowance alike", "no parent block"),
-    *("a sender that is not the origin", "no time"),
-)
-
-
-@pytest.mark.parametrize("sign", range(len(SIGNS)), ids=SIGNS)
-async def test_what_pays_only_in_a_simulation_does_not_pay_in_ours(
-    small: SmallChain, sign: int
-) -> None:
-    """Neither for a wallet that has nothing nor for one that is ready."""
-    route = through(
-        AWARE,
-        "swap(address,address,uint256,uint256)",
-        *(SELL.address, BUY.address, AMOUNT, sign),
-    )
-    [bare] = await simulate_once(small.chain, request(NOBODY), [route])
-    await ready(small, AWARE)
-    [real] = await simulate_once(small.chain, request(WALLET), [route])
-    for one in (bare, real):
-        assert (one.succeeded, one.received) == (True, 0)
-    assert real.gas_limit is not None
-    await mined(small, small.chain, route, real.gas_limit)
-    assert await small.balance(BUY, WALLET) == 0
-    assert await small.balance(SELL, WALLET) == 2 * AMOUNT
 
 
 @dataclass

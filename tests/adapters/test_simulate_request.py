@@ -18,6 +18,7 @@ from tests.adapters.simulating_node import (
     sold,
     traded,
 )
+from tests.adapters.small_chain import NOBODY
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ async def test_a_node_that_refuses_the_next_block_simulates_on_its_own(scripted:
     node.answers["eth_simulateV1"] = lagging
     assert await judged(chain) == [WORKS]
     own = {"baseFeePerGas", "prevRandao", "feeRecipient", "gasLimit"}
-    exact, inexact = ("0x64", True, own | {"number", "time"}), ("latest", False, own)
+    exact, inexact = ("0x64", True, own | {"number", "time", "beaconRoot"}), ("latest", False, own)
     of_nobody = exact  # whether the block is refused, or the wallet's call alone
     assert seen == [exact, exact, exact, exact, of_nobody, inexact, inexact]
     seen.clear()
@@ -61,6 +62,28 @@ async def test_a_node_that_refuses_the_next_block_simulates_on_its_own(scripted:
     assert seen[2:] == [exact, exact, exact, exact, of_nobody, inexact, inexact]
 
 
+async def test_a_node_that_knows_no_beacon_root_is_asked_without(scripted: Scripted) -> None:
+    """Besu, and Reth of before 2026-02, refuse members of the block that they do not know."""
+    node, chain, clock = scripted
+    seen: list[tuple[bool, bool]] = []
+
+    def strict(options: dict[str, Any], tag: str) -> object:
+        names = "beaconRoot" in options["blockStateCalls"][0]["blockOverrides"]
+        seen.append((names, options["validation"]))
+        if names:
+            raise Refusal(-32602, "Invalid params")
+        return sold()(options, tag)
+
+    node.answers["eth_simulateV1"] = strict
+    assert await judged(chain) == [WORKS]
+    assert seen[-2:] == [(False, True)] * 2
+    assert set(seen[:-2]) == {(True, True)}
+    clock.advance(590)
+    seen.clear()
+    assert await judged(chain) == [WORKS]
+    assert seen == [(False, True)] * 2
+
+
 async def test_nothing_in_the_request_is_the_same_twice(scripted: Scripted) -> None:
     """Neither prevrandao nor any balance that is overridden."""
     node, chain, _ = scripted
@@ -68,8 +91,10 @@ async def test_nothing_in_the_request_is_the_same_twice(scripted: Scripted) -> N
 
     def noting(options: dict[str, Any], tag: str) -> object:
         for block in options["blockStateCalls"]:
-            drawn.append(block["blockOverrides"]["prevRandao"])
-            drawn.extend(one["balance"] for one in block["stateOverrides"].values())
+            overrides = block["blockOverrides"]
+            drawn.extend((overrides["prevRandao"], overrides["beaconRoot"]))
+            wallet = block["stateOverrides"][NOBODY]
+            drawn.append(wallet["balance"])
         return sold()(options, tag)
 
     node.answers["eth_simulateV1"] = noting
@@ -77,8 +102,8 @@ async def test_nothing_in_the_request_is_the_same_twice(scripted: Scripted) -> N
     await judged(chain)
     count = len(drawn)
     await judged(chain)
-    assert len(drawn) == 2 * count == 12
-    assert len(set(drawn)) == 8  # what only reads repeats the swap's block, with the readers' wei
+    assert len(drawn) == 2 * count == 18
+    assert len(set(drawn)) == 12  # what only reads repeats the swap's block, with the readers' wei
     assert hex(10**19) not in drawn
 
 

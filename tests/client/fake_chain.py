@@ -60,6 +60,7 @@ class FakeChain:
     delivers: int | None = None
     takes: int = 0
     trial_reverts: bool = False
+    knows_root: bool = True
     trial_says: str = "no deal"
     trial_logs: list[dict[str, Any]] = field(default_factory=list)
     trials: list[Any] = field(default_factory=list)
@@ -120,6 +121,7 @@ class FakeChain:
     def eth_getBlockByNumber(self, _number: str, _full: bool) -> dict[str, str]:  # noqa: N802
         return {
             "number": hex(self.head),
+            "hash": f"0x{self.head:064x}",
             "timestamp": hex(self.time),
             "gasLimit": hex(45_000_000),
             "gasUsed": hex(22_500_000),
@@ -156,6 +158,8 @@ class FakeChain:
         if self.delivers is None:
             raise NodeSays("the method eth_simulateV1 does not exist")
         first, second = state["blockStateCalls"]
+        if "beaconRoot" in first["blockOverrides"] and not self.knows_root:
+            raise NodeSays("Invalid params", -32602)
         assert len(first["calls"]) == 1
         assert len(second["calls"]) in (2, 7)
         swapped = {"status": "0x1", "returnData": "0x", "logs": self.trial_logs}

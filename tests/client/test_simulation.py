@@ -133,7 +133,7 @@ def test_it_runs_as_the_transaction_will(
         }
     ]
     overrides = first["blockOverrides"]
-    randao = overrides.pop("prevRandao")
+    randao, root = overrides.pop("prevRandao"), overrides.pop("beaconRoot")
     assert overrides == {
         "number": hex(approved.head + 1),
         "time": hex(approved.time + 12),
@@ -142,7 +142,12 @@ def test_it_runs_as_the_transaction_will(
         "baseFeePerGas": hex(approved.base_fee),
     }
     assert block == hex(approved.head)
-    assert "stateOverrides" not in first
+    history, ring, time = first["stateOverrides"], 8191, approved.time + 12
+    word = "0x{:064x}".format
+    assert list(history.values()) == [
+        {"stateDiff": {word(approved.head % ring): word(approved.head)}},
+        {"stateDiff": {word(time % ring): word(time), word(time % ring + ring): root}},
+    ]
     [(reader, override)] = second["stateOverrides"].items()
     assert reader == WALLET
     paid = sum(int(view["gas"], 16) * int(view["maxFeePerGas"], 16) for view in second["calls"])

@@ -106,8 +106,11 @@ def _simulated(state: dict[str, Any], block: str) -> Any:
     """Return a simulation without what is random in it, addresses in lower case."""
     text = json.dumps((state, block), sort_keys=True).lower()
     for each in state["blockStateCalls"]:
-        text = text.replace(each["blockOverrides"]["prevRandao"].lower(), "random")
-    second = state["blockStateCalls"][1]
+        for name in ("prevRandao", "beaconRoot"):
+            text = text.replace(each["blockOverrides"].get(name, name).lower(), name)
+    first, second = state["blockStateCalls"]
+    _, roots = first["stateOverrides"].values()
+    text = text.replace(max(roots["stateDiff"].values()).lower(), "beaconRoot")
     for override in second["stateOverrides"].values():
         text = text.replace(override.get("balance", "balance"), "balance")
     views = second["calls"]

@@ -5,6 +5,8 @@ import { privateKeyToAccount } from "viem/accounts";
 import * as quietswap from "./built/index.js";
 import { decode } from "./built/calldata.js";
 import { sign } from "./built/signing.js";
+import { simulateSwap } from "./built/simulation.js";
+import { transportOf } from "./built/transport.js";
 
 const HEX_AMOUNT = /^n:(-?\d+)$/;
 const revive = (_, value) =>
@@ -141,6 +143,28 @@ async function vector({ args: [known] }) {
   throw new Error(`${known.name}: neither accepted nor refused`);
 }
 special.vector = vector;
+
+/** What the client makes of each swap at the node, and what the node answered its simulation. */
+special.simulate = async ({ args: [rpcUrl, cases] }) => {
+  const simulated = async ([quote, request]) => {
+    let answer = null;
+    const noting = async (url, init) => {
+      const response = await fetch(url, init);
+      if (init.body.includes("eth_simulateV1")) answer = await response.clone().json();
+      return response;
+    };
+    const io = transportOf({ url: "http://service", apiKey: "key", rpcUrl, fetch: noting });
+    try {
+      return { ...(await simulateSwap(io, quote, request, true)), answer };
+    } catch (error) {
+      if (error.name !== "UnsafeQuote") throw error;
+      return { refused: error.message, answer };
+    }
+  };
+  const result = [];
+  for (const each of cases) result.push(await simulated(each));
+  return { result };
+};
 
 /** The node of `tests/vectors`: mainnet, nonce 7, a base fee of 3 gwei, 0x's Deployer, and feeds if `prices`. */
 function rpc({ id, method, params }, settlers, prices) {

@@ -199,6 +199,7 @@ TRIALS: dict[str, Scenario] = {
         for how, more in _CONSENTS
     },
     "delivers": but(SWAP, node(delivers=MINIMUM)),
+    "a node that knows no beacon root": but(SWAP, node(delivers=MINIMUM, knows_root=False)),
     "delivers, velora": but(
         SWAP, node(delivers=MINIMUM, allowances={OTHER_ROUTER.lower(): ETHER}),
         says("quote", quoted(target=OTHER_ROUTER)),

@@ -25,13 +25,30 @@ export interface SwapSimulation {
 }
 
 const ETHER = 10n ** 18n;
+/** The contracts of EIP-2935 and EIP-4788, and the number of entries of both. */
+const HASHES = "0x0000F90827F1C53a10cb7A02335B175320002935";
+const ROOTS = "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02";
+const RING = 8191n;
+const NO_SUCH_FORM = -32602;
 const LACKS = /does not exist|not (supported|found|available|implemented|allowed)|unsupported|unknown method/;
+
+/** The parameter of a simulation. */
+interface State {
+  readonly blockStateCalls: readonly {
+    readonly blockOverrides: ReturnType<typeof blockOverrides>;
+    readonly stateOverrides: object;
+    readonly calls: readonly object[];
+  }[];
+  readonly traceTransfers: boolean;
+  readonly validation: boolean;
+}
 
 const unsafe = (why: string) => new UnsafeQuote(`tried on your node ${why}`);
 
 /** What the next blocks are derived from: the latest block, `time` in Unix seconds, and the next base fee. */
 interface Block {
   readonly number: bigint;
+  readonly hash: string;
   readonly time: bigint;
   readonly gasLimit: bigint;
   readonly baseFee: bigint;
@@ -43,7 +60,8 @@ async function readBlock(io: Transport): Promise<Block> {
   const read = (name: string) => quantity(block[name]);
   const gasLimit = read("gasLimit");
   const baseFee = nextBaseFee(read("baseFeePerGas"), read("gasUsed"), gasLimit / 2n);
-  return { number: read("number"), time: read("timestamp"), gasLimit, baseFee, miner: String(block["miner"]) };
+  const [hash, miner] = [String(block["hash"]), String(block["miner"])];
+  return { number: read("number"), hash, time: read("timestamp"), gasLimit, baseFee, miner };
 }
 
 /** The base fee of the next block (https://eips.ethereum.org/EIPS/eip-1559). */
@@ -69,15 +87,29 @@ export async function simulateSwap(
   };
   let answer: unknown;
   try {
-    answer = await rpc(io, "eth_simulateV1", [state(quote, request, block), head]);
+    answer = await answerOf(io, state(quote, request, block), head);
   } catch (error) {
     if (!(error instanceof NodeRpcError)) throw error;
-    const lacks = [-32601, -32602].includes(error.code) || LACKS.test(error.message.toLowerCase());
+    const lacks = [-32601, NO_SUCH_FORM].includes(error.code) || LACKS.test(error.message.toLowerCase());
     if (must || !lacks) throw new UnsafeQuote(`your node cannot try the swap (${error.message})`);
     checkUnsimulated(quote);
     return { delivers: undefined, reason: error.message };
   }
   return judge(results(answer, measuresItself(quote)), quote, request, before);
+}
+
+/** The node's answer; without a beacon root where it refuses members it does not know: Besu, old Reth. */
+async function answerOf(io: Transport, state: State, head: string): Promise<unknown> {
+  try {
+    return await rpc(io, "eth_simulateV1", [state, head]);
+  } catch (error) {
+    if (!(error instanceof NodeRpcError) || error.code !== NO_SUCH_FORM) throw error;
+  }
+  const blockStateCalls = state.blockStateCalls.map(({ blockOverrides, ...block }) => {
+    const { beaconRoot, ...rest } = blockOverrides;
+    return { blockOverrides: rest, ...block };
+  });
+  return rpc(io, "eth_simulateV1", [{ ...state, blockStateCalls }, head]);
 }
 
 /**
@@ -86,7 +118,7 @@ export async function simulateSwap(
  * wallet to a random address. The nonce is not set: a contract cannot read it, and a node refuses one
  * that follows a pending transaction.
  */
-function state(quote: SwapQuote, request: SwapTerms, block: Block): object {
+function state(quote: SwapQuote, request: SwapTerms, block: Block): State {
   const { wallet, sellToken, buyToken } = request;
   const fee = 2n * block.baseFee;
   const fees = { gas: hex(VIEW_GAS), maxFeePerGas: hex(fee), maxPriorityFeePerGas: "0x0" };
@@ -111,9 +143,10 @@ function state(quote: SwapQuote, request: SwapTerms, block: Block): object {
   const stateOverrides = { [wallet]: { balance }, ...code };
   const { type, chainId, nonce, ...members } = toSign(quote.mevProtection.transactionParams);
   const swap = { from: wallet, ...quantities(members) };
+  const first = blockOverrides(block, 1n);
   return {
     blockStateCalls: [
-      { blockOverrides: blockOverrides(block, 1n), calls: [swap] },
+      { blockOverrides: first, calls: [swap], stateOverrides: history(block, first) },
       { blockOverrides: blockOverrides(block, 2n), calls, stateOverrides },
     ],
     traceTransfers: true,
@@ -140,7 +173,22 @@ const blockOverrides = (block: Block, later: bigint) => ({
   feeRecipient: block.miner,
   prevRandao: random(32),
   baseFeePerGas: hex(block.baseFee),
+  beaconRoot: random(32),
 });
+
+/**
+ * State overrides with what the system calls at the start of the block write, and a contract can read:
+ * the hash of the parent (EIP-2935) and the parent beacon root (EIP-4788). Some nodes make no such
+ * calls in a simulation; others write over this.
+ */
+function history(block: Block, { beaconRoot }: { readonly beaconRoot: string }): object {
+  const time = block.time + SLOT_S;
+  const slot = (at: bigint) => `0x${pad(at)}`;
+  return {
+    [HASHES]: { stateDiff: { [slot(block.number % RING)]: block.hash } },
+    [ROOTS]: { stateDiff: { [slot(time % RING)]: slot(time), [slot((time % RING) + RING)]: beaconRoot } },
+  };
+}
 
 /** The result of one simulated call. */
 interface Tried {

@@ -59,6 +59,7 @@ class NodeBlock:
     """The latest block: `time` in Unix seconds, `next_base_fee` in wei per gas."""
 
     number: int
+    hash: str
     time: int
     gas_limit: int
     next_base_fee: int
@@ -196,6 +197,7 @@ def _block(result: Any) -> NodeBlock:
     fee, used, limit = (number(result[k]) for k in ("baseFeePerGas", "gasUsed", "gasLimit"))
     return NodeBlock(
         number=number(result["number"]),
+        hash=str(result["hash"]),
         time=number(result["timestamp"]),
         gas_limit=limit,
         next_base_fee=next_base_fee(fee, used, limit),

@@ -6,13 +6,13 @@ https://ethereum.github.io/execution-apis/api-documentation/ (eth_simulateV1)
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import msgspec
 
-from quietswap.chain.address import Address
+from quietswap.chain.address import Address, from_any_case
 from quietswap.quoting.wallet_effects import EventLog, is_effect, parse_log, wallet_word
 from quietswap.tokens.token import printable
 
@@ -31,6 +31,13 @@ SLOT_S = 12
 """Seconds between two blocks of mainnet."""
 _ETHER = 10**18
 
+_HASHES = from_any_case("0x0000f90827f1c53a10cb7a02335b175320002935")
+"""Stores the hashes of the last blocks (https://eips.ethereum.org/EIPS/eip-2935)."""
+_ROOTS = from_any_case("0x000f3df6d732807ef1319fb7b8bb8522d0beac02")
+"""Stores the last parent beacon roots (https://eips.ethereum.org/EIPS/eip-4788)."""
+_RING = 8191
+"""Number of entries of both."""
+
 
 class ParentBlock(Protocol):
     """The latest block: `time` in Unix seconds, `next_base_fee` in wei per gas.
@@ -40,6 +47,8 @@ class ParentBlock(Protocol):
 
     @property
     def number(self) -> int: ...
+    @property
+    def hash(self) -> str: ...
     @property
     def time(self) -> int: ...
     @property
@@ -52,25 +61,32 @@ class ParentBlock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NextBlock:
-    """The block after `head`, with a random `randao`.
+    """The block after `head`, with a random `randao` and parent beacon root `root`.
 
     `exact`: the simulation runs on `head`, and the node validates fees and balances as in a real
     block. Otherwise it runs on the node's latest block without validation, and the node sets number
-    and time.
+    and time. `names_root`: the request has `beaconRoot`, which not all nodes know.
     """
 
     head: ParentBlock
     randao: int
+    root: int
     exact: bool = True
+    names_root: bool = True
 
     @classmethod
     def after(cls, head: ParentBlock, below: RandBelow) -> "NextBlock":
         """Return the exact block after `head`."""
-        return cls(head, below(2**256 - 1))  # below 2**256 `randbelow` discards half of its draws
+        most = 2**256 - 1  # below 2**256 `randbelow` discards half of its draws
+        return cls(head, below(most), below(most))
+
+    def without_root(self) -> "NextBlock":
+        """Return the form for a node that refuses members it does not know: Besu, old Reth."""
+        return replace(self, names_root=False)
 
     def inexact(self) -> "NextBlock":
         """Return the form for a node that does not support the exact one."""
-        return replace(self, exact=False)
+        return replace(self, exact=False, names_root=False)
 
     @property
     def tag(self) -> str:
@@ -86,7 +102,7 @@ class NextBlock:
         """Return `blockOverrides` of this block, or of the block `later` blocks after it."""
         fields: dict[str, object] = {
             "baseFeePerGas": hex(self.head.next_base_fee),
-            "prevRandao": f"0x{(self.randao + later) % 2**256:064x}",
+            "prevRandao": hex_word((self.randao + later) % 2**256),
         }
         if self.head.coinbase is not None:
             fields["feeRecipient"] = self.head.coinbase
@@ -95,7 +111,30 @@ class NextBlock:
         if self.exact:
             fields["number"] = hex(self.head.number + 1 + later)
             fields["time"] = hex(self.head.time + SLOT_S * (1 + later))
+        if self.names_root:
+            fields["beaconRoot"] = hex_word((self.root + later) % 2**256)
         return fields
+
+    def with_history(
+        self, overrides: Mapping[Address, Mapping[str, object]]
+    ) -> dict[Address, dict[str, object]]:
+        """Return state `overrides` with what the system calls at the start of the block write.
+
+        A contract can read it: the hash of the parent (EIP-2935) and the parent beacon root
+        (EIP-4788). Some nodes make no such calls in a simulation; others write over this.
+        """
+        merged = {address: dict(fields) for address, fields in overrides.items()}
+        if self.exact:
+            time = self.head.time + SLOT_S
+            written = {
+                _HASHES: {self.head.number % _RING: int(self.head.hash, 16)},
+                _ROOTS: {time % _RING: time, time % _RING + _RING: self.root},
+            }
+            for address, words in written.items():
+                state = {hex_word(slot): hex_word(word) for slot, word in words.items()}
+                fields = merged.setdefault(address, {})
+                fields["stateDiff"] = dict(fields.get("stateDiff", {})) | state  # type: ignore[call-overload]
+        return merged
 
 
 def unused_address(below: RandBelow) -> bytes:

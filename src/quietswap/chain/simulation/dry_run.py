@@ -46,7 +46,11 @@ class DryRunCodec:
         return blocks_call([only], block.tag, validation=block.exact, transfers=False)
 
     def _run(self, block: NextBlock, swap: SignedSwap) -> RpcCall:
-        first = {"blockOverrides": block.overrides(), "calls": [fields_of(swap)]}
+        first = {
+            "blockOverrides": block.overrides(),
+            "stateOverrides": block.with_history({}),
+            "calls": [fields_of(swap)],
+        }
         second = {
             "blockOverrides": block.overrides(later=1),
             "stateOverrides": self._rich(block, swap),

@@ -106,8 +106,8 @@ class RouteSimulationCodec:
         self._reader_wei = plausible_wei(_MOST_VIEWS * VIEW_GAS * self._view_fee, below)
         held = erc20.balance_of(request.wallet)
         self._balances = [self._view(self.sell, held), self._view(request.buy.address, held)]
-        self._before: dict[bool, msgspec.Raw] = {}
-        self._frames: dict[bool, tuple[msgspec.Raw, msgspec.Raw]] = {}
+        self._before: dict[NextBlock, msgspec.Raw] = {}
+        self._frames: dict[NextBlock, tuple[msgspec.Raw, msgspec.Raw]] = {}
 
     def obstacle(self, route: Route) -> str | None:
         """Return why this route cannot be simulated; None if it can."""
@@ -120,9 +120,9 @@ class RouteSimulationCodec:
 
     def before_call(self, block: NextBlock) -> RpcCall:
         """Return the simulation that reads both balances and the allowance of each spender."""
-        only = self._before.get(block.exact)
+        only = self._before.get(block)
         if only is None:
-            only = self._before[block.exact] = msgspec.Raw(msgspec.json.encode(self._only(block)))
+            only = self._before[block] = msgspec.Raw(msgspec.json.encode(self._only(block)))
         return blocks_call([only], block.tag, validation=block.exact, transfers=False)
 
     def _only(self, block: NextBlock) -> dict[str, object]:
@@ -153,7 +153,9 @@ class RouteSimulationCodec:
         overrides, reads = self._frame(block)
         first = {
             "blockOverrides": overrides,
-            "stateOverrides": self._overrides(self._pretence.words(route.spender), wei),
+            "stateOverrides": block.with_history(
+                self._overrides(self._pretence.words(route.spender), wei)
+            ),
             "calls": [call],
         }
         second = self._probing(block, route) if self._measures_itself(route) else reads
@@ -161,11 +163,11 @@ class RouteSimulationCodec:
 
     def _frame(self, block: NextBlock) -> tuple[msgspec.Raw, msgspec.Raw]:
         """Return the common part of all payloads as JSON: overrides and second block."""
-        frame = self._frames.get(block.exact)
+        frame = self._frames.get(block)
         if frame is None:
             parts = block.overrides(), self._second(block, self._balances)
             first, second = (msgspec.Raw(msgspec.json.encode(part)) for part in parts)
-            frame = self._frames[block.exact] = first, second
+            frame = self._frames[block] = first, second
         return frame
 
     def _second(self, block: NextBlock, calls: Sequence[object]) -> dict[str, object]:
@@ -202,9 +204,11 @@ class RouteSimulationCodec:
             balance=self._eth,
         )
 
-    def _overrides(self, words: Mapping[int, int], wei: int | None) -> dict[str, dict[str, object]]:
+    def _overrides(
+        self, words: Mapping[int, int], wei: int | None
+    ) -> dict[Address, dict[str, object]]:
         """Return them by address. The wallet may be the sell token: anybody may ask for that."""
-        overrides: dict[str, dict[str, object]] = {}
+        overrides: dict[Address, dict[str, object]] = {}
         if wei is not None:
             overrides[self._request.wallet] = {"balance": hex(wei)}
         if words:

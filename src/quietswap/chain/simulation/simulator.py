@@ -61,6 +61,9 @@ from quietswap.quoting.quote import Route, RouteRequest
 
 _INEXACT_S = 15.0
 """Time in which all calls run on the latest block, after the node refused an exact one."""
+_INVALID_PARAMS = -32602
+_NO_ROOT_S = 600.0
+"""Time in which no call names a beacon root, after the node refused one."""
 
 
 class BlockRunner:
@@ -70,6 +73,7 @@ class BlockRunner:
         self._rpc = rpc
         self._below = below
         self._refused = CircuitBreaker(clock, pause_s=_INEXACT_S)
+        self._refused_root = CircuitBreaker(clock, pause_s=_NO_ROOT_S)
 
     def tag(self, head: Head) -> str:
         """Return the block whose state a simulation on `head` will see."""
@@ -81,14 +85,18 @@ class BlockRunner:
         """Return the results of the node. Raises NodeUnavailable and SimulationUnsupported.
 
         The first call says whether the node supports them: it contains no calldata of a source. If
-        it fails otherwise, all run again on the node's latest block.
+        it fails otherwise, all run again: without a beacon root where it refuses the parameters,
+        then on the node's latest block.
         """
-        if self._refused.is_open:
-            block = block.inexact()
+        block = self._form(block)
         results = await self._rpc.batch(calls(block))
         first = results[0]
         if isinstance(first, RpcErrorObject) and first.is_unsupported:
             raise SimulationUnsupported
+        if block.names_root and isinstance(first, RpcErrorObject) and first.code == _INVALID_PARAMS:
+            if await self._refuses(block):
+                self._refused_root.record_failure()
+            return await self.run(calls, block.without_root())
         if block.exact and any(_is_doubtful(result) for result in results):
             results = await reads.from_block(self._rpc, block.head.number, calls(block))
         if block.exact and isinstance(results[0], RpcErrorObject):
@@ -96,6 +104,12 @@ class BlockRunner:
                 self._refused.record_failure()
             return await self.run(calls, block.inexact())
         return results
+
+    def _form(self, block: NextBlock) -> NextBlock:
+        """Return the most exact form of the block that the node does not refuse."""
+        if self._refused.is_open:
+            return block.inexact()
+        return block.without_root() if self._refused_root.is_open else block
 
     async def _refuses(self, block: NextBlock) -> bool:
         """Return whether the node refuses this block, whoever calls in it."""
@@ -110,7 +124,9 @@ class BlockRunner:
         [result] = await reads.from_block(self._rpc, block.head.number, [call])
         return isinstance(result, RpcErrorObject)
 
-    async def run_again(self, calls: Sequence[RpcCall]) -> list[Result] | None:
+    async def run_again(
+        self, calls: Callable[[NextBlock], Sequence[RpcCall]], block: NextBlock
+    ) -> list[Result] | None:
         """Return the results of calls on an exact block that the node has simulated before.
 
         None if a call failed or the node refuses exact blocks by now: it must be asked by `run`.
@@ -118,7 +134,7 @@ class BlockRunner:
         """
         if self._refused.is_open:
             return None
-        results = await self._rpc.batch(calls)
+        results = await self._rpc.batch(calls(self._form(block)))
         return None if any(isinstance(one, RpcErrorObject) for one in results) else results
 
 
@@ -314,8 +330,11 @@ class PreparedSwapSimulation:
         before = self._before
         if before is None:
             return None
-        swaps = [trials.swap_call(trials.block, route, limit) for route, limit in rows]
-        results = await self._simulator.blocks.run_again(swaps)
+
+        def calls(block: NextBlock) -> list[RpcCall]:
+            return [trials.swap_call(block, route, limit) for route, limit in rows]
+
+        results = await self._simulator.blocks.run_again(calls, trials.block)
         if results is None:
             return None
         ran = trials.read_all(results, before, rows)

@@ -66,13 +66,25 @@ def simulate_swap(
     allowed = yield from perform(node_calls.allowance(request.sell_token, wallet, router))
     before = _Before(held, bought, allowed)
     try:
-        tried = yield from perform(_call(quote, request, block))
+        tried = yield from _tried(quote, request, block)
     except NodeRpcError as error:
         if must or not _lacks_method(error):
             raise UnsafeQuote(f"your node cannot try the swap ({error}): not signed") from error
         check_unsimulated(quote)
         return SwapSimulation(None, str(error))
     return _judge(tried, quote, request, before)
+
+
+def _tried(
+    quote: SwapQuoteResponse, request: SwapRequest, head: node_calls.NodeBlock
+) -> Flow["_Outcome"]:
+    block = NextBlock.after(head, secrets.randbelow)
+    try:
+        return (yield from perform(_call(quote, request, block)))
+    except NodeRpcError as error:
+        if error.code != _NO_SUCH_FORM:
+            raise
+    return (yield from perform(_call(quote, request, block.without_root())))
 
 
 def _lacks_method(error: NodeRpcError) -> bool:
@@ -82,16 +94,15 @@ def _lacks_method(error: NodeRpcError) -> bool:
 
 
 def _call(
-    quote: SwapQuoteResponse, request: SwapRequest, head: node_calls.NodeBlock
+    quote: SwapQuoteResponse, request: SwapRequest, block: NextBlock
 ) -> node_calls.NodeCall["_Outcome"]:
-    """Return the call that simulates the swap in the next block.
+    """Return the call that simulates the swap in `block`.
 
     The block after it reads both balances. If the router compares a balance of its own, that block
     also measures a fee on transfer: by a transfer from the payer to the wallet, and by one from the
     wallet to a random address. The nonce is not set: a contract cannot read it, and a node refuses
     one that follows a pending transaction.
     """
-    block = NextBlock.after(head, secrets.randbelow)
     wallet = from_any_case(request.wallet)
     held = bytes.fromhex(node_calls.balance_data(wallet)[2:])
     steps = [(from_any_case(token), held) for token in (request.sell_token, request.buy_token)]
@@ -101,7 +112,11 @@ def _call(
         steps += probe.steps()
         code = {probe.payer: {"code": "0x" + forwarder(probe.token).hex()}}
     blocks = [
-        {"blockOverrides": block.overrides(), "calls": [_swap(quote, wallet)]},
+        {
+            "blockOverrides": block.overrides(),
+            "stateOverrides": block.with_history({}),
+            "calls": [_swap(quote, wallet)],
+        },
         {
             "blockOverrides": block.overrides(later=1),
             "stateOverrides": {wallet: {"balance": _reader_wei(block, len(steps))}} | code,
