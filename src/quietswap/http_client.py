@@ -6,6 +6,7 @@ contains a URL, because a URL may contain a key.
 """
 
 import atexit
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -105,6 +106,12 @@ class UnexpectedShape(InvalidBody):
     """The body is JSON with another structure than expected."""
 
 
+_READ = 4000
+_TAG = re.compile(r"<(style|script)[^>]*>.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_WORDS = ("error", "errors", "message", "detail", "reason", "title", "data", "code")
+"""Members of an error that have its sentence, the first that is there."""
+
+
 @dataclass(frozen=True, slots=True)
 class HttpReply:
     """A complete response of any status. `headers` ignores the case of names."""
@@ -130,6 +137,20 @@ class HttpReply:
             raise UnexpectedShape(f"the JSON has another shape: {str(error)[:80]}") from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self._refuse()
+
+    def words(self) -> str:
+        """Return the sentence of a JSON error, or a page as text: foreign, not made harmless."""
+        text = self.body[:_READ].decode("utf-8", "replace")
+        try:
+            found = self.json()
+        except (InvalidBody, RecursionError):
+            return " ".join(_TAG.sub(" ", text).split())
+        while isinstance(found, dict | list) and found:
+            if isinstance(found, list):
+                found = found[0]
+            else:
+                found = next((found[key] for key in _WORDS if found.get(key)), "")
+        return str(found or "")[:_READ]
 
     @property
     def claims_json(self) -> bool:

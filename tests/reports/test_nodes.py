@@ -6,12 +6,16 @@ import msgspec
 import pytest
 
 from quietswap.chain.chain import NodeUnavailable
+from quietswap.chain.fees import OwnNonces, next_nonce
+from quietswap.chain.node import NodeChain
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.http_client import HttpClient
-from tests.adapters.fake_node import fake_node
+from tests.adapters.fake_node import Refusal, fake_node
 from tests.adapters.fake_web import Answer
 from tests.adapters.manual_clock import ManualClock
+from tests.adapters.small_chain import WALLET
+from tests.adapters.test_chain_answers import BLOCK
 
 _GH = "https://github.com/"
 CALLS = [RpcCall("eth_a"), RpcCall("eth_b"), RpcCall("eth_c"), RpcCall("eth_d")]
@@ -30,6 +34,33 @@ LIMITS = (
     (f"{_GH}erigontech/erigon/issues/17245", 200, "batch limit 3 exceeded"),
     ("issue 41: with a status", 413, "batch too large"),
 )
+
+
+WORDS: tuple[tuple[str, Answer, str], ...] = (
+    (f"{_GH}INFURA/infura/issues/82", Answer(b"invalid host specified"), "invalid host specified"),
+    (f"{_GH}web3/web3.js/issues/5236", Answer(b"non-json response", 503, "text/plain"),
+     "HTTP status 503: non-json response"),
+    (f"{_GH}bnb-chain/node-binary/issues/267",
+     Answer(b"<html><title>502 Bad Gateway</title></html>", 502, "text/html"),
+     "HTTP status 502: 502 Bad Gateway"),
+    (f"{_GH}AlphaWallet/alpha-wallet-ios/pull/5177",
+     Answer(b'{"message":"API rate limit exceeded"}', 429),
+     "HTTP status 429: API rate limit exceeded"),
+    (f"{_GH}fluencelabs/dev-rewards/issues/20",  # held before
+     Answer(b'{"id":"1709215671","error":{"code":-32005,"message":"rate limit exceeded"}}', 429),
+     "HTTP status 429: rate limit exceeded"),
+    (f"{_GH}CirclesUBI/circles-myxogastria/issues/54",  # held before
+     Answer(b'{"error":"daily request count exceeded, request rate limited"}'),
+     "daily request count exceeded, request rate limited"),
+    (f"{_GH}web3/web3.js/issues/5138", Answer(b""), "an unexpected structure"),  # held before
+)  # fmt: skip
+PENDING: tuple[tuple[str, Any], ...] = (
+    (f"{_GH}status-im/nimbus-eth1/pull/4687",
+     Refusal(-32000, "`eth_getTransactionCount` raised an exception")),
+    (f"{_GH}mybucks-online/app/pull/63", Refusal(-32603, "internal error")),
+    (f"{_GH}MetaMask/web3-provider-engine/issues/11", None),
+    (f"{_GH}polkadot-evm/frontier/issues/171", "0x0"),  # held before
+)  # fmt: skip
 
 
 async def read(mangle: Any, calls: list[RpcCall]) -> tuple[list[Result], list[list[str]]]:
@@ -86,3 +117,53 @@ async def test_the_words_of_a_refused_batch_are_in_the_error() -> None:
 
     with pytest.raises(NodeUnavailable, match="HTTP status 401: invalid project id"):
         await read(mangle, CALLS)
+
+
+@pytest.mark.parametrize(("source", "answer", "words"), WORDS, ids=[e[0] for e in WORDS])
+async def test_what_a_node_says_in_place_of_an_answer_is_in_the_error(
+    source: str, answer: Answer, words: str
+) -> None:
+    with pytest.raises(NodeUnavailable) as failed:
+        await read(lambda _: answer, CALLS)
+    assert words in str(failed.value)
+
+
+@pytest.mark.parametrize(("source", "pending"), PENDING, ids=[e[0] for e in PENDING])
+async def test_a_node_without_a_mempool_still_serves_quotes(source: str, pending: Any) -> None:
+    def count(_: str, tag: str) -> object:
+        if tag == "pending" and isinstance(pending, Refusal):
+            raise pending
+        return pending if tag == "pending" else "0x7"
+
+    http, clock = HttpClient(), ManualClock()
+    try:
+        async with fake_node(eth_getTransactionCount=count) as node:
+            rpc = NodeRpcClient(http, [node.url], clock, timeout_s=5.0, max_lag_blocks=3)
+            found = await NodeChain(rpc, clock).pending_nonce(WALLET)
+    finally:
+        await http.close()
+    assert next_nonce(7, found, OwnNonces()) == 7
+
+
+async def test_a_block_that_one_backend_does_not_know_is_asked_for_again() -> None:
+    """https://github.com/Crossbell-Box/crossbell.js/issues/40: it is an error, not null."""
+    asked = 0
+
+    def block(number: str, _: bool) -> object:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            raise Refusal(-32000, "block number 100 is not mined")
+        return BLOCK
+
+    http, clock = HttpClient(), ManualClock()
+    try:
+        async with fake_node(eth_getBlockByNumber=block) as node:
+            rpc = NodeRpcClient(http, [node.url], clock, timeout_s=5.0, max_lag_blocks=3)
+            chain = NodeChain(rpc, clock)
+            await chain.newest_number()
+            found = await chain.block(100)
+    finally:
+        await http.close()
+    assert found is not None
+    assert (found.number, asked) == (100, 2)

@@ -269,7 +269,7 @@ class NodeChain:
             head,
             AccountState(
                 reads.quantity(latest),
-                reads.quantity(pending),
+                await self._with_mempool(request.wallet, latest, pending),
                 reads.quantity(wei),
                 held,
                 allowances,
@@ -277,6 +277,12 @@ class NodeChain:
             ),
             Holdings(held, allowances),
         )
+
+    async def _with_mempool(self, wallet: Address, latest: Result, pending: Result) -> int:
+        """Return the count with the mempool; without, where a node says twice that it has none."""
+        if not reads.is_quantity(pending):
+            [pending] = await self._rpc.batch([reads.count(wallet, "pending")])
+        return reads.quantity(pending if reads.is_quantity(pending) else latest)
 
     async def settlers(self) -> frozenset[Address]:
         return await self._settlers()
@@ -315,11 +321,11 @@ class NodeChain:
 
     async def _block(self, method: str, which: str, number: int) -> Block | None:
         """Return a block; one that is missing up to the newest block is asked for again."""
-        block = reads.block(await self._rpc.call(method, which, True))
-        if block is None and 0 < self._newest.number >= number:
+        result = await self._rpc.call(method, which, True)
+        missing = isinstance(result, RpcErrorObject) or reads.block(result) is None
+        if missing and 0 < self._newest.number >= number:
             [result] = await self._recent([RpcCall(method, (which, True))])
-            return reads.block(result)
-        return block
+        return reads.block(result)
 
     async def finalized_number(self) -> int:
         header = await self._rpc.call("eth_getBlockByNumber", "finalized", False)
@@ -329,8 +335,8 @@ class NodeChain:
         return await read_receipts(self._rpc, tx_hashes, self._batch_size - 1, self._newest)
 
     async def pending_nonce(self, wallet: Address) -> int:
-        [result] = await self._recent([reads.count(wallet, "pending")])
-        return reads.quantity(result)
+        counts = [reads.count(wallet, "latest"), reads.count(wallet, "pending")]
+        return await self._with_mempool(wallet, *await self._recent(counts))
 
     async def nonces(self, wallets: Sequence[Address]) -> Mapping[Address, int]:
         results = await self._batches([reads.count(wallet, "latest") for wallet in wallets])

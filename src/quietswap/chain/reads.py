@@ -36,6 +36,15 @@ def quantity(result: Result) -> int:
     return rpc_wire.quantity(value(result, str))
 
 
+def is_quantity(result: Result) -> bool:
+    """Return whether a result is a number."""
+    try:
+        quantity(result)
+    except NodeUnavailable:
+        return False
+    return True
+
+
 def amounts(result: Result, count: int) -> list[int]:
     """Return the numbers that `count` views of one multicall returned."""
     answers = [erc20.read_uint(answer) for answer in multicall.answers(result, count)]

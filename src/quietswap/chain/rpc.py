@@ -227,10 +227,11 @@ class NodeRpcClient:
             self._on_failure(node.name, "batch_limit", f"{limit} calls: {node.masked(words)}")
             return await self._exchange(node, calls, post)
         if reply.status != 200:
-            status = f"HTTP status {reply.status}"
-            raise _NoAnswer("status", node.masked(f"{status}: {words}" if words else status))
+            text = ": ".join(filter(None, (f"HTTP status {reply.status}", reply.words())))
+            raise _NoAnswer("status", node.masked(text))
         if fault is not None:
-            raise _NoAnswer("malformed", node.masked(str(fault)))
+            said = reply.words() if not isinstance(fault, BatchRefused) else ""
+            raise _NoAnswer("malformed", node.masked(": ".join(filter(None, (str(fault), said)))))
         return [_masked(result, node) for result in results]
 
     async def _keep_surveyed(self) -> None:

@@ -60,7 +60,6 @@ _OUR_FAULT = frozenset(
 )
 """Refusals of what every transaction of this service has: such a relay takes none of them."""
 _LONGEST_WORDS = 120
-_TAG = re.compile(r"<(style|script)[^>]*>.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _LONG_HEX = re.compile(r"(0x)?[0-9a-fA-F]{16,}")
 _ACCEPTED = RelayResponse(RelayOutcome.ACCEPTED)
 _HASH = re.compile(r"0x[0-9a-f]{64}")
@@ -143,19 +142,8 @@ def _said(reply: HttpReply) -> str:
 
     A relay may repeat what it was sent: no long hexadecimal number is shown.
     """
-    text = reply.body[:4000].decode("utf-8", "replace")
-    try:
-        found = reply.json()  # refuses nesting that would end the process
-        while isinstance(found, dict):
-            found = next((found[key] for key in _WORDS if found.get(key)), "")
-        text = str(found)[:4000]
-    except (InvalidBody, RecursionError):
-        text = _TAG.sub(" ", text)
-    words = harmless(_LONG_HEX.sub("***", text), _LONGEST_WORDS)
+    words = harmless(_LONG_HEX.sub("***", reply.words()), _LONGEST_WORDS)
     return f"HTTP {reply.status}" + (f", it says “{words}”" if words else "")
-
-
-_WORDS = ("error", "message", "detail", "reason", "title", "data", "code")
 
 
 def _meaning(reply: HttpReply) -> RelayResponse:
