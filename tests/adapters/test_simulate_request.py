@@ -49,7 +49,9 @@ async def test_a_node_that_refuses_the_next_block_simulates_on_its_own(scripted:
         return sold()(options, tag)
 
     node.answers["eth_simulateV1"] = lagging
-    assert await judged(chain) == [WORKS]
+    [result] = await judged(chain)
+    assert result == WORKS
+    assert not result.exact
     own = {"baseFeePerGas", "prevRandao", "feeRecipient", "gasLimit"}
     exact, inexact = ("0x64", True, own | {"number", "time", "beaconRoot"}), ("latest", False, own)
     of_nobody = exact  # whether the block is refused, or the wallet's call alone
@@ -75,7 +77,9 @@ async def test_a_node_that_knows_no_beacon_root_is_asked_without(scripted: Scrip
         return sold()(options, tag)
 
     node.answers["eth_simulateV1"] = strict
-    assert await judged(chain) == [WORKS]
+    [result] = await judged(chain)
+    assert result == WORKS
+    assert result.exact
     assert seen[-2:] == [(False, True)] * 2
     assert set(seen[:-2]) == {(True, True)}
     clock.advance(590)

@@ -38,6 +38,7 @@ class Delivers:
     next_base_fee: int = 10**9
     genuine: Collection[Address] | None = field(default_factory=lambda: [EXECUTOR])
     asked: int = 0
+    exact: bool = True
 
     async def settlers(self) -> Collection[Address]:
         self.asked += 1
@@ -52,7 +53,7 @@ class Delivers:
 
     async def simulate(self, candidates: Sequence[Route]) -> Sequence[SimulationResult]:
         self.seen = candidates
-        return [SimulationResult(True, self.amount, 150_000)] * len(candidates)
+        return [SimulationResult(True, self.amount, 150_000, exact=self.exact)] * len(candidates)
 
 
 def a_route(enforced: int, source: str = "kyberswap") -> Route:
@@ -93,6 +94,24 @@ def test_the_minimum_issued_is_the_one_the_calldata_enforces(source: str, gap: i
     assert verdict.candidate.route.min_buy_amount == MINIMUM - gap
     assert verdict.candidate.route.bound is (source != "openocean")
     assert [route.min_buy_amount for route in chain.seen] == [MINIMUM - gap]
+
+
+def test_an_unbound_route_needs_a_simulation_that_no_contract_recognises() -> None:
+    """Gas price and base fee may be 0 in the others; a router that binds the minimum needs none."""
+    verdicts = verified(
+        Delivers(PROMISE, exact=False),
+        *(a_route(MINIMUM, "openocean"), a_route(MINIMUM, "sushi")),
+        accept_unbound=True,
+    )
+    assert [verdict.outcome for verdict in verdicts] == [
+        SourceOutcome.UNVERIFIED,
+        SourceOutcome.ANSWERED,
+    ]
+    assert verdicts[0].candidate is None
+    assert verdicts[0].reason == (
+        "not verified: the node simulates without fees, and this router is not proven to enforce"
+        " the terms"
+    )
 
 
 def test_a_larger_gap_is_unsafe_and_never_simulated() -> None:

@@ -35,7 +35,8 @@ class SimulationResult:
     `succeeded` is None if the route could not be simulated. `broken` names the rule that a
     successful swap breaks for the wallet. The transaction must be issued with exactly `gas_limit`,
     because a contract can read it. `block` identifies the simulated block and its parent; only
-    results of the same block are comparable.
+    results of the same block are comparable. Without `exact` a contract could distinguish the
+    simulation from the transaction: by gas price or base fee.
     """
 
     succeeded: bool | None
@@ -45,6 +46,7 @@ class SimulationResult:
     broken: str | None = None
     gas_limit: int | None = None
     block: str | None = field(default=None, compare=False)
+    exact: bool = field(default=True, compare=False)
 
 
 class PreparedSimulation(Protocol):

@@ -25,6 +25,10 @@ from quietswap.routers.methods import is_unproven, measure
 from quietswap.tokens.token import WITHOUT_TRANSFER_FEE
 from quietswap.vendors import zeroex
 
+_RECOGNISABLE = (
+    "the node simulates without fees, and this router is not proven to enforce the terms"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
@@ -111,11 +115,14 @@ class VerifyRoutes:
         """Return one verdict per simulated route of a quote.
 
         If the node can simulate other routes, a route it cannot simulate is dropped: it may be
-        built to hide its effects.
+        built to hide its effects. So is an unbound route whose simulation a contract could
+        recognise: nothing else protects it. A router that enforces the minimum needs no more.
         """
         others_could = any(result.succeeded is not None for _, result in simulated)
         return [
-            self._verdict(route, result)
+            self._unverified(request, route, _RECOGNISABLE, required=True)
+            if result.succeeded and not (result.exact or route.bound)
+            else self._verdict(route, result)
             if result.succeeded is not None
             else self._unverified(request, route, result.reason, required=others_could)
             for route, result in simulated

@@ -16,6 +16,7 @@ raised, each candidate is sent as a separate concurrent request.
 import asyncio
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 from quietswap.chain import address as addresses
 from quietswap.chain import fees, reads
@@ -360,8 +361,9 @@ class PreparedSwapSimulation:
         if isinstance(before, str):
             return [(SimulationResult(None, reason=before), 0)] * len(rows)
         ran = trials.read_all(rest, before, rows)
-        if exact:
-            self._before = before
+        if not exact:
+            return [(replace(result, exact=False), used) for result, used in ran]
+        self._before = before
         return ran
 
 
