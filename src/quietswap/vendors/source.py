@@ -90,15 +90,23 @@ def parse(reply: HttpReply, shape: type[T]) -> T:
 
 
 def no_route_for_status(reply: HttpReply) -> NoRoute:
-    """Return the NoRoute for an HTTP status, for any vendor."""
+    """Return the NoRoute for an HTTP status, for any vendor, with what the reply says."""
     if reply.status == 429:
         pause = retry_after_s(reply, "retry-after")
         return NoRoute(NoRouteReason.RATE_LIMITED, "too many requests", retry_after=pause)
+    miss, plain = NoRouteReason.UNAVAILABLE, f"status {reply.status}"
     if reply.is_html:  # from a gateway in front of the vendor
-        return NoRoute(NoRouteReason.UNAVAILABLE, f"a web page with status {reply.status}")
-    if reply.status in (401, 403, 451):
-        return NoRoute(NoRouteReason.REFUSED, f"refused with status {reply.status}")
-    return NoRoute(NoRouteReason.UNAVAILABLE, f"status {reply.status}")
+        plain = f"a web page with status {reply.status}"
+    elif reply.status in (401, 403, 451):
+        miss, plain = NoRouteReason.REFUSED, f"refused with status {reply.status}"
+    return _with_words(miss, reply, plain)
+
+
+def _with_words(miss: NoRouteReason, reply: HttpReply, plain: str) -> NoRoute:
+    found = refusal(miss, reply.words(), otherwise=plain)
+    if found.reason != plain:
+        found.reason += f" (status {reply.status})"
+    return found
 
 
 def retry_after_s(reply: HttpReply, header: str) -> float | None:

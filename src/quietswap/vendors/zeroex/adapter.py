@@ -149,5 +149,8 @@ def _classified(reply: HttpReply) -> NoRoute:
         return read.refusal(NoRouteReason.TOKEN_UNKNOWN, name, failure.message)
     if name in _REFUSED or reply.status == 403:
         return NoRoute(NoRouteReason.REFUSED, "the vendor does not serve this key or wallet")
+    if b"INSUFFICIENT_ASSET_LIQUIDITY" in reply.body:
+        return NoRoute(NoRouteReason.NO_ROUTE, "no liquidity for this amount")
     otherwise = f"refused with status {reply.status}"
-    return read.refusal(None, name, failure.message, otherwise=otherwise)
+    said = (name, failure.message) if failure.message else (name or reply.words(),)
+    return read.refusal(None, *said, otherwise=otherwise)
