@@ -6,7 +6,7 @@ import { useBalances, useNews, useOrders, useStatus, useUnknownTokens, WETH } fr
 import { post, type Schemas, session as beginSession } from './api'
 import { assertPrivate, Connect, type Connection, PrivateRpc, type Privacy } from './connect'
 import { type Known, OrderCard } from './orders'
-import { cancelFaults } from './rules'
+import { cancelFaults } from '../../clients/typescript/src/params'
 import { nonceOf } from './submit'
 import { Swap } from './swap'
 import { find, type Token } from './tokens'

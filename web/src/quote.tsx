@@ -59,7 +59,8 @@ export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
 }
 
 const CENTS = { minimumFractionDigits: 2, maximumFractionDigits: 2 }
-const nameOf = (source: string): string => SOURCES[source] ?? readable(source, NAME_CHARS)
+const TITLES: Readonly<Record<string, string>> = SOURCES
+const nameOf = (source: string): string => TITLES[source] ?? readable(source, NAME_CHARS)
 const usd = (value: number): string => `$${value.toLocaleString('en-US', CENTS)}`
 
 /** The value of a source's route after gas, where it was ranked. */

@@ -1,8 +1,7 @@
 // What must hold before the wallet is asked to sign.
 
 import { show } from './amounts'
-import { checkParams, faultsOf } from '../../clients/typescript/src/params'
-import type { TransactionParams } from '../../clients/typescript/src/types'
+import { checkParams } from '../../clients/typescript/src/params'
 import { NOT_PRIVATE, type Privacy } from './connect'
 import type { Quote } from './quote'
 import type { Token } from './tokens'
@@ -45,16 +44,6 @@ export function isWorse(quote: Quote, seen: Quote): boolean {
     (unknown(quote) && !unknown(seen))
   )
 }
-
-/** What a cancel has that is not an empty transfer to the wallet itself, at the order's own nonce. */
-export const cancelFaults = (tx: TransactionParams, wallet: string, nonce: number | undefined): string[] =>
-  faultsOf({
-    'another receiver than the wallet itself': tx.to.toLowerCase() !== wallet.toLowerCase(),
-    calldata: tx.data !== '0x',
-    'ETH to be sent along': tx.value !== '0',
-    'no nonce': tx.nonce === null,
-    'another nonce than the order': nonce !== undefined && tx.nonce !== nonce,
-  }).concat(checkParams(tx))
 
 const LEVELS = ['none', 'notice', 'confirm', 'type']
 

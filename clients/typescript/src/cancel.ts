@@ -11,11 +11,11 @@ import {
   type Submitted,
 } from "./flow-errors.js";
 import { CancelResult, type CancelEvent, type CancelRequest } from "./cancel-result.js";
-import { CANCEL_FEE_WEI, CANCEL_GAS, MOST_CANCEL_GAS } from "./generated/rules.js";
+import { CANCEL_FEE_WEI } from "./generated/rules.js";
 import { nonceOf, receiptOf, requireEth, requireMainnet, requireSuccess, small, type Receipt } from "./node.js";
 import { errorFor, watchOutcome } from "./outcome.js";
 import { followOrder, isTerminal, orderStatusCall, retryTransient, type Context } from "./polling.js";
-import { checkParams, faultsOf } from "./params.js";
+import { cancelFaults, faultsOf } from "./params.js";
 import { requireCost } from "./quote-checks.js";
 import { each, isObject, object, submission, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
@@ -40,20 +40,11 @@ const MEMBERS: Members<CancelRequest> = {
 export function checkCancel(quote: CancelQuote, request: CancelRequest, wallet: string): void {
   const params: TransactionParams = quote.transactionParams;
   const { orderId, nonce, mostFeeWei = CANCEL_FEE_WEI } = request;
-  const gas = BigInt(params.gasLimit);
   const isOtherNonce = nonce !== undefined && params.nonce !== nonce;
-  const found = faultsOf({
-    "another order": quote.orderId !== orderId,
-    "another receiver than the wallet itself": params.to.toLowerCase() !== wallet.toLowerCase(),
-    calldata: params.data !== "0x",
-    "ETH to be sent along": BigInt(params.value) !== 0n,
-    [`a gas limit outside ${CANCEL_GAS} to ${MOST_CANCEL_GAS}`]: gas < CANCEL_GAS || gas > MOST_CANCEL_GAS,
-    "no nonce": params.nonce === null,
-    [`nonce ${params.nonce}, not ${nonce} as the order`]: isOtherNonce,
-  }).concat(checkParams(params));
+  const found = faultsOf({ "another order": quote.orderId !== orderId }).concat(cancelFaults(params, wallet, nonce));
   const Kind = isOtherNonce && found.length === 1 ? NonceMismatch : UnsafeQuote;
   if (found.length) throw new Kind(`the cancel has ${found.join(", ")}`);
-  requireCost(gas * BigInt(params.maxFeePerGas), mostFeeWei, "its gas", "mostFeeWei");
+  requireCost(BigInt(params.gasLimit) * BigInt(params.maxFeePerGas), mostFeeWei, "its gas", "mostFeeWei");
 }
 
 function readQuote(quote: Json): void {

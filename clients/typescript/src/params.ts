@@ -1,5 +1,5 @@
 /** Checks of a transaction to sign by its fields alone. The web page uses them, too: no viem here. */
-import { ABSURD_FEE, GAS_LIMIT_CAP, LEAST_GAS, WETH, WRAP_SELECTORS } from "./generated/rules.js";
+import { ABSURD_FEE, CANCEL_GAS, GAS_LIMIT_CAP, LEAST_GAS, MOST_CANCEL_GAS, WETH, WRAP_SELECTORS } from "./generated/rules.js";
 import type { TransactionParams, WrapOperation, WrapQuote } from "./types.js";
 
 /** Return the names of the faults that are so. */
@@ -14,6 +14,19 @@ export function checkParams(params: TransactionParams): string[] {
     "less gas than a transaction needs": BigInt(params.gasLimit) < LEAST_GAS,
     "an absurd fee cap": BigInt(params.maxFeePerGas) > ABSURD_FEE,
   });
+}
+
+/** Return what a cancel has that is not an empty transfer to the wallet itself, at the order's own nonce. */
+export function cancelFaults(params: TransactionParams, wallet: string, nonce: number | undefined): string[] {
+  const gas = BigInt(params.gasLimit);
+  return faultsOf({
+    "another receiver than the wallet itself": params.to.toLowerCase() !== wallet.toLowerCase(),
+    calldata: params.data !== "0x",
+    "ETH to be sent along": BigInt(params.value) !== 0n,
+    [`a gas limit outside ${CANCEL_GAS} to ${MOST_CANCEL_GAS}`]: gas < CANCEL_GAS || gas > MOST_CANCEL_GAS,
+    "no nonce": params.nonce === null,
+    [`nonce ${params.nonce}, not ${nonce} as the order`]: nonce !== undefined && params.nonce !== nonce,
+  }).concat(checkParams(params));
 }
 
 /** Return why a quote is not exactly this conversion of `wei`. */
