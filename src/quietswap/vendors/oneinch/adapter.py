@@ -130,6 +130,4 @@ def _classified(reply: HttpReply) -> NoRoute:
         return read.refusal(NoRouteReason.NO_ROUTE, sentence or failure.error)
     if "cannot sync token" in words or "token not found" in words:
         return read.refusal(NoRouteReason.TOKEN_UNKNOWN, sentence or failure.error)
-    return read.refusal(
-        None, sentence or reply.words(), otherwise=f"refused with status {reply.status}"
-    )
+    return read.refusal(None, sentence, otherwise=f"refused with status {reply.status}")
