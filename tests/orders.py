@@ -108,6 +108,7 @@ def recorded(order: Order) -> OrderView:
         expires_at_ms=order.expires_at_ms,
         endpoint_type=order.endpoint_type,
         share_mode=order.share_mode,
+        relay_answer=order.relay_answer,
     )
 
 

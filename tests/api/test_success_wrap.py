@@ -31,7 +31,13 @@ async def test_history_tells_nulls_and_pages(
         "sellAmount": "1000000000000000000",
         "buyAmount": "3000000000",
     }
-    shared = {"txHash": "0x" + "aa" * 32, "createdAt": NOW, "kind": "swap", "summary": summary}
+    shared: dict[str, object] = {
+        "txHash": "0x" + "aa" * 32,
+        "createdAt": NOW,
+        "kind": "swap",
+        "summary": summary,
+    }
+    shared["relayAnswer"] = None
     assert data["orders"] == [
         {"orderId": "ord_1", "status": "submitted", "blockNumber": None, "confirmedAt": None}
         | shared,

@@ -80,6 +80,19 @@ def test_a_relay_that_withholds(browser: Browser, healed: Town, desk: ApiClient)
     page.close()
 
 
+def test_the_last_words_of_the_relay(browser: Browser, healed: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(healed, allowed(desk))
+    page = private(browser, healed, wallet)
+    quoted(page)
+    healed.fault("relay", "refuse:<b>fee</b> too low")
+    page.click("button", SWAP)
+    sees_order(page, "swap", "The relay's last answer: HTTP 200, it says “‹b›fee‹/b› too low”")
+    healed.heal("relay")
+    confirmed(page, "swap")
+    assert "last answer" not in page.text(css(".order[data-kind=swap]"))
+    page.close()
+
+
 def test_a_reorganisation_after_the_end(browser: Browser, town: Town, desk: ApiClient) -> None:
     wallet = HonestWallet(town, allowed(desk))
     page = private(browser, town, wallet)

@@ -26,9 +26,9 @@ FAST = ("--poll", "0.5", "--yes")
 
 
 @contextmanager
-def withheld(town: SandboxInfo) -> Iterator[None]:
+def withheld(town: SandboxInfo, fault: str = "withhold") -> Iterator[None]:
     """Let the relay put nothing into a block."""
-    loopback.put(f"{town.control_url}/faults/relay", json={"fault": "withhold"}).raise_for_status()
+    loopback.put(f"{town.control_url}/faults/relay", json={"fault": fault}).raise_for_status()
     try:
         yield
     finally:
@@ -106,6 +106,16 @@ def test_a_swap_that_is_faster_is_told_as_such(town: SandboxInfo) -> None:
     assert (answer["cancelled"], answer["order"]["status"]) == (False, "confirmed")
     assert answer["cancel"]["error"]["code"] == "REPLACED"
     assert "The swap was faster" in err
+
+
+def test_the_last_words_of_the_relay_are_shown(town: SandboxInfo) -> None:
+    said = "the relay's last answer: HTTP 200, it says “[b]fee[/b] too low”"
+    with withheld(town, "refuse:[b]fee[/b] too low"):
+        order_id, _, _ = opened(town, 5)
+        for words in (["history"], ["history", "--order", order_id]):
+            shown = run_command(words, {**environment(town, 5), "COLUMNS": "200"})
+            assert shown.returncode == 0, shown.stderr
+            assert said in shown.stdout
 
 
 def test_an_order_that_has_ended_is_not_cancelled(town: SandboxInfo) -> None:

@@ -210,3 +210,18 @@ async def test_a_reorganisation_takes_the_race_back_to_its_start() -> None:
         await scene.mine(blocks=2)
         assert await scene.verdict(order) == ("confirmed", None)
         assert await scene.verdict(cancel) == ("cancelled", "REPLACED")
+
+
+async def test_the_words_of_a_relay_go_when_it_takes_the_order() -> None:
+    async with open_scene() as scene:
+        order = await swap(scene)
+        for outcome, words in (
+            (RelayOutcome.WOULD_REVERT, "the relay's simulation says it would revert"),
+            (RelayOutcome.BUSY, "the relay takes none of the wallet's at the moment"),
+            (RelayOutcome.ALREADY_KNOWN, None),
+        ):
+            scene.relay.answers(outcome)
+            await scene.mine(blocks=11)
+            stored = await scene.storage.orders.find(order.order_id)
+            assert stored is not None
+            assert (stored.relay_answer, stored.status) == (words, OrderStatus.MINING)

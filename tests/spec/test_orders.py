@@ -87,6 +87,24 @@ def test_an_order_the_relay_refuses_is_failed(desk: ApiClient) -> None:
     assert seen["error"]["message"]
 
 
+@pytest.mark.parametrize("words", ["fee too low", "<b>fee</b>\u202e too\nlow " + "9" * 400])
+def test_the_last_words_of_the_relay_are_told(desk: ApiClient, words: str) -> None:
+    """They decide nothing: the order is open, and its block withdraws them."""
+    wallet = desk.wallet()
+    with desk.fault(f"refuse:{words}", "relay"):
+        taken = data(desk.submit(desk.swap(wallet)))["order"]
+        seen, line = desk.status(taken["orderId"]), desk.history(wallet)["orders"][0]
+    assert (taken["status"], seen["status"]) == ("pending", "pending")
+    assert seen["relayAnswer"] == line["relayAnswer"]
+    assert seen["relayAnswer"].startswith("HTTP 200, it says “")
+    assert seen["relayAnswer"].isprintable()
+    assert len(seen["relayAnswer"]) < 150
+    assert ("fee too low" in seen["relayAnswer"]) == (words == "fee too low")
+    assert not set("<>\u202e") & set(seen["relayAnswer"])
+    assert "relayAnswer" not in desk.follow(taken["orderId"], "confirmed")
+    assert desk.history(wallet)["orders"][0]["relayAnswer"] is None
+
+
 @shows("state: cancelled")
 def test_an_order_whose_nonce_the_wallet_used_itself_is_cancelled(desk: ApiClient) -> None:
     wallet = desk.wallet()

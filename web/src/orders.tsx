@@ -5,7 +5,7 @@ import type { Inclusion, Session } from './api'
 import { percent, show, shortened } from './amounts'
 import type { Token } from './tokens'
 import type { Update } from './stream'
-import { duration, expected, KINDS, kindOf, seenBy, standing, TAKEN_BACK } from './words'
+import { duration, expected, KINDS, kindOf, relayAnswered, seenBy, standing, TAKEN_BACK } from './words'
 
 export interface Known {
   [address: string]: Token | undefined
@@ -39,6 +39,7 @@ export function OrderCard({ update, tokens, session, inclusion, cancel }: Props)
         )}
       </h3>
       <p>{standing(order, finalized)}</p>
+      {order.relayAnswer !== undefined && <p class="note">{relayAnswered(order.relayAnswer)}</p>}
       {takenBack && !isOver && <p class="warn">{TAKEN_BACK}</p>}
       {(order.status === 'submitted' || order.status === 'mining') && (
         <p class="note">{seenBy(order)}</p>

@@ -73,8 +73,11 @@ export function follow(
       try {
         const now = await get<Order>(`/api/v1/mev/orders/${encodeURIComponent(order.orderId)}`)
         const before = known.get(order.orderId)
-        if (before && before.order === order && now.status !== order.status) {
+        if (before?.order !== order) continue
+        if (now.status !== order.status) {
           put({ order: now, finalized: false, takenBack: order.confirmedAt !== undefined })
+        } else if (now.relayAnswer !== order.relayAnswer) {
+          put({ ...before, order: now }) // no event tells of it
         }
       } catch {
         return // the next attempt reads again

@@ -40,6 +40,9 @@ export function seenBy({ endpointType, shareMode }: Schemas['OrderStatusResponse
   return `Seen by the relay, its block builders ${who}. Not in the public mempool.`
 }
 
+/** The words of a relay, which are neither ours nor the service's. */
+export const relayAnswered = (answer: string): string => `The relay's last answer: ${readable(answer, SENTENCE)}`
+
 /** How long transactions without a tip took here; undefined without a record. */
 export function expected(record: Inclusion | null | undefined): string {
   if (!record) return 'not known yet: this service has no record'

@@ -105,6 +105,14 @@ SubmittedAtOrNull = Annotated[
 ExpiresAt = Annotated[
     Timestamp, doc("When the order expires (ISO 8601, UTC)", "2027-01-15T08:30:00.000Z")
 ]
+RelayAnswer = Annotated[
+    str | None,
+    doc(
+        "What the relay answered last; none if it took the transaction, or a block has it. These"
+        " are its own words: no text of this service, and no proof of anything",
+        "HTTP 200, it says “fee too low”",
+    ),
+]
 BlockNumber = Annotated[Count, doc("Block number", 23_800_000)]
 GasUsed = Annotated[AmountText, doc("Gas units used", "180123")]
 GasPrice = Annotated[AmountText, doc("Wei per gas unit actually paid", "1000000000")]
@@ -207,6 +215,7 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
             "Which searchers the relay is told to share it with", enum=[s.value for s in ShareMode]
         ),
     ] = None
+    relay_answer: RelayAnswer = None
 
     @property
     def is_terminal(self) -> bool:
@@ -235,6 +244,7 @@ class HistoryItem(WireStruct, frozen=True, kw_only=True):
         Timestamp | None, doc("Time of its block; null if not confirmed (ISO 8601, UTC)")
     ] = None
     kind: OrderKindName = "swap"
+    relay_answer: RelayAnswer = None
     summary: Annotated[OrderSummary, doc("Tokens and amounts of the order")]
 
 

@@ -34,6 +34,7 @@ from quietswap.relays.relay import (
     conflict_transition,
     nonce_used_transition,
     response_text,
+    words_of,
 )
 from quietswap.relays.settings import BACKUP_TIER, FIRST_TIER, EndpointType, ShareMode
 
@@ -60,7 +61,7 @@ def passed_on(order: Order, answer: RelayResponse, relays: Mapping[int, Relay]) 
     kind = EndpointType(order.endpoint_type)
     if relays[FIRST_TIER].drops_reverts(kind) and not backup.drops_reverts(kind):
         return None
-    return replace(order, tier=BACKUP_TIER)
+    return replace(order, tier=BACKUP_TIER, relay_answer=words_of(answer))
 
 
 PASSED_ON = "the relay takes no transactions at the moment: the backup gets it"
@@ -146,9 +147,14 @@ async def remark(
     return replace(order, version=order.version + 1)
 
 
+_BY_RELAY = (OrderEventType.RELAY_ACCEPTED, OrderEventType.REFUSED, OrderEventType.NOT_SENT)
+
+
 def with_transition(order: Order, step: Transition, now_ms: int) -> Order:
-    """Return the order after `step`, with the time of the relay's acceptance."""
+    """Return the order after `step`, with the relay's words or the time of its acceptance."""
     moved = order.after(step.sighting, failure=step.failure, inclusion=step.inclusion)
+    if step.sighting in _BY_RELAY:
+        moved = replace(moved, relay_answer=step.relay_answer)
     if step.sighting is OrderEventType.RELAY_ACCEPTED:
         return replace(moved, submitted_at_ms=now_ms, submitted_head=order.sent_head)
     return moved
@@ -181,10 +187,21 @@ async def transition_for_response(
     chain: ChainReader,
     earlier: EarlierSend,
 ) -> Transition | None:
-    """Return the transition; None if the response decides nothing, or the node cannot tell.
+    """Return the transition with the relay's words; None if nothing is decided or can be told.
 
     Raises StoreUnavailable.
     """
+    step = await _transition(answer, order, orders, chain, earlier)
+    return step and replace(step, relay_answer=words_of(answer))
+
+
+async def _transition(
+    answer: RelayResponse,
+    order: Order,
+    orders: OrderStore,
+    chain: ChainReader,
+    earlier: EarlierSend,
+) -> Transition | None:
     if answer.outcome is RelayOutcome.CONFLICT:
         live = list(await orders.live_nonces(order.wallet))
         has_rival = live.count(order.nonce) > (not order.status.is_terminal)
@@ -302,6 +319,7 @@ class OrderDelivery:
             watch_until_ms=fresh.watch_until_ms,
             submitted_at_ms=None,
             submitted_head=None,
+            relay_answer=None,
             sent_head=fresh.sent_head,
             attempts=dead.attempts + 1,
         )
@@ -323,8 +341,9 @@ class OrderDelivery:
         now, outcome = self._clock.now_ms, answer.outcome
         step = await transition_for_response(answer, order, self._orders, self._chain, earlier)
         if step is None:
-            order = await remark(self._orders, order, RELAY_SAID, response_text(answer), now())
-            return DeliveryResult(order, outcome)
+            heard = replace(order, relay_answer=words_of(answer))
+            stored = await remark(self._orders, heard, RELAY_SAID, response_text(answer), now())
+            return DeliveryResult(order if stored is heard else stored, outcome)
         unsent = outcome is RelayOutcome.NOT_SENT
         moved = await apply_transition(self._orders, order, step, now(), untouched=unsent)
         return DeliveryResult(moved.order, outcome if moved.applied else None)

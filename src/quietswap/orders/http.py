@@ -168,6 +168,7 @@ def order_status_response(order: OrderView) -> order_bodies.OrderStatusResponse:
         expires_at=None if order.expires_at_ms is None else iso_timestamp(order.expires_at_ms),
         endpoint_type=order.endpoint_type,
         share_mode=order.share_mode,
+        relay_answer=order.relay_answer if order.block_number is None else None,
     )
 
 
@@ -206,7 +207,7 @@ def _item(line: OrderListItem) -> order_bodies.HistoryItem:
     """Return one line. A page has fifty: unpacking and plain strings halve its cost."""
     (
         order_id, status, tx_hash, created_at_ms, sell_token, buy_token, sell_amount, buy_amount,
-        block_number, block_time_ms, failure_code, kind,
+        block_number, block_time_ms, failure_code, kind, relay_answer,
     ) = line  # fmt: skip
     is_confirmed = status == _CONFIRMED and block_time_ms is not None
     return order_bodies.HistoryItem(
@@ -217,6 +218,7 @@ def _item(line: OrderListItem) -> order_bodies.HistoryItem:
         created_at=iso_timestamp(created_at_ms),
         confirmed_at=iso_timestamp(block_time_ms) if is_confirmed and block_time_ms else None,
         kind=json_form(kind),
+        relay_answer=relay_answer if block_number is None else None,
         summary=order_bodies.OrderSummary(
             sell_token=sell_token,
             buy_token=buy_token,

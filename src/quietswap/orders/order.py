@@ -206,6 +206,8 @@ class Order:
     """Value of a swap when it was quoted, None if no price was known."""
     quote_id: str | None = None
     """The quote that a swap spends; None for other orders and those of older releases."""
+    relay_answer: str | None = None
+    """The words of a relay whose last answer did not take it: foreign text, made harmless."""
 
     def after(
         self,
@@ -252,6 +254,7 @@ class Transition:
     """One transition: the observation, its evidence as text, and its failure or inclusion.
 
     `depth` is the number of confirmations of the block that proves it, 0 without one.
+    `relay_answer` are the words of the relay's response that caused it.
     """
 
     sighting: OrderEventType
@@ -259,6 +262,7 @@ class Transition:
     failure: Failure | None = None
     inclusion: Inclusion | None = None
     depth: int = 0
+    relay_answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +341,7 @@ def change_by(observation: str) -> OrderChange | None:
 class OrderView(NamedTuple):
     """One order in full; `succeeded` is 1 or 0 if a block included it.
 
-    `received` and the refund are None for orders that an older release confirmed. The last three
+    `received` and the refund are None for orders that an older release confirmed. The last four
     are None in events of older releases.
     """
 
@@ -367,6 +371,7 @@ class OrderView(NamedTuple):
     expires_at_ms: int | None
     endpoint_type: str | None
     share_mode: str | None
+    relay_answer: str | None
 
 
 class OrderListItem(NamedTuple):
@@ -384,6 +389,7 @@ class OrderListItem(NamedTuple):
     block_time_ms: int | None
     failure_code: str | None
     kind: str
+    relay_answer: str | None
 
 
 @dataclass(frozen=True, slots=True)

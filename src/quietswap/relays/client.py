@@ -1,7 +1,7 @@
 """JSON-RPC connection to a relay with a timeout and a circuit breaker; base of all relays.
 
 A submission is sent once. No log, error or answer contains the signed bytes or the URL. The relay's
-own text, bounded and marked, is for the operator: in the log, readiness and the operator view.
+own text is bounded and marked: in the log, readiness, the operator view and the order's status.
 """
 
 import ipaddress
@@ -22,7 +22,7 @@ from quietswap.http_client import (
     InvalidBody,
     secrets_of,
 )
-from quietswap.relays.relay import RelayOutcome, RelayResponse
+from quietswap.relays.relay import RelayOutcome, RelayResponse, words_of
 from quietswap.tokens.token import harmless
 
 # Meaning of a relay's HTTP response to `eth_sendRawTransaction`.
@@ -134,7 +134,7 @@ def classify_response(reply: HttpReply) -> RelayResponse:
     An acceptance requires status 200. A refusal is JSON under 200 or any 4xx except 429.
     """
     meaning = _meaning(reply)
-    return meaning if meaning.serves else replace(meaning, said=_said(reply))
+    return meaning if words_of(meaning) is None else replace(meaning, said=_said(reply))
 
 
 def _said(reply: HttpReply) -> str:
@@ -267,11 +267,12 @@ class RelayClient:
             return _PAUSED
         started = self._clock.monotonic()
         answer = await observe.in_span("relay", self._exchange(url, raw), relay=self._name)
-        for secret in secrets_of(url):
+        for secret in (*secrets_of(url), raw.hex()):
             answer = replace(answer, said=answer.said.replace(secret, "***"))
         self._judge(answer)
         seconds = self._clock.monotonic() - started
-        observe.relay_answered(self._name, answer.outcome.value, seconds, answer.said)
+        said = "" if answer.serves else answer.said
+        observe.relay_answered(self._name, answer.outcome.value, seconds, said)
         return answer
 
     def _judge(self, answer: RelayResponse) -> None:

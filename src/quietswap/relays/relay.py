@@ -19,7 +19,6 @@ from quietswap.orders.order import (
     Order,
     OrderEventType,
     OrderKind,
-    OrderStatus,
     Transition,
 )
 from quietswap.orders.received import ReportedRefund
@@ -60,7 +59,7 @@ class RelayResponse:
     """A relay's response; `reason` is our own plain text, never the relay's.
 
     `serves`: whether it shows that the relay takes transactions; None if it shows neither. `said`
-    is its status and its own words, bounded, masked and harmless, for the operator alone.
+    is the status and the words of one that took nothing: foreign text, bounded, masked, harmless.
     """
 
     outcome: RelayOutcome
@@ -155,13 +154,16 @@ MEANINGS: dict[RelayOutcome, ResponseMeaning] = {
 def response_text(answer: RelayResponse) -> str:
     """Return a response as text for the event log, the same for equal responses."""
     meaning = MEANINGS[answer.outcome]
-    return _with_reason(meaning.text, answer) if meaning.transition is _REFUSAL else meaning.text
+    if meaning.transition is _REFUSAL:
+        return _with_reason(meaning.text, answer)
+    return f"{meaning.text} ({answer.said})" if answer.said else meaning.text
 
 
-def last_response_text(order: Order) -> str:
-    """Return the last response that the status of an order implies."""
-    pending = order.status is OrderStatus.PENDING
-    return MEANINGS[RelayOutcome.UNKNOWN if pending else RelayOutcome.ACCEPTED].text
+def words_of(answer: RelayResponse) -> str | None:
+    """Return what an order keeps of a response: the relay's words; None if the relay took it."""
+    if answer.outcome in (RelayOutcome.ACCEPTED, RelayOutcome.ALREADY_KNOWN):
+        return None
+    return answer.said or answer.reason or response_text(answer)
 
 
 def _with_reason(text: str, answer: RelayResponse) -> str:

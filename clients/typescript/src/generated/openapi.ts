@@ -1249,6 +1249,11 @@ export interface components {
              * @enum {string}
              */
             kind: "approval" | "cancel" | "swap" | "transaction" | "wrap";
+            /**
+             * @description What the relay answered last; none if it took the transaction, or a block has it. These are its own words: no text of this service, and no proof of anything
+             * @example HTTP 200, it says “fee too low”
+             */
+            relayAnswer: string | null;
             /** @description Tokens and amounts of the order */
             summary: components["schemas"]["OrderSummary"];
         };
@@ -2141,6 +2146,11 @@ export interface components {
              * @enum {string}
              */
             shareMode?: "shareAll" | "shareSafe" | "none";
+            /**
+             * @description What the relay answered last; none if it took the transaction, or a block has it. These are its own words: no text of this service, and no proof of anything
+             * @example HTTP 200, it says “fee too low”
+             */
+            relayAnswer?: string;
         };
         /** @description Tokens and amounts of the order. */
         OrderSummary: {
@@ -5155,6 +5165,7 @@ export interface operations {
                      *             "createdAt": "2027-01-15T08:00:00.000Z",
                      *             "confirmedAt": null,
                      *             "kind": "approval",
+                     *             "relayAnswer": "HTTP 200, it says “fee too low”",
                      *             "summary": {
                      *               "sellToken": "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",
                      *               "buyToken": "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",

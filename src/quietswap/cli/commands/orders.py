@@ -208,6 +208,7 @@ def _row(order: Order) -> dict[str, Any]:
         "expiresAt": _time(order.expires_at_ms),
         "blockNumber": block.block_number if block else None,
         **_result(order),
+        "relayAnswer": order.relay_answer,
         "failure": f"{order.failure.code}: {order.failure.message}" if order.failure else None,
         "followed": order.watched,
     }

@@ -111,6 +111,11 @@ def failure_text(failure: "OrderFailure") -> str:
     return f"{text}; it may still be mined until its nonce is used" if is_open else text
 
 
+def relay_text(answer: str) -> str:
+    """Return a relay's last answer as a sentence: foreign text, which decides nothing."""
+    return f"the relay's last answer: {answer}"
+
+
 def gas_cost(order: "OrderStatusResponse") -> tuple[int | None, int | None]:
     """Return gas used and price in wei, of the order or of its reverted transaction."""
     if order.error is not None and order.gas_used is None:
@@ -125,7 +130,7 @@ class OrderProgress:
         self._screen = screen
         self.doing = doing
         self._started = time.monotonic()
-        self._state = self._trouble = self._why = ""
+        self._state = self._trouble = self._why = self._answer = ""
         self._live: Live | None = None
 
     def __rich__(self) -> Text:
@@ -151,6 +156,9 @@ class OrderProgress:
         if record.error is not None and self._why != record.error.code:
             self._why = record.error.code
             self.say(f"{'':<10} {failure_text(record.error)}", "yellow")
+        if record.relay_answer and self._answer != record.relay_answer:
+            self.say(f"{'':<10} {relay_text(record.relay_answer)}", "yellow")
+        self._answer = record.relay_answer or ""
 
     def name(self, state: str) -> None:
         """Print a state if it is new."""

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from quietswap.chain.address import Address
 from quietswap.cli.context import CommandContext
-from quietswap.cli.output.console import STYLE, failure_text, gas_cost
+from quietswap.cli.output.console import STYLE, failure_text, gas_cost, relay_text
 from quietswap.cli.output.quote import facts, short, usd, why
 from quietswap.cli.output.tables import ResponsiveTable
 from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
@@ -67,18 +67,22 @@ def history_table(
         bought = f"→ {buy.brief(item.summary.buy_amount, raw=context.raw)} {buy.symbol}"
         bought = bought if item.status not in ("cancelled", "failed") else "→ nothing"
         bought = bought if item.kind in {"swap", "wrap"} else ""  # other kinds buy nothing
+        relay = [relay_text(item.relay_answer)] if item.relay_answer else []
         created, state = when(item.created_at), Text(item.status, STYLE.get(item.status, ""))
         tx = short(item.tx_hash or "–")
         table.add_row(
             _lines(*created.split(" ")),
             state,
-            _lines(sold, bought),
+            _lines(sold, bought, *relay),
             _lines(item.order_id, tx),
         )
         wide.add_row(
-            created[: len("2026-11-20 08:00")], state, Text(f"{sold} {bought}"), Text(item.order_id)
+            created[: len("2026-11-20 08:00")],
+            state,
+            Text("; ".join((f"{sold} {bought}", *relay))),
+            Text(item.order_id),
         )
-        blocks += [Text.assemble(created, " ", state), _lines(sold, bought)]
+        blocks += [Text.assemble(created, " ", state), _lines(sold, bought, *relay)]
         blocks += [_lines(item.order_id, tx, "")]
     start = found.pagination.offset
     tail = f"{start + 1} to {start + len(found.orders)} of {found.total}"
@@ -134,6 +138,8 @@ def order_details(
         rows.append(("refund", f"{ETHER.show(found.refund.amount_wei)}, {words}"))
     if found.error:
         rows.append(("why", Text(failure_text(found.error), "yellow")))
+    if found.relay_answer:
+        rows.append(("relay", Text(relay_text(found.relay_answer), "yellow")))
     return facts(*rows)
 
 

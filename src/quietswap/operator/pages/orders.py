@@ -130,6 +130,7 @@ def _facts(diary: OrderDiary, options: OperatorOptions) -> list[tuple[str, Child
         ("expires (UTC)", moment(order.expires_at_ms)),
         ("followed", "yes" if order.watched else "no: it is final"),
         *([("why", order.failure.message)] if order.failure else []),
+        *([("the relay's last answer", order.relay_answer)] if order.relay_answer else []),
     ]
 
 

@@ -1,6 +1,7 @@
 """Resend the same bytes, and ask relays to forget expired ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from quietswap import observe
@@ -21,8 +22,8 @@ from quietswap.relays.relay import (
     Relay,
     RelayOutcome,
     RelayResponse,
-    last_response_text,
     response_text,
+    words_of,
 )
 
 # Simulate swaps before a resend: a swap that would fail now is not sent now.
@@ -167,10 +168,7 @@ class Resender:
             self._board.watches.doubted[order.order_id] = watch
         moved = passed_on(order, answer, self._relays)
         if moved is not None and order.status is OrderStatus.PENDING:
-            watch.order = moved
-            await self._board.remark(watch, RELAY_SAID, PASSED_ON)
-            if watch.order is moved:  # another writer was first
-                await self._board.refresh(order.order_id)
+            await self._note(watch, moved, PASSED_ON)
             return
         step = None
         if order.status is OrderStatus.PENDING:
@@ -179,9 +177,16 @@ class Resender:
             )
         if step is not None:
             await self._board.apply(watch, step)
-        elif response_text(answer) != (watch.relay_said or last_response_text(order)):
-            await self._board.remark(watch, RELAY_SAID, response_text(answer))
-        watch.relay_said = response_text(answer)
+        elif words_of(answer) != order.relay_answer:
+            heard = replace(order, relay_answer=words_of(answer))
+            await self._note(watch, heard, response_text(answer))
+
+    async def _note(self, watch: TrackedOrder, changed: Order, text: str) -> None:
+        """Store what the relay said, and the order as this changes it."""
+        watch.order = changed
+        await self._board.remark(watch, RELAY_SAID, text)
+        if watch.order is changed:  # another writer was first
+            await self._board.refresh(changed.order_id)
 
     async def expire(self, tip: BlockRef) -> None:
         """Expire orders whose time is over, unless a last check finds them in a block."""

@@ -203,7 +203,7 @@ class TrackedOrder:
     - `gone_since`: a block number at which another transaction had certainly used the nonce.
     - `is_undone`: a reorg removed the block that decided the order; its status is not reset yet.
     - `must_go_out`: resend at once; `spared_until`: no expiry before this block.
-    - `would_fail`: result of the last simulation; `relay_said`: the relay's last response.
+    - `would_fail`: result of the last simulation.
     """
 
     order: Order
@@ -214,7 +214,6 @@ class TrackedOrder:
     gone_since: int | None = None
     is_undone: bool = False
     would_fail: bool = False
-    relay_said: str | None = None
     must_go_out: bool = False
     spared_until: int = 0
 
