@@ -35,6 +35,8 @@ class Outcome:
     of_servers: int
     depths: list[int]
     switched: int
+    struck: int
+    """Requests that a proxy in front of node or relay answered."""
     seconds: float
     promised: Promised
     books: StoredState
@@ -50,7 +52,8 @@ class Outcome:
         return (
             f"\nchaos: seed {self.seed}, {self.seconds:.0f} s, {self.kills} kills "
             f"({self.of_workers} of workers alone, {self.of_servers} of servers alone), "
-            f"{self.switched} faults, {len(self.depths)} reorgs of {sum(self.depths)} blocks\n"
+            f"{self.switched} faults and {self.struck} answers of proxies, "
+            f"{len(self.depths)} reorgs of {sum(self.depths)} blocks\n"
             f"  {swaps} swaps ({len(self.promised.swaps)} promised), "
             f"{len(self.books.orders) - swaps} wraps ({len(self.promised.wraps)} promised), "
             f"{self.promised.cancels} public cancels, {self.leaked} leaked\n"
@@ -68,9 +71,9 @@ async def run(folder: Path, kills: int, seed: int) -> Outcome:
     """
     began = time.monotonic()
     last = began + _LONGEST_S + kills * _KILL_S
-    async with running_environment(folder) as stage:
+    async with running_environment(folder, seed) as stage:
         promised, over = Promised(), asyncio.Event()
-        mischief = Faults(stage.sandbox, f"{seed} faults")
+        mischief = Faults(stage.sandbox, stage.proxies, f"{seed} faults")
         reorgs = Reorgs(stage.sandbox, f"{seed} reorgs")
         killer = Killer(stage.victim, f"{seed} kills")
         traders = [
@@ -95,7 +98,8 @@ async def run(folder: Path, kills: int, seed: int) -> Outcome:
         leaked = sum(1 for row in books.orders if row["tx_hash"] in stage.sandbox.public)
         return Outcome(
             seed, killer.kills, killer.of_workers, killer.of_servers, reorgs.depths,
-            mischief.switched, time.monotonic() - began, promised, books, leaked,
+            mischief.switched, sum(one.struck for one in stage.proxies.values()),
+            time.monotonic() - began, promised, books, leaked,
             stream.connections, len(told),
             [
                 *faults,

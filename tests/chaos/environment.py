@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +16,13 @@ from quietswap.sandbox.chain.anvil import die_with_parent
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.abi import Wallet
 from quietswap.sandbox.contracts.addresses import ROUTERS
+from quietswap.sandbox.faults import NODE, RELAYS
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from quietswap.sandbox.ports import free_port
 from quietswap.sandbox.stack import ServiceProcess, settings_text
 from tests.forked import without_settings
 from tests.processes import children
+from tests.reports.proxy import RpcProxy, proxy
 
 BLOCK_S = 0.5
 EXPIRY_S = 10
@@ -104,28 +106,41 @@ class CampaignEnvironment:
     victim: Victim
     key: str
     database: Path
+    proxies: Mapping[str, RpcProxy]
+    """In front of node and relays, by part; tests/reports has what they can do."""
 
 
 @asynccontextmanager
-async def running_environment(folder: Path) -> AsyncIterator[CampaignEnvironment]:
+async def running_environment(folder: Path, seed: int) -> AsyncIterator[CampaignEnvironment]:
     """Run the sandbox and the service, every wallet's approvals given, for a `with` block."""
-    async with running_network(NetworkOptions(block_time=BLOCK_S)) as sandbox:
+    async with contextlib.AsyncExitStack() as stack:
+        options = NetworkOptions(block_time=BLOCK_S)
+        sandbox = await stack.enter_async_context(running_network(options))
         await _approve(sandbox)
+        proxies = {
+            part: await stack.enter_async_context(proxy(sandbox.urls[part], seed=f"{seed} {part}"))
+            for part in (*NODE, *RELAYS)
+        }
         port = free_port()
         settings = folder / "quietswap.toml"
-        settings.write_text(_settings(sandbox, folder, port), "utf-8")
+        settings.write_text(
+            _settings(
+                sandbox.urls | {part: one.url for part, one in proxies.items()}, folder, port
+            ),
+            "utf-8",
+        )
         victim = Victim(settings, port)
         _, key = await victim.create_key("chaos")
         await victim.launch()
         try:
             await victim.ready()
-            yield CampaignEnvironment(sandbox, victim, key, folder / "quietswap.sqlite3")
+            yield CampaignEnvironment(sandbox, victim, key, folder / "quietswap.sqlite3", proxies)
         finally:
             await victim.kill()
 
 
-def _settings(sandbox: SandboxNetwork, folder: Path, port: int) -> str:
-    text = settings_text(sandbox.urls, folder, port, BLOCK_S)
+def _settings(urls: Mapping[str, str], folder: Path, port: int) -> str:
+    text = settings_text(urls, folder, port, BLOCK_S)
     for table, lines in _TUNED.items():
         assert f"{table}\n" in text
         text = text.replace(f"{table}\n", f"{table}\n{lines}\n")

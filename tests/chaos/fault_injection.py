@@ -3,12 +3,16 @@
 import asyncio
 import random
 import sys
+from collections.abc import Mapping
 
 from quietswap.sandbox.block_builder import ReorgTooDeep
 from quietswap.sandbox.faults import NODE, RELAYS
 from quietswap.sandbox.network import SandboxNetwork
 from quietswap.sandbox.stack import ServiceFailed
+from tests.adapters.fake_web import Answer
 from tests.chaos.environment import Victim
+from tests.reports.proxy import RpcProxy, every_second, late, limited, odd_entries, says
+from tests.reports.relay_cases import CASES
 
 DEEPEST = 6
 _RELAY = (
@@ -22,11 +26,29 @@ _NODE = (
 )  # fmt: skip
 
 
-class Faults:
-    """Switches faults on and off: each part is well about half of the time."""
+_REPORTED = {
+    "node": (
+        late(1, 0.3), every_second(2), limited(3, "batch limit 3 exceeded"),
+        limited(5, "batch of more than 5 requests", in_each=True),
+        odd_entries(0.1, {"code": -32005, "message": "rate limit exceeded"}),
+        odd_entries(0.1, "daily request count exceeded"),
+        says(Answer(b"<html>502 Bad Gateway</html>", 502, "text/html"), 0.3),
+        says(Answer(b"invalid host specified"), 0.2),
+    ),
+    "relay": tuple(says(case.answer, 0.7) for case in CASES),
+}  # fmt: skip
+"""What people reported of nodes and relays, by the kind of part."""
 
-    def __init__(self, sandbox: SandboxNetwork, seed: str) -> None:
+
+class Faults:
+    """Switches faults on and off: each part is well about half of the time.
+
+    The proxies in front of node and relays have troubles of their own, at the same time.
+    """
+
+    def __init__(self, sandbox: SandboxNetwork, proxies: Mapping[str, RpcProxy], seed: str) -> None:
         self._board = sandbox.board
+        self._proxies = proxies
         self._chance = random.Random(seed)
         self.switched = 0
 
@@ -37,9 +59,15 @@ class Faults:
             await asyncio.sleep(self._chance.uniform(0.1, 0.8))
         for part in (*RELAYS, *NODE):
             self._board.clear(part)
+            self._proxies[part].trouble = None
 
     def _switch(self) -> None:
         part = self._chance.choice((*RELAYS, *NODE, *NODE))
+        if self._chance.random() < 0.5:
+            self._proxies[part].trouble = self._chance.choice(
+                (None, *_REPORTED["node" if part in NODE else "relay"])
+            )
+            return
         if self._chance.random() < 0.5:
             self._board.clear(part)
             return
