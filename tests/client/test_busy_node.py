@@ -18,7 +18,7 @@ from tests.client.test_swap_flow import REQUEST
 BUSY = [
     (429, "call rate exceeded"), (503, ""), (-32005, "daily request count exceeded"),
     (-32016, "over rate limit"), (-32007, "50/second request limit reached"), (-32090, "wait"),
-    (-32000, "Too Many Requests"), (-32603, "rate limit exceeded"),
+    (-32000, "Too Many Requests"), (-32603, "rate limit exceeded"), (-32000, "header not found"),
 ]  # fmt: skip
 
 

@@ -136,7 +136,7 @@ const BUSY_PAUSES_S = [0.5, 1, 2, 4, 8];
 const BUSY_STATUS = [429, 503];
 /** JSON-RPC codes of rate limits (EIP-1474 has -32005 alone; providers have their own). */
 const BUSY_CODES = [429, -32005, -32007, -32016, -32029, -32090, -32097];
-const BUSY_WORDS = /rate.?limit|too many requests|request limit|over capacity/i;
+const BUSY_WORDS = /rate.?limit|too many requests|request limit|over capacity|header not found/i;
 export const SEND = "eth_sendRawTransaction";
 
 /** Send a call to the caller's own node; a read is repeated while it is busy. Throws ClientError. */

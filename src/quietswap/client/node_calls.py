@@ -33,7 +33,10 @@ BUSY_STATUS = (429, 503)
 """HTTP status of a node that refuses for a while."""
 _BUSY_CODES = (429, -32005, -32007, -32016, -32029, -32090, -32097)
 """JSON-RPC codes of rate limits (EIP-1474 has -32005 alone; providers have their own)."""
-_BUSY_WORDS = re.compile(r"rate.?limit|too many requests|request limit|over capacity", re.I)
+_BUSY_WORDS = re.compile(
+    r"rate.?limit|too many requests|request limit|over capacity|header not found", re.I
+)
+"""The last: one of several backends behind the URL does not have the block yet."""
 _ELSE = "something else than an Ethereum node answered there"
 
 
