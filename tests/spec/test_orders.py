@@ -87,7 +87,7 @@ def test_an_order_the_relay_refuses_is_failed(desk: ApiClient) -> None:
     assert seen["error"]["message"]
 
 
-@pytest.mark.parametrize("words", ["fee too low", "<b>fee</b>\u202e too\nlow " + "9" * 400])
+@pytest.mark.parametrize("words", ["not this week", "<b>not</b>\u202e this\nweek " + "9" * 400])
 def test_the_last_words_of_the_relay_are_told(desk: ApiClient, words: str) -> None:
     """They decide nothing: the order is open, and its block withdraws them."""
     wallet = desk.wallet()
@@ -99,10 +99,21 @@ def test_the_last_words_of_the_relay_are_told(desk: ApiClient, words: str) -> No
     assert seen["relayAnswer"].startswith("HTTP 200, it says “")
     assert seen["relayAnswer"].isprintable()
     assert len(seen["relayAnswer"]) < 150
-    assert ("fee too low" in seen["relayAnswer"]) == (words == "fee too low")
+    assert ("not this week" in seen["relayAnswer"]) == (words == "not this week")
     assert not set("<>\u202e") & set(seen["relayAnswer"])
     assert "relayAnswer" not in desk.follow(taken["orderId"], "confirmed")
     assert desk.history(wallet)["orders"][0]["relayAnswer"] is None
+
+
+def test_a_refused_order_keeps_the_words_of_the_relay(desk: ApiClient) -> None:
+    wallet = desk.wallet()
+    swap = desk.swap(wallet)
+    with desk.fault("refuse:fee too low", "relay"):
+        refused(desk.submit(swap), 422, "VALIDATION_ERROR")
+    line = desk.history(wallet)["orders"][0]
+    seen = desk.status(line["orderId"])
+    assert (seen["status"], seen["error"]["code"]) == ("failed", "REFUSED")
+    assert seen["relayAnswer"] == line["relayAnswer"] == "HTTP 200, it says “fee too low”"
 
 
 @shows("state: cancelled")
