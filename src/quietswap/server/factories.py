@@ -2,7 +2,7 @@
 
 import ipaddress
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
@@ -190,16 +190,15 @@ def token_list(path: str, name: str) -> frozenset[Address]:
         raise BadSettings(f"{name}: {path} is not a readable token list ({error!r})") from error
 
 
-def make_aggregator(
-    settings: Settings, name: str, http: HttpClient, node: NodeReads, clock: Clock
-) -> Aggregator:
-    """Return the adapter of a source under its settings. Raises BadSettings."""
+def _adapter(name: str) -> Callable[..., Aggregator]:
+    adapter: Callable[..., Aggregator] = import_module(f"quietswap.vendors.{name}.adapter").Adapter
+    return adapter
+
+
+def make_aggregator(settings: Settings, name: str, http: HttpClient) -> Aggregator:
+    """Return the adapter of a vendor under its settings. Raises BadSettings."""
     chosen = _source(settings, name)
-    adapter = import_module(f"quietswap.vendors.{name}.adapter").Adapter
-    if VENDORS[name].url is None:
-        own: Aggregator = adapter(node, clock, hub_tokens(settings))
-        return own
-    aggregator: Aggregator = adapter(
+    aggregator: Aggregator = _adapter(name)(
         http,
         base_url=source_url(settings, name),
         client_name=settings.quotes.client_name,
@@ -232,7 +231,10 @@ def make_source(
     settings: Settings, name: str, http: HttpClient, node: NodeReads, clock: Clock
 ) -> AggregatorSource:
     """Return a source with its circuit breaker and its request budget. Raises BadSettings."""
-    aggregator = make_aggregator(settings, name, http, node, clock)
+    if VENDORS[name].url is None:
+        aggregator: Aggregator = _adapter(name)(node, clock, hub_tokens(settings))
+    else:
+        aggregator = make_aggregator(settings, name, http)
     return AggregatorSource(aggregator, request_budget(settings, name), clock)
 
 
