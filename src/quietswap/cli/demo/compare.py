@@ -201,8 +201,12 @@ class Comparison:
         before = node(NodeCall("evm_snapshot", (), str))
         public = self._publicly(quote)
         progress.say("public     sent to the public mempool, mined", "yellow")
+        height = NodeCall("eth_blockNumber", (), lambda number: int(number, 16))
+        seen = node(height)
         if not node(NodeCall("evm_revert", (before,), bool)):
             raise ClientError("the sandbox's chain could not be reverted")
+        # a node without a block that it had shown is late for the service
+        node(NodeCall("anvil_mine", (hex(max(seen - node(height), 0)),), bool))
         progress.say("           chain reverted to the block before", "dim")
         private = self._privately(progress)
         self._report.comparison(public, private, WETH, USDC)
