@@ -20,7 +20,7 @@ USDT = Address("0xdAC17F958D2ee523a2206206994597C13D831ec7")
 WALLET = Address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
 AMOUNT, PROMISE = 10**9, 10**9
 MINIMUM = PROMISE * 9950 // 10_000
-MEASURE_THEMSELVES = {"oneinch", "velora", "zeroex"}
+MEASURE_THEMSELVES = {"oneinch", "velora", "uniswap", "zeroex"}
 
 
 @dataclass
