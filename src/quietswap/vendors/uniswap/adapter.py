@@ -5,6 +5,7 @@ pools, and QuoterV2's outputs of each V3 path for every part of the amount.
 https://github.com/Uniswap/v3-periphery/blob/main/contracts/lens/QuoterV2.sol
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,7 +14,7 @@ from cachetools import LRUCache
 
 from quietswap.amounts import less_slippage
 from quietswap.chain import multicall
-from quietswap.chain.address import Address, to_bytes
+from quietswap.chain.address import Address
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.chain.erc20 import read_uint, word
 from quietswap.chain.multicall import ViewCall
@@ -21,7 +22,7 @@ from quietswap.chain.rpc import NodeReads
 from quietswap.clock import Clock
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
-from quietswap.routers.swap_router02 import encode
+from quietswap.routers.swap_router02 import encode, octets, v3_path
 from quietswap.tokens.token import WETH
 from quietswap.vendors.uniswap import VENDOR
 from quietswap.vendors.uniswap.routing import (
@@ -50,7 +51,7 @@ _PRICE = bytes.fromhex("3850c7bd")
 _LIQUIDITY = bytes.fromhex("1a686502")
 _MOST_PAIRS = 4096
 _GAS_CAP = 50_000_000
-"""geth's `--rpc.gascap`. A quote needs about 6 million."""
+"""geth's `--rpc.gascap`."""
 _Q96 = 2**96
 
 
@@ -159,8 +160,8 @@ class Adapter:
             known.depths.pop(pool, None)
             if depth is not None:
                 known.depths[pool] = depth
-        for tokens in {pool.tokens for pool in pools}:
-            if len([pool for pool in pools if pool.tokens == tokens]) == len(pools_of(*tokens)):
+        for tokens, read in Counter(pool.tokens for pool in pools).items():
+            if read == len(pools_of(*tokens)):
                 self._known[tokens].looked_at = now
         return {path: _outputs([next(answers) for _ in range(STEPS)]) for path in paths}
 
@@ -187,11 +188,8 @@ def _depth(pool: Pool, answers: Sequence[bytes | None]) -> Depth | None:
 
 def _quote(path: Path, amount: int) -> ViewCall:
     """Return the call of `quoteExactInput(path, amount)`."""
-    first, *rest = map(to_bytes, path.tokens)
-    hops = zip((pool.fee for pool in path.pools), rest, strict=True)
-    packed = first + b"".join(fee.to_bytes(3) + token for fee, token in hops)
-    padded = packed.ljust(-(-len(packed) // 32) * 32, b"\0")
-    return ViewCall(QUOTER, _QUOTE + word(64) + word(amount) + word(len(packed)) + padded)
+    packed = octets(v3_path(path.leg(amount)))
+    return ViewCall(QUOTER, _QUOTE + word(64) + word(amount) + packed)
 
 
 def _outputs(answers: Sequence[bytes | None]) -> list[int]:

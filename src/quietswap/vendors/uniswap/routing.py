@@ -16,7 +16,7 @@ from quietswap.routers.swap_router02 import Leg
 
 Pair = tuple[Address, Address]
 STEPS = 10
-"""Parts of the amount. 10 lose 0.7 bps against 20, for half of the node's work."""
+"""Parts of the amount. More would find better splits, and cost the node more."""
 MOST_LEGS = 4
 CANDIDATES = 8
 """Paths whose outputs are read."""
@@ -26,7 +26,7 @@ _V2_FEE = 3000
 _MILLION = 10**6
 BASE_GAS = 110_000
 _POOL_GAS = {True: 65_000, False: 90_000}
-"""Gas units of a leg's pool, for V2 and V3: four legs over six pools took 491 421 in all."""
+"""Estimated gas units of a leg's pool, for V2 and V3. The simulation measures what a swap uses."""
 
 
 @dataclass(frozen=True, slots=True)
