@@ -119,14 +119,16 @@ class VerifyRoutes:
         recognise: nothing else protects it. A router that enforces the minimum needs no more.
         """
         others_could = any(result.succeeded is not None for _, result in simulated)
-        return [
-            self._unverified(request, route, _RECOGNISABLE, required=True)
-            if result.succeeded and not (result.exact or route.bound)
-            else self._verdict(route, result)
-            if result.succeeded is not None
-            else self._unverified(request, route, result.reason, required=others_could)
-            for route, result in simulated
-        ]
+        return [self._judged(request, *each, others_could=others_could) for each in simulated]
+
+    def _judged(
+        self, request: RouteRequest, route: Route, result: SimulationResult, *, others_could: bool
+    ) -> VerificationResult:
+        if result.succeeded is None:
+            return self._unverified(request, route, result.reason, required=others_could)
+        if result.succeeded and not (result.exact or route.bound):
+            return self._unverified(request, route, _RECOGNISABLE, required=True)
+        return self._verdict(route, result)
 
     @staticmethod
     def count(judged: Sequence[VerificationResult]) -> None:

@@ -72,7 +72,7 @@ def _install(_context: click.Context, _option: click.Parameter, wanted: bool) ->
     "--free-ports",
     is_flag=True,
     help="Use free ports for everything, not 8080 and those from 8545 on.",
-)  # fmt: skip
+)
 @click.option(
     "--env-file", type=click.Path(dir_okay=False, path_type=Path),
     help="Write the environment of a client to this file: NAME=value lines.",

@@ -3,7 +3,7 @@
 from typing import Final
 
 from quietswap.chain.address import from_any_case as _at
-from quietswap.vendors import OVER_HTTP, VENDORS, uniswap
+from quietswap.vendors import OVER_HTTP, VENDORS
 
 V2_FACTORY: Final = _at("0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f")
 V2_ROUTER: Final = _at("0x7a250d5630b4cf539739df2c5dacb4c659f2488d")
@@ -25,7 +25,7 @@ SUSHI: Final = ROUTERS["sushi"]
 OPENOCEAN: Final = ROUTERS["openocean"]
 ZEROEX: Final = ROUTERS["zeroex"]
 ONEINCH: Final = ROUTERS["oneinch"]
-UNISWAP: Final = uniswap.ROUTER
+UNISWAP: Final = ROUTERS["uniswap"]
 """SwapRouter02, the router of the own source; the contract itself, from npm."""
 POSITION_MANAGER: Final = _at("0xc36442b4a4522e871399cd717abdd847ab11fe88")
 """What SwapRouter02 knows for liquidity; the sandbox has no contract there."""
