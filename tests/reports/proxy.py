@@ -53,7 +53,11 @@ class RpcProxy:
         """Return what is behind the proxy answers; 502 if that is away."""
         try:
             reply = await self._http.request(
-                request.method, request.path, params=request.query, content=request.body
+                request.method,
+                request.path,
+                params=request.query,
+                content=request.body,
+                headers={"content-type": "application/json"},  # without it anvil reads no call
             )
         except httpx.HTTPError:
             return HttpResponse(502, b"Bad Gateway", "text/plain")

@@ -94,7 +94,7 @@ def test_a_front_run_without_limit_has_a_summit() -> None:
     assert plan.profit(best) >= max(plan.profit(best * k // 10) for k in (5, 8, 9, 11, 12, 20))
 
 
-@pytest.mark.parametrize("vendor", addresses.ROUTERS)
+@pytest.mark.parametrize("vendor", STAND_INS)
 async def test_a_public_swap_through_any_router_is_sandwiched(
     town: SmallNetwork, vendor: str
 ) -> None:
