@@ -29,6 +29,7 @@ from quietswap.client.errors.base import (
     ClientError,
     InsufficientLiquidity,
     NodeRpcError,
+    NodeUnreachable,
     ServiceUnreachable,
 )
 from quietswap.client.errors.flow import NeverMined, QuoteDeclined, UnsafeQuote
@@ -139,7 +140,7 @@ def is_left(client: QuietswapClient, wallet: str, amount: int, quote: SwapQuoteR
     try:
         nonce = client.node(node_calls.nonce(wallet, block))
         left = client.node(node_calls.token_balance(WETH, wallet, block)) - KEEP
-    except NodeRpcError as error:  # of several nodes behind one address, one is behind
+    except (NodeRpcError, NodeUnreachable) as error:  # one of several behind the address is late
         print("refused: your node cannot show block", int(block, 16), error)
         return False
     if nonce != quote.mev_protection.transaction_params.nonce:

@@ -207,13 +207,14 @@ import trading_bot as bot
 balance = bot.node_calls.token_balance
 def late(token, wallet, block="latest"):
     if block != "latest":
-        lag = Request("CONTROL/faults/node", b'{"fault": "lag:3"}', method="PUT")
+        lag = Request("CONTROL/faults/node", b'{"fault": "lag:64"}', method="PUT")
         urlopen(lag).close()
     return balance(token, wallet, block)
 bot.node_calls.token_balance = late
 sys.exit(bot.main())
 """
-"""The node falls behind after it has told the nonce, before it is asked for the balance."""
+"""The node falls behind after it has told the nonce, before it is asked for the balance, by more
+blocks than it catches up while the client asks again."""
 
 
 def test_nonce_and_balance_are_of_one_block(desk: ApiClient) -> None:
