@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quietswap.chain.address import Address
 from quietswap.chain.signed import decode
 from quietswap.errors.requests import ValidationError
 from quietswap.orders.submission import (
@@ -17,10 +18,11 @@ from quietswap.orders.submission import (
     wrap_differences,
 )
 from quietswap.quoting.quote import IssuedQuote, WrapOperation, WrapOrderTerms
-from tests.domain.signing import FIELDS, sign
+from tests.domain.signing import FIELDS, WALLET, sign
 from tests.orders import NOW_MS, PROTECTION, order_params, swap_quote
 
 METADATA = PROTECTION.metadata()
+SIGNER = Address(WALLET.address)
 
 
 def differing(raw: str = "", terms: Any = None, metadata: Any = None) -> list[str]:
@@ -195,26 +197,26 @@ def test_the_nearest_quote_explains_the_difference() -> None:
     near, far = swap_quote(quote_id="near"), swap_quote(quote_id="far")
     compared = [(far, [{"field": "a"}, {"field": "b"}]), (near, [{"field": "c"}])]
     with pytest.raises(ValidationError) as refused:
-        matching_quote(compared, NOW_MS)
+        matching_quote(compared, SIGNER, NOW_MS)
     assert refused.value.details == {"reason": "MISMATCH", "fields": [{"field": "c"}]}
 
 
 def test_of_several_equal_quotes_the_one_valid_longest_counts() -> None:
     old = swap_quote(quote_id="old")
     new = swap_quote(quote_id="new", valid_until_ms=NOW_MS + 90_000)
-    assert matching_quote([(old, []), (new, [])], NOW_MS + 80_000) is new
+    assert matching_quote([(old, []), (new, [])], SIGNER, NOW_MS + 80_000) is new
 
 
 def test_no_quote_at_all_is_its_own_reason() -> None:
     with pytest.raises(ValidationError) as refused:
-        matching_quote([], NOW_MS)
+        matching_quote([], SIGNER, NOW_MS)
     assert refused.value.details == {"reason": "NO_QUOTE", "fields": []}
 
 
 def test_a_quote_is_good_until_its_grace_is_over() -> None:
     quote = swap_quote()
     last = quote.valid_until_ms + GRACE_MS
-    assert matching_quote([(quote, [])], last) is quote
+    assert matching_quote([(quote, [])], SIGNER, last) is quote
     with pytest.raises(ValidationError) as refused:
-        matching_quote([(quote, [])], last + 1)
+        matching_quote([(quote, [])], SIGNER, last + 1)
     assert refused.value.details == {"reason": "QUOTE_EXPIRED", "fields": []}

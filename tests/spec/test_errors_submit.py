@@ -1,8 +1,14 @@
 """The error table's rows of the two order submits, provoked in the running service."""
 
+from typing import Any
+
 import pytest
+from eth_account import Account
+from eth_account.typed_transactions import TypedTransaction
+from hexbytes import HexBytes
 
 from quietswap.sandbox.contracts.pools import WETH
+from tests import loopback
 from tests.spec.api_client import ETHER, SOLD, ApiClient
 from tests.spec.coverage import shows
 from tests.spec.wire import refused, sign
@@ -21,6 +27,39 @@ def test_400_invalid_signature(desk: ApiClient) -> None:
     for raw in ("0x", wrap.raw + "00", foreign):
         answer = desk.submit_wrap(wrap, signedTransaction=raw)
         assert refused(answer, 400, "INVALID_SIGNATURE")["details"]["reason"]
+
+
+def test_every_door_names_the_wallet_that_altered_bytes_recover(desk: ApiClient) -> None:
+    wallet = desk.wallet()
+    swap, wrap = desk.swap(wallet), desk.wrap(wallet)
+    other = desk.swap(wallet, sellAmount=str(2 * SOLD)).quote["mevProtection"]["transactionParams"]
+    with desk.no_blocks():
+        order = desk.order(desk.wallet())["orderId"]
+        altered = _altered(swap.raw, other)
+        signer = Account.recover_transaction(altered)
+        unnamed = {name: value for name, value in wrap.body.items() if name != "quoteId"}
+        cancel = {"signedTransaction": altered, "providerMetadata": {}}
+        answers = [
+            desk.submit(swap, signedTransaction=altered),
+            desk.submit_wrap(wrap, signedTransaction=altered),
+            desk.api.post("/api/v1/mev/wrap/order", json=unnamed | {"signedTransaction": altered}),
+            desk.api.post(f"/api/v1/mev/orders/{order}/cancel", json=cancel),
+        ]
+    said = [answer.json()["message"] for answer in answers]
+    rpc = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction", "params": [altered]}
+    url = desk.town.facts["walletRpcUrl"]
+    said.append(loopback.post(url, json=rpc).json()["error"]["message"])
+    for message in said:
+        assert f"the signature recovers {signer} (altered bytes recover an address" in message
+    wanted = ["userAddress", "the wallet of the quote", "", "the order's wallet", "a wallet of"]
+    assert all(word in message for word, message in zip(wanted, said, strict=True))
+
+
+def _altered(raw: str, params: dict[str, Any]) -> str:
+    """Return signed bytes with the calldata of another quote, and the old signature."""
+    fields = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
+    fields = {**fields, "data": params["data"], "accessList": []}
+    return "0x" + TypedTransaction.from_dict(fields).encode().hex()
 
 
 @shows("error: 400 INSUFFICIENT_ALLOWANCE", "details: INSUFFICIENT_ALLOWANCE")

@@ -1,6 +1,7 @@
 """Error codes for what a request contains: missing, malformed or unsupported values."""
 
 from collections.abc import Sequence
+from typing import Self
 
 from quietswap.errors.base import Details, RequestError
 
@@ -163,6 +164,16 @@ class InvalidSignature(RequestError):
 
     def __init__(self, *, reason: str) -> None:
         super().__init__(f"the signed transaction is not valid: {reason}", {"reason": reason})
+
+    @classmethod
+    def other_signer(cls, signer: str, wanted: str) -> Self:
+        """Return the error for a signature that recovers `signer` where `wanted` must sign."""
+        return cls(reason=f"{recovered(signer)}, not {wanted}")
+
+
+def recovered(signer: str) -> str:
+    """Return the words for the wallet that a signature recovers."""
+    return f"the signature recovers {signer} (altered bytes recover an address of their own)"
 
 
 class InsufficientAllowance(RequestError):

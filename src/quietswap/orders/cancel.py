@@ -80,9 +80,7 @@ class CancelOrder:
         target = await self._target(key, submission.order_id)
         signed = decode_signed(submission.raw_hex, OrderKind.CANCEL)
         if signed.sender != target.wallet:
-            raise InvalidSignature(
-                reason=f"it was signed by {signed.sender}, not by the order's wallet"
-            )
+            raise InvalidSignature.other_signer(signed.sender, "the order's wallet")
         known = await core.orders.by_hash(signed.hash)
         if known is not None:
             _require_own(known, key)
@@ -95,6 +93,7 @@ class CancelOrder:
         quote = core.match(
             (quote for quote in latest if quote.terms == terms),
             lambda quote: cancel_differences(signed, submission.metadata, quote),
+            signed.sender,
         )
         order = await self._deliver(signed, quote, target, known)
         _require_own(order, key)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from quietswap.amounts import format_ether
+from quietswap.chain.address import Address
 from quietswap.chain.fees import PRIORITY_FEE
 from quietswap.chain.signed import MAINNET, SignedTransaction
 from quietswap.errors.base import Details
-from quietswap.errors.requests import ValidationError
+from quietswap.errors.requests import ValidationError, recovered
 from quietswap.orders.order import Order, OrderKind, OrderStatus
 from quietswap.quoting.quote import (
     NATIVE,
@@ -93,7 +94,7 @@ def cancel_differences(
 
 
 def matching_quote(
-    compared: Sequence[tuple[IssuedQuote, Sequence[Details]]], now_ms: int
+    compared: Sequence[tuple[IssuedQuote, Sequence[Details]]], signer: Address, now_ms: int
 ) -> IssuedQuote:
     """Return the quote without a difference; of several, the one that is valid longest.
 
@@ -101,7 +102,7 @@ def matching_quote(
     there is none to compare with, or with QUOTE_EXPIRED.
     """
     if not compared:
-        message = "no quote was issued to this API key for this wallet"
+        message = f"no quote was issued to this API key for the signer: {recovered(signer)}"
         raise ValidationError(message, reason="NO_QUOTE")
     quote, differences = min(compared, key=lambda pair: (len(pair[1]), -pair[0].valid_until_ms))
     if differences:

@@ -213,11 +213,14 @@ class SubmitOrder:
         return exact or await self.quotes.nearest(key.client_id, wallet, kind, NEAREST)
 
     def match(
-        self, issued: Iterable[IssuedQuote], differences: Callable[[IssuedQuote], Sequence[Details]]
+        self,
+        issued: Iterable[IssuedQuote],
+        differences: Callable[[IssuedQuote], Sequence[Details]],
+        signer: Address,
     ) -> IssuedQuote:
         """Return the quote without differences. Raises ValidationError, ProviderUnavailable."""
         compared = [(quote, differences(quote)) for quote in issued]
-        quote = matching_quote(compared, self.clock.now_ms())
+        quote = matching_quote(compared, signer, self.clock.now_ms())
         self.relay(quote.tier)
         return quote
 

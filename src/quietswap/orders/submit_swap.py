@@ -50,7 +50,7 @@ class SubmitSwap:
         core = self._core
         signed = decode_signed(submission.raw_hex, OrderKind.SWAP)
         if signed.sender.lower() != submission.terms["userAddress"].lower():
-            raise InvalidSignature(reason=f"it was signed by {signed.sender}, not by userAddress")
+            raise InvalidSignature.other_signer(signed.sender, "userAddress")
         known, issued = await asyncio.gather(
             core.orders.by_hash(signed.hash), core.issued(key, QuoteKind.SWAP, signed)
         )
@@ -60,6 +60,7 @@ class SubmitSwap:
         quote = core.match(
             issued,
             lambda quote: swap_differences(signed, submission.terms, submission.metadata, quote),
+            signed.sender,
         )
         order = await self._deliver(key, signed, quote, known)
         relay = core.relay(quote.tier)
@@ -147,6 +148,7 @@ class SubmitWrap:
         quote = core.match(
             await self._issued(key, signed, submission.quote_id),
             lambda quote: wrap_differences(signed, operation, amount, metadata, quote),
+            signed.sender,
         )
         tokens = quote.terms.trade.sell_amount if operation is WrapOperation.UNWRAP else 0
         try:
@@ -174,9 +176,7 @@ class SubmitWrap:
             field = {"field": "quoteId", "expected": "an issued quote", "provided": quote_id}
             raise ValidationError("no such quote was issued to this API key", [field])
         if named.wallet != signed.sender:
-            raise InvalidSignature(
-                reason=f"it was signed by {signed.sender}, not by the wallet of the quote"
-            )
+            raise InvalidSignature.other_signer(signed.sender, "the wallet of the quote")
         return [named]
 
     def _answer(self, order: Order) -> SubmittedWrap:

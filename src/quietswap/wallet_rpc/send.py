@@ -47,9 +47,7 @@ class SendRawTransaction:
         with _not_sent():
             signed = decode_signed(raw_hex, OrderKind.SWAP)
             if signed.sender not in token.wallets:
-                raise InvalidSignature(
-                    reason=f"it was signed by {signed.sender}, which is no wallet of this RPC URL"
-                )
+                raise InvalidSignature.other_signer(signed.sender, "a wallet of this RPC URL")
             known = await self._core.orders.by_hash(signed.hash)
             if known is not None and known.client_id != token.client_id:
                 raise SignatureReplay
