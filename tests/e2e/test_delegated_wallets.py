@@ -1,24 +1,27 @@
 """Wallets with delegated code (EIP-7702) on the whole service: cancels, wraps, unwraps, swaps."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
-from quietswap.client.errors.api import ValidationError
+from quietswap.client import SwapRequest
+from quietswap.client.errors.base import ClientError
 from quietswap.client.flows.cancel import CancelRequest
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.sync_client import QuietswapClient
 from tests import forked
-from tests.e2e.conftest import Town
+from tests.e2e.conftest import USDC, WETH, Town
 from tests.e2e.test_typescript_client import Page, typescript
-from tests.e2e.wallets import Refused, RpcWallet
+from tests.e2e.wallets import Refused, RpcWallet, approval, deposit, quoted
 from tests.spec import cancelling
-from tests.spec.api_client import ApiClient
+from tests.spec.api_client import ETHER, SOLD, ApiClient
 from tests.spec.wire import data, refused
 from tests.typescript.package import Thrown, TypeScript, needs_packages
 
@@ -118,57 +121,6 @@ def test_code_that_came_after_the_quote_is_found_when_the_cancel_is_posted(
 
 
 @pytest.mark.parametrize("code", [CHEAP, HEAVY])
-def test_the_python_client_cancels(desk: ApiClient, code: str) -> None:
-    wallet, order_id, nonce = opened(desk, code)
-    facts, polling = desk.town.facts, PollingPolicy(node_interval_s=0.1)
-    with QuietswapClient(
-        facts["baseUrl"], desk.secret, rpc_url=facts["rpcUrl"], polling=polling
-    ) as client:
-        end = client.cancel(CancelRequest(order_id, wallet.address, nonce=nonce), wallet)
-    assert (end.cancelled, end.checked) == (True, True)
-
-
-def test_the_python_client_names_the_reason(desk: ApiClient) -> None:
-    wallet, order_id, nonce = opened(desk, REVERTING)
-    with (
-        QuietswapClient(desk.town.facts["baseUrl"], desk.secret) as client,
-        pytest.raises(ValidationError, match="the cancel would fail on the latest state"),
-    ):
-        client.cancel(CancelRequest(order_id, wallet.address, nonce=nonce), wallet)
-
-
-@needs_packages
-@pytest.mark.parametrize("code", [CHEAP, HEAVY, REVERTING])
-def test_the_typescript_client_cancels(desk: ApiClient, typescript: TypeScript, code: str) -> None:
-    page = Page(desk, typescript)
-    delegate(desk, page.wallet, code)
-    order_id, nonce = stuck(desk, page.wallet)
-    if code == REVERTING:
-        with pytest.raises(Thrown, match="the cancel would fail on the latest state"):
-            page.ask("cancel", {"orderId": order_id, "nonce": nonce})
-        return
-    result = page.ask("cancel", {"orderId": order_id, "nonce": nonce})
-    assert (result["cancelled"], result["checked"]) == (True, True)
-
-
-@pytest.mark.parametrize(("code", "status"), [(CHEAP, 0), (HEAVY, 0), (REVERTING, 1)])
-def test_the_command_cancels(desk: ApiClient, tmp_path: Path, code: str, status: int) -> None:
-    wallet, order_id, nonce = opened(desk, code)
-    facts = desk.town.facts
-    variables = forked.without_settings() | {
-        "QUIETSWAP_URL": facts["baseUrl"], "QUIETSWAP_API_KEY": desk.secret,
-        "QUIETSWAP_RPC_URL": facts["rpcUrl"], "QUIETSWAP_PRIVATE_KEY": wallet.key.to_0x_hex(),
-    }  # fmt: skip
-    words = ["cancel", order_id, "--nonce", str(nonce), "--poll", "0.5", "--yes", "--json"]
-    done = forked.run(words, variables, folder=tmp_path)
-    assert done.returncode == status, done.stderr
-    if status:
-        assert "would fail on the latest state" in done.stderr
-    else:
-        assert json.loads(done.stdout)["cancelled"] is True
-
-
-@pytest.mark.parametrize("code", [CHEAP, HEAVY])
 def test_a_wallet_cancels_with_its_own_estimate(desk: ApiClient, code: str) -> None:
     wallet = RpcWallet.of(desk)
     delegate(desk, wallet.account, code)
@@ -181,43 +133,166 @@ def test_a_wallet_cancels_with_its_own_estimate(desk: ApiClient, code: str) -> N
     assert desk.follow(order_id)["error"]["code"] == "USER_CANCELLED"
 
 
-def test_a_wallets_cancel_that_reverts_is_refused(desk: ApiClient) -> None:
-    wallet = RpcWallet.of(desk)
-    delegate(desk, wallet.account, REVERTING)
-    _, nonce = stuck(desk, wallet.account)
-    own: dict[str, Any] = {"to": wallet.account.address, "nonce": nonce, "gas": 90_000}
-    with pytest.raises(Refused, match="would fail on the latest state") as error:
-        wallet.send(own | {"maxFeePerGas": 10**12, "maxPriorityFeePerGas": 0})
-    assert error.value.data["details"]["reason"] == "WOULD_REVERT"
+TRIED = "would fail on the latest state"
+"""Words of every refusal."""
+EXPECTED = {
+    "swap": dict.fromkeys(("cheap", "heavy", "reverting"), ""),
+    "wrap": dict.fromkeys(("cheap", "heavy", "reverting"), ""),
+    "unwrap": {"cheap": "", "heavy": TRIED, "reverting": TRIED},
+    "cancel": {"cheap": "", "heavy": "", "reverting": TRIED},
+}
+"""Which delegate lets an action be done. No call reaches a wallet that swaps or wraps; WETH sends
+ETH with 2,300 gas, so that code which needs more cannot receive it.
+"""
+CODES = {"cheap": CHEAP, "heavy": HEAVY, "reverting": REVERTING}
+HALF = "0.5"
+CHANGE = {"swap": -SOLD, "wrap": ETHER // 2, "unwrap": -ETHER // 2, "cancel": 0}
+"""WETH that an action gives the wallet."""
 
 
-@pytest.mark.parametrize("code", [CHEAP, HEAVY, REVERTING])
-@pytest.mark.parametrize("operation", ["wrap", "unwrap"])
-def test_wraps_are_tried(desk: ApiClient, operation: str, code: str) -> None:
-    """WETH sends ETH with 2,300 gas: code that needs more cannot receive it."""
+@dataclass
+class Person:
+    """A wallet with delegated code before one door, `open_swap` is the order to cancel."""
+
+    desk: ApiClient
+    wallet: LocalAccount
+    folder: Path
+    typescript: TypeScript
+    open_swap: tuple[str, int]
+
+
+def by_api(person: Person, action: str) -> str:
+    desk, wallet = person.desk, person.wallet
+    if action == "swap":
+        return told(desk.submit(desk.swap(wallet)))
+    if action == "cancel":
+        order_id, _ = person.open_swap
+        if refusal := told(cancelling.ask(desk, order_id)):
+            return refusal
+        return told(cancelling.send(desk, order_id, cancelling.signed(desk, wallet, order_id)))
+    ask = {"operation": action, "amount": HALF, "userAddress": wallet.address}
+    if refusal := told(desk.api.post("/api/v1/mev/wrap/quote", json=ask)):
+        return refusal
+    return told(desk.submit_wrap(desk.wrap(wallet, operation=action, amount=HALF)))
+
+
+def told(answer: httpx.Response) -> str:
+    """Return the message of a refusal."""
+    return "" if answer.is_success else str(answer.json()["message"])
+
+
+def by_python(person: Person, action: str) -> str:
+    desk, wallet = person.desk, person.wallet
+    facts, polling = desk.town.facts, PollingPolicy(interval_s=0.2, node_interval_s=0.1)
+    order_id, nonce = person.open_swap
+    with QuietswapClient(
+        facts["baseUrl"], desk.secret, rpc_url=facts["rpcUrl"], polling=polling
+    ) as client:
+        try:
+            if action == "swap":
+                request = SwapRequest(WETH, USDC, SOLD, wallet.address)
+                assert client.swap(request, wallet).succeeded
+            elif action == "cancel":
+                end = client.cancel(CancelRequest(order_id, wallet.address, nonce=nonce), wallet)
+                assert (end.cancelled, end.checked) == (True, True)
+            else:
+                {"wrap": client.wrap, "unwrap": client.unwrap}[action](HALF, wallet)
+        except ClientError as error:
+            return str(error)
+    return ""
+
+
+def by_typescript(person: Person, action: str) -> str:
+    page = Page(person.desk, person.typescript, person.wallet)
+    order_id, nonce = person.open_swap
+    argument = {"swap": page.request, "cancel": {"orderId": order_id, "nonce": nonce}}
+    try:
+        result = page.ask(action, argument.get(action, HALF))
+    except Thrown as error:
+        return str(error)
+    if action == "cancel":
+        assert (result["cancelled"], result["checked"]) == (True, True)
+    else:
+        assert result.get("receipt", result)["succeeded"]
+    return ""
+
+
+def by_command(person: Person, action: str) -> str:
+    facts, (order_id, nonce) = person.desk.town.facts, person.open_swap
+    variables = forked.without_settings() | {
+        "QUIETSWAP_URL": facts["baseUrl"],
+        "QUIETSWAP_API_KEY": person.desk.secret,
+        "QUIETSWAP_RPC_URL": facts["rpcUrl"],
+        "QUIETSWAP_PRIVATE_KEY": person.wallet.key.to_0x_hex(),
+    }
+    words = {
+        "swap": ["0.1", "WETH", "USDC", "--poll", "0.2"],
+        "cancel": [order_id, "--nonce", str(nonce), "--poll", "0.2"],
+    }.get(action, [HALF])
+    done = forked.run([action, *words, "--yes", "--json"], variables, folder=person.folder)
+    if done.returncode:
+        return done.stderr
+    if action == "cancel":
+        assert json.loads(done.stdout)["cancelled"] is True
+    return ""
+
+
+def by_rpc(person: Person, action: str) -> str:
+    """A wallet takes its own estimate, or 90,000 gas where there is none."""
+    wallet, (_, nonce) = RpcWallet.of(person.desk, account=person.wallet), person.open_swap
+    own: dict[str, Any] = {"maxFeePerGas": 10**12, "maxPriorityFeePerGas": 0}
+    try:
+        if action == "swap":
+            wallet.mined(wallet.send(wallet.filled(approval(wallet.quote()))))
+            own = quoted(wallet.quote())
+        elif action == "cancel":
+            own |= {"to": person.wallet.address, "nonce": nonce}
+        elif action == "wrap":
+            own |= deposit(ETHER // 2)
+        else:
+            own |= {"to": WETH, "data": f"0x2e1a7d4d{ETHER // 2:064x}"}
+        try:
+            filled = wallet.filled(own)
+        except Refused:
+            filled = {"gas": 90_000, "nonce": wallet.nonce()}
+        wallet.send(filled | own)
+    except Refused as error:
+        return str(error)
+    return ""
+
+
+Door = Callable[[Person, str], str]
+"""Does an action as its user does. Returns the refusal."""
+
+
+@needs_packages
+@pytest.mark.parametrize("action", EXPECTED)
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("door", [by_api, by_python, by_typescript, by_command, by_rpc])
+def test_every_door(
+    desk: ApiClient, tmp_path: Path, typescript: TypeScript, door: Door, code: str, action: str
+) -> None:
     wallet = desk.wallet()
-    target = delegate(desk, wallet, CHEAP)
-    before = desk.wrap(wallet, operation=operation, amount="0.5")
-    desk.rpc("anvil_setCode", target, "0x" + code)
-    if operation == "wrap" or code == CHEAP:
-        order = data(desk.submit_wrap(desk.wrap(wallet, operation=operation, amount="0.5")))
-        tx_hash = order["order"]["txHash"]
-        desk.until(lambda: desk.rpc("eth_getTransactionReceipt", tx_hash))
-        assert desk.rpc("eth_getTransactionReceipt", tx_hash)["status"] == "0x1"
+    delegate(desk, wallet, CODES[code])
+    open_swap = stuck(desk, wallet) if action == "cancel" else ("", 0)
+    person = Person(desk, wallet, tmp_path, typescript, open_swap)
+    weth, usdc, nonce = desk.held(wallet, "WETH"), desk.held(wallet, "USDC"), count(person)
+    refusal, expected = door(person, action), EXPECTED[action][code]
+    assert expected in refusal
+    assert bool(refusal) == bool(expected), refusal
+    if refusal:
+        assert (desk.held(wallet, "WETH"), count(person)) == (weth, nonce)
         return
-    ask = {"operation": operation, "amount": "0.5", "userAddress": wallet.address}
-    for answer in (desk.api.post("/api/v1/mev/wrap/quote", json=ask), desk.submit_wrap(before)):
-        body = refused(answer, 422, "VALIDATION_ERROR")
-        assert body["details"]["reason"] == "WOULD_REVERT"
-        assert body["details"]["revertReason"]
+    desk.until(lambda: desk.held(wallet, "WETH") == weth + CHANGE[action])
+    desk.until(lambda: count(person) > nonce)
+    assert (desk.held(wallet, "USDC") > usdc) == (action == "swap")
+    if action == "cancel":
+        assert desk.follow(open_swap[0])["error"]["code"] == "USER_CANCELLED"
 
 
-@pytest.mark.parametrize("code", [CHEAP, HEAVY, REVERTING])
-def test_a_swap_needs_no_code_of_the_wallet(desk: ApiClient, code: str) -> None:
-    """Tokens are taken and given by their contracts: no call reaches the wallet."""
-    wallet = desk.wallet()
-    delegate(desk, wallet, code)
-    assert desk.follow(desk.order(wallet)["orderId"])["status"] == "confirmed"
+def count(person: Person) -> int:
+    """Return the number of nonces that the wallet has used."""
+    return int(person.desk.rpc("eth_getTransactionCount", person.wallet.address, "latest"), 16)
 
 
 def test_a_quote_says_that_a_contract_cannot_sign_it(desk: ApiClient) -> None:

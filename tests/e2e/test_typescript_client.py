@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eth_account.signers.local import LocalAccount
 
 from quietswap.tokens.token import WETH
 from tests.e2e.conftest import USDC, Town
@@ -33,9 +34,11 @@ def desk(town: Town) -> Iterator[ApiClient]:
 class Page:
     """The client of one wallet."""
 
-    def __init__(self, desk: ApiClient, typescript: TypeScript) -> None:
+    def __init__(
+        self, desk: ApiClient, typescript: TypeScript, wallet: LocalAccount | None = None
+    ) -> None:
         self.desk, self.typescript = desk, typescript
-        self.wallet = desk.wallet()
+        self.wallet = wallet or desk.wallet()
         self.signer = {"key": self.wallet.key.to_0x_hex()}
         facts = desk.town.facts
         self.options = {

@@ -38,9 +38,15 @@ class RpcWallet:
     _ids: "itertools.count[int]" = field(default_factory=itertools.count)
 
     @classmethod
-    def of(cls, desk: ApiClient, unmatched: str = "refuse", **holds: Any) -> "RpcWallet":
-        """Return a wallet with a fresh account and an RPC URL of its own."""
-        account = desk.wallet(**holds)
+    def of(
+        cls,
+        desk: ApiClient,
+        unmatched: str = "refuse",
+        account: LocalAccount | None = None,
+        **holds: Any,
+    ) -> "RpcWallet":
+        """Return a wallet with an RPC URL of its own, by default with a fresh account."""
+        account = account or desk.wallet(**holds)
         asked = {"wallets": [account.address], "name": "persona", "unmatched": unmatched}
         token = data(desk.api.post("/api/v1/mev/rpc", json=asked))["token"]
         return cls(desk, account, token["url"])
