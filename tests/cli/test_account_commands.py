@@ -8,6 +8,7 @@ import pytest
 
 from quietswap import errors
 from quietswap.cli import command
+from quietswap.cli.options import connection
 from quietswap.cli.output.quote import short
 from quietswap.orders.order import OrderKind, OrderPage, OrderStatus
 from quietswap.quoting.quote import NATIVE
@@ -68,11 +69,14 @@ def test_wrap_and_unwrap(
     assert f"the {operation} needs 5.1" in too_much.stdout
 
 
-def test_an_open_order_may_hold_the_nonce(quietswap: Quietswap, service: FakeService) -> None:
+def test_an_open_order_may_hold_the_nonce(
+    quietswap: Quietswap, service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_is_interactive", lambda: True)
     page = OrderPage((listed(placed(OrderStatus.MINING)),), 1)
     is_open = ok(orders.order_history_response(page, 50, 0))
     service.next("history", is_open, is_open, is_open)
-    asked = quietswap("wrap", "2", "--nonce", "7")  # nobody is there to confirm
+    asked = quietswap("wrap", "2", "--nonce", "7", input="n\n")
     assert "order ord_1 is open: this may take its nonce" in " ".join(asked.stdout.split())
     refused = quietswap("wrap", "2", "--yes", "--json")
     assert (refused.exit_code, json.loads(refused.stdout)["error"]) == (1, "Declined")

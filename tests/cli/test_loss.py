@@ -96,13 +96,6 @@ def test_slippage_of_three_percent_is_not_the_default_of_max_impact(
         assert quietswap(*swap(row, "--yes"), *options).exit_code == code
 
 
-def test_no_terminal(quietswap: Quietswap, service: FakeService, approved: FakeChain) -> None:
-    offer(service, approved, LOSSES["half of the value"])
-    result = quietswap(*SWAP)
-    assert result.exit_code == 2
-    assert "47.69 % price impact. To sign that, give --yes and --max-loss" in lines(result.stderr)
-
-
 @pytest.mark.usefixtures("terminal")
 def test_a_named_loss_is_not_asked_for(
     quietswap: Quietswap, service: FakeService, approved: FakeChain

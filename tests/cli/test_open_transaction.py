@@ -7,7 +7,7 @@ import pytest
 
 from quietswap.client import api_calls
 from quietswap.client.sync_client import QuietswapClient
-from quietswap.orders.order import OrderStatus
+from quietswap.orders.order import Failure, FailureCode, OrderStatus
 from tests.cli.conftest import Quietswap
 from tests.cli.test_after_signing import time
 from tests.cli.test_swap_command import SWAP, approved
@@ -21,7 +21,7 @@ from tests.client.test_after_signing import said, silent
 from tests.client.test_nonces import FEE, history
 from tests.client.test_polling import at
 from tests.client.test_swap_safety import change
-from tests.client.test_transaction_hash_mismatch import LIE
+from tests.client.test_transaction_hash_mismatch import LIE, status
 
 __all__ = ["approved", "time"]
 
@@ -99,6 +99,31 @@ def test_an_interrupted_swap_keeps_hash_and_nonce(
     }
     assert f"signed: nonce 7, tx {service.tx_hash}" in result.stderr
     assert "quietswap cancel ord_1 --nonce 7" in result.stderr
+
+
+@pytest.mark.parametrize("code", [FailureCode.REPLACED, FailureCode.EXPIRED])
+def test_an_interruption_after_the_end_says_what_is_final(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+    time: Time,
+    code: FailureCode,
+) -> None:
+    """The own node is still asked then: without its word the exit code stays 4."""
+    interrupted(monkeypatch, time)
+    silent(approved, service)
+    failure = Failure(code, "another transaction used the nonce")
+    service.next("status", status(OrderStatus.CANCELLED, failure=failure))
+    result = quietswap(*SWAP, "--yes", "--json")
+    assert result.exit_code == 4, result.output
+    said, known = json.loads(result.stdout)["message"], " ".join(result.stderr.split())
+    is_final = code is FailureCode.REPLACED
+    for text in (said, known.split("Interrupted: ")[1].split(". To check it")[0]):
+        ended = "the order ended as cancelled (REPLACED: another transaction used the nonce)"
+        assert (ended in text) is is_final
+        assert ("may still be mined" in text) is not is_final
+    assert "quietswap cancel" not in known
 
 
 @pytest.mark.parametrize(

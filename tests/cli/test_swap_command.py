@@ -13,6 +13,7 @@ from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY, Quietswap
 from tests.client.fake_chain import FakeChain, transfer
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, placed, refused, swap_quote
+from tests.client.test_nonces import history
 from tests.client.test_polling import at
 from tests.orders import USDC, recorded
 from tests.response_json import orders as response_orders
@@ -114,13 +115,41 @@ def test_approve_never_signs_nothing_where_the_allowance_is_short(
     assert (node.sent, service.bodies("order")) == ([], [])
 
 
-def test_nobody_there_to_confirm(
-    quietswap: Quietswap, service: FakeService, approved: FakeChain
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--approve", "never"), "approval is never (--approve)"),
+        (("--nonce", "7"), "only nonce 7 may be signed"),
+        ((), "order ord_1 is open, and the approval"),
+    ],
+)
+def test_an_approval_that_is_not_allowed_is_refused_before_asking(
+    quietswap: Quietswap,
+    service: FakeService,
+    node: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    says: str,
 ) -> None:
-    result = quietswap(*SWAP)
+    monkeypatch.setattr(connection, "_is_interactive", lambda: True)
+    service.next("history", *[history(OrderStatus.MINING)] * 2)
+    result = quietswap(*SWAP, *options, input="y\n")
+    assert result.exit_code == 1
+    assert says in " ".join(result.stdout.split())
+    assert "Sign and submit?" not in result.output
+    assert node.sent == []
+
+
+@pytest.mark.parametrize(
+    "words", [SWAP, ("wrap", "0.25"), ("unwrap", "0.25"), ("cancel", "ord_1", "--nonce", "7")]
+)
+def test_without_a_terminal_no_quote_is_asked_for(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain, words: tuple[str, ...]
+) -> None:
+    result = quietswap(*words)
     assert result.exit_code == 2
     assert "give --yes" in result.stderr
-    assert service.bodies("order") == []
+    assert [call for call in service.asked if call.path.endswith(("/quote", "/cancel"))] == []
 
 
 @pytest.mark.parametrize(("answer", "code", "orders"), [("y\n", 0, 1), ("n\n", 1, 0), ("", 1, 0)])

@@ -28,11 +28,15 @@ def waiting(time: Time) -> dict[str, Any]:
     return usual | {"sleep": time.sleep, "monotonic": time.monotonic}
 
 
-def test_a_poor_wallet_is_told_before_it_is_asked(quietswap: Quietswap, node: FakeChain) -> None:
+def test_a_poor_wallet_is_told_before_it_is_asked(
+    quietswap: Quietswap, node: FakeChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_is_interactive", lambda: True)
     node.balance = 10**17
-    result = quietswap(*SWAP)  # nobody is there to confirm, and nobody is asked
+    result = quietswap(*SWAP, input="y\n")
     assert result.exit_code == 1
     assert "the wallet holds 0.1 WETH, the swap needs 1 WETH" in result.stdout
+    assert "Sign and submit?" not in result.output
 
 
 def test_relay_settings_that_cannot_be_read(
@@ -246,6 +250,7 @@ def test_another_nonce_of_the_service_is_asked_about(
 ) -> None:
     """Without a node only the service tells the nonce: an earlier one cancels an open order."""
     time = Time()
+    monkeypatch.setattr(connection, "_is_interactive", lambda: True)
     monkeypatch.setattr(QuietswapClient.__init__, "__kwdefaults__", waiting(time))
     asked: list[str] = []
 

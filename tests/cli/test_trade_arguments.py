@@ -162,6 +162,7 @@ def test_an_address_of_the_list_that_is_none(quietswap: Quietswap, service: Fake
     [("all", 9), ("MAX", 9), ("100%", 9), ("50%", 4), ("33.3%", 2), ("99.999999%", 8)],
 )
 @pytest.mark.parametrize("command", ["quote", "swap"])
+@pytest.mark.usefixtures("person")
 def test_a_share_of_the_balance_at_the_callers_node(
     quietswap: Quietswap, service: FakeService, node: FakeChain, command: str, amount: str,
     units: int,
@@ -183,6 +184,7 @@ def test_a_share_of_the_balance_at_the_callers_node(
         ("wrap", "90%", ETHER // 100, 0, "0.00695"),
     ],
 )
+@pytest.mark.usefixtures("person")
 def test_a_share_of_ether_leaves_gas(
     quietswap: Quietswap, service: FakeService, node: FakeChain, operation: str, amount: str,
     ether: int, balance: int, converted: str,

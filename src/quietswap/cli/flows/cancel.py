@@ -10,6 +10,7 @@ from rich.text import Text
 from quietswap.cli.context import CommandContext, signals_as_ctrl_c
 from quietswap.cli.flows.signing import SigningFlow, print_signed_transaction
 from quietswap.cli.options.signing import WalletSigner
+from quietswap.cli.output.console import final_text
 from quietswap.cli.output.exit_codes import REFUSED
 from quietswap.cli.output.orders import order_details
 from quietswap.cli.output.quote import nonce_to_sign, to_sign
@@ -73,6 +74,7 @@ class CancelRun(SigningFlow):
             text = f"{event.why}; asking your own node which of the two is in a block, for at most"
             self._progress.say(f"{text} {event.seconds:.0f} s")
         elif event.order_id == self._request.order_id:
+            self._final = final_text(event)
             self._progress.say(f"order      {event.status}")
         else:
             self._progress.say(f"cancel     {event.status}")
@@ -80,9 +82,9 @@ class CancelRun(SigningFlow):
     def _open_order(self) -> dict[str, Any]:
         return {"orderId": self._request.order_id}
 
-    def _leave(self, why: str) -> None:
+    def _leave(self, why: str, known: str | None = None) -> None:
         self._progress.stop()
-        text = f"{why}: the order or its cancel may still be mined."
+        text = f"{why}: {known or 'the order or its cancel may still be mined'}."
         self._context.say(Text(text, "yellow"))
         print_signed_transaction(self._context, self._signer)
         self._context.say(Text("To check the order:"))

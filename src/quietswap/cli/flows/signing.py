@@ -9,7 +9,12 @@ import click
 from rich.text import Text
 
 from quietswap.cli.context import CommandContext, signals_as_ctrl_c
-from quietswap.cli.options.connection import confirm, confirm_loss, typed_options
+from quietswap.cli.options.connection import (
+    confirm,
+    confirm_loss,
+    require_terminal,
+    typed_options,
+)
 from quietswap.cli.options.signing import SIGNING, RecordingSigner, WalletSigner
 from quietswap.cli.output.console import OrderProgress
 from quietswap.cli.output.errors import error_name
@@ -93,6 +98,8 @@ class SigningFlow:
     def __init__(
         self, context: CommandContext, client: QuietswapClient, signer: WalletSigner, *, yes: bool
     ) -> None:
+        if not yes:
+            require_terminal()
         self._context = context
         self._client = client
         self._progress = OrderProgress(context.screen)
@@ -100,6 +107,8 @@ class SigningFlow:
         self._wallet_signer = signer
         self._signer = RecordingSigner(signer)
         self._yes = yes
+        self._final: str | None = None
+        """How the order ended by the word of the service, if it can no longer be mined."""
         goes_on_without_output(lambda: self._may_be_submitted)
 
     def _run(self, call: Callable[[], Result]) -> Result:
@@ -140,8 +149,11 @@ class SigningFlow:
         """Print what a failed flow leaves open."""
         raise NotImplementedError
 
-    def _leave(self, why: str) -> None:
-        """Print what may still be mined, and the commands that show or cancel it."""
+    def _leave(self, why: str, known: str | None = None) -> None:
+        """Print what may still be mined, and the commands that show or cancel it.
+
+        `known` is said instead where the service calls the order final.
+        """
         raise NotImplementedError
 
     @property
@@ -156,9 +168,13 @@ class SigningFlow:
     def _interrupted(self) -> int:
         """Print whether a transaction or an approval was signed. Return the exit code."""
         if self._may_be_submitted:
-            self._leave("Interrupted")
-            text = "stopped; what was signed may still be mined"
-            body = {"ok": False, "error": "LEFT_OPEN", "message": text} | self._open_order()
+            known = "what was signed may still be mined"
+            if self._final is not None:
+                known = f"the service says that the order ended as {self._final};"
+                known += " your own node has not confirmed it yet"
+            self._leave("Interrupted", self._final and known)
+            body = {"ok": False, "error": "LEFT_OPEN", "message": f"stopped; {known}"}
+            body |= self._open_order()
             self._context.result(body | self._signer.signed())
             return UNDECIDED
         self._progress.stop()

@@ -21,6 +21,7 @@ from quietswap.cli.flows.signing import (
 )
 from quietswap.cli.options.connection import can_ask, confirm, typed_options
 from quietswap.cli.options.signing import SIGNING, WalletSigner
+from quietswap.cli.output.console import final_text
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.quote import nonce_to_sign, short, summary, to_sign
 from quietswap.cli.output.swap import UNCHECKED, compared, machine, report, tried
@@ -38,7 +39,12 @@ from quietswap.client.flows import reference_price
 from quietswap.client.flows.approvals import ApprovalSent, Approved, approval_cost
 from quietswap.client.flows.polling import find_open_order
 from quietswap.client.flows.quote_checks import SwapRequest
-from quietswap.client.flows.quoting import judge_quote, most_bps, recheck_with_gas
+from quietswap.client.flows.quoting import (
+    judge_quote,
+    most_bps,
+    recheck_with_gas,
+    require_approvable,
+)
 from quietswap.client.flows.simulation import SwapSimulation
 from quietswap.client.flows.submission_outcome import OutcomeWatch
 from quietswap.client.flows.swap import Event, SwapResult
@@ -238,7 +244,7 @@ class SwapRun(SigningFlow):
         else:
             counted = self._client.node(node_calls.nonce(self._request.wallet))
             nonce = nonce_to_sign(params.nonce, counted)
-            self._approves = approves and self._show_allowance(quote)
+            self._approves = self._show_allowance(quote)
             if self._approves:
                 # Before the public approval: its gas would be paid for a swap that is declined.
                 self._client.run(recheck_with_gas(quote, self._asked, quote.estimated_gas))
@@ -274,8 +280,11 @@ class SwapRun(SigningFlow):
         """Show the approval before the swap. Return whether one is needed."""
         router, raw = quote.dex_route.target, self._context.raw
         call = node_calls.allowance(quote.sell_token, self._request.wallet, router)
-        if self._client.node(call) >= quote.sell_amount:
+        allowed = self._client.node(call)
+        if allowed >= quote.sell_amount:
             return False
+        polling = self._client.polling
+        self._client.run(require_approvable(self._request, router, allowed, polling))
         amount = self._sell.show(quote.sell_amount, raw=raw)
         if self._request.approval == "max":
             amount = f"any amount of {self._sell.symbol}"
@@ -319,6 +328,7 @@ class SwapRun(SigningFlow):
         elif isinstance(event, OrderStatusResponse):
             self._order_id = event.order_id
             self._has_ended = event.is_terminal
+            self._final = final_text(event)
             self._progress.state(event)
 
     @property
@@ -334,11 +344,12 @@ class SwapRun(SigningFlow):
         token = self._request.sell_token.lower()
         return any(called.lower() != token for called in self._signer.called)
 
-    def _leave(self, why: str) -> None:
+    def _leave(self, why: str, known: str | None = None) -> None:
         self._progress.stop()
         say = self._context.say
         if self._order_id is not None:
-            say(Text(f"{why}: the order may still be mined. To check it:", "yellow"))
+            known = known or "the order may still be mined"
+            say(Text(f"{why}: {known}. To check it:", "yellow"))
             self._context.again("history", "--order", self._order_id, "--follow")
         else:
             # the response may have been lost: do not claim that no order exists

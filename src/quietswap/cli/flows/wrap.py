@@ -124,7 +124,7 @@ class WrapRun(SigningFlow):
         words = (self._request.operation, self._request.amount, "--nonce", str(nonce))
         self._context.again(*words, *typed_options(*SIGNING))
 
-    def _leave(self, why: str) -> None:
+    def _leave(self, why: str, known: str | None = None) -> None:
         self._progress.stop()
         say = self._context.say
         if self._tx_hash is not None:

@@ -169,14 +169,10 @@ def handle_errors(context: CommandContext) -> Iterator[None]:
 
 
 def confirm(question: str, *, skip: bool) -> bool:
-    """Ask on standard error; `skip` answers yes.
-
-    Raises click.UsageError if standard input is not a terminal.
-    """
+    """Ask on standard error; `skip` answers yes. Raises click.UsageError without a terminal."""
     if skip:
         return True
-    if not _is_interactive():
-        raise click.UsageError("cannot ask for confirmation without a terminal: give --yes")
+    require_terminal()
     return click.confirm(question, err=True)
 
 
@@ -185,16 +181,14 @@ def can_ask() -> bool:
     return _is_interactive()
 
 
-def confirm_loss(loss: "Loss") -> bool:
-    """Ask on standard error for the word yes, or for the loss that the person has read.
-
-    Raises click.UsageError if standard input is not a terminal.
-    """
+def require_terminal() -> None:
+    """Check that a person can be asked. Raises click.UsageError."""
     if not _is_interactive():
-        raise click.UsageError(
-            f"cannot ask for confirmation without a terminal. It may lose: {loss}. To sign that,"
-            " give --yes and --max-loss PERCENT"
-        )
+        raise click.UsageError("cannot ask for confirmation without a terminal: give --yes")
+
+
+def confirm_loss(loss: "Loss") -> bool:
+    """Ask on standard error for the word yes, or for the loss that the person has read."""
     wanted = loss.word_to_type
     said = click.prompt(
         f"It may lose: {loss}. To sign it nevertheless, type {wanted}",

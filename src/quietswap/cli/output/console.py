@@ -106,9 +106,19 @@ _UNDECIDED = ("EXPIRED", "REFUSED")
 def failure_text(failure: "OrderFailure") -> str:
     """Return why an order failed, and whether it may still be mined."""
     text = f"{failure.code}: {failure.message}"
+    return f"{text}; it may still be mined until its nonce is used" if _is_open(failure) else text
+
+
+def final_text(record: "OrderStatusResponse") -> str | None:
+    """Return how the order ended; None while it may still be mined."""
+    if record.error is not None and record.is_terminal and not _is_open(record.error):
+        return f"{record.status} ({failure_text(record.error)})"
+    return record.status if record.status == "confirmed" else None
+
+
+def _is_open(failure: "OrderFailure") -> bool:
     said = failure.may_be_mined  # unset by a service without this field
-    is_open = said if isinstance(said, bool) else failure.code in _UNDECIDED
-    return f"{text}; it may still be mined until its nonce is used" if is_open else text
+    return said if isinstance(said, bool) else failure.code in _UNDECIDED
 
 
 def relay_text(answer: str) -> str:

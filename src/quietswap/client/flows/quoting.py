@@ -249,19 +249,7 @@ def approved_quote(
         allowed = yield from perform(node_calls.allowance(quote.sell_token, request.wallet, router))
         if allowed >= quote.sell_amount:
             return quote, tuple(approvals)
-        if request.approval == "never":
-            raise QuoteDeclined(
-                f"{router} may move {allowed} smallest units of the sell token, too few, and"
-                " approval is never (--approve)"
-            )
-        if request.nonce is not None:
-            raise QuoteDeclined(
-                f"the swap needs an approval first, which would take a nonce too, and only nonce"
-                f" {request.nonce} may be signed: approve {router} by itself, or leave nonce out"
-            )
-        if not request.replace:
-            what = "the approval that this swap needs"
-            yield from require_no_open_order(request.wallet, what, polling, has_node=has_node)
+        yield from require_approvable(request, router, allowed, polling)
         sent = yield from ensure_allowance(
             token=quote.sell_token,
             router=router,
@@ -275,6 +263,28 @@ def approved_quote(
         )
         approvals.extend(sent)
     raise QuoteDeclined("each fresh quote chose a router that was not approved yet")
+
+
+def require_approvable(
+    request: SwapRequest, router: str, allowed: int, polling: PollingPolicy
+) -> Flow[None]:
+    """Check that the request allows an approval of `router`, which may move `allowed`.
+
+    Raises QuoteDeclined.
+    """
+    if request.approval == "never":
+        raise QuoteDeclined(
+            f"{router} may move {allowed} smallest units of the sell token, too few, and"
+            " approval is never (--approve)"
+        )
+    if request.nonce is not None:
+        raise QuoteDeclined(
+            f"the swap needs an approval first, which would take a nonce too, and only nonce"
+            f" {request.nonce} may be signed: approve {router} by itself, or leave nonce out"
+        )
+    if not request.replace:
+        what = "the approval that this swap needs"
+        yield from require_no_open_order(request.wallet, what, polling, has_node=True)
 
 
 def _can_pay(quote: SwapQuoteResponse, request: SwapRequest) -> Flow[None]:
