@@ -1,14 +1,17 @@
 """A node with one token, one wallet and instant blocks: it reads what is really signed."""
 
+import re
 import time as clock
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import rlp
 from eth_account import Account
 from eth_utils import keccak
 
+from quietswap.client.node_calls import SEND
 from quietswap.prices.feeds import FEEDS
 from quietswap.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER, WALLET
@@ -90,9 +93,23 @@ class FakeChain:
     busy: Callable[[str], NodeSays | None] = lambda _: None
     """The error that a method is answered with, if any."""
 
+    lates: int = 0
+    """Of several backends one is a block behind: after each transaction it answers the first so
+    many calls of each method.
+    """
+    behind: "FakeChain | None" = None
+    asked: Counter[str] = field(default_factory=Counter)
+
     def __call__(self, method: str, params: list[Any]) -> Any:
         if (refusal := self.busy(method)) is not None:
             raise refusal
+        self.asked[method] += 1
+        if self.behind is not None and self.asked[method] <= self.lates and method != SEND:
+            tag = params[-1] if params else ""
+            named = isinstance(tag, str) and re.fullmatch("0x[0-9a-f]{1,9}", tag)
+            if named and int(tag, 16) > self.behind.head:
+                raise NodeSays("header not found", -32000)
+            return getattr(self.behind, method)(*params)
         return getattr(self, method)(*params)
 
     def eth_chainId(self) -> str:  # noqa: N802
@@ -164,7 +181,7 @@ class FakeChain:
         assert len(second["calls"]) in (2, 7)
         swapped = {"status": "0x1", "returnData": "0x", "logs": self.trial_logs}
         swapped["gasUsed"] = hex(self.trial_gas)
-        if self.trial_reverts:
+        if self.trial_reverts or (self.lates and self.allowances.get(ROUTER.lower(), 0) < 10**6):
             says = {"message": self.trial_says}
             swapped = {"status": "0x0", "gasUsed": "0x1", "returnData": "0x", "error": says}
         gained = (-self.takes, self.delivers)
@@ -185,7 +202,7 @@ class FakeChain:
         told = [done | {"returnData": _word(number)} for number in (back, arrived)]
         return [done, paid, told[0], done, told[1]][: self.probe_steps]
 
-    def eth_estimateGas(self, call: dict[str, str]) -> str:  # noqa: N802
+    def eth_estimateGas(self, call: dict[str, str], _block: str = "latest") -> str:  # noqa: N802
         if call["data"][2:10] != APPROVE:
             if self.refusal:
                 raise NodeSays(self.refusal)
@@ -202,6 +219,12 @@ class FakeChain:
         if raw in self.known:
             raise NodeSays("already known")
         fields = rlp.decode(bytes.fromhex(raw[4:]))
+        if self.lates:
+            if int.from_bytes(fields[1]) < self.nonce:
+                raise NodeSays("nonce too low", -32000)
+            self.behind = replace(self, allowances=dict(self.allowances), receipts={}, trials=[])
+            self.asked.clear()
+            self.head += 1
         self.sent.append(fields)
         router, amount = _approval("0x" + fields[7].hex())
         self._check(router, amount)
@@ -219,7 +242,7 @@ class FakeChain:
         self.receipts[tx_hash] = {
             "transactionHash": tx_hash,
             "status": "0x0" if self.reverts else "0x1",
-            "blockNumber": "0x10",
+            "blockNumber": hex(self.head),
             "gasUsed": hex(46_000),
             "effectiveGasPrice": hex(10**9),
             "logs": self.logs,

@@ -19,6 +19,8 @@ BUSY = [
     (429, "call rate exceeded"), (503, ""), (-32005, "daily request count exceeded"),
     (-32016, "over rate limit"), (-32007, "50/second request limit reached"), (-32090, "wait"),
     (-32000, "Too Many Requests"), (-32603, "rate limit exceeded"), (-32000, "header not found"),
+    (-32001, "block not found: 0x18c"), (-32000, "Block 7 could not be found"),
+    (-39001, "Unknown block"), (-32602, "BlockOutOfRange: height is 5 but requested was 6"),
 ]  # fmt: skip
 
 
@@ -50,6 +52,18 @@ def test_one_refusal_in_ten_ends_no_swap(do_with_node: Do, node: FakeChain, seed
     chance = random.Random(seed)
     busy(node, lambda _: chance.random() < 0.1)
     assert do_with_node("swap", REQUEST, ACCOUNT).succeeded
+
+
+@pytest.mark.parametrize("lates", [1, 2, 5])
+@pytest.mark.parametrize("before", [0, 5])
+def test_answers_from_before_the_approval_end_no_swap(
+    do_with_node: Do, node: FakeChain, lates: int, before: int
+) -> None:
+    """One of several backends is late: by the allowance, the nonce, the estimate or the trial."""
+    node.lates, node.resets_first, node.delivers = lates, True, 3 * 10**9
+    node.allowances[ROUTER.lower()] = before
+    assert do_with_node("swap", REQUEST, ACCOUNT).succeeded
+    assert len(node.sent) == (2 if before else 1), "each approval is paid for once"
 
 
 def test_one_refusal_in_ten_ends_no_wrap_either(do_with_node: Do, node: FakeChain) -> None:

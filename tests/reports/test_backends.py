@@ -27,10 +27,11 @@ from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.sandbox.contracts.addresses import V2_ROUTER
 from quietswap.sandbox.contracts.pools import USDC, WETH
+from quietswap.sandbox.http_server import HttpResponse
 from tests.adapters.manual_clock import ManualClock
 from tests.defaults import NODE
 from tests.example_counts import examples
-from tests.reports.proxy import RpcProxy, Trouble, every_second, late, proxy
+from tests.reports.proxy import Calls, RpcProxy, Trouble, every_second, late, proxy
 
 ALICE = WALLETS[0]
 AMOUNT = 10**18
@@ -106,6 +107,21 @@ async def test_what_the_newest_block_lacks_is_refused(mix: str) -> None:
             await on.chain.newest_number()
             with pytest.raises(RequestError, match="not approved"):
                 await on.order()
+
+
+async def test_repeats_give_backends_that_are_all_late_some_time() -> None:
+    """A load balancer moves to backends that have the block a tenth of a second later."""
+    async with scene(late(1, 0.0)) as on:
+        await on.approve(AMOUNT)
+        await on.chain.newest_number()
+        since, usual = on.clock.monotonic(), late(1, 1.0)
+
+        async def moved(one: RpcProxy, body: Calls) -> HttpResponse | None:
+            return await usual(one, body) if on.clock.monotonic() - since < 0.1 else None
+
+        on.proxy.trouble = moved
+        await on.order()
+        assert on.clock.monotonic() - since < 0.5
 
 
 @pytest.mark.parametrize("mix", MIXES)

@@ -172,7 +172,7 @@ function rpc({ id, method, params }, settlers, prices) {
   const results = {
     eth_chainId: "0x1",
     eth_getTransactionCount: "0x7",
-    eth_getBlockByNumber: { baseFeePerGas: "0xb2d05e00", timestamp: `0x${now.toString(16)}` },
+    eth_getBlockByNumber: { number: "0x1", baseFeePerGas: "0xb2d05e00", timestamp: `0x${now.toString(16)}` },
     eth_getTransactionByHash: null,
   };
   const index = { "0x6352211e": 0, "0xe2603dc2": 1 }[params[0]?.data?.slice(0, 10)];

@@ -90,6 +90,10 @@ SWAPS: dict[str, Scenario] = {
     "approval reverts": but(SWAP, NO_ALLOWANCE, node(reverts=True)),
     "approval unanswered": but(SWAP, NO_ALLOWANCE, node(swallows=True)),
     "approval, a node is behind": but(SWAP, NO_ALLOWANCE, node(lags=2)),
+    "approval, a backend is late": but(SWAP, NO_ALLOWANCE, node(lates=2, delivers=MINIMUM)),
+    "reset first, a backend is late": but(
+        SWAP, node(lates=2, delivers=MINIMUM, allowances={ROUTER.lower(): 5}, resets_first=True)
+    ),
     "approval, another is mined": but(
         SWAP, NO_ALLOWANCE, node(waiting=1, settles=1), any_nonce=True
     ),

@@ -13,6 +13,8 @@ import {
   answered,
   baseFee,
   estimateGas,
+  latestBlock,
+  newestBlock,
   nonceOf,
   pad,
   receiptOf,
@@ -21,7 +23,7 @@ import {
 } from "./node.js";
 import { historyCall } from "./order-history.js";
 import { errorFor } from "./outcome.js";
-import { retryTransient, waitForReceipt, type Context } from "./polling.js";
+import { BACKENDS, retryTransient, waitForReceipt, type Context } from "./polling.js";
 import { requireCost, type SwapTerms } from "./quote-checks.js";
 import { OPEN, quantity } from "./reading.js";
 import { hashOf, sign, type Signer, type Transaction } from "./signing.js";
@@ -30,9 +32,6 @@ import type { Hex } from "./types.js";
 
 /** Node errors for bytes that it already has; then the receipt decides. */
 const HELD = /already known|already imported|nonce too low/;
-
-/** Reads of the two nonces before an approval is declined. */
-const LOOKS = 3;
 
 const approvalData = (spender: string, amount: bigint) => `0x095ea7b3${pad(spender)}${pad(amount)}`;
 
@@ -100,7 +99,7 @@ async function requireNothingWaits({ io, polling }: Context, wallet: string): Pr
   for (let look = 1; ; look += 1) {
     const pending = await nonceOf(io, wallet);
     if ((await nonceOf(io, wallet, "latest")) >= pending) return;
-    if (look === LOOKS)
+    if (look === BACKENDS)
       throw new QuoteDeclined(
         `your own node has a public transaction of the wallet with nonce ${pending - 1} that no block has yet;` +
           " it may be this approval, sent before: wait until it is decided",
@@ -131,9 +130,14 @@ export async function approve(
   const change = { from: wallet, to: token, data: approvalData(router, wanted) };
   const needsReset = allowed > 0n && (await answered(estimateGas(context.io, change))) === undefined;
   const approvals: Approved[] = [];
+  let leastNonce = 0;
   for (const amount of needsReset ? [0n, wanted] : [wanted]) {
-    const sent = (txHash: string, nonce: number) => watch({ approvalSent: { token, router, amount, txHash, nonce } });
-    const receipt = await sendApproval(context, request, approvalData(router, amount), signer, sent);
+    const sent = (txHash: string, nonce: number) => {
+      leastNonce = nonce + 1;
+      watch({ approvalSent: { token, router, amount, txHash, nonce } });
+    };
+    const after = { since: newestBlock(approvals), leastNonce };
+    const receipt = await sendApproval(context, request, approvalData(router, amount), signer, sent, after);
     const approved = { token, router, amount, receipt };
     approvals.push(approved);
     watch({ approved });
@@ -144,7 +148,8 @@ export async function approve(
 /**
  * Send an approval through the caller's own node and wait until it is mined. It is public in the
  * mempool, so never send a swap this way. The same bytes are sent again if no answer arrives: they can
- * be only one transaction.
+ * be only one transaction. What the wallet sent just before is in block `since` and used the nonce below
+ * `leastNonce`.
  */
 async function sendApproval(
   context: Context,
@@ -152,11 +157,13 @@ async function sendApproval(
   data: string,
   signer: Signer,
   sent: (txHash: string, nonce: number) => void,
+  { since, leastNonce }: { since: number; leastNonce: number },
 ): Promise<Receipt> {
   const { io } = context;
   await requireMainnet(io);
-  const estimate = await estimateGas(io, { from: wallet, to: token, data });
-  const nonce = await nonceOf(io, wallet);
+  const head = (await latestBlock(io, since))["number"] as string;
+  const estimate = await estimateGas(io, { from: wallet, to: token, data }, head);
+  const nonce = Math.max(await nonceOf(io, wallet), leastNonce);
   const maxPriorityFeePerGas = quantity(await rpc(io, "eth_maxPriorityFeePerGas", []));
   const transaction: Transaction = {
     type: "eip1559",

@@ -1,6 +1,6 @@
 /** Calls to the caller's own Ethereum node: https://ethereum.github.io/execution-apis */
 import { toEventSelector } from "./evm.js";
-import { NodeRpcError, UnexpectedResponse, WrongChain } from "./errors.js";
+import { NodeRpcError, NodeUnreachable, UnexpectedResponse, WrongChain } from "./errors.js";
 import { QuoteDeclined } from "./flow-errors.js";
 import { isObject, object, quantity, word, type Json } from "./reading.js";
 import { rpc, type Transport } from "./transport.js";
@@ -69,17 +69,30 @@ export async function requireMainnet(io: Transport): Promise<void> {
 export const nonceOf = async (io: Transport, wallet: string, block = "pending"): Promise<number> =>
   small(await rpc(io, "eth_getTransactionCount", [wallet, block]));
 
-export const estimateGas = async (io: Transport, transaction: object): Promise<bigint> =>
-  quantity(await rpc(io, "eth_estimateGas", [transaction]));
+export const estimateGas = async (io: Transport, transaction: object, ...block: string[]): Promise<bigint> =>
+  quantity(await rpc(io, "eth_estimateGas", [transaction, ...block]));
 
 export const balanceOf = async (io: Transport, token: string, wallet: string, block?: string): Promise<bigint> =>
   word(await view(io, token, balanceData(wallet), block));
 
-export const allowanceOf = async (io: Transport, token: string, owner: string, spender: string): Promise<bigint> =>
-  word(await view(io, token, `0xdd62ed3e${pad(owner)}${pad(spender)}`));
+export const allowanceOf = async (
+  io: Transport,
+  token: string,
+  owner: string,
+  spender: string,
+  block?: string,
+): Promise<bigint> => word(await view(io, token, `0xdd62ed3e${pad(owner)}${pad(spender)}`, block));
 
-export const latestBlock = async (io: Transport): Promise<Json> =>
-  object(await rpc(io, "eth_getBlockByNumber", ["latest", false]), "block");
+/** Before block `since`, which the node has shown, one of several backends is late: it is busy. */
+export const latestBlock = async (io: Transport, since = 0): Promise<Json> =>
+  object(
+    await rpc(io, "eth_getBlockByNumber", ["latest", false], (found) => {
+      const number = quantity(object(found, "block")["number"]);
+      if (number < since)
+        throw new NodeUnreachable(`the node answers from block ${number} and has shown block ${since}`, true);
+    }),
+    "block",
+  );
 
 export const baseFee = async (io: Transport): Promise<bigint> => quantity((await latestBlock(io))["baseFeePerGas"]);
 
@@ -148,6 +161,10 @@ function receipt(found: Json): Receipt {
     logs,
   };
 }
+
+/** The number of the block with the last of these transactions; 0 without one. */
+export const newestBlock = (mined: readonly { readonly receipt: Receipt }[]): number =>
+  mined.at(-1)?.receipt.blockNumber ?? 0;
 
 /** What `wallet` gained of `token`, from the receipt's Transfer events, in smallest units. */
 export function received(found: Receipt, token: string, wallet: string): bigint {

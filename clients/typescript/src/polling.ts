@@ -14,6 +14,8 @@ import type { OrderStatus } from "./types.js";
 
 export const SUGGESTED_S = 10;
 const STREAM_WAIT_S = 25;
+/** Requests until an answer of several backends behind one URL counts, if each may be late. */
+export const BACKENDS = 3;
 /** Two blocks: time for the receipt of a transaction whose nonce is used already. */
 const SURE_S = 24;
 const LEAST_S = 0.2;

@@ -3,8 +3,8 @@ import type { ApprovalSent, Approved } from "./approvals.js";
 import { NonceMismatch, QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import { FEE_HEADROOM, FEE_MULTIPLE, FRESH_S, SETTLERS } from "./generated/rules.js";
 import { judgeQuote, mostBps, needsReference, requireConsent } from "./loss.js";
-import { allowanceOf, answered, balanceOf, baseFee, nonceOf, requireEth, view } from "./node.js";
-import type { Context } from "./polling.js";
+import { allowanceOf, answered, balanceOf, baseFee, latestBlock, newestBlock, nonceOf, requireEth, view } from "./node.js";
+import { BACKENDS, type Context } from "./polling.js";
 import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, isBound, type SwapTerms } from "./quote-checks.js";
 import { swapQuote } from "./reading.js";
 import type { Signer } from "./signing.js";
@@ -50,7 +50,8 @@ export async function approvedQuote(
     const { sellToken, dexRoute } = quote;
     if (request.approval === "never" && !io.hasNode) return { quote, approvals };
     await requireFunds(context, request, quote);
-    const allowed = await allowanceOf(io, sellToken, request.wallet, dexRoute.target);
+    const head = (await latestBlock(io, newestBlock(approvals)))["number"] as string;
+    const allowed = await allowanceOf(io, sellToken, request.wallet, dexRoute.target, head);
     if (allowed >= request.sellAmount) return { quote, approvals };
     const { approve, requireMayApprove } = await import("./approvals.js");
     await requireMayApprove(context, request, dexRoute.target, allowed);
@@ -105,7 +106,7 @@ async function safeQuote(context: Context, request: SwapTerms): Promise<SwapQuot
     let wanted = request.nonce;
     if (io.hasNode) {
       await checkFee(context, params);
-      if (wanted === undefined && !request.anyNonce) wanted = await nonceOf(io, request.wallet);
+      if (wanted === undefined && !request.anyNonce) wanted = await nextNonce(context, request.wallet, params.nonce);
     }
     if (wanted === undefined || params.nonce === wanted) return quote;
     const lags = request.nonce === undefined && params.nonce !== null && params.nonce < wanted;
@@ -119,6 +120,15 @@ export function requireProven(quote: SwapQuote): void {
   if (!isBound(quote))
     throw new UnsafeQuote("no router is proven to enforce this quote, and without `rpcUrl` it cannot be tried");
   checkUnsimulated(quote);
+}
+
+/** The wallet's next nonce; below `least` a backend of the node may be behind. */
+async function nextNonce({ io, polling }: Context, wallet: string, least: number | null): Promise<number> {
+  for (let look = 1; ; look += 1) {
+    const found = await nonceOf(io, wallet);
+    if (found >= (least ?? 0) || look === BACKENDS) return found;
+    await io.sleep(polling.nodeIntervalS);
+  }
 }
 
 function otherNonce(quoted: number | null, wanted: number, request: SwapTerms): NonceMismatch {

@@ -55,8 +55,8 @@ interface Block {
   readonly miner: string;
 }
 
-async function readBlock(io: Transport): Promise<Block> {
-  const block = await latestBlock(io);
+async function readBlock(io: Transport, since: number): Promise<Block> {
+  const block = await latestBlock(io, since);
   const read = (name: string) => quantity(block[name]);
   const gasLimit = read("gasLimit");
   const baseFee = nextBaseFee(read("baseFeePerGas"), read("gasUsed"), gasLimit / 2n);
@@ -71,19 +71,23 @@ function nextBaseFee(baseFee: bigint, gasUsed: bigint, target: bigint): bigint {
   return baseFee + (gasUsed > target && !change ? 1n : change);
 }
 
-/** Simulate the swap; `must` refuses it if the node cannot. Throws UnsafeQuote. */
+/**
+ * Simulate the swap, not before block `since`, which has the approval; `must` refuses it if the node
+ * cannot. Throws UnsafeQuote.
+ */
 export async function simulateSwap(
   io: Transport,
   quote: SwapQuote,
   request: SwapTerms,
   must: boolean,
+  since = 0,
 ): Promise<SwapSimulation> {
-  const block = await readBlock(io);
+  const block = await readBlock(io, since);
   const head = hex(block.number);
   const before = {
     sell: await balanceOf(io, request.sellToken, request.wallet, head),
     buy: await balanceOf(io, request.buyToken, request.wallet, head),
-    allowance: await allowanceOf(io, request.sellToken, request.wallet, quote.dexRoute.target),
+    allowance: await allowanceOf(io, request.sellToken, request.wallet, quote.dexRoute.target, head),
   };
   let answer: unknown;
   try {

@@ -3,7 +3,7 @@ import type { ApprovalSent, Approved } from "./approvals.js";
 import { ApiError, ClientError } from "./errors.js";
 import { StatusContradiction, type Outcome, type Submitted } from "./flow-errors.js";
 import { needsReference } from "./loss.js";
-import { receiptOf, received, requireMainnet, type Receipt } from "./node.js";
+import { newestBlock, receiptOf, received, requireMainnet, type Receipt } from "./node.js";
 import { errorFor, orderOf, throwOutcome, watchOutcome, type OutcomeWatch } from "./outcome.js";
 import { followOrder, patienceOf, remember, retryTransient, type Context } from "./polling.js";
 import { isBound, type SwapTerms } from "./quote-checks.js";
@@ -185,7 +185,7 @@ export async function swap(
   await requireTradeScope(context);
   const { quote, approvals } = await approvedQuote(context, request, signer, watch);
   if (trial) {
-    const simulation = await trial.simulateSwap(io, quote, request, !isBound(quote));
+    const simulation = await trial.simulateSwap(io, quote, request, !isBound(quote), newestBlock(approvals));
     if (needsReference(request)) {
       const { recheckWithGas } = await import("./reference-price.js");
       await recheckWithGas(context, quote, request, simulation.gasUsed);

@@ -136,20 +136,38 @@ const BUSY_PAUSES_S = [0.5, 1, 2, 4, 8];
 const BUSY_STATUS = [429, 503];
 /** JSON-RPC codes of rate limits (EIP-1474 has -32005 alone; providers have their own). */
 const BUSY_CODES = [429, -32005, -32007, -32016, -32029, -32090, -32097];
-const BUSY_WORDS = /rate.?limit|too many requests|request limit|over capacity|header not found/i;
+const BUSY_WORDS = new RegExp(
+  "rate.?limit|too many requests|request limit|over capacity" +
+    // one of several backends behind the URL does not have the block yet
+    "|header not found|unknown block|\\bblock\\b.*\\bnot\\b.*\\bfound|requested was",
+  "i",
+);
 export const SEND = "eth_sendRawTransaction";
 
-/** Send a call to the caller's own node; a read is repeated while it is busy. Throws ClientError. */
-export async function rpc(io: Transport, method: string, params: readonly unknown[]): Promise<unknown> {
+/**
+ * Send a call to the caller's own node; a read is repeated while it is busy, also by `check`. Throws
+ * ClientError.
+ */
+export async function rpc(
+  io: Transport,
+  method: string,
+  params: readonly unknown[],
+  check: (found: unknown) => void = () => undefined,
+): Promise<unknown> {
+  const once = async () => {
+    const found = await rpcOnce(io, method, params);
+    check(found);
+    return found;
+  };
   for (const pause of method === SEND ? [] : BUSY_PAUSES_S) {
     try {
-      return await rpcOnce(io, method, params);
+      return await once();
     } catch (error) {
       if (!(error instanceof NodeUnreachable && error.isBusy)) throw error;
       await io.sleep(pause);
     }
   }
-  return rpcOnce(io, method, params);
+  return once();
 }
 
 async function rpcOnce(io: Transport, method: string, params: readonly unknown[]): Promise<unknown> {

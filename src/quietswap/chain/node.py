@@ -133,7 +133,7 @@ class NodeChain:
     async def _at_head(self, calls: Sequence[RpcCall]) -> tuple[Head, list[Result]]:
         """Return the head and the results of further calls; of late backends the newest answer."""
         answers = []
-        for _ in range(reads.BACKENDS):
+        async for _ in reads.attempts(self._clock):
             asked_at = self._clock.monotonic()
             header, *results = await self._rpc.batch([_LATEST_HEADER, *calls])
             head = reads.head(header)
@@ -170,7 +170,7 @@ class NodeChain:
         return [known[address] for address in addresses]
 
     async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
-        for _ in range(reads.BACKENDS):
+        async for _ in reads.attempts(self._clock):
             facts = _facts(await self._rpc.batch(_facts_calls(wallet, token, spender)))
             if self._newest.has(facts.head):
                 return facts
@@ -180,7 +180,7 @@ class NodeChain:
         self, swap: SignedSwap, token: Address, spender: Address
     ) -> tuple[WalletSnapshot, DryRun]:
         calls = _facts_calls(swap.wallet, token, spender)
-        for _ in range(reads.BACKENDS):
+        async for _ in reads.attempts(self._clock):
             runs, answers = await self._run_signed([swap], calls)
             facts = _facts(answers)
             if self._newest.has(facts.head):
@@ -238,7 +238,7 @@ class NodeChain:
 
     async def _recent(self, calls: Sequence[RpcCall]) -> list[Result]:
         """Return the results of a backend that has the newest block."""
-        return await from_block(self._rpc, self._newest.number, calls)
+        return await from_block(self._rpc, self._clock, self._newest.number, calls)
 
     async def prepare_simulation(
         self, request: RouteRequest, spenders: Sequence[Address]

@@ -1,7 +1,7 @@
 """JSON-RPC results as domain values. An error or a malformed result raises NodeUnavailable."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 from quietswap import observe
 from quietswap.chain import erc20, multicall, rpc_wire
@@ -93,6 +93,7 @@ def known(number: int | None) -> int:
 
 BACKENDS = 6
 """Requests until a read gives up: with 30 % of them late, 1 of 1 400 reads does."""
+_PAUSE_S = 0.02
 _NEWEST_S = 12.0
 """A slot: then a node that is still behind counts as the chain, for example after a failover."""
 _HEIGHT = RpcCall("eth_blockNumber")
@@ -102,25 +103,39 @@ class NewestBlock:
     """The highest block number that any answer has shown in the last slot; 0 without one."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self.clock = clock
         self._number, self._seen_at = 0, 0.0
 
     @property
     def number(self) -> int:
         """Return the number."""
-        return self._number if self._clock.monotonic() - self._seen_at < _NEWEST_S else 0
+        return self._number if self.clock.monotonic() - self._seen_at < _NEWEST_S else 0
 
     def has(self, number: int) -> bool:
         """Return whether an answer from block `number` is not late, and record the number."""
         if number < self.number:
             return False
-        self._number, self._seen_at = number, self._clock.monotonic()
+        self._number, self._seen_at = number, self.clock.monotonic()
         return True
 
 
-async def from_block(rpc: NodeReads, number: int, calls: Sequence[RpcCall]) -> list[Result]:
+async def attempts(clock: Clock) -> AsyncIterator[None]:
+    """Yield for each request: the second follows at once, the others after pauses that double."""
+    for attempt in range(BACKENDS):
+        await _pause(clock, attempt)
+        yield
+
+
+async def _pause(clock: Clock, attempt: int) -> None:
+    if attempt > 1:
+        await clock.sleep(_PAUSE_S * 2 ** (attempt - 2))
+
+
+async def from_block(
+    rpc: NodeReads, clock: Clock, number: int, calls: Sequence[RpcCall]
+) -> list[Result]:
     """Return the results of a backend that has block `number`. Raises NodeUnavailable."""
-    for _ in range(BACKENDS):
+    async for _ in attempts(clock):
         height, *results = await rpc.batch([_HEIGHT, *calls])
         if quantity(height) >= number:
             return results
@@ -160,7 +175,7 @@ async def read_receipts(
     """
     found: dict[str, Receipt | None] = {}
     unread: dict[str, str] = {}
-    waiting, size, left = list(tx_hashes), batch_size, BACKENDS
+    waiting, size, tries = list(tx_hashes), batch_size, 0
     while waiting:
         piece, waiting = waiting[:size], waiting[size:]
         try:
@@ -177,9 +192,10 @@ async def read_receipts(
         refused = _keep(piece, results, found)
         missing = [one for one in piece if is_late and found.get(one, ...) is None]
         if missing:
-            left -= 1
-            if not left:
+            tries += 1
+            if tries == BACKENDS:
                 raise late(newest.number)
+            await _pause(newest.clock, tries)
             waiting = [*missing, *waiting]
         if len(refused) < len(piece):
             waiting = [*refused, *waiting]

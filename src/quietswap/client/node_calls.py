@@ -34,9 +34,14 @@ BUSY_STATUS = (429, 503)
 _BUSY_CODES = (429, -32005, -32007, -32016, -32029, -32090, -32097)
 """JSON-RPC codes of rate limits (EIP-1474 has -32005 alone; providers have their own)."""
 _BUSY_WORDS = re.compile(
-    r"rate.?limit|too many requests|request limit|over capacity|header not found", re.I
+    r"rate.?limit|too many requests|request limit|over capacity"
+    r"|header not found|unknown block|\bblock\b.*\bnot\b.*\bfound|requested was",
+    re.I,
 )
-"""The last: one of several backends behind the URL does not have the block yet."""
+"""The second line: one of several backends behind the URL does not have the block yet.
+
+In the words of geth, Besu, Reth, Erigon and Nethermind, and anvil.
+"""
 _ELSE = "something else than an Ethereum node answered there"
 
 
@@ -149,9 +154,9 @@ def token_balance(token: str, wallet: str, block: str = "latest") -> NodeCall[in
     return view(token, balance_data(wallet), word_of, block)
 
 
-def allowance(token: str, owner: str, spender: str) -> NodeCall[int]:
+def allowance(token: str, owner: str, spender: str, block: str = "latest") -> NodeCall[int]:
     """Request the allowance of `spender` for tokens of `owner`, in smallest units."""
-    return view(token, _ALLOWANCE + _word(owner) + _word(spender), word_of)
+    return view(token, _ALLOWANCE + _word(owner) + _word(spender), word_of, block)
 
 
 def decimals(token: str) -> NodeCall[int | None]:
@@ -171,9 +176,9 @@ def _text(result: Any) -> str:
     return harmless(raw.rstrip(b"\0").decode("utf-8", "replace"), _LONGEST_SYMBOL)
 
 
-def estimate_gas(transaction: dict[str, str]) -> NodeCall[int]:
+def estimate_gas(transaction: dict[str, str], *block: str) -> NodeCall[int]:
     """Request the gas estimate of a call. Raises NodeRpcError when the call reverts."""
-    return NodeCall("eth_estimateGas", (transaction,), number)
+    return NodeCall("eth_estimateGas", (transaction, *block), number)
 
 
 def tip() -> NodeCall[int]:
@@ -181,9 +186,20 @@ def tip() -> NodeCall[int]:
     return NodeCall("eth_maxPriorityFeePerGas", (), number)
 
 
-def latest_block() -> NodeCall[NodeBlock]:
-    """Request the latest block."""
-    return NodeCall("eth_getBlockByNumber", ("latest", False), _block)
+def latest_block(since: int = 0) -> NodeCall[NodeBlock]:
+    """Request the latest block.
+
+    Before block `since`, which the node has shown, one of several backends is late: it is busy.
+    """
+
+    def read(result: Any) -> NodeBlock:
+        block = _block(result)
+        if block.number < since:
+            late = f"the node answers from block {block.number} and has shown block {since}"
+            raise NodeUnreachable(late, is_busy=True)
+        return block
+
+    return NodeCall("eth_getBlockByNumber", ("latest", False), read)
 
 
 def base_fee() -> NodeCall[int]:

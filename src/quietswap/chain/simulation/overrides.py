@@ -224,6 +224,7 @@ class StateOverrideBuilder:
     def __init__(self, rpc: NodeRpcClient, clock: Clock, below: RandBelow) -> None:
         self._rpc = rpc
         self._below = below
+        self._clock = clock
         self._layouts = StorageLayouts(clock)
 
     async def prepare(self, request: RouteRequest, held: Holdings, tag: str) -> StateOverride:
@@ -274,7 +275,7 @@ class StateOverrideBuilder:
         calls = [RpcCall("eth_getStorageAt", (token, hex_word(slot), tag)) for slot in slots]
         results = await self._rpc.batch(calls)
         if tag != "latest" and any(isinstance(result, RpcErrorObject) for result in results):
-            results = await from_block(self._rpc, int(tag, 16), calls)
+            results = await from_block(self._rpc, self._clock, int(tag, 16), calls)
             if any(isinstance(result, RpcErrorObject) for result in results):
                 return await self._stored(token, slots, "latest")
         return [_word(value(result, str)) for result in results]

@@ -73,6 +73,7 @@ class BlockRunner:
     def __init__(self, rpc: NodeRpcClient, clock: Clock, below: RandBelow) -> None:
         self._rpc = rpc
         self._below = below
+        self._clock = clock
         self._refused = CircuitBreaker(clock, pause_s=_INEXACT_S)
         self._refused_root = CircuitBreaker(clock, pause_s=_NO_ROOT_S)
 
@@ -99,7 +100,9 @@ class BlockRunner:
                 self._refused_root.record_failure()
             return await self.run(calls, block.without_root())
         if block.exact and any(_is_doubtful(result) for result in results):
-            results = await reads.from_block(self._rpc, block.head.number, calls(block))
+            results = await reads.from_block(
+                self._rpc, self._clock, block.head.number, calls(block)
+            )
         if block.exact and isinstance(results[0], RpcErrorObject):
             if await self._refuses(block):
                 self._refused.record_failure()
@@ -122,7 +125,7 @@ class BlockRunner:
             "calls": [call_object(nobody, nobody, b"", gas=VIEW_GAS, max_fee=block.view_fee)],
         }
         call = blocks_call([only], block.tag, validation=block.exact, transfers=False)
-        [result] = await reads.from_block(self._rpc, block.head.number, [call])
+        [result] = await reads.from_block(self._rpc, self._clock, block.head.number, [call])
         return isinstance(result, RpcErrorObject)
 
     async def run_again(

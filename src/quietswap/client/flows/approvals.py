@@ -1,6 +1,6 @@
 """Approvals: allow a router to move the sell token, by a public transaction of the wallet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from quietswap.chain.fees import NEW_SLOT_GAS
@@ -14,7 +14,7 @@ from quietswap.client.errors.flow import (
     TransactionReplaced,
 )
 from quietswap.client.flows.effects import Flow, Sleep, perform
-from quietswap.client.flows.polling import PollingPolicy, wait_for_receipt
+from quietswap.client.flows.polling import BACKENDS, PollingPolicy, wait_for_receipt
 from quietswap.client.flows.quote_checks import MAX_FEE_OPTION, Approval, require_cost
 from quietswap.client.flows.submission_outcome import (
     SubmittedTransaction,
@@ -25,8 +25,6 @@ from quietswap.client.flows.submission_outcome import (
 from quietswap.client.signing import Signer, hash_of, sign
 
 _SENDINGS = 3
-_LOOKS = 3
-"""Reads of the two nonces before an approval is declined."""
 _FROM_ZERO_GAS = 22_100 - 5_000 + NEW_SLOT_GAS
 """Extra gas to write a zero storage slot instead of a nonzero one (EIP-2929).
 
@@ -56,6 +54,17 @@ class Approved:
     router: str
     amount: int
     receipt: node_calls.NodeReceipt
+
+
+def newest_block(approvals: Sequence[Approved]) -> int:
+    """Return the number of the block with the last approval; 0 without one."""
+    return approvals[-1].receipt.block_number if approvals else 0
+
+
+def allowance_since(number: int, token: str, wallet: str, router: str) -> Flow[int]:
+    """Return the allowance of `router`, not as it was before block `number`."""
+    block = hex((yield from perform(node_calls.latest_block(number))).number)
+    return (yield from perform(node_calls.allowance(token, wallet, router, block)))
 
 
 def ensure_allowance(
@@ -90,16 +99,20 @@ def ensure_allowance(
     amounts = [wanted]
     if current > 0 and not (yield from _would_pass(token, router, wanted, wallet)):
         amounts = [0, wanted]
-    approvals = []
+    approvals: list[Approved] = []
+    next_nonce = 0
     for each in amounts:
 
         def sent(tx_hash: str, nonce: int, approved: int = each) -> None:
+            nonlocal next_nonce
+            next_nonce = nonce + 1
             watch(ApprovalSent(token, router, approved, tx_hash, nonce))
 
         data = node_calls.approval_data(router, each)
         receipt = yield from send_public(
             "the approval", to=token, data=data, wallet=wallet, signer=signer, polling=polling,
-            max_fee_wei=max_fee_wei, sent=sent,
+            max_fee_wei=max_fee_wei, sent=sent, since=newest_block(approvals),
+            least_nonce=next_nonce,
         )  # fmt: skip
         approvals.append(Approved(token, router, each, receipt))
         watch(approvals[-1])
@@ -114,7 +127,7 @@ def _require_nothing_waits(wallet: str, polling: PollingPolicy) -> Flow[None]:
     have the block of an approval that another has, so it asks again. Raises QuoteDeclined.
     """
     pending = 0
-    for turn in range(_LOOKS):
+    for turn in range(BACKENDS):
         if turn:
             yield Sleep(polling.node_interval_s)
         pending = yield from perform(node_calls.nonce(wallet))
@@ -180,20 +193,24 @@ def send_public(
     gas_limit: int | None = None,
     max_fee_wei: int | None = None,
     sent: Callable[[str, int], None] = lambda _hash, _nonce: None,
+    since: int = 0,
+    least_nonce: int = 0,
 ) -> Flow[node_calls.NodeReceipt]:
     """Send an ordinary transaction through the caller's own node and wait until it is mined.
 
     The fee cap is twice the base fee plus the node's priority fee. `gas_limit` None uses the node's
     estimate plus 25 percent. The transaction is public in the mempool, so never send a swap this
-    way. `sent` is called with hash and nonce once the node has it. Raises QuoteDeclined if its gas
-    may cost more than `max_fee_wei`, and MayBeMined if the node fails after it was sent.
+    way. `sent` is called with hash and nonce once the node has it. What the wallet sent just before
+    is in block `since` and used the nonce below `least_nonce`. Raises QuoteDeclined if its gas may
+    cost more than `max_fee_wei`, and MayBeMined if the node fails after it was sent.
     """
     yield from require_mainnet()
     gas = gas_limit
     if gas is None:
         wish = {"from": wallet, "to": to, "data": data}
-        gas = _with_margin((yield from perform(node_calls.estimate_gas(wish))))
-    nonce = yield from perform(node_calls.nonce(wallet))
+        head = yield from perform(node_calls.latest_block(since))
+        gas = _with_margin((yield from perform(node_calls.estimate_gas(wish, hex(head.number)))))
+    nonce = max((yield from perform(node_calls.nonce(wallet))), least_nonce)
     tip = yield from perform(node_calls.tip())
     base_fee = yield from perform(node_calls.base_fee())
     cost = gas * (2 * base_fee + tip)

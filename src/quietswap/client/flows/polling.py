@@ -33,6 +33,8 @@ SUGGESTED_S = 10.0
 """The poll interval that the API recommends, in s; an order's `pollingInterval` replaces it."""
 
 
+BACKENDS = 3
+"""Requests until an answer of several backends behind one URL counts, if each may be late."""
 SURE_S = 24.0
 """Two blocks: time for the receipt of a transaction whose nonce is used already."""
 _STREAM_WAIT_S = 25.0

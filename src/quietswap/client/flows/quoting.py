@@ -11,9 +11,20 @@ from quietswap.amounts import BPS
 from quietswap.chain.address import Address
 from quietswap.client import node_calls
 from quietswap.client.errors.flow import NonceMismatch, QuoteDeclined, UnsafeQuote
-from quietswap.client.flows.approvals import ApprovalSent, Approved, ensure_allowance
+from quietswap.client.flows.approvals import (
+    ApprovalSent,
+    Approved,
+    allowance_since,
+    ensure_allowance,
+    newest_block,
+)
 from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
-from quietswap.client.flows.polling import PollingPolicy, require_eth, require_no_open_order
+from quietswap.client.flows.polling import (
+    BACKENDS,
+    PollingPolicy,
+    require_eth,
+    require_no_open_order,
+)
 from quietswap.client.flows.quote_checks import (
     ALLOWANCE_HOLDER,
     SwapRequest,
@@ -199,7 +210,7 @@ def _safe_quote(
         if has_node:
             yield from check_fee(params)
             if wanted is None and not request.any_nonce:
-                wanted = yield from perform(node_calls.nonce(request.wallet))
+                wanted = yield from _next_nonce(request.wallet, params.nonce or 0, polling)
         if wanted is None or params.nonce == wanted:
             return quote
         lags = request.nonce is None and params.nonce is not None and params.nonce < wanted
@@ -207,6 +218,16 @@ def _safe_quote(
             raise NonceMismatch(_other_nonce(params.nonce, wanted, request))
         yield Sleep(polling.node_interval_s)
     raise AssertionError("the last attempt returns or raises")
+
+
+def _next_nonce(wallet: str, least: int, polling: PollingPolicy) -> Flow[int]:
+    """Return the wallet's next nonce; below `least` a backend of the node may be behind."""
+    for _ in range(BACKENDS - 1):
+        found = yield from perform(node_calls.nonce(wallet))
+        if found >= least:
+            return found
+        yield Sleep(polling.node_interval_s)
+    return (yield from perform(node_calls.nonce(wallet)))
 
 
 def _other_nonce(quoted: int | None, wanted: int, request: SwapRequest) -> str:
@@ -246,7 +267,9 @@ def approved_quote(
             return quote, ()
         yield from _can_pay(quote, request)
         router = quote.dex_route.target
-        allowed = yield from perform(node_calls.allowance(quote.sell_token, request.wallet, router))
+        allowed = yield from allowance_since(
+            newest_block(approvals), quote.sell_token, request.wallet, router
+        )
         if allowed >= quote.sell_amount:
             return quote, tuple(approvals)
         yield from require_approvable(request, router, allowed, polling)

@@ -52,18 +52,20 @@ class SwapSimulation:
 
 
 def simulate_swap(
-    quote: SwapQuoteResponse, request: SwapRequest, *, must: bool
+    quote: SwapQuoteResponse, request: SwapRequest, *, must: bool, since: int = 0
 ) -> Flow[SwapSimulation]:
     """Simulate the swap at the caller's own node; `must` refuses it if the node cannot.
+
+    It is not simulated before block `since`, which has the approval.
 
     Raises UnsafeQuote when the swap reverts, delivers less than the minimum, takes anything but the
     sell amount from the wallet, or has a gas limit far above the gas used.
     """
-    block = yield from perform(node_calls.latest_block())
+    block = yield from perform(node_calls.latest_block(since))
     wallet, router, head = request.wallet, quote.dex_route.target, hex(block.number)
     held = yield from perform(node_calls.token_balance(request.sell_token, wallet, head))
     bought = yield from perform(node_calls.token_balance(request.buy_token, wallet, head))
-    allowed = yield from perform(node_calls.allowance(request.sell_token, wallet, router))
+    allowed = yield from perform(node_calls.allowance(request.sell_token, wallet, router, head))
     before = _Before(held, bought, allowed)
     try:
         tried = yield from _tried(quote, request, block)

@@ -10,7 +10,7 @@ from quietswap.client import api_calls, node_calls
 from quietswap.client.errors.api import SignatureReplay
 from quietswap.client.errors.base import ClientError
 from quietswap.client.errors.flow import StatusContradiction
-from quietswap.client.flows.approvals import ApprovalSent, Approved, require_mainnet
+from quietswap.client.flows.approvals import ApprovalSent, Approved, newest_block, require_mainnet
 from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
 from quietswap.client.flows.polling import (
     SUGGESTED_S,
@@ -225,7 +225,8 @@ def swap(
     yield from require_trade_scope(polling)
     quote, approvals = yield from approved_quote(request, signer, polling, watch, has_node=has_node)
     if has_node:
-        trial = yield from simulate_swap(quote, request, must=not is_bound(quote))
+        since = newest_block(approvals)
+        trial = yield from simulate_swap(quote, request, must=not is_bound(quote), since=since)
         yield from recheck_with_gas(quote, request, trial.gas_used)
         watch(trial)
     params = quote.mev_protection.transaction_params
