@@ -1,7 +1,7 @@
 """What may be lost is shown, confirmed or typed; an edit of a field withdraws the quote."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ LOOKS = [
     pytest.param({"width": 1280, "height": 900, "scheme": "light"}, id="wide"),
     pytest.param({"width": 360, "height": 740, "scheme": "dark"}, id="narrow"),
 ]
+in_each_look = pytest.mark.parametrize("look", LOOKS)
 THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
 
@@ -34,15 +35,30 @@ def looked_at(page: Page) -> None:
     assert page.overflow() <= 0
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_half_of_the_value_is_typed(
+def enter(page: Page, field: str, text: str) -> None:
+    """Type into a field that was reached by Tab, which selects what is there."""
+    tab_to(page, field)
+    page.type(text)
+
+
+def swaps_by_keyboard(page: Page, wallet: HonestWallet) -> None:
+    """Sign the one swap, to its end."""
+    tab_to(page, SWAP)
+    page.press("Enter")
+    confirmed(page, "swap")
+    assert len(wallet.sent) == 1
+    page.close()
+
+
+@in_each_look
+def test_half_of_the_value_is_typed_by_the_keyboard_alone(
     browser: Browser, town: Town, desk: ApiClient, look: dict[str, Any]
 ) -> None:
     wallet = HonestWallet(town, allowed(desk))
     page = private(browser, town, wallet, **look)
-    page.fill("You sell", "900")
+    enter(page, "You sell", "900")
     page.see("You may lose:", css("form"))  # the indicative price says it, too
-    page.click("button", "Get quote")
+    page.press("Enter")
     page.see("You may lose:", LOSS)
     label = page.text(css(".loss label"))
     percent = label.rpartition(" ")[2]
@@ -53,14 +69,11 @@ def test_half_of_the_value_is_typed(
     for wrong in ("yes", "1", str(int(percent) - 1), "101", ""):
         page.fill(label, wrong)
         assert not page.is_enabled("button", SWAP), wrong
-    page.fill(label, f" {percent} % ")
-    page.click("button", SWAP)
-    confirmed(page, "swap")
-    assert len(wallet.sent) == 1
-    page.close()
+    enter(page, label, f" {percent} % ")
+    swaps_by_keyboard(page, wallet)
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@in_each_look
 def test_slippage_of_five_percent_is_confirmed_by_the_keyboard_alone(
     browser: Browser, town: Town, desk: ApiClient, look: dict[str, Any]
 ) -> None:
@@ -75,14 +88,26 @@ def test_slippage_of_five_percent_is_confirmed_by_the_keyboard_alone(
     assert not page.is_enabled("button", SWAP)
     tab_to(page, "Yes, swap although I may lose this.")
     page.press("Space")
-    tab_to(page, SWAP)
+    swaps_by_keyboard(page, wallet)
+
+
+@in_each_look
+def test_gas_above_a_tenth_of_a_swap_is_typed_by_the_keyboard_alone(
+    browser: Browser, town: Town, desk: ApiClient, look: dict[str, Any]
+) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet, **look)
+    enter(page, "You sell", "0.0001")
     page.press("Enter")
-    confirmed(page, "swap")
-    assert len(wallet.sent) == 1
-    page.close()
+    page.see("% of the value for gas", LOSS)
+    looked_at(page)
+    assert not page.is_enabled("button", SWAP)
+    label = page.text(css(".loss label"))
+    enter(page, label, label.rpartition(" ")[2])
+    swaps_by_keyboard(page, wallet)
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@in_each_look
 def test_one_percent_is_a_notice(
     browser: Browser, town: Town, desk: ApiClient, look: dict[str, Any]
 ) -> None:
@@ -99,8 +124,9 @@ def test_one_percent_is_a_notice(
     page.close()
 
 
-def test_an_unknown_price_is_confirmed(
-    browser: Browser, town: Town, desk: ApiClient, tmp_path: Path
+@in_each_look
+def test_an_unknown_price_is_confirmed_by_the_keyboard_alone(
+    browser: Browser, town: Town, desk: ApiClient, tmp_path: Path, look: dict[str, Any]
 ) -> None:
     nowhere = {
         "PRICES__DEFILLAMA_URL": "http://127.0.0.1:9",
@@ -108,38 +134,44 @@ def test_an_unknown_price_is_confirmed(
     }
     with serving(town, tmp_path, **nowhere) as served:
         own = replace(town, facts=town.facts | {"baseUrl": served.url})
-        page = private(browser, own, HonestWallet(own, allowed(desk)))
-        page.fill("Buy token", "DAI")
+        wallet = HonestWallet(own, allowed(desk))
+        page = private(browser, own, wallet, **look)
+        enter(page, "You sell", "0.25")
+        enter(page, "Buy token", "DAI")
         page.wait(css("[role=option]"))
         page.press("Enter")
-        quoted(page)
+        tab_to(page, "Get quote")
+        page.press("Enter")
         page.see("You may lose: an unknown share (no price is known)", LOSS)
+        looked_at(page)
         assert not page.is_enabled("button", SWAP)
-        page.call("click", at=["label", "Yes, swap although the price is not known."])
-        assert page.is_enabled("button", SWAP)
-        page.close()
+        tab_to(page, "Yes, swap although the price is not known.")
+        page.press("Space")
+        swaps_by_keyboard(page, wallet)
 
 
-def edits() -> Iterator[tuple[str, Callable[[Page], None]]]:
-    """Yield every way to change what the fields say."""
-    yield "amount", lambda page: page.fill("You sell", "2")
-    yield "slippage", lambda page: page.fill("Slippage", "0.7")
-    for field in ("Sell token", "Buy token"):
-        # typed, and not chosen
-        yield field, lambda page, field=field: page.fill(field, "DAI")  # type: ignore[misc]
-
-
-@pytest.mark.parametrize("edit", [pytest.param(edit, id=name) for name, edit in edits()])
+@in_each_look
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("You sell", "2"),
+        ("Slippage", "0.7"),
+        ("Sell token", "DAI"),  # typed, and not chosen
+        ("Buy token", "DAI"),
+    ],
+)
 def test_an_edit_withdraws_the_quote_and_its_button(
-    browser: Browser, town: Town, desk: ApiClient, edit: Callable[[Page], None]
+    browser: Browser, town: Town, desk: ApiClient, look: dict[str, Any], field: str, text: str
 ) -> None:
     wallet = HonestWallet(town, allowed(desk))
-    page = private(browser, town, wallet)
+    page = private(browser, town, wallet, **look)
     quoted(page)
     page.wait(role("button", SWAP))
-    edit(page)
+    enter(page, field, text)
     assert page.count(role("button", SWAP)) == 0
     assert page.count(css(".quote")) == 0
+    assert page.focused()["name"] == field
+    looked_at(page)
     page.press("Escape")  # the field shows the chosen token again; the quote stays withdrawn
     assert page.count(css(".quote")) == 0
     assert "eth_sendTransaction" not in wallet.asked
@@ -193,18 +225,23 @@ class HoldingWallet(HonestWallet):
         return super().request(method, params)
 
 
-def test_an_edit_while_the_wallet_asks(browser: Browser, town: Town, desk: ApiClient) -> None:
+@in_each_look
+def test_an_edit_while_the_wallet_asks(
+    browser: Browser, town: Town, desk: ApiClient, look: dict[str, Any]
+) -> None:
     wallet = HoldingWallet(town, allowed(desk), "eth_sendTransaction")
-    page = private(browser, town, wallet)
+    page = private(browser, town, wallet, **look)
     quoted(page)
     wallet.holds = True
-    page.click("button", SWAP)
+    tab_to(page, SWAP)
+    page.press("Enter")
     assert wallet.asks.wait(WITHIN_S)
     page.see("In your wallet, confirm: swap 1 WETH for at least")
-    page.fill("You sell", "5")
+    enter(page, "You sell", "5")
     assert page.count(css(".quote")) == 0
     page.see("Your wallet still asks for what it was given: decline it there")
     assert not page.is_enabled("button", "Get quote")
+    looked_at(page)
     wallet.decide.set()
     page.see("You declined it in your wallet. Nothing was sent.", FAULT)
     assert page.count(css(".quote")) == 0
@@ -305,6 +342,7 @@ def test_a_cancel_that_is_another_transaction_is_not_signed(
     page.mangle(value, keep=f"^(?!{member}$)[^=]", only="/cancel")
     with desk.no_blocks():
         page.click("button", SWAP)
+        page.see("The swap is under way.")
         page.click("button", "Cancel order")
         page.see(f"The cancel has {fault}")
         page.see("Nothing was sent.")
