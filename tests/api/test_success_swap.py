@@ -223,6 +223,7 @@ async def test_the_status_of_an_open_order_leaves_out_what_is_not_known(
                 "amount": "1000000000000000000",
                 "minReturnAmount": "2900000000",
             },
+            "kind": "swap",
             "expiresAt": "2027-01-15T08:30:00.000Z",
             "endpointType": "noreverts",
             "shareMode": "shareSafe",

@@ -78,7 +78,7 @@ async def test_history_lists_one_kind_of_orders(
     assert inside.asked == [(KEY, WALLET, None, 50, 0, kind)]
     assert line["kind"] == kind.value
     status = (await requests.ask(client, requests.ORDER)).json()["data"]
-    assert status.get("kind", "swap") == kind.value
+    assert status["kind"] == kind.value
 
 
 async def test_history_lists_orders_of_any_kind(

@@ -191,9 +191,7 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
         Timestamp | None, doc("Time of its block; present once confirmed (ISO 8601, UTC)")
     ] = None
     error: Annotated[OrderFailure | None, doc("Why the order failed or was cancelled")] = None
-    kind: Annotated[
-        OrderKindName | None, doc("What the order's transaction does; absent for a swap")
-    ] = None
+    kind: Annotated[OrderKindName | UnsetType, doc("What the order's transaction does")] = UNSET
     received: Annotated[
         Received | None, doc("What the wallet received; present once a block includes a swap")
     ] = None

@@ -27,7 +27,6 @@ from quietswap.orders.order import (
     AT_LARGE,
     FailureCode,
     Order,
-    OrderKind,
     OrderListItem,
     OrderPage,
     OrderStatus,
@@ -93,7 +92,6 @@ def refund(order: OrderView) -> contract.Refund | None:
 
 _CONFIRMED = OrderStatus.CONFIRMED.value
 _NOT_SENT = FailureCode.NOT_SENT.value
-_SWAP = OrderKind.SWAP.value
 """Plain strings: they compare four times as fast as members of an enum."""
 
 
@@ -160,7 +158,7 @@ def order_status_response(order: OrderView) -> order_bodies.OrderStatusResponse:
         effective_gas_price=json_form(order.effective_gas_price) if confirmed else None,
         confirmed_at=None if mined_at is None else iso_timestamp(mined_at),
         error=None if confirmed or code is None else _failure(order, code),
-        kind=None if order.kind == _SWAP else json_form(order.kind),
+        kind=json_form(order.kind),
         received=received(order),
         fee_paid_wei=fee_paid(order),
         delivered=delivered(order),

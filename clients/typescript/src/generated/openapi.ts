@@ -2114,11 +2114,11 @@ export interface components {
             /** @description Why the order failed or was cancelled */
             error?: components["schemas"]["OrderFailure"];
             /**
-             * @description What the order's transaction does; absent for a swap
+             * @description What the order's transaction does
              * @example approval
              * @enum {string}
              */
-            kind?: "approval" | "cancel" | "swap" | "transaction" | "wrap";
+            kind: "approval" | "cancel" | "swap" | "transaction" | "wrap";
             /** @description What the wallet received; present once a block includes a swap */
             received?: components["schemas"]["Received"];
             /**
@@ -4332,7 +4332,8 @@ export interface operations {
                      *           "toToken": "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
                      *           "amount": "1000000000000000000",
                      *           "minReturnAmount": "2985000000"
-                     *         }
+                     *         },
+                     *         "kind": "approval"
                      *       }
                      *     }
                      */
@@ -6127,7 +6128,7 @@ export interface operations {
                     /**
                      * @example id: 1042
                      *     event: order.confirmed
-                     *     data: {"id":"evt_ord_01_3","sequence":1042,"type":"order.confirmed","at":"2027-01-15T08:00:00.000Z","order":{"orderId":"ord_01","status":"submitted","createdAt":"2027-01-15T08:00:00.000Z","orderParams":{"fromToken":"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2","toToken":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","amount":"1000000000000000000","minReturnAmount":"2985000000"}},"finality":{"depth":2,"finalized":false}}
+                     *     data: {"id":"evt_ord_01_3","sequence":1042,"type":"order.confirmed","at":"2027-01-15T08:00:00.000Z","order":{"orderId":"ord_01","status":"submitted","createdAt":"2027-01-15T08:00:00.000Z","orderParams":{"fromToken":"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2","toToken":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","amount":"1000000000000000000","minReturnAmount":"2985000000"},"kind":"approval"},"finality":{"depth":2,"finalized":false}}
                      */
                     "text/event-stream": string;
                 };
