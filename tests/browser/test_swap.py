@@ -8,6 +8,7 @@ from quietswap.sandbox.contracts.pools import TOKENS
 from tests.browser.browser import Browser
 from tests.browser.locators import css, role
 from tests.browser.steps import (
+    FAULT,
     OF_ANOTHER,
     PRIVATE,
     SWAP,
@@ -22,6 +23,7 @@ from tests.browser.steps import (
 )
 from tests.browser.wallets import FeeChoosingWallet, HonestWallet, RepeatingWallet
 from tests.e2e.conftest import Town
+from tests.e2e.test_delegated_wallets import CODES, delegate
 from tests.spec.api_client import ETHER, ApiClient
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -171,15 +173,23 @@ def test_wrap_and_unwrap(browser: Browser, town: Town, desk: ApiClient) -> None:
     page.close()
 
 
-def test_a_cancel(browser: Browser, town: Town, desk: ApiClient) -> None:
+@pytest.mark.parametrize("code", ["", *CODES])
+def test_a_cancel(browser: Browser, town: Town, desk: ApiClient, code: str) -> None:
+    """Also of a wallet with delegated code (EIP-7702)."""
     wallet = HonestWallet(town, desk.wallet())
+    if code:
+        delegate(desk, wallet.account, CODES[code])
     page = private(browser, town, wallet)
     quoted(page)
     approved(page)
     with desk.no_blocks():
         page.click("button", SWAP)
         page.click("button", "Cancel order")
-        page.wait(css(".order[data-kind=cancel]"))
-    page.wait(css(".order[data-kind=swap][data-status=cancelled]"))
-    assert desk.held(wallet.account, "WETH") == 1000 * ETHER
+        if code == "reverting":
+            page.see("the cancel would fail on the latest state", FAULT)
+        else:
+            page.wait(css(".order[data-kind=cancel]"))
+    end = "confirmed" if code == "reverting" else "cancelled"
+    page.wait(css(f".order[data-kind=swap][data-status={end}]"))
+    assert (desk.held(wallet.account, "WETH") == 1000 * ETHER) == (end == "cancelled")
     page.close()

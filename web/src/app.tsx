@@ -60,26 +60,29 @@ function App() {
   useUnknownTokens(orders, tokens, learn)
   const status = useStatus()
 
-  const cancel = async (orderId: string): Promise<void> => {
+  /** `tell` shows what must stay in sight; the status line is replaced by the next event. */
+  const cancel = async (orderId: string, tell: (text: string) => void): Promise<void> => {
     if (!connection) return
+    tell('')
     try {
       const path = `/api/v1/mev/orders/${encodeURIComponent(orderId)}/cancel`
       const { transactionParams } = await post<Schemas['CancelQuoteResponse']>(path)
       const nonce = nonceOf(orders.get(orderId)?.order.txHash)
       const faults = cancelFaults(transactionParams, connection.address, nonce)
-      if (faults.length) return say(`The cancel has ${faults.join(', ')}. Nothing was sent.`)
-      say(
-        nonce === undefined
-          ? `This page did not send the order and cannot check its nonce, ${transactionParams.nonce}: ` +
-              'compare it in your wallet, or cancel there.'
-          : 'Confirm the cancel in your wallet: an empty transaction with the same nonce.',
-      )
+      if (faults.length) return tell(`The cancel has ${faults.join(', ')}. Nothing was sent.`)
+      if (nonce === undefined) {
+        tell(
+          `This page did not send the order and cannot check its nonce, ${transactionParams.nonce}: ` +
+            'compare it in your wallet, or cancel there.',
+        )
+      } else say('Confirm the cancel in your wallet: an empty transaction with the same nonce.')
       await assertPrivate(connection)
       await send(connection.wallet.provider, connection.address.toLowerCase(), transactionParams)
+      tell('')
       say('The cancel is under way. Whichever of the two is mined first decides.')
     } catch (error) {
       const isRejection = error instanceof WalletError && error.isRejection
-      say(isRejection ? 'You declined the cancel. The order goes on.' : (error as Error).message)
+      tell(isRejection ? 'You declined the cancel. The order goes on.' : (error as Error).message)
     }
   }
 
@@ -166,7 +169,7 @@ function App() {
                   tokens={tokens}
                   session={connection.session}
                   inclusion={status?.inclusion}
-                  cancel={(orderId) => void cancel(orderId)}
+                  cancel={(orderId, tell) => void cancel(orderId, tell)}
                 />
               ))}
             </section>

@@ -16,7 +16,7 @@ interface Props {
   tokens: Known
   session: Session
   inclusion: Inclusion | null | undefined
-  cancel?: ((orderId: string) => void) | undefined
+  cancel?: ((orderId: string, tell: (text: string) => void) => void) | undefined
 }
 
 const END = ['confirmed', 'failed', 'cancelled']
@@ -26,6 +26,7 @@ export function OrderCard({ update, tokens, session, inclusion, cancel }: Props)
   const { fromToken: sellToken, toToken: buyToken, amount: sellAmount } = order.orderParams
   const kind = kindOf(order)
   const isOver = END.includes(order.status)
+  const [fault, setFault] = useState('')
   return (
     <article class={`order ${order.status}`} data-order={order.orderId} data-status={order.status} data-kind={kind}>
       <h3>
@@ -60,9 +61,16 @@ export function OrderCard({ update, tokens, session, inclusion, cancel }: Props)
         )}
       </dl>
       {cancel && !isOver && kind === 'swap' && (
-        <button type="button" onClick={() => cancel(order.orderId)}>
-          Cancel order
-        </button>
+        <>
+          {fault && (
+            <p role="alert" class="fault">
+              {fault}
+            </p>
+          )}
+          <button type="button" onClick={() => cancel(order.orderId, setFault)}>
+            Cancel order
+          </button>
+        </>
       )}
     </article>
   )
