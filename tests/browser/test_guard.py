@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from quietswap.orders.checks import CONTRACT_NOTE
 from tests.browser.browser import Browser, Page, WalletRefusal
 from tests.browser.locators import css, role
 from tests.browser.steps import FAULT, PRIVATE, SWAP, allowed, confirmed, private, quoted
@@ -305,6 +306,24 @@ def test_a_wrap_that_is_another_transaction_is_not_signed(
     page.click("button", "Wrap 1.5 ETH")
     page.see(f"The transaction has {fault}. Nothing was sent.", FAULT)
     assert "eth_sendTransaction" not in wallet.asked
+    page.close()
+
+
+def test_the_notes_of_a_wrap_are_shown_before_the_wallet_is_asked(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HonestWallet(town, owner := desk.wallet())
+    desk.rpc("anvil_setCode", owner.address, "0x00")
+    page = private(browser, town, wallet)
+    page.click("button", "Wrap and unwrap")
+    page.fill("Amount in ETH", "1.5")
+    page.click("button", "Wrap 1.5 ETH")
+    page.see(CONTRACT_NOTE, css("form .warn"))
+    looked_at(page)
+    assert "eth_sendTransaction" not in wallet.asked
+    page.click("button", "Wrap 1.5 ETH")
+    page.see("EIP-3607", FAULT)
+    assert "eth_sendTransaction" in wallet.asked
     page.close()
 
 

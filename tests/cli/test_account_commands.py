@@ -11,12 +11,12 @@ from quietswap.cli import command
 from quietswap.cli.options import connection
 from quietswap.cli.output.quote import short
 from quietswap.orders.order import OrderKind, OrderPage, OrderStatus
-from quietswap.quoting.quote import NATIVE
+from quietswap.quoting.quote import NATIVE, WrapOperation
 from quietswap.tokens.token import WETH
 from tests.api.scripted_tokens import ROUTER
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, placed, refused
+from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, placed, refused, wrap_answer
 from tests.client.test_polling import at
 from tests.orders import USDC, listed, recorded
 from tests.response_json import orders
@@ -86,6 +86,17 @@ def test_an_open_order_may_hold_the_nonce(
     assert replaces.exit_code == 0
     assert "order ord_1 is open" in replaces.stdout
     assert "is open" not in quietswap("wrap", "2", "--yes").stdout
+
+
+@pytest.mark.parametrize("operation", WrapOperation)
+def test_the_notes_of_a_wrap_are_shown(
+    quietswap: Quietswap, service: FakeService, operation: WrapOperation
+) -> None:
+    quote = wrap_answer(operation, ETHER // 2) | {"notes": ["[b]one[/b]", "another"]}
+    service.next("wrap quote", ok({"quote": quote}))
+    result = quietswap(operation.value, "0.5", "--yes")
+    assert result.exit_code == 0, result.output
+    assert "note       [b]one[/b]\nnote       another\n" in result.stdout
 
 
 def test_wrap_in_json(quietswap: Quietswap) -> None:

@@ -5,7 +5,7 @@ import { type ApiError, get, type Schemas, type Status, status as readStatus } f
 import type { Known } from './orders'
 import { type Following, follow, type Order, type Orders } from './stream'
 import { find, type Token } from './tokens'
-import { KINDS as KIND_NAMES, kindOf, standing } from './words'
+import { KINDS as KIND_NAMES, standing } from './words'
 
 export const WETH = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2'
 const KINDS = ['swap', 'wrap', 'approval'] as const
@@ -62,7 +62,7 @@ export function useNews(orders: Orders, say: (text: string) => void): void {
       const before = told.current.get(order.orderId)
       told.current.set(order.orderId, now)
       if (before !== undefined && before !== now) {
-        say(`${KIND_NAMES[kindOf(order)] ?? 'Order'}: ${now}`)
+        say(`${KIND_NAMES[order.kind] ?? 'Order'}: ${now}`)
       }
     }
   }, [orders])

@@ -5,7 +5,7 @@ import type { Inclusion, Session } from './api'
 import { percent, show, shortened } from './amounts'
 import type { Token } from './tokens'
 import type { Update } from './stream'
-import { duration, expected, KINDS, kindOf, relayAnswered, seenBy, standing, TAKEN_BACK } from './words'
+import { duration, expected, KINDS, relayAnswered, seenBy, standing, TAKEN_BACK } from './words'
 
 export interface Known {
   [address: string]: Token | undefined
@@ -24,7 +24,7 @@ const END = ['confirmed', 'failed', 'cancelled']
 export function OrderCard({ update, tokens, session, inclusion, cancel }: Props) {
   const { order, finalized, takenBack } = update
   const { fromToken: sellToken, toToken: buyToken, amount: sellAmount } = order.orderParams
-  const kind = kindOf(order)
+  const { kind } = order
   const isOver = END.includes(order.status)
   const [fault, setFault] = useState('')
   return (

@@ -95,10 +95,6 @@ export function outcome({ outcome, simulated }: Schemas['SourceEntry']): string 
   return outcome === 'answered' ? 'verified' : (OUTCOMES[outcome] ?? outcome)
 }
 
-/** Kind of an order; a swap names none. */
-export const kindOf = (order: Schemas['OrderStatusResponse']): string =>
-  ('kind' in order && typeof order.kind === 'string' && order.kind) || 'swap'
-
 export const KINDS: Record<string, string> = {
   swap: 'Swap',
   wrap: 'Wrap',

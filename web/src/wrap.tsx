@@ -8,6 +8,7 @@ import { type Connection, NOT_PRIVATE, type Privacy } from './connect'
 import { Guard, isConsented } from './guard'
 import type { Order } from './stream'
 import { failureText, sendPrivately } from './submit'
+import { readable, SENTENCE } from './text'
 
 interface Props {
   connection: Connection
@@ -43,7 +44,7 @@ export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
     if (busy !== undefined) setOutdated(true)
   }
 
-  /** Asks for the transaction, checks it, and lets the wallet sign it, unless its gas is dear. */
+  /** Asks for the transaction, checks it, and lets the wallet sign it, unless it has notes or its gas is dear. */
   const go = async (): Promise<void> => {
     if (typeof amount !== 'bigint') return
     const mine = edits.current
@@ -57,7 +58,8 @@ export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
       if (!isStill()) return
       const faults = wrapFaults(quote, operation, amount)
       if (faults.length) throw new Error(`The transaction has ${faults.join(', ')}. Nothing was sent.`)
-      if (!isConsented(quote.loss, consent)) return setHeld(quote)
+      const isRead = quote.notes.every((note) => held?.notes.includes(note))
+      if (!isRead || !isConsented(quote.loss, consent)) return setHeld(quote)
       setBusy(`In your wallet, confirm: ${operation} ${show(amount, 18)} ${from}.`)
       const { nonce: _, ...tx } = quote.mevProtection.transactionParams
       placed(await sendPrivately(connection, 'wrap', tx, isStill))
@@ -121,6 +123,11 @@ export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
             {isShort && <strong class="warn"> That is less than this amount.</strong>}
           </p>
         </div>
+        {held?.notes.map((note) => (
+          <p key={note} class="warn">
+            {readable(note, SENTENCE)}
+          </p>
+        ))}
         {held && (
           <Guard
             loss={held.loss}

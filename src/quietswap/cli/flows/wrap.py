@@ -79,6 +79,8 @@ class WrapRun(SigningFlow):
         screen.print(Text(f"{quote.operation} {give} into {get}", "bold"))
         self._check_funds(quote)
         loss = self._unaccepted(self._judge(quote), self._most)
+        for note in quote.notes:
+            self._print_warning(note, "note")
         self._print_signer()
         if self._request.replace:  # otherwise the client's flow refuses
             self._warn_of_open_orders()
