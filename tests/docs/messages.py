@@ -1,0 +1,48 @@
+"""What docs/messages.md is made of: an input, and the message it leads to."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+ABSENT: Final = object()
+_LONG = 100
+_VOLATILE = (
+    (r"0x[0-9a-fA-F]{65,}", "<hex>"),
+    (r"0x[0-9a-fA-F]{64}", "<hash>"),
+    (r"\b(ord|req|whk|rpc|key|cli|qsk|qr|qs|whsec)_[0-9A-Za-z]{8,}", r"<\1_...>"),
+    (r"\bweth_(un)?wrap_\d{13}_[0-9a-z]+", r"<quoteId>"),
+    (r"\b1[6-9]\d{8}(\d{3})?\b", "<time>"),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
+    (r" at 0x[0-9a-f]+", ""),
+    (r"/tmp/[\w./-]+", "<file>"),
+    (r"127\.0\.0\.1:\d+", "127.0.0.1:<port>"),
+    (r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{32}\b", "<id>"),
+)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What was sent, and what was answered; both as the page shows them."""
+
+    sent: str
+    answer: str
+
+
+Sections = dict[str, tuple[str, list[Said]]]
+"""Title, introduction and rows."""
+
+
+def json_text(value: Any) -> str:
+    """Return JSON on one line; what was sent at length is cut."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if not isinstance(value, str) or len(text) <= _LONG else f'{text[:_LONG]}..."'
+
+
+def stable(text: str, names: dict[str, str]) -> str:
+    """Return a text without what differs from run to run; `names` are texts of this run."""
+    for found, name in names.items():
+        text = text.replace(found, name)
+    for shape, name in _VOLATILE:
+        text = re.sub(shape, name, text)
+    return text
