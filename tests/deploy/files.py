@@ -13,7 +13,7 @@ from quietswap.cli.checks import startup_faults
 from quietswap.server.factories import chosen_sources
 from quietswap.server.settings.load import load
 from quietswap.server.settings.schema import Settings, SourceConfig
-from quietswap.vendors import VENDORS
+from quietswap.vendors import OVER_HTTP, VENDORS
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -40,7 +40,7 @@ def good_settings(environment: Mapping[str, str], file: Path | None = None) -> S
 def overspent(settings: Settings, replicas: int) -> list[str]:
     """Return the sources that so many processes would ask more often than the vendor allows."""
     found = []
-    for name in chosen_sources(settings):
+    for name in {*chosen_sources(settings)} & {*OVER_HTTP}:
         usual, here = VENDORS[name].budget, settings.source.get(name, SourceConfig())
         second = (here.per_second or usual.per_second) * replicas > usual.per_second
         day = (

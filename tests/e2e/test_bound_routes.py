@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from quietswap.vendors import OVER_HTTP, VENDORS
+from quietswap.vendors import VENDORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 
-ALL = ",".join(OVER_HTTP)
+ALL = ",".join(VENDORS)
 KEYED = {
     f"SOURCE__{name.upper()}__API_KEY": "test" for name, row in VENDORS.items() if row.needs_key
 }

@@ -44,7 +44,7 @@ Choice = TypeVar("Choice", EndpointType, ShareMode)
 _PRIVATE_RPC = "private_rpc"
 """The kind of a relay whose URL is called as it stands."""
 _ASKED = 4
-"""How many sources receive requests without `quotes.sources`."""
+"""How many sources receive requests without `quotes.sources`, beside those accepted unbound."""
 
 
 def check_urls(settings: Settings) -> None:
@@ -135,7 +135,10 @@ def chosen_sources(settings: Settings) -> list[str]:
         if keyless:
             raise BadSettings(f"source.{keyless[0]}.api_key: this source needs a key")
         return list(settings.quotes.sources)
-    return [name for name in VENDORS if _is_ready(settings, name)][:_ASKED]
+    ready = [name for name in VENDORS if _is_ready(settings, name)]
+    unbindable = [name for name in ready if not VENDORS[name].can_be_bound]
+    accepted = [name for name in unbindable if _source(settings, name).accept_unbound]
+    return [name for name in ready if name not in unbindable][:_ASKED] + accepted
 
 
 def _is_ready(settings: Settings, name: str) -> bool:

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from quietswap.vendors.vendor import Vendor
 
-_IN_ORDER = ("kyberswap", "velora", "zeroex", "oneinch", "sushi", "openocean", "uniswap")
+_IN_ORDER = ("kyberswap", "velora", "zeroex", "oneinch", "sushi", "uniswap", "openocean")
 
 VENDORS: dict[str, Vendor] = {
     name: import_module(f"{__name__}.{name}").VENDOR for name in _IN_ORDER

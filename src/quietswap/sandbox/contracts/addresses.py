@@ -27,6 +27,8 @@ ZEROEX: Final = ROUTERS["zeroex"]
 ONEINCH: Final = ROUTERS["oneinch"]
 UNISWAP: Final = ROUTERS["uniswap"]
 """SwapRouter02, the router of the own source; the contract itself, from npm."""
+QUOTER_V2: Final = _at("0x61ffe014ba17989e743c5f6cb21bf9697530b21e")
+"""Uniswap's own, which the own source asks."""
 POSITION_MANAGER: Final = _at("0xc36442b4a4522e871399cd717abdd847ab11fe88")
 """What SwapRouter02 knows for liquidity; the sandbox has no contract there."""
 

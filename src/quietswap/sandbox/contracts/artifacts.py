@@ -44,6 +44,8 @@ def public_creations() -> dict[Address, str]:
         "(address,address,address,address)",
         (addresses.V2_FACTORY, addresses.V3_FACTORY, addresses.POSITION_MANAGER, WETH.address),
     ).hex()
+    quoter = encode("(address,address)", (addresses.V3_FACTORY, WETH.address)).hex()
+    periphery = "@uniswap/swap-router-contracts/artifacts/contracts"
     v3 = "@uniswap/v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json"
     return {
         WETH.address: _creation("canonical-weth/build/contracts/WETH9.json"),
@@ -51,10 +53,8 @@ def public_creations() -> dict[Address, str]:
         addresses.V2_ROUTER: _creation("@uniswap/v2-periphery/build/UniswapV2Router02.json")
         + router,
         addresses.V3_FACTORY: _creation(v3),
-        addresses.UNISWAP: _creation(
-            "@uniswap/swap-router-contracts/artifacts/contracts/SwapRouter02.sol/SwapRouter02.json"
-        )
-        + uniswap,
+        addresses.UNISWAP: _creation(f"{periphery}/SwapRouter02.sol/SwapRouter02.json") + uniswap,
+        addresses.QUOTER_V2: _creation(f"{periphery}/lens/QuoterV2.sol/QuoterV2.json") + quoter,
     }
 
 

@@ -328,7 +328,7 @@ class QuotesConfig(Section, frozen=True):
         tuple[str, ...],
         says(
             "Sources that receive requests. Empty: the first four available of "
-            f"{', '.join(VENDORS)}; {' and '.join(_WITH_KEY)} need a key."
+            f"{', '.join(VENDORS)}; {' and '.join(_WITH_KEY)} need a key, openocean accept_unbound."
         ),
     ] = ()
     hub_tokens: Annotated[
