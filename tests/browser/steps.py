@@ -3,7 +3,7 @@
 from eth_account.signers.local import LocalAccount
 
 from quietswap.sandbox.contracts.pools import WETH
-from quietswap.vendors import kyberswap, openocean, sushi, velora
+from quietswap.vendors import kyberswap, sushi, uniswap, velora
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.wallets import HonestWallet
@@ -16,7 +16,7 @@ PRIVATE = "Your wallet sends through this service"
 ELSEWHERE = "Your wallet uses another RPC URL"
 OF_ANOTHER = "Your wallet uses a private RPC URL of another session or account"
 ORDER = css(".order")
-VENDORS = (kyberswap, velora, sushi, openocean)
+VENDORS = (kyberswap, velora, sushi, uniswap)
 FAULT = css("[role=alert]")
 STATUS = role("status")
 

@@ -181,7 +181,7 @@ def test_people_read_it_in_a_pipe(town: SandboxInfo) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
-    sources = ("kyberswap", "velora", "sushi", "openocean")
+    sources = ("kyberswap", "velora", "sushi", "uniswap")
     for word in (*sources, "approval", "approved", "received", "confirmed"):
         assert word in done.stdout
     key = town.wallets[7].private_key
@@ -222,16 +222,20 @@ def test_why_a_source_gave_no_route(town: SandboxInfo) -> None:
 
 def test_quote_and_swap_fit_a_screen_of_80_columns_and_24_lines(town: SandboxInfo) -> None:
     """Four sources, one of them refused, and an approval: up to the question, with its line."""
-    env = environment(town, 5)
-    quoted = run_command(["quote", "100", "USDC", "DAI"], env | {"COLUMNS": "80"}).stdout
+    env, fault = environment(town, 5), f"{town.control_url}/faults/velora"
+    loopback.put(fault, json={"fault": "foreign_router"}).raise_for_status()
+    try:
+        quoted = run_command(["quote", "100", "USDC", "DAI"], env | {"COLUMNS": "80"}).stdout
+        with Terminal(quietswap("swap", "100", "USDC", "DAI"), env) as screen:
+            screen.expect("Sign and submit? [y/N]: ")
+            lines = screen.text.splitlines()
+            screen.type("n\n")
+            assert screen.end() == 1
+    finally:
+        loopback.delete(fault).raise_for_status()
     assert quoted.count("why not") == 0  # the reasons are below the figures
     assert len(quoted.splitlines()) <= 24
-    with Terminal(quietswap("swap", "100", "USDC", "DAI"), env) as screen:
-        screen.expect("Sign and submit? [y/N]: ")
-        lines = screen.text.splitlines()
-        screen.type("n\n")
-        assert screen.end() == 1
-    for text in (*("kyberswap", "velora", "sushi", "openocean"), "approve", "sign for", "nonce"):
+    for text in (*("kyberswap", "velora", "sushi", "uniswap"), "approve", "sign for", "nonce"):
         assert text in screen.text
     assert len(lines) <= 24, screen.text
 

@@ -12,11 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Town
+from tests.e2e.conftest import VENDORS_ONLY, Town
 from tests.e2e.serving import serving
 
 QUOTES = int(os.environ.get("CAMPAIGN_QUOTES", "20"))
-HOURS = {"QUOTES__HARD_DEADLINE_S": "300", "SOURCE__OPENOCEAN__TIMEOUT_S": "300"}
+HOURS = {
+    "QUOTES__HARD_DEADLINE_S": "300",
+    "SOURCE__OPENOCEAN__TIMEOUT_S": "300",
+    **VENDORS_ONLY,
+}
 """A quote that waited for the source that hangs would not be answered in time for any client."""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Town
+from tests.e2e.conftest import VENDORS_ONLY, Town
 from tests.e2e.late import late
 from tests.e2e.serving import Served, serving
 from tests.e2e.test_metrics import scrape, total
@@ -17,6 +17,7 @@ PATIENT = {
     "QUOTES__SOFT_DEADLINE_S": "300",
     "QUOTES__HARD_DEADLINE_S": "300",
     "SOURCE__SUSHI__TIMEOUT_S": "300",
+    **VENDORS_ONLY,
 }
 LATE, EARLY = "sushi", ("kyberswap", "velora", "openocean")
 BLOCKS = 2

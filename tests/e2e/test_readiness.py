@@ -12,14 +12,13 @@ import pytest
 from quietswap.sandbox.http_server import HttpResponse
 from tests import loopback
 from tests.databases import PostgresCluster, RedisServer
-from tests.e2e.conftest import Town
+from tests.e2e.conftest import VENDORS_ONLY, VENUES, Town
 from tests.e2e.serving import Served, serving
 from tests.reports.proxy import Calls, RpcProxy, proxy
 from tests.reports.relay_cases import CASES, RelayCase
 from tests.spec.api_client import ApiClient
 from tests.waiting import WITHIN_S, wait_until
 
-VENUES = ("kyberswap", "velora", "sushi", "openocean")
 RELOAD = "SELECT pg_reload_conf()"
 WRAP = {"operation": "wrap", "amount": "0.1", "userAddress": f"0x{'1' * 40}"}
 OK = {"database": "ok", "node": "ok", "sources": "ok", "relay": "ok"}
@@ -65,7 +64,7 @@ def becomes(api: httpx.Client, part: str, *, other_than: str = "") -> str:
 
 @pytest.fixture(scope="module")
 def served(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(town, tmp_path_factory.mktemp("ready")) as found:
+    with serving(town, tmp_path_factory.mktemp("ready"), **VENDORS_ONLY) as found:
         yield found
 
 
@@ -99,7 +98,7 @@ def test_sources_that_no_connection_reaches_are_named(town: Town, served: Served
 
 def test_sources_that_were_silent_are_named(town: Town, tmp_path: Path) -> None:
     """Connections can be made, and nothing comes: only requests show it."""
-    with serving(town, tmp_path) as served:
+    with serving(town, tmp_path, **VENDORS_ONLY) as served:
         for venue in VENUES:
             town.fault(venue, "html:500")
         try:

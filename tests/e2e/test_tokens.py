@@ -10,16 +10,16 @@ from eth_account import Account
 
 from quietswap.chain.address import from_any_case
 from quietswap.client.sync_client import QuietswapClient
-from quietswap.sandbox.contracts.pools import ALL_TOKENS, FEE, SOLADY, USDC, VYPER, WETH
-from quietswap.vendors import kyberswap, openocean, sushi, velora
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, DAI, FEE, SOLADY, USDC, VYPER, WETH
+from quietswap.vendors import kyberswap, sushi, uniswap, velora
 from tests import forked, loopback
 from tests.adapters.token_lists import endless_list, entry, markup_list, token_list
-from tests.e2e.conftest import Town
+from tests.e2e.conftest import VENUES, Town
 from tests.e2e.serving import Served, serving
 from tests.waiting import WITHIN_S
 
 ETHER = 10**18
-ROUTERS = [one.ROUTER for one in (kyberswap, velora, sushi, openocean)]
+ROUTERS = [one.ROUTER for one in (kyberswap, velora, sushi, uniswap)]
 BURNER = "0xb5000000000000000000000000000000000000b5"
 LOUD = "0x10d0000000000000000000000000000000000001"
 
@@ -180,7 +180,7 @@ def test_a_price_is_near_the_quote_and_leaves_no_trace(town: Town) -> None:
     found = ask_price(town, ETHER // 7).json()["data"]
     assert (found["indicative"], found["verification"]) == (True, "none")
     assert {row["source"] for row in found["sources"]} == {
-        "kyberswap", "velora", "sushi", "openocean",
+        "kyberswap", "velora", "sushi", "uniswap",
     }  # fmt: skip
     assert all(row["outcome"] in ("won", "answered") for row in found["sources"])
     quote = town.quote(sellAmount=str(ETHER // 7)).json()["data"]
@@ -199,17 +199,17 @@ def test_a_price_survives_sources_that_fail_or_lie(town: Town) -> None:
     rows = {row["source"]: row for row in found["sources"]}
     assert rows["kyberswap"]["outcome"] == "no_route"
     assert int(rows["velora"]["buyAmount"]) > 2 * int(found["buyAmount"])
-    assert found["source"] in ("sushi", "openocean"), "a lone wild promise does not win"
+    assert found["source"] in ("sushi", "uniswap"), "a lone wild promise does not win"
 
 
 def test_without_any_source_a_price_is_refused(town: Town) -> None:
-    venues = ("kyberswap", "velora", "sushi", "openocean")
-    for venue in venues:
+    nowhere = deployed(town, "0x" + "a1" * 20, rpc(town, "eth_getCode", DAI.address, "latest"))
+    for venue in VENUES:
         town.fault(venue, "no_route")
     try:
-        answer = ask_price(town, ETHER // 13)
+        answer = ask_price(town, ETHER // 13, buyToken=nowhere)
     finally:
-        town.heal(*venues)
+        town.heal(*VENUES)
     assert (answer.status_code, answer.json()["error"]) == (404, "INSUFFICIENT_LIQUIDITY")
     assert len(answer.json()["details"]["sources"]) == 4
 

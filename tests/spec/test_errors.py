@@ -8,7 +8,7 @@ from tests.spec.api_client import ApiClient
 from tests.spec.coverage import shows
 from tests.spec.wire import refused
 
-VENUES = ("kyberswap", "velora", "sushi", "openocean")
+VENUES = ("kyberswap", "velora", "sushi")
 NATIVE = ("0x" + "0" * 40, "0x" + "e" * 40, "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
 
 
@@ -122,10 +122,17 @@ def test_401_unauthorized(desk: ApiClient, secret: str | None) -> None:
         refused(client.post(f"/api/v1/{path}", json={}), 401, "UNAUTHORIZED")
 
 
+def without_pools(desk: ApiClient) -> str:
+    """Return a token like DAI of which there is no pool."""
+    address = desk.wallet().address
+    desk.rpc("anvil_setCode", address, desk.rpc("eth_getCode", DAI.address, "latest"))
+    return address
+
+
 @shows("error: 404 INSUFFICIENT_LIQUIDITY")
 def test_404_insufficient_liquidity(desk: ApiClient) -> None:
     with desk.fault("no_route", *VENUES):
-        answer = desk.ask_quote(desk.wallet(), sellToken=DAI.address)
+        answer = desk.ask_quote(desk.wallet(), buyToken=without_pools(desk))
     refused(answer, 404, "INSUFFICIENT_LIQUIDITY")
 
 
@@ -160,8 +167,9 @@ def test_503_service_unavailable_without_a_node(desk: ApiClient) -> None:
 @shows("error: 503 SERVICE_UNAVAILABLE")
 def test_503_service_unavailable_without_an_aggregator(desk: ApiClient) -> None:
     with desk.fault("down", *VENUES):
-        answer = desk.ask_quote(desk.wallet(), sellAmount="8")
-    refused(answer, 503, "SERVICE_UNAVAILABLE")
+        answer = desk.ask_quote(desk.wallet(), buyToken=without_pools(desk))
+    rows = refused(answer, 503, "SERVICE_UNAVAILABLE")["details"]["sources"]
+    assert {row["source"]: row["outcome"] for row in rows}["uniswap"] == "no_route"
 
 
 def exhausted(client: httpx.Client) -> httpx.Response:

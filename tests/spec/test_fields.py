@@ -265,7 +265,7 @@ def test_four_aggregators_are_asked_and_the_best_wins(answers: dict[str, Any]) -
     quote = answers["swap quote"]
     assert len({row["source"] for row in quote["sources"]}) == 4
     offered = [row for row in quote["sources"] if row["outcome"] in ("won", "answered")]
-    assert len(quote["alternatives"]) == len(offered) - 1 == 2  # OpenOcean's cannot be bound
+    assert len(quote["alternatives"]) == len(offered) - 1 == 3
     values = [entry["netValueUsd"] for entry in quote["alternatives"]]
     assert values == sorted(values, reverse=True)
     assert quote["scoring"]["netValueUsd"] >= values[0]

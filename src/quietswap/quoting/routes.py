@@ -406,15 +406,16 @@ def _known(token: Token | None, address: Address, field: str) -> Token:
 # The error for a quote when no source gave a usable route.
 
 
-_FOUND_NOTHING = frozenset(
+_FOUND_NOTHING = frozenset({SourceOutcome.NO_ROUTE, SourceOutcome.UNSAFE})
+"""The source answered, but gave no usable route. It does not answer for one that is away."""
+_AWAY = frozenset(
     {
-        SourceOutcome.NO_ROUTE,
-        SourceOutcome.REVERTED,
-        SourceOutcome.SHORT_DELIVERY,
-        SourceOutcome.UNSAFE,
+        SourceOutcome.UNAVAILABLE,
+        SourceOutcome.TIMED_OUT,
+        SourceOutcome.RATE_LIMITED,
+        SourceOutcome.SKIPPED,
     }
 )
-"""The source answered, but gave no usable route."""
 _SIMULATED = frozenset({SourceOutcome.REVERTED, SourceOutcome.SHORT_DELIVERY})
 _UNVERIFIED = (
     "Try again in a few seconds. If it stays so, the reason says what is missing: the wallet's "
@@ -431,9 +432,10 @@ def no_route_error(
     """Return the error for a quote without a candidate.
 
     ServiceUnavailable if there are routes and none could be simulated. Otherwise
-    InsufficientLiquidity if any source answered without a usable route; otherwise
-    TokenNotSupported if any does not know a token of the pair; otherwise ServiceUnavailable. A
-    source whose routes are never offered counts only if no other one is away.
+    InsufficientLiquidity if a simulated route fell short, or if a source answered without a usable
+    route and none is away; otherwise TokenNotSupported if any does not know a token of the pair;
+    otherwise ServiceUnavailable. A source whose routes are never offered counts only if no other
+    one is away.
 
     No vendor says which of the two tokens it does not know. Every vendor knows `MAJORS`, so if only
     the buy token is one of them, the error names the sell token, otherwise the buy token.
@@ -451,7 +453,8 @@ def no_route_error(
             _UNVERIFIED,
         )
     is_only_unbound = SourceOutcome.UNBOUND in outcomes and outcomes <= _SAYS_NOTHING
-    if outcomes & _FOUND_NOTHING or is_only_unbound:
+    is_nothing = outcomes & _FOUND_NOTHING and not outcomes & _AWAY
+    if outcomes & _SIMULATED or is_nothing or is_only_unbound:
         return InsufficientLiquidity(sources=rows)
     if SourceOutcome.TOKEN_UNKNOWN in outcomes:
         names = ", ".join(r.source for r in reports if r.outcome is SourceOutcome.TOKEN_UNKNOWN)
