@@ -76,7 +76,7 @@ async def test_of_two_with_one_nonce_the_public_one_wins(town: SmallNetwork) -> 
     assert await town.mined() == []
 
 
-@pytest.mark.parametrize(("endpoint", "mined"), [("fast", 1), ("noreverts", 0), ("fullprivacy", 0)])
+@pytest.mark.parametrize(("endpoint", "mined"), [("fast", 1), ("noreverts", 0), ("fullprivacy", 1)])
 async def test_a_revert_is_mined_only_where_it_is_not_protected(
     town: SmallNetwork, endpoint: str, mined: int
 ) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from quietswap.clock import SystemClock
-from quietswap.sandbox.contracts.pools import POOLS, USDC
+from quietswap.sandbox.contracts.pools import POOLS, USDC, WETH
 from tests.e2e.conftest import Town, running_town
 from tests.patient import open_storage
 from tests.spec.api_client import ApiClient
@@ -75,6 +75,23 @@ def test_an_order_that_would_fail_is_cancelled_and_frees_its_nonce(desk: ApiClie
     seen = desk.follow(order["orderId"])
     assert seen["error"]["code"] == "USER_CANCELLED"
     assert desk.quote(wallet)["mevProtection"]["transactionParams"]["nonce"] == 1
+
+
+def test_a_revert_by_fullprivacy_is_mined_and_reported_as_failed(desk: ApiClient) -> None:
+    """That endpoint promises no protection, and the quote says so."""
+    wallet = desk.wallet()
+    with desk.no_blocks():
+        unwrap = desk.wrap(wallet, operation="unwrap")
+        settings = unwrap.quote["mevProtection"]["providerMetadata"]["mevRelayMetadata"]
+        assert (settings["endpointType"], settings["revertProtection"]) == ("fullprivacy", False)
+        assert desk.submit_wrap(unwrap).status_code == 200
+        desk.give(wallet, WETH, 0)
+        desk.mine()
+    [listed] = desk.history(wallet, kind="wrap")["orders"]
+    seen = desk.follow(listed["orderId"])
+    assert (seen["status"], seen["error"]["code"]) == ("failed", "REVERTED")
+    assert (seen["error"]["mayBeMined"], int(seen["error"]["gasUsed"]) > 21_000) == (False, True)
+    assert int(desk.rpc("eth_getTransactionCount", wallet.address, "latest"), 16) == 1
 
 
 def diary(desk: ApiClient, order_id: str) -> list[str]:

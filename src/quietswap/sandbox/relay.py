@@ -23,8 +23,8 @@ from quietswap.sandbox.rpc import RpcError, SandboxRpcClient
 
 
 ENDPOINTS = ("fast", "noreverts", "fullprivacy", "maxbackruns", "nochecks")
-REVERT_PROTECTED = frozenset({"noreverts", "fullprivacy", "maxbackruns"})
-"""Endpoints that drop a transaction that would revert (MEV Blocker, Endpoints)."""
+REVERT_PROTECTED = frozenset({"noreverts", "maxbackruns"})
+"""Endpoints that drop a transaction that would revert; MEV Blocker promises it for no other."""
 
 _SIZE_CAP = 128 * 1024
 _GAS_CAP = 16_777_216
