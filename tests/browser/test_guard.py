@@ -27,6 +27,7 @@ LOOKS = [
     pytest.param({"width": 360, "height": 740, "scheme": "dark"}, id="narrow"),
 ]
 in_each_look = pytest.mark.parametrize("look", LOOKS)
+HIDDEN = "[...document.querySelectorAll('.scroll')].some(e => e.scrollWidth > e.clientWidth)"
 THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
 
@@ -34,6 +35,7 @@ def looked_at(page: Page) -> None:
     """Check what nobody should find wrong in any step."""
     assert page.axe() == []
     assert page.overflow() <= 0
+    assert page.call("evaluate", expression=HIDDEN) is False, "a column is out of sight"
 
 
 def enter(page: Page, field: str, text: str) -> None:

@@ -13,7 +13,7 @@ const NAME_CHARS = 24
 
 export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
   const text = (amount: string | null): string =>
-    amount === null ? '–' : show(amount, buy.decimals, 6)
+    amount === null ? '–' : show(amount, buy.decimals, places(amount.length - buy.decimals))
   return (
     <div class="scroll" role="group" aria-label="Sources" tabIndex={0}>
       <table>
@@ -58,15 +58,19 @@ export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
   )
 }
 
-const CENTS = { minimumFractionDigits: 2, maximumFractionDigits: 2 }
+/** Decimals of an amount with this many digits before them: large ones hid the last column. */
+const places = (digits: number): number => (digits > 6 ? 0 : digits > 4 ? 2 : 6)
 const TITLES: Readonly<Record<string, string>> = SOURCES
 const nameOf = (source: string): string => TITLES[source] ?? readable(source, NAME_CHARS)
-const usd = (value: number): string => `$${value.toLocaleString('en-US', CENTS)}`
+const usd = (value: number, cents = 2): string =>
+  `$${value.toLocaleString('en-US', { minimumFractionDigits: cents, maximumFractionDigits: cents })}`
 
 /** The value of a source's route after gas, where it was ranked. */
 function netUsd({ source, scoring, alternatives }: Quote, name: string): string {
   const found = name === source ? scoring : alternatives.find((one) => one.source === name)
-  return found && scoring.priceAvailable ? usd(found.netValueUsd) : '–'
+  return found && scoring.priceAvailable
+    ? usd(found.netValueUsd, Math.min(2, places(found.netValueUsd.toFixed(0).length)))
+    : '–'
 }
 
 export function Facts({ quote, buy }: { quote: Quote; buy: Token }) {
