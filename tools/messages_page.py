@@ -23,6 +23,7 @@ _MOST = 8
 """Inputs that are shown for one message."""
 _VALUE = re.compile(r"0x[0-9a-fA-F]+|\d+(?! [A-Z])|'.*?'")
 """What may differ between messages that stand together; not a status."""
+_REST = ("details: ", "data: ", "suggestion: ")
 _HEAD = """# Messages
 
 Every message of the HTTP API, of a wallet's RPC URL, of settings, commands and clients, with the
@@ -47,8 +48,8 @@ def page() -> str:
 def _merged(rows: list[Said]) -> list[str]:
     together: dict[str, list[Said]] = {}
     for row in rows:
-        head = "\n".join(row.answer.split("\n")[:2])
-        together.setdefault(_VALUE.sub("*", head), []).append(row)
+        head = [line for line in row.answer.split("\n") if not line.startswith(_REST)]
+        together.setdefault(_VALUE.sub("*", "\n".join(head)), []).append(row)
     return [_block(found) for found in together.values()]
 
 

@@ -63,7 +63,8 @@ def put(body: dict[str, Any], at: tuple[str, ...], value: Any) -> dict[str, Any]
     [
         (rb'{"a":"\ud800"}', "half of a surrogate pair"),
         (rb'{"a":"\udc00 \ud800"}', "half of a surrogate pair"),
-        (b'{"a":', "Input data was truncated"),
+        (b'{"a":', "it ends too early"),
+        (b" ", "it is empty"),
         (b'{"a":"\xff"}', "not UTF-8"),
     ],
 )

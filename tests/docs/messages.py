@@ -10,14 +10,15 @@ _LONG = 100
 _VOLATILE = (
     (r"0x[0-9a-fA-F]{65,}", "<hex>"),
     (r"0x[0-9a-fA-F]{64}", "<hash>"),
-    (r"\b(ord|req|whk|rpc|key|cli|qsk|qr|qs|whsec)_[0-9A-Za-z]{8,}", r"<\1_...>"),
+    (r"\b(ord|cnl|apr|req|whk|rpc|key|cli|qsk|qr|qs|whsec)_[0-9A-Za-z]{8,}", r"<\1_...>"),
     (r"\bweth_(un)?wrap_\d{13}_[0-9a-z]+", r"<quoteId>"),
-    (r"\b1[6-9]\d{8}(\d{3})?\b", "<time>"),
+    (r"\b(?!1{9}|18446744073709551|10*1\b|9*\b)\d{9,30}(?<!00000)\b", "<number>"),
+    (r"(?<=\")\d+\.\d\d(?=\")|\b\d\d+\.\d\d(?= USD)", "<usd>"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
     (r" at 0x[0-9a-f]+", ""),
     (r"/tmp/[\w./-]+", "<file>"),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:<port>"),
-    (r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{32}\b", "<id>"),
+    (r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{32}\b|(?<=requestId\": \")\w+", "<id>"),
 )
 
 
@@ -36,7 +37,8 @@ Sections = dict[str, tuple[str, list[Said]]]
 def json_text(value: Any) -> str:
     """Return JSON on one line; what was sent at length is cut."""
     text = json.dumps(value, ensure_ascii=False)
-    return text if not isinstance(value, str) or len(text) <= _LONG else f'{text[:_LONG]}..."'
+    cut = isinstance(value, str | list) and len(text) > _LONG
+    return f"{text[:_LONG]}..." if cut else text
 
 
 def stable(text: str, names: dict[str, str]) -> str:

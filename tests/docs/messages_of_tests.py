@@ -139,9 +139,12 @@ def sections() -> Sections:
         done = invoke(self, command, words, **more)
         if done.exit_code and recorder.item is not None:
             given = (f"{name}={value}" for name, value in (more.get("env") or {}).items()
-                     if value is not None and name.startswith("QUIETSWAP_"))  # fmt: skip
+                     if value is not None and "__" in name)  # fmt: skip
             sent = " ".join((*given, "quietswap", shlex.join(words)))
-            recorder.say(sent, f"exit code {done.exit_code}\n{done.stderr.strip()}")
+            _, error, text = done.output.rpartition("Error: ")
+            lines = text.strip().splitlines()
+            told = "\n".join(lines if error else lines[-2:])
+            recorder.say(sent, f"exit code {done.exit_code}\n{told}")
         return done
 
     with (

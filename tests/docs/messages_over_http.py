@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+from eth_account.signers.local import LocalAccount
 
 from quietswap.sandbox.contracts.pools import DAI, USDC, WETH
 from quietswap.sandbox.faults import REGISTRY
@@ -83,7 +84,13 @@ class Asking:
     def __init__(self, desk: ApiClient) -> None:
         self.desk, self.api = desk, desk.api
         self.found: Sections = {}
-        self.wallet, self.other = desk.wallet(), desk.wallet()
+        self.wallets: list[LocalAccount] = []
+        self.wallet, self.other = self.new_wallet(), self.new_wallet()
+
+    def new_wallet(self, **more: float) -> LocalAccount:
+        """Return a new wallet, which the page calls by its number."""
+        self.wallets.append(self.desk.wallet(**more))
+        return self.wallets[-1]
 
     def section(self, title: str, intro: str = "") -> None:
         """Begin a section with a fresh key."""
@@ -228,7 +235,11 @@ def _bodies(ask: Asking) -> None:
     base = {"url": "https://hooks.example.com/quietswap"}
     ask.section("POST /api/v1/mev/webhooks", f"With `{json_text(base)}` it is answered.")
     ask.body("/api/v1/mev/webhooks", base, "WebhookCreateBody")
-    for value in ("http://hooks.example.com", "https://a:b@hooks.example.com", "https://10.0.0.1/"):
+    for value in (
+        "https://a:b@hooks.example.com",
+        "https://hooks.example.com:0/",
+        "https://" + "h" * 2050,
+    ):
         answer = ask.api.post("/api/v1/mev/webhooks", json={"url": value})
         ask.say(written("url", value), answer)
 
@@ -238,10 +249,12 @@ def _orders(ask: Asking) -> None:
     ask.section("POST /api/v1/mev/orders, its fields",
                 "The body is that of a good order; one member is changed.")  # fmt: skip
     swap = desk.swap(wallet)
-    desk.approve(wallet, swap.quote, 0)
+    desk.approve(wallet, swap.quote, 0)  # the last check refuses what the others let through
     ask.say("nothing changed, before the approval", desk.submit(swap))
     ask.body("/api/v1/mev/orders", swap.body, "SwapOrderBody")
     ask.section("POST /api/v1/mev/orders, orderParams")
+    swap = desk.swap(wallet)
+    desk.approve(wallet, swap.quote, 0)
     ask.body("/api/v1/mev/orders", swap.body, "SwapOrderParams", "orderParams.")
     for name, value in (
         ("deadline", 1_500_000_000), ("deadline", 1_800_000_000_000), ("chainId", 137),
@@ -255,6 +268,8 @@ def _orders(ask: Asking) -> None:
         ask.say(written(at, value),
                 ask.api.post("/api/v1/mev/orders", json=changed(swap.body, at, value)))  # fmt: skip
     ask.section("POST /api/v1/mev/orders, the signed transaction")
+    swap = desk.swap(wallet)
+    desk.approve(wallet, swap.quote, 0)
     ask.refused_sends(_bad_bytes(swap.raw) | dict(_resigned(ask, swap)), swap)
 
 
@@ -281,7 +296,7 @@ def _resigned(ask: Asking, swap: Signed) -> Iterator[tuple[str, str]]:
 
 
 def _states(ask: Asking) -> None:
-    desk, wallet = ask.desk, ask.desk.wallet()
+    desk, wallet = ask.desk, ask.new_wallet()
     ask.section("POST /api/v1/mev/orders, the state of chain, wallet and relay")
     swap = desk.swap(wallet)
     desk.give(wallet, WETH, SOLD - 1)
@@ -293,19 +308,22 @@ def _states(ask: Asking) -> None:
         ask.say("the node is down", desk.submit(swap))
     with desk.fault("refuse:fee too low", "relay"):
         ask.say("the relay refuses it", desk.submit(swap))
+    wallet = ask.new_wallet()
+    swap = desk.swap(wallet)
     desk.use_nonce(wallet, 0)
     ask.say("its nonce is used", desk.submit(swap))
+    wallet = ask.new_wallet()
     with desk.no_blocks():
         swap = desk.swap(wallet)
         desk.submit(swap)
         ask.say("the same bytes twice", desk.submit(swap))
     with desk.no_blocks():
-        poor = desk.wallet(ether=0)
+        poor = ask.new_wallet(ether=0)
         ask.say("the wallet has no ETH for gas", desk.submit(desk.swap(poor)))
 
 
 def _wraps(ask: Asking) -> None:
-    desk, wallet = ask.desk, ask.desk.wallet(ether=1)
+    desk, wallet = ask.desk, ask.new_wallet(ether=1)
     ask.section("POST /api/v1/mev/wrap/order")
     wrap = desk.wrap(wallet)
     ask.say("nothing changed, but the wallet holds less", desk.submit_wrap(wrap))
@@ -360,7 +378,7 @@ def _cancels(ask: Asking) -> None:
 
 def _limits(ask: Asking) -> None:
     ask.section("Limits of keys and clients")
-    desk, wallet = ask.desk, ask.desk.wallet()
+    desk, wallet = ask.desk, ask.new_wallet()
     settings = ["--settings", desk.town.facts["settingsFile"]]
 
     def client(*options: str) -> None:
@@ -386,7 +404,7 @@ def _limits(ask: Asking) -> None:
     ask.say("a client with 1.50 USD per swap: GET /api/v1/quote", desk.ask_quote(wallet))
     client("--open-orders", "1")
     with desk.no_blocks():
-        desk.order(desk.wallet())
+        desk.order(ask.new_wallet())
         ask.say("a client with 1 open order: the second", desk.submit(desk.swap(wallet)))
     client("--usd-per-day", "1.50")
     ask.say("a client with 1.50 USD a day: POST /api/v1/mev/orders", desk.submit(desk.swap(wallet)))
@@ -418,7 +436,7 @@ def _sources(ask: Asking) -> None:
             for name in others:
                 desk.town.fault(name, "no_route")
             with desk.fault(fault.name + argument, *at):
-                answer = desk.ask_quote(desk.wallet(), sellAmount=str(SOLD + len(ask.rows) + 1))
+                answer = desk.ask_quote(ask.new_wallet(), sellAmount=str(SOLD + len(ask.rows) + 1))
             desk.town.heal(*others)
             ask.say(f"{fault.name}: {fault.text}", answer)
 
@@ -450,7 +468,7 @@ def _wallet_rpc(ask: Asking) -> None:
     for method, bad in BAD_READS.items():
         for params in bad:
             call(method, *params)
-    swap = desk.swap(ask.desk.wallet())
+    swap = desk.swap(ask.new_wallet())
     params = swap.quote["mevProtection"]["transactionParams"]
     for raw in (*_bad_bytes(swap.raw).values(), 5, sign(ask.other, params), swap.raw,
                 sign(ask.other, params, gas=20_000), legacy(ask.other, params)):  # fmt: skip
@@ -466,7 +484,6 @@ def sections(desk: ApiClient) -> tuple[Sections, dict[str, str]]:
     )  # fmt: skip
     for part in parts:
         part(ask)
-    names = {ask.wallet.address: "<wallet>", ask.other.address: "<other wallet>"}
-    names |= {address.lower(): name.replace(">", " in lower case>")
-              for address, name in names.items()}  # fmt: skip
-    return ask.found, names
+    numbered = {one.address: f"<wallet {place}>" for place, one in enumerate(ask.wallets, 1)}
+    lower = {address.lower(): f"{name[:-1]} in lower case>" for address, name in numbered.items()}
+    return ask.found, numbered | lower

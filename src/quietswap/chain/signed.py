@@ -127,6 +127,8 @@ def _bytes(text: str) -> bytes:
         raw = bytes.fromhex(text[2:])
     except ValueError:
         raw = b""
+    if text == "0x":
+        raise TransactionDecodeError("it is empty")
     # `fromhex` ignores blanks; the length reveals them.
     if not raw or text[:2] != "0x" or len(text) != 2 + 2 * len(raw):
         raise TransactionDecodeError("it is not 0x followed by pairs of hexadecimal digits")

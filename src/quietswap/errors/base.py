@@ -182,5 +182,5 @@ class HostNotAllowed(RequestError):
         super().__init__(
             "the service does not answer to the host this request names",
             {"provided": provided},
-            "Its operator lists the names it answers to in server.allowed_hosts.",
+            "The operator lists the host names of the service in server.allowed_hosts.",
         )

@@ -81,9 +81,9 @@ class InvalidAddress(RequestError):
 
     def __init__(self, *, provided: str, reason: str, field: str = "userAddress") -> None:
         super().__init__(
-            f"the wallet address is not valid: {reason}",
+            f"{field} is not a valid wallet address: {reason}",
             {"field": field, "provided": provided, "address": provided, "reason": reason},
-            "Give the address of the wallet, in its EIP-55 checksummed spelling.",
+            "Use the EIP-55 checksummed address of the wallet that signs.",
         )
 
 

@@ -106,7 +106,9 @@ def matching_quote(
         raise ValidationError(message, reason="NO_QUOTE")
     quote, differences = min(compared, key=lambda pair: (len(pair[1]), -pair[0].valid_until_ms))
     if differences:
-        raise ValidationError("what was submitted differs from the quote", differences)
+        more = f" and {len(differences) - 1} more" if differences[1:] else ""
+        message = f"what was submitted differs from the quote in {differences[0]['field']}{more}"
+        raise ValidationError(message, differences)
     if now_ms > quote.valid_until_ms + GRACE_MS:
         late = (now_ms - quote.valid_until_ms) // 1000
         raise ValidationError(f"the quote expired {late} seconds ago", reason="QUOTE_EXPIRED")

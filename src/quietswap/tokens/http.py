@@ -102,7 +102,7 @@ def parse_token_list(query: Mapping[str, str]) -> tuple[Address, ...]:
         raise InvalidParameter(
             parameter="tokens",
             provided=shown(text),
-            reason=f"it names more than {base.MAX_BALANCE_TOKENS} tokens",
+            reason=f"it must have at most {base.MAX_BALANCE_TOKENS} addresses",
             maximum=base.MAX_BALANCE_TOKENS,
         )
     return tuple(parse_token(part.strip(), "tokens") for part in text.split(","))

@@ -45,7 +45,7 @@ def parse_token(text: str | None, field: str) -> Address:
     InvalidTokenAddress if the text is missing or is no checksummed address.
     """
     if not text:
-        raise InvalidTokenAddress(field=field, provided="", reason=f"{field} is missing")
+        raise InvalidTokenAddress(field=field, provided="", reason="it is missing or empty")
     if is_native(text):
         raise NativeEthNotSupported(field=field, provided=text, weth=WETH)
     try:

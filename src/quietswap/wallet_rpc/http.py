@@ -75,13 +75,15 @@ def _wallets(values: list[Any]) -> list[Address]:
         raise InvalidParameter(
             parameter="wallets",
             provided=f"{len(values)} addresses",
-            reason=f"there must be 1 to {base.MAX_RPC_WALLETS}",
+            reason=f"it must have 1 to {base.MAX_RPC_WALLETS} addresses",
             maximum=base.MAX_RPC_WALLETS,
         )
     for place, value in enumerate(values):
         if not isinstance(value, str):
-            reason = f"wallets[{place}] is not a string"
-            raise InvalidAddress(provided="", reason=reason, field=f"wallets[{place}]")
+            reason = "it must be a string"
+            raise InvalidAddress(
+                provided=shown(str(value)), reason=reason, field=f"wallets[{place}]"
+            )
     return [parse_wallet(value, f"wallets[{place}]") for place, value in enumerate(values)]
 
 

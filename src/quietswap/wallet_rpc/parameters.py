@@ -237,8 +237,9 @@ class Parameters:
         if not self.required <= len(given) <= len(self.checks):
             most = len(self.checks)
             wanted = str(most) if self.required == most else f"{self.required} to {most}"
-            names = ", ".join(name for name, _ in self.checks) or "none"
-            raise bad_parameters(f"there must be {wanted} ({names}), not {len(given)}")
+            names = ", ".join(name for name, _ in self.checks)
+            what = f"takes {wanted} ({names})" if names else "takes none"
+            raise bad_parameters(f"the method {what}, not {len(given)}")
         for value, (name, check) in zip(given, self.checks, strict=False):
             check(value, name)
 

@@ -100,7 +100,7 @@ async def test_bad_parameters_do_not_reach_the_node(
         ("eth_sendRawTransaction", ["0x02" + "00" * 131_073], "has more than 131072 bytes"),
         ("eth_call", [{"to": WALLET, "data": 5}], "call.data must be a string"),
         ("eth_getBalance", [WALLET, 5], "block must be a block number in hex or earliest,"),
-        ("eth_getBalance", [], "there must be 1 to 2 (address, block), not 0"),
+        ("eth_getBalance", [], "the method takes 1 to 2 (address, block), not 0"),
     ],
     ids=lambda value: str(value)[:30],
 )

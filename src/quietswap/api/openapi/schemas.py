@@ -213,7 +213,10 @@ _ALL: tuple[RequestError, ...] = (
         provided="0x1234", reason="an address is 0x followed by 40 hexadecimal digits"
     ),
     errors.InvalidParameter(
-        parameter="limit", provided="201", reason="it must be a whole number 1-200", maximum=200
+        parameter="limit",
+        provided="201",
+        reason="it must be a whole number from 1 to 200",
+        maximum=200,
     ),
     errors.MissingParameter(field="signedTransaction"),
     errors.InvalidSignature(reason="the signer is not userAddress"),
@@ -230,7 +233,7 @@ _ALL: tuple[RequestError, ...] = (
     errors.OrderNotFound(),
     errors.SignatureReplay(order_id="ord_01"),
     errors.ValidationError(
-        "what was submitted differs from the quote",
+        "what was submitted differs from the quote in transaction.gasLimit",
         [{"field": "transaction.gasLimit", "expected": "262500", "provided": "300000"}],
     ),
     errors.RateLimitExceeded(retry_after=12, limit=300, window=60),

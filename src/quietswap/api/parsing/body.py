@@ -240,12 +240,25 @@ def _slips(
             yield from _slips(inner, field.inside, field.untyped, f"{prefix}{field.name}.")
 
 
+_IN_WORDS = {"object": "an object", "array": "an array", "null": "null"}
+
+
 def malformed(faults: Sequence[Details]) -> ValidationError:
     """Return the refusal of a body whose shape is wrong."""
     first = faults[0]
-    where = "" if first["field"] == "$" else f"{first['field']} is wrong, "
-    more = f"; see also {', '.join(fault['field'] for fault in faults[1:])}" if faults[1:] else ""
-    text = f"{where}expected {first['expected']}, not {first['provided']}{more}"
+    where = "it" if first["field"] == "$" else first["field"]
+    expected, provided = first["expected"], first["provided"]
+    if provided == "more":
+        text = f"{where} has more than {expected.removeprefix('at most ')}"
+    elif where == "it":
+        text = f"it must be {expected}; received: {provided}"
+    elif where.endswith(provided):
+        text = f"{where} is not a known field: did you mean {expected}?"
+    else:
+        wanted, given = (_IN_WORDS.get(kind, f"a {kind}") for kind in (expected, provided))
+        text = f"{where} must be {wanted}, not {given}"
+    if faults[1:]:
+        text += f"; see also {', '.join(fault['field'] for fault in faults[1:])}"
     return ValidationError(f"the body is malformed: {text}", faults, reason="MALFORMED")
 
 
@@ -269,11 +282,15 @@ def _decoded(raw: bytes) -> dict[str, Any]:
 
 
 def _text_fault(raw: bytes) -> str | None:
-    """Return what is wrong with the text of well-formed JSON that the decoder refuses."""
+    """Return what is wrong with text that the decoder refuses; None: its own words say it."""
+    if not raw.strip():
+        return "it is empty"
     try:
         json.dumps(json.loads(raw), ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return "a string with half of a surrogate pair"
+    except json.JSONDecodeError as error:
+        return "it ends too early" if error.pos >= len(error.doc.rstrip()) else None
     except ValueError:
         return None
     return None

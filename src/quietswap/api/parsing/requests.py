@@ -77,7 +77,7 @@ def parse_swap_amounts(query: Mapping[str, str]) -> tuple[Address, Address, int]
 
 def _sell_amount(text: str | None) -> int:
     if not text:
-        raise InvalidAmount(field="sellAmount", provided="", reason="it is missing")
+        raise InvalidAmount(field="sellAmount", provided="", reason="it is missing or empty")
     try:
         return amounts.parse_units(text)
     except amounts.BadAmount as error:
@@ -89,7 +89,7 @@ def parse_wallet(text: str, field: str = "userAddress") -> Address:
     try:
         found = addresses.parse(text)
         if int(found, 16) == 0:
-            raise addresses.BadAddress("the zero address is nobody's wallet")
+            raise addresses.BadAddress("the zero address is no wallet")
         return found
     except addresses.BadAddress as error:
         raise InvalidAddress(provided=shown(text), reason=str(error), field=field) from error
@@ -138,7 +138,11 @@ def parse_int(query: Mapping[str, str], kind: type[WireStruct], name: str) -> in
         return default
     if text.isascii() and text.isdigit() and len(text) <= 10 and least <= int(text) <= most:
         return int(text)
-    wanted = f"it must be {least}" if least == most else f"it must be a whole number {least}-{most}"
+    wanted = (
+        f"it must be {least}"
+        if least == most
+        else f"it must be a whole number from {least} to {most}"
+    )
     raise InvalidParameter(parameter=name, provided=shown(text), reason=wanted, maximum=most)
 
 
@@ -260,13 +264,14 @@ def parse_wrap_order(body: dict[str, Any]) -> WrapOrderRequest:
     if text is not None:
         try:
             amount = amounts.parse_ether(text)
-        except amounts.BadAmount as error:
-            faults.append(_mismatch("amount", str(error), text))
+        except amounts.BadAmount:
+            faults.append(_mismatch("amount", "the quote's amount in ETH, such as 1.5", text))
     quote_id = body.get("quoteId")
     if quote_id is not None and not _ID.fullmatch(quote_id):
         faults.append(_mismatch("quoteId", "the id of an issued quote", quote_id))
     if faults:
-        raise ValidationError("the order does not match any issued quote", faults)
+        first = f"{faults[0]['field']} must be {faults[0]['expected']}"
+        raise ValidationError(f"the order is of no issued quote: {first}", faults)
     return WrapOrderRequest(
         quote_id=quote_id,
         raw_hex=body["signedTransaction"],
