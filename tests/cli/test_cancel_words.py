@@ -11,10 +11,12 @@ from quietswap.cli.signed_orders import SignedOrdersFile
 from quietswap.client.flows.submission_outcome import SubmittedTransaction
 from quietswap.errors.requests import ValidationError
 from tests.cli.conftest import Quietswap
+from tests.cli.test_open_transaction import interrupted
+from tests.client.conftest import Time
 from tests.client.fake_chain import SYMBOL, FakeChain
 from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import WALLET, refused
-from tests.client.test_cancel_flow import SWAP_HASH, CancelService, service
+from tests.client.test_cancel_flow import GONE, SWAP_HASH, CancelService, service
 from tests.client.test_cancel_nonce import naming, refusing
 
 __all__ = ["service"]
@@ -81,6 +83,19 @@ def test_only_what_is_proven_is_said(quietswap: Quietswap, service: CancelServic
     text = " ".join(result.stderr.split())
     assert "nonce 7 is used: nothing else with nonce 7 can be mined" in text
     assert "never be mined" not in text
+
+
+def test_an_interruption_after_the_end_says_what_is_final(
+    quietswap: Quietswap, service: CancelService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The own node has not shown the cancel yet: the exit code stays 4."""
+    service.mines = lambda _: None
+    interrupted(monkeypatch, Time())
+    result = quietswap(*CANCEL, "--yes", "--nonce", "7", "--json")
+    assert result.exit_code == 4, result.output
+    said = json.loads(result.stdout)["message"]
+    assert f"the order ended as cancelled ({GONE.code.value}: {GONE.message})" in said
+    assert "may still be mined" not in said + result.stderr
 
 
 def test_a_token_that_cannot_be_read_leaves_the_result(
