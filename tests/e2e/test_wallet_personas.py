@@ -84,7 +84,7 @@ def test_another_url_does_not_see_the_pending_transaction(desk: ApiClient) -> No
         assert stranger.call("eth_getTransactionByHash", tx_hash) is None
         count = stranger.call("eth_getTransactionCount", wallet.account.address, "pending")
         assert count == "0x0"
-        with pytest.raises(Refused, match=r"not sent anywhere: .*no wallet of this RPC URL"):
+        with pytest.raises(Refused, match=r"not sent anywhere: .*, not a wallet of this RPC URL"):
             stranger.call("eth_sendRawTransaction", wallet.sign(deposit(ETHER, 1)))
 
 
