@@ -1,6 +1,6 @@
 """Pictures of each step of the wallet page: `python -m tests.browser.pictures FOLDER`.
 
-Four looks: 1280 and 360 CSS pixels, light and dark. It runs a sandbox of its own. Three pictures
+Four looks: 1280 and 360 CSS pixels, light and dark. It runs a sandbox of its own. Some pictures
 with a small margin are those of the documentation (`*-docs.png`).
 """
 
@@ -20,12 +20,14 @@ from tests.spec.api_client import ApiClient
 
 NAMES = {"w": "Test Wallet"}
 DOCS = (
-    (760, "light", ("4-quote", "9-typed")),
+    (760, "light", ("4-quote", "7-notice", "8-confirm", "9-typed")),
     (640, "light", ("2-connected",)),
     (640, "dark", ("6-confirmed",)),
 )
 """Width, colours and steps of the pictures in the documentation."""
-PARTS = {"4-quote": css("main > section:nth-of-type(2)"), "9-typed": css(".quote")}
+PARTS = {"4-quote": css("main > section:nth-of-type(2)")} | dict.fromkeys(
+    ("7-notice", "8-confirm", "9-typed"), css(".loss")
+)
 """What the documentation shows of a step."""
 LOOKS = tuple(product((1280, 360), ("light", "dark")))
 
