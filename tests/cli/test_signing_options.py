@@ -94,7 +94,7 @@ def test_a_file_that_is_no_keystore(quietswap: Quietswap, tmp_path: Path, text: 
     ("change", "says"),
     [
         ({"version": 9}, "is not a keystore that can be opened"),
-        ({"crypto": {"cipher": "none"}}, "is not a keystore that can be opened"),
+        ({"crypto": {"cipher": "none"}}, "that can be opened: it has no 'kdf'"),
         ({"address": OTHER[2:].lower()}, "holds the key of another wallet"),
     ],
 )

@@ -82,7 +82,10 @@ def test_a_wrap_needs_its_amount_and_its_gas(
 
 @pytest.mark.parametrize(
     ("ether", "weth", "fault"),
-    [(5 * ETHER, 2 * ETHER - 1, "wei of WETH, too few"), (0, 2 * ETHER, "holds 0 wei of ETH")],
+    [
+        (5 * ETHER, 2 * ETHER - 1, "of 2000000000000000000 wei of WETH"),
+        (0, 2 * ETHER, "holds 0 wei of ETH"),
+    ],
 )
 def test_an_unwrap_needs_its_weth_and_its_gas(
     do_with_node: Do, service: FakeService, node: FakeChain, ether: int, weth: int, fault: str

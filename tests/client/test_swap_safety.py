@@ -150,7 +150,7 @@ def test_nothing_is_approved_for_a_swap_the_wallet_cannot_pay(
     client: QuietswapClient, node: FakeChain
 ) -> None:
     node.balance = ETHER - 1
-    with pytest.raises(QuoteDeclined, match="too few"):
+    with pytest.raises(QuoteDeclined, match=f"holds {ETHER - 1} of {ETHER} smallest units"):
         client.swap(REQUEST, ACCOUNT)
     assert node.sent == []
 

@@ -26,8 +26,6 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         "tests/cli/test_slips.py",
         "tests/cli/test_trade_arguments.py",
         "tests/cli/test_signing_options.py",
-        "tests/cli/test_operator_mistakes.py",
-        "tests/cli/test_loss.py",
     ),
     "Clients": (
         "tests/client/test_swap_safety.py",
@@ -39,7 +37,6 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         "tests/client/test_loss.py",
         "tests/client/test_status_contradiction.py",
         "tests/client/test_transaction_hash_mismatch.py",
-        "tests/client/test_submission_outcome.py",
         "tests/client/test_hostile_answers.py",
     ),
     "Calldata": (
@@ -55,7 +52,6 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     "Use cases": (
         "tests/services/test_submit_swap.py",
         "tests/services/test_submit_wrap.py",
-        "tests/services/test_submit_outcomes.py",
         "tests/services/test_cancel_refusals.py",
         "tests/services/test_wallet_send_refusals.py",
         "tests/domain/test_client_limits.py",

@@ -35,7 +35,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "array": (ABSENT, None, {}, ["x"], [5]),
 }
 IN_QUERY = (ABSENT, "", "x", "-1", "1.5", "1" * 90)
-_VENUES = ("kyberswap", "velora", "sushi", "openocean")
+_VENUES = ("kyberswap", "velora", "sushi")
 _SLOW = ("hang", "timeout", "delay", "drip", "huge_body", "gzip_bomb")
 NATIVE = "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"
 
@@ -438,7 +438,11 @@ def _sources(ask: Asking) -> None:
             with desk.fault(fault.name + argument, *at):
                 answer = desk.ask_quote(ask.new_wallet(), sellAmount=str(SOLD + len(ask.rows) + 1))
             desk.town.heal(*others)
-            ask.say(f"{fault.name}: {fault.text}", answer)
+            body = answer.json()
+            told = body.get("data") or body["details"]
+            rows = (f"{one['source']}: {one['outcome']}, {one.get('reason')}"
+                    for one in told["sources"] if one["source"] in at)  # fmt: skip
+            ask.rows.append(Said(f"{fault.name}: {fault.text}", "\n".join(rows)))
 
 
 def _wallet_rpc(ask: Asking) -> None:

@@ -79,7 +79,7 @@ export async function requireMayApprove(
 ): Promise<void> {
   if (request.approval === "never")
     throw new QuoteDeclined(
-      `${router} may move ${allowed} smallest units of the sell token, too few, and approval is never`,
+      `${router} may move ${allowed} of ${request.sellAmount} smallest units of the sell token, and approval is never`,
     );
   if (request.nonce !== undefined)
     throw new QuoteDeclined(

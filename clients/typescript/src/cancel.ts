@@ -103,8 +103,8 @@ export async function cancel(
   const before = await send(io, orderStatusCall(orderId));
   if (before.txHash == null)
     throw new QuoteDeclined(
-      `the record of order ${orderId} names no txHash, as of one that was never sent; nobody could check` +
-        " what became of it",
+      `the record of order ${orderId} names no txHash, as of one that was never sent; what became of` +
+        " it cannot be checked",
       ": not signed",
     );
   const quote = await send(io, cancelQuoteCall(orderId));

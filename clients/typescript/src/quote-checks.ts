@@ -180,7 +180,7 @@ function brokenOffer(quote: SwapQuote, request: SwapTerms): string | undefined {
   const minimum = BigInt(quote.minBuyAmount);
   // sources compute a minimum before a fee of about 15 bps; `buyAmount` is net of it
   const granted = BigInt(request.slippageBps) + 1n + BigInt(request.slippageBps) / 500n;
-  if (promised <= 0n || minimum <= 0n) return "it promises nothing";
+  if (promised <= 0n || minimum <= 0n) return "its output or its minimum is 0";
   if (minimum > promised) return "its minimum is above its promise";
   if (minimum < (promised * (BPS - granted)) / BPS) return "its minimum gives more slippage than was asked";
   return undefined;

@@ -65,7 +65,7 @@ async function requireFunds({ io }: Context, request: SwapTerms, quote: SwapQuot
   const { sellToken, wallet, sellAmount } = request;
   const held = await balanceOf(io, sellToken, wallet);
   if (held < sellAmount)
-    throw new QuoteDeclined(`the wallet holds ${held} smallest units of the sell token, too few`);
+    throw new QuoteDeclined(`the wallet holds ${held} of ${sellAmount} smallest units of the sell token`);
   await requireEth(io, wallet, quote.mevProtection.transactionParams);
 }
 

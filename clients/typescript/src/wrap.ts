@@ -187,7 +187,8 @@ async function checkNonce(io: Transport, nonce: number, { wallet, replace }: Wra
 async function requireFunds(io: Transport, quote: WrapQuote, wallet: string): Promise<void> {
   if (quote.operation === "unwrap") {
     const held = await balanceOf(io, WETH, wallet);
-    if (held < BigInt(quote.amountWei)) throw new QuoteDeclined(`the wallet holds ${held} wei of WETH, too few`);
+    const needed = BigInt(quote.amountWei);
+    if (held < needed) throw new QuoteDeclined(`the wallet holds ${held} of ${needed} wei of WETH`);
   }
   await requireEth(io, wallet, quote.mevProtection.transactionParams);
 }

@@ -121,7 +121,7 @@ def _check_call(route: Route, pinned: Collection[Address]) -> str | None:
 
 def _check_amounts(route: Route, request: RouteRequest) -> str | None:
     if route.buy_amount <= 0 or route.min_buy_amount <= 0:
-        return "it promises nothing"
+        return "its output or its minimum is 0"
     if route.min_buy_amount > route.buy_amount:
         return "its minimum is above its promise"
     if route.min_buy_amount < _least(route, request):

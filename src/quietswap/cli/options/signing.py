@@ -78,6 +78,8 @@ class Keystore:
             if "MAC mismatch" in str(error):
                 raise _WrongPassword("the password is wrong") from None
             why = str(error) or type(error).__name__
+            if isinstance(error, KeyError):
+                why = f"it has no {error}"
             raise click.ClickException(
                 f"{self._file} is not a keystore that can be opened: {why}"
             ) from None

@@ -180,7 +180,7 @@ def cancel(
     if before.tx_hash is None:
         raise QuoteDeclined(
             f"the record of order {request.order_id} names no txHash, as of one that was never"
-            " sent; nobody could check what became of it: not signed"
+            " sent; what became of it cannot be checked: not signed"
         )
     quote = yield from perform(api_calls.quote_cancel(request.order_id))
     request = yield from _tied(request, before.tx_hash, has_node=has_node)

@@ -297,8 +297,8 @@ def require_approvable(
     """
     if request.approval == "never":
         raise QuoteDeclined(
-            f"{router} may move {allowed} smallest units of the sell token, too few, and"
-            " approval is never (--approve)"
+            f"{router} may move {allowed} of {request.sell_amount} smallest units of the sell"
+            " token, and approval is never (--approve)"
         )
     if request.nonce is not None:
         raise QuoteDeclined(
@@ -317,5 +317,6 @@ def _can_pay(quote: SwapQuoteResponse, request: SwapRequest) -> Flow[None]:
     """
     held = yield from perform(node_calls.token_balance(quote.sell_token, request.wallet))
     if held < quote.sell_amount:
-        raise QuoteDeclined(f"the wallet holds {held} smallest units of the sell token, too few")
+        needs = f"{held} of {quote.sell_amount} smallest units of the sell token"
+        raise QuoteDeclined(f"the wallet holds {needs}")
     yield from require_eth(quote.mev_protection.transaction_params, request.wallet)

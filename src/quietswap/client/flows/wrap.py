@@ -221,5 +221,5 @@ def _require_funds(quote: WrapQuoteResponse, request: WrapRequest) -> Flow[None]
     if request.operation == "unwrap":
         held = yield from perform(node_calls.token_balance(WETH, request.wallet))
         if held < quote.amount_wei:
-            raise QuoteDeclined(f"the wallet holds {held} wei of WETH, too few")
+            raise QuoteDeclined(f"the wallet holds {held} of {quote.amount_wei} wei of WETH")
     yield from require_eth(quote.mev_protection.transaction_params, request.wallet)
