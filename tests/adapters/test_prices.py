@@ -30,14 +30,18 @@ class Stub:
 
 
 class Market:
-    """UsdPrices over three stubs."""
+    """UsdPrices over four stubs."""
 
-    def __init__(self, feed: str | None, llama: str | None, gecko: str | None) -> None:
+    def __init__(
+        self, feed: str | None, llama: str | None, gecko: str | None, pools: str | None = None
+    ) -> None:
         self.feed, self.llama, self.gecko = Stub(feed), Stub(llama), Stub(gecko)
+        self.pools = Stub(pools)
         self.doubts: list[tuple[str, str, str]] = []
         self.clock = ManualClock()
         self.prices = UsdPrices(
             self.feed,
+            self.pools,
             [self.llama, self.gecko],
             self.clock,
             on_doubt=lambda *doubt: self.doubts.append(doubt),
@@ -98,6 +102,30 @@ async def test_tokens_without_a_feed(
     assert market.feed.asked == []
 
 
+@pytest.mark.parametrize(
+    ("pools", "llama", "gecko", "price"),
+    [
+        ("1", None, None, "1"),
+        ("1", "1.01", "9", "1"),
+        ("1", "2", "2", None),
+        ("1", None, "2", None),
+        (None, "2", "2", "2"),
+    ],
+)
+async def test_pools_come_before_the_web(
+    pools: str | None, llama: str | None, gecko: str | None, price: str | None
+) -> None:
+    market = Market("7", llama, gecko, pools)
+    assert await market.dai() == price
+
+
+async def test_a_feed_that_the_pools_confirm_needs_no_web() -> None:
+    market = Market("3000", "6000", "6000", "3001")
+    assert await market.eth() == "3000"
+    assert market.llama.asked == market.gecko.asked == []
+    assert await market.prices.by_pools(WETH, A_TOKEN) == [Decimal(3001), Decimal(3001)]
+
+
 async def test_a_second_opinion_is_enough() -> None:
     market = Market("3000", "3001", "9")
     assert await market.eth() == "3000"
@@ -109,9 +137,9 @@ async def test_several_prices_come_in_order_and_each_is_asked_for_once() -> None
     weth, other, again = await market.prices.usd(WETH, A_TOKEN, WETH)
     assert (weth, other, again) == (Decimal(3000), Decimal(3001), Decimal(3000))
     assert market.feed.asked == [WETH]
-    assert market.llama.asked == [WETH, A_TOKEN]
+    assert sorted(market.llama.asked) == sorted([WETH, A_TOKEN])
     assert await market.prices.usd(A_TOKEN, WETH) == [other, weth]
-    assert market.llama.asked == [WETH, A_TOKEN]
+    assert sorted(market.llama.asked) == sorted([WETH, A_TOKEN])
 
 
 async def test_a_price_is_remembered_for_twenty_seconds() -> None:

@@ -14,6 +14,7 @@ from quietswap.prices.sources import Chainlink, DefiLlama
 from quietswap.prices.usd import UsdPrices
 from quietswap.sandbox.contracts.pools import DAI, USDC, USDT, WBTC
 from quietswap.tokens.token import WETH
+from quietswap.vendors.uniswap.reference import PoolPrices
 from tests.adapters.fake_node import Refusal, fake_node
 from tests.adapters.fake_web import Answer, serving
 from tests.adapters.manual_clock import ManualClock
@@ -143,6 +144,7 @@ async def test_a_doubted_price_is_none(small: SmallChain) -> None:
     async with serving(lambda _: Answer(body)) as web:
         prices = UsdPrices(
             Chainlink(small.rpc, small.clock),
+            PoolPrices(small.rpc, small.clock),
             [DefiLlama(small.http, small.clock, url=web.url)],
             small.clock,
             on_doubt=lambda *doubt: doubts.append(doubt),

@@ -75,6 +75,7 @@ QUOTED = {
             "simulated": "3000000000",
             "differenceBps": 0,
             "reason": None,
+            "referenceBps": None,
         },
         {
             "source": "sushi",
@@ -84,6 +85,7 @@ QUOTED = {
             "simulated": None,
             "differenceBps": None,
             "reason": "no answer in time",
+            "referenceBps": None,
         },
     ],
     "issues": {"allowance": None, "balance": None, "gas": None},

@@ -51,6 +51,10 @@ class Town:
         }
         return self.api.get("/api/v1/quote", params=ask | changes)
 
+    def price(self) -> httpx.Response:
+        ask = {"sellToken": WETH, "buyToken": USDC, "sellAmount": str(10**18)}
+        return self.api.get("/api/v1/price", params=ask)
+
 
 @contextmanager
 def running_town(*options: str) -> Iterator[Town]:

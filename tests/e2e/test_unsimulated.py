@@ -43,6 +43,24 @@ def test_the_operator_may_offer_them_marked(town: Town, tmp_path: Path) -> None:
     assert [one["simulated"] for one in won] == [None]
 
 
+def test_a_promise_above_the_pools_ranks_last_and_says_why(town: Town, tmp_path: Path) -> None:
+    """5 % is within what three promises allow each other: only the pools know better."""
+    town.fault("kyberswap", "lie:1.05")
+    try:
+        with serving(town, tmp_path, QUOTES__REQUIRE_VERIFICATION="false") as served:
+            quote = served.town.quote().json()["data"]
+            price = served.town.price().json()["data"]
+    finally:
+        town.heal("kyberswap")
+    rows = {row["source"]: row for row in quote["sources"]}
+    assert quote["source"] != "kyberswap" != price["source"]
+    assert quote["alternatives"][-1]["source"] == "kyberswap"
+    assert 300 < rows["kyberswap"]["referenceBps"] < 500
+    assert "bps more than the pools' price and was not simulated" in rows["kyberswap"]["reason"]
+    others = [row["referenceBps"] for name, row in rows.items() if name != "kyberswap"]
+    assert all(bps is None or -200 < bps < 0 for bps in others)
+
+
 @pytest.mark.parametrize(("required", "code"), [("true", 1), ("false", 0)])
 def test_the_check_of_the_dependencies_names_it(town: Town, required: str, code: int) -> None:
     variables = forked.without_settings() | {

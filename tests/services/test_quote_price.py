@@ -73,9 +73,13 @@ class Usd:
 
     eth: Decimal | None = Decimal(3000)
     usdc: Decimal | None = Decimal(1)
+    pools: dict[Address, Decimal] | None = None
 
     async def usd(self, *tokens: Address) -> list[Decimal | None]:
         return [self.eth if token == WETH else self.usdc for token in tokens]
+
+    async def by_pools(self, *tokens: Address) -> list[Decimal | None]:
+        return [self.pools and self.pools[token] for token in tokens]
 
 
 def desk(

@@ -93,6 +93,8 @@ class Nothing:
     async def usd(self, *tokens: Address) -> list[None]:
         return [None] * len(tokens)
 
+    by_pools = usd
+
     async def save(self, quote: object) -> None: ...
 
     async def own_nonces(self, client_id: str, wallet: Address) -> OwnNonces:

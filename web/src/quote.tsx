@@ -27,6 +27,7 @@ export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
             <th scope="col">Promised</th>
             <th scope="col">Simulated</th>
             <th scope="col">Difference</th>
+            <th scope="col">To pools</th>
             <th scope="col">After gas</th>
             <th scope="col">Result</th>
           </tr>
@@ -40,6 +41,7 @@ export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
               <td data-label="Difference">
                 {one.differenceBps === null ? '–' : percent(one.differenceBps)}
               </td>
+              <td data-label="To pools">{one.referenceBps == null ? '–' : percent(one.referenceBps)}</td>
               <td data-label="After gas">{netUsd(quote, one.source)}</td>
               <td class="result">{outcome(one)}</td>
             </tr>

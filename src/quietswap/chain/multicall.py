@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from quietswap.chain.address import Address
 from quietswap.chain.erc20 import address_word, word
-from quietswap.chain.rpc import NodeRpcClient
+from quietswap.chain.rpc import NodeReads
 from quietswap.chain.rpc_wire import MalformedResult, Result, RpcCall, octets, value
 
 MULTICALL3 = Address("0xcA11bde05977b3631167028862bE2a173976CA11")
@@ -39,7 +39,7 @@ def eth_balance(holder: Address) -> ViewCall:
     return ViewCall(MULTICALL3, _ETH_BALANCE + address_word(holder))
 
 
-async def read_views(rpc: NodeRpcClient, views: Sequence[ViewCall]) -> list[bytes | None]:
+async def read_views(rpc: NodeReads, views: Sequence[ViewCall]) -> list[bytes | None]:
     """Return the result of each view at the latest block, as `decode`. Raises NodeUnavailable."""
     return answers((await rpc.batch([call(views)]))[0], len(views))
 

@@ -126,6 +126,9 @@ class Verification(WireStruct, frozen=True, kw_only=True):
     notes: Annotated[tuple[Annotated[str, doc("Note")], ...], doc("Notes for people")] = ()
 
 
+_REFERENCE = doc("Promise minus the pools' price before fees, in basis points", -31)
+
+
 class SourceEntry(WireStruct, frozen=True, kw_only=True):
     """Result of one aggregator."""
 
@@ -144,6 +147,7 @@ class SourceEntry(WireStruct, frozen=True, kw_only=True):
     reason: Annotated[
         str | None, doc("Why the route was not chosen; a vendor's own words follow `vendor:`")
     ] = None
+    reference_bps: Annotated[int | None, _REFERENCE] = None
 
 
 class AllowanceIssue(WireStruct, frozen=True, kw_only=True):
@@ -259,6 +263,7 @@ class PriceSourceEntry(WireStruct, frozen=True, kw_only=True):
     reason: Annotated[
         str | None, doc("Why it gave no price; a vendor's own words follow `vendor:`")
     ] = None
+    reference_bps: Annotated[int | None, _REFERENCE] = None
 
 
 class PriceResponse(WireStruct, frozen=True, kw_only=True):

@@ -203,7 +203,12 @@ class SwapOrderParams(RequestStruct, frozen=True, kw_only=True):
     user_address: Annotated[str, doc("The wallet that signed.", base.WALLET)]
     chain_id: Annotated[_Whole, doc("1 = Ethereum mainnet.", MAINNET)]
     deadline: Annotated[
-        _Whole, doc("Unix seconds; rejected once passed, and if in milliseconds.", 1_800_000_600)
+        _Whole,
+        doc(
+            "Unix seconds; rejected once passed, and if in milliseconds.",
+            1_800_000_600,
+            exclusiveMaximum=10**11,
+        ),
     ]
     slippage_bps: Annotated[_Whole, doc("The quote's slippage, basis points.", 50)]
     selected_tier: Annotated[_Whole, doc("The quote's providerMetadata.tier.", 2)]

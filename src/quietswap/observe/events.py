@@ -56,6 +56,13 @@ def route_verified(source: str, verdict: str, short_bps: int | None) -> None:
         metrics.overquotes(source).inc()
 
 
+def source_ranked(source: str, place: int, reference_bps: int | None) -> None:
+    """A quote ranks the route of this source; its promise against the pools' price."""
+    metrics.source_rank(source).observe(place)
+    if reference_bps is not None:
+        metrics.reference_bps(source).observe(reference_bps)
+
+
 def source_won(source: str) -> None:
     """A quote contains the route of this source."""
     metrics.source_wins(source).inc()

@@ -32,6 +32,7 @@ _TO_CONFIRM = (6.0, 12.0, 24.0, 36.0, 48.0, 60.0, 90.0, 120.0, 180.0, 300.0, 600
 """Seconds. A slot takes 12; by default an order expires after 1800."""
 
 _BLOCKS = (1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0, 34.0, 55.0, 89.0, 150.0)
+_PLACES = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 _DELIVERED = (-1000.0, -100.0, -50.0, -20.0, -10.0, -5.0, -1.0, 0.0, 5.0, 10.0, 50.0, 100.0)
 """Basis points; below zero means less than the quote."""
 
@@ -105,6 +106,19 @@ source_seconds = cache(_histogram("source_seconds", "Time a source took", "sourc
 source_wins = cache(_counter("source_wins", "Quotes that name the source's route", "source").labels)
 overquotes = cache(
     _counter("source_overquotes", "Routes that simulate below their promise", "source").labels
+)
+reference_bps = cache(
+    _histogram(
+        "source_reference_bps",
+        "Promises of a source against the pools' price before fees, in basis points",
+        "source",
+        buckets=_DELIVERED,
+    ).labels
+)
+source_rank = cache(
+    _histogram(
+        "source_rank", "Place of a source's route in a quote", "source", buckets=_PLACES
+    ).labels
 )
 verifications = cache(
     _counter(

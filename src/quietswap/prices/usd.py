@@ -1,7 +1,8 @@
-"""USD prices, compared between three independent sources.
+"""USD prices, compared between independent sources.
 
-The order of trust is Chainlink (for tokens with a feed), DefiLlama, CoinGecko. The first price is
-compared with the next one: a difference above 2 % is reported, above 5 % there is no price.
+The order of trust is Chainlink (for tokens with a feed), Uniswap's pools, DefiLlama, CoinGecko. The
+first price is compared with the next one: a difference above 2 % is reported, above 5 % there is no
+price.
 """
 
 import asyncio
@@ -34,8 +35,8 @@ class PriceSource(Protocol):
 class UsdPrices:
     """Implements quietswap.prices.usd.PriceOracle.
 
-    `feeds` serves the tokens in FEEDS; `web` are the other sources in their order of trust. A token
-    with a feed is compared with the first of them, and with the next one if that has no price. A
+    `feeds` serves the tokens in FEEDS; `pools` and then `web` are the other sources in their order
+    of trust. A token with a feed is compared with the first of them that has a price. A
     price is cached for `ttl_s` seconds from the request, a missing one for at most 5 s.
     `on_doubt(token, first, second)` is called for a difference above 2 %.
     """
@@ -43,6 +44,7 @@ class UsdPrices:
     def __init__(
         self,
         feeds: PriceSource,
+        pools: PriceSource,
         web: Sequence[PriceSource],
         clock: Clock,
         *,
@@ -50,7 +52,8 @@ class UsdPrices:
         on_doubt: Callable[[str, str, str], None] = observe.price_doubted,
     ) -> None:
         self._feeds = feeds
-        self._web = web
+        self._pools = pools
+        self._others = [pools, *web]
         self._clock = clock
         self._on_doubt = on_doubt
         self._in_flight: SingleFlight[Address, Decimal | None] = SingleFlight()
@@ -71,6 +74,10 @@ class UsdPrices:
             known |= zip(missing, await asyncio.gather(*asked), strict=True)
         return [known[token] for token in tokens]
 
+    async def by_pools(self, *tokens: Address) -> list[Decimal | None]:
+        """Return USD per whole token by the pools alone, in order: no vendor can bend it."""
+        return await asyncio.gather(*(self._pools.usd(token) for token in tokens))
+
     async def _ask(self, token: Address) -> Decimal | None:
         asked_at = self._clock.monotonic()
         price = self._agreed(token, await self._answers(token))
@@ -80,7 +87,8 @@ class UsdPrices:
     async def _answers(self, token: Address) -> list[Decimal]:
         """Return up to two prices, the more trusted one first."""
         has_feed = token in FEEDS
-        now, later = (self._web[:1], self._web[1:]) if has_feed else (self._web, ())
+        others = self._others
+        now, later = (others[:1], others[1:]) if has_feed else (others, [])
         at_once = [self._feeds, *now] if has_feed else list(now)
         answers = await asyncio.gather(*(source.usd(token) for source in at_once))
         known = [price for price in answers if price is not None]
@@ -107,3 +115,6 @@ class PriceOracle(Protocol):
 
     async def usd(self, *tokens: Address) -> list[Decimal | None]:
         """Return USD per whole token, in order. WETH has the price of ETH."""
+
+    async def by_pools(self, *tokens: Address) -> list[Decimal | None]:
+        """Return the same by Uniswap's pools alone, at most a slot old."""

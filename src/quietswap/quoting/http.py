@@ -126,6 +126,7 @@ def _source(report: SourceReport) -> contract.SourceEntry:
         simulated=None if simulated is None else amount(simulated),
         difference_bps=report.difference_bps,
         reason=report.reason,
+        reference_bps=report.reference_bps,
     )
 
 
@@ -192,4 +193,5 @@ def _price_source(report: SourceReport) -> contract.PriceSourceEntry:
         latency_ms=report.latency_ms,
         buy_amount=None if report.promised is None else amount(report.promised),
         reason=report.reason,
+        reference_bps=report.reference_bps,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from cachetools import TTLCache
 
 from quietswap.chain.address import Address
-from quietswap.chain.chain import ChainReader, Head
+from quietswap.chain.chain import ChainReader
 from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
 from quietswap.concurrency import SingleFlight
@@ -25,10 +25,12 @@ from quietswap.quoting.scoring import (
     SourcePrice,
     SourcePriceRequest,
     UsdRates,
+    against,
     believed,
     gas_cost_usd,
     impact_percent,
     rank_prices,
+    reference_amount,
     value_usd,
 )
 from quietswap.quoting.sources import AggregatorSource, SourceAnswer
@@ -105,15 +107,19 @@ class QuotePrice:
             )
         asked_at_ms = self.clock.now_ms()
         request = SourcePriceRequest(sell, buy, ask.sell_amount, max(head.next_base_fee, 1))
-        rates, answers = await asyncio.gather(
-            self._rates(sell, buy), self._collect(client_id, request)
+        rates, by_pools, answers = await asyncio.gather(
+            self._rates(sell, buy),
+            self.prices.by_pools(sell.address, buy.address),
+            self._collect(client_id, request),
         )
+        market = PricingContext(sell, ask.sell_amount, buy, rates, head.next_base_fee)
+        reference = reference_amount(sell, ask.sell_amount, buy, by_pools)
         is_partial = any(
             answer.skipped and source.may_be_asked
             for source, answer in zip(self.sources, answers, strict=True)
         )
         try:
-            price = self._compose(request, rates, answers, head, asked_at_ms)
+            price = self._compose(request, market, reference, answers, asked_at_ms)
         except RequestError as error:
             return _Outcome(client_id, is_partial, error)
         if not is_partial:
@@ -138,9 +144,9 @@ class QuotePrice:
     def _compose(
         self,
         request: SourcePriceRequest,
-        rates: UsdRates,
+        read: PricingContext,
+        reference: int | None,
         answers: Sequence[SourceAnswer[SourcePrice]],
-        head: Head,
         asked_at_ms: int,
     ) -> IndicativePrice:
         promised = [answer.found for answer in answers if answer.found]
@@ -148,13 +154,10 @@ class QuotePrice:
             raise no_route_error(
                 [_report(answer) for answer in answers], request.sell.address, request.buy.address
             )
-        read = PricingContext(
-            request.sell, request.sell_amount, request.buy, rates, head.next_base_fee
-        )
-        best = rank_prices(promised, read)[0]
+        best = rank_prices(promised, read, reference)[0]
         used = believed(read, promised).rates
         value = value_usd(best.buy_amount, request.buy, used.buy)
-        cost = gas_cost_usd(best.gas_estimate, head.next_base_fee, used.eth)
+        cost = gas_cost_usd(best.gas_estimate, read.base_fee, used.eth)
         sold = value_usd(request.sell_amount, request.sell, used.sell)
         return IndicativePrice(
             sell_token=request.sell.address,
@@ -165,7 +168,7 @@ class QuotePrice:
             net_value_usd=None if value is None or cost is None else value - cost,
             gas_cost_usd=cost,
             asked_at_ms=asked_at_ms,
-            sources=tuple(_report(answer, best.source) for answer in answers),
+            sources=against([_report(answer, best.source) for answer in answers], reference),
         )
 
 

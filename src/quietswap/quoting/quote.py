@@ -152,6 +152,7 @@ class SourceReport:
     simulated: int | None = None
     difference_bps: int | None = None
     reason: str | None = None
+    reference_bps: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from statistics import median_low
 from typing import Protocol
 
-from quietswap.amounts import BPS
+from quietswap.amounts import BPS, difference_bps
 from quietswap.chain import fees
 from quietswap.chain.address import Address
 from quietswap.quoting.quote import Route, SourceReport, VerificationStatus
@@ -15,6 +15,8 @@ from quietswap.routers.methods import measure
 from quietswap.tokens.token import WETH, Token
 
 _WEI = Decimal(10**18)
+REFERENCE_BPS = 100
+"""The pools' price is before fees: an unsimulated promise further above it is not credible."""
 _AGREEING = 3
 """The least number of promises that can show one of them to be wrong."""
 _FAR = 2
@@ -119,6 +121,38 @@ def score(candidate: Candidate, market: PricingContext) -> Score:
     return Score(net, cost)
 
 
+def reference_amount(
+    sell: Token, sell_amount: int, buy: Token, by_pools: Sequence[Decimal | None]
+) -> int | None:
+    """Return what the amount is worth in the buy token at the pools' prices, before their fees.
+
+    `by_pools` are USD per whole token, sell before buy. None without either.
+    """
+    sold, bought = by_pools
+    if not sold or not bought:
+        return None
+    worth = Decimal(sell_amount).scaleb(buy.decimals - sell.decimals) * sold / bought
+    return int(worth) or None
+
+
+def against(reports: Sequence[SourceReport], reference: int | None) -> tuple[SourceReport, ...]:
+    """Return the reports with each promise against the reference in bps, named if incredible."""
+    if reference is None:
+        return tuple(reports)
+    return tuple(_against(report, reference) for report in reports)
+
+
+def _against(report: SourceReport, reference: int) -> SourceReport:
+    if report.promised is None:
+        return report
+    bps = difference_bps(report.promised, reference)
+    reason = report.reason
+    if bps > REFERENCE_BPS and report.simulated is None:
+        above = f"promises {bps} bps more than the pools' price and was not simulated"
+        reason = above if reason is None else f"{reason}; {above}"
+    return replace(report, reference_bps=bps, reason=reason)
+
+
 def believed(market: PricingContext, candidates: Sequence[Promise]) -> PricingContext:
     """Return the market without USD prices that the routes contradict.
 
@@ -170,36 +204,42 @@ def _is_unchecked(candidate: Candidate) -> bool:
     return candidate.verification is not VerificationStatus.VERIFIED
 
 
-def believable(promises: Sequence[int]) -> int | None:
-    """Return the highest plausible unverified promise: 1.05 x the median; None below three."""
-    if len(promises) < _AGREEING:
-        return None
-    middle = median_low(promises)
-    return middle + middle // 20
+def believable(promises: Sequence[int], reference: int | None = None) -> int | None:
+    """Return the highest plausible unverified promise; None if nothing says.
+
+    It is at most 1.05 x the median of three promises or more, and REFERENCE_BPS above `reference`.
+    """
+    limits = [] if reference is None else [reference + reference * REFERENCE_BPS // BPS]
+    if len(promises) >= _AGREEING:
+        middle = median_low(promises)
+        limits.append(middle + middle // 20)
+    return min(limits, default=None)
 
 
 def rank(
     candidates: Sequence[Candidate],
     market: PricingContext,
     approved: Collection[Address] = (),
+    reference: int | None = None,
 ) -> list[Candidate]:
     """Return the candidates best first; `market` with the rates as read.
 
-    `approved` are the routers that may already move the sold amount. A route through any other one
-    is ranked as if it used the gas of an approval more: the wallet pays for that, too.
+    `reference` is the output at the pools' prices. `approved` are the routers that may already move
+    the sold amount. A route through any other one is ranked as if it used the gas of an approval
+    more: the wallet pays for that, too.
 
     A route whose terms are not proven ranks behind every proven one. An unverified promise ranks
-    behind every verified one; among the unverified, one far above the median ranks last. Then the
-    output net of gas counts, in the buy token (the same order as net USD, because all share one
-    price), then a router that measures its own output (a payout owed to the wallet does not satisfy
-    it), then less gas, then the configured order.
+    behind every verified one; among the unverified, one that is not `believable` ranks last. Then
+    the output net of gas counts, in the buy token (the same order as net USD, because all share
+    one price), then a router that measures its own output (a payout owed to the wallet does not
+    satisfy it), then less gas, then the configured order.
 
     If gas cannot be converted, routes within 50 bps of the best output come first, by their gas.
     """
     if not candidates:
         return []
     per_gas = gas_price_in_buy_token(candidates, market)
-    credible = believable([c.worth for c in candidates if _is_unchecked(c)])
+    credible = believable([c.worth for c in candidates if _is_unchecked(c)], reference)
 
     def standing(candidate: Candidate) -> tuple[bool, bool, bool]:
         unchecked = _is_unchecked(candidate)
@@ -295,14 +335,16 @@ class IndicativePrice:
     sources: tuple[SourceReport, ...]
 
 
-def rank_prices(prices: Sequence[SourcePrice], market: PricingContext) -> list[SourcePrice]:
+def rank_prices(
+    prices: Sequence[SourcePrice], market: PricingContext, reference: int | None = None
+) -> list[SourcePrice]:
     """Return the prices best first: output net of gas, then less gas, then the given order.
 
-    A promise far above the median of at least three ranks last. Without a way to convert gas, the
-    output alone counts.
+    A promise that is not `believable` ranks last. Without a way to convert gas, the output alone
+    counts.
     """
     per_gas = gas_price_in_buy_token(prices, market) if prices else None
-    most = believable([price.worth for price in prices])
+    most = believable([price.worth for price in prices], reference)
 
     def key(price: SourcePrice) -> tuple[bool, Decimal, int]:
         incredible = most is not None and price.worth > most

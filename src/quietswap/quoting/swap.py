@@ -34,11 +34,13 @@ from quietswap.quoting.scoring import (
     PricingContext,
     Score,
     UsdRates,
+    against,
     believed,
     first_approval_gas,
     gas_price_in_buy_token,
     impact_percent,
     rank,
+    reference_amount,
     score,
     value_usd,
 )
@@ -96,6 +98,7 @@ class _Setting:
 
     nonces: fees.OwnNonces
     rates: UsdRates
+    reference: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,9 +172,14 @@ class QuoteSwap:
         for _ in range(2):  # turns of the loop, in which the sources are asked: they take longest
             await asyncio.sleep(0)
         nonces = await self.orders.own_nonces(key.client_id, request.wallet)
-        prices = await self.prices.usd(WETH, request.sell.address, request.buy.address)
+        sell, buy = request.sell, request.buy
+        prices, by_pools = await asyncio.gather(
+            self.prices.usd(WETH, sell.address, buy.address),
+            self.prices.by_pools(sell.address, buy.address),
+        )
         await require_no_fork(self.chain, self.clock)
-        return _Setting(nonces, UsdRates(*prices))
+        reference = reference_amount(sell, request.sell_amount, buy, by_pools)
+        return _Setting(nonces, UsdRates(*prices), reference)
 
     def _compose(
         self, request: RouteRequest, survey: CollectedRoutes, setting: _Setting, head: Head
@@ -185,7 +193,10 @@ class QuoteSwap:
             first_approval_gas(is_amsterdam=head.is_amsterdam),
         )
         market = believed(read, survey.candidates)
-        best, *others = rank(survey.candidates, read, _approved(request, survey.sender))
+        approved, reference = _approved(request, survey.sender), setting.reference
+        best, *others = rank(survey.candidates, read, approved, reference)
+        reports = against(_named(survey.reports, best.route.source), reference)
+        _observe([best, *others], reports)
         weighed = gas_price_in_buy_token(survey.candidates, read) is not None
         scored = score(best, market)
         impact = _impact(best, market)
@@ -214,7 +225,7 @@ class QuoteSwap:
             verification=best.verification,
             issued_at_ms=self.clock.now_ms(),
             alternatives=tuple(_alternative(c, score(c, market)) for c in others),
-            sources=_named(survey.reports, best.route.source),
+            sources=reports,
             notes=(
                 *((CONTRACT_NOTE,) if is_contract(survey.sender.code) else ()),
                 *notes(best, market.rates, setting.rates, weighed=weighed),
@@ -308,6 +319,13 @@ def _issues(
 
 def _alternative(candidate: Candidate, scored: Score) -> AlternativeRoute:
     return AlternativeRoute(candidate.route.source, candidate.worth, scored.net_value_usd)
+
+
+def _observe(ranked: Sequence[Candidate], reports: Sequence[SourceReport]) -> None:
+    bps = {report.source: report.reference_bps for report in reports}
+    for place, candidate in enumerate(ranked, 1):
+        source = candidate.route.source
+        observe.source_ranked(source, place, bps.get(source))
 
 
 def _named(reports: Sequence[SourceReport], winner: str) -> tuple[SourceReport, ...]:

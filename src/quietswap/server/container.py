@@ -40,6 +40,7 @@ from quietswap.server.wallet_rpc import check_public_url, make_match, make_walle
 from quietswap.server.web import is_web_enabled, public_url
 from quietswap.storage.factory import Storage, open_storage
 from quietswap.storage.order_export import SqlOrderExport, SqlOrderStatistics
+from quietswap.vendors.uniswap.reference import PoolPrices
 from quietswap.wallet_rpc.match import PendingNonce, PendingTransaction
 from quietswap.wallet_rpc.node import WalletNodeClient
 from quietswap.wallet_rpc.send import SendRawTransaction
@@ -91,7 +92,13 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
         rpc=rpc,
         chain=NodeChain(rpc, clock, head_ttl_s=min(0.9, settings.tracking.poll_s / 2)),
         wallet_node=make_wallet_node(settings, http, clock),
-        prices=UsdPrices(Chainlink(rpc, clock), [llama, gecko], clock, ttl_s=web.cache_s),
+        prices=UsdPrices(
+            Chainlink(rpc, clock),
+            PoolPrices(rpc, clock),
+            [llama, gecko],
+            clock,
+            ttl_s=web.cache_s,
+        ),
         relays=factories.make_relays(settings, http, clock),
         sources=tuple(factories.make_source(settings, name, http, rpc, clock) for name in names),
         webhooks=webhooks.make_callers(settings, clock),

@@ -2380,6 +2380,11 @@ export interface components {
             buyAmount: string | null;
             /** @description Why it gave no price; a vendor's own words follow `vendor:` */
             reason: string | null;
+            /**
+             * @description Promise minus the pools' price before fees, in basis points
+             * @example -31
+             */
+            referenceBps: number | null;
         };
         /** @description Send this back unchanged with the signed transaction. */
         ProviderMetadata: {
@@ -2790,6 +2795,11 @@ export interface components {
             differenceBps: number | null;
             /** @description Why the route was not chosen; a vendor's own words follow `vendor:` */
             reason: string | null;
+            /**
+             * @description Promise minus the pools' price before fees, in basis points
+             * @example -31
+             */
+            referenceBps: number | null;
         };
         /** @description Result of one aggregator that has no route. */
         SourceFault: {
@@ -4544,7 +4554,8 @@ export interface operations {
                      *             "promised": null,
                      *             "simulated": null,
                      *             "differenceBps": null,
-                     *             "reason": null
+                     *             "reason": null,
+                     *             "referenceBps": -31
                      *           }
                      *         ],
                      *         "issues": {
@@ -7424,7 +7435,8 @@ export interface operations {
                      *             "outcome": "won",
                      *             "latencyMs": 210,
                      *             "buyAmount": "3000000000",
-                     *             "reason": null
+                     *             "reason": null,
+                     *             "referenceBps": -31
                      *           }
                      *         ],
                      *         "loss": {

@@ -1,5 +1,6 @@
 """Output of a quote: table of the sources, amounts and value, and the transaction to sign."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 _THREAT_STYLE = {"LOW": "green", "MEDIUM": "yellow", "HIGH": "red"}
 _HALF_A_CENT = Decimal("0.005")
 _LOSS_STYLE = {"none": "", "notice": "yellow", "confirm": "bold red", "type": "bold red"}
-_FIGURES = ("promised", "simulated", "net USD", "ms", "why not")
+_TO_POOLS = "to pools"
+_FIGURES = ("promised", "simulated", _TO_POOLS, "net USD", "ms", "why not")
 _GOOD = ("won", "answered")
 
 
@@ -51,11 +53,15 @@ def facts(*rows: tuple[str, RenderableType]) -> Table:
 def sources(quote: "SwapQuoteResponse", buy: DisplayToken, *, raw: bool = False) -> RenderableType:
     """Return promised and simulated output of each source, or why it has no route.
 
+    `to pools` is the promise against the pools' price before fees, where the service knows it.
+
     A screen too narrow for the reasons has them below the figures, each cut to one line; one that
     is too narrow for the figures has one of them in each line.
     """
-    table, compact = _source_table(), _source_table()
-    table.add_column(_FIGURES[-1], overflow="fold")
+    has_reference = any(report.reference_bps is not None for report in quote.sources)
+    figures = [name for name in _FIGURES if has_reference or name != _TO_POOLS]
+    table, compact = _source_table(figures), _source_table(figures)
+    table.add_column(figures[-1], overflow="fold")
     worth = {quote.source: quote.scoring.net_value_usd}
     worth |= {other.source: other.net_value_usd for other in quote.alternatives}
     ranks = {name: rank for rank, name in enumerate(worth)}
@@ -68,6 +74,7 @@ def sources(quote: "SwapQuoteResponse", buy: DisplayToken, *, raw: bool = False)
         cells = [
             Text(_amount(report.promised, buy, raw)),
             Text(_amount(report.simulated, buy, raw)),
+            *([Text(_percent(report.reference_bps))] if has_reference else []),
             Text(usd(net, known=known) if net is not None else ""),
             Text(str(report.latency_ms)),
             Text(why(report.outcome, report.reason), "yellow"),
@@ -79,20 +86,24 @@ def sources(quote: "SwapQuoteResponse", buy: DisplayToken, *, raw: bool = False)
             line = Text.assemble(f"  {report.source}: ", cells[-1])
             line.no_wrap, line.overflow = True, "ellipsis"
             reasons.append(line)
-        rows = [(name, cell) for name, cell in zip(_FIGURES, cells, strict=True) if cell.plain]
+        rows = [(name, cell) for name, cell in zip(figures, cells, strict=True) if cell.plain]
         head = Text.assemble("▸ " if won else "  ", source)
         blocks += [head, Padding(facts(*rows), (0, 0, 0, 2))]
     narrow = ResponsiveTable(compact, Group(*blocks), below=tuple(reasons))
     return ResponsiveTable(table, narrow)
 
 
-def _source_table() -> Table:
+def _source_table(figures: Sequence[str]) -> Table:
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
     table.add_column("", width=1)
     table.add_column("source", no_wrap=True)
-    for name in _FIGURES[:-1]:
+    for name in figures[:-1]:
         table.add_column(name, justify="right", no_wrap=True)
     return table
+
+
+def _percent(bps: int | None) -> str:
+    return "" if bps is None else f"{bps / 100:+.2f} %"
 
 
 def _amount(amount: int | None, token: DisplayToken, raw: bool) -> str:

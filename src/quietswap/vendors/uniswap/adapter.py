@@ -145,7 +145,7 @@ class Adapter:
         self, pools: Sequence[Pool], paths: Sequence[Path], amount: int
     ) -> dict[Path, list[int]]:
         """Read pools into the cache, and return the outputs of V3 paths. Raises NoRoute."""
-        views = [view for pool in pools for view in _state(pool)]
+        views = [view for pool in pools for view in state_views(pool)]
         for path in paths:
             views += [_quote(path, amount_at(amount, step)) for step in range(1, STEPS + 1)]
         try:
@@ -155,7 +155,7 @@ class Adapter:
             raise NoRoute(NoRouteReason.UNAVAILABLE, f"the node: {error}"[:120]) from None
         now = self._clock.monotonic()
         for pool in pools:
-            depth = _depth(pool, [next(answers) for _ in _state(pool)])
+            depth = depth_of(pool, [next(answers) for _ in state_views(pool)])
             known = self._known.setdefault(pool.tokens, _Pair(now))
             known.depths.pop(pool, None)
             if depth is not None:
@@ -166,14 +166,15 @@ class Adapter:
         return {path: _outputs([next(answers) for _ in range(STEPS)]) for path in paths}
 
 
-def _state(pool: Pool) -> list[ViewCall]:
+def state_views(pool: Pool) -> list[ViewCall]:
+    """Return the views that tell the depth of a pool."""
     if not pool.fee:
         return [ViewCall(pool.address, _RESERVES)]
     return [ViewCall(pool.address, _PRICE), ViewCall(pool.address, _LIQUIDITY)]
 
 
-def _depth(pool: Pool, answers: Sequence[bytes | None]) -> Depth | None:
-    """Return the depth of a pool from the answers to `_state`; None if it has none."""
+def depth_of(pool: Pool, answers: Sequence[bytes | None]) -> Depth | None:
+    """Return the depth of a pool from the answers to `state_views`; None if it has none."""
     first = answers[0]
     if not first or len(first) < 64:
         return None
