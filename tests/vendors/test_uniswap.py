@@ -166,6 +166,17 @@ async def test_a_large_amount_is_split_over_disjoint_pools() -> None:
     assert split.output > alone
 
 
+@pytest.mark.parametrize(
+    ("weth", "asked"), [(1, 10), (3_990, 10), (4_100, 9), (39_900, 1), (40_100, 0), (10**12, 0)]
+)
+async def test_parts_far_above_the_depth_are_not_asked_for(weth: int, asked: int) -> None:
+    """Each would cost the node up to 10 M gas: QuoterV2 looks for liquidity to the last tick."""
+    desk = Desk({DEEP: POOLS[DEEP], THIN: POOLS[THIN]})
+    await desk.out(weth * ETHER)
+    states = 2 + 1
+    assert desk.node.calls[-1] == states + asked
+
+
 async def test_a_small_amount_is_not_split_because_a_leg_costs_gas() -> None:
     desk = Desk(POOLS)
     for gas_price, legs in ((0, 2), (100 * 10**9, 1)):

@@ -6,7 +6,7 @@ https://github.com/Uniswap/v3-periphery/blob/main/contracts/lens/QuoterV2.sol
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -26,7 +26,6 @@ from quietswap.routers.swap_router02 import encode, octets, v3_path
 from quietswap.tokens.token import WETH
 from quietswap.vendors.uniswap import VENDOR
 from quietswap.vendors.uniswap.routing import (
-    STEPS,
     Depth,
     Pair,
     Path,
@@ -39,6 +38,7 @@ from quietswap.vendors.uniswap.routing import (
     per_wei,
     pools_of,
     v2_outputs,
+    v3_steps,
 )
 
 QUOTER = Address("0x61fFE014bA17989E743c5F6cB21bF9697530B21e")
@@ -109,11 +109,13 @@ class Adapter:
         wanted = list(pairs(sell, buy, self._hubs))
         unknown = [pair for pair in wanted if frozenset(pair) not in self._known]
         if unknown:
-            await self._read([pool for pair in unknown for pool in pools_of(*pair)], [], amount)
-        paths = candidates(sell, buy, amount, self._hubs, self._depths(wanted))
+            await self._read([pool for pair in unknown for pool in pools_of(*pair)], {}, amount)
+        depths = self._depths(wanted)
+        paths = candidates(sell, buy, amount, self._hubs, depths)
         if not paths:
             raise NoRoute(NoRouteReason.NO_ROUTE, "no pool of Uniswap V2 or V3")
-        quoted = await self._read(self._due(wanted), [p for p in paths if not p.is_v2], amount)
+        asked = {path: v3_steps(path, depths, amount) for path in paths if not path.is_v2}
+        quoted = await self._read(self._due(wanted), asked, amount)
         depths = self._depths(wanted)
         quoted |= {path: v2_outputs(path, depths, amount) for path in paths if path.is_v2}
         rate = per_wei(buy, WETH, depths)
@@ -142,12 +144,15 @@ class Adapter:
         return due
 
     async def _read(
-        self, pools: Sequence[Pool], paths: Sequence[Path], amount: int
+        self, pools: Sequence[Pool], paths: Mapping[Path, int], amount: int
     ) -> dict[Path, list[int]]:
-        """Read pools into the cache, and return the outputs of V3 paths. Raises NoRoute."""
+        """Read pools into the cache, and return the outputs of V3 paths for so many parts.
+
+        Raises NoRoute.
+        """
         views = [view for pool in pools for view in state_views(pool)]
-        for path in paths:
-            views += [_quote(path, amount_at(amount, step)) for step in range(1, STEPS + 1)]
+        for path, steps in paths.items():
+            views += [_quote(path, amount_at(amount, step + 1)) for step in range(steps)]
         try:
             [result] = await self._node.batch([multicall.call(views, gas=_GAS_CAP)])
             answers = iter(multicall.answers(result, len(views)))
@@ -163,7 +168,9 @@ class Adapter:
         for tokens, read in Counter(pool.tokens for pool in pools).items():
             if read == len(pools_of(*tokens)):
                 self._known[tokens].looked_at = now
-        return {path: _outputs([next(answers) for _ in range(STEPS)]) for path in paths}
+        return {
+            path: _outputs([next(answers) for _ in range(steps)]) for path, steps in paths.items()
+        }
 
 
 def state_views(pool: Pool) -> list[ViewCall]:

@@ -22,6 +22,12 @@ CANDIDATES = 8
 """Paths whose outputs are read."""
 _SLICE = Fraction(3, 10)
 """Candidates are compared by what they give for this part of the amount."""
+_MOST_DEPTHS = 2
+"""Parts above so many depths of a V3 pool are not asked for.
+
+They move its price by more than a factor of nine, and cost the node up to 10 M gas each where the
+liquidity ends: QuoterV2 then looks for more of it as far as the last tick.
+"""
 _V2_FEE = 3000
 _MILLION = 10**6
 BASE_GAS = 110_000
@@ -154,6 +160,20 @@ def amount_at(amount: int, step: int) -> int:
 def v2_outputs(path: Path, depths: Depths, amount: int) -> list[int]:
     """Return the outputs of a V2 path for 1 to STEPS parts of the amount."""
     return [path_gives(path, depths, amount_at(amount, n + 1)) for n in range(STEPS)]
+
+
+def v3_steps(path: Path, depths: Depths, amount: int) -> int:
+    """Return how many parts of the amount, at most, the pools of a V3 path are asked for."""
+    return next((n for n in range(STEPS, 0, -1) if _is_deep(path, depths, amount_at(amount, n))), 0)
+
+
+def _is_deep(path: Path, depths: Depths, amount: int) -> bool:
+    for sold, pool in zip(path.tokens, path.pools, strict=False):
+        depth = depths[pool]
+        if amount > _MOST_DEPTHS * (depth.low if sold == pool.low else depth.high):
+            return False
+        amount = gives(depth, pool, sold, amount)
+    return True
 
 
 @dataclass(frozen=True, slots=True)
