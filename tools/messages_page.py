@@ -42,7 +42,8 @@ def page() -> str:
     for title, (intro, rows) in (answered | messages_of_tests.sections()).items():
         parts.append(f"\n## {title}\n\n" + (f"{intro}\n\n" if intro else ""))
         parts.append("```text\n" + "\n\n".join(_merged(rows)) + "\n```\n")
-    return stable("".join(parts), names)
+    text = stable("".join(parts), names)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")  # inputs with half a character
 
 
 def _merged(rows: list[Said]) -> list[str]:

@@ -15,7 +15,7 @@ import httpx
 from eth_account.signers.local import LocalAccount
 
 from quietswap.sandbox.contracts.pools import DAI, USDC, WETH
-from quietswap.sandbox.faults import REGISTRY
+from quietswap.sandbox.faults import PARTS, REGISTRY
 from tests import forked, keys
 from tests.api.wallet_rpc.test_reads import _BAD as BAD_READS
 from tests.contract import DOCUMENT
@@ -428,8 +428,11 @@ def _sources(ask: Asking) -> None:
     ask.section("GET /api/v1/quote, what each source is at fault for",
                 "The faults are those of the [sandbox](sandbox.md#faults).")  # fmt: skip
     desk = ask.desk
-    for fault in REGISTRY:
-        at = [name for name in _VENUES if name in (fault.parts or _VENUES)]
+    turns = itertools.cycle(_VENUES)  # a source with several failures is paused
+    for fault in sorted(REGISTRY, key=lambda one: one.parts == PARTS):
+        at = [name for name in _VENUES if name in fault.parts]
+        if fault.parts == PARTS or fault.name in ("rate_limited", "refused"):
+            at = [next(turns)]
         argument = {"lie": ":2.0", "html": ":403"}.get(fault.name, "")
         if at and fault.name not in _SLOW:
             others = [name for name in _VENUES if name not in at]

@@ -32,10 +32,15 @@ class NativeEthNotSupported(RequestError):
     code = "NATIVE_ETH_NOT_SUPPORTED"
 
     def __init__(self, *, field: str, provided: str, weth: str) -> None:
+        is_swap = field != "tokens"
         super().__init__(
-            f"{field} is a placeholder for native ETH, which cannot be swapped here",
+            f"{field} is a placeholder for native ETH, which cannot be swapped here"
+            if is_swap
+            else f"{field} has a placeholder for native ETH, which is no ERC-20",
             {"field": field, "provided": provided},
-            f"Wrap ETH first and use WETH: {weth}",
+            f"Wrap ETH first and use WETH: {weth}"
+            if is_swap
+            else "Leave it out: the balance of ETH is in every answer.",
         )
 
 

@@ -65,7 +65,7 @@ def check_urls(settings: Settings) -> None:
             bases[f"relay.{place}.tracking_url"] = relay.tracking_url or None
     bases["tracking.explorer_url"] = settings.tracking.explorer_url
     faults = [
-        f"{name}: it is not http://... or https://... with a host, and a port up to 65535, "
+        f"{name}: it must be http://HOST or https://HOST, with a port up to 65535, "
         "without blanks and #"
         for name, url in (whole | bases).items()
         if url is not None and not can_be_asked(url)
@@ -190,7 +190,7 @@ def token_list(path: str, name: str) -> frozenset[Address]:
             addresses.from_any_case(token["address"]) for token in tokens if token["chainId"] == 1
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadSettings(f"{name}: {path} is not a readable token list ({error!r})") from error
+        raise BadSettings(f"{name}: {path} is not a readable token list: {error}") from error
 
 
 def _adapter(name: str) -> Callable[..., Aggregator]:

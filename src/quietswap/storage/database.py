@@ -167,7 +167,9 @@ def check_redis_url(url: str | None) -> None:
     if url is None:
         return
     if not url.startswith(_REDIS):
-        raise BadDatabaseUrl("storage.redis_url: it is redis://, rediss://, valkey:// or unix://")
+        raise BadDatabaseUrl(
+            "storage.redis_url: it must be redis://, rediss://, valkey:// or unix://"
+        )
     if not url.startswith("unix://"):
         _check_hosts(url, "storage.redis_url")
     _check_extra("redis", "redis", "storage.redis_url")
