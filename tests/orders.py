@@ -109,6 +109,7 @@ def recorded(order: Order) -> OrderView:
         endpoint_type=order.endpoint_type,
         share_mode=order.share_mode,
         relay_answer=order.relay_answer,
+        deadline_s=order.deadline_s,
     )
 
 

@@ -35,6 +35,7 @@ QUOTED = {
         "path": [WETH, USDC],
         "data": "0xe21fd0e9",
     },
+    "executableUntil": None,
     "scoring": {"netValueUsd": 2999.123457, "gasCostUsd": 0.63, "priceAvailable": True},
     "alternatives": [{"source": "velora", "buyAmount": "2990000000", "netValueUsd": 2989.2}],
     "mevAnalysis": {"threatLevel": "MEDIUM", "estimatedProtectionUsd": 15.0, "known": True},
@@ -184,6 +185,7 @@ async def test_a_swap_order_is_taken(client: httpx.AsyncClient, inside: Scripted
                 "status": "submitted",
                 "submittedAt": "2027-01-15T08:00:00.400Z",
                 "expiresAt": "2027-01-15T08:30:00.000Z",
+                "executableUntil": None,
                 "estimatedExecutionTime": "15-45 seconds",
                 "trackingUrl": "https://relay.test/tx/0x" + "aa" * 32,
                 "providerOrderId": "0x" + "aa" * 32,
@@ -229,6 +231,7 @@ async def test_the_status_of_an_open_order_leaves_out_what_is_not_known(
             "expiresAt": "2027-01-15T08:30:00.000Z",
             "endpointType": "noreverts",
             "shareMode": "shareSafe",
+            "executableUntil": None,
         },
     }
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quietswap.orders.deliver import OrderDelivery
-from quietswap.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.orders.order import Failure, FailureCode, OrderStatus, may_be_mined
 from tests.orders import MINUTE_MS
 from tests.scripted_chain import Tx
 from tests.services.tracking import CANCEL, RIVAL, Scene, a_tracker, open_scene
@@ -165,6 +165,40 @@ async def test_the_watch_ends_when_the_deciding_block_is_final(
     await scene.mine(blocks=8)
     assert not (await scene.now(order)).watched
     assert scene.tracker.watched == 0
+
+
+async def test_a_routers_deadline_ends_an_order_for_good_by_a_block_past_it(scene: Scene) -> None:
+    deadline_s = scene.chain.blocks[-1].time + 24
+    order = await scene.order(deadline_s=deadline_s, expires_at_ms=deadline_s * 1000)
+    await scene.mine(blocks=2)
+    assert scene.chain.blocks[-1].time == deadline_s
+    await scene.mine()
+    assert await scene.status(order) is OrderStatus.MINING, "a block that a reorg may take away"
+    await scene.mine()
+    assert await scene.verdict(order) == (OrderStatus.CANCELLED, FailureCode.EXPIRED)
+    now = await scene.now(order)
+    assert now.failure is not None
+    assert "it can never swap" in now.failure.message
+    assert not may_be_mined(now.failure.code, now.deadline_s)
+    assert scene.relay.cancelled == [order.tx_hash]
+    await scene.mine(Tx.of(order, succeeded=False), blocks=2)
+    assert await scene.verdict(order) == (OrderStatus.FAILED, FailureCode.REVERTED)
+
+
+@pytest.mark.parametrize("clock_s", [7200, -7200])
+async def test_a_routers_deadline_is_past_by_blocks_and_by_no_clock(
+    scene: Scene, clock_s: int
+) -> None:
+    deadline_s = scene.chain.blocks[-1].time + 36
+    order = await scene.order(deadline_s=deadline_s, expires_at_ms=deadline_s * 1000)
+    scene.clock.advance(clock_s)
+    seen = []
+    for _ in range(5):
+        block = scene.chain.blocks[-1]
+        scene.chain.blocks.append(scene.chain.child_of(block, time=block.time + 12))
+        await scene.look()
+        seen.append(await scene.status(order))
+    assert seen == [OrderStatus.MINING] * 4 + [OrderStatus.CANCELLED]
 
 
 async def test_a_clock_that_jumps_ahead_expires_nothing(scene: Scene) -> None:

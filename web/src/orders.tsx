@@ -7,6 +7,9 @@ import type { Token } from './tokens'
 import type { Update } from './stream'
 import { duration, expected, KINDS, relayAnswered, seenBy, standing, TAKEN_BACK } from './words'
 
+/** What a router with a deadline does. */
+const ENDS = 'soon after that its router refuses it'
+
 export interface Known {
   [address: string]: Token | undefined
 }
@@ -92,7 +95,7 @@ function Waiting({ order, inclusion }: { order: Update['order']; inclusion: Prop
       {left !== undefined && (
         <Fact
           name="Sent again for"
-          text={`${duration(left)}; after that it may still be mined, unless you cancel it`}
+          text={`${duration(left)}; ${order.executableUntil ? ENDS : 'after that it may still be mined, unless you cancel it'}`}
         />
       )}
     </>

@@ -48,6 +48,11 @@ def iso_timestamp(unix_ms: int) -> Any:
     return f"{_minute(minutes)}{_SECONDS[second]}{_MILLISECONDS[ms]}"
 
 
+def second(unix_s: int | None) -> Any:
+    """Return Unix seconds as ISO 8601; None stays None."""
+    return None if unix_s is None else iso_timestamp(unix_s * 1000)
+
+
 def number(value: Decimal | None) -> Any:
     """Return a USD value or a percentage, rounded to six decimals; 0 where it is unknown."""
     return 0.0 if value is None else round(float(value), 6)

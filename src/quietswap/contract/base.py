@@ -153,6 +153,14 @@ RelayName = Annotated[str, doc("Display name of the relay", RELAY)]
 Tier = Annotated[
     Count, doc("Protection tier: 2 is the relay, 4 is the operator's second relay", 2, enum=[2, 4])
 ]
+ExecutableUntil = Annotated[
+    Timestamp | None,
+    doc(
+        "The router executes it in no block after this time (ISO 8601, UTC); null if the router"
+        " has no deadline",
+        TIME,
+    ),
+]
 EnvelopeTimestamp = Annotated[Count, doc("Unix time in milliseconds", 1_800_000_000_000)]
 
 

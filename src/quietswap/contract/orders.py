@@ -12,6 +12,7 @@ from quietswap.contract.base import (
     AmountText,
     Count,
     Envelope,
+    ExecutableUntil,
     HashText,
     HexText,
     OrderKindName,
@@ -130,6 +131,7 @@ class SwapOrder(WireStruct, frozen=True, kw_only=True):
     status: OrderState
     submitted_at: SubmittedAtOrNull
     expires_at: ExpiresAt
+    executable_until: ExecutableUntil = None
     estimated_execution_time: Annotated[str, doc("Estimate for people", "15-45 seconds")]
     tracking_url: TrackingUrl
     provider_order_id: Annotated[
@@ -168,7 +170,11 @@ class OrderFailure(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     message: Annotated[str, doc("Reason for people")]
     may_be_mined: Annotated[
         bool | UnsetType,
-        doc("Whether it may still be mined: a relay received it and its nonce is unused", False),
+        doc(
+            "Whether it may still be mined: a relay received it and its nonce is unused. False once"
+            " blocks are past executableUntil: one could hold it only as a revert",
+            False,
+        ),
     ] = UNSET
     block_number: BlockNumber | None = None
     gas_used: GasUsed | None = None
@@ -214,6 +220,7 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
         ),
     ] = None
     relay_answer: RelayAnswer = None
+    executable_until: ExecutableUntil | UnsetType = UNSET
 
     @property
     def is_terminal(self) -> bool:

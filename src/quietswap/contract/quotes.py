@@ -12,6 +12,7 @@ from quietswap.contract.base import (
     Count,
     Envelope,
     EnvelopeTimestamp,
+    ExecutableUntil,
     Figure,
     HexText,
     WireStruct,
@@ -204,6 +205,7 @@ class SwapQuoteResponse(WireStruct, frozen=True, kw_only=True):
         True
     )
     dex_route: Annotated[DexRoute, doc("The route")]
+    executable_until: ExecutableUntil = None
     scoring: Annotated[Scoring, doc("Value of the route after gas")]
     alternatives: Annotated[tuple[AlternativeEntry, ...], doc("Lower-ranked routes, best first")]
     mev_analysis: Annotated[MevAnalysis, doc("Estimated loss to a sandwich in the public mempool")]

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from quietswap.amounts import difference_bps, format_ether
-from quietswap.api.json import AuthenticatedRequest, amount, iso_timestamp, json_form
+from quietswap.api.json import AuthenticatedRequest, amount, iso_timestamp, json_form, second
 from quietswap.api.parsing import requests
 from quietswap.api.use_cases import EncodedPage, UseCases
 from quietswap.chain.signed import MAINNET
@@ -24,13 +24,13 @@ from quietswap.contract.wraps import (
     WrapQuoteEnvelope,
 )
 from quietswap.orders.order import (
-    AT_LARGE,
     FailureCode,
     Order,
     OrderListItem,
     OrderPage,
     OrderStatus,
     OrderView,
+    may_be_mined,
 )
 from quietswap.orders.wallet_transaction import CancelQuote, SubmittedCancel
 from quietswap.quoting.http import loss_judgement, transaction_params
@@ -125,6 +125,7 @@ def swap_order_response(submitted: SubmittedSwap) -> order_bodies.SwapOrderRespo
             status=order.status.value,
             submitted_at=sent_at(order),
             expires_at=iso_timestamp(order.expires_at_ms),
+            executable_until=second(order.deadline_s),
             estimated_execution_time=submitted.estimated_execution,
             tracking_url=submitted.tracking_url,
             provider_order_id=submitted.provider_order_id,
@@ -167,6 +168,7 @@ def order_status_response(order: OrderView) -> order_bodies.OrderStatusResponse:
         endpoint_type=order.endpoint_type,
         share_mode=order.share_mode,
         relay_answer=order.relay_answer if order.block_number is None else None,
+        executable_until=second(order.deadline_s),
     )
 
 
@@ -180,7 +182,7 @@ def _failure(order: OrderView, code: str) -> order_bodies.OrderFailure:
     return order_bodies.OrderFailure(
         code=code,
         message=order.failure_message or "",
-        may_be_mined=code in AT_LARGE,
+        may_be_mined=may_be_mined(code, order.deadline_s),
         block_number=order.block_number if reverted else None,
         gas_used=amount(order.gas_used) if reverted else None,
         effective_gas_price=json_form(order.effective_gas_price) if reverted else None,

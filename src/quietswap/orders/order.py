@@ -116,6 +116,14 @@ AT_LARGE = frozenset({FailureCode.REFUSED, FailureCode.EXPIRED})
 """A relay had the bytes: they may still be mined, until their nonce is used."""
 
 
+def may_be_mined(code: str, deadline_s: int | None) -> bool:
+    """Return whether an order that ended so may still take effect.
+
+    One with a router's deadline expires by a block past it: then it can only revert.
+    """
+    return code in AT_LARGE and (code != FailureCode.EXPIRED or deadline_s is None)
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """`message` is for people and never contains a relay's raw text or a transaction."""
@@ -208,6 +216,9 @@ class Order:
     """The quote that a swap spends; None for other orders and those of older releases."""
     relay_answer: str | None = None
     """The words of a relay whose last answer did not take it: foreign text, made harmless."""
+    deadline_s: int | None = None
+    """The last second (Unix) in which the router executes it; None if the router has no deadline.
+    Only blocks decide that it is past, and then the order expires for good."""
 
     def after(
         self,
@@ -341,7 +352,7 @@ def change_by(observation: str) -> OrderChange | None:
 class OrderView(NamedTuple):
     """One order in full; `succeeded` is 1 or 0 if a block included it.
 
-    `received` and the refund are None for orders that an older release confirmed. The last four
+    `received` and the refund are None for orders that an older release confirmed. The last five
     are None in events of older releases.
     """
 
@@ -372,6 +383,7 @@ class OrderView(NamedTuple):
     endpoint_type: str | None
     share_mode: str | None
     relay_answer: str | None
+    deadline_s: int | None
 
 
 class OrderListItem(NamedTuple):

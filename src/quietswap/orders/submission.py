@@ -26,6 +26,7 @@ from quietswap.quoting.quote import (
     WrapOperation,
     WrapOrderTerms,
 )
+from quietswap.routers import calldata
 
 GRACE_MS = 30_000
 """A quote is accepted this long after its validity: confirming on a hardware wallet takes time."""
@@ -187,7 +188,8 @@ class OrderTimeouts:
     """Time until an order expires, and the longest time it is tracked after its creation, in ms.
 
     Tracking ends earlier when the block that used the nonce is final. No deadline in calldata
-    shortens it: after that deadline the transaction can still be mined, as a revert.
+    shortens it: after that deadline the transaction can still be mined, as a revert. An order with
+    a deadline expires when blocks are past it.
     """
 
     expiry_ms: int
@@ -237,7 +239,9 @@ def new_pending_order(
     limits: OrderTimeouts,
 ) -> Order:
     """Return the pending order of a submission that was checked at block number `head`."""
-    trade = plan.trade
+    trade, call = plan.trade, signed.params
+    is_swap, ends_at_ms = plan.kind is OrderKind.SWAP, now_ms + limits.expiry_ms
+    deadline_s = calldata.deadline(call.to, call.data) if is_swap else None
     return Order(
         order_id=order_id,
         client_id=plan.client_id,
@@ -256,11 +260,12 @@ def new_pending_order(
         endpoint_type=plan.endpoint_type,
         share_mode=plan.share_mode,
         created_at_ms=now_ms,
-        expires_at_ms=now_ms + limits.expiry_ms,
+        expires_at_ms=ends_at_ms if deadline_s is None else min(ends_at_ms, deadline_s * 1000),
         watch_until_ms=now_ms + limits.watch_ms,
         sent_head=head,
         attempts=1,
         source=plan.source,
         usd_cents=plan.usd_cents,
         quote_id=plan.quote_id,
+        deadline_s=deadline_s,
     )

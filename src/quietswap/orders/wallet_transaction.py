@@ -14,7 +14,7 @@ from quietswap.chain.erc20 import calldata, value_of
 from quietswap.chain.fees import OwnNonces, gas_limit_for, intrinsic_gas
 from quietswap.chain.signed import SignedTransaction, UnsignedTransaction, decode
 from quietswap.errors.requests import ValidationError
-from quietswap.orders.order import Order, OrderKind
+from quietswap.orders.order import Order, OrderKind, may_be_mined
 from quietswap.quoting.quote import (
     NATIVE,
     CancelOrderTerms,
@@ -199,7 +199,8 @@ def rejected_before(order: Order) -> ValidationError:
     """Return the error for the bytes of an order that ended without a block."""
     assert order.failure is not None
     error = ValidationError(order.failure.message, reason=order.failure.code.value)
-    found = {"orderId": order.order_id, "txHash": order.tx_hash, "mayBeMined": order.is_at_large}
+    is_open = may_be_mined(order.failure.code, order.deadline_s)
+    found = {"orderId": order.order_id, "txHash": order.tx_hash, "mayBeMined": is_open}
     error.details = {**(error.details or {}), **found}
     error.suggestion = "Follow the order; the same bytes may be sent again after the next block."
     return error

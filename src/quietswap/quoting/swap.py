@@ -76,19 +76,20 @@ def notes(best: Candidate, rates: UsdRates, quoted: UsdRates, *, weighed: bool) 
     return tuple(found)
 
 
-_CALLDATA_LIFE_S = 2 * 3600
-"""Longer than the 30 minutes of an order: waiting alone must not make an order revert."""
 _GAS_PRICE_MAX_AGE_S = 24.0
 """Of the gas price that sources are told. What they answer is simulated on the latest block."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwapQuotePolicy:
-    """The operator's settings: relay endpoint, quote validity in ms, probability of an attack."""
+    """The operator's settings: relay endpoint, probability of an attack, and in ms how long a quote
+    and its calldata are valid.
+    """
 
     endpoint_type: EndpointType
     share_mode: ShareMode
     validity_ms: int
+    calldata_life_ms: int
     attack_probability: Decimal
 
 
@@ -165,7 +166,9 @@ class QuoteSwap:
             wallet=ask.wallet,
             slippage_bps=ask.slippage_bps,
             gas_price_wei=max(head.next_base_fee, 1),
-            deadline=self.clock.now_ms() // 1000 + _CALLDATA_LIFE_S,
+            # routers compare it with the time of blocks, which may be ahead of this clock
+            deadline=(max(self.clock.now_ms(), head.time * 1000) + self.terms.calldata_life_ms)
+            // 1000,
         )
 
     async def _setting(self, key: ApiKey, request: RouteRequest) -> _Setting:

@@ -23,6 +23,7 @@ __all__ = [
     "MalformedCalldata",
     "NoMinimum",
     "UnboundCalldata",
+    "deadline",
     "decode",
     "payer",
 ]
@@ -39,6 +40,8 @@ _UNKNOWN_PARTNER_BITS = sum(1 << bit for bit in range(14, 90))
 _WRAP_BITS = 0b11 << 161
 _ONE_FOR_ZERO_TOP: Final = 1 << 255
 
+_LAST_SECOND = 253_402_300_799
+"""The end of the year 9999: a later deadline is none."""
 _DEX_PROTOCOL_SHIFT = 253
 _DEX_ZERO_FOR_ONE = 1 << 247
 _DEX_KNOWN = _ADDRESS_MASK | 0xFFFFFFFF << 160 | _DEX_ZERO_FOR_ONE | 1 << 251 | 7 << 253
@@ -106,6 +109,15 @@ def decode(
     if terms.min_buy_amount <= 0:
         raise NoMinimum(terms)
     return terms
+
+
+def deadline(router: Address, data: bytes) -> int | None:
+    """Return the last second in which `router` executes the call; None if it has no such end."""
+    try:
+        found = decode(router, data).deadline
+    except UnboundCalldata:
+        return None
+    return found if found is not None and found <= _LAST_SECOND else None
 
 
 def payer(router: Address, data: bytes, buy_token: Address) -> Address:

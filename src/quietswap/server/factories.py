@@ -17,6 +17,7 @@ from quietswap.chain.simulation.routes import TransferFeeMeter
 from quietswap.clock import Clock
 from quietswap.http_client import HttpClient, can_be_asked
 from quietswap.observe.logs import LogOptions
+from quietswap.orders.submission import GRACE_MS
 from quietswap.prices.usd import PriceOracle
 from quietswap.quoting.price import QuotePrice
 from quietswap.quoting.sources import AggregatorSource
@@ -295,6 +296,8 @@ def swap_terms(settings: Settings) -> SwapQuotePolicy:
         endpoint_type=_member(EndpointType, relay.swap_endpoint, "relay.swap_endpoint"),
         share_mode=_member(ShareMode, relay.swap_share, "relay.swap_share"),
         validity_ms=quotes.validity_s * 1000,
+        # as long as the latest order of the quote: waiting alone must not make it revert
+        calldata_life_ms=(quotes.validity_s + settings.tracking.order_expiry_s) * 1000 + GRACE_MS,
         attack_probability=Decimal(str(quotes.attack_probability)),
     )
 

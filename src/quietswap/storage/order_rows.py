@@ -26,7 +26,7 @@ from quietswap.storage.database import Database, Row, Value
 FIXED = (
     "order_id", "client_id", "kind", "wallet", "nonce", "tx_hash", "sell_token", "buy_token",
     "sell_amount", "min_buy_amount", "created_at_ms", "source", "usd_cents",
-    "quote_id",
+    "quote_id", "deadline_s",
 )  # fmt: skip
 """Written once, by the insert."""
 _PLAIN = (

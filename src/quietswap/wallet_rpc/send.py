@@ -74,7 +74,7 @@ class SendRawTransaction:
         """
         core = self._core
         order = await core.delivery.wait_for(order)
-        began_ms = order.expires_at_ms - core.limits.expiry_ms
+        began_ms = order.watch_until_ms - core.limits.watch_ms
         while order.status is OrderStatus.PENDING:
             if not 0 <= core.clock.now_ms() - began_ms < _DELIVERY_MS:
                 break

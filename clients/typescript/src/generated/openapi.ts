@@ -1916,7 +1916,7 @@ export interface components {
             /** @description Reason for people */
             message: string;
             /**
-             * @description Whether it may still be mined: a relay received it and its nonce is unused
+             * @description Whether it may still be mined: a relay received it and its nonce is unused. False once blocks are past executableUntil: one could hold it only as a revert
              * @example false
              */
             mayBeMined: boolean;
@@ -2151,6 +2151,11 @@ export interface components {
              * @example HTTP 200, it says “fee too low”
              */
             relayAnswer?: string;
+            /**
+             * @description The router executes it in no block after this time (ISO 8601, UTC); null if the router has no deadline
+             * @example 2027-01-15T08:00:00.000Z
+             */
+            executableUntil: string | null;
         };
         /** @description Tokens and amounts of the order. */
         OrderSummary: {
@@ -2974,6 +2979,11 @@ export interface components {
              */
             expiresAt: string;
             /**
+             * @description The router executes it in no block after this time (ISO 8601, UTC); null if the router has no deadline
+             * @example 2027-01-15T08:00:00.000Z
+             */
+            executableUntil: string | null;
+            /**
              * @description Estimate for people
              * @example 15-45 seconds
              */
@@ -3182,6 +3192,11 @@ export interface components {
             priceImpactAvailable: boolean;
             /** @description The route */
             dexRoute: components["schemas"]["DexRoute"];
+            /**
+             * @description The router executes it in no block after this time (ISO 8601, UTC); null if the router has no deadline
+             * @example 2027-01-15T08:00:00.000Z
+             */
+            executableUntil: string | null;
             /** @description Value of the route after gas */
             scoring: components["schemas"]["Scoring"];
             /** @description Lower-ranked routes, best first */
@@ -4343,7 +4358,8 @@ export interface operations {
                      *           "amount": "1000000000000000000",
                      *           "minReturnAmount": "2985000000"
                      *         },
-                     *         "kind": "approval"
+                     *         "kind": "approval",
+                     *         "executableUntil": "2027-01-15T08:00:00.000Z"
                      *       }
                      *     }
                      */
@@ -4486,6 +4502,7 @@ export interface operations {
                      *           ],
                      *           "data": "0xe21fd0e9"
                      *         },
+                     *         "executableUntil": "2027-01-15T08:00:00.000Z",
                      *         "scoring": {
                      *           "netValueUsd": 2999.1,
                      *           "gasCostUsd": 0.63,
@@ -4749,6 +4766,7 @@ export interface operations {
                      *           "status": "submitted",
                      *           "submittedAt": "2027-01-15T08:00:00.000Z",
                      *           "expiresAt": "2027-01-15T08:30:00.000Z",
+                     *           "executableUntil": "2027-01-15T08:00:00.000Z",
                      *           "estimatedExecutionTime": "15-45 seconds",
                      *           "trackingUrl": "https://relay.example/tx/0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c",
                      *           "providerOrderId": "0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c",
@@ -6139,7 +6157,7 @@ export interface operations {
                     /**
                      * @example id: 1042
                      *     event: order.confirmed
-                     *     data: {"id":"evt_ord_01_3","sequence":1042,"type":"order.confirmed","at":"2027-01-15T08:00:00.000Z","order":{"orderId":"ord_01","status":"submitted","createdAt":"2027-01-15T08:00:00.000Z","orderParams":{"fromToken":"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2","toToken":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","amount":"1000000000000000000","minReturnAmount":"2985000000"},"kind":"approval"},"finality":{"depth":2,"finalized":false}}
+                     *     data: {"id":"evt_ord_01_3","sequence":1042,"type":"order.confirmed","at":"2027-01-15T08:00:00.000Z","order":{"orderId":"ord_01","status":"submitted","createdAt":"2027-01-15T08:00:00.000Z","orderParams":{"fromToken":"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2","toToken":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","amount":"1000000000000000000","minReturnAmount":"2985000000"},"kind":"approval","executableUntil":"2027-01-15T08:00:00.000Z"},"finality":{"depth":2,"finalized":false}}
                      */
                     "text/event-stream": string;
                 };

@@ -191,7 +191,7 @@ class OrderIndex:
         _sort(self.unsettled, watch, Queue.UNSETTLED in queues)
         _sort(self.undone, watch, Queue.UNDONE in queues)
         self.end.set(order_id, order.watch_until_ms)
-        _plan(self.expiry, order_id, order.expires_at_ms if Queue.EXPIRY in queues else None)
+        _plan(self.expiry, order_id, _ends_at_ms(order) if Queue.EXPIRY in queues else None)
         _plan(self.closing, order_id, _deciding_block(watch) if Queue.CLOSING in queues else None)
         self.schedule_resend(watch)
 
@@ -249,6 +249,11 @@ def _replaces(later: Order, order: Order) -> bool:
 
 def _age(order: Order) -> tuple[int, str]:
     return order.created_at_ms, order.order_id
+
+
+def _ends_at_ms(order: Order) -> int:
+    """Return when to look whether it has expired."""
+    return order.expires_at_ms if order.deadline_s is None else order.deadline_s * 1000
 
 
 def _deciding_block(watch: TrackedOrder) -> int:

@@ -13,6 +13,7 @@ from quietswap.orders.tracking.reconcile import OrderCache, Reconciler
 from quietswap.orders.tracking.rules import (
     BlockRef,
     TrackedOrder,
+    deadline_transition,
     expiry_transition,
     safe_now_ms,
     with_resend_recorded,
@@ -188,28 +189,47 @@ class Resender:
         if watch.order is changed:  # another writer was first
             await self._board.refresh(changed.order_id)
 
-    async def expire(self, tip: BlockRef) -> None:
-        """Expire orders whose time is over, unless a last check finds them in a block."""
-        watches = self._board.watches
-        due = watches.expiry.take(self._past(tip), MOST_EXPIRED)
+    async def expire(self, tip: BlockRef, settled: BlockRef | None) -> None:
+        """Expire orders whose time is over, unless a last check finds them in a block.
+
+        `settled` is the newest block with enough confirmations, if it is known: only its time ends
+        an order whose router has a deadline.
+        """
+        watches, past = self._board.watches, self._past(tip)
+        chain_s = settled.time if settled else 0
+        due = watches.expiry.take(max(past, chain_s * 1000), MOST_EXPIRED)
         found = [w for w in map(watches.get, due) if w is not None]
+
+        def may_expire(watch: TrackedOrder) -> bool:
+            return _is_over(watch.order, past, chain_s) and _may_expire(watch, tip.number)
+
         try:
-            open_ = [w for w in found if _may_expire(w, tip.number)]
-            checked = await self._looks.reconcile(open_)
-            over = [w.order.order_id for w in checked if _may_expire(w, tip.number)]
+            checked = await self._looks.reconcile([w for w in found if may_expire(w)])
+            over = [(w.order.order_id, settled) for w in checked if may_expire(w)]
             await bounded_gather(over, self._expire, limit=PARALLEL)
         finally:
             for watch in filter(None, map(watches.get, due)):
                 watches.reindex(watch)
 
-    async def _expire(self, order_id: str) -> None:
+    async def _expire(self, over: tuple[str, BlockRef | None]) -> None:
+        order_id, settled = over
         watch = self._board.watches.get(order_id)
         assert watch is not None
         relay, hint = self._relays.get(watch.order.tier), None
         if relay is not None:
             await relay.cancel(watch.order.tx_hash)
             hint = await relay.status_hint(watch.order.tx_hash)
-        await self._board.apply(watch, expiry_transition(hint))
+        step, deadline_s = expiry_transition(hint), watch.order.deadline_s
+        if deadline_s is not None and settled is not None:
+            step = deadline_transition(deadline_s, settled)
+        await self._board.apply(watch, step)
+
+
+def _is_over(order: Order, past: int, chain_s: int) -> bool:
+    """Return whether its time is over: by the router's deadline, if it has one, else by time."""
+    if order.deadline_s is not None:
+        return chain_s > order.deadline_s
+    return past >= order.expires_at_ms
 
 
 def _may_expire(watch: TrackedOrder, head: int) -> bool:

@@ -407,6 +407,18 @@ def expiry_transition(hint: str | None) -> Transition:
     return Transition(OrderEventType.EXPIRED, evidence, Failure(FailureCode.EXPIRED, text))
 
 
+def deadline_transition(deadline_s: int, block: BlockRef) -> Transition:
+    """Return the transition of an order whose router's deadline was past in `block`."""
+    text = (
+        "not mined in time: its router's deadline is past, so it can never swap; a block could"
+        " hold it only as a revert, which costs gas"
+    )
+    evidence = (
+        f"block {block.number} {block.hash} of {block.time} is past its deadline {deadline_s}"
+    )
+    return Transition(OrderEventType.EXPIRED, evidence, Failure(FailureCode.EXPIRED, text))
+
+
 def new_head_transition(head: int) -> Transition:
     """Return the transition of an accepted order after a new block."""
     return Transition(OrderEventType.NEW_HEAD, f"block {head} came and the relay has it")

@@ -128,7 +128,8 @@ class OrderTracker:
         for watch in list(self._board.watches.accepted.values()):
             if was_offered(watch.order, tip.number):
                 await self._board.apply(watch, new_head_transition(tip.number))
-        await self._sender.expire(tip)
+        settled = self._follower.canon.at(tip.number - self._board.rules.confirmations + 1)
+        await self._sender.expire(tip, settled)
         await self._sender.resend(tip)
         await self._refunds.ask_due(tip.number)
         if _is_turn_to_close(tip, self._board.rules):
