@@ -158,7 +158,7 @@ def test_a_submitted_transaction_is_never_public(desk: ApiClient) -> None:
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"gas": 300_001}, "gasLimit"),
+        ({"gas": 1_234_567}, "gasLimit"),
         ({"maxFeePerGas": 10**11}, "maxFeePerGas"),
         ({"maxPriorityFeePerGas": 1}, "maxPriorityFeePerGas"),
         ({"nonce": 5}, "nonce"),
