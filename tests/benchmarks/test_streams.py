@@ -5,7 +5,7 @@ from pathlib import Path
 from benchmarks.speed.streams import OWNERS, _owners
 from quietswap.clients.credentials import hash_secret
 from quietswap.clock import SystemClock
-from quietswap.storage.factory import open_storage
+from tests.patient import open_storage
 
 
 async def test_each_stream_has_a_key_of_its_client(tmp_path: Path) -> None:

@@ -27,7 +27,6 @@ from quietswap.cli.options import connection
 from quietswap.contract.webhooks import DeliveriesResponse, WebhookListResponse
 from quietswap.orders.order import Failure, FailureCode, OrderEvent, OrderStatus
 from quietswap.server.checks import CheckResult
-from quietswap.storage.factory import open_storage
 from quietswap.webhooks import http as webhooks_http
 from tests.adapters.manual_clock import ManualClock
 from tests.api.scripted_use_cases import DELIVERY, ROUTER, WEBHOOK
@@ -37,6 +36,7 @@ from tests.client.fake_chain import FakeChain
 from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import ETHER, Asked, FakeService, Reply, ok
 from tests.orders import order
+from tests.patient import open_storage
 from tests.response_json import as_json
 
 ATTACK = (

@@ -5,9 +5,9 @@ import os
 
 from quietswap.cli.options.times import time_text
 from quietswap.clock import SystemClock
-from quietswap.storage.factory import open_storage
 from quietswap.web.sessions import WebSessionBounds, WebSessions
 from tests.cli.operator_commands import Run, told
+from tests.patient import open_storage
 
 HOUR_MS = 3_600_000
 

@@ -21,11 +21,11 @@ from quietswap.orders.ids import PREFIX_OF
 from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus
 from quietswap.orders.received import Refund, RefundStatus
 from quietswap.quoting.quote import NATIVE
-from quietswap.storage.factory import open_storage
 from quietswap.tokens.token import WETH
 from tests.adapters.manual_clock import ManualClock
 from tests.domain.signing import WALLET
 from tests.orders import NOW_MS, inclusion, order
+from tests.patient import open_storage
 
 DAY_MS = 86_400_000
 OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"

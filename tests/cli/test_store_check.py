@@ -13,10 +13,9 @@ from quietswap.cli import command
 from quietswap.clock import SystemClock
 from quietswap.orders.tracking.single_process import SingleProcessGuard
 from quietswap.storage import migrate
-from quietswap.storage.factory import open_database
 from quietswap.storage.sqlite.file_lock import FileLeaderLock
 from tests.databases import RedisServer
-from tests.patient import open_storage
+from tests.patient import open_database, open_storage
 
 
 def check(folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str, **storage: str) -> Result:

@@ -19,10 +19,10 @@ from eth_utils import keccak, to_hex
 
 from quietswap.clock import SystemClock
 from quietswap.orders.order import FailureCode, Order
-from quietswap.storage.factory import open_storage
 from quietswap.storage.operator_view import OrderFilter, search_orders
 from tests.e2e.conftest import running_town
 from tests.e2e.wallets import Fields, Refused, RpcWallet, deposit, eventually, quoted
+from tests.patient import open_storage
 from tests.spec.api_client import ETHER, ApiClient
 
 WALLETS = int(os.environ.get("QUIETSWAP_RPC_WALLETS", "2"))

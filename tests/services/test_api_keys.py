@@ -10,9 +10,10 @@ from quietswap.clients.credentials import hash_secret, new_client, new_key
 from quietswap.clients.keys import LASTS_MS, Authenticate
 from quietswap.errors.base import Unauthorized
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.factory import Storage, open_storage
+from quietswap.storage.factory import Storage
 from tests.adapters.manual_clock import ManualClock
 from tests.orders import NOW_MS
+from tests.patient import open_storage
 
 HOUR_MS = 3_600_000
 

@@ -14,7 +14,8 @@ from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
 from quietswap.events.feed import BEAT_S, EventFeed, EventSubscription
 from quietswap.orders.order import POSTED, Order, OrderEvent, OrderStatus
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.factory import Storage, open_storage
+from quietswap.storage.factory import Storage
+from tests.patient import open_storage
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, HandClock, an_order
 
 ALL = EventFilter()

@@ -15,10 +15,11 @@ from quietswap.orders.history import GetOrderStatus
 from quietswap.orders.order import OrderEvent
 from quietswap.orders.statistics import ExportFilter, ExportRow
 from quietswap.quoting.quote import NATIVE
-from quietswap.storage.factory import Storage, open_storage
+from quietswap.storage.factory import Storage
 from quietswap.tokens.token import WETH, Token
 from tests.adapters.manual_clock import ManualClock
 from tests.orders import NOW_MS, USDC, order
+from tests.patient import open_storage
 from tests.services.submitting import KEY, OTHER_KEY
 
 

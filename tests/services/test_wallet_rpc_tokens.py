@@ -8,9 +8,10 @@ import pytest
 from quietswap.chain.address import Address
 from quietswap.clients.client import ApiKey, Client
 from quietswap.errors.requests import InvalidParameter, RpcTokenNotFound
-from quietswap.storage.factory import Storage, open_storage
+from quietswap.storage.factory import Storage
 from quietswap.wallet_rpc import tokens as wallet_rpc_tokens
 from quietswap.wallet_rpc.tokens import FindWalletRpcToken, WalletRpcTokens
+from tests.patient import open_storage
 from tests.storage.examples import T0, WALLET, HandClock
 
 KEY = ApiKey("key-1", "a wallet", T0, None, "client-1")

@@ -59,6 +59,14 @@ async def storage(url: str, clock: HandClock) -> AsyncIterator[Storage]:
 
 
 @pytest.fixture
+async def other(url: str, storage: Storage, clock: HandClock) -> AsyncIterator[Storage]:
+    """The stores of another process on the same database."""
+    found = await open_storage(url, clock=clock)
+    yield found
+    await found.close()
+
+
+@pytest.fixture
 async def empty_database(empty_url: str) -> AsyncIterator[Database]:
     database = await open_database(empty_url)
     yield database

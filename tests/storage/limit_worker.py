@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from quietswap.errors.base import RequestError
 from quietswap.orders.order import OrderStatus
-from quietswap.storage.factory import Storage, open_storage
+from quietswap.storage.factory import Storage
+from tests.patient import open_storage
 from tests.storage.examples import T0, HandClock, a_quote, an_event, an_order
 
 AT_ONCE = 32
@@ -45,7 +46,7 @@ async def one(storage: Storage, what: str, process: int, number: int) -> str:
 
 async def main(url: str, what: str, process: int) -> None:
     """Store `AT_ONCE` at once and write the outcomes."""
-    storage = await open_storage(url, clock=HandClock(), patience_s=60)
+    storage = await open_storage(url, clock=HandClock())
     found = await asyncio.gather(*(one(storage, what, process, n) for n in range(AT_ONCE)))
     await storage.close()
     sys.stdout.write(json.dumps(Counter(found)))

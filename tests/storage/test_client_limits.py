@@ -13,14 +13,13 @@ from quietswap.chain.address import Address
 from quietswap.clients.client import DAY_MS, AuditEntry, Client, ClientLimits, DayUsage, day_of
 from quietswap.orders.order import Order, OrderKind, OrderStatus
 from quietswap.quoting.quote import NATIVE, CancelOrderTerms, SwapOrderTerms
-from quietswap.storage.factory import Storage, open_storage
+from quietswap.storage.factory import Storage
 from tests.storage.examples import (
     BUY,
     OTHER_WALLET,
     SELL,
     T0,
     WALLET,
-    HandClock,
     a_quote,
     an_event,
     an_order,
@@ -225,9 +224,7 @@ async def test_the_value_of_a_quote_is_stored_and_read(storage: Storage) -> None
     assert await storage.quotes.by_id(CLIENT.id, quote.quote_id) == quote
 
 
-async def test_limits_come_with_the_key_and_change(
-    url: str, storage: Storage, clock: HandClock
-) -> None:
+async def test_limits_come_with_the_key_and_change(storage: Storage, other: Storage) -> None:
     from tests.storage.test_keys import _KEY
 
     await storage.keys.add(_KEY, b"1", CLIENT)
@@ -235,9 +232,7 @@ async def test_limits_come_with_the_key_and_change(
     assert await storage.keys.find(b"1") == replace(_KEY, limits=set_to)
     await limit(storage)
     assert await storage.keys.find(b"1") == replace(_KEY, limits=ClientLimits())
-    other = await open_storage(url, clock=clock)
     assert await other.clients.limits(CLIENT.id) == ClientLimits()
-    await other.close()
 
 
 async def test_what_is_stored_is_an_event_of_a_real_order(storage: Storage) -> None:

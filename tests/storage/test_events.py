@@ -18,8 +18,9 @@ from quietswap.orders.order import (
 )
 from quietswap.orders.retention import BATCH
 from quietswap.orders.stores import DuplicateTransaction
-from quietswap.storage.factory import Storage, open_storage
+from quietswap.storage.factory import Storage
 from tests.storage.examples import T0, WALLET, HandClock, an_order
+from tests.waiting import WITHIN_S
 
 DAY_MS = 86_400_000
 
@@ -111,10 +112,9 @@ async def test_each_client_has_its_own_sequence(storage: Storage) -> None:
 
 
 async def test_parallel_writers_leave_no_gap_and_are_seen_in_order(
-    url: str, clock: HandClock, storage: Storage
+    storage: Storage, other: Storage
 ) -> None:
     """A reader that polls meanwhile sees each number once, in order: none appears late."""
-    other = await open_storage(url, clock=clock)
     writers = [post(store) for _ in range(12) for store in (storage, other)]
     seen: list[int] = []
 
@@ -124,9 +124,9 @@ async def test_parallel_writers_leave_no_gap_and_are_seen_in_order(
             seen.extend(event.sequence for event in events)
             await asyncio.sleep(0)
 
-    async with asyncio.timeout(60):
-        await asyncio.gather(read(), *writers)
-    await other.close()
+    async with asyncio.timeout(WITHIN_S), asyncio.TaskGroup() as tasks:
+        for work in (read(), *writers):
+            tasks.create_task(work)
     assert seen == list(range(1, len(writers) + 1))
 
 

@@ -12,7 +12,6 @@ from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, Order
 from quietswap.storage.factory import Storage
 from quietswap.storage.orders import SqlOrderStore
 from tests.orders import inclusion
-from tests.patient import open_storage
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, HandClock, an_order, store
 from tests.storage.watched import Watched, kept
 
@@ -109,12 +108,11 @@ async def test_a_page_far_behind_is_read_as_any_other(
 
 
 async def test_a_key_that_another_process_revokes_stops_within_a_second(
-    url: str, storage: Storage, clock: HandClock
+    storage: Storage, other: Storage, clock: HandClock
 ) -> None:
     client = new_client("a company", T0)
     key, secret = new_key(client.id, "bot", T0)
     await storage.keys.add(key, hash_secret(secret), client)
-    other = await open_storage(url, clock=clock)
     here, there = Authenticate(storage.keys, clock), Authenticate(other.keys, clock)
     assert await asyncio.gather(*(there(secret) for _ in range(64))) == [key] * 64
     clock.ms += 1
@@ -122,4 +120,3 @@ async def test_a_key_that_another_process_revokes_stops_within_a_second(
     assert await here(secret) is None, "who did not have it in memory learns it at once"
     clock.ms += LASTS_MS - 1
     assert await asyncio.gather(*(there(secret) for _ in range(64))) == [None] * 64
-    await other.close()

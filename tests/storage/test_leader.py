@@ -50,7 +50,7 @@ async def test_one_leads_until_it_gives_the_lead_up(
 
 _HOLDER = """
 import asyncio, sys
-from quietswap.storage.factory import open_storage
+from tests.patient import open_storage
 
 async def main():
     storage = await open_storage(sys.argv[1], clock=None)

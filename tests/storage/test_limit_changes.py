@@ -8,18 +8,15 @@ import pytest
 from quietswap import errors
 from quietswap.chain.address import Address
 from quietswap.clients.client import AuditEntry, Client, ClientLimits, DayUsage, day_of
-from quietswap.storage.factory import Storage, open_storage
-from tests.storage.examples import T0, HandClock, a_quote
+from quietswap.storage.factory import Storage
+from tests.storage.examples import T0, a_quote
 
 CLIENT = Client("client-1", "a company", T0)
 
 
-async def test_parallel_changes_of_limits_lose_nothing(
-    url: str, storage: Storage, clock: HandClock
-) -> None:
+async def test_parallel_changes_of_limits_lose_nothing(storage: Storage, other: Storage) -> None:
     """Also the first limits of a client, which has no row of them yet."""
     await storage.clients.add(CLIENT)
-    other = await open_storage(url, clock=clock)
     wallets = [Address(f"0x{number:040x}") for number in range(1, 17)]
 
     async def add(where: Storage, number: int) -> None:
@@ -33,7 +30,6 @@ async def test_parallel_changes_of_limits_lose_nothing(
         await where.clients.change_limits(CLIENT.id, change, audit)
 
     await asyncio.gather(*(add((storage, other)[n % 2], n) for n in range(16)))
-    await other.close()
     assert (await storage.clients.limits(CLIENT.id)).wallets == frozenset(wallets)
     told = [(e.details["from"], e.details["to"]) for e in await storage.audit.list(0, 100)]
     assert sorted(told) == [(n, n + 1) for n in range(16)], "each entry says what it found"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from quietswap.clients.client import ApiKey, Client
 from quietswap.orders.order import Order, OrderStatus
-from quietswap.storage.factory import Storage, open_storage
+from quietswap.storage.factory import Storage
 from quietswap.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
 from quietswap.webhooks.exchange import PinnedWebhookSender, SenderPolicy
 from quietswap.webhooks.http import encoded_event, encoded_test_event
@@ -15,6 +15,7 @@ from quietswap.webhooks.resolver import SystemResolver
 from quietswap.webhooks.secrets import SecretBox
 from quietswap.webhooks.stores import Delivery, Webhook
 from quietswap.webhooks.webhook import RETRY_AFTER_S, WebhookRequest
+from tests.patient import open_storage
 from tests.storage.examples import T0, HandClock, an_event, an_order
 from tests.webhooks.receiver import Receiver, receiving
 from tests.webhooks.senders import trusting

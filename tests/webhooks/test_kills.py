@@ -19,13 +19,14 @@ from standardwebhooks import Webhook as Verifier
 
 from quietswap.clients.client import ApiKey, Client
 from quietswap.clock import SystemClock
-from quietswap.storage.factory import Storage, open_storage
+from quietswap.storage.factory import Storage
 from quietswap.webhooks.deliver import WebhookCaller
 from quietswap.webhooks.http import encoded_test_event
 from quietswap.webhooks.manage import ManageWebhooks
 from quietswap.webhooks.secrets import SecretBox
 from quietswap.webhooks.stores import Webhook
 from quietswap.webhooks.webhook import WebhookRequest
+from tests.patient import open_storage
 from tests.webhooks.killed_process import KEY_BYTES
 from tests.webhooks.receiver import OK, Received, Receiver, answer, receiving
 from tests.webhooks.senders import sender
