@@ -1,15 +1,19 @@
 """The default service, and all of it with every vendor down: the pools answer alone."""
 
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 
-from quietswap.sandbox.contracts.pools import USDC, WETH
+from quietswap.routers.swap_router02 import Leg, read, v3_path
+from quietswap.sandbox.contracts import abi, addresses
+from quietswap.sandbox.contracts.pools import TOKENS, USDC, WETH
 from quietswap.vendors import uniswap
-from tests import forked
+from tests import forked, loopback
 from tests.e2e.conftest import VENUES, Town
 from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.wire import data
+from tests.waiting import WITHIN_S
 
 FOUR = {"kyberswap", "velora", "sushi", "uniswap"}
 
@@ -48,6 +52,39 @@ def test_a_swap_with_every_vendor_down_delivers_what_was_promised(alone: ApiClie
     gained = alone.held(wallet, "USDC") - held
     assert str(gained) == found["received"]["amount"]
     assert gained == int(quote["buyAmount"]) + left
+
+
+def output(desk: ApiClient, leg: Leg) -> int:
+    """Return what Uniswap's own contracts give for one path; 0 without the pools."""
+    if leg.fees:
+        data = abi.call("quoteExactInput(bytes,uint256)", v3_path(leg), leg.amount)
+    else:
+        data = abi.call("getAmountsOut(uint256,address[])", leg.amount, list(leg.tokens))
+    to = addresses.QUOTER_V2 if leg.fees else addresses.V2_ROUTER
+    call = {"to": to, "data": "0x" + data.hex()}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": [call, "latest"]}
+    answer = loopback.post(desk.town.facts["rpcUrl"], json=body, timeout=WITHIN_S).json()
+    words = bytes.fromhex(answer.get("result", "0x")[2:])
+    return int.from_bytes(words[:32] if leg.fees else words[-32:])
+
+
+def test_a_split_beats_the_best_single_path_by_more_than_its_gas(alone: ApiClient) -> None:
+    amount = 20 * ETHER
+    quote = alone.quote(alone.wallet(), sellAmount=str(amount))
+    legs = read(bytes.fromhex(quote["dexRoute"]["data"][2:])).legs
+    assert len(legs) > 1
+    hubs = [(t.address,) for t in TOKENS.values() if t.address not in (WETH.address, USDC.address)]
+    paths = [(WETH.address, *hub, USDC.address) for hub in ((), *hubs)]
+    fees = [()] + [f for n in (1, 2) for f in product((100, 500, 3000, 10_000), repeat=n)]
+    single = max(
+        output(alone, Leg(amount, path, each))
+        for path in paths
+        for each in fees
+        if len(each) in (0, len(path) - 1)
+    )
+    gain = (int(quote["buyAmount"]) - single) / 10**6
+    print(f"{len(legs)} legs give {gain:.2f} USDC more than one path of {single / 10**6:.2f}")
+    assert gain > quote["scoring"]["gasCostUsd"] > 0  # the gas of all of it
 
 
 def test_a_wrap_with_every_vendor_down(alone: ApiClient) -> None:
