@@ -7,7 +7,7 @@ import pytest
 
 from quietswap.routers.swap_router02 import Leg, read, v3_path
 from quietswap.sandbox.contracts import abi, addresses
-from quietswap.sandbox.contracts.pools import TOKENS, USDC, WETH
+from quietswap.sandbox.contracts.pools import FEE, TOKENS, USDC, WETH, SandboxToken
 from quietswap.vendors import uniswap
 from tests import forked, loopback
 from tests.e2e.conftest import VENUES, Town
@@ -85,6 +85,28 @@ def test_a_split_beats_the_best_single_path_by_more_than_its_gas(alone: ApiClien
     gain = (int(quote["buyAmount"]) - single) / 10**6
     print(f"{len(legs)} legs give {gain:.2f} USDC more than one path of {single / 10**6:.2f}")
     assert gain > quote["scoring"]["gasCostUsd"] > 0  # the gas of all of it
+
+
+@pytest.mark.parametrize("pair", [(WETH, FEE), (FEE, WETH)], ids=["bought", "sold"])
+def test_a_token_with_a_fee_is_quoted_rightly_or_not_at_all(
+    alone: ApiClient, pair: tuple[SandboxToken, SandboxToken]
+) -> None:
+    """Its pool promises what it would pay without the fee."""
+    sell, buy = pair
+    wallet = alone.wallet()
+    alone.give(wallet, sell, sell.units(2))
+    ask = {
+        "sellToken": sell.address, "buyToken": buy.address, "sellAmount": str(sell.units(1)),
+        "slippageBps": "300",
+    }  # fmt: skip
+    answer = alone.ask_quote(wallet, **ask)
+    if answer.status_code != 200:
+        assert "fee" in str(answer.json()["details"]["sources"]), answer.text
+        return
+    held, signed = alone.held(wallet, buy.symbol), alone.swap(wallet, **ask)
+    order = data(alone.submit(signed))["order"]
+    assert alone.follow(order["orderId"])["status"] == "confirmed"
+    assert alone.held(wallet, buy.symbol) - held == int(signed.quote["buyAmount"])
 
 
 def test_a_wrap_with_every_vendor_down(alone: ApiClient) -> None:

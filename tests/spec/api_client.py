@@ -19,7 +19,7 @@ from eth_account.signers.local import LocalAccount
 
 from quietswap.clients.credentials import hash_secret, new_client, new_key
 from quietswap.clock import SystemClock
-from quietswap.sandbox.contracts.pools import TOKENS, USDC, WETH, SandboxToken
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, TOKENS, USDC, WETH, SandboxToken
 from tests import loopback
 from tests.contract import check
 from tests.e2e.conftest import Town
@@ -125,14 +125,14 @@ class ApiClient:
 
     def approve(self, account: LocalAccount, quote: dict[str, Any], amount: int = 2**255) -> None:
         """Let the quote's router move the sell token."""
-        token = next(t for t in TOKENS.values() if t.address == quote["sellToken"])
+        token = next(t for t in ALL_TOKENS.values() if t.address == quote["sellToken"])
         key = token.allowance_key(account.address, quote["dexRoute"]["target"])
         self.rpc("anvil_setStorageAt", token.address, key, f"0x{amount:064x}")
 
     def held(self, account: LocalAccount, symbol: str) -> int:
         """Return a token balance, in smallest units."""
         call = {
-            "to": TOKENS[symbol].address,
+            "to": ALL_TOKENS[symbol].address,
             "data": "0x70a08231" + account.address[2:].rjust(64, "0"),
         }
         return int(self.rpc("eth_call", call, "latest"), 16)
