@@ -22,7 +22,7 @@ from tests.browser.steps import (
     swapped,
 )
 from tests.browser.wallets import FeeChoosingWallet, HonestWallet, RepeatingWallet
-from tests.e2e.conftest import Town
+from tests.e2e.conftest import VENUES, Town
 from tests.e2e.test_delegated_wallets import CODES, delegate
 from tests.spec.api_client import ETHER, ApiClient
 
@@ -55,6 +55,23 @@ def test_a_swap_from_connect_to_the_end(browser: Browser, town: Town, desk: ApiC
     href = page.attribute(css(".order[data-kind=swap] a"), "href") or ""
     assert re.fullmatch(r"https://etherscan\.io/tx/0x[0-9a-f]{64}", href)
     assert desk.held(wallet.account, "WETH") == 999 * ETHER
+    page.close()
+
+
+def test_a_swap_with_every_vendor_down(browser: Browser, town: Town, desk: ApiClient) -> None:
+    """The pools are left: the page needs no vendor."""
+    wallet = HonestWallet(town, desk.wallet())
+    page = private(browser, town, wallet)
+    with desk.fault("down", *VENUES):
+        quoted(page)
+        rows = page.texts(css("tbody tr"))
+        assert [("best" in row, "not available" in row) for row in rows].count((True, False)) == 1
+        assert all(("Uniswap" in row) is ("best" in row) for row in rows)
+        approved(page)
+        page.click("button", SWAP)
+        confirmed(page, "approval")
+        confirmed(page, "swap")
+    sees_order(page, "swap", "Received")
     page.close()
 
 
