@@ -1,7 +1,10 @@
 """SwapRouter02's calls against eth-abi, and what is refused of them."""
 
 import contextlib
+import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,6 +26,7 @@ from tests.domain.router_calldata import (
     uniswap_leg,
 )
 
+SDK = json.loads((Path(__file__).parent / "uniswap_sdk.json").read_text("utf-8"))
 _addresses = st.binary(min_size=20, max_size=20).map(from_bytes)
 
 
@@ -40,6 +44,18 @@ def _legs(draw: st.DrawFn) -> Leg:
 )
 def test_a_call_is_what_its_signature_says(legs: list[Leg], deadline: int, minimum: int) -> None:
     assert encode(legs, deadline, minimum, WALLET) == multicall(legs, deadline, minimum, WALLET)
+
+
+@pytest.mark.parametrize("case", SDK, ids=[case["name"] for case in SDK])
+def test_it_is_what_uniswaps_own_library_writes(case: dict[str, Any]) -> None:
+    """`SwapRouter.swapCallParameters` of npm's `@uniswap/router-sdk` 2.11.5, slippage 0.
+
+    It pays two legs to the wallet, each with a minimum; from three on it sweeps, as here from two.
+    """
+    legs = [Leg(int(amount), tuple(tokens), tuple(fees)) for amount, tokens, fees in case["legs"]]
+    made = encode(legs, case["deadline"], int(case["minimum"]), case["wallet"])
+    assert "0x" + made.hex() == case["data"]
+    assert read(made).legs == tuple(legs)
 
 
 def test_fees_must_match_the_tokens() -> None:
