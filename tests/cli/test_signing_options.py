@@ -161,7 +161,7 @@ def test_a_command_signs(quietswap: Quietswap, service: FakeService, tmp_path: P
         ("echo no", "did not print raw hex"),
         ("true", "did not print raw hex"),
         (r"printf \\377\\376", "did not print raw hex"),
-        ("/no/such/file", "did not run"),
+        ("/no/such/file", "command /no/such/file did not run: No such file or directory;"),
         ("echo 0x02c0", "no usable transaction"),
     ],
 )

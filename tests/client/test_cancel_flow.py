@@ -68,7 +68,7 @@ def quote(**changes: Any) -> CancelQuoteResponse:
         ({"gas_limit": 20_999}, "a gas limit outside 21000 to 100000"),
         ({"gas_limit": 100_001}, "a gas limit outside 21000 to 100000"),
         ({"gas_limit": 500_000}, "a gas limit outside 21000 to 100000"),
-        ({"nonce": None}, "no nonce"),
+        ({"nonce": None}, "no nonce: not signed"),
         ({"max_priority_fee_per_gas": 1}, "priority fee"),
         ({"chain_id": 10}, "another chain"),
         ({"type": 0}, "another chain or type"),

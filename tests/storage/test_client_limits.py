@@ -119,7 +119,7 @@ async def test_without_limits_everything_is_counted_and_nothing_refused(storage:
 async def test_an_order_that_ended_makes_room(storage: Storage) -> None:
     await limit(storage, open_orders=1)
     first = await store(storage.orders, an_order())
-    with pytest.raises(errors.OpenOrderLimitExceeded):
+    with pytest.raises(errors.OpenOrderLimitExceeded, match="as it may have: 1"):
         await store(storage.orders, an_order())
     await store(storage.orders, an_order(client_id="client-2"))
     await move_to(storage.orders, first, OrderStatus.CONFIRMED)

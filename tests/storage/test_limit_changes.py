@@ -55,7 +55,7 @@ async def test_a_limit_that_is_set_or_lifted_counts_from_the_next_quote(storage:
     await storage.quotes.save(a_quote())
     await storage.clients.change_limits(CLIENT.id, lambda _: ClientLimits(quotes_per_day=1))
     refused = a_quote()
-    with pytest.raises(errors.QuoteLimitExceeded):
+    with pytest.raises(errors.QuoteLimitExceeded, match="of this day: 1 of 1"):
         await storage.quotes.save(refused)
     assert await storage.quotes.by_id(CLIENT.id, refused.quote_id) is None
     await storage.clients.change_limits(CLIENT.id, lambda _: ClientLimits())

@@ -40,7 +40,7 @@ const MEMBERS: Members<CancelRequest> = {
 export function checkCancel(quote: CancelQuote, request: CancelRequest, wallet: string): void {
   const params: TransactionParams = quote.transactionParams;
   const { orderId, nonce, mostFeeWei = CANCEL_FEE_WEI } = request;
-  const isOtherNonce = nonce !== undefined && params.nonce !== nonce;
+  const isOtherNonce = nonce !== undefined && params.nonce !== null && params.nonce !== nonce;
   const found = faultsOf({ "another order": quote.orderId !== orderId }).concat(cancelFaults(params, wallet, nonce));
   const Kind = isOtherNonce && found.length === 1 ? NonceMismatch : UnsafeQuote;
   if (found.length) throw new Kind(`the cancel has ${found.join(", ")}`);

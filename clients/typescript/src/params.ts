@@ -25,7 +25,8 @@ export function cancelFaults(params: TransactionParams, wallet: string, nonce: n
     "ETH to be sent along": BigInt(params.value) !== 0n,
     [`a gas limit outside ${CANCEL_GAS} to ${MOST_CANCEL_GAS}`]: gas < CANCEL_GAS || gas > MOST_CANCEL_GAS,
     "no nonce": params.nonce === null,
-    [`nonce ${params.nonce}, not ${nonce} as the order`]: nonce !== undefined && params.nonce !== nonce,
+    [`nonce ${params.nonce}, not ${nonce} as the order`]:
+      nonce !== undefined && params.nonce !== null && params.nonce !== nonce,
   }).concat(checkParams(params));
 }
 

@@ -106,7 +106,7 @@ class QuoteLimitExceeded(ClientLimitError):
     def __init__(self, *, limit: int, reset_ms: int, retry_after: int) -> None:
         reset = _time_text(reset_ms)
         super().__init__(
-            f"this client has used its {limit} quotes of this day",
+            f"this client has used its quotes of this day: {limit} of {limit}",
             {"limit": limit, "resetsAt": reset},
             f"The day ends at {reset}.",
         )
@@ -148,7 +148,7 @@ class OpenOrderLimitExceeded(ClientLimitError):
 
     def __init__(self, *, limit: int) -> None:
         super().__init__(
-            f"this client has {limit} open orders, as many as it may have",
+            f"this client has as many open orders as it may have: {limit}",
             {"limit": limit},
             "Wait until an order is confirmed, failed or cancelled, then post the same bytes.",
         )

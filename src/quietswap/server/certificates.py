@@ -157,7 +157,8 @@ def _pair_faults(certificate: str, key: str) -> list[str]:
         both = [f"server.tls_cert and server.tls_key cannot be loaded: {reason}"]
         return _unreadable(certificate, key) or both
     except (OSError, ValueError) as error:
-        return [f"server.tls_cert: {certificate} cannot be read: {error}"]
+        why = getattr(error, "strerror", None) or error
+        return [f"server.tls_cert: {certificate} cannot be read: {why}"]
     if (refused := trial_fault(certificate, key)) is not None:
         return [f"server.tls_cert and server.tls_key: the server cannot use them: {refused}"]
     return []

@@ -190,8 +190,15 @@ def token_list(path: str, name: str) -> frozenset[Address]:
         return frozenset(
             addresses.from_any_case(token["address"]) for token in tokens if token["chainId"] == 1
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadSettings(f"{name}: {path} is not a readable token list: {error}") from error
+    except OSError as error:
+        fault = error.strerror or "it cannot be read"
+    except KeyError as error:
+        fault = f"the member {error.args[0]} is missing"
+    except TypeError:
+        fault = "it must be an object with an array of objects, tokens"
+    except ValueError as error:
+        fault = str(error)
+    raise BadSettings(f"{name}: {path} is not a readable token list: {fault}")
 
 
 def _adapter(name: str) -> Callable[..., Aggregator]:

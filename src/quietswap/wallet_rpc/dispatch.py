@@ -246,7 +246,11 @@ def _local_answer(token: WalletRpcToken, call: Call) -> bytes | None:
     Raises RpcError for a method that is not allowed and for bad parameters.
     """
     if call.method not in METHODS:
-        raise RpcError(METHOD_NOT_FOUND, "the method does not exist here, see docs/wallets.md")
+        is_name = call.method.isascii() and call.method.isidentifier()  # others may be anything
+        name = f" {call.method[:60]}" if is_name else ""
+        raise RpcError(
+            METHOD_NOT_FOUND, f"the method{name} does not exist here, see docs/wallets.md"
+        )
     if call.by_name:
         raise bad_parameters("they must be an array")
     if call.method == SEND:

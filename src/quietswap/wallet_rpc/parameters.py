@@ -120,9 +120,10 @@ def _members(
         rule = rules.get(member)
         if rule is None and closed:
             raise bad_parameters(f"{name} has members other than {', '.join(rules)}")
-        if rule is None and member.casefold() in {known.casefold() for known in rules}:
+        meant = next((known for known in rules if known.casefold() == member.casefold()), None)
+        if rule is None and meant:
             # geth reads names in any case: such a member would escape its rule
-            raise bad_parameters(f"{name} has a member that differs from a known one by case")
+            raise bad_parameters(f"{name}.{meant} is written in another case")
         if rule is not None and found is not None:
             rule(found, f"{name}.{member}")
 

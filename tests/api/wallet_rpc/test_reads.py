@@ -40,6 +40,7 @@ async def test_every_other_method_does_not_exist(
     error = await failed(client, -32601, method)
     assert len(error["message"]) < 200
     assert "<" not in error["message"]
+    assert (f" {method[:60]} " in error["message"]) == method.isidentifier()
     assert (inside.rpc.read, inside.rpc.sent) == ([], [])
 
 
@@ -95,6 +96,7 @@ async def test_bad_parameters_do_not_reach_the_node(
 @pytest.mark.parametrize(
     ("method", "params", "said"),
     [
+        ("eth_call", [{"Gas": "0x1"}], "call.gas is written in another case"),
         ("eth_sendRawTransaction", [{}], "transaction must be a string: 0x and hexadecimal digits"),
         ("eth_sendRawTransaction", ["0x03" + "00" * 131_073], "is a blob transaction (type 3)"),
         ("eth_sendRawTransaction", ["0x02" + "00" * 131_073], "has more than 131072 bytes"),

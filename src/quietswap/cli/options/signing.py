@@ -303,9 +303,15 @@ class CommandSigner:
                 self._words, input=json.dumps(spelled).encode(), stdout=subprocess.PIPE,
                 env=env, timeout=_COMMAND_SECONDS, check=False,
             )  # fmt: skip
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except subprocess.TimeoutExpired as error:
             raise click.ClickException(
-                f"the signing command did not run: {error}; nothing was sent"
+                f"the signing command did not end within {_COMMAND_SECONDS} seconds; nothing was"
+                " sent"
+            ) from error
+        except OSError as error:
+            raise click.ClickException(
+                f"the signing command {self._words[0]} did not run: {error.strerror}; nothing was"
+                " sent"
             ) from error
         raw = done.stdout.decode("ascii", "replace").strip()
         if done.returncode != 0:

@@ -124,7 +124,7 @@ def check_cancel(quote: CancelQuoteResponse, request: CancelRequest) -> None:
     QuoteDeclined if only the gas cost is above the limit.
     """
     params = quote.transaction_params
-    other_nonce = request.nonce is not None and params.nonce != request.nonce
+    other_nonce = request.nonce is not None and params.nonce not in (None, request.nonce)
     faults = {
         "another order": quote.order_id != request.order_id,
         "another receiver than the wallet itself": params.to.lower() != request.wallet.lower(),

@@ -100,7 +100,8 @@ class SqliteDatabase:
             reader = SqliteReader(file, patience_s=patience_s, waiting=waiting)
             loop_writer = SqliteLoopWriter(file, lock_wait_ms=int(500 * patience_s))
         except (OSError, sqlite3.Error) as error:
-            raise StoreUnavailable(f"the SQLite file cannot be opened: {error}") from error
+            why = getattr(error, "strerror", None) or error
+            raise StoreUnavailable(f"the SQLite file {file} cannot be opened: {why}") from error
         writer = SqliteWriterThread(connection, asyncio.get_running_loop(), waiting)
         writer.start()
         return cls(
