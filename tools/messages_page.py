@@ -21,7 +21,7 @@ from tests.spec.api_client import ApiClient
 PAGE = ROOT / "docs" / "messages.md"
 _MOST = 8
 """Inputs that are shown for one message."""
-_VALUE = re.compile(r"0x[0-9a-fA-F]+|\d+(?! [A-Z])|'.*?'")
+_VALUE = re.compile(r"0x[0-9a-fA-F]+|<[\w ]+>|\d+(?! [A-Z])|'.*?'")
 """What may differ between messages that stand together; not a status."""
 _REST = ("details: ", "data: ", "suggestion: ")
 _HEAD = """# Messages
@@ -40,10 +40,12 @@ def page() -> str:
         answered, names = messages_over_http.sections(desk)
     parts = [_HEAD]
     for title, (intro, rows) in (answered | messages_of_tests.sections()).items():
-        parts.append(f"\n## {title}\n\n" + (f"{intro}\n\n" if intro else ""))
-        parts.append("```text\n" + "\n\n".join(_merged(rows)) + "\n```\n")
-    text = stable("".join(parts), names)
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")  # inputs with half a character
+        head = f"\n## {title}\n\n" + (f"{intro}\n\n" if intro else "")
+        told = [Said(stable(row.sent, names), stable(row.answer, names)) for row in rows]
+        parts += (stable(head, names), "```text\n" + "\n\n".join(_merged(told)) + "\n```\n")
+    return (
+        "".join(parts).encode("utf-8", "backslashreplace").decode("utf-8")
+    )  # inputs with half a character
 
 
 def _merged(rows: list[Said]) -> list[str]:

@@ -16,9 +16,11 @@ from unittest import mock
 import pytest
 from _pytest.raises import RaisesExc
 from click.testing import CliRunner, Result
+from httpx import Response
 
 from quietswap.errors.base import RequestError
 from tests.docs.messages import Said, Sections, json_text
+from tests.docs.messages_over_http import said
 
 CHAPTERS: dict[str, tuple[str, ...]] = {
     "Settings": ("tests/e2e/test_settings.py::test_a_bad_setting_is_refused_by_name",),
@@ -49,6 +51,37 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         "tests/domain/test_money_rules.py",
         "tests/services/test_no_route.py",
     ),
+    "Keys, limits, events and webhooks": (
+        *map(
+            "tests/services/test_api_keys.py::test_{}".format,
+            (
+                "a_key_works_until_the_moment_it_expires_even_from_the_cache",
+                "the_keys_of_a_disabled_client_stop_within_a_second_and_work_again",
+            ),
+        ),
+        *map(
+            "tests/storage/test_client_limits.py::test_{}".format,
+            (
+                "a_swap_of_unknown_value_is_refused_where_a_usd_limit_stands",
+                "a_transaction_of_unknown_content_meets_no_limit_in_usd_or_tokens",
+            ),
+        ),
+        *map(
+            "tests/services/test_event_feed.py::test_{}".format,
+            (
+                "a_place_that_is_pruned_or_does_not_exist_is_told",
+                "streams_are_bounded_by_client_and_in_all",
+                "visitors_of_the_page_leave_streams_to_clients",
+            ),
+        ),
+        *map(
+            "tests/api/test_webhooks.py::test_{}".format,
+            (
+                "without_a_key_for_secrets_nothing_is_created",
+                "the_number_of_webhooks_is_limited",
+            ),
+        ),
+    ),
     "Use cases": (
         "tests/services/test_submit_swap.py",
         "tests/services/test_submit_wrap.py",
@@ -65,7 +98,7 @@ _LEFT_OUT = (
     " or without_its_schema or what_a_caller_names"
 )
 """Tests that are slow, or repeat the messages of others."""
-_FIXTURES = ("manner", "backend", "request")
+_FIXTURES = ("manner", "backend", "request", "url", "_asyncio_loop_factory")
 
 
 class Recorder:
@@ -143,7 +176,12 @@ def sections() -> Sections:
             recorder.say(sent, f"exit code {done.exit_code}\n{told}")
         return done
 
+    def refusing(answer: Response, _status: int, _code: str) -> Any:
+        recorder.say(f"{answer.request.method} {answer.request.url.path}", said(answer))
+        return answer.json()
+
     with (
+        mock.patch("tests.api.test_webhooks.refused", refusing),
         redirect_stdout(StringIO()) as output,
         mock.patch.dict(os.environ, {"COLUMNS": "100"}),
         mock.patch.object(RaisesExc, "__exit__", leaving),

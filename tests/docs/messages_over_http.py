@@ -22,6 +22,7 @@ from tests.contract import DOCUMENT
 from tests.docs.messages import ABSENT, Said, Sections, json_text
 from tests.spec import cancelling
 from tests.spec.api_client import SOLD, ApiClient, Signed
+from tests.spec.test_errors import without_pools
 from tests.spec.test_errors_internal import without_table
 from tests.spec.test_errors_submit import legacy
 from tests.spec.wire import sign
@@ -42,7 +43,8 @@ NATIVE = "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"
 
 def said(answer: httpx.Response) -> str:
     """Return status, code, message and the rest of an answer as the page shows it."""
-    body = answer.json()
+    found = answer.json()
+    body = found[-1] if isinstance(found, list) else found
     if body.get("ok") or "result" in body:
         return ""
     if "jsonrpc" in body:
@@ -133,6 +135,11 @@ class Asking:
         self.say(f"{at + misspelt}: 1 (misspelt)",
                  self.api.post(path, json=changed(base, at + misspelt, 1)))  # fmt: skip
 
+    def changes(self, path: str, base: dict[str, Any], *rows: tuple[str, Any]) -> None:
+        """Send a body with each of these changes."""
+        for name, value in rows:
+            self.say(written(name, value), self.api.post(path, json=changed(base, name, value)))
+
     def refused_sends(self, rows: dict[str, str], swap: Signed) -> None:
         """Submit one order with each of these signed transactions."""
         for sent, raw in rows.items():
@@ -220,28 +227,20 @@ def _bodies(ask: Asking) -> None:
     base: dict[str, Any] = {"operation": "wrap", "amount": "1.5", "userAddress": user}
     ask.section("POST /api/v1/mev/wrap/quote", f"With `{json_text(base)}` it is answered.")
     ask.body("/api/v1/mev/wrap/quote", base, "WrapQuoteBody")
-    for name, value in (
-        ("amount", "0"), ("amount", "0." + "0" * 18 + "1"), ("amount", "1" + "0" * 60),
-        ("userAddress", user.lower()), ("userAddress", "0x" + "0" * 40), ("chainId", 137),
-    ):  # fmt: skip
-        answer = ask.api.post("/api/v1/mev/wrap/quote", json=base | {name: value})
-        ask.say(written(name, value), answer)
+    ask.changes("/api/v1/mev/wrap/quote", base,
+                ("amount", "0"), ("amount", "0." + "0" * 18 + "1"), ("amount", "1" + "0" * 60),
+                ("userAddress", user.lower()), ("userAddress", "0x" + "0" * 40),
+                ("chainId", 137))  # fmt: skip
     base = {"wallets": [user]}
     ask.section("POST /api/v1/mev/rpc", f"With `{json_text(base)}` it is answered.")
     ask.body("/api/v1/mev/rpc", base, "RpcTokenBody")
-    for value in ([user] * 51, [user.lower()], ["0x" + "0" * 40]):
-        answer = ask.api.post("/api/v1/mev/rpc", json=base | {"wallets": value})
-        ask.say(written("wallets", value), answer)
+    for wallets in ([user] * 51, [user.lower()], ["0x" + "0" * 40]):
+        ask.changes("/api/v1/mev/rpc", base, ("wallets", wallets))
     base = {"url": "https://hooks.example.com/quietswap"}
     ask.section("POST /api/v1/mev/webhooks", f"With `{json_text(base)}` it is answered.")
     ask.body("/api/v1/mev/webhooks", base, "WebhookCreateBody")
-    for value in (
-        "https://a:b@hooks.example.com",
-        "https://hooks.example.com:0/",
-        "https://" + "h" * 2050,
-    ):
-        answer = ask.api.post("/api/v1/mev/webhooks", json={"url": value})
-        ask.say(written("url", value), answer)
+    hosts = "a:b@hooks.example.com", "hooks.example.com:0/", "h" * 2050
+    ask.changes("/api/v1/mev/webhooks", base, *(("url", f"https://{host}") for host in hosts))
 
 
 def _orders(ask: Asking) -> None:
@@ -256,17 +255,15 @@ def _orders(ask: Asking) -> None:
     swap = desk.swap(wallet)
     desk.approve(wallet, swap.quote, 0)
     ask.body("/api/v1/mev/orders", swap.body, "SwapOrderParams", "orderParams.")
-    for name, value in (
-        ("deadline", 1_500_000_000), ("deadline", 1_800_000_000_000), ("chainId", 137),
+    ask.changes(
+        "/api/v1/mev/orders", swap.body, ("orderParams.deadline", 1_500_000_000),
+        ("orderParams.deadline", 1_800_000_000_000), ("orderParams.chainId", 137),
         ("orderParams.minReturnAmount", "1"), ("orderParams.slippageBps", 49),
         ("orderParams.toToken", DAI.address), ("orderParams.userAddress", ask.other.address),
         ("orderParams.dexRoute.target", DAI.address), ("orderParams.dexRoute.data", "0x"),
         ("providerMetadata.tier", 4), ("providerMetadata.provider", "other"),
         ("providerMetadata.mevRelayMetadata.endpoint", "https://other.example"),
-    ):  # fmt: skip
-        at = name if "." in name else f"orderParams.{name}"
-        ask.say(written(at, value),
-                ask.api.post("/api/v1/mev/orders", json=changed(swap.body, at, value)))  # fmt: skip
+    )  # fmt: skip
     ask.section("POST /api/v1/mev/orders, the signed transaction")
     swap = desk.swap(wallet)
     desk.approve(wallet, swap.quote, 0)
@@ -417,11 +414,12 @@ def _outages(ask: Asking) -> None:
         ask.say("no node: GET /api/v1/quote", desk.ask_quote(wallet, sellAmount="7"))
         info = ask.api.get("/api/v1/mev/wrap/info", params={"userAddress": wallet.address})
         ask.say("no node: GET /api/v1/mev/wrap/info", info)
+    with desk.fault("no_route", *_VENUES):
+        none = desk.ask_quote(wallet, buyToken=without_pools(desk))
+        ask.say("no source has a route: GET /api/v1/quote", none)
     with without_table(desk, "orders"):
-        ask.say(
-            "a broken database: GET /api/v1/mev/orders/ord_x",
-            ask.api.get("/api/v1/mev/orders/ord_x"),
-        )
+        broken = ask.api.get("/api/v1/mev/orders/ord_x")
+        ask.say("a broken database: GET /api/v1/mev/orders/ord_x", broken)
 
 
 def _sources(ask: Asking) -> None:
@@ -480,6 +478,12 @@ def _wallet_rpc(ask: Asking) -> None:
     for raw in (*_bad_bytes(swap.raw).values(), 5, sign(ask.other, params), swap.raw,
                 sign(ask.other, params, gas=20_000), legacy(ask.other, params)):  # fmt: skip
         call("eth_sendRawTransaction", raw)
+    heavy = {"jsonrpc": "2.0", "id": 1, "method": "eth_feeHistory", "params": ["0x400", "latest"]}
+    ask.say("the last of 50 calls of eth_feeHistory(0x400, latest) in one body", post([heavy] * 50))
+    with desk.fault("down", "node"):
+        call("eth_gasPrice")
+    with without_table(desk, "orders"):
+        call("eth_getTransactionByHash", "0x" + "11" * 32)
 
 
 def sections(desk: ApiClient) -> tuple[Sections, dict[str, str]]:

@@ -10,6 +10,8 @@ import pytest
 from tools import api_page, cli_page, client_page, router_methods_page
 
 from quietswap.cli import command
+from quietswap.contract.errors import ERRORS
+from quietswap.wallet_rpc import parameters
 from tests.deploy.files import DOCS
 from tests.vendors.recorded_figures import FIGURES, figures
 
@@ -42,6 +44,14 @@ def test_what_each_router_method_enforces_is_current() -> None:
 )
 def test_the_figures_of_recorded_answers_are_current() -> None:
     assert json.loads(FIGURES.read_text("utf-8")) == figures(RECORDED)
+
+
+def test_every_error_code_stands_on_the_page_of_messages() -> None:
+    kept = (DOCS / "messages.md").read_text("utf-8")
+    codes = {str(code) for code in vars(parameters).values() if isinstance(code, int) and code < 0}
+    assert "-32601" in codes
+    told = set(re.findall(r"^ {4}(?:\d{3} )?([A-Z_]+|-\d+)(?: |$)", kept, re.MULTILINE))
+    assert {*ERRORS, *codes} <= told, sorted({*ERRORS, *codes} - told)
 
 
 def test_each_command_names_the_exit_codes_it_can_end_with() -> None:
