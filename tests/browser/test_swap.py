@@ -22,7 +22,7 @@ from tests.browser.steps import (
     swapped,
 )
 from tests.browser.wallets import FeeChoosingWallet, HonestWallet, RepeatingWallet
-from tests.e2e.conftest import VENUES, Town
+from tests.e2e.conftest import VENUES, Town, running_town
 from tests.e2e.test_delegated_wallets import CODES, delegate
 from tests.spec.api_client import ETHER, ApiClient
 
@@ -58,11 +58,15 @@ def test_a_swap_from_connect_to_the_end(browser: Browser, town: Town, desk: ApiC
     page.close()
 
 
-def test_a_swap_with_every_vendor_down(browser: Browser, town: Town, desk: ApiClient) -> None:
+def test_a_swap_with_every_vendor_down(browser: Browser) -> None:
     """The pools are left: the page needs no vendor."""
-    wallet = HonestWallet(town, desk.wallet())
-    page = private(browser, town, wallet)
-    with desk.fault("down", *VENUES):
+    with (
+        running_town("--block-time", "0.5") as town,
+        ApiClient(town) as desk,
+        desk.fault("down", *VENUES),
+    ):
+        wallet = HonestWallet(town, desk.wallet())
+        page = private(browser, town, wallet)
         quoted(page)
         rows = page.texts(css("tbody tr"))
         assert [("best" in row, "not available" in row) for row in rows].count((True, False)) == 1
@@ -71,8 +75,8 @@ def test_a_swap_with_every_vendor_down(browser: Browser, town: Town, desk: ApiCl
         page.click("button", SWAP)
         confirmed(page, "approval")
         confirmed(page, "swap")
-    sees_order(page, "swap", "Received")
-    page.close()
+        sees_order(page, "swap", "Received")
+        page.close()
 
 
 ASK_AT_ONCE = """(async () => {

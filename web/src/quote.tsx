@@ -19,7 +19,7 @@ export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
       <table>
         <caption>
           What each source promised, and what its route delivered when simulated, in{' '}
-          <bdi>{buy.symbol}</bdi>
+          <bdi>{buy.symbol}</bdi>; below a promise, how far it is from the price of the pools
         </caption>
         <thead>
           <tr>
@@ -27,7 +27,6 @@ export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
             <th scope="col">Promised</th>
             <th scope="col">Simulated</th>
             <th scope="col">Difference</th>
-            <th scope="col">To pools</th>
             <th scope="col">After gas</th>
             <th scope="col">Result</th>
           </tr>
@@ -36,12 +35,14 @@ export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
           {quote.sources.map((one) => (
             <tr key={one.source} class={one.outcome}>
               <th scope="row">{nameOf(one.source)}</th>
-              <td data-label="Promised">{text(one.promised)}</td>
+              <td data-label="Promised">
+                {text(one.promised)}
+                {one.referenceBps != null && <small>{percent(one.referenceBps)}</small>}
+              </td>
               <td data-label="Simulated">{text(one.simulated)}</td>
               <td data-label="Difference">
                 {one.differenceBps === null ? '–' : percent(one.differenceBps)}
               </td>
-              <td data-label="To pools">{one.referenceBps == null ? '–' : percent(one.referenceBps)}</td>
               <td data-label="After gas">{netUsd(quote, one.source)}</td>
               <td class="result">{outcome(one)}</td>
             </tr>
