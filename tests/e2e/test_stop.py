@@ -1,5 +1,6 @@
 """Stopping: what was begun is finished, the tracker hands over, and nothing takes ten seconds."""
 
+import asyncio
 import signal
 import socket
 from collections.abc import Iterator
@@ -8,7 +9,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
+import pytest
 
+from tests.databases import running_stores
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.e2e.silent import silence
@@ -16,6 +19,7 @@ from tests.e2e.test_delivery import Trader
 from tests.waiting import WITHIN_S, wait_until
 
 ORDERS = "/api/v1/mev/orders"
+AT_ONCE = 32
 
 
 @contextmanager
@@ -127,6 +131,31 @@ def until_logged(served: Served, event: str) -> None:
         lambda: event in [line["event"] for line in served.lines()],
         lambda: served.log.read_text("utf-8"),
     )
+
+
+@pytest.mark.parametrize("how", ["killed", "frozen"])
+def test_a_database_that_is_away_does_not_hold_up_the_end(
+    town: Town, tmp_path: Path, how: str
+) -> None:
+    """Neither for the requests that wait for it, nor for the connections that are to be closed."""
+    with running_stores() as (postgres, redis), ThreadPoolExecutor(AT_ONCE) as threads:
+        stores = {"STORAGE__URL": asyncio.run(postgres.migrated()), "STORAGE__REDIS_URL": redis.url}
+        with serving(town, tmp_path, **stores) as served:
+
+            def asked(number: int) -> int | None:
+                """Return the status, None if the request came after the end had begun."""
+                headers = {"X-API-Key": f"qs_{number}"}
+                try:
+                    return served.town.api.get(f"{ORDERS}/a", headers=headers).status_code
+                except httpx.TransportError:
+                    return None
+
+            until_logged(served, "tracker_started")
+            assert set(threads.map(asked, range(AT_ONCE))) == {401}
+            postgres.kill() if how == "killed" else postgres.freeze()
+            unserved = threads.map(asked, range(AT_ONCE, AT_ONCE + AT_ONCE // 2))
+            served.stop()
+            assert set(unserved) <= {503, None}
 
 
 BLOCK, TOKENS = "eth_getBlockByNumber", "eth_call"
