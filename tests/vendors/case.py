@@ -142,6 +142,15 @@ class PriceSays:
     impact: Decimal | None = None
 
 
+@dataclass(frozen=True)
+class RouteSays:
+    """How the answer of `body` is read: gas units, exchange (None: the vendor), path."""
+
+    gas: int | None = 253_000
+    dex: str | None = None
+    path: tuple[Address, ...] = (WETH, DAI, USDC)
+
+
 class _Adapter(Protocol):
     def __call__(
         self,
@@ -182,6 +191,7 @@ class VendorCase:
     tokens: Sequence[str] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
     price_says: PriceSays = PriceSays()
+    route_says: RouteSays = RouteSays()
     slippage: Literal["bps", "percent", "fraction"] = "bps"
     optional_key: str | None = None
     spenders: bool = False

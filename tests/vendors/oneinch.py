@@ -15,6 +15,7 @@ from tests.vendors.case import (
     WALLET,
     Asked,
     Got,
+    RouteSays,
     Terms,
     VendorCase,
     calldata,
@@ -74,6 +75,7 @@ CASE = VendorCase(
         "refused": (403, {}),
     },
     body=body,
+    route_says=RouteSays(gas=None, path=(WETH, USDC)),
     price=price,
     asked=[
         (

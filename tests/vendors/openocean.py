@@ -19,6 +19,7 @@ from tests.vendors.case import (
     Asked,
     Got,
     PriceSays,
+    RouteSays,
     Terms,
     VendorCase,
     calldata,
@@ -85,6 +86,7 @@ CASE = VendorCase(
         "refused": (403, {}),
     },
     body=body,
+    route_says=RouteSays(dex="uniswapv3"),
     price=price,
     asked=[
         (

@@ -145,15 +145,7 @@ async def test_nobody_there(vendor: VendorCase, http: HttpClient) -> None:
 async def test_calldata_no_transaction_can_hold(
     vendor: VendorCase, http: HttpClient, upstream: Upstream
 ) -> None:
-    names = {
-        "kyberswap": "data.data",
-        "velora": "txParams.data",
-        "sushi": "tx.data",
-        "openocean": "data.data",
-        "zeroex": "transaction.data",
-        "oneinch": "tx.data",
-    }
-    fields = {names[vendor.name]: "0x" + "00" * 200_000}
+    fields = dict.fromkeys(vendor.calldata, "0x" + "00" * 200_000)
     replies = vendor.replies(fields=fields)
     assert await missed(vendor, http, upstream, *replies) is NoRouteReason.BAD_REPLY
 
@@ -220,7 +212,7 @@ async def test_any_field_may_hold_anything(
             routes += 1
             assert 0 < route.buy_amount <= 3_000_000_000
             assert (route.target, route.path[0]) == (vendor.router, REQUEST.sell.address)
-    assert routes > 20
+    assert routes > 10
     assert misses > 60
 
 

@@ -11,10 +11,9 @@ import pytest
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route
 from quietswap.quoting.route_policy import check_route, with_enforced_minimum
-from quietswap.tokens.token import WETH
 from tests.adapters.upstream import HTML, SILENCE, Reply, Upstream, js, page
 from tests.domain.router_calldata import EXECUTOR
-from tests.vendors.case import DAI, KEY, REQUEST, STRANGER, USDC, VendorCase, cases
+from tests.vendors.case import KEY, REQUEST, STRANGER, VendorCase, cases
 
 VENDORS = cases()
 
@@ -74,10 +73,8 @@ async def test_best_route(market: Market) -> None:
     assert (route.target, route.spender, route.value) == (vendor.router, vendor.router, 0)
     assert (route.buy_amount, route.min_buy_amount) == (3_000_000_000, 2_985_000_000)
     assert route.data[:4] != b""
-    assert route.gas == (None if vendor.name == "oneinch" else 253_000)
-    named = vendor.name not in ("oneinch", "sushi")
-    assert route.dex == ("uniswapv3" if named else vendor.name)
-    assert route.path == ((WETH, USDC) if vendor.name == "oneinch" else (WETH, DAI, USDC))
+    says = vendor.route_says
+    assert (route.gas, route.dex, route.path) == (says.gas, says.dex or vendor.name, says.path)
     assert judged(route, vendor) is None
     if vendor.name == "openocean":
         assert "not bound by its router" in (check_route(route, REQUEST, {vendor.router}) or "")

@@ -16,6 +16,7 @@ from tests.vendors.case import (
     WALLET,
     Asked,
     Got,
+    RouteSays,
     Terms,
     VendorCase,
     calldata,
@@ -98,6 +99,7 @@ CASE = VendorCase(
         "refused": (403, {}),
     },
     body=body,
+    route_says=RouteSays(dex="uniswapv3"),
     price=price,
     asked=[
         (
