@@ -33,7 +33,12 @@ class Market:
     """UsdPrices over four stubs."""
 
     def __init__(
-        self, feed: str | None, llama: str | None, gecko: str | None, pools: str | None = None
+        self,
+        feed: str | None,
+        llama: str | None,
+        gecko: str | None,
+        pools: str | None = None,
+        hubs: tuple[Address, ...] = (),
     ) -> None:
         self.feed, self.llama, self.gecko = Stub(feed), Stub(llama), Stub(gecko)
         self.pools = Stub(pools)
@@ -44,6 +49,7 @@ class Market:
             self.pools,
             [self.llama, self.gecko],
             self.clock,
+            hubs=hubs,
             on_doubt=lambda *doubt: self.doubts.append(doubt),
             **PRICES,
         )
@@ -105,7 +111,7 @@ async def test_tokens_without_a_feed(
 @pytest.mark.parametrize(
     ("pools", "llama", "gecko", "price"),
     [
-        ("1", None, None, "1"),
+        ("1", None, None, None),
         ("1", "1.01", "9", "1"),
         ("1", "2", "2", None),
         ("1", None, "2", None),
@@ -117,6 +123,12 @@ async def test_pools_come_before_the_web(
 ) -> None:
     market = Market("7", llama, gecko, pools)
     assert await market.dai() == price
+
+
+async def test_the_pools_alone_are_enough_for_hubs_only() -> None:
+    """Whoever owns the pools of a worthless token decides its price there."""
+    assert await Market("7", None, None, "1").dai() is None
+    assert await Market("7", None, None, "1", hubs=(A_TOKEN,)).dai() == "1"
 
 
 async def test_a_feed_that_the_pools_confirm_needs_no_web() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from quietswap.chain.address import Address, from_any_case
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.chain.multicall import MULTICALL3
-from quietswap.chain.rpc_wire import Result, RpcCall
+from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.quoting.quote import NoRoute, NoRouteReason
 from quietswap.quoting.scoring import SourcePriceRequest
 from quietswap.routers import calldata
@@ -57,19 +57,28 @@ class PoolNode:
         self.calls: list[int] = []
         self.fails: Exception | None = None
         self.cut: int | None = None
+        self.ends: Pool | None = None
+        """A pool whose liquidity ends: a call with one of its quotes runs out of gas."""
 
     async def batch(self, calls: Sequence[RpcCall]) -> list[Result]:
-        [call] = calls
         if self.fails:
             raise self.fails
+        return [self._answer(call) for call in calls]
+
+    def _answer(self, call: RpcCall) -> Result:
         assert call.method == "eth_call"
         assert call.params[0]["to"] == MULTICALL3
         data = bytes.fromhex(call.params[0]["data"][10:])
         (views,) = decode(["(address,bool,bytes)[]"], data)
         self.calls.append(len(views))
+        fee = self.ends.fee.to_bytes(3) if self.ends else b""
+        if self.ends and any(
+            from_any_case(to) == adapter.QUOTER and fee in asked[68:] for to, _, asked in views
+        ):
+            return RpcErrorObject(code=-32603, message="EVM error OutOfGas")
         results = [self._view(from_any_case(to), asked) for to, _, asked in views]
         answer = encode(["(bool,bytes)[]"], [[(one is not None, one or b"") for one in results]])
-        return [self.result(answer[: self.cut])]
+        return self.result(answer[: self.cut])
 
     def result(self, answer: bytes) -> Result:
         return msgspec.Raw(msgspec.json.encode("0x" + answer.hex()))
@@ -166,8 +175,16 @@ async def test_a_large_amount_is_split_over_disjoint_pools() -> None:
     assert split.output > alone
 
 
+async def test_a_pool_that_uses_all_gas_costs_only_its_own_path() -> None:
+    desk = Desk(POOLS)
+    desk.node.ends = DEEP
+    others = Path((WETH, USDC), (THIN,)), Path((WETH, DAI, USDC), VIA)
+    assert await desk.out() >= max(routing.path_gives(path, POOLS, ETHER) for path in others)
+    assert len(desk.node.calls) > 2
+
+
 @pytest.mark.parametrize(
-    ("weth", "asked"), [(1, 10), (3_990, 10), (4_100, 9), (39_900, 1), (40_100, 0), (10**12, 0)]
+    ("weth", "asked"), [(1, 10), (499, 10), (510, 9), (4_990, 1), (5_010, 0), (10**12, 0)]
 )
 async def test_parts_far_above_the_depth_are_not_asked_for(weth: int, asked: int) -> None:
     """Each would cost the node up to 10 M gas: QuoterV2 looks for liquidity to the last tick."""

@@ -3,10 +3,13 @@
 The order of trust is Chainlink (for tokens with a feed), Uniswap's pools, DefiLlama, CoinGecko. The
 first price is compared with the next one: a difference above 2 % is reported, above 5 % there is no
 price.
+
+The pools alone give a price to `hubs` only. Whoever owns most of a token's pools decides there, and
+a worthless token must not look priced.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Protocol
@@ -48,11 +51,13 @@ class UsdPrices:
         web: Sequence[PriceSource],
         clock: Clock,
         *,
+        hubs: Collection[Address] = (),
         ttl_s: float,
         on_doubt: Callable[[str, str, str], None] = observe.price_doubted,
     ) -> None:
         self._feeds = feeds
         self._pools = pools
+        self._hubs = frozenset(hubs)
         self._others = [pools, *web]
         self._clock = clock
         self._on_doubt = on_doubt
@@ -92,6 +97,8 @@ class UsdPrices:
         at_once = [self._feeds, *now] if has_feed else list(now)
         answers = await asyncio.gather(*(source.usd(token) for source in at_once))
         known = [price for price in answers if price is not None]
+        if len(known) == 1 and not has_feed and answers[0] is not None and token not in self._hubs:
+            return []  # by the pools alone
         for source in later:
             if len(known) < 2 and (price := await source.usd(token)) is not None:
                 known.append(price)

@@ -9,7 +9,7 @@ from typing import Protocol
 from quietswap.amounts import BPS, difference_bps
 from quietswap.chain import fees
 from quietswap.chain.address import Address
-from quietswap.quoting.quote import Route, SourceReport, VerificationStatus
+from quietswap.quoting.quote import Route, SourceOutcome, SourceReport, VerificationStatus
 from quietswap.routers.method import Measure
 from quietswap.routers.methods import measure
 from quietswap.tokens.token import WETH, Token
@@ -142,12 +142,15 @@ def against(reports: Sequence[SourceReport], reference: int | None) -> tuple[Sou
     return tuple(_against(report, reference) for report in reports)
 
 
+_OFFERED = (SourceOutcome.WON, SourceOutcome.ANSWERED, SourceOutcome.UNVERIFIED)
+
+
 def _against(report: SourceReport, reference: int) -> SourceReport:
     if report.promised is None:
         return report
     bps = difference_bps(report.promised, reference)
     reason = report.reason
-    if bps > REFERENCE_BPS and report.simulated is None:
+    if bps > REFERENCE_BPS and report.simulated is None and report.outcome in _OFFERED:
         above = f"promises {bps} bps more than the pools' price and was not simulated"
         reason = above if reason is None else f"{reason}; {above}"
     return replace(report, reference_bps=bps, reason=reason)

@@ -98,6 +98,7 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
             [llama, gecko],
             clock,
             ttl_s=web.cache_s,
+            hubs=factories.hub_tokens(settings),
         ),
         relays=factories.make_relays(settings, http, clock),
         sources=tuple(factories.make_source(settings, name, http, rpc, clock) for name in names),

@@ -22,6 +22,7 @@ _THREAT_STYLE = {"LOW": "green", "MEDIUM": "yellow", "HIGH": "red"}
 _HALF_A_CENT = Decimal("0.005")
 _LOSS_STYLE = {"none": "", "notice": "yellow", "confirm": "bold red", "type": "bold red"}
 _TO_POOLS = "to pools"
+_LEAST_REASON = 24
 _FIGURES = ("promised", "simulated", _TO_POOLS, "net USD", "ms", "why not")
 _GOOD = ("won", "answered")
 
@@ -61,7 +62,7 @@ def sources(quote: "SwapQuoteResponse", buy: DisplayToken, *, raw: bool = False)
     has_reference = any(report.reference_bps is not None for report in quote.sources)
     figures = [name for name in _FIGURES if has_reference or name != _TO_POOLS]
     table, compact = _source_table(figures), _source_table(figures)
-    table.add_column(figures[-1], overflow="fold")
+    table.add_column(figures[-1], overflow="fold", min_width=_LEAST_REASON)
     worth = {quote.source: quote.scoring.net_value_usd}
     worth |= {other.source: other.net_value_usd for other in quote.alternatives}
     ranks = {name: rank for rank, name in enumerate(worth)}

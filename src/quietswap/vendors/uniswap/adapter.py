@@ -5,6 +5,7 @@ pools, and QuoterV2's outputs of each V3 path for every part of the amount.
 https://github.com/Uniswap/v3-periphery/blob/main/contracts/lens/QuoterV2.sol
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from quietswap.chain.chain import NodeUnavailable
 from quietswap.chain.erc20 import read_uint, word
 from quietswap.chain.multicall import ViewCall
 from quietswap.chain.rpc import NodeReads
+from quietswap.chain.rpc_wire import RpcErrorObject
 from quietswap.clock import Clock
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
@@ -52,6 +54,7 @@ _LIQUIDITY = bytes.fromhex("1a686502")
 _MOST_PAIRS = 4096
 _GAS_CAP = 50_000_000
 """geth's `--rpc.gascap`."""
+_OUT_OF_GAS = re.compile(r"out ?of ?gas", re.IGNORECASE)
 _Q96 = 2**96
 
 
@@ -150,12 +153,13 @@ class Adapter:
 
         Raises NoRoute.
         """
-        views = [view for pool in pools for view in state_views(pool)]
-        for path, steps in paths.items():
-            views += [_quote(path, amount_at(amount, step + 1)) for step in range(steps)]
+        states = [view for pool in pools for view in state_views(pool)]
+        quotes = [
+            [_quote(path, amount_at(amount, step + 1)) for step in range(steps)]
+            for path, steps in paths.items()
+        ]
         try:
-            [result] = await self._node.batch([multicall.call(views, gas=_GAS_CAP)])
-            answers = iter(multicall.answers(result, len(views)))
+            answers = iter(await self._answers([states, *quotes]))
         except NodeUnavailable as error:
             raise NoRoute(NoRouteReason.UNAVAILABLE, f"the node: {error}"[:120]) from None
         now = self._clock.monotonic()
@@ -171,6 +175,23 @@ class Adapter:
         return {
             path: _outputs([next(answers) for _ in range(steps)]) for path, steps in paths.items()
         }
+
+    async def _answers(self, parts: Sequence[Sequence[ViewCall]]) -> list[bytes | None]:
+        """Return the answers to all views, of one call. Raises NodeUnavailable.
+
+        If they need more gas than the node gives to one, each part has a call of its own: a pool
+        whose liquidity ends then costs only its own path.
+        """
+        views = [view for part in parts for view in part]
+        [result] = await self._node.batch([multicall.call(views, gas=_GAS_CAP)])
+        if not isinstance(result, RpcErrorObject) or not _OUT_OF_GAS.search(result.message):
+            return multicall.answers(result, len(views))
+        calls = [multicall.call(part, gas=_GAS_CAP) for part in parts]
+        found: list[bytes | None] = []
+        for part, each in zip(parts, await self._node.batch(calls), strict=True):
+            is_over = isinstance(each, RpcErrorObject) and _OUT_OF_GAS.search(each.message)
+            found += [None] * len(part) if is_over else multicall.answers(each, len(part))
+        return found
 
 
 def state_views(pool: Pool) -> list[ViewCall]:

@@ -22,11 +22,13 @@ CANDIDATES = 8
 """Paths whose outputs are read."""
 _SLICE = Fraction(3, 10)
 """Candidates are compared by what they give for this part of the amount."""
-_MOST_DEPTHS = 2
-"""Parts above so many depths of a V3 pool are not asked for.
+_PLAIN = CANDIDATES // 2
+"""Places for paths of V2 or of one pool: pools of others that look deep cannot take these."""
+_MOST_DEPTH = Fraction(1, 4)
+"""Parts above this share of a V3 pool's depth at its price are not asked for.
 
-They move its price by more than a factor of nine, and cost the node up to 10 M gas each where the
-liquidity ends: QuoterV2 then looks for more of it as far as the last tick.
+They move its price by more than half, and where its liquidity ends they cost the node up to 10 M
+gas each: QuoterV2 then looks for more of it as far as the last tick.
 """
 _V2_FEE = 3000
 _MILLION = 10**6
@@ -137,7 +139,8 @@ def candidates(
     part = max(1, int(amount * _SLICE))
     found = {path: path_gives(path, depths, part) for path in _paths(sell, buy, hubs, depths)}
     best = sorted((path for path, out in found.items() if out), key=lambda path: -found[path])
-    return best[:CANDIDATES]
+    plain = [path for path in best if path.is_v2 or len(path.pools) == 1][:_PLAIN]
+    return (plain + [path for path in best if path not in plain])[:CANDIDATES]
 
 
 def _paths(sell: Address, buy: Address, hubs: Iterable[Address], depths: Depths) -> Iterator[Path]:
@@ -170,7 +173,7 @@ def v3_steps(path: Path, depths: Depths, amount: int) -> int:
 def _is_deep(path: Path, depths: Depths, amount: int) -> bool:
     for sold, pool in zip(path.tokens, path.pools, strict=False):
         depth = depths[pool]
-        if amount > _MOST_DEPTHS * (depth.low if sold == pool.low else depth.high):
+        if amount > _MOST_DEPTH * (depth.low if sold == pool.low else depth.high):
             return False
         amount = gives(depth, pool, sold, amount)
     return True
