@@ -114,6 +114,7 @@ async def test_tokens_without_a_feed(
         ("1", None, None, None),
         ("1", "1.01", "9", "1"),
         ("1", "2", "2", None),
+        ("1", "2", "1.01", "1"),
         ("1", None, "2", None),
         (None, "2", "2", "2"),
     ],
@@ -136,6 +137,15 @@ async def test_a_feed_that_the_pools_confirm_needs_no_web() -> None:
     assert await market.eth() == "3000"
     assert market.llama.asked == market.gecko.asked == []
     assert await market.prices.by_pools(WETH, A_TOKEN) == [Decimal(3001), Decimal(3001)]
+
+
+@pytest.mark.parametrize(
+    ("llama", "gecko", "price"), [("3001", None, "3000"), ("9", "2990", "3000"), ("9", None, None)]
+)
+async def test_pools_that_somebody_drained_do_not_hide_the_price(
+    llama: str, gecko: str | None, price: str | None
+) -> None:
+    assert await Market("3000", llama, gecko, "2000").eth() == price
 
 
 async def test_a_second_opinion_is_enough() -> None:

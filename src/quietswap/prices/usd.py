@@ -1,8 +1,8 @@
 """USD prices, compared between independent sources.
 
 The order of trust is Chainlink (for tokens with a feed), Uniswap's pools, DefiLlama, CoinGecko. The
-first price is compared with the next one: a difference above 2 % is reported, above 5 % there is no
-price.
+first price is compared with the others: a difference above 2 % from the next is reported, and one
+that none of the others is within 5 % of is no price.
 
 The pools alone give a price to `hubs` only. Whoever owns most of a token's pools decides there, and
 a worthless token must not look priced.
@@ -90,7 +90,7 @@ class UsdPrices:
         return price
 
     async def _answers(self, token: Address) -> list[Decimal]:
-        """Return up to two prices, the more trusted one first."""
+        """Return prices, the most trusted one first; with a feed until one is near it."""
         has_feed = token in FEEDS
         others = self._others
         now, later = (others[:1], others[1:]) if has_feed else (others, [])
@@ -100,18 +100,24 @@ class UsdPrices:
         if len(known) == 1 and not has_feed and answers[0] is not None and token not in self._hubs:
             return []  # by the pools alone
         for source in later:
-            if len(known) < 2 and (price := await source.usd(token)) is not None:
+            is_enough = len(known) > 1 and _least_apart(known) <= _REFUSE
+            if not is_enough and (price := await source.usd(token)) is not None:
                 known.append(price)
-        return known[:2]
+        return known
 
     def _agreed(self, token: Address, answers: Sequence[Decimal]) -> Decimal | None:
         if len(answers) < 2:
             return answers[0] if answers else None
-        first, second = answers
-        apart = abs(first - second) / min(first, second)
-        if apart > _REPORT:
+        first, second, *_ = answers
+        if _least_apart(answers[:2]) > _REPORT:
             self._on_doubt(token, str(first), str(second))
-        return first if apart <= _REFUSE else None
+        return first if _least_apart(answers) <= _REFUSE else None
+
+
+def _least_apart(prices: Sequence[Decimal]) -> Decimal:
+    """Return the least relative difference of the first price from any other."""
+    first, *others = prices
+    return min(abs(first - other) / min(first, other) for other in others)
 
 
 # Port: USD prices.
