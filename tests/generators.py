@@ -87,14 +87,13 @@ def filter_headers(_: schemathesis.HookContext, headers: dict[str, Any] | None) 
 def filter_body(_: schemathesis.HookContext, body: Any) -> bool:
     """Leave out what the document does not say: that nearly the name of a member is rejected, and
     more unknown ones than are checked; that null means absent, and that the values of metadata and
-    fractions are compared with the quote, not with a type; that a deadline is in seconds; that the
-    zero address is no wallet, and that names and notes must be printable.
+    fractions are compared with the quote, not with a type; that the zero address is no wallet, and
+    that names and notes must be printable.
     """
     return all(
         len(names) <= MOST_UNKNOWN
         and not any(map(_is_misspelt, names))
         and not _tolerated(names)
-        and not _is_in_milliseconds(names.get("deadline"))
         and _NOBODY not in _listed(names.get("wallets"))
         and all(str(names.get(member, "")).isprintable() for member in ("name", "description"))
         for names in _objects(body)
@@ -104,10 +103,6 @@ def filter_body(_: schemathesis.HookContext, body: Any) -> bool:
 def filter_case(context: schemathesis.HookContext, case: schemathesis.Case) -> bool:
     """Leave out the same bodies where they are not drawn but listed (the coverage phase)."""
     return filter_body(context, case.body)
-
-
-def _is_in_milliseconds(value: Any) -> bool:
-    return isinstance(value, int) and value >= 10**11
 
 
 @lru_cache(10_000)

@@ -175,6 +175,22 @@ async def test_a_large_amount_is_split_over_disjoint_pools() -> None:
     assert split.output > alone
 
 
+def test_pools_that_only_look_deep_leave_places_to_the_others() -> None:
+    """Liquidity in one tick is cheap and looks deep: 16 paths that seem to give 2 % more."""
+    false = {
+        pool(WETH, DAI, fee): depth(pool(WETH, DAI, fee), weth=10**24, dai=3060 * 10**24)
+        for fee in V3_FEES
+    }
+    false |= {
+        pool(DAI, USDC, fee): depth(pool(DAI, USDC, fee), dai=10**30, usdc=10**18)
+        for fee in V3_FEES
+    }
+    depths = {DEEP: POOLS[DEEP], THIN: POOLS[THIN]} | false
+    found = routing.candidates(WETH, USDC, ETHER, HUBS, depths)
+    assert len(found) == routing.CANDIDATES
+    assert {Path((WETH, USDC), (DEEP,)), Path((WETH, USDC), (THIN,))} <= set(found)
+
+
 async def test_a_pool_that_uses_all_gas_costs_only_its_own_path() -> None:
     desk = Desk(POOLS)
     desk.node.ends = DEEP
@@ -187,7 +203,7 @@ async def test_a_pool_that_uses_all_gas_costs_only_its_own_path() -> None:
     ("weth", "asked"), [(1, 10), (499, 10), (510, 9), (4_990, 1), (5_010, 0), (10**12, 0)]
 )
 async def test_parts_far_above_the_depth_are_not_asked_for(weth: int, asked: int) -> None:
-    """Each would cost the node up to 10 M gas: QuoterV2 looks for liquidity to the last tick."""
+    """Each may use most of the call's gas: QuoterV2 looks for liquidity to the last tick."""
     desk = Desk({DEEP: POOLS[DEEP], THIN: POOLS[THIN]})
     await desk.out(weth * ETHER)
     states = 2 + 1

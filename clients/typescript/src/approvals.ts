@@ -12,8 +12,8 @@ import {
   allowanceOf,
   answered,
   baseFee,
+  blockSince,
   estimateGas,
-  latestBlock,
   newestBlock,
   nonceOf,
   pad,
@@ -161,8 +161,7 @@ async function sendApproval(
 ): Promise<Receipt> {
   const { io } = context;
   await requireMainnet(io);
-  const head = (await latestBlock(io, since))["number"] as string;
-  const estimate = await estimateGas(io, { from: wallet, to: token, data }, head);
+  const estimate = await estimateGas(io, { from: wallet, to: token, data }, await blockSince(io, since));
   const nonce = Math.max(await nonceOf(io, wallet), leastNonce);
   const maxPriorityFeePerGas = quantity(await rpc(io, "eth_maxPriorityFeePerGas", []));
   const transaction: Transaction = {

@@ -94,6 +94,10 @@ export const latestBlock = async (io: Transport, since = 0): Promise<Json> =>
     "block",
   );
 
+/** The block to read at: the latest; it is named if it must not be before block `since`. */
+export const blockSince = async (io: Transport, since: number): Promise<string> =>
+  since ? String((await latestBlock(io, since))["number"]) : "latest";
+
 export const baseFee = async (io: Transport): Promise<bigint> => quantity((await latestBlock(io))["baseFeePerGas"]);
 
 /**

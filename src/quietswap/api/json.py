@@ -48,7 +48,7 @@ def iso_timestamp(unix_ms: int) -> Any:
     return f"{_minute(minutes)}{_SECONDS[second]}{_MILLISECONDS[ms]}"
 
 
-def second(unix_s: int | None) -> Any:
+def iso_second(unix_s: int | None) -> Any:
     """Return Unix seconds as ISO 8601; None stays None."""
     return None if unix_s is None else iso_timestamp(unix_s * 1000)
 

@@ -133,7 +133,8 @@ class NodeChain:
     async def _at_head(self, calls: Sequence[RpcCall]) -> tuple[Head, list[Result]]:
         """Return the head and the results of further calls; of late backends the newest answer."""
         answers = []
-        async for _ in reads.attempts(self._clock):
+        for attempt in range(reads.BACKENDS):
+            await reads.pause(self._clock, attempt)
             asked_at = self._clock.monotonic()
             header, *results = await self._rpc.batch([_LATEST_HEADER, *calls])
             head = reads.head(header)
@@ -170,7 +171,8 @@ class NodeChain:
         return [known[address] for address in addresses]
 
     async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
-        async for _ in reads.attempts(self._clock):
+        for attempt in range(reads.BACKENDS):
+            await reads.pause(self._clock, attempt)
             facts = _facts(await self._rpc.batch(_facts_calls(wallet, token, spender)))
             if self._newest.has(facts.head):
                 return facts
@@ -180,7 +182,8 @@ class NodeChain:
         self, swap: SignedSwap, token: Address, spender: Address
     ) -> tuple[WalletSnapshot, DryRun]:
         calls = _facts_calls(swap.wallet, token, spender)
-        async for _ in reads.attempts(self._clock):
+        for attempt in range(reads.BACKENDS):
+            await reads.pause(self._clock, attempt)
             runs, answers = await self._run_signed([swap], calls)
             facts = _facts(answers)
             if self._newest.has(facts.head):

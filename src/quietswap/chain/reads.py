@@ -1,7 +1,7 @@
 """JSON-RPC results as domain values. An error or a malformed result raises NodeUnavailable."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from quietswap import observe
 from quietswap.chain import erc20, multicall, rpc_wire
@@ -119,14 +119,8 @@ class NewestBlock:
         return True
 
 
-async def attempts(clock: Clock) -> AsyncIterator[None]:
-    """Yield for each request: the second follows at once, the others after pauses that double."""
-    for attempt in range(BACKENDS):
-        await _pause(clock, attempt)
-        yield
-
-
-async def _pause(clock: Clock, attempt: int) -> None:
+async def pause(clock: Clock, attempt: int) -> None:
+    """Wait before request `attempt`, from 0: the second follows at once, later pauses double."""
     if attempt > 1:
         await clock.sleep(_PAUSE_S * 2 ** (attempt - 2))
 
@@ -135,7 +129,8 @@ async def from_block(
     rpc: NodeReads, clock: Clock, number: int, calls: Sequence[RpcCall]
 ) -> list[Result]:
     """Return the results of a backend that has block `number`. Raises NodeUnavailable."""
-    async for _ in attempts(clock):
+    for attempt in range(BACKENDS):
+        await pause(clock, attempt)
         height, *results = await rpc.batch([_HEIGHT, *calls])
         if quantity(height) >= number:
             return results
@@ -195,7 +190,7 @@ async def read_receipts(
             tries += 1
             if tries == BACKENDS:
                 raise late(newest.number)
-            await _pause(newest.clock, tries)
+            await pause(newest.clock, tries)
             waiting = [*missing, *waiting]
         if len(refused) < len(piece):
             waiting = [*refused, *waiting]

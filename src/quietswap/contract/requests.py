@@ -34,6 +34,8 @@ _ChainId = Annotated[int, Meta(ge=MAINNET, le=MAINNET), doc("Ethereum mainnet on
 _OrderId = Annotated[
     str, doc("The id of the submitted order.", base.ORDER_ID, pattern=base.ID_PATTERN)
 ]
+DEADLINE_END = 10**11
+"""Of deadlines in seconds: so many seconds are the year 5138, so many milliseconds 1973."""
 _Whole = Annotated[float, Meta(multiple_of=1)]
 """1.0 is a whole number, too: the shape check accepts each JSON number."""
 _SellAmount = Annotated[
@@ -207,7 +209,7 @@ class SwapOrderParams(RequestStruct, frozen=True, kw_only=True):
         doc(
             "Unix seconds; rejected once passed, and if in milliseconds.",
             1_800_000_600,
-            exclusiveMaximum=10**11,
+            exclusiveMaximum=DEADLINE_END,
         ),
     ]
     slippage_bps: Annotated[_Whole, doc("The quote's slippage, basis points.", 50)]

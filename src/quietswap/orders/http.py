@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from quietswap.amounts import difference_bps, format_ether
-from quietswap.api.json import AuthenticatedRequest, amount, iso_timestamp, json_form, second
+from quietswap.api.json import AuthenticatedRequest, amount, iso_second, iso_timestamp, json_form
 from quietswap.api.parsing import requests
 from quietswap.api.use_cases import EncodedPage, UseCases
 from quietswap.chain.signed import MAINNET
@@ -125,7 +125,7 @@ def swap_order_response(submitted: SubmittedSwap) -> order_bodies.SwapOrderRespo
             status=order.status.value,
             submitted_at=sent_at(order),
             expires_at=iso_timestamp(order.expires_at_ms),
-            executable_until=second(order.deadline_s),
+            executable_until=iso_second(order.deadline_s),
             estimated_execution_time=submitted.estimated_execution,
             tracking_url=submitted.tracking_url,
             provider_order_id=submitted.provider_order_id,
@@ -168,7 +168,7 @@ def order_status_response(order: OrderView) -> order_bodies.OrderStatusResponse:
         endpoint_type=order.endpoint_type,
         share_mode=order.share_mode,
         relay_answer=order.relay_answer if order.block_number is None else None,
-        executable_until=second(order.deadline_s),
+        executable_until=iso_second(order.deadline_s),
     )
 
 

@@ -43,13 +43,16 @@ REFERENCE_FEEDS = FEEDS | {
 """Also DAI, for the client: the service uses two web sources for it."""
 
 
-def usd(feed: ChainlinkFeed, round_data: bytes, *, block_time: int, clock_s: int) -> Decimal | None:
+def usd(
+    feed: ChainlinkFeed, round_data: bytes | None, *, block_time: int | None, clock_s: int
+) -> Decimal | None:
     """Return USD per whole token of a `latestRoundData` result; None if it is stale or invalid.
 
+    Without either answer of the node it is None as well.
     Times are Unix seconds. The later of block time and clock counts: with a stalled node every
     price would look fresh.
     """
-    if len(round_data) < _ROUND_BYTES:
+    if block_time is None or round_data is None or len(round_data) < _ROUND_BYTES:
         return None
     answer = int.from_bytes(round_data[32:64], signed=True)
     age = max(block_time, clock_s) - int.from_bytes(round_data[96:128])

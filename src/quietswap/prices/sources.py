@@ -97,10 +97,7 @@ class Chainlink:
             block_time, round_data = await multicall.read_views(self._rpc, views)
         except NodeUnavailable:
             return None
-        when = erc20.read_uint(block_time)
-        if when is None or round_data is None:
-            return None
-        clock_s = self._clock.now_ms() // 1000
+        when, clock_s = erc20.read_uint(block_time), self._clock.now_ms() // 1000
         return feeds.usd(feed, round_data, block_time=when, clock_s=clock_s)
 
 

@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from quietswap.api.json import AuthenticatedRequest, amount, number, second
+from quietswap.api.json import AuthenticatedRequest, amount, iso_second, number
 from quietswap.api.parsing import requests
 from quietswap.api.use_cases import UseCases
 from quietswap.chain.fees import PRIORITY_FEE
@@ -53,7 +53,7 @@ def swap_quote_response(quote: SwapQuote) -> contract.SwapQuoteResponse:
         dex_route=contract.DexRoute(
             dex=route.dex, target=route.target, path=route.path, data="0x" + route.data.hex()
         ),
-        executable_until=second(calldata.deadline(route.target, route.data)),
+        executable_until=iso_second(calldata.deadline(route.target, route.data)),
         scoring=contract.Scoring(
             net_value_usd=number(quote.net_value_usd),
             gas_cost_usd=number(quote.gas_cost_usd),

@@ -25,13 +25,13 @@ from quietswap.quoting.scoring import (
     SourcePrice,
     SourcePriceRequest,
     UsdRates,
-    against,
     believed,
     gas_cost_usd,
     impact_percent,
     rank_prices,
     reference_amount,
     value_usd,
+    with_reference,
 )
 from quietswap.quoting.sources import AggregatorSource, SourceAnswer
 from quietswap.tokens.token import WETH, Token, TokenPolicy
@@ -168,7 +168,7 @@ class QuotePrice:
             net_value_usd=None if value is None or cost is None else value - cost,
             gas_cost_usd=cost,
             asked_at_ms=asked_at_ms,
-            sources=against([_report(answer, best.source) for answer in answers], reference),
+            sources=with_reference([_report(answer, best.source) for answer in answers], reference),
         )
 
 

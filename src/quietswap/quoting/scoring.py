@@ -135,17 +135,19 @@ def reference_amount(
     return int(worth) or None
 
 
-def against(reports: Sequence[SourceReport], reference: int | None) -> tuple[SourceReport, ...]:
+def with_reference(
+    reports: Sequence[SourceReport], reference: int | None
+) -> tuple[SourceReport, ...]:
     """Return the reports with each promise against the reference in bps, named if incredible."""
     if reference is None:
         return tuple(reports)
-    return tuple(_against(report, reference) for report in reports)
+    return tuple(_with_reference(report, reference) for report in reports)
 
 
 _OFFERED = (SourceOutcome.WON, SourceOutcome.ANSWERED, SourceOutcome.UNVERIFIED)
 
 
-def _against(report: SourceReport, reference: int) -> SourceReport:
+def _with_reference(report: SourceReport, reference: int) -> SourceReport:
     if report.promised is None:
         return report
     bps = difference_bps(report.promised, reference)

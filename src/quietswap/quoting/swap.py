@@ -34,7 +34,6 @@ from quietswap.quoting.scoring import (
     PricingContext,
     Score,
     UsdRates,
-    against,
     believed,
     first_approval_gas,
     gas_price_in_buy_token,
@@ -43,6 +42,7 @@ from quietswap.quoting.scoring import (
     reference_amount,
     score,
     value_usd,
+    with_reference,
 )
 from quietswap.quoting.wallet_effects import QuoteIssues, find_issues
 from quietswap.relays.choice import protect
@@ -198,7 +198,7 @@ class QuoteSwap:
         market = believed(read, survey.candidates)
         approved, reference = _approved(request, survey.sender), setting.reference
         best, *others = rank(survey.candidates, read, approved, reference)
-        reports = against(_named(survey.reports, best.route.source), reference)
+        reports = with_reference(_named(survey.reports, best.route.source), reference)
         _observe([best, *others], reports)
         weighed = gas_price_in_buy_token(survey.candidates, read) is not None
         scored = score(best, market)

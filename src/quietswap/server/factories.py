@@ -35,7 +35,7 @@ from quietswap.tokens.metadata import NodeTokenReader, TokenReader
 from quietswap.tokens.token import TokenPolicy
 from quietswap.tokens.token_list import BUILT_IN, BadTokenList, TokenCatalogue, read_token_list
 from quietswap.tokens.tokens import GetBalances, ListTokens
-from quietswap.vendors import VENDORS
+from quietswap.vendors import UNBINDABLE, VENDORS
 from quietswap.vendors.source import Aggregator
 from quietswap.vendors.vendor import RequestBudget
 from quietswap.wallet_rpc.match import WalletRpcPolicy
@@ -137,9 +137,8 @@ def chosen_sources(settings: Settings) -> list[str]:
             raise BadSettings(f"source.{keyless[0]}.api_key: this source needs a key")
         return list(settings.quotes.sources)
     ready = [name for name in VENDORS if _is_ready(settings, name)]
-    unbindable = [name for name in ready if not VENDORS[name].can_be_bound]
-    accepted = [name for name in unbindable if _source(settings, name).accept_unbound]
-    return [name for name in ready if name not in unbindable][:_ASKED] + accepted
+    accepted = [n for n in ready if n in UNBINDABLE and _source(settings, n).accept_unbound]
+    return [name for name in ready if name not in UNBINDABLE][:_ASKED] + accepted
 
 
 def _is_ready(settings: Settings, name: str) -> bool:

@@ -15,7 +15,7 @@ from quietswap.chain.address import Address
 from quietswap.chain.signed import MAINNET
 from quietswap.contract import base
 from quietswap.contract.base import WireStruct
-from quietswap.contract.requests import ANY_KIND, SwapQuoteQuery
+from quietswap.contract.requests import ANY_KIND, DEADLINE_END, SwapQuoteQuery
 from quietswap.errors.base import Details
 from quietswap.errors.requests import (
     InvalidAddress,
@@ -103,10 +103,6 @@ def parse_required_wallet(query: Mapping[str, str]) -> Address:
     return parse_wallet(text)
 
 
-_NO_SECONDS = 10**11
-"""As Unix seconds this is the year 5138, as milliseconds 1973."""
-
-
 class _IntegerRule(NamedTuple):
     default: int
     least: int
@@ -186,7 +182,7 @@ def parse_swap_order(body: dict[str, Any]) -> SwapOrderRequest:
     Raises ValidationError for a deadline in milliseconds: as seconds it would never pass.
     """
     terms = body["orderParams"]
-    if terms["deadline"] >= _NO_SECONDS:
+    if terms["deadline"] >= DEADLINE_END:
         name = "orderParams.deadline"
         fault = _mismatch(name, "Unix seconds, of 10 digits", _written(terms["deadline"]))
         text = f"{name} is in milliseconds, or a shorter unit: divide it by 1000"

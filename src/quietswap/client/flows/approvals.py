@@ -63,8 +63,15 @@ def newest_block(approvals: Sequence[Approved]) -> int:
 
 def allowance_since(number: int, token: str, wallet: str, router: str) -> Flow[int]:
     """Return the allowance of `router`, not as it was before block `number`."""
-    block = hex((yield from perform(node_calls.latest_block(number))).number)
+    block = yield from _block_since(number)
     return (yield from perform(node_calls.allowance(token, wallet, router, block)))
+
+
+def _block_since(number: int) -> Flow[str]:
+    """Return the block to read at: the latest; it is named if it must not be before `number`."""
+    if not number:
+        return "latest"
+    return hex((yield from perform(node_calls.latest_block(number))).number)
 
 
 def ensure_allowance(
@@ -208,8 +215,8 @@ def send_public(
     gas = gas_limit
     if gas is None:
         wish = {"from": wallet, "to": to, "data": data}
-        head = yield from perform(node_calls.latest_block(since))
-        gas = _with_margin((yield from perform(node_calls.estimate_gas(wish, hex(head.number)))))
+        block = yield from _block_since(since)
+        gas = _with_margin((yield from perform(node_calls.estimate_gas(wish, block))))
     nonce = max((yield from perform(node_calls.nonce(wallet))), least_nonce)
     tip = yield from perform(node_calls.tip())
     base_fee = yield from perform(node_calls.base_fee())

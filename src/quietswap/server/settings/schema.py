@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from quietswap.vendors import VENDORS
+from quietswap.vendors import NEED_KEY, UNBINDABLE, VENDORS
 
 # The base of all tables of the settings file.
 
@@ -318,9 +318,6 @@ class SourceConfig(Section, frozen=True):
     per_day: Annotated[Count | None, says("Quotes a day within the vendor's limit.")] = None
 
 
-_WITH_KEY = [name for name, vendor in VENDORS.items() if vendor.needs_key]
-
-
 class QuotesConfig(Section, frozen=True):
     """The aggregators, the deadlines of a quote, and what it may contain."""
 
@@ -328,7 +325,8 @@ class QuotesConfig(Section, frozen=True):
         tuple[str, ...],
         says(
             "Sources that receive requests. Empty: the first four available of "
-            f"{', '.join(VENDORS)}; {' and '.join(_WITH_KEY)} need a key, openocean accept_unbound."
+            f"{', '.join(VENDORS)}; {' and '.join(NEED_KEY)} need a key, "
+            f"{' and '.join(UNBINDABLE)} accept_unbound."
         ),
     ] = ()
     hub_tokens: Annotated[

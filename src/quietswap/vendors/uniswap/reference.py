@@ -4,7 +4,7 @@ No vendor can bend them. One pool alone decides nothing, and none counts whose d
 provide cheaply.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from statistics import median
 
@@ -50,12 +50,16 @@ class PoolPrices:
 
     async def usd(self, token: Address) -> Decimal | None:
         """Return USD per whole token; None where the pools do not decide, or the node fails."""
-        if token not in self._known:
-            self._known[token] = await self._in_flight(token, lambda: self._read(token))
-        return self._known[token]
+        try:
+            return self._known[token]
+        except KeyError:
+            price = await self._in_flight(token, lambda: self._read(token))
+        self._known[token] = price
+        return price
 
     async def _read(self, token: Address) -> Decimal | None:
-        pools = [(pool, counted) for counted in _COUNTED for pool in _pools(token, counted)]
+        others = [counted for counted in _COUNTED if counted != token]
+        pools = [(pool, counted) for counted in others for pool in pools_of(token, counted)]
         views = [ViewCall(MULTICALL3, BLOCK_TIMESTAMP), ViewCall(token, DECIMALS)]
         views += [ViewCall(FEEDS[one].address, feeds.LATEST_ROUND_DATA) for one in _COUNTED]
         for pool, counted in pools:
@@ -65,7 +69,11 @@ class PoolPrices:
         except NodeUnavailable:
             return None
         block_time, decimals = read_uint(next(answers)), read_uint(next(answers))
-        usd = {one: self._feed(one, next(answers), block_time) for one in _COUNTED}
+        clock_s = self._clock.now_ms() // 1000
+        usd = {
+            one: feeds.usd(FEEDS[one], next(answers), block_time=block_time, clock_s=clock_s)
+            for one in _COUNTED
+        }
         if decimals is None or decimals > 77:
             return None
         found = []
@@ -75,17 +83,6 @@ class PoolPrices:
             if price is not None:
                 found.append(price.scaleb(decimals))
         return agreed(found)
-
-    def _feed(self, token: Address, answer: bytes | None, block_time: int | None) -> Decimal | None:
-        if answer is None or block_time is None:
-            return None
-        clock_s = self._clock.now_ms() // 1000
-        return feeds.usd(FEEDS[token], answer, block_time=block_time, clock_s=clock_s)
-
-
-def _pools(token: Address, counted: Address) -> Iterator[Pool]:
-    if token != counted:
-        yield from pools_of(token, counted)
 
 
 def _price(

@@ -27,8 +27,8 @@ _PLAIN = CANDIDATES // 2
 _MOST_DEPTH = Fraction(1, 4)
 """Parts above this share of a V3 pool's depth at its price are not asked for.
 
-They move its price by more than half, and where its liquidity ends they cost the node up to 10 M
-gas each: QuoterV2 then looks for more of it as far as the last tick.
+They move its price by more than half. Where its liquidity ends, QuoterV2 looks for more of it as
+far as the last tick, and one part can use most of the gas of the call.
 """
 _V2_FEE = 3000
 _MILLION = 10**6
