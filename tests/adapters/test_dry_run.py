@@ -112,6 +112,14 @@ async def test_an_approval_in_the_newest_block_counts(small: SmallChain) -> None
     assert taken == DryRun(True, 2 * AMOUNT)
 
 
+async def test_what_the_newest_block_took_away_counts(small: SmallChain) -> None:
+    await small.chain.head()
+    await small.send(ORDINARY.address, "approve(address,uint256)", VENUE, 0)
+    await small.mine()
+    facts, run = await small.chain.wallet_and_dry_run(swap(), ORDINARY.address, Address(VENUE))
+    assert (facts.allowance, run.succeeded) == (0, False)
+
+
 async def test_a_rehearsal_starts_from_the_newest_block(small: SmallChain) -> None:
     remembered = await small.chain.head()
     await small.mine()

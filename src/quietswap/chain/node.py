@@ -213,12 +213,13 @@ class NodeChain:
     async def _run_on_latest(
         self, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
     ) -> tuple[list[DryRun], list[Result]]:
-        """Run all on the cached head. If one fails, run all again on a newer head, if there is one:
-        the block between may contain its approval.
+        """Run all on the cached head, and again on a newer one if one fails or `others`, the facts
+        of the wallet, are of a newer block: it may contain an approval, or new code of the wallet.
         """
         head = await self.head()
         runs, answers = await self._run_on(head, swaps, others)
-        if any(run.succeeded is False for run in runs):
+        is_late = bool(others) and _facts(answers).head > head.number
+        if is_late or any(run.succeeded is False for run in runs):
             latest = await self._in_flight(None, self._ask_head)
             if latest.hash != head.hash:
                 runs, answers = await self._run_on(latest, swaps, others)
