@@ -49,7 +49,7 @@ SECRET = "qs_right"
 KEY = ApiKey("key-1", "a wallet", NOW_MS, None, "client-1")
 
 PARAMS = UnsignedTransaction(
-    to=ROUTER, data=b"\xe2\x1f\xd0\xe9", value=0, gas_limit=262_500, max_fee_per_gas=2 * 10**9,
+    to=ROUTER, data=b"\xe2\x1f\xd0\xe9", value=0, gas_limit=262_500, max_fee_per_gas=6 * 10**9,
     nonce=7,
 )  # fmt: skip
 

@@ -46,7 +46,7 @@ QUOTED = {
             "data": "0xe21fd0e9",
             "value": "0",
             "gasLimit": "262500",
-            "maxFeePerGas": "2000000000",
+            "maxFeePerGas": "6000000000",
             "maxPriorityFeePerGas": "0",
             "nonce": 7,
             "chainId": 1,

@@ -1,6 +1,7 @@
 """`quietswap demo`: proves what it claims, in time, and leaves nothing running."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -55,7 +56,10 @@ def test_the_demo(capfd: pytest.CaptureFixture[str]) -> None:
 def test_a_terminated_demo_stops_its_sandbox() -> None:
     process = subprocess.Popen(
         command("demo"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={"PYTHONUNBUFFERED": "1", "PATH": "/usr/bin:/bin"},
+        env={
+            "PYTHONUNBUFFERED": "1", "PATH": "/usr/bin:/bin",
+            "XDG_STATE_HOME": os.environ["XDG_STATE_HOME"],
+        },
     )  # fmt: skip
     assert process.stdout is not None
     told: list[str] = []

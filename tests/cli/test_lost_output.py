@@ -24,9 +24,10 @@ SIGNING = pytest.mark.parametrize("words", [(*SWAP, "--yes"), ("wrap", "0.5", "-
 
 
 @pytest.fixture
-def start(outside: FakeServers) -> Start:
+def start(outside: FakeServers, tmp_path: Path) -> Start:
     env = {
         "PATH": os.environ["PATH"],
+        "XDG_STATE_HOME": str(tmp_path),
         "QUIETSWAP_URL": outside.url,
         "QUIETSWAP_API_KEY": "qs_right",
         "QUIETSWAP_RPC_URL": outside.rpc_url,

@@ -44,7 +44,7 @@ def test_shows_compares_signs_and_follows(
         "verified by simulation",
         "MEDIUM: sent publicly it could lose up to $15.00",
         f"{ROUTER} (router of kyberswap)",
-        "at most 0.000525 ETH: 262,500 gas at 2 gwei, tip 0",
+        "at most 0.001575 ETH: 262,500 gas at 6 gwei, tip 0",
         f"tx {service.tx_hash}",
         "received   2,994 USDC",
         "promised   3,000 USDC (-0.20 %)",
@@ -91,9 +91,9 @@ def test_approves_when_the_allowance_is_short(
 def test_the_fee_includes_the_approvals_gas(quietswap: Quietswap, node: FakeChain) -> None:
     """48,000 gas and a quarter, at twice the base fee and the tip, beside the swap's own."""
     cost = 60_000 * (2 * node.base_fee + 10**9)
-    total = Decimal(262_500 * 2 * 10**9 + cost).scaleb(-18).normalize()
+    total = Decimal(262_500 * 6 * 10**9 + cost).scaleb(-18).normalize()
     text = " ".join(quietswap(*SWAP, "--yes").stdout.split())
-    assert f"at most {total:f} ETH: 262,500 gas at 2 gwei, tip 0" in text
+    assert f"at most {total:f} ETH: 262,500 gas at 6 gwei, tip 0" in text
     assert f"and {Decimal(cost).scaleb(-18).normalize():f} ETH to approve" in text
 
 

@@ -8,11 +8,10 @@ import pytest
 from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_servers import MINIMUM, FakeService, ok, swap_quote
+from tests.client.fake_servers import MINIMUM, FakeService, ok
 from tests.client.test_nonces import FEE, GAS
 from tests.client.test_swap_flow import REQUEST, approved
 from tests.client.test_swap_safety import change, never
-from tests.response_json import quotes
 
 __all__ = ["approved"]
 
@@ -44,7 +43,7 @@ def test_the_gas_limit_beside_the_trial(
         assert do_with_node("swap", REQUEST, ACCOUNT).succeeded
         return
     with pytest.raises(UnsafeQuote, match=f"gas limit is {limit}, though it uses {used}"):
-        do_with_node("swap", REQUEST, never)
+        do_with_node("swap", replace(REQUEST, max_fee_wei=None), never)
 
 
 @pytest.mark.parametrize(("most", "passes"), [("2.4", True), ("2.3", False)])
@@ -54,9 +53,8 @@ def test_the_gas_counts_beside_the_reference(
     """1 WETH at 3,000 USD, and 200,000 gas at 120 gwei for 72 USD: 2.4 % with a fair quote."""
     approved.base_fee = 120 * 10**9
     approved.delivers, approved.trial_gas = MINIMUM + 5, 200_000
-    quote = quotes.swap_quote_response(swap_quote())
-    request = replace(REQUEST, max_impact_percent=Decimal(most))
-    service.next("quote", ok(quote))
+    request = replace(REQUEST, max_impact_percent=Decimal(most), max_fee_wei=None)
+    service.next("quote", ok(change(FEE, str(120 * 10**9))))
     if passes:
         assert do_with_node("swap", request, ACCOUNT).succeeded
         return
@@ -64,14 +62,14 @@ def test_the_gas_counts_beside_the_reference(
         do_with_node("swap", request, never)
 
 
-@pytest.mark.parametrize(("most", "passes"), [(525 * 10**12, True), (525 * 10**12 - 1, False)])
+@pytest.mark.parametrize(("most", "passes"), [(1575 * 10**12, True), (1575 * 10**12 - 1, False)])
 def test_the_most_that_gas_may_cost(do: Do, service: FakeService, most: int, passes: bool) -> None:
-    """262,500 gas at a cap of 2 gwei; it needs no node."""
+    """262,500 gas at a cap of 6 gwei; it needs no node."""
     request = replace(REQUEST, approval="never", max_fee_wei=most)
     if passes:
         assert do("swap", request, ACCOUNT).succeeded
         return
-    with pytest.raises(QuoteDeclined, match=f"may cost 525000000000000 wei, more than {most}"):
+    with pytest.raises(QuoteDeclined, match=f"may cost 1575000000000000 wei, more than {most}"):
         do("swap", request, never)
 
 

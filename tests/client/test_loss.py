@@ -12,8 +12,9 @@ from quietswap.quoting.loss import Loss
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import WALLET, FakeService, ok, swap_quote
+from tests.client.test_nonces import FEE
 from tests.client.test_swap_flow import REQUEST, approved
-from tests.client.test_swap_safety import never
+from tests.client.test_swap_safety import change, never
 from tests.domain.loss_table import LOSSES, Row, quoted
 from tests.response_json import quotes
 
@@ -118,6 +119,7 @@ def test_gas_that_only_the_trial_shows(
 ) -> None:
     """The service calls the gas cheap; at the node's base fee it is a third of 3,000 USD."""
     approved.delivers, approved.trial_gas, approved.base_fee = 2_985_000_000, 200_000, 1667 * 10**9
+    service.next("quote", *[ok(change(FEE, str(1667 * 10**9)))] * 2)
     request = replace(REQUEST, max_fee_wei=None)
     with pytest.raises(QuoteDeclined, match=r"33\.34 % of the value for gas"):
         do_with_node("swap", request, never)
@@ -142,6 +144,6 @@ def test_a_wrap_that_its_gas_eats_up(do_with_node: Do, node: FakeChain, operatio
 
 
 def test_a_wrap_without_a_node_may_cost_what_its_fee_cap_allows(do: Do) -> None:
-    request = WrapRequest("wrap", "0.0008", WALLET, nonce=7)
+    request = WrapRequest("wrap", "0.0024", WALLET, nonce=7)
     with pytest.raises(QuoteDeclined, match=r"11\.26 % of the value for gas"):
         do("convert", request, never)

@@ -76,6 +76,8 @@ def test_the_callers_own_nonce_needs_no_node_to_agree(
 @pytest.mark.parametrize(
     ("base_fee", "cap", "passes"),
     [
+        (3 * 10**9, 3 * 10**9, True),
+        (3 * 10**9, 3 * 10**9 - 1, False),
         (3 * 10**9, 40 * 10**9, True),
         (3 * 10**9, 40 * 10**9 + 1, False),
         (7, 10 * 10**9 + 70, True),

@@ -8,7 +8,7 @@ from quietswap.clients.client import KeyScope
 from quietswap.orders.order import Failure, FailureCode, OrderStatus
 from quietswap.prices.feeds import FEEDS
 from quietswap.tokens.token import WETH
-from tests.api.scripted_use_cases import ROUTER, WALLET
+from tests.api.scripted_use_cases import PARAMS, ROUTER, WALLET
 from tests.client.fake_chain import transfer
 from tests.client.fake_servers import (
     ETHER,
@@ -129,6 +129,7 @@ SWAPS: dict[str, Scenario] = {
     "any nonce": but(SWAP, node(nonce=8), any_nonce=True),
     "nonce given": but(SWAP, nonce=7),
     "base fee": but(SWAP, node(base_fee=1)),
+    "base fee above the cap": but(SWAP, node(base_fee=7 * 10**9)),
     "receipt late": but(SWAP, node(holds=2)),
     "received": but(SWAP, node(logs=[transfer(USDC, ROUTER, WALLET, 1000),
                                      transfer(USDC, WALLET, ROUTER, 1),
@@ -198,6 +199,7 @@ TRIALS: dict[str, Scenario] = {
     **{
         f"gas of a third{how}": but(
             SWAP, node(delivers=MINIMUM, prices=PRICES, base_fee=1667 * 10**9),
+            says("quote", quoted(params=replace(PARAMS, max_fee_per_gas=1667 * 10**9))),
             max_fee_wei=None, **more,
         )
         for how, more in _CONSENTS

@@ -140,10 +140,11 @@ function otherNonce(quoted: number | null, wanted: number, request: SwapTerms): 
   );
 }
 
-/** Refuse a fee cap far above the base fee at the caller's own node. Throws UnsafeQuote. */
+/** Refuse a fee cap below the base fee at the caller's own node, or far above it. Throws UnsafeQuote. */
 export async function checkFee({ io }: Context, params: TransactionParams): Promise<void> {
   const base = await baseFee(io);
-  if (BigInt(params.maxFeePerGas) > FEE_MULTIPLE * base + FEE_HEADROOM)
+  const cap = BigInt(params.maxFeePerGas);
+  if (cap < base || cap > FEE_MULTIPLE * base + FEE_HEADROOM)
     throw new UnsafeQuote(
       `the quote's fee cap is ${params.maxFeePerGas} wei per gas, though the base fee is ${base} by your own node`,
     );

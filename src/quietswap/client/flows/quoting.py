@@ -241,10 +241,13 @@ def _other_nonce(quoted: int | None, wanted: int, request: SwapRequest) -> str:
 
 
 def check_fee(params: TransactionParams) -> Flow[None]:
-    """Refuse a fee cap far above the base fee at the caller's own node. Raises UnsafeQuote."""
+    """Refuse a fee cap below the base fee at the caller's own node, or far above it.
+
+    With one below it no block takes the transaction, which holds its nonce. Raises UnsafeQuote.
+    """
     base_fee = yield from perform(node_calls.base_fee())
     most = _FEE_MULTIPLE * base_fee + _FEE_HEADROOM
-    if params.max_fee_per_gas > most:
+    if not base_fee <= params.max_fee_per_gas <= most:
         raise UnsafeQuote(
             f"the quote's fee cap is {params.max_fee_per_gas} wei per gas, though the base fee is"
             f" {base_fee} by your own node: not signed"
