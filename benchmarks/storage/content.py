@@ -170,10 +170,10 @@ def diary(order: Order) -> list[OrderEvent]:
     if verdict := _VERDICTS.get(order.status):
         lines.append((verdict, order.status, "block 23000002, 3 confirmations"))
     events: list[OrderEvent] = []
-    for place, (sighting, to, evidence) in enumerate(lines):
+    for place, (event_type, to, evidence) in enumerate(lines):
         before = events[-1].to_status if events else None
         at_ms = order.created_at_ms + 8_000 * place
-        events.append(OrderEvent(order.order_id, at_ms, sighting, before, to, evidence))
+        events.append(OrderEvent(order.order_id, at_ms, event_type, before, to, evidence))
     return events
 
 

@@ -186,20 +186,20 @@ async def test_lag_is_looked_at_again(http: HttpClient, one: FakeNode, two: Fake
     assert await bench.gas() == "0x1"
     two.height = 110
     bench.clock.advance(6)
-    states = await bench.rpc.survey()
+    states = await bench.rpc.probe()
     assert [(state.height, state.lags) for state in states] == [(100, True), (110, False)]
     assert await bench.gas() == "0x2"
     one.height = 110
-    await bench.rpc.survey()
+    await bench.rpc.probe()
     two.mangle = MANGLED["garbage"]
     assert await bench.gas() == "0x1"
     await bench.rpc.close()
 
 
-async def test_a_survey_says_what_is_wrong(http: HttpClient, one: FakeNode, two: FakeNode) -> None:
+async def test_a_probe_says_what_is_wrong(http: HttpClient, one: FakeNode, two: FakeNode) -> None:
     one.chain_id = 137
     two.mangle = MANGLED["status 429"]
-    states = await Bench(http, one, two).rpc.survey()
+    states = await Bench(http, one, two).rpc.probe()
     assert [state.reason for state in states] == [
         "it serves chain 137, not 1",
         "HTTP status 429",

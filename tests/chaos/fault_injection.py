@@ -47,7 +47,7 @@ class Faults:
     """
 
     def __init__(self, sandbox: SandboxNetwork, proxies: Mapping[str, RpcProxy], seed: str) -> None:
-        self._board = sandbox.board
+        self._active_faults = sandbox.active_faults
         self._proxies = proxies
         self._chance = random.Random(seed)
         self.switched = 0
@@ -58,7 +58,7 @@ class Faults:
             self._switch()
             await asyncio.sleep(self._chance.uniform(0.1, 0.8))
         for part in (*RELAYS, *NODE):
-            self._board.clear(part)
+            self._active_faults.clear(part)
             self._proxies[part].trouble = None
 
     def _switch(self) -> None:
@@ -69,9 +69,9 @@ class Faults:
             )
             return
         if self._chance.random() < 0.5:
-            self._board.clear(part)
+            self._active_faults.clear(part)
             return
-        self._board.put(part, self._chance.choice(_RELAY if part in RELAYS else _NODE))
+        self._active_faults.put(part, self._chance.choice(_RELAY if part in RELAYS else _NODE))
         self.switched += 1
 
 

@@ -4,8 +4,8 @@ from quietswap.cli.commands.orders import relay_verdict
 from quietswap.orders.order import OrderEvent
 
 
-def event(sighting: str, evidence: str, at_ms: int = 0) -> OrderEvent:
-    return OrderEvent("ord_1", at_ms, sighting, "mining", "mining", evidence)
+def event(event_type: str, evidence: str, at_ms: int = 0) -> OrderEvent:
+    return OrderEvent("ord_1", at_ms, event_type, "mining", "mining", evidence)
 
 
 def test_the_last_word_of_the_relay_counts() -> None:

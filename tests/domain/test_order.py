@@ -23,26 +23,26 @@ OPEN = {OrderStatus.PENDING, OrderStatus.SUBMITTED, OrderStatus.MINING}
 BY_CHAIN = {OrderEventType.INCLUDED, OrderEventType.REVERTED, OrderEventType.REORGANISED}
 
 
-def evidence(sighting: OrderEventType, target: OrderStatus) -> dict[str, Any]:
+def evidence(event_type: OrderEventType, target: OrderStatus) -> dict[str, Any]:
     """Return what the move needs to be believed."""
     given: dict[str, Any] = {}
-    if sighting in (OrderEventType.INCLUDED, OrderEventType.REVERTED):
-        given["inclusion"] = inclusion(succeeded=sighting is OrderEventType.INCLUDED)
+    if event_type in (OrderEventType.INCLUDED, OrderEventType.REVERTED):
+        given["inclusion"] = inclusion(succeeded=event_type is OrderEventType.INCLUDED)
     if target in (OrderStatus.FAILED, OrderStatus.CANCELLED):
         code = {
             OrderEventType.REVERTED: FailureCode.REVERTED,
             OrderEventType.NONCE_TAKEN: FailureCode.REPLACED,
             OrderEventType.NOT_SENT: FailureCode.NOT_SENT,
             OrderEventType.EXPIRED: FailureCode.EXPIRED,
-        }.get(sighting, FailureCode.REFUSED)
+        }.get(event_type, FailureCode.REFUSED)
         given["failure"] = Failure(code, "why")
     return given
 
 
-def moved(before: Order, sighting: OrderEventType) -> Order:
+def moved(before: Order, event_type: OrderEventType) -> Order:
     """Return the order after a move of the table."""
-    target = TRANSITIONS[before.status][sighting]
-    return before.after(sighting, **evidence(sighting, target))
+    target = TRANSITIONS[before.status][event_type]
+    return before.after(event_type, **evidence(event_type, target))
 
 
 def test_every_status_has_a_row_and_every_sighting_a_use() -> None:
@@ -74,31 +74,33 @@ def test_a_walk_over_the_table_keeps_every_law(data: st.DataObject, steps: int) 
     now = order()
     for _ in range(steps):
         choices = sorted(c for c in TRANSITIONS[now.status] if now.can_move_by(c))
-        sighting = data.draw(st.sampled_from(choices))
-        before, now = now, moved(now, sighting)
-        assert now.status is TRANSITIONS[before.status][sighting]
+        event_type = data.draw(st.sampled_from(choices))
+        before, now = now, moved(now, event_type)
+        assert now.status is TRANSITIONS[before.status][event_type]
         assert (now.failure is None) == (
             now.status not in (OrderStatus.FAILED, OrderStatus.CANCELLED)
         )
         assert now.status is not OrderStatus.CONFIRMED or now.inclusion is not None
         assert now.status not in OPEN or now.inclusion is None
         if before.status.is_terminal and now.status in OPEN:
-            assert sighting in (OrderEventType.REORGANISED, OrderEventType.REPOSTED)
+            assert event_type in (OrderEventType.REORGANISED, OrderEventType.REPOSTED)
 
 
-@given(status=st.sampled_from(OrderStatus), sighting=st.sampled_from(OrderEventType))
-def test_a_move_outside_the_table_is_refused(status: OrderStatus, sighting: OrderEventType) -> None:
+@given(status=st.sampled_from(OrderStatus), event_type=st.sampled_from(OrderEventType))
+def test_a_move_outside_the_table_is_refused(
+    status: OrderStatus, event_type: OrderEventType
+) -> None:
     before = order(status=status, failure=Failure(FailureCode.EXPIRED, "why"))
-    target = TRANSITIONS[status].get(sighting)
+    target = TRANSITIONS[status].get(event_type)
     if target is None:
         with pytest.raises(IllegalTransition):
-            before.after(sighting)
+            before.after(event_type)
     else:
-        assert moved(before, sighting).status is target
+        assert moved(before, event_type).status is target
 
 
 @pytest.mark.parametrize(
-    ("sighting", "given"),
+    ("event_type", "given"),
     [
         (OrderEventType.INCLUDED, {}),
         (OrderEventType.INCLUDED, {"inclusion": inclusion(succeeded=False)}),
@@ -109,10 +111,10 @@ def test_a_move_outside_the_table_is_refused(status: OrderStatus, sighting: Orde
     ],
 )
 def test_a_verdict_without_its_evidence_is_refused(
-    sighting: OrderEventType, given: dict[str, Any]
+    event_type: OrderEventType, given: dict[str, Any]
 ) -> None:
     with pytest.raises(IllegalTransition):
-        order().after(sighting, **given)
+        order().after(event_type, **given)
 
 
 @pytest.mark.parametrize("code", FailureCode)

@@ -45,10 +45,10 @@ def test_every_outcome_has_one_row() -> None:
 
 @pytest.mark.parametrize("outcome", RelayOutcome)
 def test_an_outcome_leads_to_its_transition_and_error(outcome: RelayOutcome) -> None:
-    sighting, error_type = ROWS[outcome]
+    event_type, error_type = ROWS[outcome]
     step = answer_transition(RelayResponse(outcome, "why"), EarlierSend.NONE)
-    assert (step and step.sighting) is sighting
-    assert step is None or step.sighting in TRANSITIONS[OrderStatus.PENDING]
+    assert (step and step.event_type) is event_type
+    assert step is None or step.event_type in TRANSITIONS[OrderStatus.PENDING]
     if step is None or step.failure is None:
         return
     failed = order(status=OrderStatus.FAILED, failure=step.failure)

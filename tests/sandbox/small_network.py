@@ -27,12 +27,12 @@ class SmallNetwork:
     """The parts that determine a block; `builder.mine` builds one."""
 
     chain: LocalChain
-    board: ActiveFaults
+    active_faults: ActiveFaults
     relay: SandboxRelay
     searcher: Searcher
     builder: BlockBuilder
     public: MempoolHistory
-    turns: ReadWriteLock
+    chain_lock: ReadWriteLock
 
     async def nonce(self, wallet: Wallet = ALICE) -> int:
         """Return the wallet's next nonce."""
@@ -91,16 +91,16 @@ class SmallNetwork:
 async def running_small_network() -> AsyncIterator[SmallNetwork]:
     """Run the parts within a `with` block."""
     async with running_chain(order="fifo") as chain:
-        board, turns, public = ActiveFaults(), ReadWriteLock(), MempoolHistory()
-        relay, searcher = SandboxRelay("relay", chain.rpc, board), Searcher(chain)
+        active_faults, chain_lock, public = ActiveFaults(), ReadWriteLock(), MempoolHistory()
+        relay, searcher = SandboxRelay("relay", chain.rpc, active_faults), Searcher(chain)
         await searcher.start()
         builder = BlockBuilder(
             chain=chain,
-            turns=turns,
+            chain_lock=chain_lock,
             relays=[relay],
             searcher=searcher,
             public=public,
             block_time=60,
             genesis=int((await chain.head())["number"], 16),
         )
-        yield SmallNetwork(chain, board, relay, searcher, builder, public, turns)
+        yield SmallNetwork(chain, active_faults, relay, searcher, builder, public, chain_lock)

@@ -105,11 +105,11 @@ async def test_below_the_base_fee_it_waits_unseen(town: SmallNetwork) -> None:
 
 async def test_withheld_transactions_wait_until_the_fault_is_off(town: SmallNetwork) -> None:
     tx = await town.signed()
-    town.board.put("relay", "withhold")
+    town.active_faults.put("relay", "withhold")
     await town.hold(tx)
     await town.builder.mine(2)
     assert await town.block_of(tx) is None
-    town.board.clear("relay")
+    town.active_faults.clear("relay")
     assert await town.builder.mine(1) == await town.block_of(tx)
 
 
@@ -169,7 +169,7 @@ async def test_nobody_can_look_while_a_block_is_built(town: SmallNetwork) -> Non
 
     async def watch() -> None:
         while not done.is_set():
-            async with town.turns.visit():
+            async with town.chain_lock.visit():
                 content = await town.chain.rpc.call("txpool_content")
             seen.update(tx["hash"] for by in content["pending"].values() for tx in by.values())
 
@@ -182,18 +182,18 @@ async def test_nobody_can_look_while_a_block_is_built(town: SmallNetwork) -> Non
 
 
 async def test_a_waiting_builder_comes_before_new_visitors() -> None:
-    turns, log = ReadWriteLock(), []
+    chain_lock, log = ReadWriteLock(), []
 
     async def build() -> None:
-        async with turns.build():
+        async with chain_lock.build():
             log.append("builder")
 
     async def visit(name: str) -> None:
-        async with turns.visit():
+        async with chain_lock.visit():
             log.append(name)
             await asyncio.sleep(0)
 
-    async with turns.visit():
+    async with chain_lock.visit():
         builder = asyncio.create_task(build())
         await asyncio.sleep(0)
         late = asyncio.create_task(visit("late"))
@@ -211,7 +211,7 @@ async def test_it_builds_by_itself_unless_paused(town: SmallNetwork) -> None:
         while int((await town.chain.head())["number"], 16) < start + 3:
             pass
     town.builder.paused = True
-    async with town.turns.visit():
+    async with town.chain_lock.visit():
         paused_at = int((await town.chain.head())["number"], 16)
     for _ in range(50):
         await town.chain.rpc.call("eth_blockNumber")

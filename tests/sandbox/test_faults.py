@@ -23,13 +23,13 @@ async def _echo(request: HttpRequest) -> Answer:
 
 
 @pytest.fixture
-def board() -> ActiveFaults:
+def active_faults() -> ActiveFaults:
     return ActiveFaults()
 
 
 @pytest.fixture
-async def part(board: ActiveFaults) -> AsyncIterator[ComponentServer]:
-    served = ComponentServer("sushi", board, _echo)
+async def part(active_faults: ActiveFaults) -> AsyncIterator[ComponentServer]:
+    served = ComponentServer("sushi", active_faults, _echo)
     await served.start()
     yield served
     await served.stop()
@@ -90,25 +90,25 @@ def test_every_fault_is_described_once_for_every_part() -> None:
     assert len(named) == len(set(named))
 
 
-def test_a_part_shows_one_fault_at_a_time(board: ActiveFaults) -> None:
-    board.put("velora", "hang")
-    board.put("velora", "lie:1.5")
-    board.put("node", "lag:3")
-    assert board.active() == {"node": "lag:3", "velora": "lie:1.5"}
-    board.clear("velora")
-    assert board.of("velora") is None
+def test_a_part_shows_one_fault_at_a_time(active_faults: ActiveFaults) -> None:
+    active_faults.put("velora", "hang")
+    active_faults.put("velora", "lie:1.5")
+    active_faults.put("node", "lag:3")
+    assert active_faults.active() == {"node": "lag:3", "velora": "lie:1.5"}
+    active_faults.clear("velora")
+    assert active_faults.of("velora") is None
     with pytest.raises(UnknownFault):
-        board.clear("uniswap")
+        active_faults.clear("uniswap")
 
 
-def test_a_group_stands_for_its_parts(board: ActiveFaults) -> None:
-    board.put("prices", "stale")
-    assert board.active() == {"coingecko": "stale", "defillama": "stale"}
-    board.clear("coingecko")
-    assert board.active() == {"defillama": "stale"}
+def test_a_group_stands_for_its_parts(active_faults: ActiveFaults) -> None:
+    active_faults.put("prices", "stale")
+    assert active_faults.active() == {"coingecko": "stale", "defillama": "stale"}
+    active_faults.clear("coingecko")
+    assert active_faults.active() == {"defillama": "stale"}
     assert ActiveFaults([faults.parse_option("relays=lose")]).shows("backup_relay", "lose")
     with pytest.raises(UnknownFault):
-        board.put("venues", "spender_differs")
+        active_faults.put("venues", "spender_differs")
 
 
 async def test_without_a_fault_the_part_answers(client: httpx.AsyncClient) -> None:
@@ -131,26 +131,26 @@ async def test_without_a_fault_the_part_answers(client: httpx.AsyncClient) -> No
     ],
 )
 async def test_faults_that_are_whole_answers(
-    client: httpx.AsyncClient, board: ActiveFaults, fault: str, status: int, start: bytes
+    client: httpx.AsyncClient, active_faults: ActiveFaults, fault: str, status: int, start: bytes
 ) -> None:
-    board.put("sushi", fault)
+    active_faults.put("sushi", fault)
     reply = await client.get("/")
     assert reply.status_code == status
     assert reply.content.startswith(start)
-    board.clear("sushi")
+    active_faults.clear("sushi")
     assert (await client.get("/")).status_code == 200
 
 
-async def test_garbage_is_not_json(client: httpx.AsyncClient, board: ActiveFaults) -> None:
-    board.put("sushi", "garbage")
+async def test_garbage_is_not_json(client: httpx.AsyncClient, active_faults: ActiveFaults) -> None:
+    active_faults.put("sushi", "garbage")
     with pytest.raises(ValueError, match=r"decode|Unterminated|Invalid"):
         json.loads((await client.get("/")).content)
 
 
 async def test_the_gzip_bomb_is_small_and_unpacks_to_256_mb(
-    client: httpx.AsyncClient, board: ActiveFaults
+    client: httpx.AsyncClient, active_faults: ActiveFaults
 ) -> None:
-    board.put("sushi", "gzip_bomb")
+    active_faults.put("sushi", "gzip_bomb")
     async with client.stream("GET", "/") as reply:
         packed = b"".join([part async for part in reply.aiter_raw()])
     assert len(packed) < 400_000
@@ -161,53 +161,55 @@ async def test_the_gzip_bomb_is_small_and_unpacks_to_256_mb(
 
 @pytest.mark.parametrize("fault", ["hang", "timeout"])
 async def test_silence_lasts_longer_than_a_patient_client(
-    client: httpx.AsyncClient, board: ActiveFaults, fault: str
+    client: httpx.AsyncClient, active_faults: ActiveFaults, fault: str
 ) -> None:
-    board.put("sushi", fault)
+    active_faults.put("sushi", fault)
     with pytest.raises(httpx.ReadTimeout):
         await client.get("/", timeout=httpx.Timeout(WITHIN_S, read=0.2))
 
 
 @pytest.mark.parametrize("fault", ["drip", "huge_body"])
 async def test_endless_bodies_begin_like_an_answer(
-    client: httpx.AsyncClient, board: ActiveFaults, fault: str
+    client: httpx.AsyncClient, active_faults: ActiveFaults, fault: str
 ) -> None:
-    board.put("sushi", fault)
+    active_faults.put("sushi", fault)
     async with client.stream("GET", "/") as reply:
         assert reply.status_code == 200
         assert int(reply.headers["content-length"]) > 60_000_000
         assert await anext(reply.aiter_raw())
 
 
-async def test_half_an_answer_breaks_off(client: httpx.AsyncClient, board: ActiveFaults) -> None:
+async def test_half_an_answer_breaks_off(
+    client: httpx.AsyncClient, active_faults: ActiveFaults
+) -> None:
     """The client meets the end of the connection, or its reset, whichever it reads first."""
-    board.put("sushi", "half_answer")
+    active_faults.put("sushi", "half_answer")
     with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
         await client.get("/")
 
 
-async def test_a_delay_is_kept(client: httpx.AsyncClient, board: ActiveFaults) -> None:
-    board.put("sushi", "delay:60")
+async def test_a_delay_is_kept(client: httpx.AsyncClient, active_faults: ActiveFaults) -> None:
+    active_faults.put("sushi", "delay:60")
     start = asyncio.get_running_loop().time()
     assert (await client.get("/")).status_code == 200
     assert asyncio.get_running_loop().time() - start >= 0.06
 
 
 async def test_a_part_that_is_down_comes_back_on_its_port(
-    client: httpx.AsyncClient, board: ActiveFaults, part: ComponentServer
+    client: httpx.AsyncClient, active_faults: ActiveFaults, part: ComponentServer
 ) -> None:
-    board.put("sushi", "down")
+    active_faults.put("sushi", "down")
     await part.settled()
     with pytest.raises(httpx.ConnectError):
         await client.get("/")
-    board.clear("sushi")
+    active_faults.clear("sushi")
     await part.settled()
     assert (await client.get("/")).status_code == 200
 
 
 async def test_a_part_can_start_out_down() -> None:
-    board = ActiveFaults([faults.parse_option("velora=down")])
-    served = ComponentServer("velora", board, _echo)
+    active_faults = ActiveFaults([faults.parse_option("velora=down")])
+    served = ComponentServer("velora", active_faults, _echo)
     await served.start()
     try:
         with pytest.raises(ConnectionRefusedError):
@@ -216,10 +218,10 @@ async def test_a_part_can_start_out_down() -> None:
         await served.stop()
 
 
-async def test_stopping_ends_requests_that_hang(board: ActiveFaults) -> None:
-    served = ComponentServer("velora", board, _echo)
+async def test_stopping_ends_requests_that_hang(active_faults: ActiveFaults) -> None:
+    served = ComponentServer("velora", active_faults, _echo)
     await served.start()
-    board.put("velora", "hang")
+    active_faults.put("velora", "hang")
     reader, writer = await asyncio.open_connection("127.0.0.1", int(served.url.rsplit(":")[-1]))
     writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
     await writer.drain()

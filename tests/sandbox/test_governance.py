@@ -32,14 +32,14 @@ async def word(chain: LocalChain, call: Sequence[object]) -> int:
 async def test_a_fault_changes_it_and_its_end_changes_it_back(
     chain: LocalChain, vendor: str, fault: str
 ) -> None:
-    board = ActiveFaults()
-    desk = STAND_INS[vendor](Market(chain), board)._desk
+    active_faults = ActiveFaults()
+    desk = STAND_INS[vendor](Market(chain), active_faults)._engine
     (call,) = STAND_INS[vendor].under(None)
     changed, honest = STATES[vendor, fault]
     ask = desk.ask(WETH.address, USDC.address, 10**18)
     for text, expected in ((None, honest), (fault, changed), ("lie:2.0", honest)):
         if text:
-            board.put(vendor, text)
+            active_faults.put(vendor, text)
         await desk.offer(ask)
         assert await word(chain, call) == int(expected, 16)
 

@@ -64,7 +64,7 @@ async def test_down_has_taken_effect_when_the_control_answers(
 async def test_faults_from_the_start() -> None:
     faults = [parse_option("velora=500"), parse_option("prices=absent")]
     async with running_network(NetworkOptions(faults=faults, paused=True)) as sandbox:
-        assert sandbox.board.active() == {
+        assert sandbox.active_faults.active() == {
             "coingecko": "absent", "defillama": "absent", "velora": "500",
         }  # fmt: skip
     with pytest.raises(UnknownFault):

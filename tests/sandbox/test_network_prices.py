@@ -115,14 +115,14 @@ async def test_several_at_once_and_the_unknown_are_left_out(sandbox: SandboxNetw
 async def test_faults_of_one_source_and_of_both(sandbox: SandboxNetwork) -> None:
     key, address = f"ethereum:{FEE.address}", FEE.address.lower()
     true = (await _llama(sandbox, key))[key]
-    sandbox.board.put("defillama", "2x")
+    sandbox.active_faults.put("defillama", "2x")
     assert (await _llama(sandbox, key))[key]["price"] == pytest.approx(2 * true["price"])
     assert (await _gecko(sandbox, address))[address]["usd"] == true["price"]
-    sandbox.board.put("prices", "stale")
+    sandbox.active_faults.put("prices", "stale")
     assert (await _llama(sandbox, key))[key]["timestamp"] < time.time() - 80_000
     dated = await _gecko(sandbox, address, include_last_updated_at="true")
     assert dated[address]["last_updated_at"] < time.time() - 80_000
-    sandbox.board.put("prices", "absent")
+    sandbox.active_faults.put("prices", "absent")
     assert await _llama(sandbox, key, "coingecko:ethereum") == {}
     assert await _gecko(sandbox, address) == {}
 

@@ -47,7 +47,7 @@ class Client:
 
 @pytest.fixture
 async def client(town: SmallNetwork) -> AsyncIterator[Client]:
-    part = ComponentServer("relay", town.board, town.relay.handle)
+    part = ComponentServer("relay", town.active_faults, town.relay.handle)
     await part.start()
     async with loopback.AsyncClient(base_url=part.url, timeout=WITHIN_S, trust_env=False) as http:
         yield Client(http)
@@ -200,12 +200,12 @@ async def test_a_lost_transaction_is_unknown_until_it_is_sent_again(
     town: SmallNetwork, client: Client
 ) -> None:
     tx = await town.signed()
-    town.board.put("relay", "lose")
+    town.active_faults.put("relay", "lose")
     assert await client.send(tx) == tx.hash
     assert await client.send(tx) == tx.hash
     await town.builder.mine(2)
     assert (await client.status(tx))["status"] == "UNKNOWN"
-    town.board.clear("relay")
+    town.active_faults.clear("relay")
     await town.builder.mine(1)
     assert await town.block_of(tx) is None
     assert await client.send(tx) == tx.hash
@@ -218,7 +218,7 @@ async def test_a_lost_transaction_is_unknown_until_it_is_sent_again(
 
 async def test_a_refusal_has_the_text_asked_for(town: SmallNetwork, client: Client) -> None:
     tx = await town.signed()
-    town.board.put("relay", "refuse:nonce too low: next nonce 8, tx nonce 7")
+    town.active_faults.put("relay", "refuse:nonce too low: next nonce 8, tx nonce 7")
     assert await client.send(tx) == {
         "code": -32000, "message": "nonce too low: next nonce 8, tx nonce 7",
     }  # fmt: skip
@@ -227,7 +227,7 @@ async def test_a_refusal_has_the_text_asked_for(town: SmallNetwork, client: Clie
 
 async def test_already_known_although_it_was_not(town: SmallNetwork, client: Client) -> None:
     tx = await town.signed()
-    town.board.put("relay", "already_known")
+    town.active_faults.put("relay", "already_known")
     assert (await client.send(tx))["message"] == "already known"
     await town.builder.mine(1)
     assert await town.block_of(tx)
@@ -244,7 +244,7 @@ async def test_the_work_is_done_though_the_answer_does_not_arrive(
     town: SmallNetwork, client: Client, fault: str, error: tuple[type[Exception], ...]
 ) -> None:
     tx = await town.signed()
-    town.board.put("relay", fault)
+    town.active_faults.put("relay", fault)
     with pytest.raises(error):
         await client.send(tx)
     await town.builder.mine(1)
@@ -254,7 +254,7 @@ async def test_the_work_is_done_though_the_answer_does_not_arrive(
 @pytest.mark.parametrize("fault", ["500", "html", "429", "hang", "garbage"])
 async def test_without_work_nothing_is_held(town: SmallNetwork, client: Client, fault: str) -> None:
     tx = await town.signed()
-    town.board.put("relay", fault)
+    town.active_faults.put("relay", fault)
     timeout = httpx.Timeout(WITHIN_S, read=0.2 if fault == "hang" else WITHIN_S)
     try:
         await client.http.post("/", json={"method": "eth_sendRawTransaction"}, timeout=timeout)
@@ -265,7 +265,7 @@ async def test_without_work_nothing_is_held(town: SmallNetwork, client: Client, 
 
 async def test_a_late_answer_is_for_work_already_done(town: SmallNetwork, client: Client) -> None:
     tx = await town.signed()
-    town.board.put("relay", "delay:2000")
+    town.active_faults.put("relay", "delay:2000")
     call = {"id": 1, "method": "eth_sendRawTransaction", "params": ["0x" + tx.raw.hex()]}
     with pytest.raises(httpx.ReadTimeout):
         await client.http.post("/", json=call, timeout=httpx.Timeout(WITHIN_S, read=0.2))
@@ -278,7 +278,7 @@ async def test_a_late_answer_is_for_work_already_done(town: SmallNetwork, client
 
 async def test_reported_failed_then_mined(town: SmallNetwork, client: Client) -> None:
     tx = await town.signed()
-    town.board.put("relay", "failed_then_mine:3")
+    town.active_faults.put("relay", "failed_then_mine:3")
     await client.send(tx)
     page = await client.status(tx)
     assert (page["status"], page["simulationError"]) == ("FAILED", "execution reverted")
@@ -290,7 +290,7 @@ async def test_reported_failed_then_mined(town: SmallNetwork, client: Client) ->
 
 async def test_answered_as_reverted_and_mined(town: SmallNetwork, client: Client) -> None:
     tx = await town.signed()
-    town.board.put("relay", "reverted_then_mine:2")
+    town.active_faults.put("relay", "reverted_then_mine:2")
     assert await client.send(tx) == {"code": 3, "message": "execution reverted"}
     await town.builder.mine(1)
     assert await town.block_of(tx) is None

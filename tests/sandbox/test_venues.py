@@ -38,7 +38,7 @@ async def sandbox(shared: SandboxNetwork) -> AsyncIterator[SandboxNetwork]:
     """The module's sandbox in its first state: trades and faults of each test are undone."""
     snapshot = await shared.chain.rpc.call("evm_snapshot")
     yield shared
-    shared.board.clear("venues")
+    shared.active_faults.clear("venues")
     await shared.chain.rpc.call("evm_revert", snapshot)
 
 
@@ -151,7 +151,7 @@ async def test_openocean_promises_most_and_the_more_the_larger(shop: Shop) -> No
 @pytest.mark.parametrize("vendor", VENUES)
 async def test_a_lie_is_in_the_promise_and_in_the_minimum(shop: Shop, vendor: str) -> None:
     truth = await shop(vendor)
-    shop.sandbox.board.put(vendor, "lie:2.0")
+    shop.sandbox.active_faults.put(vendor, "lie:2.0")
     lie = await shop(vendor)
     assert abs(lie.promised - 2 * truth.promised) <= 1
     assert lie.minimum_and_recipient[0] > truth.promised
@@ -159,20 +159,20 @@ async def test_a_lie_is_in_the_promise_and_in_the_minimum(shop: Shop, vendor: st
 
 @pytest.mark.parametrize("vendor", VENUES)
 async def test_faults_in_the_transaction(shop: Shop, vendor: str) -> None:
-    truth, board = await shop(vendor), shop.sandbox.board
-    board.put(vendor, "short_minimum")
+    truth, active_faults = await shop(vendor), shop.sandbox.active_faults
+    active_faults.put(vendor, "short_minimum")
     short = await shop(vendor)
     assert short.promised == truth.promised
     assert short.minimum_and_recipient[0] == truth.minimum_and_recipient[0] // 2
-    board.put(vendor, "foreign_recipient")
+    active_faults.put(vendor, "foreign_recipient")
     assert (await shop(vendor)).minimum_and_recipient[1] == STRANGER.lower()
-    board.put(vendor, "value_not_zero")
+    active_faults.put(vendor, "value_not_zero")
     assert (await shop(vendor)).value == 10**18
-    board.put(vendor, "foreign_router")
+    active_faults.put(vendor, "foreign_router")
     foreign = await shop(vendor)
     assert foreign.to.lower() == foreign.spender.lower() == STRANGER.lower()
     if "spender_differs" in VENDORS[vendor].faults:
-        board.put(vendor, "spender_differs")
+        active_faults.put(vendor, "spender_differs")
         differs = await shop(vendor)
         assert differs.to.lower() == ROUTERS[vendor].lower()
         assert differs.spender.lower() == STRANGER.lower()
@@ -181,7 +181,7 @@ async def test_faults_in_the_transaction(shop: Shop, vendor: str) -> None:
 @pytest.mark.parametrize("vendor", VENUES)
 @pytest.mark.parametrize("fault", ["no_route", "unknown_token", "rate_limited", "refused"])
 async def test_refusals_are_in_the_vendors_words(shop: Shop, vendor: str, fault: str) -> None:
-    shop.sandbox.board.put(vendor, fault)
+    shop.sandbox.active_faults.put(vendor, fault)
     reply = await shop.raw(vendor)
     status, part = CASES[vendor].says.get(fault, (429, {}))
     assert reply.status_code == status

@@ -114,9 +114,9 @@ async def test_kyberswap_builds_at_the_price_of_now(
     kyber: Builder, sandbox: SandboxNetwork
 ) -> None:
     summary = await kyber.summary()
-    sandbox.board.put("kyberswap", "lie:0.5")
+    sandbox.active_faults.put("kyberswap", "lie:0.5")
     data = (await kyber.build(routeSummary=summary)).json()["data"]
-    sandbox.board.clear("kyberswap")
+    sandbox.active_faults.clear("kyberswap")
     assert int(data["amountOut"]) == int(summary["amountOut"]) // 2
     assert int(data["outputChange"]["amount"]) < 0
 

@@ -57,8 +57,8 @@ async def refused(
 
 async def ended(desk: Desk, order: Order, code: FailureCode) -> None:
     """End an order without a block."""
-    sighting = {"NOT_SENT": OrderEventType.NOT_SENT, "REFUSED": OrderEventType.REFUSED}.get(
+    event_type = {"NOT_SENT": OrderEventType.NOT_SENT, "REFUSED": OrderEventType.REFUSED}.get(
         code.value, OrderEventType.EXPIRED
     )
-    step = Transition(sighting, "test", Failure(code, "test"))
+    step = Transition(event_type, "test", Failure(code, "test"))
     assert (await apply_transition(desk.storage.orders, order, step, desk.clock.now_ms())).applied

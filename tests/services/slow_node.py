@@ -8,7 +8,7 @@ from quietswap.chain.address import Address
 from quietswap.chain.chain import AccountState, SimulationResult
 from quietswap.quoting.quote import Route, RouteRequest
 from quietswap.quoting.verify import VerifyRoutes
-from tests.services.test_survey_routes import ROUTER, SENDER
+from tests.services.test_collect_routes import ROUTER, SENDER
 
 NODE_S = 0.05
 

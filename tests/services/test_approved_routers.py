@@ -4,7 +4,7 @@ import pytest
 
 from quietswap.chain.chain import AccountState
 from quietswap.quoting.swap import _approved
-from tests.services.test_survey_routes import REQUEST, ROUTER
+from tests.services.test_collect_routes import REQUEST, ROUTER
 
 
 @pytest.mark.parametrize(("allowance", "has_it"), [(10**18 - 1, False), (10**18, True)])

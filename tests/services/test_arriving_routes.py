@@ -9,7 +9,7 @@ from quietswap.chain.chain import SimulationResult
 from quietswap.quoting.quote import Route
 from quietswap.quoting.routes import ArrivingRoutes
 from tests.services.slow_node import SlowNode, verifying
-from tests.services.test_survey_routes import REQUEST, a_route
+from tests.services.test_collect_routes import REQUEST, a_route
 from tests.virtual_time import run, turn
 
 

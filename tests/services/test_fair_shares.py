@@ -17,7 +17,7 @@ from quietswap.quoting.verify import VerifyRoutes
 from quietswap.vendors import OVER_HTTP, VENDORS
 from quietswap.vendors.vendor import RequestBudget
 from tests.adapters.manual_clock import ManualClock
-from tests.services.test_survey_routes import REQUEST, ROUTER, Scripted, Simulator, a_route
+from tests.services.test_collect_routes import REQUEST, ROUTER, Scripted, Simulator, a_route
 from tests.virtual_time import LoopClock, run
 
 TICKS_PER_S = 20
@@ -122,10 +122,10 @@ def test_a_light_client_gets_every_source_of_every_quote(monkeypatch: pytest.Mon
             for one in aggregators
         ]
         verify = VerifyRoutes(Simulator(), {n: [ROUTER] for n in KEYLESS}, required=False)  # type: ignore[arg-type]
-        survey = CollectRoutes(sources, verify, clock, soft_s=0.6, hard_s=3.0)
+        collect = CollectRoutes(sources, verify, clock, soft_s=0.6, hard_s=3.0)
 
         async def quote(client: str, number: int) -> list[SourceOutcome]:
-            found = await survey(client, replace(REQUEST, sell_amount=10**18 + number))
+            found = await collect(client, replace(REQUEST, sell_amount=10**18 + number))
             return [report.outcome for report in found.reports]
 
         running: list[asyncio.Task[list[SourceOutcome]]] = []

@@ -3,7 +3,7 @@
 from quietswap.quoting.fan_out import SourceFanOut
 from quietswap.quoting.quote import Route, RouteRequest
 from quietswap.quoting.sources import AggregatorSource
-from tests.services.test_survey_routes import PLENTY, REQUEST, Scripted, a_route
+from tests.services.test_collect_routes import PLENTY, REQUEST, Scripted, a_route
 from tests.virtual_time import LoopClock, run
 
 

@@ -115,9 +115,9 @@ def quoted(
         clock = LoopClock()
         verify = VerifyRoutes(chain, {"kyberswap": [ROUTER]}, required=False)
         sources = [AggregatorSource(source or OneRoute(impact), RequestBudget(1000.0), clock)]
-        survey = CollectRoutes(sources, verify, clock, soft_s=0.6, hard_s=3.0)
+        collect = CollectRoutes(sources, verify, clock, soft_s=0.6, hard_s=3.0)
         quote = QuoteSwap(
-            chain=chain, prices=nothing, survey=survey,
+            chain=chain, prices=nothing, collect_routes=collect,
             quotes=nothing, orders=nothing, relays={FIRST_TIER: ScriptedRelay()},
             tokens=TokenPolicy(), terms=swap_terms(Settings()), clock=clock, new_id=lambda: "swq_1",
         )  # fmt: skip

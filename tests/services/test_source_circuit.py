@@ -7,13 +7,13 @@ import pytest
 from quietswap.clients.client import visitor_id
 from quietswap.quoting.quote import NoRoute, NoRouteReason, SourceOutcome
 from quietswap.quoting.sources import AggregatorSource
-from tests.services.test_survey_routes import (
+from tests.services.test_collect_routes import (
     PLENTY,
     REQUEST,
     Scripted,
     a_route,
+    collector,
     outcomes,
-    surveyor,
 )
 from tests.virtual_time import LoopClock, run
 
@@ -28,7 +28,7 @@ def test_a_loser_is_cancelled_at_the_hard_deadline() -> None:
     slow = Scripted("slow", a_route("slow"), 60)
 
     async def work() -> list[bool]:
-        await surveyor([Scripted("a", a_route("a"), 0.1), slow])("k", REQUEST)
+        await collector([Scripted("a", a_route("a"), 0.1), slow])("k", REQUEST)
         seen = [slow.cancelled]
         await asyncio.sleep(2.3)
         seen.append(slow.cancelled)
@@ -42,7 +42,7 @@ def test_a_source_that_is_only_slower_than_the_others_is_not_switched_off() -> N
     slow = Scripted("slow", a_route("slow"), 1.5)
 
     async def work() -> None:
-        ask = surveyor([Scripted("a", a_route("a"), 0.1), slow])
+        ask = collector([Scripted("a", a_route("a"), 0.1), slow])
         for _ in range(20):
             found = await ask("k", REQUEST)
             assert outcomes(found)["slow"] is SourceOutcome.TIMED_OUT
@@ -57,7 +57,7 @@ def test_a_source_that_never_answers_is_switched_off_though_nobody_waits_for_it(
     dead = Scripted("dead", a_route("dead"), 3600)
 
     async def work() -> list[SourceOutcome]:
-        ask = surveyor([Scripted("a", a_route("a"), 0.1), dead])
+        ask = collector([Scripted("a", a_route("a"), 0.1), dead])
         for _ in range(5):
             await ask("k", REQUEST)
         await asyncio.sleep(3)
@@ -111,7 +111,7 @@ def test_a_source_that_one_client_may_not_ask_is_asked_for_another_in_flight() -
     down = Scripted("down", NoRoute(NoRouteReason.UNAVAILABLE, "502"), 0.01)
 
     async def work() -> list[SourceOutcome]:
-        ask = surveyor([down, Scripted("a", a_route("a"), 0.01)])
+        ask = collector([down, Scripted("a", a_route("a"), 0.01)])
         for _ in range(5):
             await ask("k", REQUEST)
         down.answer = a_route("down")

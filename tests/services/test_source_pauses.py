@@ -6,7 +6,7 @@ from quietswap.operator.operators import PausedSource
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.quoting.sources import AggregatorSource, SourcePauses
 from quietswap.vendors.vendor import RequestBudget
-from tests.services.test_survey_routes import Scripted, a_route
+from tests.services.test_collect_routes import Scripted, a_route
 from tests.storage.examples import HandClock
 
 VELORA = PausedSource("velora", 1, "alice", "wrong prices since noon")

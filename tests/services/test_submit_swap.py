@@ -234,7 +234,7 @@ async def test_nothing_is_sent_while_the_node_is_away(desk: Desk) -> None:
 async def test_the_diary_tells_what_happened_and_when(desk: Desk) -> None:
     await desk.swap(KEY, swap_submission())
     events = await desk.storage.orders.events("ord_1")
-    assert [(e.sighting, e.from_status, e.to_status) for e in events] == [
+    assert [(e.event_type, e.from_status, e.to_status) for e in events] == [
         ("posted", None, "pending"),
         ("relay_accepted", "pending", "submitted"),
     ]

@@ -76,7 +76,7 @@ async def test_an_answer_that_decides_nothing_is_in_the_diary(desk: Desk) -> Non
     desk.relay.answers(RelayOutcome.UNKNOWN)
     taken = await desk.swap(KEY, swap_submission())
     last = (await desk.storage.orders.events(taken.order.order_id))[-1]
-    assert (last.sighting, last.evidence) == (
+    assert (last.event_type, last.evidence) == (
         "relay_said",
         "the relay's answer says nothing certain",
     )

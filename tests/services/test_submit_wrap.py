@@ -145,7 +145,7 @@ async def test_bytes_that_died_without_a_block_can_be_posted_again(
     order = await stored(desk)
     assert (order.attempts, order.expires_at_ms) == (2, NOW_MS + 100_000 + 30 * MINUTE_MS)
     events = await desk.storage.orders.events(order.order_id)
-    assert [e.sighting for e in events][2:] == ["reposted", "relay_accepted"]
+    assert [e.event_type for e in events][2:] == ["reposted", "relay_accepted"]
 
 
 async def test_bytes_that_are_posted_again_go_to_the_relay_of_the_new_post(desk: Desk) -> None:

@@ -140,7 +140,7 @@ async def test_the_relays_hint_stands_in_the_diary_of_an_expiry(scene: Scene) ->
     scene.relay.says = "it says the transaction failed"
     await scene.mine()
     events = await scene.storage.orders.events(order.order_id)
-    assert events[-1].sighting == "expired"
+    assert events[-1].event_type == "expired"
     assert "it says the transaction failed" in events[-1].evidence
 
 

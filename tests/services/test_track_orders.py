@@ -243,6 +243,6 @@ async def test_every_move_has_its_evidence(scene: Scene) -> None:
     await scene.look()
     await scene.mine()
     events = await scene.storage.orders.events(order.order_id)
-    assert [e.sighting for e in events] == ["posted", "relay_accepted", "new_head", "included"]
+    assert [e.event_type for e in events] == ["posted", "relay_accepted", "new_head", "included"]
     assert all(e.evidence for e in events)
     assert block.hash in events[-1].evidence

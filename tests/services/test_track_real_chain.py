@@ -75,7 +75,7 @@ class Place:
 @pytest.fixture
 async def place() -> AsyncIterator[Place]:
     async with running_small_network() as town:
-        part = ComponentServer("relay", town.board, town.relay.handle)
+        part = ComponentServer("relay", town.active_faults, town.relay.handle)
         await part.start()
         clock = ManualClock(int(time.time()))
         http = HttpClient()
@@ -129,18 +129,18 @@ async def test_a_reorganisation_takes_it_back_until_it_is_mined_again(
 
 async def test_what_the_relay_loses_is_sent_until_it_is_mined(place: Place) -> None:
     order = await place.order(await place.town.signed())
-    place.town.board.put("relay", "lose")
+    place.town.active_faults.put("relay", "lose")
     await place.blocks(5)
     assert await place.status(order) == (OrderStatus.MINING, None)
     assert await place.town.chain.receipt(order.tx_hash) is None
-    place.town.board.clear("relay")
+    place.town.active_faults.clear("relay")
     await place.blocks(7)
     assert await place.status(order) == (OrderStatus.CONFIRMED, None)
 
 
 async def test_a_silent_relay_leaves_it_pending_and_the_node_decides(place: Place) -> None:
     order = await place.order(await place.town.signed())
-    place.town.board.put("relay", "answer_lost")
+    place.town.active_faults.put("relay", "answer_lost")
     await place.blocks()
     assert await place.status(order) == (OrderStatus.PENDING, None)
     await place.blocks(2)
@@ -156,7 +156,7 @@ async def test_the_wallets_own_public_transaction_takes_the_nonce(
 ) -> None:
     tx = await place.town.signed(max_fee=10**9 + 1)
     order = await place.order(tx)
-    place.town.board.put("relay", "lose")
+    place.town.active_faults.put("relay", "lose")
     other = await place.town.signed(to=to.address, value=5)  # type: ignore[attr-defined]
     await place.town.chain.send_raw(other.raw)
     await place.town.chain.mine()

@@ -12,7 +12,7 @@ from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, SourceOutcome
 from quietswap.quoting.routes import MOST_EARLY, PATIENCE_S, CollectedRoutes, CollectRoutes
 from quietswap.quoting.scoring import Candidate
 from tests.services.slow_node import NODE_S, SlowNode, verifying
-from tests.services.test_survey_routes import (
+from tests.services.test_collect_routes import (
     REQUEST,
     Scripted,
     a_route,
@@ -39,7 +39,7 @@ def at(**seconds: float) -> list[Scripted]:
     ]
 
 
-def surveyed(sources: Sequence[Scripted], node: SlowNode) -> tuple[CollectedRoutes, float]:
+def collected(sources: Sequence[Scripted], node: SlowNode) -> tuple[CollectedRoutes, float]:
     """Return what was collected, and the seconds it took."""
 
     async def work() -> tuple[CollectedRoutes, float]:
@@ -62,7 +62,7 @@ def candidates(found: CollectedRoutes) -> dict[str, Candidate]:
 
 def test_when_the_slowest_comes_only_its_own_simulation_is_left() -> None:
     node = SlowNode()
-    found, took = surveyed(at(a=0.1, b=0.2, c=0.3), node)
+    found, took = collected(at(a=0.1, b=0.2, c=0.3), node)
     assert node.batches == [(0.1, ["a"]), (0.2, ["b"]), (0.3, ["c"])]
     assert took == pytest.approx(0.3 + NODE_S)
     assert won(found) == ["a", "b", "c"]
@@ -70,27 +70,27 @@ def test_when_the_slowest_comes_only_its_own_simulation_is_left() -> None:
 
 def test_what_arrives_while_a_batch_is_at_the_node_goes_together_at_its_end() -> None:
     node = SlowNode()
-    surveyed(at(a=0.1, b=0.11, c=0.12, d=0.5), node)
+    collected(at(a=0.1, b=0.11, c=0.12, d=0.5), node)
     assert node.batches == [(0.1, ["a"]), (0.15, ["b", "c"]), (0.5, ["d"])]
 
 
 def test_the_last_answer_waits_for_no_batch() -> None:
     node = SlowNode()
-    _, took = surveyed(at(a=0.1, b=0.11, c=0.12), node)
+    _, took = collected(at(a=0.1, b=0.11, c=0.12), node)
     assert node.batches == [(0.1, ["a"]), (0.12, ["b", "c"])]
     assert took == pytest.approx(0.12 + NODE_S)
 
 
 def test_routes_that_come_before_the_wallet_is_read_wait_for_it_alone() -> None:
     node = SlowNode(prepares_s=0.4)
-    _, took = surveyed(at(a=0.1, b=0.2), node)
+    _, took = collected(at(a=0.1, b=0.2), node)
     assert took == pytest.approx(0.4 + NODE_S)
     assert sum(len(names) for _, names in node.batches) == 2
 
 
 def test_no_route_is_simulated_twice_where_the_block_is_the_same() -> None:
     node = SlowNode()
-    surveyed(at(a=0.1, b=0.12, c=0.2, d=0.2), node)
+    collected(at(a=0.1, b=0.12, c=0.2, d=0.2), node)
     assert sorted(name for _, names in node.batches for name in names) == ["a", "b", "c", "d"]
 
 
@@ -121,10 +121,10 @@ _LIES: dict[str, SimulationResult | Exception] = {
 @pytest.mark.parametrize("lie", _LIES)
 @pytest.mark.parametrize("late_s", [0.11, 0.3])
 def test_a_late_hostile_source_changes_nothing_that_was_verified(lie: str, late_s: float) -> None:
-    alone, _ = surveyed(at(a=0.1, b=0.1), SlowNode())
+    alone, _ = collected(at(a=0.1, b=0.1), SlowNode())
     node = SlowNode(odd={"c": _LIES[lie]})
     liar = Scripted("c", a_route("c", 9000_000000), late_s)
-    found, _ = surveyed([*at(a=0.1, b=0.1), liar], node)
+    found, _ = collected([*at(a=0.1, b=0.1), liar], node)
     assert candidates(found) == candidates(alone)
     assert all(c.verification is VerificationStatus.VERIFIED for c in found.candidates)
     assert outcomes(found)["c"] is not SourceOutcome.ANSWERED
@@ -134,14 +134,14 @@ def test_a_late_hostile_source_changes_nothing_that_was_verified(lie: str, late_
 def test_a_route_that_alone_cannot_be_simulated_is_dropped_in_any_batch(order: str) -> None:
     node = SlowNode(odd={"a": SimulationResult(None, reason="too large")})
     times = {name: 0.1 * place for place, name in enumerate(order, start=1)}
-    found, _ = surveyed(at(a=times["a"], b=times["b"]), node)
+    found, _ = collected(at(a=times["a"], b=times["b"]), node)
     assert won(found) == ["b"]
     assert outcomes(found)["a"] is SourceOutcome.UNVERIFIED
 
 
 def test_a_simulation_that_hangs_is_given_up_where_another_route_is_verified() -> None:
     node = SlowNode(slow={"b": 100.0})
-    found, took = surveyed(at(a=0.1, b=0.2), node)
+    found, took = collected(at(a=0.1, b=0.2), node)
     assert won(found) == ["a"]
     assert took == pytest.approx(0.2 + PATIENCE_S)
     assert [report.reason for report in found.reports] == [
@@ -152,7 +152,7 @@ def test_a_simulation_that_hangs_is_given_up_where_another_route_is_verified() -
 
 def test_a_simulation_is_waited_for_where_no_other_route_is_verified() -> None:
     node = SlowNode(slow={"b": 5.0}, odd={"a": SimulationResult(None, reason="too large")})
-    found, took = surveyed(at(a=0.1, b=0.2), node)
+    found, took = collected(at(a=0.1, b=0.2), node)
     assert won(found) == ["b"]
     assert took == pytest.approx(5.2)
 
@@ -160,7 +160,7 @@ def test_a_simulation_is_waited_for_where_no_other_route_is_verified() -> None:
 def test_results_of_different_blocks_are_not_compared() -> None:
     """The node cannot pin a block: all that was delivered is simulated once more, together."""
     node = SlowNode(blocks=["1", "2"])
-    found, took = surveyed(at(a=0.1, b=0.2, c=0.3), node)
+    found, took = collected(at(a=0.1, b=0.2, c=0.3), node)
     assert node.batches[-1] == (0.35, ["a", "b", "c"])
     assert len(node.batches) == 4
     assert took == pytest.approx(0.3 + 2 * NODE_S)
@@ -176,7 +176,7 @@ def test_what_fails_on_the_new_block_is_not_offered_for_what_it_did_on_the_old()
         return SimulationResult(True, route.buy_amount, 150_000, block=block)
 
     node._one = changed  # type: ignore[method-assign]
-    found, _ = surveyed(at(a=0.1, b=0.2), node)
+    found, _ = collected(at(a=0.1, b=0.2), node)
     assert won(found) == ["b"]
     assert outcomes(found)["a"] is SourceOutcome.REVERTED
 
@@ -192,7 +192,7 @@ def test_a_node_that_fails_meanwhile_takes_no_result_back() -> None:
         return SimulationResult(True, route.buy_amount, 150_000, broken=broken, block=block)
 
     node._one = once  # type: ignore[method-assign]
-    found, _ = surveyed(at(a=0.1, b=0.2, c=0.3), node)
+    found, _ = collected(at(a=0.1, b=0.2, c=0.3), node)
     assert node.batches[-1] == (0.35, ["a", "b"])
     assert won(found) == ["b"]
     assert [c.verification for c in found.candidates] == [VerificationStatus.VERIFIED]
@@ -211,7 +211,7 @@ def test_where_no_two_blocks_are_the_same_the_latest_result_stands() -> None:
         return SimulationResult(True, route.buy_amount, 150_000, block=block)
 
     node._one = elsewhere  # type: ignore[method-assign]
-    found, _ = surveyed(at(a=0.1, b=0.2), node)
+    found, _ = collected(at(a=0.1, b=0.2), node)
     assert node.batches[-1] == (0.25, ["a", "b"])
     assert won(found) == ["b"]
     reasons = [report.reason for report in found.reports]
@@ -220,7 +220,7 @@ def test_where_no_two_blocks_are_the_same_the_latest_result_stands() -> None:
 
 def test_a_batch_at_the_node_at_the_soft_deadline_is_waited_for_but_no_later_route() -> None:
     node = SlowNode(takes_s=0.2)
-    found, took = surveyed(at(a=0.5, b=0.65), node)
+    found, took = collected(at(a=0.5, b=0.65), node)
     assert node.batches == [(0.5, ["a"])]
     assert took == pytest.approx(0.7)
     assert won(found) == ["a"]
@@ -230,17 +230,17 @@ def test_a_batch_at_the_node_at_the_soft_deadline_is_waited_for_but_no_later_rou
 def test_a_route_that_comes_while_the_others_fail_is_used() -> None:
     """It was the last source: nobody else is waited for, but what is there is verified."""
     node = SlowNode(takes_s=0.5, odd={"a": SimulationResult(False, reason="execution reverted")})
-    found, took = surveyed(at(a=0.5, b=0.8), node)
+    found, took = collected(at(a=0.5, b=0.8), node)
     assert won(found) == ["b"]
     assert took == pytest.approx(1.5)
 
 
 def test_a_miss_of_the_last_source_ends_the_wait() -> None:
     none = Scripted("b", NoRoute(NoRouteReason.NO_ROUTE, "none"), 0.3)
-    _, took = surveyed([*at(a=0.1), none], SlowNode())
+    _, took = collected([*at(a=0.1), none], SlowNode())
     assert took == pytest.approx(0.3)
 
 
 def test_a_wallet_that_cannot_be_read_ends_the_quote() -> None:
     with pytest.raises(NodeUnavailable):
-        surveyed(at(a=0.1, b=0.2), SlowNode(unreadable=NodeUnavailable("away")))
+        collected(at(a=0.1, b=0.2), SlowNode(unreadable=NodeUnavailable("away")))

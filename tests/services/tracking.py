@@ -95,7 +95,7 @@ class Scene:
     async def moves(self, order: Order) -> list[str]:
         """Return the sightings in the order's diary after it was posted."""
         events = await self.storage.orders.events(order.order_id)
-        return [event.sighting for event in events[1:]]
+        return [event.event_type for event in events[1:]]
 
     def sends(self, order: Order) -> int:
         """Return how often the relay got the order's bytes from the tracker."""

@@ -57,14 +57,14 @@ class Keys:
     """A new key before the budget of the last is spent."""
 
     def __init__(self, desk: ApiClient) -> None:
-        self._desk = desk
+        self._engine = desk
         self._left = 0
         self._secret = ""
 
     def next(self) -> str:
         """Return a key for one request and those the checks make of it."""
         if self._left == 0:
-            self._secret, self._left = self._desk.new_secret(), REQUESTS_EACH
+            self._secret, self._left = self._engine.new_secret(), REQUESTS_EACH
         self._left -= 1
         return self._secret
 

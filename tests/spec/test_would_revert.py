@@ -100,7 +100,7 @@ def diary(desk: ApiClient, order_id: str) -> list[str]:
     async def read() -> list[str]:
         storage = await open_storage(desk.database_url, clock=SystemClock())
         try:
-            return [event.sighting for event in await storage.orders.events(order_id)]
+            return [event.event_type for event in await storage.orders.events(order_id)]
         finally:
             await storage.close()
 

@@ -62,9 +62,9 @@ def an_order(**changes: Any) -> Order:
     return replace(order, **changes)
 
 
-def an_event(order: Order, sighting: str = "created", at_ms: int = T0) -> OrderEvent:
+def an_event(order: Order, event_type: str = "created", at_ms: int = T0) -> OrderEvent:
     """Return a diary line that leads to the order's present status."""
-    return OrderEvent(order.order_id, at_ms, sighting, None, order.status.value, "as tested")
+    return OrderEvent(order.order_id, at_ms, event_type, None, order.status.value, "as tested")
 
 
 async def store(orders: OrderStore, order: Order) -> Order:

@@ -25,8 +25,8 @@ from tests.waiting import WITHIN_S
 DAY_MS = 86_400_000
 
 
-def change(order: Order, sighting: str, at_ms: int = T0, depth: int = 0) -> OrderEvent:
-    return OrderEvent(order.order_id, at_ms, sighting, None, order.status, "as tested", depth)
+def change(order: Order, event_type: str, at_ms: int = T0, depth: int = 0) -> OrderEvent:
+    return OrderEvent(order.order_id, at_ms, event_type, None, order.status, "as tested", depth)
 
 
 async def post(storage: Storage, at_ms: int = T0, **changes: object) -> Order:
@@ -36,10 +36,10 @@ async def post(storage: Storage, at_ms: int = T0, **changes: object) -> Order:
 
 
 async def move(
-    storage: Storage, order: Order, sighting: str, depth: int = 0, **to: object
+    storage: Storage, order: Order, event_type: str, depth: int = 0, **to: object
 ) -> Order:
     moved = replace(order, **to)
-    assert await storage.orders.update(moved, change(moved, sighting, depth=depth))
+    assert await storage.orders.update(moved, change(moved, event_type, depth=depth))
     return replace(moved, version=order.version + 1)
 
 

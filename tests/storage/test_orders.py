@@ -137,7 +137,10 @@ async def test_a_lost_update_leaves_no_event(storage: Storage) -> None:
     order = await store(storage.orders, an_order())
     assert await storage.orders.update(order, an_event(order, "first"))
     assert not await storage.orders.update(order, an_event(order, "late"))
-    assert [e.sighting for e in await storage.orders.events(order.order_id)] == ["created", "first"]
+    assert [e.event_type for e in await storage.orders.events(order.order_id)] == [
+        "created",
+        "first",
+    ]
 
 
 async def test_pages_are_newest_first_and_ties_fall_by_id(storage: Storage) -> None:

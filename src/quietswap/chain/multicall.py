@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from quietswap.chain.address import Address
 from quietswap.chain.erc20 import address_word, word
 from quietswap.chain.rpc import NodeReads
-from quietswap.chain.rpc_wire import MalformedResult, Result, RpcCall, octets, value
+from quietswap.chain.rpc_wire import MalformedResult, Result, RpcCall, hex_bytes, value
 
 MULTICALL3 = Address("0xcA11bde05977b3631167028862bE2a173976CA11")
 """The same address on every chain."""
@@ -54,7 +54,7 @@ def call(views: Sequence[ViewCall], *, gas: int | None = None, at: str = "latest
 
 def answers(result: Result, count: int) -> list[bytes | None]:
     """Return the result of each of `count` views, as `decode`. Raises NodeUnavailable."""
-    return decode(octets(value(result, str)), count)
+    return decode(hex_bytes(value(result, str)), count)
 
 
 def encode(views: Sequence[ViewCall]) -> bytes:

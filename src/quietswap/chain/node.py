@@ -206,7 +206,7 @@ class NodeChain:
             try:
                 return await self._run_on_latest(swaps, others)
             except SimulationUnsupported:
-                self._simulator.went_blind()
+                self._simulator.pause_simulation()
         results = await self._rpc.batch([*map(plain_call, swaps), *others])
         return [read_plain(one) for one in results[: len(swaps)]], results[len(swaps) :]
 
@@ -277,7 +277,7 @@ class NodeChain:
                 reads.quantity(wei),
                 held,
                 allowances,
-                reads.octets(code),
+                reads.hex_bytes(code),
             ),
             Holdings(held, allowances),
         )
@@ -377,5 +377,5 @@ def _facts(results: Sequence[Result]) -> WalletSnapshot:
         eth,
         held,
         allowed,
-        reads.octets(code),
+        reads.hex_bytes(code),
     )

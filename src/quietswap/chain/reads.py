@@ -26,9 +26,9 @@ def count(wallet: Address, block: str) -> RpcCall:
     return RpcCall("eth_getTransactionCount", (wallet, block))
 
 
-def octets(result: Result) -> bytes:
+def hex_bytes(result: Result) -> bytes:
     """Return bytes."""
-    return rpc_wire.octets(value(result, str))
+    return rpc_wire.hex_bytes(value(result, str))
 
 
 def quantity(result: Result) -> int:

@@ -80,7 +80,7 @@ class NodeRpcClient:
 
     `timeout_s` limits one attempt at one node, `batch_size` the calls in one batch.
     A node of another chain than `chain_id` is never used. With several nodes, the height of all is
-    read every `survey_s` seconds.
+    read every `probe_pause_s` seconds.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class NodeRpcClient:
         timeout_s: float,
         max_lag_blocks: int,
         chain_id: int = 1,
-        survey_s: float = 5.0,
+        probe_pause_s: float = 5.0,
         failures: int = 3,
         pause_s: float = 5.0,
         max_bytes: int = MAX_BYTES,
@@ -103,7 +103,7 @@ class NodeRpcClient:
         self._clock = clock
         self._timeout_s = timeout_s
         self._chain_id = chain_id
-        self._survey_s = survey_s
+        self._probe_pause_s = probe_pause_s
         self._max_bytes = max_bytes
         self._on_failure = on_failure
         self._nodes = NodePool(
@@ -116,8 +116,8 @@ class NodeRpcClient:
             batch_size=batch_size,
         )
         self._next_id = 1
-        self._surveyed_at = 0.0
-        self._survey: asyncio.Task[list[NodeStatus]] | None = None
+        self._probed_at = 0.0
+        self._probing: asyncio.Task[list[NodeStatus]] | None = None
         self._knows_heights = False
 
     def nodes(self) -> list[NodeView]:
@@ -136,7 +136,7 @@ class NodeRpcClient:
         """
         if not calls:
             return []  # nodes reject an empty batch
-        await self._keep_surveyed()
+        await self._keep_probed()
         second_best: list[Result] | None = None
         reasons = []
         for node in self._nodes.usable(call.method for call in calls):
@@ -234,18 +234,18 @@ class NodeRpcClient:
             raise _NoAnswer("malformed", node.masked(": ".join(filter(None, (str(fault), said)))))
         return [_masked(result, node) for result in results]
 
-    async def _keep_surveyed(self) -> None:
+    async def _keep_probed(self) -> None:
         """Start a check of all nodes if it is due. Only the first check is awaited."""
         if len(self._nodes.all) < 2:
             return
         now = self._clock.monotonic()
-        if self._survey is None or now - self._surveyed_at >= self._survey_s:
-            self._surveyed_at = now
-            self._survey = asyncio.create_task(self.survey())
+        if self._probing is None or now - self._probed_at >= self._probe_pause_s:
+            self._probed_at = now
+            self._probing = asyncio.create_task(self.probe())
         if not self._knows_heights:
-            await asyncio.shield(self._survey)
+            await asyncio.shield(self._probing)
 
-    async def survey(self) -> list[NodeStatus]:
+    async def probe(self) -> list[NodeStatus]:
         """Read the chain id and the height of every node. Never raises."""
         states = await asyncio.gather(*(self._look_at(node) for node in self._nodes.all))
         self._knows_heights = True
@@ -272,9 +272,9 @@ class NodeRpcClient:
 
     async def close(self) -> None:
         """Cancel the running node check, if any."""
-        if self._survey is not None:
-            self._survey.cancel()
-            await asyncio.gather(self._survey, return_exceptions=True)
+        if self._probing is not None:
+            self._probing.cancel()
+            await asyncio.gather(self._probing, return_exceptions=True)
 
 
 def _kind(error: HttpError) -> str:

@@ -159,7 +159,7 @@ def quantity(text: str) -> int:
     return int(text, 16)
 
 
-def octets(text: str) -> bytes:
+def hex_bytes(text: str) -> bytes:
     """Return hex data as bytes. Raises MalformedResult."""
     if not text.startswith("0x"):
         raise MalformedResult("not hex data")

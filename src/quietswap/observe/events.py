@@ -113,11 +113,11 @@ def receipts_unread(reasons: Mapping[str, str]) -> None:
     log.warning("receipts_unread", count=len(reasons), first=tx_hash, reason=reason)
 
 
-def order_moved(order_id: str, sighting: str, status: str, evidence: str) -> None:
+def order_moved(order_id: str, event_type: str, status: str, evidence: str) -> None:
     """An order changed its status."""
     metrics.order_moves(status).inc()
-    count(Measure.ORDER_MOVED, status, sighting)
-    log.info("order_moved", order=order_id, by=sighting, status=status, evidence=evidence)
+    count(Measure.ORDER_MOVED, status, event_type)
+    log.info("order_moved", order=order_id, by=event_type, status=status, evidence=evidence)
 
 
 def order_confirmed(ms: int) -> None:

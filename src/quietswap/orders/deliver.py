@@ -86,10 +86,10 @@ async def apply_transition(
     Nothing is applied if the table does not allow the transition. With `untouched`, nothing is
     applied if the order has changed since it was read. Raises StoreUnavailable.
     """
-    while order.can_move_by(step.sighting):
+    while order.can_move_by(step.event_type):
         moved = with_transition(order, step, now_ms)
         if await orders.update(moved, event_for(order, moved.status, step, now_ms)):
-            observe.order_moved(order.order_id, step.sighting, moved.status, step.evidence)
+            observe.order_moved(order.order_id, step.event_type, moved.status, step.evidence)
             if moved.status is OrderStatus.CONFIRMED and moved.submitted_at_ms is not None:
                 observe.order_confirmed(now_ms - moved.submitted_at_ms)
             if moved.inclusion is not None:
@@ -134,16 +134,16 @@ async def _tip(orders: OrderStore, order: Order) -> str:
 
 
 async def remark(
-    orders: OrderStore, order: Order, sighting: str, evidence: str, now_ms: int
+    orders: OrderStore, order: Order, event_type: str, evidence: str, now_ms: int
 ) -> Order:
     """Store an event that changes no status, and return the order as stored then.
 
     Nothing is written if the order has changed since it was read. Raises StoreUnavailable.
     """
-    line = OrderEvent(order.order_id, now_ms, sighting, order.status, order.status, evidence)
+    line = OrderEvent(order.order_id, now_ms, event_type, order.status, order.status, evidence)
     if not await orders.update(order, line):
         return order
-    observe.order_moved(order.order_id, sighting, order.status, evidence)
+    observe.order_moved(order.order_id, event_type, order.status, evidence)
     return replace(order, version=order.version + 1)
 
 
@@ -152,10 +152,10 @@ _BY_RELAY = (OrderEventType.RELAY_ACCEPTED, OrderEventType.REFUSED, OrderEventTy
 
 def with_transition(order: Order, step: Transition, now_ms: int) -> Order:
     """Return the order after `step`, with the relay's words or the time of its acceptance."""
-    moved = order.after(step.sighting, failure=step.failure, inclusion=step.inclusion)
-    if step.sighting in _BY_RELAY:
+    moved = order.after(step.event_type, failure=step.failure, inclusion=step.inclusion)
+    if step.event_type in _BY_RELAY:
         moved = replace(moved, relay_answer=step.relay_answer)
-    if step.sighting is OrderEventType.RELAY_ACCEPTED:
+    if step.event_type is OrderEventType.RELAY_ACCEPTED:
         return replace(moved, submitted_at_ms=now_ms, submitted_head=order.sent_head)
     return moved
 
@@ -165,7 +165,7 @@ def event_for(order: Order, to: OrderStatus, step: Transition, now_ms: int) -> O
     return OrderEvent(
         order_id=order.order_id,
         at_ms=now_ms,
-        sighting=step.sighting.value,
+        event_type=step.event_type.value,
         from_status=order.status.value,
         to_status=to.value,
         evidence=step.evidence,
@@ -306,7 +306,7 @@ class OrderDelivery:
             await self._orders.add(order, line, spends)
         except DuplicateTransaction as error:
             return error.order, False
-        observe.order_moved(order.order_id, line.sighting, order.status, line.evidence)
+        observe.order_moved(order.order_id, line.event_type, order.status, line.evidence)
         return order, True
 
     async def _reopen(self, dead: Order, fresh: Order, checked: str) -> tuple[Order, bool]:

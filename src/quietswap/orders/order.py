@@ -222,7 +222,7 @@ class Order:
 
     def after(
         self,
-        sighting: OrderEventType,
+        event_type: OrderEventType,
         *,
         failure: Failure | None = None,
         inclusion: Inclusion | None = None,
@@ -231,22 +231,24 @@ class Order:
 
         Raises IllegalTransition for a transition that the table lacks, or without its evidence.
         """
-        target = TRANSITIONS[self.status].get(sighting)
-        if target is None or not self.can_move_by(sighting):
-            raise IllegalTransition(f"{self.status} cannot move by {sighting}")
-        if _said(inclusion) is not _PROOF.get(sighting):
-            raise IllegalTransition(f"{sighting} comes with the block that proves it, or with none")
+        target = TRANSITIONS[self.status].get(event_type)
+        if target is None or not self.can_move_by(event_type):
+            raise IllegalTransition(f"{self.status} cannot move by {event_type}")
+        if _said(inclusion) is not _PROOF.get(event_type):
+            raise IllegalTransition(
+                f"{event_type} comes with the block that proves it, or with none"
+            )
         if (failure is not None) != (target in (FAILED, CANCELLED)):
             raise IllegalTransition(f"{target} says why, and nothing else does")
         return replace(self, status=target, failure=failure, inclusion=inclusion)
 
-    def can_move_by(self, sighting: OrderEventType) -> bool:
+    def can_move_by(self, event_type: OrderEventType) -> bool:
         """Return whether the table allows this transition from the current status."""
-        if sighting not in TRANSITIONS[self.status]:
+        if event_type not in TRANSITIONS[self.status]:
             return False
-        if sighting is OrderEventType.REPOSTED:
+        if event_type is OrderEventType.REPOSTED:
             return self.may_resubmit
-        is_correction = sighting is OrderEventType.NONCE_TAKEN and self.status.is_terminal
+        is_correction = event_type is OrderEventType.NONCE_TAKEN and self.status.is_terminal
         return self.is_at_large or not is_correction
 
     @property
@@ -268,7 +270,7 @@ class Transition:
     `relay_answer` are the words of the relay's response that caused it.
     """
 
-    sighting: OrderEventType
+    event_type: OrderEventType
     evidence: str
     failure: Failure | None = None
     inclusion: Inclusion | None = None
@@ -286,7 +288,7 @@ class OrderEvent:
 
     order_id: str
     at_ms: int
-    sighting: str
+    event_type: str
     from_status: str | None
     to_status: str
     evidence: str

@@ -108,7 +108,7 @@ class QuoteSwap:
 
     chain: ChainReader
     prices: PriceOracle
-    survey: CollectRoutes
+    collect_routes: CollectRoutes
     quotes: QuoteStore
     orders: OrderStore
     relays: Mapping[int, Relay]
@@ -145,13 +145,13 @@ class QuoteSwap:
         setting = observe.in_phase("prices", self._setting(key, request))
         setting_task = asyncio.create_task(setting)
         try:
-            survey = await self.survey(key.client_id, request)
+            collected = await self.collect_routes(key.client_id, request)
             known = await setting_task
         finally:
             setting_task.cancel()
-        if not survey.candidates:
-            raise no_route_error(survey.reports, ask.sell_token, ask.buy_token)
-        return self._compose(request, survey, known, head)
+        if not collected.candidates:
+            raise no_route_error(collected.reports, ask.sell_token, ask.buy_token)
+        return self._compose(request, collected, known, head)
 
     async def _tokens_and_head(self, ask: SwapQuoteRequest) -> tuple[Token, Token, Head]:
         """Read one after the other: nearly always both are cached, and nothing is waited for."""
@@ -185,26 +185,26 @@ class QuoteSwap:
         return _Setting(nonces, UsdRates(*prices), reference)
 
     def _compose(
-        self, request: RouteRequest, survey: CollectedRoutes, setting: _Setting, head: Head
+        self, request: RouteRequest, collected: CollectedRoutes, setting: _Setting, head: Head
     ) -> SwapQuote:
         read = PricingContext(
             request.sell,
             request.sell_amount,
             request.buy,
             setting.rates,
-            survey.next_base_fee,
+            collected.next_base_fee,
             first_approval_gas(is_amsterdam=head.is_amsterdam),
         )
-        market = believed(read, survey.candidates)
-        approved, reference = _approved(request, survey.sender), setting.reference
-        best, *others = rank(survey.candidates, read, approved, reference)
-        reports = with_reference(_named(survey.reports, best.route.source), reference)
+        market = believed(read, collected.candidates)
+        approved, reference = _approved(request, collected.sender), setting.reference
+        best, *others = rank(collected.candidates, read, approved, reference)
+        reports = with_reference(_named(collected.reports, best.route.source), reference)
         _observe([best, *others], reports)
-        weighed = gas_price_in_buy_token(survey.candidates, read) is not None
+        weighed = gas_price_in_buy_token(collected.candidates, read) is not None
         scored = score(best, market)
         impact = _impact(best, market)
         threat, rebate = self._threat(best, market, impact)
-        params = _params(best, survey, setting.nonces)
+        params = _params(best, collected, setting.nonces)
         return SwapQuote(
             sell_token=request.sell.address,
             buy_token=request.buy.address,
@@ -230,10 +230,10 @@ class QuoteSwap:
             alternatives=tuple(_alternative(c, score(c, market)) for c in others),
             sources=reports,
             notes=(
-                *((CONTRACT_NOTE,) if is_contract(survey.sender.code) else ()),
+                *((CONTRACT_NOTE,) if is_contract(collected.sender.code) else ()),
                 *notes(best, market.rates, setting.rates, weighed=weighed),
             ),
-            issues=_issues(request, params, survey.sender),
+            issues=_issues(request, params, collected.sender),
             usd_cents=_usd_cents(best, market),
         )
 
@@ -282,9 +282,9 @@ def _impact(best: Candidate, market: PricingContext) -> Decimal | None:
 
 
 def _params(
-    best: Candidate, survey: CollectedRoutes, nonces: fees.OwnNonces
+    best: Candidate, collected: CollectedRoutes, nonces: fees.OwnNonces
 ) -> UnsignedTransaction:
-    sender = survey.sender
+    sender = collected.sender
     limit = best.gas_limit or fees.gas_limit_for(best.gas) + fees.NEW_SLOT_GAS
     return UnsignedTransaction(
         to=best.route.target,
@@ -292,7 +292,7 @@ def _params(
         value=0,
         gas_limit=limit,
         max_fee_per_gas=fees.max_fee_per_gas(
-            survey.next_base_fee,
+            collected.next_base_fee,
             fees.SWAP_FEE_MULTIPLE,
             gas_limit=limit,
             balance=sender.eth_balance,

@@ -216,9 +216,9 @@ def nonce_used_transition(order: Order, *, is_mined: bool, next_nonce: int) -> T
 
 
 def _dead(
-    text: str, sighting: OrderEventType = _REFUSAL, code: FailureCode = FailureCode.REFUSED
+    text: str, event_type: OrderEventType = _REFUSAL, code: FailureCode = FailureCode.REFUSED
 ) -> Transition:
-    return Transition(sighting, text, Failure(code, text))
+    return Transition(event_type, text, Failure(code, text))
 
 
 def delivery_error(

@@ -68,7 +68,7 @@ def encode(legs: Sequence[Leg], deadline: int, minimum: int, wallet: Address) ->
         bought = address_word(legs[0].tokens[-1])
         calls = [_call(leg, 0, _ITSELF) for leg in legs]
         calls.append(_SWEEP + bought + word(minimum) + address_word(wallet))
-    tails = [octets(call) for call in calls]
+    tails = [abi_bytes(call) for call in calls]
     heads = [word(32 * len(tails) + sum(map(len, tails[:at]))) for at in range(len(tails))]
     return b"".join((_MULTICALL, word(deadline), word(64), word(len(tails)), *heads, *tails))
 
@@ -82,7 +82,7 @@ def _call(leg: Leg, minimum: int, to: Address) -> bytes:
     if len(leg.fees) == 1:
         first, last = tokens
         return _V3_SINGLE + first + last + word(leg.fees[0]) + address_word(to) + terms + word(0)
-    return _V3_PATH + word(32) + word(128) + address_word(to) + terms + octets(v3_path(leg))
+    return _V3_PATH + word(32) + word(128) + address_word(to) + terms + abi_bytes(v3_path(leg))
 
 
 def v3_path(leg: Leg) -> bytes:
@@ -156,6 +156,6 @@ def _path(packed: bytes) -> tuple[tuple[Address, ...], tuple[int, ...]]:
     return tuple(tokens), tuple(fees)
 
 
-def octets(data: bytes) -> bytes:
+def abi_bytes(data: bytes) -> bytes:
     """Return a byte string as ABI words: its length, and the bytes padded to whole words."""
     return word(len(data)) + data.ljust(-(-len(data) // 32) * 32, b"\0")

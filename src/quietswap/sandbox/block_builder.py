@@ -1,7 +1,7 @@
 """The block builder: private transactions, then the searcher's bundle, then public transactions.
 
 anvil mines in order of arrival. So the builder removes the public transactions from anvil's mempool
-and sends everything again in the order of the block. During this time the lock `turns` keeps client
+and sends everything again in the order of the block. During this time `chain_lock` keeps client
 requests out. Private transactions that were not mined are removed from the mempool afterwards.
 """
 
@@ -136,7 +136,7 @@ class BlockBuilder:
     """
 
     chain: LocalChain
-    turns: ReadWriteLock
+    chain_lock: ReadWriteLock
     relays: Sequence[SandboxRelay]
     searcher: Searcher
     public: MempoolHistory
@@ -174,7 +174,7 @@ class BlockBuilder:
         """Build so many blocks at once and return the number of the last."""
         number = 0
         for _ in range(blocks):
-            async with self.turns.build():
+            async with self.chain_lock.build():
                 number = await self._block()
                 if self.changed and (await self.chain.head())["transactions"]:
                     await self.changed()
@@ -186,7 +186,7 @@ class BlockBuilder:
         Public transactions return to the mempool, and private ones to their relay. The searcher's
         are dropped. Raises ReorgTooDeep.
         """
-        async with self.turns.build():
+        async with self.chain_lock.build():
             head = int((await self.chain.head())["number"], 16)
             if depth > head - self.genesis:
                 raise ReorgTooDeep(f"a reorg may be {head - self.genesis} blocks deep now")

@@ -105,11 +105,11 @@ _INSTEAD: dict[str, Callable[[Fault], Answer]] = {
 """Faults whose answer replaces the part's."""
 
 
-def with_http_faults(part: str, board: ActiveFaults, handler: Handler) -> Handler:
+def with_http_faults(part: str, active_faults: ActiveFaults, handler: Handler) -> Handler:
     """Return `handler` with the HTTP fault that is active for `part` at each request."""
 
     async def answer(request: HttpRequest) -> Answer:
-        fault = board.of(part)
+        fault = active_faults.of(part)
         if fault is None:
             return await handler(request)
         if fault.kind in _INSTEAD:
@@ -133,15 +133,17 @@ class ComponentServer:
     def __init__(
         self,
         name: str,
-        board: ActiveFaults,
+        active_faults: ActiveFaults,
         handler: Handler,
         port: int = 0,
         *,
         yields: bool = False,
     ) -> None:
         self.name = name
-        self._board = board
-        self._server = HttpServer(with_http_faults(name, board, handler), port, yields=yields)
+        self._active_faults = active_faults
+        self._server = HttpServer(
+            with_http_faults(name, active_faults, handler), port, yields=yields
+        )
         self._moves: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Lock()
         self._is_listening = False
@@ -156,7 +158,7 @@ class ComponentServer:
         """Listen, unless the part is `down` from the start, and return the URL."""
         await self._server.start()
         self._is_listening = self._is_wanted = True
-        self._board.listen(self._changed)
+        self._active_faults.listen(self._changed)
         await self._settle()
         return self.url
 
@@ -178,7 +180,7 @@ class ComponentServer:
 
     async def _settle(self) -> None:
         async with self._turn:
-            wanted = self._is_wanted and not self._board.shows(self.name, "down")
+            wanted = self._is_wanted and not self._active_faults.shows(self.name, "down")
             if wanted and not self._is_listening:
                 await self._server.start()
             if not wanted and self._is_listening:

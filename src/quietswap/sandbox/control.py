@@ -42,7 +42,7 @@ class ControlApi:
     """`handle` serves the routes of `ROUTES`. `settled` waits until fault changes take effect."""
 
     chain: LocalChain
-    board: ActiveFaults
+    active_faults: ActiveFaults
     builder: BlockBuilder
     relays: Sequence[SandboxRelay]
     searcher: Searcher
@@ -65,13 +65,13 @@ class ControlApi:
 
     async def _switch(self, request: HttpRequest, part: str) -> HttpResponse:
         if request.method == "PUT":
-            self.board.put(part, str(_field(request, "fault", str)))
+            self.active_faults.put(part, str(_field(request, "fault", str)))
         elif request.method == "DELETE":
-            self.board.clear(part)
+            self.active_faults.clear(part)
         else:
             return json_reply({"error": "use PUT or DELETE"}, 405)
         await self.settled()
-        return json_reply({"faults": self.board.active()})
+        return json_reply({"faults": self.active_faults.active()})
 
     async def _answer(self, route: str, request: HttpRequest) -> Any:
         """Return the answer to a request; None for an unknown route."""
@@ -79,7 +79,7 @@ class ControlApi:
             case "GET /":
                 return {"routes": ROUTES, "parts": PARTS}
             case "GET /faults":
-                return {"faults": self.board.active()}
+                return {"faults": self.active_faults.active()}
             case "POST /mine":
                 return {"head": await self.builder.mine(_count(request, "blocks"))}
             case "POST /reorg":

@@ -234,12 +234,12 @@ class ActiveFaults:
     """The active fault of each part. Listeners are called at each change, with None at the end."""
 
     def __init__(self, faults: Iterable[tuple[str, Fault]] = ()) -> None:
-        self._faults = {part: fault for name, fault in faults for part in members(name)}
+        self._active_faults = {part: fault for name, fault in faults for part in members(name)}
         self._listeners: list[Listener] = []
 
     def of(self, part: str) -> Fault | None:
         """Return the active fault of `part`."""
-        return self._faults.get(part)
+        return self._active_faults.get(part)
 
     def shows(self, part: str, kind: str) -> bool:
         """Whether the fault named `kind` is active for `part`."""
@@ -247,25 +247,25 @@ class ActiveFaults:
 
     def kind(self, part: str) -> str:
         """Return the name of the active fault of `part`; empty without one."""
-        fault = self._faults.get(part)
+        fault = self._active_faults.get(part)
         return fault.kind if fault else ""
 
     def active(self) -> dict[str, str]:
         """Return part and spelling of every active fault."""
-        return {part: str(fault) for part, fault in sorted(self._faults.items())}
+        return {part: str(fault) for part, fault in sorted(self._active_faults.items())}
 
     def put(self, part: str, text: str) -> Fault:
         """Replace the fault of a part or of every part of a group. Raises UnknownFault."""
         fault = parse(part, text)
         for member in members(part):
-            self._faults[member] = fault
+            self._active_faults[member] = fault
             self._notify(member, fault)
         return fault
 
     def clear(self, part: str) -> None:
         """End the fault of a part or of every part of a group. Raises UnknownFault."""
         for member in members(part):
-            self._faults.pop(member, None)
+            self._active_faults.pop(member, None)
             self._notify(member, None)
 
     def listen(self, listener: Listener) -> None:

@@ -50,7 +50,7 @@ class SandboxNetwork:
     """A running sandbox: its parts and their URLs, without a trailing slash."""
 
     chain: LocalChain
-    board: ActiveFaults
+    active_faults: ActiveFaults
     builder: BlockBuilder
     searcher: Searcher
     relays: Mapping[str, SandboxRelay]
@@ -69,13 +69,14 @@ class SandboxNetwork:
         options = options or NetworkOptions()
         async with AsyncExitStack() as stack:
             chain = await stack.enter_async_context(running_chain(order="fifo"))
-            board, turns, public = ActiveFaults(options.faults), ReadWriteLock(), MempoolHistory()
-            relays = {name: SandboxRelay(name, chain.rpc, board) for name in RELAYS}
+            faults, public = ActiveFaults(options.faults), MempoolHistory()
+            chain_lock = ReadWriteLock()
+            relays = {name: SandboxRelay(name, chain.rpc, faults) for name in RELAYS}
             searcher, feeds = Searcher(chain), FeedUpdater(chain)
             await searcher.start()
             builder = BlockBuilder(
                 chain=chain,
-                turns=turns,
+                chain_lock=chain_lock,
                 relays=list(relays.values()),
                 searcher=searcher,
                 public=public,
@@ -84,18 +85,18 @@ class SandboxNetwork:
                 changed=feeds.update,
                 paused=options.paused,
             )
-            node = NodeProxy(chain.rpc, turns, public, board)
+            node = NodeProxy(chain.rpc, chain_lock, public, faults)
             stack.push_async_callback(node.close)
             market = Market(chain)
-            venues = {name: kind(market, board) for name, kind in STAND_INS.items()}
+            venues = {name: kind(market, faults) for name, kind in STAND_INS.items()}
             handlers: dict[str, Handler] = {name: one.handle for name, one in venues.items()}
             for price in (DefiLlamaStub, CoinGeckoStub):
-                handlers[price.name] = price(market, board).handle
+                handlers[price.name] = price(market, faults).handle
             handlers |= {name: relay.handle for name, relay in relays.items()}
             handlers[NODE] = node.handle
             parts = [
                 ComponentServer(
-                    name, board, handler, options.ports.get(name, 0), yields=options.yields
+                    name, faults, handler, options.ports.get(name, 0), yields=options.yields
                 )
                 for name, handler in handlers.items()
             ]
@@ -108,13 +109,13 @@ class SandboxNetwork:
                 )
 
             every = [*relays.values()]
-            control = ControlApi(chain, board, builder, every, searcher, public, settled, feeds)
+            control = ControlApi(chain, faults, builder, every, searcher, public, settled, feeds)
             port = options.ports.get(CONTROL, 0)
             urls[CONTROL] = await _serve(
                 stack, HttpServer(control.handle, port, yields=options.yields)
             )
             stack.push_async_callback(_end, builder, asyncio.create_task(builder.run()))
-            return cls(chain, board, builder, searcher, relays, public, urls, stack.pop_all())
+            return cls(chain, faults, builder, searcher, relays, public, urls, stack.pop_all())
 
     async def stop(self) -> None:
         """End everything. A second call does nothing."""

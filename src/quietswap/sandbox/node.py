@@ -180,14 +180,14 @@ class NodeProxy:
     def __init__(
         self,
         rpc: SandboxRpcClient,
-        turns: ReadWriteLock,
+        chain_lock: ReadWriteLock,
         public: MempoolHistory,
-        board: ActiveFaults,
+        active_faults: ActiveFaults,
     ) -> None:
         self._rpc = rpc
-        self._turns = turns
+        self._chain_lock = chain_lock
         self._public = public
-        self._board = board
+        self._active_faults = active_faults
         self._fork: tuple[Fault, ForkView] | None = None
         self._chance = random.Random(1)
         self._pool = SandboxRpcClient(
@@ -202,7 +202,7 @@ class NodeProxy:
         """Answer one request with the active fault."""
         if request.method != "POST":
             return HttpResponse(405, b"method not allowed", "text/plain")
-        fault = self._board.of(NAME)
+        fault = self._active_faults.of(NAME)
         if fault and fault.kind == "flap" and self._chance.random() < fault.share:
             return HttpResponse(502, b"Bad Gateway", "text/plain")
         try:
@@ -210,7 +210,7 @@ class NodeProxy:
         except rpc_server.InvalidRpcRequest as error:
             return error.reply
         self._note(body if isinstance(body, list) else [body])
-        async with self._turns.visit():
+        async with self._chain_lock.visit():
             method = await self._method(fault) if fault else None
             if method is not None:
                 return await rpc_server.answer(body, method)

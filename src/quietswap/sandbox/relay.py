@@ -269,15 +269,15 @@ class _AnswerLost(Exception):
 class SandboxRelay:
     """One relay: `handle` serves HTTP, and the block builder reads `pool`."""
 
-    def __init__(self, name: str, rpc: SandboxRpcClient, board: ActiveFaults) -> None:
+    def __init__(self, name: str, rpc: SandboxRpcClient, active_faults: ActiveFaults) -> None:
         self.name = name
         self.pool = RelayPool(rpc)
         self._rpc = rpc
-        self._board = board
+        self._active_faults = active_faults
 
     def offers(self, block: int) -> list[RelayTransaction]:
         """Return what may go into block number `block`; nothing under the fault `withhold`."""
-        return [] if self._board.shows(self.name, "withhold") else self.pool.offers(block)
+        return [] if self._active_faults.shows(self.name, "withhold") else self.pool.offers(block)
 
     async def handle(self, request: HttpRequest) -> Answer:
         """Serve `GET /tx/<hash>` and JSON-RPC on `/`, `/fast`, `/noreverts`, `/fullprivacy`."""
@@ -326,7 +326,7 @@ class SandboxRelay:
         return await self._rpc.call(name, *params)
 
     async def _send(self, raw: bytes, terms: SubmissionOptions) -> str:
-        fault = self._board.of(self.name)
+        fault = self._active_faults.of(self.name)
         if fault is not None and fault.kind == "refuse":
             raise refusal(fault.argument)
         held = await self.pool.accept(raw, terms)

@@ -86,9 +86,9 @@ async def _source(source: AggregatorSource, clock: Clock) -> CheckResult:
 
 async def _nodes(outside: ExternalServices) -> list[CheckResult]:
     findings = []
-    survey = await outside.rpc.survey()
-    meanwhile = "; the next URL is used meanwhile" if len(survey) > 1 else ""
-    for state in survey:
+    states = await outside.rpc.probe()
+    meanwhile = "; the next URL is used meanwhile" if len(states) > 1 else ""
+    for state in states:
         works = state.reason is None and not state.lags
         found = state.reason or f"block {state.height}{', lagging' if state.lags else ''}"
         advice = "" if works else f"check node.urls{meanwhile}"

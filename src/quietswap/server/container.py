@@ -275,7 +275,7 @@ def _quote_swap(
         required=quotes.require_verification,
         accept_unbound=factories.accepted_unbound(settings),
     )
-    survey = CollectRoutes(
+    collect_routes = CollectRoutes(
         outside.sources,
         verify,
         clock,
@@ -285,7 +285,7 @@ def _quote_swap(
     return QuoteSwap(
         chain=outside.chain,
         prices=outside.prices,
-        survey=survey,
+        collect_routes=collect_routes,
         quotes=storage.quotes,
         orders=storage.orders,
         relays=outside.relays,

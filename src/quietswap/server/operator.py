@@ -313,7 +313,7 @@ class _Reporter:
             return
         if self.surveyed_at is None or now - self.surveyed_at >= _REPORT_EVERY_S:
             self.surveyed_at = now  # nothing else reads the height of a single node
-            await self.parts.outside.rpc.survey()
+            await self.parts.outside.rpc.probe()
         self.changes += sum(figures.values()) or 1  # a page's figures may be seconds old
         report = ProcessReport(
             f"{socket.gethostname()}:{os.getpid()}", self.clock.now_ms(), self.changes, self.state()

@@ -39,7 +39,7 @@ async def write_event(
     `view` is the row of `VIEW` after the change, `version` that of the order then. The row of the
     client's counter is locked until the commit: after all others, which prevents deadlocks.
     """
-    change = change_by(event.sighting)
+    change = change_by(event.event_type)
     if change is None:
         return
     rows = await transaction.fetch(_NEXT, order.client_id)

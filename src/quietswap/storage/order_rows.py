@@ -145,7 +145,7 @@ def event_values(event: OrderEvent) -> tuple[Value, ...]:
     return (
         event.order_id,
         event.at_ms,
-        event.sighting,
+        event.event_type,
         event.from_status,
         event.to_status,
         event.evidence,

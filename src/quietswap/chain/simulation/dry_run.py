@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from quietswap.chain import erc20
 from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.rpc_wire import MalformedResult, Result, RpcCall, RpcErrorObject, octets
+from quietswap.chain.rpc_wire import MalformedResult, Result, RpcCall, RpcErrorObject, hex_bytes
 from quietswap.chain.simulation.codec import (
     VIEW_GAS,
     NextBlock,
@@ -100,7 +100,7 @@ def read_plain(result: Result) -> DryRun:
     if result.code != 3 and not any(word in text for word in _REVERTS):
         return DryRun(None, reason=result.message[:120])
     try:
-        data = octets(result.data or "0x")
+        data = hex_bytes(result.data or "0x")
     except MalformedResult:
         data = b""
     return DryRun(False, reason=reason(data, result.message))

@@ -16,7 +16,7 @@ from quietswap.chain.address import Address, keccak256
 from quietswap.chain.erc20 import address_word, word
 from quietswap.chain.reads import from_block
 from quietswap.chain.rpc import NodeReads, NodeRpcClient
-from quietswap.chain.rpc_wire import RpcCall, RpcErrorObject, octets, value
+from quietswap.chain.rpc_wire import RpcCall, RpcErrorObject, hex_bytes, value
 from quietswap.chain.simulation.codec import VIEW_GAS, RandBelow, hex_word, plausible_amount
 from quietswap.chain.simulation.wire import read_calls, simulation_call
 from quietswap.clock import Clock
@@ -296,4 +296,4 @@ async def _probed(token: Address, nodes: NodeReads) -> TokenStorageLayout:
 
 
 def _word(text: str) -> int:
-    return int.from_bytes(octets(text))
+    return int.from_bytes(hex_bytes(text))

@@ -89,7 +89,7 @@ class RouteSimulationCodec:
         request: RouteRequest,
         block: NextBlock,
         sender: AccountState,
-        pretence: StateOverride,
+        override: StateOverride,
         *,
         below: RandBelow,
         measures_itself: MeasuresItself,
@@ -99,7 +99,7 @@ class RouteSimulationCodec:
         self._request = request
         self._eth = sender.eth_balance
         self._spenders = list(sender.allowances)
-        self._pretence = pretence
+        self._override = override
         self._below = below
         self._measures_itself = measures_itself
         self._view_fee = self._max_fee(VIEW_GAS)
@@ -111,12 +111,12 @@ class RouteSimulationCodec:
 
     def obstacle(self, route: Route) -> str | None:
         """Return why this route cannot be simulated; None if it can."""
-        return self._pretence.obstacle(route.spender)
+        return self._override.obstacle(route.spender)
 
     def misreads(self, before: BalancesBefore, route: Route) -> bool:
         """Whether the sell token does not return the overridden numbers."""
         approved = before.allowances[route.spender]
-        return not self._pretence.reads_back(route.spender, before.sell, approved)
+        return not self._override.reads_back(route.spender, before.sell, approved)
 
     def before_call(self, block: NextBlock) -> RpcCall:
         """Return the simulation that reads both balances and the allowance of each spender."""
@@ -129,7 +129,7 @@ class RouteSimulationCodec:
         wallet = self._request.wallet
         words: dict[int, int] = {}
         for spender in self._spenders:
-            words |= self._pretence.words(spender)
+            words |= self._override.words(spender)
         approved = [self._view(self.sell, erc20.allowance(wallet, s)) for s in self._spenders]
         return {
             "blockOverrides": self._frame(block)[0],
@@ -154,7 +154,7 @@ class RouteSimulationCodec:
         first = {
             "blockOverrides": overrides,
             "stateOverrides": block.with_history(
-                self._overrides(self._pretence.words(route.spender), wei)
+                self._overrides(self._override.words(route.spender), wei)
             ),
             "calls": [call],
         }

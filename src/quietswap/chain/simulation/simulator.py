@@ -184,7 +184,7 @@ class SwapSimulator:
         self._clock = clock
         self._below = below
         self._measures_itself = measures_itself
-        self._pretender = StateOverrideBuilder(rpc, clock, below)
+        self._override_builder = StateOverrideBuilder(rpc, clock, below)
         self._unsupported = CircuitBreaker(clock, pause_s=_UNSUPPORTED_TTL_S)
         self.blocks = BlockRunner(rpc, clock, below)
 
@@ -197,28 +197,30 @@ class SwapSimulator:
         self, request: RouteRequest, head: Head, sender: AccountState, holdings: Holdings
     ) -> "PreparedSwapSimulation":
         """Return the prepared simulation with its overrides. A failure of the node never raises."""
-        pretence: StateOverride | str
+        override: StateOverride | str
         try:
             if not self.can_simulate:
                 raise SimulationUnsupported
-            pretence = await self._pretender.prepare(request, holdings, self.blocks.tag(head))
+            override = await self._override_builder.prepare(
+                request, holdings, self.blocks.tag(head)
+            )
         except SimulationUnsupported:
-            pretence = self.went_blind()
+            override = self.pause_simulation()
         except NodeUnavailable as error:
-            pretence = str(error)
-        if isinstance(pretence, str):
-            return PreparedSwapSimulation(self, head, sender, pretence, self._clock)
+            override = str(error)
+        if isinstance(override, str):
+            return PreparedSwapSimulation(self, head, sender, override, self._clock)
         trials = RouteSimulationCodec(
             request,
             NextBlock.after(head, self._below),
             sender,
-            pretence,
+            override,
             below=self._below,
             measures_itself=self._measures_itself,
         )
         return PreparedSwapSimulation(self, head, sender, trials, self._clock)
 
-    def went_blind(self) -> str:
+    def pause_simulation(self) -> str:
         """Skip simulations for 3 s, as no node supports eth_simulateV1; return that reason."""
         if self.can_simulate:
             self._unsupported.record_failure()
@@ -359,7 +361,9 @@ class PreparedSwapSimulation:
         try:
             first, *rest = await self._simulator.blocks.run(calls, trials.block)
         except SimulationUnsupported:
-            return [(SimulationResult(None, reason=self._simulator.went_blind()), 0)] * len(rows)
+            return [(SimulationResult(None, reason=self._simulator.pause_simulation()), 0)] * len(
+                rows
+            )
         before = trials.read_before(first)
         if isinstance(before, str):
             return [(SimulationResult(None, reason=before), 0)] * len(rows)

@@ -168,7 +168,7 @@ def show(settings_path: Path | None, order: str, as_json: bool) -> None:
     click.echo("\nevent log")
     for event in events:
         move = f"{event.from_status or '-'} -> {event.to_status}"
-        line = f"  {_time(event.at_ms)}  {event.sighting:16} {move:24} {event.evidence}"
+        line = f"  {_time(event.at_ms)}  {event.event_type:16} {move:24} {event.evidence}"
         click.echo(visible(line))
 
 
@@ -179,7 +179,7 @@ def _unit(tokens: dict[Address, DisplayToken], address: Address) -> dict[str, An
 
 def relay_verdict(events: Sequence[OrderEvent]) -> str | None:
     """Return the relay's last response with its time; None without a response."""
-    said = [event for event in events if event.sighting in _BY_RELAY]
+    said = [event for event in events if event.event_type in _BY_RELAY]
     return f"{said[-1].evidence} ({_time(said[-1].at_ms)})" if said else None
 
 
@@ -235,7 +235,7 @@ def _result(order: Order) -> dict[str, Any]:
 def _event(event: OrderEvent) -> dict[str, Any]:
     return {
         "at": _time(event.at_ms),
-        "by": event.sighting,
+        "by": event.event_type,
         "from": event.from_status,
         "to": event.to_status,
         "evidence": event.evidence,

@@ -200,7 +200,7 @@ def _timeline(events: Sequence[OrderEvent], start_ms: int) -> Markup:
                 "li",
                 element(
                     "p",
-                    element("strong", event.sighting.replace("_", " ")),
+                    element("strong", event.event_type.replace("_", " ")),
                     f" · {moved} · ",
                     moment(event.at_ms),
                     f" · {seconds:+.1f} s",

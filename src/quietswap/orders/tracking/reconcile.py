@@ -90,16 +90,16 @@ class OrderCache:
 
         One that rests on what the order was, not on the chain, is dropped if the order has changed.
         """
-        now, untouched = self.clock.now_ms(), step.sighting in _ONLY_IF_UNCHANGED
+        now, untouched = self.clock.now_ms(), step.event_type in _ONLY_IF_UNCHANGED
         moved = await apply_transition(self.orders, watch.order, step, now, untouched=untouched)
         if not moved.applied:
             watch.is_undone = False
         self.record(moved.order)
 
-    async def remark(self, watch: TrackedOrder, sighting: str, evidence: str) -> None:
+    async def remark(self, watch: TrackedOrder, event_type: str, evidence: str) -> None:
         """Store an event that changes no status."""
         now = self.clock.now_ms()
-        watch.order = await remark(self.orders, watch.order, sighting, evidence, now)
+        watch.order = await remark(self.orders, watch.order, event_type, evidence, now)
 
     async def close(self, watch: TrackedOrder) -> None:
         """Stop tracking: its time is over, and the bytes may be deleted."""
@@ -111,7 +111,7 @@ class OrderCache:
         line = OrderEvent(
             order_id=order.order_id,
             at_ms=self.clock.now_ms(),
-            sighting=FINALIZED,
+            event_type=FINALIZED,
             from_status=order.status,
             to_status=order.status,
             evidence=f"its block is final, {depth} deep",
@@ -238,8 +238,8 @@ class Reconciler:
     A receipt that cannot be read concerns its order alone, which is checked at the next block.
     """
 
-    def __init__(self, board: OrderCache, chain: ChainReader, follower: ChainFollower) -> None:
-        self._board = board
+    def __init__(self, cache: OrderCache, chain: ChainReader, follower: ChainFollower) -> None:
+        self._cache = cache
         self._chain = chain
         self._follower = follower
         self._others: dict[int, BlockRef | None] = {}
@@ -259,7 +259,7 @@ class Reconciler:
         for watch in watches:
             order = watch.order
             if order.tx_hash not in receipts:
-                self._board.watches.doubted[order.order_id] = watch
+                self._cache.watches.doubted[order.order_id] = watch
                 continue
             receipt = receipts[order.tx_hash]
             if receipt is not None:
@@ -276,7 +276,7 @@ class Reconciler:
         if place is None or place.hash != receipt.block_hash:
             return
         self._trust(watch)
-        watches, order = self._board.watches, watch.order
+        watches, order = self._cache.watches, watch.order
         if watch.seen != place:
             watches.set_block(watch, place)
         for other in list(watches.affected_by(order.tx_hash, order.wallet, order.nonce)):
@@ -291,9 +291,9 @@ class Reconciler:
             return
         if place.hash == block_hash:
             self._trust(watch)
-            self._board.watches.set_block(watch, place)
+            self._cache.watches.set_block(watch, place)
         elif self._doubt(watch, Discrepancy.UNDONE):
-            self._board.watches.mark_reorged(watch)
+            self._cache.watches.mark_reorged(watch)
 
     async def _absent(self, watch: TrackedOrder, *, is_used: bool) -> None:
         """Handle an order without a known block: its nonce decides."""
@@ -301,34 +301,34 @@ class Reconciler:
         if not is_used and not by_nonce:
             if watch.gone_since is not None:
                 watch.gone_since = None
-                self._board.watches.reindex(watch)
+                self._cache.watches.reindex(watch)
             self._trust(watch)
         elif by_nonce and not is_used:
             if self._doubt(watch, Discrepancy.UNDONE):
-                self._board.watches.mark_reorged(watch)
+                self._cache.watches.mark_reorged(watch)
         elif by_nonce or watch.gone_since is not None:
             self._gone(watch)
         elif self._doubt(watch, Discrepancy.NONCE_GONE):
             if watch.is_open:
-                await self._board.apply(watch, nonce_consumed_transition(self._follower.tip.number))
+                await self._cache.apply(watch, nonce_consumed_transition(self._follower.tip.number))
             self._gone(watch)
 
     def _gone(self, watch: TrackedOrder) -> None:
         if watch.gone_since is None:
             watch.gone_since = self._follower.tip.number
         self._trust(watch)
-        self._board.watches.set_block(watch, None)
+        self._cache.watches.set_block(watch, None)
 
     def _trust(self, watch: TrackedOrder) -> None:
         watch.trusts()
-        self._board.watches.doubted.pop(watch.order.order_id, None)
+        self._cache.watches.doubted.pop(watch.order.order_id, None)
 
     def _doubt(self, watch: TrackedOrder, doubt: Discrepancy) -> bool:
         """Record a doubt, to be checked at the next block; return whether it stood before."""
         if watch.doubts(doubt, self._follower.tip.number):
             self._trust(watch)
             return True
-        self._board.watches.doubted[watch.order.order_id] = watch
+        self._cache.watches.doubted[watch.order.order_id] = watch
         return False
 
     async def _canonical(self, number: int) -> BlockRef | None:

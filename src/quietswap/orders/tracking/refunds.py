@@ -34,8 +34,8 @@ _BLOCKS_AT_ONCE = 4
 class RefundReader:
     """`relays` by tier. A relay or a node that hangs delays a turn by `_WITHIN_S` at most."""
 
-    def __init__(self, board: OrderCache, chain: ChainReader, relays: Mapping[int, Relay]) -> None:
-        self._board = board
+    def __init__(self, cache: OrderCache, chain: ChainReader, relays: Mapping[int, Relay]) -> None:
+        self._cache = cache
         self._chain = chain
         self._relays = relays
         self._first, self._second = DueQueue(), DueQueue()
@@ -51,7 +51,7 @@ class RefundReader:
         for order_id in first:
             self._second.set(order_id, tip + _LATER)
         due = [*first, *self._second.take(tip, _MOST - len(first))]
-        await self.ask([watch for watch in map(self._board.watches.get, due) if watch])
+        await self.ask([watch for watch in map(self._cache.watches.get, due) if watch])
 
     async def ask(self, watches: Sequence[TrackedOrder]) -> None:
         """Ask for the refunds of these orders. Raises StoreUnavailable.
@@ -130,7 +130,7 @@ class RefundReader:
         for one in mined:
             if one.sender != order.wallet or one.hash == order.tx_hash:
                 continue
-            other = await self._board.orders.by_hash(one.hash)
+            other = await self._cache.orders.by_hash(one.hash)
             known = other and other.inclusion and other.inclusion.refund
             if known and known.tx_hash is not None:
                 taken.add(known.tx_hash)
@@ -142,10 +142,10 @@ class RefundReader:
         changed = replace(order, inclusion=replace(order.inclusion, refund=refund))
         text = f"{refund.amount_wei} wei" + (f" by {refund.tx_hash}" if refund.tx_hash else "")
         event, status = f"refund_{refund.status}", order.status
-        now = self._board.clock.now_ms()
+        now = self._cache.clock.now_ms()
         line = OrderEvent(order.order_id, now, event, status, status, text)
-        if await self._board.orders.update(changed, line):
-            self._board.record(replace(changed, version=order.version + 1))
+        if await self._cache.orders.update(changed, line):
+            self._cache.record(replace(changed, version=order.version + 1))
             observe.order_refunded(order.order_id, order.tier, refund.status, refund.amount_wei)
         else:
-            await self._board.refresh(order.order_id)
+            await self._cache.refresh(order.order_id)

@@ -39,8 +39,8 @@ WOULD_FAIL, WOULD_WORK = "would_fail", "would_work"
 class ResendDryRun:
     """Run at most one batch per block. A failing swap is simulated again at its next resend."""
 
-    def __init__(self, board: OrderCache, chain: ChainReader) -> None:
-        self._board = board
+    def __init__(self, cache: OrderCache, chain: ChainReader) -> None:
+        self._cache = cache
         self._chain = chain
 
     async def failing(self, swaps: Sequence[TrackedOrder], relays: dict[str, Relay]) -> set[str]:
@@ -49,7 +49,7 @@ class ResendDryRun:
         `relays` by order id: the relay's hint becomes part of the event. Without a result from the
         node no order is held back.
         """
-        raws = await self._board.orders.raws([watch.order.order_id for watch in swaps])
+        raws = await self._cache.orders.raws([watch.order.order_id for watch in swaps])
         known = [(w, stored_swap(w.order, raws.get(w.order.order_id, b""))) for w in swaps]
         signed = [(watch, swap) for watch, swap in known if swap is not None]
         try:
@@ -72,11 +72,11 @@ class ResendDryRun:
             return
         watch.would_fail = fault is not None
         if fault is None:
-            await self._board.remark(watch, WOULD_WORK, f"{run.words}; it is sent again")
+            await self._cache.remark(watch, WOULD_WORK, f"{run.words}; it is sent again")
             return
         hint = await relay.status_hint(watch.order.tx_hash) if relay is not None else None
         text = f"on the latest state it would fail: {fault}; it is not sent again for now"
-        await self._board.remark(watch, WOULD_FAIL, f"{text}; the relay: {hint or 'nothing'}")
+        await self._cache.remark(watch, WOULD_FAIL, f"{text}; the relay: {hint or 'nothing'}")
 
 
 MOST_RESENT, MOST_EXPIRED = 64, 256
@@ -88,19 +88,19 @@ class Resender:
     """`relays` by tier. Identical bytes cannot be mined twice, so a resend is harmless."""
 
     def __init__(
-        self, board: OrderCache, chain: ChainReader, relays: Mapping[int, Relay], looks: Reconciler
+        self, cache: OrderCache, chain: ChainReader, relays: Mapping[int, Relay], looks: Reconciler
     ) -> None:
-        self._board = board
+        self._cache = cache
         self._chain = chain
         self._relays = relays
-        self._looks = looks
-        self._trial = ResendDryRun(board, chain)
+        self._reconciler = looks
+        self._trial = ResendDryRun(cache, chain)
 
     async def resend(self, tip: BlockRef) -> None:
         """Resend what is due: first the orders that no relay is known to have."""
         if not any(relay.is_up for relay in self._relays.values()):
             return
-        watches = self._board.watches
+        watches = self._cache.watches
         due = watches.resend_pending.take(tip.number, MOST_RESENT)
         due += watches.resend_held.take(tip.number, MOST_RESENT - len(due))
         failing: set[str] = set()
@@ -111,12 +111,12 @@ class Resender:
         finally:
             for watch in filter(None, map(watches.get, due)):
                 fails = watch.order.order_id in failing
-                wait = self._board.rules.resend_every if fails else 1
+                wait = self._cache.rules.resend_every if fails else 1
                 watches.schedule_resend(watch, not_before=tip.number + wait)
 
     async def _failing(self, due: Sequence[str], tip: BlockRef) -> set[str]:
         """Return the orders that would fail now; they wait as long as after a resend."""
-        found = filter(None, map(self._board.watches.get, due))
+        found = filter(None, map(self._cache.watches.get, due))
         past = self._past(tip)
         swaps = (
             w for w in found if w.order.kind is OrderKind.SWAP and self._may_be_sent(w, tip, past)
@@ -132,9 +132,9 @@ class Resender:
         changed. An order that another writer has changed is read again and waits for a block.
         """
         past = self._past(tip)
-        found = filter(None, map(self._board.watches.get, due))
+        found = filter(None, map(self._cache.watches.get, due))
         wanted = [w for w in found if self._may_be_sent(w, tip, past)]
-        raws = await self._board.orders.claim([watch.order for watch in wanted], tip.number)
+        raws = await self._cache.orders.claim([watch.order for watch in wanted], tip.number)
         claims = [(w, raws[w.order.order_id]) for w in wanted if w.order.order_id in raws]
         for watch, _ in claims:
             watch.must_go_out = False
@@ -142,7 +142,7 @@ class Resender:
         await bounded_gather(claims, self._send, limit=PARALLEL)
         for watch in wanted:
             if watch.order.order_id not in raws:
-                await self._board.refresh(watch.order.order_id)
+                await self._cache.refresh(watch.order.order_id)
 
     async def _send(self, claim: tuple[TrackedOrder, bytes]) -> None:
         watch, raw = claim
@@ -156,17 +156,17 @@ class Resender:
         relay = self._relays.get(watch.order.tier)
         if watch.order.status.is_terminal or relay is None or not relay.is_up:
             return False
-        if self._board.watches.live_replacement(watch.order) is not None:
+        if self._cache.watches.live_replacement(watch.order) is not None:
             return False  # its wallet cancels it, or pays more for it
         return past < watch.order.expires_at_ms or tip.number < watch.spared_until
 
     def _past(self, tip: BlockRef) -> int:
-        return safe_now_ms(self._board.clock.now_ms(), tip.time)
+        return safe_now_ms(self._cache.clock.now_ms(), tip.time)
 
     async def _conclude(self, watch: TrackedOrder, order: Order, answer: RelayResponse) -> None:
         """Apply the response to a pending order; an accepted order changes by the chain only."""
         if answer.outcome is RelayOutcome.NONCE_USED:
-            self._board.watches.doubted[order.order_id] = watch
+            self._cache.watches.doubted[order.order_id] = watch
         moved = passed_on(order, answer, self._relays)
         if moved is not None and order.status is OrderStatus.PENDING:
             await self._note(watch, moved, PASSED_ON)
@@ -174,10 +174,10 @@ class Resender:
         step = None
         if order.status is OrderStatus.PENDING:
             step = await transition_for_response(
-                answer, order, self._board.orders, self._chain, EarlierSend.POSSIBLE
+                answer, order, self._cache.orders, self._chain, EarlierSend.POSSIBLE
             )
         if step is not None:
-            await self._board.apply(watch, step)
+            await self._cache.apply(watch, step)
         elif words_of(answer) != order.relay_answer:
             heard = replace(order, relay_answer=words_of(answer))
             await self._note(watch, heard, response_text(answer))
@@ -185,9 +185,9 @@ class Resender:
     async def _note(self, watch: TrackedOrder, changed: Order, text: str) -> None:
         """Store what the relay said, and the order as this changes it."""
         watch.order = changed
-        await self._board.remark(watch, RELAY_SAID, text)
+        await self._cache.remark(watch, RELAY_SAID, text)
         if watch.order is changed:  # another writer was first
-            await self._board.refresh(changed.order_id)
+            await self._cache.refresh(changed.order_id)
 
     async def expire(self, tip: BlockRef, settled: BlockRef | None) -> None:
         """Expire orders whose time is over, unless a last check finds them in a block.
@@ -195,7 +195,7 @@ class Resender:
         `settled` is the newest block with enough confirmations, if it is known: only its time ends
         an order whose router has a deadline.
         """
-        watches, past = self._board.watches, self._past(tip)
+        watches, past = self._cache.watches, self._past(tip)
         chain_s = settled.time if settled else 0
         due = watches.expiry.take(max(past, chain_s * 1000), MOST_EXPIRED)
         found = [w for w in map(watches.get, due) if w is not None]
@@ -204,7 +204,7 @@ class Resender:
             return _is_over(watch.order, past, chain_s) and _may_expire(watch, tip.number)
 
         try:
-            checked = await self._looks.reconcile([w for w in found if may_expire(w)])
+            checked = await self._reconciler.reconcile([w for w in found if may_expire(w)])
             over = [(w.order.order_id, settled) for w in checked if may_expire(w)]
             await bounded_gather(over, self._expire, limit=PARALLEL)
         finally:
@@ -213,7 +213,7 @@ class Resender:
 
     async def _expire(self, over: tuple[str, BlockRef | None]) -> None:
         order_id, settled = over
-        watch = self._board.watches.get(order_id)
+        watch = self._cache.watches.get(order_id)
         assert watch is not None
         relay, hint = self._relays.get(watch.order.tier), None
         if relay is not None:
@@ -222,7 +222,7 @@ class Resender:
         step, deadline_s = expiry_transition(hint), watch.order.deadline_s
         if deadline_s is not None and settled is not None:
             step = deadline_transition(deadline_s, settled)
-        await self._board.apply(watch, step)
+        await self._cache.apply(watch, step)
 
 
 def _is_over(order: Order, past: int, chain_s: int) -> bool:

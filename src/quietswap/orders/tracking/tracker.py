@@ -59,26 +59,26 @@ class OrderTracker:
     ) -> None:
         self._chain = chain
         self._relays = relays
-        self._board = OrderCache(orders, clock, rules)
+        self._cache = OrderCache(orders, clock, rules)
         self._begin()
 
     def _begin(self) -> None:
         self._follower = ChainFollower(self._chain)
-        self._looks = Reconciler(self._board, self._chain, self._follower)
-        self._sender = Resender(self._board, self._chain, self._relays, self._looks)
-        self._refunds = RefundReader(self._board, self._chain, self._relays)
+        self._reconciler = Reconciler(self._cache, self._chain, self._follower)
+        self._sender = Resender(self._cache, self._chain, self._relays, self._reconciler)
+        self._refunds = RefundReader(self._cache, self._chain, self._relays)
         self._must_look_at_all = True
         self._is_unfinished = False
 
     @property
     def watched(self) -> int:
         """Return the number of tracked orders."""
-        return len(self._board.watches)
+        return len(self._cache.watches)
 
     async def start(self) -> None:
         """Load all orders and check each one at the node, then resend those that are due."""
         self._begin()
-        await self._board.load()
+        await self._cache.load()
         await self.run_once()
 
     async def run_once(self) -> None:
@@ -86,20 +86,20 @@ class OrderTracker:
         try:
             head = await self._chain.head()
             if self._follower.is_news(head):
-                await self._board.load_changes()
+                await self._cache.load_changes()
                 self._note(await self._follower.advance(head))
                 self._is_unfinished = True
             if self._is_unfinished:
                 await self._conclude(self._follower.tip)
                 self._is_unfinished = False
-                observe.orders_watched(self._board.watches.statuses)
+                observe.orders_watched(self._cache.watches.statuses)
         except NodeUnavailable:
             self._forget_doubts()
             raise
 
     def _note(self, progress: ChainUpdate) -> None:
         """Record in memory which blocks hold orders, and which do not any more."""
-        watches = self._board.watches
+        watches = self._cache.watches
         if progress.restarted:
             self._must_look_at_all = True
             for watch in watches:
@@ -111,7 +111,7 @@ class OrderTracker:
             self._match(block)
 
     def _match(self, block: Block) -> None:
-        watches = self._board.watches
+        watches = self._cache.watches
         ref = BlockRef(block.number, block.hash, block.time)
         for tx in block.transactions:
             for watch in list(watches.affected_by(tx.hash, tx.sender, tx.nonce)):
@@ -125,49 +125,49 @@ class OrderTracker:
         await self._look()
         await self._take_back(tip)
         await self._settle(tip)
-        for watch in list(self._board.watches.accepted.values()):
+        for watch in list(self._cache.watches.accepted.values()):
             if was_offered(watch.order, tip.number):
-                await self._board.apply(watch, new_head_transition(tip.number))
-        settled = self._follower.canon.at(tip.number - self._board.rules.confirmations + 1)
+                await self._cache.apply(watch, new_head_transition(tip.number))
+        settled = self._follower.canon.at(tip.number - self._cache.rules.confirmations + 1)
         await self._sender.expire(tip, settled)
         await self._sender.resend(tip)
         await self._refunds.ask_due(tip.number)
-        if _is_turn_to_close(tip, self._board.rules):
+        if _is_turn_to_close(tip, self._cache.rules):
             await self._close(tip)
 
     async def _look(self) -> None:
         """Check all orders after a gap; otherwise the doubted ones and a slice of the rest."""
-        watches = self._board.watches
+        watches = self._cache.watches
         if self._must_look_at_all:
-            await self._looks.reconcile(list(watches))
+            await self._reconciler.reconcile(list(watches))
             self._must_look_at_all = False
             return
         chosen = {w.order.order_id: w for w in watches.doubted.values()}
-        if not _is_turn_to_close(self._follower.tip, self._board.rules):
-            due = watches.next_batch(self._board.rules.backstop_every, BATCH)
+        if not _is_turn_to_close(self._follower.tip, self._cache.rules):
+            due = watches.next_batch(self._cache.rules.backstop_every, BATCH)
             chosen |= {w.order.order_id: w for w in due}
-        await self._looks.reconcile(list(chosen.values()))
+        await self._reconciler.reconcile(list(chosen.values()))
 
     def _forget_doubts(self) -> None:
-        for watch in self._board.watches.doubted.values():
+        for watch in self._cache.watches.doubted.values():
             watch.trusts()
 
     async def _take_back(self, tip: BlockRef) -> None:
         """Take back the verdicts of blocks that are no longer canonical, and resend at once."""
-        for watch in list(self._board.watches.undone.values()):
+        for watch in list(self._cache.watches.undone.values()):
             watch.must_go_out = True
-            watch.spared_until = tip.number + self._board.rules.resend_every
-            await self._board.apply(watch, reorg_transition(watch.order))
+            watch.spared_until = tip.number + self._cache.rules.resend_every
+            await self._cache.apply(watch, reorg_transition(watch.order))
 
     async def _settle(self, tip: BlockRef) -> None:
         """Apply the verdicts of blocks that are deep enough; an inclusion needs its receipt."""
         due = []
-        for watch in list(self._board.watches.unsettled.values()):
+        for watch in list(self._cache.watches.unsettled.values()):
             deep = depth(tip.number, watch.blocks[0].number)
-            if deep < self._board.rules.confirmations:
+            if deep < self._cache.rules.confirmations:
                 continue
             if watch.rival is not None:
-                await self._board.apply(
+                await self._cache.apply(
                     watch, replace(replacement_transition(watch.rival), depth=deep)
                 )
             else:
@@ -193,24 +193,24 @@ class OrderTracker:
                 _arrival(watch.order, receipt),
             )
             deep = depth(tip.number, place.number)
-            await self._board.apply(watch, replace(step, depth=deep))
+            await self._cache.apply(watch, replace(step, depth=deep))
             self._refunds.expect(watch, self._follower.tip.number)
 
     async def _close(self, tip: BlockRef) -> None:
         """Stop tracking orders whose deciding block is final, or whose tracking time is over."""
-        watches = self._board.watches
-        moment = safe_now_ms(self._board.clock.now_ms(), tip.time)
+        watches = self._cache.watches
+        moment = safe_now_ms(self._cache.clock.now_ms(), tip.time)
         over = watches.end.take(moment, BATCH)
         final: list[str] = []
         if len(watches.closing):
             final = watches.closing.take(await self._chain.finalized_number(), BATCH)
         try:
             found = filter(None, map(watches.get, final))
-            settled = await self._looks.reconcile([w for w in found if w.is_final_candidate])
+            settled = await self._reconciler.reconcile([w for w in found if w.is_final_candidate])
             await self._refunds.ask(settled)
             for watch in filter(None, map(watches.get, over)):
                 if not watch.is_open:
-                    await self._board.close(watch)
+                    await self._cache.close(watch)
             for watch in settled:
                 if watch.is_final_candidate and watch.doubt is None:
                     await self._end(watch, tip)
@@ -233,8 +233,8 @@ class OrderTracker:
                 if watch.rival is not None
                 else nonce_consumed_transition(tip.number)
             )
-            await self._board.apply(watch, replace(step, depth=deep))
-        await self._board.finalize(watch, deep)
+            await self._cache.apply(watch, replace(step, depth=deep))
+        await self._cache.finalize(watch, deep)
 
 
 def _arrival(order: Order, receipt: Receipt) -> Arrival | None:

@@ -150,7 +150,7 @@ async def amounts_out(chain: "LocalChain", routes: Sequence[PoolRoute], amount: 
     return abi.uints(await chain.call(contract_addresses.QUOTER, asked))
 
 
-Taste = Callable[[Sequence[PricedRoute]], PricedRoute | None]
+RouteChoice = Callable[[Sequence[PricedRoute]], PricedRoute | None]
 """A vendor's choice among routes, which are sorted by output, the best first."""
 
 _MAX_HOPS = 3
@@ -182,10 +182,10 @@ class Market:
         return BY_ADDRESS.get(address)
 
     async def route(
-        self, sell: Address, buy: Address, amount: int, taste: Taste
+        self, sell: Address, buy: Address, amount: int, choose: RouteChoice
     ) -> PricedRoute | None:
         """Return the route that a vendor chooses, with its output."""
-        return taste(await priced_routes(self.chain, sell, buy, amount, _MAX_HOPS))
+        return choose(await priced_routes(self.chain, sell, buy, amount, _MAX_HOPS))
 
     async def delivers(self, route: PoolRoute, amount: int) -> int:
         """Return the output of a route."""
@@ -314,23 +314,23 @@ class _Quotes:
     """The prices of one source with its active fault."""
 
     market: Market
-    board: ActiveFaults
+    active_faults: ActiveFaults
     name: ClassVar[str]
 
     def _known(self, texts: Iterable[str]) -> list[tuple[str, SandboxToken]]:
         """Return the known tokens among address texts, each with its text."""
-        if self.board.shows(self.name, "absent"):
+        if self.active_faults.shows(self.name, "absent"):
             return []
         return [(text, token) for text in texts if (token := _token(text))]
 
     async def _usd(self, token: SandboxToken) -> float:
         """Return the price as a JSON number, as the real APIs do."""
         price = await self.market.usd_price(token)
-        return float(price * (2 if self.board.shows(self.name, "2x") else 1))
+        return float(price * (2 if self.active_faults.shows(self.name, "2x") else 1))
 
     def _timestamp(self) -> int:
         """Return the time of the price, in Unix seconds."""
-        return int(time.time()) - _YESTERDAY_S * self.board.shows(self.name, "stale")
+        return int(time.time()) - _YESTERDAY_S * self.active_faults.shows(self.name, "stale")
 
 
 class DefiLlamaStub(_Quotes):

@@ -21,7 +21,7 @@ from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest
 from quietswap.sandbox.rpc import SandboxRpcClient
 from quietswap.sandbox.venues.hostile_calldata import Attack
-from quietswap.sandbox.venues.market import Hop, Market, PoolRoute, PricedRoute, Taste
+from quietswap.sandbox.venues.market import Hop, Market, PoolRoute, PricedRoute, RouteChoice
 from quietswap.sandbox.venues.router_calldata import RouterSwap
 from quietswap.vendors.vendor import Vendor
 
@@ -102,14 +102,14 @@ class VendorGovernance:
     vendor: str
     under: Callable[[str | None], Sequence[Call]]
     rpc: SandboxRpcClient
-    board: ActiveFaults
+    active_faults: ActiveFaults
     _shown: str | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def settle(self) -> None:
         """Apply the state that the current fault needs."""
         async with self._lock:
-            kind = self.board.kind(self.vendor)
+            kind = self.active_faults.kind(self.vendor)
             needed = kind if kind in _GOVERNED else None
             if needed != self._shown:
                 await self.rpc.batch(self.under(needed))
@@ -122,8 +122,8 @@ class QuoteEngine:
 
     name: str
     market: Market
-    board: ActiveFaults
-    taste: Taste
+    active_faults: ActiveFaults
+    choose: RouteChoice
     encode: Attack
     attacks: Mapping[str, Attack]
     governance: VendorGovernance
@@ -151,7 +151,7 @@ class QuoteEngine:
 
     def check_open(self) -> None:
         """Raise QuoteRejected when a fault keeps the venue from quoting."""
-        kind = self.board.kind(self.name)
+        kind = self.active_faults.kind(self.name)
         if kind in {miss.value for miss in RejectReason}:
             raise QuoteRejected(RejectReason(kind))
 
@@ -166,7 +166,7 @@ class QuoteEngine:
         """Return the route that this venue chooses. Raises QuoteRejected."""
         self.check_open()
         await self.governance.settle()
-        priced = await self.market.route(ask.sell.address, ask.buy.address, ask.amount, self.taste)
+        priced = await self.market.route(ask.sell.address, ask.buy.address, ask.amount, self.choose)
         if priced is None:
             raise QuoteRejected(RejectReason.NO_ROUTE)
         return PriceQuote(ask, priced.route, priced.amount_out, self.promise(priced.amount_out))
@@ -190,7 +190,7 @@ class QuoteEngine:
 
     def promise(self, amount: int) -> int:
         """Return an amount as this venue quotes it."""
-        fault = self.board.of(self.name)
+        fault = self.active_faults.of(self.name)
         if fault is None or fault.kind != "lie":
             return amount
         return int(amount * Fraction(fault.share))
@@ -214,10 +214,10 @@ class QuoteEngine:
             deadline=deadline,
             fee_bps=fee_bps,
         )
-        return "0x" + self.attacks.get(self.board.kind(self.name), self.encode)(swap).hex()
+        return "0x" + self.attacks.get(self.active_faults.kind(self.name), self.encode)(swap).hex()
 
     def _shows(self, kind: str) -> bool:
-        return self.board.shows(self.name, kind)
+        return self.active_faults.shows(self.name, kind)
 
 
 class Venue(ABC):
@@ -228,11 +228,11 @@ class Venue(ABC):
     """By fault."""
     contracts: ClassVar[Mapping[Address, str]]
 
-    def __init__(self, market: Market, board: ActiveFaults) -> None:
+    def __init__(self, market: Market, active_faults: ActiveFaults) -> None:
         name = self.vendor.name
-        self.governance = VendorGovernance(name, self.under, market.chain.rpc, board)
-        self._desk = QuoteEngine(
-            name, market, board, self.taste, self.encode, self.attacks, self.governance
+        self.governance = VendorGovernance(name, self.under, market.chain.rpc, active_faults)
+        self._engine = QuoteEngine(
+            name, market, active_faults, self.choose, self.encode, self.attacks, self.governance
         )
 
     @staticmethod
@@ -261,7 +261,7 @@ class Venue(ABC):
 
     @staticmethod
     @abstractmethod
-    def taste(routes: Sequence[PricedRoute]) -> PricedRoute | None:
+    def choose(routes: Sequence[PricedRoute]) -> PricedRoute | None:
         """Choose among routes, which are sorted by output."""
 
     @abstractmethod

@@ -122,10 +122,10 @@ class StandIn(Venue):
     encode = staticmethod(encode)
     attacks = ATTACKS
     contracts = CONTRACTS
-    taste = staticmethod(prefers_v3)
+    choose = staticmethod(prefers_v3)
 
-    def __init__(self, market: Market, board: ActiveFaults) -> None:
-        super().__init__(market, board)
+    def __init__(self, market: Market, active_faults: ActiveFaults) -> None:
+        super().__init__(market, active_faults)
         self._secret = secrets.token_bytes(16)
 
     @staticmethod
@@ -139,9 +139,9 @@ class StandIn(Venue):
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
         match request.method, request.path:
             case "GET", "/ethereum/api/v1/routes":
-                offer = await self._desk.asked(query, "tokenIn", "tokenOut", "amountIn")
+                offer = await self._engine.asked(query, "tokenIn", "tokenOut", "amountIn")
                 summary = await self._summary(offer)
-                return _success({"routeSummary": summary, "routerAddress": self._desk.router})
+                return _success({"routeSummary": summary, "routerAddress": self._engine.router})
             case "POST", "/ethereum/api/v1/route/build":
                 return _success(await self._build(request))
         return HttpResponse(404, b"404 page not found", "text/plain")
@@ -158,10 +158,10 @@ class StandIn(Venue):
             "tokenIn": offer.route.sell.lower(),
             "tokenOut": offer.route.buy.lower(),
             **await self._amounts(offer),
-            "gasPrice": str(await self._desk.market.gas_price()),
+            "gasPrice": str(await self._engine.market.gas_price()),
             "l1FeeUsd": "0",
             "extraFee": {"feeAmount": "0", "chargeFeeBy": "", "isInBps": False, "feeReceiver": ""},
-            "route": [[_hop(step) for step in await self._desk.steps(offer)]],
+            "route": [[_hop(step) for step in await self._engine.steps(offer)]],
             "routeID": str(uuid.uuid4()),
             "timestamp": int(time.time()),
         }
@@ -169,7 +169,7 @@ class StandIn(Venue):
 
     async def _amounts(self, offer: PriceQuote) -> dict[str, str]:
         amount = offer.ask.amount
-        worth = await self._desk.market.worth(offer.route, amount, offer.promised)
+        worth = await self._engine.market.worth(offer.route, amount, offer.promised)
         return {
             "amountIn": str(amount),
             "amountInUsd": f"{worth.in_usd:f}",
@@ -204,24 +204,24 @@ class StandIn(Venue):
             "additionalCostUsd": "0",
             "additionalCostMessage": "",
             "outputChange": _change(int(summary["amountOut"]), offer.promised),
-            "data": self._desk.calldata(
+            "data": self._engine.calldata(
                 offer, min_out=least, recipient=recipient, deadline=deadline
             ),
-            "routerAddress": self._desk.router,
-            "transactionValue": str(self._desk.value),
+            "routerAddress": self._engine.router,
+            "transactionValue": str(self._engine.value),
         }
 
     async def _again(self, summary: dict[str, Any]) -> PriceQuote:
         """Return the offer of a summary at present prices."""
-        self._desk.check_open()
+        self._engine.check_open()
         pools = {pool.address.lower(): pool for pool in POOLS}
         hops = [
             Hop(pools[row["pool"]], from_any_case(row["tokenIn"])) for row in summary["route"][0]
         ]
         route, amount = PoolRoute(tuple(hops)), int(summary["amountIn"])
-        delivered = await self._desk.market.delivers(route, amount)
-        ask = self._desk.ask(route.sell, route.buy, amount)
-        return PriceQuote(ask, route, delivered, self._desk.promise(delivered))
+        delivered = await self._engine.market.delivers(route, amount)
+        ask = self._engine.ask(route.sell, route.buy, amount)
+        return PriceQuote(ask, route, delivered, self._engine.promise(delivered))
 
 
 def _hop(step: HopAmounts) -> dict[str, Any]:

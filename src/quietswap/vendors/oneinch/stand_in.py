@@ -115,7 +115,7 @@ class StandIn(Venue):
     encode = staticmethod(encode)
     attacks = ATTACKS
     contracts = CONTRACTS
-    taste = staticmethod(best)
+    choose = staticmethod(best)
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
         if request.method != "GET" or request.path not in {_SWAP, _QUOTE}:
@@ -123,7 +123,7 @@ class StandIn(Venue):
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key.strip():
             return _failure(401, "invalid api key")
-        offer = await self._desk.asked(query, "src", "dst", "amount")
+        offer = await self._engine.asked(query, "src", "dst", "amount")
         if request.path == _QUOTE:
             return json_reply(_quoted(offer, query))
         return await self._swap(offer, query)
@@ -143,18 +143,20 @@ class StandIn(Venue):
             return refusal
         least = less(less(offer.promised, _FEE_BPS), slippage * 100)
         recipient = query.address("receiver", wallet)
-        data = self._desk.calldata(offer, min_out=least, recipient=recipient)
+        data = self._engine.calldata(offer, min_out=least, recipient=recipient)
         own = {"from": wallet.lower(), "gas": offer.route.gas if estimates else 0}
-        return json_reply(_quoted(offer, query) | {"tx": await self._desk.transaction(data) | own})
+        return json_reply(
+            _quoted(offer, query) | {"tx": await self._engine.transaction(data) | own}
+        )
 
     async def _refusal(self, offer: PriceQuote, wallet: Address) -> HttpResponse | None:
-        chain, token, amount = self._desk.market.chain, offer.route.sell, offer.ask.amount
+        chain, token, amount = self._engine.market.chain, offer.route.sell, offer.ask.amount
         if (balance := await chain.token_balance(token, wallet)) < amount:
             return _failure(400, f"Not enough balance. Amount: {amount}. Balance: {balance}")
-        allowance = await chain.allowance(token, wallet, self._desk.router)
+        allowance = await chain.allowance(token, wallet, self._engine.router)
         if allowance < amount:
             text = f"Not enough allowance. Amount: {amount}. Allowance: {allowance}."
-            return _failure(400, f"{text} Spender: {self._desk.router.lower()}")
+            return _failure(400, f"{text} Spender: {self._engine.router.lower()}")
         return None
 
 

@@ -125,7 +125,7 @@ class StandIn(Venue):
     encode = staticmethod(encode)
     attacks = ATTACKS
     contracts = CONTRACTS
-    taste = staticmethod(_cheapest)
+    choose = staticmethod(_cheapest)
 
     @staticmethod
     def genesis() -> Sequence[Call]:
@@ -144,17 +144,19 @@ class StandIn(Venue):
         if not request.query.keys() & {"gasPriceDecimals", "gasPrice"}:
             return json_reply({"code": 200})
         slippage = query.decimal("slippage", "0.05", "50", "1")
-        offer = await self._desk.asked(query, "inTokenAddress", "outTokenAddress", "amountDecimals")
+        offer = await self._engine.asked(
+            query, "inTokenAddress", "outTokenAddress", "amountDecimals"
+        )
         least = less(offer.promised, slippage * 100)
         data = await self._quoted(offer, least)
         if request.path in _QUOTES:
-            own = {"estimatedGas": str(offer.route.gas), "exchange": self._desk.router}
+            own = {"estimatedGas": str(offer.route.gas), "exchange": self._engine.router}
             data = {name: data[name] for name in _QUOTED} | own
         elif query.text("account", "-") != "-":
             account = query.address("account")
             data |= {
                 "from": query.address("sender", account),
-                "data": self._desk.calldata(offer, min_out=least, recipient=account),
+                "data": self._engine.calldata(offer, min_out=least, recipient=account),
             }
         return json_reply({"code": 200, "data": data})
 
@@ -165,8 +167,8 @@ class StandIn(Venue):
         return json_reply({"code": 400, "error": str(error), "errorMsg": str(error)}, 400)
 
     async def _quoted(self, offer: PriceQuote, least: int) -> dict[str, Any]:
-        ask, market = offer.ask, self._desk.market
-        promised = self._desk.promise(await market.before_impact(offer.route, ask.amount))
+        ask, market = offer.ask, self._engine.market
+        promised = self._engine.promise(await market.before_impact(offer.route, ask.amount))
         impact = (Decimal(offer.promised) / promised - 1) * 100 if promised else Decimal(0)
         first = _dex(offer.route.hops[0].pool.v3)
         return {
@@ -176,8 +178,8 @@ class StandIn(Venue):
             "outAmount": str(promised),
             "minOutAmount": str(least),
             "estimatedGas": offer.route.gas,
-            "to": self._desk.router,
-            "value": str(self._desk.value),
+            "to": self._engine.router,
+            "value": str(self._engine.value),
             "gasPrice": str(await market.gas_price()),
             "chainId": 1,
             "price_impact": f"{impact:.2f}%",
@@ -187,7 +189,7 @@ class StandIn(Venue):
         }
 
     async def _token(self, token: SandboxToken, amount: int) -> dict[str, Any]:
-        usd = await self._desk.market.usd_price(token)
+        usd = await self._engine.market.usd_price(token)
         volume = float(usd * amount / 10**token.decimals)
         return described(token) | {"usd": f"{usd:.6f}", "volume": volume}
 

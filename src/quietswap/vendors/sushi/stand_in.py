@@ -82,16 +82,16 @@ class StandIn(Venue):
     encode = staticmethod(encode)
     attacks = ATTACKS
     contracts = CONTRACTS
-    taste = staticmethod(direct_v2)
+    choose = staticmethod(direct_v2)
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
         if request.method != "GET" or request.path not in {_SWAP, _QUOTE}:
             return json_reply({"code": "404", "detail": "Not found"}, 404)
         slippage = query.decimal("maxSlippage", "0", "0.999999", "0.005")
-        market = self._desk.market
+        market = self._engine.market
         if not all(market.token(query.address(name)) for name in ("tokenIn", "tokenOut")):
             raise QuoteRejected(RejectReason.NO_ROUTE)
-        offer = await self._desk.asked(query, "tokenIn", "tokenOut", "amount")
+        offer = await self._engine.asked(query, "tokenIn", "tokenOut", "amount")
         promised = less(offer.promised, _CAUTION_BPS)
         quoted = await self._quoted(offer, promised)
         if request.path == _QUOTE:
@@ -99,15 +99,15 @@ class StandIn(Venue):
         sender = query.address("sender")
         recipient = query.address("recipient", sender)
         least = less(promised, slippage * 10_000)
-        data = self._desk.calldata(offer, min_out=least, recipient=recipient)
+        data = self._engine.calldata(offer, min_out=least, recipient=recipient)
         transaction: dict[str, Any] = {
             "from": sender.lower(),
-            "to": self._desk.router.lower(),
+            "to": self._engine.router.lower(),
             "data": data,
             "gasPrice": await market.gas_price(),
         }
-        if self._desk.value:
-            transaction["value"] = str(self._desk.value)
+        if self._engine.value:
+            transaction["value"] = str(self._engine.value)
         return json_reply(quoted | {"tx": transaction})
 
     def _missed(self, miss: RejectReason) -> Answer:
@@ -117,7 +117,7 @@ class StandIn(Venue):
         return json_reply({"code": "422-01", "detail": f"Invalid {error.name}"}, 422)
 
     async def _quoted(self, offer: PriceQuote, promised: int) -> dict[str, Any]:
-        market, ask = self._desk.market, offer.ask
+        market, ask = self._engine.market, offer.ask
         untouched = await market.before_impact(offer.route, ask.amount)
         tokens = [
             quote_engine.described(token)

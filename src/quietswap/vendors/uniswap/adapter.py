@@ -24,7 +24,7 @@ from quietswap.chain.rpc_wire import RpcErrorObject
 from quietswap.clock import Clock
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
-from quietswap.routers.swap_router02 import encode, octets, v3_path
+from quietswap.routers.swap_router02 import abi_bytes, encode, v3_path
 from quietswap.tokens.token import WETH
 from quietswap.vendors.uniswap import VENDOR
 from quietswap.vendors.uniswap.routing import (
@@ -217,7 +217,7 @@ def depth_of(pool: Pool, answers: Sequence[bytes | None]) -> Depth | None:
 
 def _quote(path: Path, amount: int) -> ViewCall:
     """Return the call of `quoteExactInput(path, amount)`."""
-    packed = octets(v3_path(path.leg(amount)))
+    packed = abi_bytes(v3_path(path.leg(amount)))
     return ViewCall(QUOTER, _QUOTE + word(64) + word(amount) + packed)
 
 

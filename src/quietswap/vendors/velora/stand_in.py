@@ -120,7 +120,7 @@ class StandIn(Venue):
     encode = staticmethod(encode)
     attacks = ATTACKS
     contracts = CONTRACTS
-    taste = staticmethod(only_v2)
+    choose = staticmethod(only_v2)
 
     @staticmethod
     def under(fault: str | None) -> Sequence[Call]:
@@ -136,7 +136,7 @@ class StandIn(Venue):
         if query.text("side", "SELL") != "SELL":
             raise BadParameter("side", "only SELL is supported")
         wallet = query.address("userAddress", STRANGER if request.path == "/prices" else None)
-        offer = await self._desk.asked(query, "srcToken", "destToken", "amount")
+        offer = await self._engine.asked(query, "srcToken", "destToken", "amount")
         is_v6 = query.text("version", "5") == "6.2"
         route = await self._price_route(offer, query, is_v6=is_v6)
         most = query.decimal("maxImpact", "0", "100", "15")
@@ -146,13 +146,13 @@ class StandIn(Venue):
             return json_reply({"error": text, "value": f"{impact:.2f}%", "priceRoute": route}, 400)
         if request.path == "/prices":
             return json_reply({"priceRoute": route})
-        data = self._desk.calldata(
+        data = self._engine.calldata(
             offer,
             min_out=less(offer.promised, query.integer("slippage", 0, 10_000, 0)),
             recipient=query.address("receiver", wallet),
             fee_bps=_fee_bps(query),
         )
-        transaction = await self._desk.transaction(data) | {"from": wallet, "chainId": 1}
+        transaction = await self._engine.transaction(data) | {"from": wallet, "chainId": 1}
         if not is_v6:
             transaction |= {"to": V5_ROUTER, "data": _V5_SELECTOR + data[10:]}
         return json_reply({"priceRoute": route, "txParams": transaction})
@@ -169,10 +169,10 @@ class StandIn(Venue):
     async def _price_route(
         self, offer: PriceQuote, query: QueryParams, *, is_v6: bool
     ) -> dict[str, Any]:
-        market = self._desk.market
+        market = self._engine.market
         worth = await market.worth(offer.route, offer.ask.amount, offer.promised)
         fee = _fee_bps(query)
-        legs = [_leg(step) for step in await self._desk.steps(offer)]
+        legs = [_leg(step) for step in await self._engine.steps(offer)]
         route: dict[str, Any] = {
             "blockNumber": await market.block_number(),
             "network": 1,
@@ -185,8 +185,8 @@ class StandIn(Venue):
             "bestRoute": [{"percent": 100, "swaps": legs}],
             "side": "SELL",
             "version": "6.2" if is_v6 else "5",
-            "contractAddress": self._desk.router.lower() if is_v6 else V5_ROUTER,
-            "tokenTransferProxy": self._desk.spender.lower() if is_v6 else V5_SPENDER,
+            "contractAddress": self._engine.router.lower() if is_v6 else V5_ROUTER,
+            "tokenTransferProxy": self._engine.spender.lower() if is_v6 else V5_SPENDER,
             "contractMethod": "swapExactAmountIn" if is_v6 else "multiSwap",
             "partnerFee": fee / 100,
             "partner": query.text("partner", "anon"),

@@ -119,7 +119,7 @@ class StandIn(Venue):
     encode = staticmethod(encode)
     attacks = ATTACKS
     contracts = CONTRACTS
-    taste = staticmethod(best)
+    choose = staticmethod(best)
 
     @staticmethod
     def genesis() -> Sequence[Call]:
@@ -143,17 +143,17 @@ class StandIn(Venue):
         priced = request.path == _PRICE
         taker = query.address("taker", ZERO if priced else None)
         slippage = query.integer("slippageBps", 0, 10_000, 100)
-        offer = await self._desk.asked(query, "sellToken", "buyToken", "sellAmount")
+        offer = await self._engine.asked(query, "sellToken", "buyToken", "sellAmount")
         net = less(offer.promised, _FEE_BPS)
         least = less(net, slippage)
         gas = {"gas": str(offer.route.gas + 60_000)}
         quote = await self._quoted(offer, taker, net, least)
         if priced:
-            price = {"gasPrice": str(await self._desk.market.gas_price())}
+            price = {"gasPrice": str(await self._engine.market.gas_price())}
             return json_reply(quote | gas | price)
         recipient = query.address("recipient", taker)
-        data = self._desk.calldata(offer, min_out=least, recipient=recipient)
-        return json_reply(quote | {"transaction": await self._desk.transaction(data) | gas})
+        data = self._engine.calldata(offer, min_out=least, recipient=recipient)
+        return json_reply(quote | {"transaction": await self._engine.transaction(data) | gas})
 
     def _missed(self, miss: RejectReason) -> Answer:
         if miss is RejectReason.NO_ROUTE:
@@ -170,10 +170,10 @@ class StandIn(Venue):
         sell, buy = offer.route.sell.lower(), offer.route.buy.lower()
         fee = {"amount": str(offer.promised - net), "token": buy, "type": "volume"}
         none = dict.fromkeys(("integratorFee", "integratorFees", "gasFee"))
-        gas = offer.route.gas * await self._desk.market.gas_price()
+        gas = offer.route.gas * await self._engine.market.gas_price()
         return {
-            "allowanceTarget": self._desk.spender.lower(),
-            "blockNumber": str(await self._desk.market.block_number()),
+            "allowanceTarget": self._engine.spender.lower(),
+            "blockNumber": str(await self._engine.market.block_number()),
             "buyAmount": str(net),
             "buyToken": buy,
             "fees": none | {"zeroExFee": fee},
@@ -190,8 +190,8 @@ class StandIn(Venue):
         }
 
     async def _issues(self, offer: PriceQuote, taker: Address) -> dict[str, Any]:
-        chain, token, amount = self._desk.market.chain, offer.route.sell, offer.ask.amount
-        spender = self._desk.spender
+        chain, token, amount = self._engine.market.chain, offer.route.sell, offer.ask.amount
+        spender = self._engine.spender
         allowance = await chain.allowance(token, taker, spender)
         balance = await chain.token_balance(token, taker)
         short = {"actual": str(allowance), "spender": spender.lower()}

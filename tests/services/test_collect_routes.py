@@ -99,7 +99,7 @@ def sources_of(
     return [AggregatorSource(a, budget, LoopClock()) for a in aggregators]
 
 
-def surveyor(
+def collector(
     aggregators: Sequence[Scripted], simulator: Simulator | None = None, *, required: bool = False
 ) -> CollectRoutes:
     pinned = {a.name: [ROUTER] for a in aggregators}
@@ -113,12 +113,12 @@ def surveyor(
     )
 
 
-def survey(
+def collect(
     *aggregators: Scripted, simulator: Simulator | None = None, required: bool = False
 ) -> tuple[CollectedRoutes, float]:
     async def work() -> tuple[CollectedRoutes, float]:
         started = asyncio.get_running_loop().time()
-        found = await surveyor(aggregators, simulator, required=required)("k", REQUEST)
+        found = await collector(aggregators, simulator, required=required)("k", REQUEST)
         return found, asyncio.get_running_loop().time() - started
 
     return run(work())
@@ -139,14 +139,14 @@ def outcomes(found: CollectedRoutes) -> dict[str, SourceOutcome]:
 
 
 def test_it_answers_as_soon_as_all_have_answered() -> None:
-    found, took = survey(Scripted("a", a_route("a"), 0.1), Scripted("b", a_route("b"), 0.2))
+    found, took = collect(Scripted("a", a_route("a"), 0.1), Scripted("b", a_route("b"), 0.2))
     assert won(found) == ["a", "b"]
     assert took == pytest.approx(0.2)
 
 
 def test_at_the_soft_deadline_one_usable_route_is_enough() -> None:
     slow = Scripted("slow", a_route("slow"), 60)
-    found, took = survey(Scripted("a", a_route("a"), 0.1), slow)
+    found, took = collect(Scripted("a", a_route("a"), 0.1), slow)
     assert won(found) == ["a"]
     assert took == pytest.approx(0.6)
     assert outcomes(found)["slow"] is SourceOutcome.TIMED_OUT
@@ -154,14 +154,14 @@ def test_at_the_soft_deadline_one_usable_route_is_enough() -> None:
 
 def test_the_only_route_is_not_thrown_away_for_being_late() -> None:
     none = NoRoute(NoRouteReason.NO_ROUTE, "none")
-    found, took = survey(Scripted("none", none, 0.1), Scripted("late", a_route("late"), 2.0))
+    found, took = collect(Scripted("none", none, 0.1), Scripted("late", a_route("late"), 2.0))
     assert won(found) == ["late"]
     assert took == pytest.approx(2.0)
 
 
 def test_a_route_that_fails_verification_does_not_end_the_wait() -> None:
     simulator = Simulator(delivers={"liar": None})
-    found, took = survey(
+    found, took = collect(
         Scripted("liar", a_route("liar"), 0.1),
         Scripted("late", a_route("late"), 1.5),
         simulator=simulator,
@@ -173,20 +173,20 @@ def test_a_route_that_fails_verification_does_not_end_the_wait() -> None:
 
 
 def test_nobody_is_waited_for_beyond_the_hard_deadline() -> None:
-    found, took = survey(Scripted("a", a_route("a"), 60), Scripted("b", a_route("b"), 60))
+    found, took = collect(Scripted("a", a_route("a"), 60), Scripted("b", a_route("b"), 60))
     assert won(found) == []
     assert took == pytest.approx(3.0)
 
 
 def test_routes_that_arrive_in_one_turn_are_simulated_together() -> None:
     simulator = Simulator()
-    found, _ = survey(*(Scripted(name, a_route(name)) for name in "abcd"), simulator=simulator)
+    found, _ = collect(*(Scripted(name, a_route(name)) for name in "abcd"), simulator=simulator)
     assert [sorted(together) for together in simulator.rounds] == [["a", "b", "c", "d"]]
     assert won(found) == ["a", "b", "c", "d"]
 
 
 def test_short_delivery_is_dropped_and_named_with_its_figures() -> None:
-    found, _ = survey(
+    found, _ = collect(
         Scripted("liar", a_route("liar", 6000_000000)),
         Scripted("a", a_route("a")),
         simulator=Simulator(delivers={"liar": 3000_000000}),
@@ -199,9 +199,9 @@ def test_short_delivery_is_dropped_and_named_with_its_figures() -> None:
 
 
 def test_without_simulation_routes_are_unverified_or_refused_by_setting() -> None:
-    found, _ = survey(Scripted("a", a_route("a")), simulator=Simulator(down=True))
+    found, _ = collect(Scripted("a", a_route("a")), simulator=Simulator(down=True))
     assert [c.simulated for c in found.candidates] == [None]
-    strict, _ = survey(Scripted("a", a_route("a")), simulator=Simulator(down=True), required=True)
+    strict, _ = collect(Scripted("a", a_route("a")), simulator=Simulator(down=True), required=True)
     assert won(strict) == []
     assert outcomes(strict) == {"a": SourceOutcome.UNVERIFIED}
 
@@ -210,7 +210,7 @@ def test_identical_requests_of_a_client_in_flight_share_one_fan_out() -> None:
     one = Scripted("a", a_route("a"))
 
     async def work() -> None:
-        ask = surveyor([one])
+        ask = collector([one])
         later = replace(REQUEST, deadline=REQUEST.deadline + 1)
         first, second = await asyncio.gather(ask("k", REQUEST), ask("k", later))
         assert first is second
@@ -222,7 +222,7 @@ def test_identical_requests_of_a_client_in_flight_share_one_fan_out() -> None:
 
 def test_one_caller_hanging_up_does_not_take_the_others_down() -> None:
     async def work() -> list[str]:
-        ask = surveyor([Scripted("a", a_route("a"))])
+        ask = collector([Scripted("a", a_route("a"))])
         first = asyncio.create_task(ask("k", REQUEST))
         second = asyncio.create_task(ask("k", REQUEST))
         await asyncio.sleep(0.01)
@@ -236,7 +236,7 @@ def test_a_source_that_keeps_failing_is_skipped_and_probed_again() -> None:
     down = Scripted("down", NoRoute(NoRouteReason.UNAVAILABLE, "502"), 0.01)
 
     async def work() -> list[SourceOutcome]:
-        ask = surveyor([down, Scripted("a", a_route("a"), 0.01)])
+        ask = collector([down, Scripted("a", a_route("a"), 0.01)])
         seen = [outcomes(await ask("k", REQUEST))["down"] for _ in range(7)]
         await asyncio.sleep(20)
         down.answer = a_route("down")
@@ -251,7 +251,7 @@ def test_the_markets_own_answers_do_not_open_the_circuit() -> None:
     none = Scripted("none", NoRoute(NoRouteReason.NO_ROUTE, "none"), 0.01)
 
     async def work() -> None:
-        ask = surveyor([none])
+        ask = collector([none])
         for _ in range(20):
             await ask("k", REQUEST)
 
@@ -291,7 +291,7 @@ def test_a_bad_reply_to_one_request_does_not_open_the_circuit_for_the_others() -
     odd = Scripted("odd", NoRoute(NoRouteReason.BAD_REPLY, "error code 4002"), 0.01)
 
     async def work() -> None:
-        ask = surveyor([odd])
+        ask = collector([odd])
         for _ in range(20):
             await ask("k", REQUEST)
 
@@ -307,7 +307,7 @@ def test_a_source_whose_vendor_does_not_take_the_slippage_is_not_asked(
     request = replace(REQUEST, slippage_bps=bps)
 
     async def work() -> tuple[SourceReport, ...]:
-        return (await surveyor([limited])("k", request)).reports
+        return (await collector([limited])("k", request)).reports
 
     [report] = run(work())
     assert limited.asked == int(is_asked)
