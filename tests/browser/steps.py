@@ -48,7 +48,13 @@ def quoted(page: Page, amount: str = "1") -> None:
     """Ask for a quote of WETH to USDC, which the page has chosen already."""
     page.fill("You sell", amount)
     page.click("button", "Get quote")
-    page.wait(css("table"))
+    page.wait(css(".quote"))
+
+
+def sources(page: Page) -> list[str]:
+    """Unfold the table of sources and return its rows."""
+    page.call("click", at=css("summary"))
+    return page.texts(css("tbody tr"))
 
 
 def approved(page: Page, amount: str = "1") -> None:

@@ -90,7 +90,7 @@ def test_the_keyboard_alone_completes_a_swap(browser: Browser, town: Town, desk:
     page.see("Dai", css(".field"))
     tab_to(page, "Get quote")
     page.press("Enter")
-    page.wait(css("table"))
+    page.wait(css(".quote"))
     tab_to(page, SWAP)
     page.press("Enter")
     confirmed(page, "swap")

@@ -18,6 +18,7 @@ from tests.browser.steps import (
     private,
     quoted,
     sees_order,
+    sources,
     under_way,
 )
 from tests.browser.wallets import HonestWallet
@@ -48,7 +49,7 @@ def test_a_source_that_lies_and_one_that_hangs(
         healed.fault("velora", "lie:2.0")
         healed.fault("kyberswap", "hang")
         quoted(page)
-        rows = {row.split()[0]: row for row in page.texts(css("tbody tr"))}
+        rows = {row.split()[0]: row for row in sources(page)}
         assert "answered too late" in rows["KyberSwap"]
         assert "best" not in rows["Velora"]
         assert any("best" in row for row in rows.values())

@@ -12,7 +12,7 @@ from quietswap.orders.checks import CONTRACT_NOTE
 from quietswap.sandbox.contracts.pools import VYPER
 from tests.browser.browser import Browser, Page, WalletRefusal
 from tests.browser.locators import css, role
-from tests.browser.steps import FAULT, PRIVATE, SWAP, allowed, confirmed, private, quoted
+from tests.browser.steps import FAULT, PRIVATE, SWAP, allowed, confirmed, private, quoted, sources
 from tests.browser.test_accessible import tab_to
 from tests.browser.wallets import REJECTED, HonestWallet
 from tests.e2e.conftest import Town, running_town
@@ -389,7 +389,7 @@ def test_nothing_is_called_verified_that_was_not_simulated(
             own = replace(town, facts=town.facts | {"baseUrl": served.url})
             page = private(browser, own, HonestWallet(own, allowed(desk)))
             quoted(page)
-            rows = page.texts(css("tbody tr"))
+            rows = sources(page)
             assert not any("verified" in row for row in rows)
             assert sum("not simulated" in row for row in rows) >= 2
             page.see("no simulation was possible", css(".facts"))

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from quietswap.sandbox.contracts.pools import TOKENS
+from quietswap.sandbox.contracts.pools import TOKENS, WETH
 from tests.browser.browser import Browser
-from tests.browser.locators import css, role
+from tests.browser.locators import css, label, role
 from tests.browser.steps import (
     FAULT,
     OF_ANOTHER,
@@ -19,6 +19,7 @@ from tests.browser.steps import (
     private,
     quoted,
     sees_order,
+    sources,
     swapped,
 )
 from tests.browser.wallets import FeeChoosingWallet, HonestWallet, RepeatingWallet
@@ -34,7 +35,7 @@ def test_a_swap_from_connect_to_the_end(browser: Browser, town: Town, desk: ApiC
     before = desk.held(wallet.account, "USDC")
     page = private(browser, town, wallet)
     quoted(page)
-    rows = page.texts(css("tbody tr"))
+    rows = sources(page)
     assert len(rows) >= 4
     assert any("best" in row for row in rows)
     facts = page.text(css(".facts"))
@@ -68,7 +69,7 @@ def test_a_swap_with_every_vendor_down(browser: Browser) -> None:
         wallet = HonestWallet(town, desk.wallet())
         page = private(browser, town, wallet)
         quoted(page)
-        rows = page.texts(css("tbody tr"))
+        rows = sources(page)
         assert [("best" in row, "not available" in row) for row in rows].count((True, False)) == 1
         assert all(("Uniswap" in row) is ("best" in row) for row in rows)
         approved(page)
@@ -77,6 +78,54 @@ def test_a_swap_with_every_vendor_down(browser: Browser) -> None:
         confirmed(page, "swap")
         sees_order(page, "swap", "Received")
         page.close()
+
+
+def test_a_link_names_the_pair_and_the_amount(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = browser.page({"w": wallet})
+    page.goto(f"{town.facts['baseUrl']}/?sell=dai&buy={WETH.address.lower()}&amount=2x")
+    page.click("button", "Connect wallet")
+    page.see("An amount has digits")
+    assert page.call("value", at=label("Sell token")) == "DAI"
+    assert page.call("value", at=label("Buy token")) == "WETH"
+    page.click("button", "Sell what you buy")
+    assert page.call("value", at=label("Sell token")) == "WETH"
+    page.click("button", "25 %")
+    assert page.call("value", at=label("You sell")) == "250"
+    page.click("button", "Max")
+    assert page.call("value", at=label("You sell")) == "1000"
+    quoted(page, "1")
+    page.click("button", "Sell what you buy")
+    page.wait(css(".quote"), "hidden")
+    page.close()
+
+
+@pytest.mark.parametrize("wanted", ["nothing-of-the-kind", "0x" + "12" * 20])
+def test_a_link_that_names_no_token(browser: Browser, town: Town, wanted: str) -> None:
+    page = browser.page({})
+    page.goto(f"{town.facts['baseUrl']}/?sell={wanted}&buy=USDC")
+    page.see("The link's “sell” is neither", FAULT)
+    page.close()
+
+
+ON_SCREEN = """(() => {
+  const at = document.querySelector('.decision button.primary').getBoundingClientRect()
+  return at.top >= 0 && at.bottom <= window.innerHeight
+})()"""
+
+
+def test_a_phone_shows_the_button_with_the_quote(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    page = private(browser, town, HonestWallet(town, allowed(desk)), width=360, height=740)
+    page.fill("You sell", "1")
+    page.call("evaluate", expression="window.scrollTo(0, 0)")
+    page.press("Enter")
+    page.wait(role("button", SWAP))
+    desk.until(lambda: page.call("evaluate", expression=ON_SCREEN))
+    page.close()
 
 
 ASK_AT_ONCE = """(async () => {
@@ -95,7 +144,6 @@ def test_a_quote_that_is_asked_before_the_next_frame(
 ) -> None:
     page = private(browser, town, HonestWallet(town, allowed(desk)))
     page.call("evaluate", expression=ASK_AT_ONCE)
-    page.wait(css("table"))
     page.wait(role("button", SWAP))
     page.close()
 

@@ -13,6 +13,7 @@ import { find, type Token } from './tokens'
 import { send, WalletError } from './wallet'
 import { Wrap } from './wrap'
 
+const LINKED = new URLSearchParams(location.search)
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
 
 function App() {
@@ -24,6 +25,7 @@ function App() {
   const [sell, setSell] = useState<Token>()
   const [buy, setBuy] = useState<Token>()
   const [trouble, setTrouble] = useState<string>()
+  const [unread, setUnread] = useState<string[]>([])
 
   const learn = useCallback((token: Token): Token => {
     setTokens((known) => ({ ...known, [token.address]: token }))
@@ -36,9 +38,10 @@ function App() {
     const begin = async (): Promise<void> => {
       try {
         await beginSession()
-        const [weth, usdc] = await Promise.all([find(WETH), find(USDC)])
-        if (weth[0]) setSell(learn(weth[0]))
-        if (usdc[0]) setBuy(learn(usdc[0]))
+        const [first, second] = await Promise.all([linked('sell', WETH), linked('buy', USDC)])
+        if (first) setSell(learn(first))
+        if (second) setBuy(learn(second))
+        setUnread([...(first ? [] : ['sell']), ...(second ? [] : ['buy'])])
         setTrouble(undefined)
       } catch (error) {
         setTrouble((error as Error).message)
@@ -104,6 +107,12 @@ function App() {
             {trouble}
           </p>
         )}
+        {unread.map((name) => (
+          <p key={name} role="alert" class="fault">
+            The link's “{name}” is neither the address of a token nor the symbol of one listed token:
+            choose it yourself.
+          </p>
+        ))}
         {!connection && (
           <p class="intro">
             Swap tokens on Ethereum past the public mempool. This page asks several exchanges,
@@ -140,9 +149,14 @@ function App() {
                 privacy={privacy}
                 sell={sell}
                 buy={buy}
+                amount={(LINKED.get('amount') ?? '').slice(0, 80)}
                 balances={held.tokens}
                 setSell={(token) => setSell(learn(token))}
                 setBuy={(token) => setBuy(learn(token))}
+                flip={() => {
+                  setSell(buy)
+                  setBuy(sell)
+                }}
                 say={say}
                 placed={placed}
                 changes={changes}
@@ -181,6 +195,18 @@ function App() {
       </footer>
     </>
   )
+}
+
+/** The token that the page's link names, or the usual one. A symbol names only a listed token. */
+async function linked(name: 'sell' | 'buy', usual: string): Promise<Token | undefined> {
+  const wanted = (LINKED.get(name) ?? usual).trim().slice(0, 100).toLowerCase()
+  if (wanted === '') return undefined
+  const found = (await find(wanted)).filter(
+    (token) =>
+      token.address.toLowerCase() === wanted ||
+      (token.symbol.toLowerCase() === wanted && !token.warnings.includes('unlisted')),
+  )
+  return found.length === 1 ? found[0] : undefined
 }
 
 const root = document.getElementById('app')

@@ -14,8 +14,13 @@ const NAME_CHARS = 24
 export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
   const text = (amount: string | null): string =>
     amount === null ? '–' : show(amount, buy.decimals, places(amount.length - buy.decimals))
+  const tried = quote.sources.filter((one) => one.simulated !== null).length
   return (
-    <div class="scroll" role="group" aria-label="Sources" tabIndex={0}>
+    <details>
+      <summary>
+        {nameOf(quote.source)} is the best of {quote.sources.length} sources, {tried} simulated
+      </summary>
+      <div class="scroll" role="group" aria-label="Sources" tabIndex={0}>
       <table>
         <caption>
           What each source promised, and what its route delivered when simulated, in{' '}
@@ -57,7 +62,8 @@ export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
             </p>
           ),
       )}
-    </div>
+      </div>
+    </details>
   )
 }
 

@@ -19,15 +19,19 @@ type Price = Schemas['PriceResponse']
 const EARLY_S = 5
 const LEAST_S = 3
 const TYPING_MS = 500
+const SHARES = [25n, 50n, 75n, 100n]
 
 interface Props {
   connection: Connection
   privacy: Privacy
   sell: Token | undefined
   buy: Token | undefined
+  /** The amount that the field has at first. */
+  amount: string
   balances: Record<string, string | null | undefined>
   setSell(token: Token): void
   setBuy(token: Token): void
+  flip(): void
   say(text: string): void
   placed(order: Order): void
   /** Counts up when an order ended, so that a quote is asked for again. */
@@ -42,7 +46,7 @@ interface Live {
 export function Swap(props: Props) {
   const { connection, privacy, sell, buy, balances, say, placed } = props
   const id = useId()
-  const [amountText, setAmountText] = useState('')
+  const [amountText, setAmountText] = useState(props.amount)
   const [slippageText, setSlippageText] = useState('0.5')
   const [typing, setTyping] = useState({ sell: false, buy: false })
   const [isAsking, setAsking] = useState(false)
@@ -51,6 +55,7 @@ export function Swap(props: Props) {
   const [consent, setConsent] = useState('')
   const turn = useRef(0)
   const edits = useRef(0)
+  const decision = useRef<HTMLDivElement>(null)
 
   const amount = sell ? parse(amountText, sell.decimals) : 'Choose a token to sell.'
   const bpsAllowed = slippage(slippageText)
@@ -108,6 +113,9 @@ export function Swap(props: Props) {
       if (isByPerson || !seen || !isWorse(found, seen)) setSeen(found, question)
       if (isByPerson || (seen && found.loss.bps > seen.loss.bps)) setConsent('')
       setLive({ quote: found, until: Date.now() + lasts * 1_000 }, question)
+      if (isByPerson) {
+        requestAnimationFrame(() => decision.current?.scrollIntoView({ block: 'nearest' }))
+      }
     } catch (error) {
       if (mine !== turn.current) return
       setLive(undefined, question)
@@ -228,6 +236,23 @@ export function Swap(props: Props) {
             {sell && balance != null && `You have ${show(balance, sell.decimals, 6)}.`}
             {isShort && <strong class="warn"> That is less than this amount.</strong>}
           </p>
+          {sell && balance != null && BigInt(balance) > 0n && (
+            <p class="shares">
+              {SHARES.map((share) => (
+                <button
+                  key={share}
+                  type="button"
+                  onClick={() => {
+                    edited()
+                    const units = (BigInt(balance) * share) / 100n
+                    setAmountText(show(units, sell.decimals).replaceAll(',', ''))
+                  }}
+                >
+                  {share === 100n ? 'Max' : `${share} %`}
+                </button>
+              ))}
+            </p>
+          )}
         </div>
         <TokenField
           label="Sell token"
@@ -235,6 +260,20 @@ export function Swap(props: Props) {
           choose={props.setSell}
           typing={(is) => typed('sell', is)}
         />
+        <p class="flip">
+          <button
+            type="button"
+            aria-label="Sell what you buy"
+            title="Sell what you buy"
+            disabled={!sell || !buy}
+            onClick={() => {
+              edited()
+              props.flip()
+            }}
+          >
+            ⇅
+          </button>
+        </p>
         <div class="field">
           <label for={`${id}-buy`}>You receive</label>
           <input id={`${id}-buy`} class="amount" readOnly value={expected(live?.quote, price, buy)} />
@@ -293,9 +332,7 @@ export function Swap(props: Props) {
       )}
       {live && buy && sell && (
         <div class="quote">
-          <Sources quote={live.quote} buy={buy} />
-          <Facts quote={live.quote} buy={buy} />
-          <p class="note">A fresh quote follows in {left} s.</p>
+          <div class="decision" ref={decision}>
           {isChanged ? (
             <Changed
               quote={live.quote}
@@ -331,6 +368,10 @@ export function Swap(props: Props) {
             </button>
           )}
           {blocked !== undefined && <p class="note">{blocked}</p>}
+          </div>
+          <p class="note">A fresh quote follows in {left} s.</p>
+          <Facts quote={live.quote} buy={buy} />
+          <Sources quote={live.quote} buy={buy} />
         </div>
       )}
     </section>
