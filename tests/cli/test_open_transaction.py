@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from quietswap import errors
 from quietswap.client import api_calls
 from quietswap.client.sync_client import QuietswapClient
 from quietswap.orders.order import Failure, FailureCode, OrderStatus
@@ -15,7 +16,7 @@ from tests.cli.test_swap_oddities import waiting
 from tests.client.conftest import Time
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_node import NodeSays
-from tests.client.fake_servers import FakeService, Reply, ok
+from tests.client.fake_servers import FakeService, Reply, ok, refused
 from tests.client.silence import Silence
 from tests.client.test_after_signing import said, silent
 from tests.client.test_nonces import FEE, history
@@ -160,6 +161,24 @@ def test_an_interruption_before_any_order_came_back(
     assert (result.exit_code, answer["orderId"]) == (4, None)
     assert (answer["txHash"], answer["nonce"]) == (service.tx_hash, 7)
     assert f"signed: nonce 7, tx {service.tx_hash}" in result.stderr
+
+
+def test_an_interruption_after_a_refusal_says_what_the_service_said(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+    time: Time,
+) -> None:
+    interrupted(monkeypatch, time)
+    silent(approved, service)
+    service.next("order", refused(errors.NonceTooLow(provided=7, expected=8)))
+    result = quietswap(*SWAP, "--yes", "--json")
+    assert result.exit_code == 4, result.output
+    said = " ".join(result.stderr.split())
+    assert "no response" not in said
+    assert "Interrupted: NONCE_TOO_LOW" in said
+    assert "To check whether an order exists:" in said
 
 
 def test_an_interrupted_wrap_keeps_hash_and_nonce(

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from quietswap.cli.commands.orders import _row
 from quietswap.cli.demo.run import SandboxInfo
 from tests import loopback
+from tests import orders as made
 from tests.cli.sandbox_process import environment, quietswap, run_command
 from tests.waiting import LONG_S, wait_until
 
@@ -189,3 +191,9 @@ def test_the_placeholder_of_eth_is_known_without_a_node(town: SandboxInfo) -> No
     assert "0.125 ETH" in shown
     assert "decimals are unknown" not in shown
     assert facts["tokens"]["sell"] == {"symbol": "ETH", "decimals": 18}
+
+
+def test_an_order_shows_how_long_its_router_takes_it() -> None:
+    shown = _row(made.order(deadline_s=1_700_000_000))
+    assert shown["executableUntil"] == "2023-11-14T22:13:20.000+00:00"
+    assert _row(made.order())["executableUntil"] is None

@@ -84,7 +84,9 @@ async def test_a_long_list_is_read_page_by_page(office: Office, desk: httpx.Asyn
 
 
 async def test_an_order_shows_its_evidence(office: Office, desk: httpx.AsyncClient) -> None:
-    order = stored_at(office, 1, buy_amount=10_000, source="velora", usd_cents=123_456)
+    order = stored_at(
+        office, 1, buy_amount=10_000, source="velora", usd_cents=123_456, deadline_s=1_700_000_000
+    )
     await add(office, order)
     block = Inclusion(
         77, "0xblock", 21_000, 3, order.created_at_ms + 12_000, True, 9_990,
@@ -104,7 +106,7 @@ async def test_an_order_shows_its_evidence(office: Office, desk: httpx.AsyncClie
         "promised 100 <b>BUY</b>",
         f"99.9 <b>BUY</b> {BUY} (-10 bps against the promise)",
         f"{order.sell_amount} smallest units of {SELL}",
-        "1,234.56 USD", "receipt in block 77",
+        "can swap until (UTC) 2023-11-14 22:13:20", "1,234.56 USD", "receipt in block 77",
         "pending → confirmed", "+14.0 s", "blocks after the relay took it 2", "reported: 5 wei",
     ):  # fmt: skip
         assert said in page, said

@@ -206,6 +206,7 @@ def _row(order: Order) -> dict[str, Any]:
         "attempts": order.attempts,
         "createdAt": _time(order.created_at_ms),
         "expiresAt": _time(order.expires_at_ms),
+        "executableUntil": None if order.deadline_s is None else _time(order.deadline_s * 1000),
         "blockNumber": block.block_number if block else None,
         **_result(order),
         "relayAnswer": order.relay_answer,

@@ -99,6 +99,7 @@ class SwapRun(SigningFlow):
         self._latest: SwapQuoteResponse | None = None
         """What is signed if it is accepted."""
         self._order_id: str | None = None
+        self._no_order = "no response with an order"
         self._has_ended = False
         self._approves = False
 
@@ -317,6 +318,7 @@ class SwapRun(SigningFlow):
             if (quote := self._latest) is not None:
                 self._client.run(recheck_with_gas(quote, self._asked, event.gas_used))
         elif isinstance(event, OutcomeWatch):
+            self._no_order = event.why
             self._print_watch(event)
         elif isinstance(event, SwapOrderResponse):
             self._order_id = event.order.order_id
@@ -353,7 +355,7 @@ class SwapRun(SigningFlow):
             self._context.again("history", "--order", self._order_id, "--follow")
         else:
             # the response may have been lost: do not claim that no order exists
-            say(Text(f"{why}: no response with an order. To check whether one exists:", "yellow"))
+            say(Text(f"{why}: {self._no_order}. To check whether an order exists:", "yellow"))
             self._context.again("history", "--wallet", self._wallet_signer.wallet)
         if self._swap_is_signed:
             print_signed_transaction(self._context, self._signer)

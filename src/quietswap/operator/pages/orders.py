@@ -128,6 +128,7 @@ def _facts(diary: OrderDiary, options: OperatorOptions) -> list[tuple[str, Child
         ("accepted by the relay (UTC)", moment(order.submitted_at_ms)),
         ("submissions", str(order.attempts)),
         ("expires (UTC)", moment(order.expires_at_ms)),
+        *([("can swap until (UTC)", moment(order.deadline_s * 1000))] if order.deadline_s else []),
         ("followed", "yes" if order.watched else "no: it is final"),
         *([("why", order.failure.message)] if order.failure else []),
         *([("the relay's last answer", order.relay_answer)] if order.relay_answer else []),

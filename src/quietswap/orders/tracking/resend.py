@@ -88,12 +88,16 @@ class Resender:
     """`relays` by tier. Identical bytes cannot be mined twice, so a resend is harmless."""
 
     def __init__(
-        self, cache: OrderCache, chain: ChainReader, relays: Mapping[int, Relay], looks: Reconciler
+        self,
+        cache: OrderCache,
+        chain: ChainReader,
+        relays: Mapping[int, Relay],
+        reconciler: Reconciler,
     ) -> None:
         self._cache = cache
         self._chain = chain
         self._relays = relays
-        self._reconciler = looks
+        self._reconciler = reconciler
         self._trial = ResendDryRun(cache, chain)
 
     async def resend(self, tip: BlockRef) -> None:
