@@ -190,7 +190,7 @@ def test_the_button_says_what_it_signs(browser: Browser, town: Town, desk: ApiCl
     page = private(browser, town, wallet)
     quoted(page)
     page.wait(role("button", SWAP))
-    text = page.text(css(".quote > button"))
+    text = page.text(css(".decision > button"))
     least = text.removeprefix("Swap 1 WETH for at least ").removesuffix(" USDC")
     page.click("button", SWAP)
     confirmed(page, "swap")
