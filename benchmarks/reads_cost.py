@@ -1,8 +1,7 @@
 """What a read costs one process: requests a second, and CPU of the service for each.
 
 Run `python -m benchmarks.reads_cost [--stores sqlite shared] [--workers 1 2] [--rounds 3]`. It
-needs no chain: status and history are read from the store only. *First* reads ask for each order or
-page once in its life; *again* is what a process keeps in memory. `--updates 500` changes orders
+needs no chain: status and history are read from the store only. `--updates 500` changes orders
 beside the reads.
 """
 
@@ -26,7 +25,6 @@ from quietswap.orders.order import Order, OrderEvent, OrderStatus
 from quietswap.sandbox.faults import PRICES, VENUES
 from quietswap.sandbox.ports import free_port
 from quietswap.sandbox.stack import ServiceProcess, StoreUrls, settings_text
-from quietswap.storage.cached_orders import SETTLES_S
 from quietswap.storage.factory import Storage, open_storage
 from tests.databases import PostgresCluster, RedisServer
 from tests.orders import inclusion, order
@@ -172,21 +170,16 @@ async def run(kind: str, workers: int, rounds: int, updates: int) -> None:
     """Print the figures of one arrangement."""
     async with served(kind, workers) as ours:
         status, page = statuses(ours.key), pages(ours.key, range(1, 250))
-        again = status[:2_000]
-        await load(ours.service.port, CLIENTS, 2_000, again)
-        await asyncio.sleep(SETTLES_S + 1 if kind == "sqlite" else 0)
+        await load(ours.service.port, CLIENTS, 2_000, status[:2_000])
         beside = asyncio.ensure_future(updating(ours, updates)) if updates else None
         await asyncio.sleep(1 if updates else 0)
         print(f"{kind}, {workers} workers, {updates} updates/s; load {os.getloadavg()[0]:.1f}")
         part = len(status) // rounds // 2
         firsts = [status[2_000 + n * part :][:part] for n in range(rounds)]
         size = len(page) // rounds
-        _print("status, first", [await ours.measure(one, len(one)) for one in firsts])
-        _print("status, again", [await ours.measure(again, 8_000) for _ in range(rounds)])
+        _print("status", [await ours.measure(one, len(one)) for one in firsts])
         parts = [page[n * size :][:size] for n in range(rounds)]
-        _print("page of 50, first", [await ours.measure(one, size) for one in parts])
-        few = page[: 20 * 3]
-        _print("page of 50, again", [await ours.measure(few, 4_000) for _ in range(rounds)])
+        _print("page of 50", [await ours.measure(one, size) for one in parts])
         if beside:
             beside.cancel()
             await asyncio.gather(beside, return_exceptions=True)

@@ -96,7 +96,6 @@ async def memory(stage: Stage, count: int) -> list[Row]:
     accounts = [Account.from_key((_KEYS + place).to_bytes(32)) for place in range(number)]
     await ready_to_swap(stage.sandbox, [account.address for account in accounts])
     at_rest = ours.memory_mb()
-    await orders.settle(ours.service.port, reads)
     measured = []
     for tenth in range(10):
         some = accounts[tenth * number // 10 : (tenth + 1) * number // 10]

@@ -188,10 +188,8 @@ class ScriptedUseCases:
         return UseCases(
             quote_swap=self._answering(self._quote_swap),
             submit_swap=self._answering(self._submit_swap),
-            order_status=self._rendering(lambda *_: (recorded(self.order),)),
-            order_history=self._rendering(
-                lambda _key, _wallet, _status, limit, offset, _kind: (self.page, limit, offset)
-            ),
+            order_status=self._answering(lambda *_: recorded(self.order)),
+            order_history=self._answering(lambda *_: self.page),
             order_statistics=self._answering(lambda _, days: self.statistics(days)),
             export_orders=self._export,
             now_ms=self.clock.now_ms,
@@ -225,16 +223,6 @@ class ScriptedUseCases:
             if self.fails is not None:
                 raise self.fails.with_traceback(None)
             return answer(*question)
-
-        return use_case
-
-    def _rendering(self, answer: Callable[..., tuple[Any, ...]]) -> Callable[..., Any]:
-        """Return a use case whose last argument renders what `answer` returns."""
-        answering = self._answering(answer)
-
-        async def use_case(*question: Any) -> Any:
-            *asked, render = question
-            return render(*await answering(*asked))
 
         return use_case
 

@@ -53,6 +53,16 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
     assert not set(HEAVY) & set(done.stderr.split())
 
 
+def test_the_service_starts_without_the_extras(tmp_path: Path) -> None:
+    extras = ("asyncpg", "eth_abi", "eth_keys", "opentelemetry", "redis", "rlp")
+    without = f"import sys\nsys.modules.update(dict.fromkeys({extras}))\n"
+    script = f"{without}from quietswap.server import container\n{SCRIPT}"
+    subprocess.run(
+        [sys.executable, "-c", script, "keys", "list"], check=True,
+        env=os.environ | {"QUIETSWAP_STORAGE__URL": f"sqlite:///{tmp_path}/own.db"},
+    )  # fmt: skip
+
+
 def test_a_sandbox_with_a_rate_store_wants_a_database_too() -> None:
     command = [sys.executable, "-m", "quietswap", "sandbox", "--redis-url", "redis://x"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from quietswap.clients.client import ApiKey
+from quietswap.contract.orders import Pagination
 from quietswap.orders.history import GetOrderHistory
-from quietswap.orders.http import encoded_order_history
+from quietswap.orders.http import order_history_response
 from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderPage, OrderStatus
 from quietswap.storage.factory import Storage
 from tests.patient import open_storage
@@ -32,10 +32,6 @@ async def add(storage: Storage, count: int) -> list[str]:
     return [order.order_id for order in orders]
 
 
-def as_read(page: OrderPage, _limit: int, _offset: int) -> OrderPage:
-    return page
-
-
 def ids(page: OrderPage) -> list[str]:
     return [order.order_id for order in page.orders]
 
@@ -47,7 +43,7 @@ async def test_following_next_offset_shows_each_order_once_while_others_arrive(
     there = await add(storage, 23)
     seen: list[str] = []
     while True:
-        page = await history(KEY, WALLET, None, 4, len(seen), OrderKind.SWAP, as_read)
+        page = await history(KEY, WALLET, None, 4, len(seen), OrderKind.SWAP)
         if not page.orders:
             break
         assert page.total == 23
@@ -59,9 +55,9 @@ async def test_following_next_offset_shows_each_order_once_while_others_arrive(
 async def test_a_new_beginning_shows_what_arrived(storage: Storage) -> None:
     history = GetOrderHistory(storage.orders, HandClock())
     await add(storage, 3)
-    await history(KEY, WALLET, None, 2, 0, OrderKind.SWAP, as_read)
+    await history(KEY, WALLET, None, 2, 0, OrderKind.SWAP)
     newest = (await add(storage, 1))[0]
-    page = await history(KEY, WALLET, None, 2, 0, OrderKind.SWAP, as_read)
+    page = await history(KEY, WALLET, None, 2, 0, OrderKind.SWAP)
     assert page.total == 4
     assert ids(page)[0] == newest
 
@@ -70,17 +66,17 @@ async def test_a_beginning_is_forgotten_after_five_minutes(storage: Storage) -> 
     clock = HandClock()
     history = GetOrderHistory(storage.orders, clock)
     await add(storage, 4)
-    await history(KEY, WALLET, None, 2, 0, OrderKind.SWAP, as_read)
+    await history(KEY, WALLET, None, 2, 0, OrderKind.SWAP)
     await add(storage, 2)
-    assert (await history(KEY, WALLET, None, 2, 2, OrderKind.SWAP, as_read)).total == 4
+    assert (await history(KEY, WALLET, None, 2, 2, OrderKind.SWAP)).total == 4
     clock.ms += 301_000
-    assert (await history(KEY, WALLET, None, 2, 2, OrderKind.SWAP, as_read)).total == 6
+    assert (await history(KEY, WALLET, None, 2, 2, OrderKind.SWAP)).total == 6
 
 
 async def test_a_page_out_of_the_blue_is_live(storage: Storage) -> None:
     history = GetOrderHistory(storage.orders, HandClock())
     there = await add(storage, 5)
-    assert ids(await history(KEY, WALLET, None, 2, 2, OrderKind.SWAP, as_read)) == [
+    assert ids(await history(KEY, WALLET, None, 2, 2, OrderKind.SWAP)) == [
         there[2],
         there[1],
     ]
@@ -89,14 +85,10 @@ async def test_a_page_out_of_the_blue_is_live(storage: Storage) -> None:
 async def test_filtered_pages_are_live(storage: Storage) -> None:
     history = GetOrderHistory(storage.orders, HandClock())
     await add(storage, 3)
-    await history(KEY, WALLET, OrderStatus.PENDING, 2, 0, OrderKind.SWAP, as_read)
+    await history(KEY, WALLET, OrderStatus.PENDING, 2, 0, OrderKind.SWAP)
     await add(storage, 1)
-    assert (
-        await history(KEY, WALLET, OrderStatus.PENDING, 2, 2, OrderKind.SWAP, as_read)
-    ).total == 4
-    assert (
-        await history(KEY, WALLET, OrderStatus.CONFIRMED, 2, 0, OrderKind.SWAP, as_read)
-    ).total == 0
+    assert (await history(KEY, WALLET, OrderStatus.PENDING, 2, 2, OrderKind.SWAP)).total == 4
+    assert (await history(KEY, WALLET, OrderStatus.CONFIRMED, 2, 0, OrderKind.SWAP)).total == 0
 
 
 @pytest.mark.parametrize("kind", [OrderKind.SWAP, None])
@@ -106,10 +98,7 @@ async def test_every_page_says_where_it_was_asked_for(
     history = GetOrderHistory(storage.orders, HandClock())
     await add(storage, 7)
     for offset, arriving in ((0, 3), (2, 0), (4, 0)):
-        page = await history(KEY, WALLET, None, 2, offset, kind, encoded_order_history)
+        page = await history(KEY, WALLET, None, 2, offset, kind)
         await add(storage, arriving)
-        assert msgspec.json.decode(page.data)["pagination"] == {
-            "limit": 2,
-            "offset": offset,
-            "nextOffset": offset + 2,
-        }
+        found = order_history_response(page, 2, offset).pagination
+        assert found == Pagination(limit=2, offset=offset, next_offset=offset + 2)

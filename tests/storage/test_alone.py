@@ -83,7 +83,6 @@ class NoAnswer:
     """A lock of a database that has no connection left."""
 
     is_held = is_elsewhere = False
-    term = None
 
     async def acquire_or_renew(self) -> bool:
         return False

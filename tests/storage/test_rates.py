@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from quietswap.orders.stores import RateStore, RateWindow, StoreUnavailable
-from quietswap.storage.rate_limits import MemoryRateStore, RedisRateStore
+from quietswap.storage.rate_limits import MemoryRateStore
+from quietswap.storage.redis_rate_limits import RedisRateStore
 from tests.databases import RedisServer
 from tests.storage.examples import T0, HandClock
 from tests.waiting import WITHIN_S, eventually

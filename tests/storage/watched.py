@@ -3,11 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 
-from quietswap.orders.order import OrderView
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.cached_orders import SETTLES_S, CachedOrderStore
-from quietswap.storage.database import BatchedRead, Body, Database, Row, T, Value
-from tests.storage.examples import HandClock
+from quietswap.storage.database import Body, Database, Row, T, Value
 from tests.waiting import eventually
 
 
@@ -30,9 +27,6 @@ class Watched:
 
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
         return await self._delivered(self._database.fetch(sql, *args))
-
-    async def look_up(self, read: BatchedRead, *args: Value, alone: bool = False) -> Sequence[Row]:
-        return await self._delivered(self._database.look_up(read, *args, alone=alone))
 
     async def _delivered(self, read: Awaitable[T]) -> T:
         self.reads += 1
@@ -74,38 +68,3 @@ class Watched:
 
     async def close(self) -> None:
         await self._database.close()
-
-
-class Terms:
-    """Whether this process alone writes, as a test says."""
-
-    def __init__(self) -> None:
-        self.now: int | None = 1
-
-    def __call__(self) -> int | None:
-        return self.now
-
-
-class CachedRecords(CachedOrderStore):
-    """A cache whose reader wants the order as it is."""
-
-    async def record(self, client_id: str, order_id: str) -> OrderView | None:
-        return await self.rendered(client_id, order_id, as_it_is)
-
-
-def as_it_is(order: OrderView) -> OrderView:
-    return order
-
-
-async def settled(watched: Watched, clock: HandClock, terms: Terms, **most: int) -> CachedRecords:
-    """Return orders of a process that has been writing alone for a while."""
-    orders = CachedRecords(watched, clock, terms, **most)
-    await orders.record("nobody's", "nothing")
-    clock.ms += round(SETTLES_S * 1000)
-    watched.reads = 0
-    return orders
-
-
-async def kept(watched: Watched, clock: HandClock | None = None, **most: int) -> CachedRecords:
-    """Return orders of a process that writes alone."""
-    return await settled(watched, clock or HandClock(), Terms(), **most)

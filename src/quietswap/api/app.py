@@ -7,13 +7,11 @@ from collections.abc import Mapping
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from quietswap.api.endpoint import (
-    DirectRoutes,
     OperationEndpoint,
-    PathEndpoint,
     UnknownPath,
     exact_route,
     path_endpoints,
@@ -48,13 +46,7 @@ class _Api(Starlette):
     """Starlette without its own error middleware: ErrorHandlerMiddleware handles every error."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        operations = [
-            route
-            for route in self.routes
-            if isinstance(route, Route)
-            and isinstance(route.endpoint, OperationEndpoint | PathEndpoint | WalletRpcEndpoint)
-        ]
-        app: ASGIApp = DirectRoutes(self.router, operations)
+        app: ASGIApp = self.router
         for cls, args, kwargs in reversed(self.user_middleware):
             app = cls(app, *args, **kwargs)
         return app

@@ -6,14 +6,12 @@ NodeUnavailable and StoreUnavailable become a 503 in `api.middleware.error_handl
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
-
-import msgspec
+from typing import Any, Protocol
 
 from quietswap.chain.address import Address
 from quietswap.clients.client import ApiKey, ClientUsage
 from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
-from quietswap.orders.order import OrderKind, OrderStatus, OrderView, RenderPage
+from quietswap.orders.order import OrderKind, OrderPage, OrderStatus, OrderView
 from quietswap.orders.statistics import ExportFilter, ExportPage, OrderStatistics
 from quietswap.orders.stores import RateStore
 from quietswap.orders.wallet_transaction import CancelOrderRequest, CancelQuote, SubmittedCancel
@@ -63,36 +61,18 @@ class EventSubscription(Protocol):
         """End the stream."""
 
 
-class EncodedPage(NamedTuple):
-    """`data` of GET /api/v1/mev/orders/user/:userAddress, and the total that it contains."""
-
-    data: msgspec.Raw
-    total: int
-
-
 @dataclass(frozen=True, slots=True)
 class UseCases:
     """Every use case the API calls. Orders are found only by the client that placed them."""
 
     quote_swap: Callable[[ApiKey, SwapQuoteRequest], Awaitable[SwapQuote]]
     submit_swap: Callable[[ApiKey, SwapOrderRequest], Awaitable[SubmittedSwap]]
-    order_status: Callable[
-        [ApiKey, str, Callable[[OrderView], msgspec.Raw]], Awaitable[msgspec.Raw]
-    ]
-    """By order id, as JSON. Raises OrderNotFound."""
+    order_status: Callable[[ApiKey, str], Awaitable[OrderView]]
+    """By order id. Raises OrderNotFound."""
     order_history: Callable[
-        [
-            ApiKey,
-            Address,
-            OrderStatus | None,
-            int,
-            int,
-            OrderKind | None,
-            RenderPage[EncodedPage],
-        ],
-        Awaitable[EncodedPage],
+        [ApiKey, Address, OrderStatus | None, int, int, OrderKind | None], Awaitable[OrderPage]
     ]
-    """By wallet and status, with limit and offset, as JSON; orders of one kind, or all (None)."""
+    """By wallet and status, with limit and offset; orders of one kind, or all (None)."""
     order_statistics: Callable[[ApiKey, int], Awaitable[OrderStatistics]]
     """Of the last so many days."""
     export_orders: Callable[[ExportFilter], AsyncGenerator[ExportPage]]

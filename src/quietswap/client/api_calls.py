@@ -12,7 +12,7 @@ from quietswap.chain.signed import MAINNET
 from quietswap.client.errors.base import ServiceUnreachable, UnexpectedResponse
 from quietswap.client.errors.by_code import error_from_body
 from quietswap.client.wire import decode
-from quietswap.contract.base import Envelope, RawEnvelope, RequestStruct, WrapOperation
+from quietswap.contract.base import Envelope, RequestStruct, WrapOperation
 from quietswap.contract.clients import UsageEnvelope, UsageResponse
 from quietswap.contract.errors import ErrorEnvelope
 from quietswap.contract.exports import OrderStatsEnvelope, OrderStatsResponse
@@ -234,7 +234,7 @@ def read_answer(call: ApiCall[T], status: int, body: bytes) -> T:
     if status != 200:
         raise _refused(status, body)
     try:
-        decode(body, RawEnvelope)
+        decode(body, Envelope[msgspec.Raw])
     except msgspec.DecodeError as error:
         raise UnexpectedResponse(f"{call.method} {call.path}: {_ELSE} (HTTP 200)") from error
     try:

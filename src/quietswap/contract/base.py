@@ -171,10 +171,6 @@ class Envelope(WireStruct, Generic[T], frozen=True, kw_only=True):
     data: Annotated[T, doc("The answer")]
 
 
-class RawEnvelope(Envelope[msgspec.Raw], frozen=True, kw_only=True):
-    """A successful answer whose `data` is JSON: already encoded, or not decoded yet."""
-
-
 @lru_cache
 def member_names(kind: type[WireStruct]) -> tuple[str, ...]:
     """Return the names of a Struct's members in JSON."""

@@ -1,22 +1,12 @@
 """GET /api/v1/mev/orders/user/:userAddress: the client's orders of one wallet, newest first."""
 
-from collections.abc import Callable
-
 from cachetools import TTLCache
 
 from quietswap.chain.address import Address
 from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
 from quietswap.errors.requests import OrderNotFound
-from quietswap.orders.order import (
-    OrderKind,
-    OrderPage,
-    OrderStatus,
-    OrderT,
-    OrderView,
-    PageT,
-    RenderPage,
-)
+from quietswap.orders.order import OrderKind, OrderPage, OrderStatus, OrderView
 from quietswap.orders.stores import OrderStore
 
 _MOST_READERS = 4096
@@ -45,22 +35,18 @@ class GetOrderHistory:
         limit: int,
         offset: int,
         kind: OrderKind | None,
-        render: RenderPage[PageT],
-    ) -> PageT:
-        """Return what `render` makes of one page and the total of the same filter.
+    ) -> OrderPage:
+        """Return one page and the total of the same filter.
 
         `kind` None lists all kinds.
 
         Both come from one snapshot for swaps. Pages with other kinds are live, as filtered ones.
         """
         if kind is not OrderKind.SWAP:
-            page = await self._orders.page_of_kind(
+            return await self._orders.page_of_kind(
                 key.client_id, wallet, kind, status, limit=limit, offset=offset
             )
-            return render(page, limit, offset)
-        found = await self._orders.rendered_page(
-            key.client_id, wallet, status, limit, offset, render
-        )
+        found = await self._orders.page(key.client_id, wallet, status, limit, offset)
         if status is not None:
             return found
         reader = key.client_id, wallet
@@ -70,8 +56,7 @@ class GetOrderHistory:
         total = self._totals.get(reader)
         if total is None or found.total <= total:
             return found
-        page = await self._behind(key, wallet, total, found.total - total, limit, offset)
-        return render(page, limit, offset)
+        return await self._behind(key, wallet, total, found.total - total, limit, offset)
 
     async def _behind(  # noqa: PLR0917
         self, key: ApiKey, wallet: Address, total: int, arrived: int, limit: int, offset: int
@@ -92,11 +77,9 @@ class GetOrderStatus:
     def __init__(self, orders: OrderStore) -> None:
         self._orders = orders
 
-    async def __call__(
-        self, key: ApiKey, order_id: str, render: Callable[[OrderView], OrderT]
-    ) -> OrderT:
-        """Return what `render` makes of this client's order. Raises OrderNotFound."""
-        order = await self._orders.rendered(key.client_id, order_id, render)
+    async def __call__(self, key: ApiKey, order_id: str) -> OrderView:
+        """Return this client's order. Raises OrderNotFound."""
+        order = await self._orders.record(key.client_id, order_id)
         if order is None:
             raise OrderNotFound
         return order

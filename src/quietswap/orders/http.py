@@ -2,18 +2,21 @@
 
 from typing import Any
 
-import msgspec
-
 from quietswap.amounts import difference_bps, format_ether
 from quietswap.api.json import AuthenticatedRequest, amount, iso_second, iso_timestamp, json_form
 from quietswap.api.parsing import requests
-from quietswap.api.use_cases import EncodedPage, UseCases
+from quietswap.api.use_cases import UseCases
 from quietswap.chain.signed import MAINNET
 from quietswap.contract import orders as contract
-from quietswap.contract import orders as order_bodies
 from quietswap.contract import wraps as wrap_bodies
-from quietswap.contract.base import POLLING_INTERVAL_S, RawEnvelope
-from quietswap.contract.orders import CancelOrderEnvelope, CancelQuoteEnvelope, SwapOrderEnvelope
+from quietswap.contract.base import POLLING_INTERVAL_S
+from quietswap.contract.orders import (
+    CancelOrderEnvelope,
+    CancelQuoteEnvelope,
+    OrderHistoryEnvelope,
+    OrderStatusEnvelope,
+    SwapOrderEnvelope,
+)
 from quietswap.contract.requests import OrderHistoryQuery, WrapInfoQuery
 from quietswap.contract.transactions import WrapMevProtection, WrapTransactionParams
 from quietswap.contract.wraps import (
@@ -95,9 +98,9 @@ _NOT_SENT = FailureCode.NOT_SENT.value
 """Plain strings: they compare four times as fast as members of an enum."""
 
 
-def tracking(order_id: str) -> order_bodies.Tracking:
+def tracking(order_id: str) -> contract.Tracking:
     """Return how to follow an order."""
-    return order_bodies.Tracking(
+    return contract.Tracking(
         status_endpoint=f"/api/v1/mev/orders/{order_id}", polling_interval=POLLING_INTERVAL_S
     )
 
@@ -114,11 +117,11 @@ def initial_status(order: Order) -> OrderStatus:
     return OrderStatus.PENDING if pending else OrderStatus.SUBMITTED
 
 
-def swap_order_response(submitted: SubmittedSwap) -> order_bodies.SwapOrderResponse:
+def swap_order_response(submitted: SubmittedSwap) -> contract.SwapOrderResponse:
     """Return `data` of POST /api/v1/mev/orders."""
     order = submitted.order
-    return order_bodies.SwapOrderResponse(
-        order=order_bodies.SwapOrder(
+    return contract.SwapOrderResponse(
+        order=contract.SwapOrder(
             order_id=order.order_id,
             provider=submitted.relay_name,
             tier=order.tier,
@@ -135,18 +138,18 @@ def swap_order_response(submitted: SubmittedSwap) -> order_bodies.SwapOrderRespo
     )
 
 
-def order_status_response(order: OrderView) -> order_bodies.OrderStatusResponse:
+def order_status_response(order: OrderView) -> contract.OrderStatusResponse:
     """Return `data` of GET /api/v1/mev/orders/:orderId; what is not known yet is absent."""
     created_at = iso_timestamp(order.created_at_ms)
     sent = order.submitted_at_ms
     was_sent = order.failure_code != _NOT_SENT
     mined_at = _confirmed_at_ms(order)
     confirmed, code = mined_at is not None, order.failure_code
-    return order_bodies.OrderStatusResponse(
+    return contract.OrderStatusResponse(
         order_id=order.order_id,
         status=json_form(order.status),
         created_at=created_at,
-        order_params=order_bodies.OrderParams(
+        order_params=contract.OrderParams(
             from_token=order.sell_token,
             to_token=order.buy_token,
             amount=json_form(order.sell_amount),
@@ -177,9 +180,9 @@ def _confirmed_at_ms(order: OrderView) -> int | None:
     return order.block_time_ms if order.status == _CONFIRMED else None
 
 
-def _failure(order: OrderView, code: str) -> order_bodies.OrderFailure:
+def _failure(order: OrderView, code: str) -> contract.OrderFailure:
     reverted = order.succeeded == 0
-    return order_bodies.OrderFailure(
+    return contract.OrderFailure(
         code=code,
         message=order.failure_message or "",
         may_be_mined=may_be_mined(code, order.deadline_s),
@@ -191,26 +194,26 @@ def _failure(order: OrderView, code: str) -> order_bodies.OrderFailure:
 
 def order_history_response(
     page: OrderPage, limit: int, offset: int
-) -> order_bodies.OrderHistoryResponse:
+) -> contract.OrderHistoryResponse:
     """Return `data` of GET /api/v1/mev/orders/user/:userAddress."""
-    return order_bodies.OrderHistoryResponse(
+    return contract.OrderHistoryResponse(
         orders=tuple(map(_item, page.orders)),
         total=page.total,
         has_more=page.has_more(offset),
-        pagination=order_bodies.Pagination(
+        pagination=contract.Pagination(
             limit=limit, offset=offset, next_offset=page.next_offset(offset)
         ),
     )
 
 
-def _item(line: OrderListItem) -> order_bodies.HistoryItem:
+def _item(line: OrderListItem) -> contract.HistoryItem:
     """Return one line. A page has fifty: unpacking and plain strings halve its cost."""
     (
         order_id, status, tx_hash, created_at_ms, sell_token, buy_token, sell_amount, buy_amount,
         block_number, block_time_ms, failure_code, kind, relay_answer,
     ) = line  # fmt: skip
     is_confirmed = status == _CONFIRMED and block_time_ms is not None
-    return order_bodies.HistoryItem(
+    return contract.HistoryItem(
         order_id=order_id,
         status=json_form(status),
         tx_hash=None if failure_code == _NOT_SENT else tx_hash,
@@ -219,7 +222,7 @@ def _item(line: OrderListItem) -> order_bodies.HistoryItem:
         confirmed_at=iso_timestamp(block_time_ms) if is_confirmed and block_time_ms else None,
         kind=json_form(kind),
         relay_answer=relay_answer if block_number is None else None,
-        summary=order_bodies.OrderSummary(
+        summary=contract.OrderSummary(
             sell_token=sell_token,
             buy_token=buy_token,
             sell_amount=json_form(sell_amount),
@@ -362,23 +365,7 @@ def cancel_order_response(submitted: SubmittedCancel) -> contract.CancelOrderRes
     )
 
 
-# Responses about orders as JSON. A store may cache them, because they are functions of the orders.
-#
-# A poll then takes neither the read nor the encoding.
-
-
-_encode = msgspec.json.Encoder().encode
-
-
-def encoded_order_status(order: OrderView) -> msgspec.Raw:
-    """Return `data` of GET /api/v1/mev/orders/:orderId."""
-    return msgspec.Raw(_encode(order_status_response(order)))
-
-
-def encoded_order_history(page: OrderPage, limit: int, offset: int) -> EncodedPage:
-    """Return a page that was read at `offset`."""
-    data = _encode(order_history_response(page, limit, offset))
-    return EncodedPage(msgspec.Raw(data), page.total)
+# The operations.
 
 
 async def swap_order(use_cases: UseCases, request: AuthenticatedRequest) -> SwapOrderEnvelope:
@@ -388,11 +375,11 @@ async def swap_order(use_cases: UseCases, request: AuthenticatedRequest) -> Swap
     return SwapOrderEnvelope(ok=True, data=swap_order_response(submitted))
 
 
-async def order_status(use_cases: UseCases, request: AuthenticatedRequest) -> RawEnvelope:
+async def order_status(use_cases: UseCases, request: AuthenticatedRequest) -> OrderStatusEnvelope:
     """GET /api/v1/mev/orders/:orderId."""
     order_id = requests.parse_order_id(request.path_params["orderId"])
-    data = await use_cases.order_status(request.key, order_id, encoded_order_status)
-    return RawEnvelope(ok=True, data=data)
+    order = await use_cases.order_status(request.key, order_id)
+    return OrderStatusEnvelope(ok=True, data=order_status_response(order))
 
 
 async def order_cancel(
@@ -408,7 +395,7 @@ async def order_cancel(
     return CancelOrderEnvelope(ok=True, data=cancel_order_response(submitted))
 
 
-async def order_history(use_cases: UseCases, request: AuthenticatedRequest) -> RawEnvelope:
+async def order_history(use_cases: UseCases, request: AuthenticatedRequest) -> OrderHistoryEnvelope:
     """GET /api/v1/mev/orders/user/:userAddress."""
     wallet = requests.parse_wallet(request.path_params["userAddress"])
     query = request.query_values(OrderHistoryQuery)
@@ -416,7 +403,5 @@ async def order_history(use_cases: UseCases, request: AuthenticatedRequest) -> R
     offset = requests.parse_int(query, OrderHistoryQuery, "offset")
     status = requests.parse_status_filter(query)
     kind = requests.parse_kind_filter(query)
-    page = await use_cases.order_history(
-        request.key, wallet, status, limit, offset, kind, encoded_order_history
-    )
-    return RawEnvelope(ok=True, data=page.data)
+    page = await use_cases.order_history(request.key, wallet, status, limit, offset, kind)
+    return OrderHistoryEnvelope(ok=True, data=order_history_response(page, limit, offset))

@@ -8,10 +8,9 @@
 3. Every verdict has its evidence: an inclusion has its block, a failure its reason.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 from quietswap.chain.address import Address
 from quietswap.chain.signed import SignedTransaction, UnsignedTransaction, decode
@@ -420,20 +419,6 @@ class OrderPage:
     def has_more(self, offset: int) -> bool:
         """Return whether orders follow a page that was read at `offset`."""
         return self.next_offset(offset) < self.total
-
-
-class RenderedPage(Protocol):
-    """What a reader makes of a page."""
-
-    @property
-    def total(self) -> int:
-        """Return the total of matching orders."""
-
-
-OrderT = TypeVar("OrderT")
-PageT = TypeVar("PageT", bound=RenderedPage)
-RenderPage = Callable[[OrderPage, int, int], PageT]
-"""Takes a page, and the limit and offset at which it was read."""
 
 
 # The dry run of a signed swap on the latest state. Amounts in smallest units.

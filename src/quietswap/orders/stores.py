@@ -1,6 +1,6 @@
 """Ports of the storage: clients, keys, issued quotes, orders, leader locks and rate windows."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,10 +12,7 @@ from quietswap.orders.order import (
     OrderKind,
     OrderPage,
     OrderStatus,
-    OrderT,
     OrderView,
-    PageT,
-    RenderPage,
 )
 from quietswap.orders.statistics import ExportFilter, ExportRow, Tally
 from quietswap.quoting.quote import IssuedQuote, QuoteKind, Trade
@@ -100,14 +97,8 @@ class OrderStore(Protocol):
     async def raws(self, order_ids: Sequence[str]) -> Mapping[str, bytes]:
         """Return the signed bytes of these orders by id; orders without bytes are omitted."""
 
-    async def rendered(
-        self, client_id: str, order_id: str, render: Callable[[OrderView], OrderT]
-    ) -> OrderT | None:
-        """Return what `render` makes of an order of this client only.
-
-        A store may cache the result instead of the order. `render` must be a pure function, and the
-        same object in each call.
-        """
+    async def record(self, client_id: str, order_id: str) -> OrderView | None:
+        """Return an order of this client only."""
 
     async def find(self, order_id: str) -> Order | None:
         """Return any order (operator's view)."""
@@ -119,17 +110,6 @@ class OrderStore(Protocol):
         self, client_id: str, wallet: Address, status: OrderStatus | None, limit: int, offset: int
     ) -> OrderPage:
         """Return swap orders, newest first (ties by order id), and the total, from one snapshot."""
-
-    async def rendered_page(  # noqa: PLR0917  as `page`
-        self,
-        client_id: str,
-        wallet: Address,
-        status: OrderStatus | None,
-        limit: int,
-        offset: int,
-        render: RenderPage[PageT],
-    ) -> PageT:
-        """Return what `render` makes of `page`. `render` is as for `rendered`."""
 
     async def page_of_kind(
         self,
@@ -221,10 +201,6 @@ class LeaderLock(Protocol):
     @property
     def is_elsewhere(self) -> bool:
         """Return whether another process held it at the last attempt, as far as could be asked."""
-
-    @property
-    def term(self) -> int | None:
-        """Return the number of acquisitions while the lock is held, else None."""
 
     async def acquire_or_renew(self) -> bool:
         """Acquire or renew the lock; return whether it is held.

@@ -141,7 +141,6 @@ async def open_container(settings: Settings, clock: Clock, stack: AsyncExitStack
         settings.storage.url,
         clock=clock,
         rates_url=settings.storage.redis_url,
-        alone=settings.storage.redis_url is None,
         traced=observe.is_tracing(),
     )
     stack.push_async_callback(storage.close)

@@ -10,7 +10,7 @@ from quietswap.storage.client_usage import (
     read_limits,
     write_limits,
 )
-from quietswap.storage.database import BatchedRead, Database, Row, Transaction, Value
+from quietswap.storage.database import Database, Row, Transaction, Value
 from quietswap.storage.operators import append_audit
 
 _COLUMNS = "id, name, created_at_ms, disabled_at_ms"
@@ -123,14 +123,6 @@ _LIST = f"""
 {_KEYS_SELECT}WHERE NOT EXISTS (SELECT 1 FROM web_sessions w WHERE w.id = k.id)
 ORDER BY k.created_at_ms, k.id
 """  # noqa: S608
-_BY_SECRET = BatchedRead(
-    one=f"SELECT {_KEYS_COLUMNS} FROM {_TABLES} WHERE k.secret_hash = ?",  # noqa: S608
-    many=f"""
-SELECT w.number, {_KEYS_COLUMNS}
-FROM unnest(CAST(? AS bytea[])) WITH ORDINALITY AS w (secret_hash, number)
-JOIN ({_TABLES}) ON k.secret_hash = w.secret_hash
-""",  # noqa: S608
-)
 _KEYS_INSERT = f"""
 INSERT INTO api_keys ({", ".join(_STORED)}, secret_hash)
 VALUES ({", ".join("?" for _ in _STORED)}, ?)
@@ -144,7 +136,7 @@ class SqlKeyStore:
         self._database = database
 
     async def find(self, secret_hash: bytes) -> ApiKey | None:
-        rows = await self._database.look_up(_BY_SECRET, secret_hash)
+        rows = await self._database.fetch(_KEYS_SELECT + "WHERE k.secret_hash = ?", secret_hash)
         return _key(rows[0]) if rows else None
 
     async def add(

@@ -6,7 +6,6 @@ quietswap.orders.stores.StoreUnavailable if there is no response within the time
 
 import re
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,26 +37,6 @@ Body = Callable[[Transaction], Coroutine[Any, Any, T]]
 """The work of one transaction. It must not depend on an earlier attempt."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchedRead:
-    """A short read that concurrent calls share: one statement answers them all.
-
-    `one` is SQLite's statement of one call. `many` is PostgreSQL's: it takes an array for each
-    argument, with an element for each call, and returns the rows of all calls. The number of the
-    call, as WITH ORDINALITY counts, stands before the other columns.
-
-    `many_as_json` is SQLite's: it takes a JSON array with an array of arguments for each call, and
-    returns one JSON array of rows, in one row. The index of the call stands before the other
-    columns. Without it SQLite answers each call alone.
-    """
-
-    one: str
-    many: str
-    at_once: int = 256
-    """Most calls of one statement."""
-    many_as_json: str | None = None
-
-
 class Database(Protocol):
     """A database, opened once and closed once on one event loop."""
 
@@ -67,9 +46,6 @@ class Database(Protocol):
 
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
         """Run one read statement on one snapshot."""
-
-    async def look_up(self, read: BatchedRead, *args: Value, alone: bool = False) -> Sequence[Row]:
-        """Run a read on a snapshot that is not older than the call; `alone` in no batch."""
 
     async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
         """Run a read statement with a long result, without blocking the event loop."""
@@ -173,7 +149,7 @@ def check_redis_url(url: str | None) -> None:
     if not url.startswith("unix://"):
         _check_hosts(url, "storage.redis_url")
     _check_extra("redis", "redis", "storage.redis_url")
-    from quietswap.storage.rate_limits import RedisRateStore
+    from quietswap.storage.redis_rate_limits import RedisRateStore
 
     path = urlsplit(url).path.strip("/")
     try:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from quietswap.clock import Clock
 from quietswap.orders.stores import LeaderLock, RateStore
 from quietswap.storage import migrate
-from quietswap.storage.cached_orders import CachedOrderStore
 from quietswap.storage.client_usage import SqlUsageStore
 from quietswap.storage.clients import SqlClientStore, SqlKeyStore
 from quietswap.storage.database import SQLITE, BadDatabaseUrl, Database, is_embedded
@@ -23,7 +22,7 @@ from quietswap.storage.web_sessions import SqlWebSessionStore
 from quietswap.storage.webhooks import SqlWebhookStore
 
 if TYPE_CHECKING:
-    from quietswap.storage.rate_limits import RedisRateStore
+    from quietswap.storage.redis_rate_limits import RedisRateStore
 
 _PROBES = {
     "postgresql": "UPDATE orders SET version = version WHERE 1 = 0",
@@ -103,15 +102,13 @@ async def open_storage(
     connections: int = CONNECTIONS,
     patience_s: float = PATIENCE_S,
     lock_patience_s: float = LOCK_PATIENCE_S,
-    alone: bool = False,
     traced: bool = False,
     checked: bool = True,
 ) -> Storage:
     """Open all stores of `url`, with rate windows in memory or in Redis or Valkey at `rates_url`.
 
     `patience_s` limits a call in seconds, `lock_patience_s` the renewal of a PostgreSQL lock.
-    With `alone`, the process caches orders while it holds both locks, because no other process then
-    writes them. With `traced`, each call is a span of the request's trace.
+    With `traced`, each call is a span of the request's trace.
 
     An empty SQLite file gets the schema here; another one is changed by `serve` and `migrate` only,
     because an older release could not open it again. Without `checked` any schema is opened. Raises
@@ -130,10 +127,6 @@ async def open_storage(
     stored = _with_spans(database) if traced else database
     leadership, serving = _locks(url, database, lock_patience_s, shared=rates_url is not None)
 
-    def term() -> tuple[int, int] | None:
-        terms = leadership.term, serving.term
-        return None if terms[0] is None or terms[1] is None else (terms[0], terms[1])
-
     return Storage(
         database=database,
         clients=SqlClientStore(stored),
@@ -144,7 +137,7 @@ async def open_storage(
         figures=SqlFigureStore(stored),
         keys=SqlKeyStore(stored),
         quotes=SqlQuoteStore(stored),
-        orders=CachedOrderStore(stored, clock, term) if alone else SqlOrderStore(stored),
+        orders=SqlOrderStore(stored),
         rpc_tokens=SqlWalletRpcTokenStore(stored),
         events=SqlEventStore(stored),
         webhooks=SqlWebhookStore(stored),
@@ -196,7 +189,7 @@ async def open_database(
 
 
 def _shared_rates(url: str) -> "RedisRateStore":
-    from quietswap.storage.rate_limits import RedisRateStore
+    from quietswap.storage.redis_rate_limits import RedisRateStore
 
     return RedisRateStore.open(url)
 

@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-import msgspec
-
 from quietswap.amounts import difference_bps
 from quietswap.chain.address import Address
 from quietswap.orders.order import (
@@ -157,35 +155,23 @@ def event_from(row: Row) -> OrderEvent:
     return OrderEvent(*row)
 
 
-# The lines of a page of history, as each database stores them.
-#
-# PostgreSQL has the columns of a line in its indexes. SQLite has the line as one JSON text there,
-# in the computed column `history_line`: a JSON array of the values of OrderListItem, in their
-# order.
+# The lines of a page of history: their columns are in the indexes, so that no row is read.
 
 
-HISTORY_LINES_COLUMNS = ", ".join(OrderListItem._fields)
-INDEX, INDEX_BY_STATUS = "orders_history", "orders_history_by_status"
-"""SQLite is told to use them: some of its versions choose another index with the same order, where
-it must read each row and compute its line."""
-JSON_PAGE = "COALESCE('[' || group_concat(history_line) || ']', '[]')"
-"""All lines of SQLite's rows as one JSON text, in the order of the rows. One row instead of fifty:
-SQLite releases the GIL at each row, and getting it back can take longer than the row."""
-
-_decode = msgspec.json.Decoder(tuple[OrderListItem, ...]).decode
+LINE = ", ".join(OrderListItem._fields)
 
 
-def selected(dialect: str) -> str:
-    """Return what a SELECT of lines names, so that it can be sorted by time and order id."""
-    return "history_line, created_at_ms, order_id" if dialect == "sqlite" else HISTORY_LINES_COLUMNS
-
-
-def items(dialect: str, rows: Sequence[Row]) -> tuple[OrderListItem, ...]:
-    """Return the lines of a page: on SQLite one row that begins with JSON_PAGE, else rows that
-    begin with COLUMNS.
+def indexed_by(dialect: str, status: OrderStatus | None) -> str:
+    """Return what names a history's index to SQLite: some of its versions choose another index with
+    the same order, where it must read each row.
     """
-    if dialect == "sqlite":
-        return _decode(rows[0][0])
+    if dialect != "sqlite":
+        return ""
+    return "INDEXED BY " + ("orders_history_by_status" if status else "orders_history")
+
+
+def items(rows: Sequence[Row]) -> tuple[OrderListItem, ...]:
+    """Return the lines of rows that begin with LINE."""
     width = len(OrderListItem._fields)
     return tuple(OrderListItem._make(row[:width]) for row in rows)
 
@@ -265,12 +251,9 @@ def reads_of_kind(  # noqa: PLR0917  as `page_of_kind`
         of.append(kind.value)
     if status is not None:
         of.append(status.value)
-    only, swaps_by = "AND status = ?" if status else "", ""
-    if dialect == "sqlite":
-        swaps_by = f"INDEXED BY {INDEX_BY_STATUS if status else INDEX}"
-        page = f"SELECT {JSON_PAGE} FROM ({page})"  # noqa: S608
+    only = "AND status = ?" if status else ""
     total = total.format(status=only)
-    page = page.format(line=selected(dialect), status=only, swaps_by=swaps_by)
+    page = page.format(line=LINE, status=only, swaps_by=indexed_by(dialect, status))
     if kind is not None:
         return PageReads(total, of, page, [*of, limit, offset])
     most = offset + limit
@@ -321,4 +304,4 @@ class WalletOrders:
         reads = reads_of_kind(dialect, client_id, wallet, kind, status, limit, offset)
         [[total]] = await self._database.fetch(reads.total, *reads.of_total)
         rows = await self._database.fetch(reads.page, *reads.of_page)
-        return OrderPage(items(dialect, rows), total)
+        return OrderPage(items(rows), total)

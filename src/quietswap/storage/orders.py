@@ -5,15 +5,15 @@ rows are locked after the order's row and sorted by status, which prevents deadl
 change is also an event of its client (`events`), numbered last.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from quietswap.chain.address import Address
 from quietswap.chain.fees import OwnNonces
-from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus, OrderT, OrderView
+from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus, OrderView
 from quietswap.orders.stores import DuplicateTransaction, StoreUnavailable
 from quietswap.orders.wallet_transaction import quote_used
 from quietswap.storage.client_usage import admit_again, admit_order
-from quietswap.storage.database import BatchedRead, Row, Transaction, Value
+from quietswap.storage.database import Row, Transaction, Value
 from quietswap.storage.events import VIEW, write_event
 from quietswap.storage.order_pages import OrderPages
 from quietswap.storage.order_rows import (
@@ -62,7 +62,6 @@ async def admit(transaction: Transaction, order: Order, spends: Sequence[str]) -
 
 
 _O_COLUMNS = ", ".join(f"o.{column}" for column in COLUMNS)
-_O_VIEW = ", ".join(f"o.{column}" for column in OrderView._fields)
 
 # The SQL below is composed only of constants of this module and of order_rows.
 _INSERT = f"""
@@ -83,20 +82,7 @@ RETURNING order_id, (SELECT raw FROM order_bytes b WHERE b.order_id = orders.ord
 _SELECT = f"""
 SELECT {_O_COLUMNS}, b.raw FROM orders o LEFT JOIN order_bytes b ON b.order_id = o.order_id
 """  # noqa: S608
-_RECORD = BatchedRead(
-    one=f"SELECT {VIEW} FROM orders WHERE order_id = ? AND client_id = ?",  # noqa: S608
-    many=f"""
-SELECT w.number, {_O_VIEW}
-FROM unnest(CAST(? AS text[]), CAST(? AS text[]))
-WITH ORDINALITY AS w (order_id, client_id, number)
-JOIN orders o ON o.order_id = w.order_id AND o.client_id = w.client_id
-""",  # noqa: S608
-    many_as_json=f"""
-SELECT json_group_array(json_array(w.key, {_O_VIEW}))
-FROM json_each(?) w CROSS JOIN orders o
-ON o.order_id = json_extract(w.value, '$[0]') AND o.client_id = json_extract(w.value, '$[1]')
-""",  # noqa: S608
-)
+_RECORD = f"SELECT {VIEW} FROM orders WHERE order_id = ? AND client_id = ?"  # noqa: S608
 _INSERT_EVENT = f"""
 INSERT INTO order_events (version, {EVENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)
 """  # noqa: S608
@@ -112,25 +98,12 @@ WHERE watched = 1 AND status = 'failed' AND expires_at_ms > ?
 """
 _OPEN = "status IN ('pending', 'submitted', 'mining')"
 _AT_LARGE = "watched = 1 AND failure_code IN ('REFUSED', 'EXPIRED')"
-_OWN_NONCES = BatchedRead(
-    one=f"""
-SELECT nonce, 1 FROM orders WHERE wallet = ?1 AND {_OPEN} AND client_id = ?2
+_OWN_NONCES = f"""
+SELECT nonce, 1 FROM orders WHERE wallet = ? AND client_id = ? AND {_OPEN}
 UNION ALL
-SELECT nonce, 0 FROM orders WHERE wallet = ?1 AND {_AT_LARGE} AND client_id = ?2
-""",  # noqa: S608
-    many=f"""
-WITH w AS (
-SELECT * FROM unnest(CAST(? AS text[]), CAST(? AS text[]))
-WITH ORDINALITY AS w (wallet, client_id, number)
-)
-SELECT w.number, o.nonce, 1 FROM w
-JOIN orders o ON o.wallet = w.wallet AND o.client_id = w.client_id AND o.{_OPEN}
-UNION ALL
-SELECT w.number, o.nonce, 0 FROM w
-JOIN orders o ON o.wallet = w.wallet AND o.client_id = w.client_id AND o.{_AT_LARGE}
-""",  # noqa: S608
-)
-"""Arguments: wallet, client. Columns: nonce, whether the order is open."""
+SELECT nonce, 0 FROM orders WHERE wallet = ? AND client_id = ? AND {_AT_LARGE}
+"""  # noqa: S608
+"""Columns: nonce, whether the order is open."""
 
 
 class SqlOrderStore(OrderPages):
@@ -218,14 +191,8 @@ class SqlOrderStore(OrderPages):
         return {row[0]: bytes(row[1]) for row in await self._database.fetch(sql, *order_ids)}
 
     async def record(self, client_id: str, order_id: str) -> OrderView | None:
-        rows = await self._database.look_up(_RECORD, order_id, client_id)
+        rows = await self._database.fetch(_RECORD, order_id, client_id)
         return OrderView._make(rows[0]) if rows else None
-
-    async def rendered(
-        self, client_id: str, order_id: str, render: Callable[[OrderView], OrderT]
-    ) -> OrderT | None:
-        order = await self.record(client_id, order_id)
-        return None if order is None else render(order)
 
     async def find(self, order_id: str) -> Order | None:
         return _first(await self._database.fetch(_SELECT + "WHERE o.order_id = ?", order_id))
@@ -266,7 +233,8 @@ class SqlOrderStore(OrderPages):
         return [order_from(row) for row in rows]
 
     async def own_nonces(self, client_id: str, wallet: Address) -> OwnNonces:
-        rows = await self._database.look_up(_OWN_NONCES, wallet, client_id)
+        of = wallet, client_id
+        rows = await self._database.fetch(_OWN_NONCES, *of, *of)
         live = sorted(int(nonce) for nonce, is_live in rows if is_live)
         at_large = sorted(int(nonce) for nonce, is_live in rows if not is_live)
         return OwnNonces(tuple(live), tuple(at_large))

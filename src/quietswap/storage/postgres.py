@@ -12,8 +12,7 @@ from typing import Any
 import asyncpg  # type: ignore[import-untyped]
 
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.database import BatchedRead, Body, Row, T, Value, numbered
-from quietswap.storage.read_batches import Calls, ReadBatches
+from quietswap.storage.database import Body, Row, T, Value, numbered
 
 _CLOSE_WITHIN_S = 5.0
 _TOO_MANY = "too many calls are waiting for PostgreSQL"
@@ -85,7 +84,6 @@ class PostgresDatabase:
         self._patience_s = patience_s
         self._limit = waiting
         self._users = 0
-        self._batches = ReadBatches(self._answer_all, waiting, _TOO_MANY)
 
     @classmethod
     async def open(
@@ -106,33 +104,10 @@ class PostgresDatabase:
         )
         return cls(pool, patience_s, waiting)
 
-    async def fetch(self, sql: str, *args: Value | Sequence[Value]) -> Sequence[Row]:
+    async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
         async with self._connection() as connection:
             rows: Sequence[Row] = await connection.fetch(numbered(sql), *args)
             return rows
-
-    async def look_up(self, read: BatchedRead, *args: Value, alone: bool = False) -> Sequence[Row]:
-        if alone:
-            rows = await self.fetch(read.many, *([value] for value in args))
-            return [row[1:] for row in rows]
-        return await self._batches.look_up(read, args)
-
-    async def _answer_all(
-        self, read: BatchedRead, calls: Calls, asked_at: float
-    ) -> Sequence[Sequence[Row]]:
-        """Return the rows of each call, all within the patience of the oldest one."""
-        try:
-            async with (
-                asyncio.timeout_at(asked_at + self._patience_s),
-                self._connection() as connection,
-            ):
-                rows = await connection.fetch(numbered(read.many), *zip(*calls, strict=True))
-        except TimeoutError as error:
-            raise StoreUnavailable(_told(error)) from error
-        found: list[list[Row]] = [[] for _ in calls]
-        for row in rows:
-            found[row[0] - 1].append(row[1:])
-        return found
 
     scan = fetch
 
@@ -276,7 +251,6 @@ class AdvisoryLeaderLock:
         self._connection: Any = None
         self._is_held = False
         self._is_elsewhere = False
-        self._terms = 0
         self._one_at_a_time = asyncio.Lock()
 
     @property
@@ -286,10 +260,6 @@ class AdvisoryLeaderLock:
     @property
     def is_elsewhere(self) -> bool:
         return self._is_elsewhere
-
-    @property
-    def term(self) -> int | None:
-        return self._terms if self.is_held else None
 
     async def acquire_or_renew(self) -> bool:
         async with self._one_at_a_time:
@@ -328,9 +298,7 @@ class AdvisoryLeaderLock:
             # The lock lasts as long as the session, so a response of the session proves it.
             await self._connection.fetchval("SELECT 1")
             return True
-        taken = await self._connection.fetchval(self._take, self._lock)
-        self._terms += bool(taken)
-        return bool(taken)
+        return bool(await self._connection.fetchval(self._take, self._lock))
 
     def _drop(self) -> None:
         self._is_held = False

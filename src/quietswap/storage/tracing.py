@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from quietswap import observe
-from quietswap.storage.database import BatchedRead, Body, Database, Row, T, Value
+from quietswap.storage.database import Body, Database, Row, T, Value
 
 
 class TracedDatabase:
@@ -15,10 +15,6 @@ class TracedDatabase:
 
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
         return await observe.in_span("database", self._database.fetch(sql, *args), call="fetch")
-
-    async def look_up(self, read: BatchedRead, *args: Value, alone: bool = False) -> Sequence[Row]:
-        work = self._database.look_up(read, *args, alone=alone)
-        return await observe.in_span("database", work, call="look_up")
 
     async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
         return await observe.in_span("database", self._database.scan(sql, *args), call="scan")

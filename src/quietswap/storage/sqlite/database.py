@@ -14,14 +14,10 @@ import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.database import (
     IN_MEMORY,
-    BatchedRead,
     Body,
     ForeignDatabase,
     Row,
@@ -29,8 +25,7 @@ from quietswap.storage.database import (
     Transaction,
     Value,
 )
-from quietswap.storage.read_batches import Calls, ReadBatches
-from quietswap.storage.sqlite.reader import TOO_MANY_READS, SqliteReader
+from quietswap.storage.sqlite.reader import SqliteReader
 from quietswap.storage.sqlite.writer import (
     NotOnLoop,
     SqliteLoopWriter,
@@ -39,12 +34,6 @@ from quietswap.storage.sqlite.writer import (
     is_locked,
     translated,
 )
-
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(list[list[Any]]).decode
-_LOOK_UPS = 10
-"""Calls of `look_up` that may wait, for each other call. They wait for a turn of the loop; only a
-stuck disk makes them wait longer."""
 
 _WAL_RETRY_S = 0.01
 
@@ -69,7 +58,6 @@ class SqliteDatabase:
         loop_writer: SqliteLoopWriter,
         folder: "_Folder | None",
         patience_s: float,
-        waiting: int,
     ) -> None:
         self.path = path
         self._reader = reader
@@ -77,7 +65,6 @@ class SqliteDatabase:
         self._loop_writer = loop_writer
         self._patience_s = patience_s
         self._folder = folder
-        self._batches = ReadBatches(self._answer_all, _LOOK_UPS * waiting, TOO_MANY_READS)
 
     @classmethod
     async def open(cls, path: str, *, patience_s: float, waiting: int) -> "SqliteDatabase":
@@ -111,33 +98,10 @@ class SqliteDatabase:
             loop_writer=loop_writer,
             folder=folder,
             patience_s=patience_s,
-            waiting=waiting,
         )
 
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
         return await self._reader.fetch(sql, args)
-
-    async def look_up(self, read: BatchedRead, *args: Value, alone: bool = False) -> Sequence[Row]:
-        if alone or read.many_as_json is None:
-            return await self._reader.fetch(read.one, args)
-        return await self._batches.look_up(read, args)
-
-    async def _answer_all(
-        self, read: BatchedRead, calls: Calls, asked_at: float
-    ) -> Sequence[Sequence[Row]]:
-        """Return the rows of each call, all within the patience of the oldest one."""
-        try:
-            async with asyncio.timeout_at(asked_at + self._patience_s):
-                if len(calls) == 1 or read.many_as_json is None:
-                    return [await self._reader.fetch(read.one, call) for call in calls]
-                text = _encode(calls).decode()
-                [[answer]] = await self._reader.fetch(read.many_as_json, (text,))
-        except TimeoutError as error:
-            raise StoreUnavailable("the SQLite file did not answer a read in time") from error
-        found: list[list[Row]] = [[] for _ in calls]
-        for row in _decode(answer):
-            found[row[0]].append(row[1:])
-        return found
 
     async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
         return await asyncio.to_thread(self._scan, sql, args)

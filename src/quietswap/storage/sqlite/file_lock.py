@@ -20,7 +20,6 @@ class FileLeaderLock:
         self._mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         self._file: int | None = None
         self._is_elsewhere = False
-        self._terms = 0
 
     @property
     def is_held(self) -> bool:
@@ -30,16 +29,11 @@ class FileLeaderLock:
     def is_elsewhere(self) -> bool:
         return self._is_elsewhere
 
-    @property
-    def term(self) -> int | None:
-        return None if self._file is None else self._terms
-
     async def acquire_or_renew(self) -> bool:
         if self._file is not None and not self._is_in_place(self._file):
             await self.release()
         if self._file is None:
             self._file = self._lock()
-            self._terms += self._file is not None
         return self._file is not None
 
     async def release(self) -> None:

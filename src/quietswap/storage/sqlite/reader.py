@@ -22,8 +22,6 @@ _LOCK_WAIT_MS = 250
 """Longest wait of a read for a lock, in a thread."""
 _THREADS = 2
 
-TOO_MANY_READS = "too many reads are waiting for the disk"
-
 
 @dataclass(slots=True)
 class _Read:
@@ -78,7 +76,7 @@ class SqliteReader:
 
     async def _in_thread(self, sql: str, args: Sequence[Value]) -> Sequence[Row]:
         if self._queue.qsize() >= self._waiting:
-            raise StoreUnavailable(TOO_MANY_READS)
+            raise StoreUnavailable("too many reads are waiting for the disk")
         loop = asyncio.get_running_loop()
         if not self._threads:
             self._threads = [self._started(loop) for _ in range(_THREADS)]

@@ -1,19 +1,15 @@
-"""An order or page that is read for the first time is answered as one that is in memory."""
+"""Parallel reads have the answers of single ones."""
 
 import asyncio
 from collections.abc import Callable
 
-import pytest
-
 from quietswap.clients.credentials import hash_secret, new_client, new_key
 from quietswap.clients.keys import LASTS_MS, Authenticate
-from quietswap.orders.http import encoded_order_history, encoded_order_status
 from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
 from quietswap.storage.factory import Storage
 from quietswap.storage.orders import SqlOrderStore
 from tests.orders import inclusion
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, HandClock, an_order, store
-from tests.storage.watched import Watched, kept
 
 _PLACES = [(50, 0), (3, 0), (3, 2), (200, 1), (2, 6), (5, 7), (5, 100), (50, 1_000)]
 
@@ -32,34 +28,6 @@ async def _every_kind(add: Callable[..., asyncio.Future[Order]]) -> list[Order]:
         {"created_at_ms": T0},
     ]
     return [await add(**change) for change in changes]
-
-
-async def test_the_bytes_are_the_same(watched: Watched) -> None:
-    first, cached = SqlOrderStore(watched), await kept(watched)
-    orders = await _every_kind(lambda **changes: asyncio.ensure_future(_stored(first, changes)))
-    for order in orders:
-        of = "client-1", order.order_id, encoded_order_status
-        await cached.rendered(*of)
-        reads = watched.reads
-        again = await cached.rendered(*of)
-        assert watched.reads == reads
-        assert again is not None
-        assert bytes(again) == bytes(await first.rendered(*of) or b"")
-        assert await cached.record(*of[:2]) == await first.record(*of[:2]), "not as JSON"
-    for limit, offset in _PLACES:
-        for status in (None, OrderStatus.CONFIRMED, OrderStatus.CANCELLED):
-            place = "client-1", WALLET, status, limit, offset
-            await cached.rendered_page(*place, encoded_order_history)
-            reads = watched.reads
-            page = await cached.rendered_page(*place, encoded_order_history)
-            assert watched.reads == reads
-            fresh_page = await first.rendered_page(*place, encoded_order_history)
-            assert bytes(page.data) == bytes(fresh_page.data)
-            assert page.total == fresh_page.total
-            assert await cached.page(*place) == await first.page(*place), "not as JSON"
-            reads = watched.reads
-            assert await cached.rendered_page(*place, encoded_order_history) is page
-            assert watched.reads == reads, "a page is cached for each function"
 
 
 async def _stored(orders: SqlOrderStore, changes: dict[str, object]) -> Order:
@@ -94,17 +62,6 @@ async def test_parallel_reads_have_every_value_of_single_ones(storage: Storage) 
     reads = (first.record("client-1", order.order_id) for order in orders)
     assert await asyncio.gather(*reads) == alone
     assert None not in alone
-
-
-async def test_a_page_far_behind_is_read_as_any_other(
-    storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for _ in range(5):
-        await store(storage.orders, an_order())
-    near = await storage.orders.page("client-1", WALLET, None, 2, 2)
-    monkeypatch.setattr("quietswap.storage.order_pages._DEEP", 2)
-    far = await storage.orders.page("client-1", WALLET, None, 2, 2)
-    assert (far.orders, far.total) == (near.orders, near.total)
 
 
 async def test_a_key_that_another_process_revokes_stops_within_a_second(

@@ -1,0 +1,19 @@
+-- A line of history is its columns on SQLite, too, as on PostgreSQL since 0005: one statement for both.
+
+-- sqlite: DROP INDEX orders_history;
+-- sqlite: DROP INDEX orders_history_by_status;
+-- sqlite: ALTER TABLE orders DROP COLUMN history_line;
+-- sqlite: CREATE INDEX orders_history
+-- sqlite:     ON orders (
+-- sqlite:         client_id, wallet, created_at_ms DESC, order_id DESC, kind, status, tx_hash,
+-- sqlite:         sell_token, buy_token, sell_amount, buy_amount, block_number, block_time_ms,
+-- sqlite:         failure_code, relay_answer
+-- sqlite:     )
+-- sqlite:     WHERE kind = 'swap';
+-- sqlite: CREATE INDEX orders_history_by_status
+-- sqlite:     ON orders (
+-- sqlite:         client_id, wallet, status, created_at_ms DESC, order_id DESC, kind, tx_hash,
+-- sqlite:         sell_token, buy_token, sell_amount, buy_amount, block_number, block_time_ms,
+-- sqlite:         failure_code, relay_answer
+-- sqlite:     )
+-- sqlite:     WHERE kind = 'swap';
