@@ -24,10 +24,10 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
 from quietswap.client import node_calls
+from quietswap.client.errors.api import InsufficientLiquidity
 from quietswap.client.errors.base import (
     ApiError,
     ClientError,
-    InsufficientLiquidity,
     NodeRpcError,
     NodeUnreachable,
     ServiceUnreachable,

@@ -16,7 +16,7 @@ from quietswap.client.errors.base import ClientError
 from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract import orders, quotes, tokens, transactions, wraps
 from quietswap.contract.base import Envelope, WireStruct
-from quietswap.contract.errors import NoDetails
+from quietswap.errors.base import NoDetails
 
 PAGE = Path(__file__).parent.parent / "docs" / "client-reference.md"
 _HEAD = """# Reference of the Python client

@@ -6,7 +6,7 @@ from typing import Any
 
 from quietswap.chain.address import Address
 from quietswap.clients.client import ApiKey
-from quietswap.errors.requests import RpcTokenNotFound
+from quietswap.errors.clients import RpcTokenNotFound
 from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, UnmatchedPolicy, WalletRpcToken
 from tests.orders import NOW_MS
 

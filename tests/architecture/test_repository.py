@@ -62,4 +62,6 @@ def test_no_float_touches_an_amount() -> None:
             is_literal = isinstance(node, ast.Constant) and isinstance(node.value, float)
             if is_float or is_literal:
                 line = lines[node.lineno - 1]
-                assert re.search("expected_rebate_usd|retry_after", line), f"{path.name}: {line}"
+                assert re.search("expected_rebate_usd|retry_after|deadline", line), (
+                    f"{path.name}: {line}"
+                )

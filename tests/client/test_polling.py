@@ -3,8 +3,8 @@
 import pytest
 
 from quietswap import errors
-from quietswap.client.errors.api import OrderNotFound
-from quietswap.client.errors.base import ServiceUnavailable, ServiceUnreachable
+from quietswap.client.errors.api import OrderNotFound, ServiceUnavailable
+from quietswap.client.errors.base import ServiceUnreachable
 from quietswap.client.errors.flow import OrderStillOpen
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.sync_client import QuietswapClient

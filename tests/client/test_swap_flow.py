@@ -12,13 +12,8 @@ from hexbytes import HexBytes
 
 from quietswap import errors
 from quietswap.client.async_client import AsyncQuietswapClient
-from quietswap.client.errors.api import SignatureReplay
-from quietswap.client.errors.base import (
-    NodeRpcError,
-    ProviderUnavailable,
-    ServiceUnreachable,
-    WrongChain,
-)
+from quietswap.client.errors.api import ProviderUnavailable, SignatureReplay
+from quietswap.client.errors.base import NodeRpcError, ServiceUnreachable, WrongChain
 from quietswap.client.errors.flow import MayBeMined, TransactionFailed
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WETH

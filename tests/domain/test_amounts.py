@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietswap import amounts
+from quietswap.api.parsing.requests import parse_token
 from quietswap.chain import address as addresses
 from quietswap.errors.requests import InvalidTokenAddress, NativeEthNotSupported
-from quietswap.tokens.token import WETH, parse_token
+from quietswap.tokens.token import WETH
 
 REFUSED = [
     "", "0", "00", "-1", "+1", " 1", "1 ", "1e18", "1_000", "0x10", "NaN", "inf", "1.0", "٣",

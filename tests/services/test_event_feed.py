@@ -9,7 +9,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from quietswap.clients.client import visitor_id
-from quietswap.errors.requests import EventsPruned, InvalidParameter, TooManyStreams
+from quietswap.errors.clients import EventsPruned, TooManyStreams
+from quietswap.errors.requests import InvalidParameter
 from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
 from quietswap.events.feed import BEAT_S, EventFeed, EventSubscription
 from quietswap.orders.order import POSTED, Order, OrderEvent, OrderStatus

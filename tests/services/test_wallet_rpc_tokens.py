@@ -7,7 +7,8 @@ import pytest
 
 from quietswap.chain.address import Address
 from quietswap.clients.client import ApiKey, Client
-from quietswap.errors.requests import InvalidParameter, RpcTokenNotFound
+from quietswap.errors.clients import RpcTokenNotFound
+from quietswap.errors.requests import InvalidParameter
 from quietswap.storage.factory import Storage
 from quietswap.wallet_rpc import tokens as wallet_rpc_tokens
 from quietswap.wallet_rpc.tokens import FindWalletRpcToken, WalletRpcTokens

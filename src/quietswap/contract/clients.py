@@ -13,7 +13,7 @@ from quietswap.contract.base import (
     WireStruct,
     doc,
 )
-from quietswap.contract.errors import Scope, UsdText
+from quietswap.errors.clients import Scope, UsdText
 
 
 class CountUsage(WireStruct, frozen=True, kw_only=True):

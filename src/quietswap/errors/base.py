@@ -1,13 +1,63 @@
 """Base of the errors that a caller sees: one subclass per error code.
 
 A constructor's arguments are the `details` of the code, so the type checker verifies every raise.
-The HTTP status of each code is in `quietswap.contract.errors`.
+A class has all that the service, the OpenAPI document and the client know of its code.
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from quietswap.contract.base import WireStruct, doc, ref
 
 Details = dict[str, Any]
+
+
+# The `details` of errors: one Struct for each code, before its class.
+
+
+Reason = Annotated[str, doc("What is wrong, in plain words")]
+Provided = Annotated[str, doc("What was sent, at most its first 100 characters")]
+FieldPath = Annotated[str, doc("Name or dotted path of the field")]
+Required = Annotated[Any, doc("Always true", type="boolean")]
+
+
+class NoDetails(WireStruct, frozen=True, kw_only=True):
+    """The code has no details."""
+
+
+class FieldFault(WireStruct, frozen=True, kw_only=True):
+    """One field that does not match."""
+
+    field: FieldPath
+    expected: Annotated[Any, doc("What was issued, or the JSON type that is required")]
+    provided: Annotated[Any, doc("What was sent, shortened")] = None
+
+
+class SourceFault(WireStruct, frozen=True, kw_only=True):
+    """Result of one aggregator that has no route."""
+
+    source: Annotated[str, doc("Aggregator", "kyberswap")]
+    outcome: Annotated[str, doc("Result", "no_route")]
+    reason: Annotated[str | None, doc("Why, in plain words")] = None
+
+
+SourceFaults = Annotated[
+    tuple[Annotated[dict[str, Any], doc("One aggregator", **ref("SourceFault"))], ...],
+    doc("Results of all aggregators"),
+]
+
+
+class PossiblyMined(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """Members of an error after which the transaction may still be mined."""
+
+    order_id: Annotated[
+        str | None, doc("Present if a relay received the bytes: the order that is still tracked")
+    ] = None
+    tx_hash: Annotated[str | None, doc("Transaction hash of that order")] = None
+    may_be_mined: Annotated[
+        bool,
+        doc("Always true: the relay reported a refusal, but the transaction may still be mined"),
+    ] = False
 
 
 class RequestError(Exception):
@@ -15,9 +65,16 @@ class RequestError(Exception):
 
     `message` is for people, `details` for programs (its members depend on `code`), `suggestion`
     is the next step, if there is one.
+
+    `status` is the HTTP status, `shape` the Struct of `details`; with `sometimes` an error may come
+    without them. `example` holds the arguments of the example in the documentation.
     """
 
     code: ClassVar[str]
+    status: ClassVar[int]
+    shape: ClassVar[type[WireStruct]] = NoDetails
+    sometimes: ClassVar[bool] = False
+    example: ClassVar[dict[str, Any]] = {}
 
     def __init__(
         self, message: str, details: Details | None = None, suggestion: str | None = None
@@ -31,10 +88,23 @@ class RequestError(Exception):
 # Error codes for what is not available: a route, the relay, the node, the database.
 
 
+class InsufficientLiquidityDetails(WireStruct, frozen=True, kw_only=True):
+    """Results of all aggregators."""
+
+    sources: SourceFaults
+
+
 class InsufficientLiquidity(RequestError):
     """No aggregator returned a route that passes verification."""
 
     code = "INSUFFICIENT_LIQUIDITY"
+    status = 404
+    shape = InsufficientLiquidityDetails
+    example = {
+        "sources": [
+            {"source": "kyberswap", "outcome": "no_route", "reason": "no route for this pair"}
+        ]
+    }
 
     def __init__(self, *, sources: Sequence[Details]) -> None:
         super().__init__(
@@ -44,10 +114,19 @@ class InsufficientLiquidity(RequestError):
         )
 
 
+class InternalServerErrorDetails(WireStruct, frozen=True, kw_only=True):
+    """The log entry."""
+
+    request_id: Annotated[str, doc("Id of the request, also in X-Request-Id")]
+
+
 class InternalServerError(RequestError):
     """An unexpected failure. The cause is in the log under its request id, not in the response."""
 
     code = "INTERNAL_SERVER_ERROR"
+    status = 500
+    shape = InternalServerErrorDetails
+    example = {"request_id": "9f86d081884c7d65"}
 
     def __init__(self, *, request_id: str) -> None:
         super().__init__(
@@ -55,10 +134,21 @@ class InternalServerError(RequestError):
         )
 
 
+class ServiceUnavailableDetails(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of the outage."""
+
+    reason: Annotated[str | None, doc("OVERLOADED: too many requests are being received")] = None
+    sources: Annotated[SourceFaults | None, doc("Results of all aggregators")] = None
+
+
 class ServiceUnavailable(RequestError):
     """An upstream that the response depends on (aggregators, node, database) does not answer."""
 
     code = "SERVICE_UNAVAILABLE"
+    status = 503
+    shape = ServiceUnavailableDetails
+    sometimes = True
+    example = {"message": "the Ethereum node does not answer"}
 
     def __init__(
         self,
@@ -67,6 +157,19 @@ class ServiceUnavailable(RequestError):
         suggestion: str = "Try again in a few seconds.",
     ) -> None:
         super().__init__(message, details, suggestion)
+
+
+class ProviderUnavailableDetails(PossiblyMined, frozen=True, kw_only=True):
+    """What is known of the outage. A missing order id or mayBeMined proves nothing."""
+
+    reason: Annotated[
+        str,
+        doc(
+            "NOT_SENT: the relay did not get the transaction. STORE_UNAVAILABLE: unknown; post "
+            "the same bytes again. HAD_IT_BEFORE: the relay got an earlier post of the same bytes. "
+            "NODE_UNAVAILABLE, OVERLOADED: nothing was sent"
+        ),
+    ] = ""
 
 
 class ProviderUnavailable(RequestError):
@@ -78,6 +181,10 @@ class ProviderUnavailable(RequestError):
     """
 
     code = "PROVIDER_UNAVAILABLE"
+    status = 503
+    shape = ProviderUnavailableDetails
+    sometimes = True
+    example = {"message": "the relay could not be reached"}
 
     def __init__(
         self,
@@ -98,6 +205,15 @@ _UNAUTHORIZED = {
 }
 
 
+class UnauthorizedDetails(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a key that was valid is refused; absent for a wrong or revoked key."""
+
+    reason: Annotated[
+        str | None,
+        doc("EXPIRED: the key has expired. CLIENT_DISABLED: the operator disabled its client"),
+    ] = None
+
+
 class Unauthorized(RequestError):
     """The API key is missing, unknown or revoked; the error does not say which.
 
@@ -105,6 +221,9 @@ class Unauthorized(RequestError):
     """
 
     code = "UNAUTHORIZED"
+    status = 401
+    shape = UnauthorizedDetails
+    sometimes = True
 
     def __init__(self, reason: str | None = None) -> None:
         super().__init__(
@@ -118,6 +237,8 @@ class RateLimitExceeded(RequestError):
     """Too many requests. The wait and the window are in seconds."""
 
     code = "RATE_LIMIT_EXCEEDED"
+    status = 429
+    example = {"retry_after": 12, "limit": 300, "window": 60}
 
     def __init__(
         self, *, retry_after: int, limit: int, window: int, message: str | None = None
@@ -128,19 +249,38 @@ class RateLimitExceeded(RequestError):
         self.window = window
 
 
+class NotFoundDetails(WireStruct, frozen=True, kw_only=True):
+    """The path."""
+
+    path: Annotated[str, doc("Path of the request")] = ""
+
+
 class NotFound(RequestError):
     """There is no endpoint at this path."""
 
     code = "NOT_FOUND"
+    status = 404
+    shape = NotFoundDetails
+    example = {"path": "/api/v1/nothing"}
 
     def __init__(self, *, path: str) -> None:
         super().__init__("there is no endpoint at this path", {"path": path})
+
+
+class MethodNotAllowedDetails(WireStruct, frozen=True, kw_only=True):
+    """The method."""
+
+    method: Annotated[str, doc("Method of the request")] = ""
+    allowed: Annotated[tuple[Annotated[str, doc("Method")], ...], doc("Methods that exist")] = ()
 
 
 class MethodNotAllowed(RequestError):
     """The endpoint does not support this method."""
 
     code = "METHOD_NOT_ALLOWED"
+    status = 405
+    shape = MethodNotAllowedDetails
+    example = {"method": "DELETE", "allowed": ["GET", "HEAD"]}
 
     def __init__(self, *, method: str, allowed: Sequence[str]) -> None:
         super().__init__(
@@ -150,10 +290,19 @@ class MethodNotAllowed(RequestError):
         self.allowed = allowed
 
 
+class UnsupportedMediaTypeDetails(WireStruct, frozen=True, kw_only=True):
+    """The media type."""
+
+    provided: Provided = ""
+
+
 class UnsupportedMediaType(RequestError):
     """The body of a POST is not plain application/json; `provided` is the header at fault."""
 
     code = "UNSUPPORTED_MEDIA_TYPE"
+    status = 415
+    shape = UnsupportedMediaTypeDetails
+    example = {"provided": "text/plain"}
 
     def __init__(self, *, provided: str, is_compressed: bool = False) -> None:
         wanted = (
@@ -164,19 +313,37 @@ class UnsupportedMediaType(RequestError):
         super().__init__(f"the body must be sent {wanted}", {"provided": provided})
 
 
+class PayloadTooLargeDetails(WireStruct, frozen=True, kw_only=True):
+    """The limit."""
+
+    limit: Annotated[int, doc("Bytes")]
+
+
 class PayloadTooLarge(RequestError):
     """The body is larger than the service reads; `limit` in bytes."""
 
     code = "PAYLOAD_TOO_LARGE"
+    status = 413
+    shape = PayloadTooLargeDetails
+    example = {"limit": 1 << 20}
 
     def __init__(self, *, limit: int) -> None:
         super().__init__(f"the body is larger than {limit} bytes", {"limit": limit})
+
+
+class HostNotAllowedDetails(WireStruct, frozen=True, kw_only=True):
+    """The host."""
+
+    provided: Provided = ""
 
 
 class HostNotAllowed(RequestError):
     """The request names a host that this service does not serve (RFC 9110, section 15.5.20)."""
 
     code = "HOST_NOT_ALLOWED"
+    status = 421
+    shape = HostNotAllowedDetails
+    example = {"provided": "evil.example"}
 
     def __init__(self, *, provided: str) -> None:
         super().__init__(

@@ -1,8 +1,14 @@
-"""Error codes of keys and clients: scope, allow lists, and the limits of a client."""
+"""Error codes of keys and clients: scope, allow lists, limits, RPC URLs, webhooks, streams."""
 
 from datetime import UTC, datetime
+from typing import Annotated, Literal
 
+from quietswap.contract.base import USDC, WALLET, AddressText, WireStruct, doc
 from quietswap.errors.base import RequestError
+
+UsdText = Annotated[str, doc("Decimal USD", "1500.00", pattern="^[0-9]+[.][0-9]{2}$")]
+ResetsAt = Annotated[str, doc("End of the UTC day (ISO 8601)", "2027-01-16T00:00:00Z")]
+Scope = Annotated[Literal["trade", "read"], doc("Scope of an API key", "read", type="string")]
 
 _ASK = "Ask the operator of this service to change the limits of this client."
 
@@ -20,10 +26,20 @@ def _time_text(unix_ms: int) -> str:
     return datetime.fromtimestamp(unix_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+class ForbiddenDetails(WireStruct, frozen=True, kw_only=True):
+    """The scopes."""
+
+    scope: Scope = "read"
+    required: Scope = "trade"
+
+
 class Forbidden(RequestError):
     """The scope of the API key does not allow this operation."""
 
     code = "FORBIDDEN"
+    status = 403
+    shape = ForbiddenDetails
+    example = {"scope": "read", "required": "trade"}
 
     def __init__(self, *, scope: str, required: str) -> None:
         super().__init__(
@@ -37,19 +53,37 @@ class ClientLimitError(RequestError):
     """A limit of the client does not allow the request; nothing was stored or sent."""
 
 
+class WalletNotAllowedDetails(WireStruct, frozen=True, kw_only=True):
+    """The wallet."""
+
+    user_address: Annotated[AddressText, doc("Wallet of the request", WALLET)] = ""
+
+
 class WalletNotAllowed(ClientLimitError):
     """The client may not trade for this wallet."""
 
     code = "WALLET_NOT_ALLOWED"
+    status = 403
+    shape = WalletNotAllowedDetails
+    example = {"wallet": WALLET}
 
     def __init__(self, *, wallet: str) -> None:
         super().__init__("this client may not trade for this wallet", {"userAddress": wallet}, _ASK)
+
+
+class TokenNotAllowedDetails(WireStruct, frozen=True, kw_only=True):
+    """The token."""
+
+    token: Annotated[AddressText, doc("Token that is not on the list", USDC)] = ""
 
 
 class TokenNotAllowed(ClientLimitError):
     """The client may not trade this token. None: what a transaction moves is not known."""
 
     code = "TOKEN_NOT_ALLOWED"
+    status = 403
+    shape = TokenNotAllowedDetails
+    example = {"token": USDC}
 
     def __init__(self, *, token: str | None) -> None:
         if token is None:
@@ -66,6 +100,7 @@ class SwapValueUnknown(ClientLimitError):
     """The client has a limit in USD, and the value of this swap or transaction is not known."""
 
     code = "SWAP_VALUE_UNKNOWN"
+    status = 403
 
     def __init__(self, *, unknown_content: bool = False) -> None:
         if unknown_content:
@@ -81,10 +116,20 @@ class SwapValueUnknown(ClientLimitError):
         )
 
 
+class SwapValueLimitDetails(WireStruct, frozen=True, kw_only=True):
+    """The limit of one swap."""
+
+    limit_usd: UsdText = ""
+    value_usd: UsdText = ""
+
+
 class SwapValueLimitExceeded(ClientLimitError):
     """The value of the swap is above the client's limit for one swap."""
 
     code = "SWAP_VALUE_LIMIT_EXCEEDED"
+    status = 403
+    shape = SwapValueLimitDetails
+    example = {"limit_cents": 150_000, "value_cents": 300_000}
 
     def __init__(self, *, limit_cents: int, value_cents: int) -> None:
         limit, value = usd_text(limit_cents), usd_text(value_cents)
@@ -95,6 +140,13 @@ class SwapValueLimitExceeded(ClientLimitError):
         )
 
 
+class QuoteLimitDetails(WireStruct, frozen=True, kw_only=True):
+    """The limit of a day."""
+
+    limit: Annotated[int, doc("Quotes a day", 10_000)] = 0
+    resets_at: ResetsAt = ""
+
+
 class QuoteLimitExceeded(ClientLimitError):
     """The client has used its quotes of this UTC day.
 
@@ -102,6 +154,9 @@ class QuoteLimitExceeded(ClientLimitError):
     """
 
     code = "QUOTE_LIMIT_EXCEEDED"
+    status = 429
+    shape = QuoteLimitDetails
+    example = {"limit": 10_000, "reset_ms": 1_800_057_600_000, "retry_after": 57_600}
 
     def __init__(self, *, limit: int, reset_ms: int, retry_after: int) -> None:
         reset = _time_text(reset_ms)
@@ -113,6 +168,15 @@ class QuoteLimitExceeded(ClientLimitError):
         self.retry_after = retry_after
 
 
+class DailyValueLimitDetails(WireStruct, frozen=True, kw_only=True):
+    """The limit of a day."""
+
+    limit_usd: UsdText = ""
+    used_usd: UsdText = ""
+    value_usd: UsdText = ""
+    resets_at: ResetsAt = ""
+
+
 class DailyValueLimitExceeded(ClientLimitError):
     """The swap would exceed the USD that the client may swap on one UTC day.
 
@@ -120,6 +184,15 @@ class DailyValueLimitExceeded(ClientLimitError):
     """
 
     code = "DAILY_VALUE_LIMIT_EXCEEDED"
+    status = 429
+    shape = DailyValueLimitDetails
+    example = {
+        "limit_cents": 500_000,
+        "used_cents": 450_000,
+        "value_cents": 100_000,
+        "reset_ms": 1_800_057_600_000,
+        "retry_after": 57_600,
+    }
 
     def __init__(
         self,
@@ -141,14 +214,133 @@ class DailyValueLimitExceeded(ClientLimitError):
         self.retry_after = retry_after
 
 
+class OpenOrderLimitDetails(WireStruct, frozen=True, kw_only=True):
+    """The limit."""
+
+    limit: Annotated[int, doc("Open orders at the same time", 20)] = 0
+
+
 class OpenOrderLimitExceeded(ClientLimitError):
     """The client has as many open orders as it may have."""
 
     code = "OPEN_ORDER_LIMIT_EXCEEDED"
+    status = 409
+    shape = OpenOrderLimitDetails
+    example = {"limit": 20}
 
     def __init__(self, *, limit: int) -> None:
         super().__init__(
             f"this client has as many open orders as it may have: {limit}",
             {"limit": limit},
             "Wait until an order is confirmed, failed or cancelled, then post the same bytes.",
+        )
+
+
+# Error codes of RPC URLs and webhooks.
+
+
+class RpcTokenNotFound(RequestError):
+    """The client has no live RPC URL with this id."""
+
+    code = "RPC_TOKEN_NOT_FOUND"
+    status = 404
+
+    def __init__(self) -> None:
+        super().__init__("no RPC URL with this id exists for this API key, or it is revoked")
+
+
+class WebhookNotFound(RequestError):
+    """This client has no such webhook; a webhook of another client gives the same error."""
+
+    code = "WEBHOOK_NOT_FOUND"
+    status = 404
+
+    def __init__(self) -> None:
+        super().__init__("no webhook with this id exists for this API key")
+
+
+class WebhookLimitReachedDetails(WireStruct, frozen=True, kw_only=True):
+    """The limit."""
+
+    limit: Annotated[int, doc("Webhooks of one client")]
+
+
+class WebhookLimitReached(RequestError):
+    """The client has as many webhooks as the settings allow."""
+
+    code = "WEBHOOK_LIMIT_REACHED"
+    status = 409
+    shape = WebhookLimitReachedDetails
+    example = {"limit": 10}
+
+    def __init__(self, *, limit: int) -> None:
+        super().__init__(
+            f"there are {limit} webhooks already, and no more are allowed",
+            {"limit": limit},
+            "Delete one first, or ask the operator to raise webhooks.max_per_client.",
+        )
+
+
+class WebhooksNotConfigured(RequestError):
+    """The operator has set no key to encrypt the secrets of webhooks."""
+
+    code = "WEBHOOKS_NOT_CONFIGURED"
+    status = 501
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this service has no key to encrypt webhook secrets, so it creates no webhooks",
+            suggestion="Ask the operator to set webhooks.encryption_key. The event stream works "
+            "without it.",
+        )
+
+
+# Error codes of the stream of order events.
+
+
+class EventsPrunedDetails(WireStruct, frozen=True, kw_only=True):
+    """Where the stored events begin."""
+
+    provided: Annotated[int, doc("The event that the client has")] = 0
+    oldest: Annotated[int, doc("The oldest event that is stored")] = 0
+
+
+class EventsPruned(RequestError):
+    """The events that follow are no longer stored; `oldest` is the first that is."""
+
+    code = "EVENTS_PRUNED"
+    status = 410
+    shape = EventsPrunedDetails
+    example = {"provided": 17, "oldest": 1200}
+
+    def __init__(self, *, provided: int, oldest: int) -> None:
+        super().__init__(
+            f"the events after {provided} are no longer stored; the oldest is {oldest}",
+            {"provided": provided, "oldest": oldest},
+            "Read the status of your orders, then follow the stream without a start, or from "
+            f"?after={oldest - 1}.",
+        )
+
+
+class TooManyStreamsDetails(WireStruct, frozen=True, kw_only=True):
+    """The limit."""
+
+    limit: Annotated[int, doc("Open streams of one client in one process")]
+
+
+class TooManyStreams(RequestError):
+    """The client has as many open streams as it may have in this process."""
+
+    code = "TOO_MANY_STREAMS"
+    status = 429
+    shape = TooManyStreamsDetails
+    example = {"limit": 20}
+    retry_after = 10
+    """Seconds: a stream whose client has gone away is noticed by then."""
+
+    def __init__(self, *, limit: int, who: str = "this client") -> None:
+        super().__init__(
+            f"{who} already has {limit} open streams",
+            {"limit": limit},
+            "Close a stream, or follow several orders with one stream: it has all your events.",
         )

@@ -1,15 +1,41 @@
 """Error codes for what a request contains: missing, malformed or unsupported values."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Annotated, Any, Self
 
-from quietswap.errors.base import Details, RequestError
+from msgspec import UNSET, UnsetType
+
+from quietswap.contract.base import ROUTER, USDC, AmountText, WireStruct, doc, ref
+from quietswap.errors.base import (
+    Details,
+    FieldPath,
+    PossiblyMined,
+    Provided,
+    Reason,
+    RequestError,
+    Required,
+)
+
+
+class InvalidTokenAddressDetails(WireStruct, frozen=True, kw_only=True):
+    """The token address."""
+
+    field: FieldPath = ""
+    provided: Provided = ""
+    reason: Reason = ""
 
 
 class InvalidTokenAddress(RequestError):
     """The token address is missing or invalid, or both tokens are the same."""
 
     code = "INVALID_TOKEN_ADDRESS"
+    status = 400
+    shape = InvalidTokenAddressDetails
+    example = {
+        "field": "sellToken",
+        "provided": "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2",
+        "reason": "the EIP-55 checksum does not match: a digit, or its letter case, is wrong",
+    }
 
     def __init__(
         self,
@@ -26,10 +52,24 @@ class InvalidTokenAddress(RequestError):
         )
 
 
+class NativeEthNotSupportedDetails(WireStruct, frozen=True, kw_only=True):
+    """The token address."""
+
+    field: FieldPath = ""
+    provided: Provided = ""
+
+
 class NativeEthNotSupported(RequestError):
     """A placeholder for native ETH was given in place of an ERC-20 token."""
 
     code = "NATIVE_ETH_NOT_SUPPORTED"
+    status = 400
+    shape = NativeEthNotSupportedDetails
+    example = {
+        "field": "sellToken",
+        "provided": "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE",
+        "weth": "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",
+    }
 
     def __init__(self, *, field: str, provided: str, weth: str) -> None:
         is_swap = field != "tokens"
@@ -44,10 +84,24 @@ class NativeEthNotSupported(RequestError):
         )
 
 
+class InvalidAmountDetails(WireStruct, frozen=True, kw_only=True):
+    """The amount."""
+
+    provided: Provided = ""
+    field: FieldPath = ""
+
+
 class InvalidAmount(RequestError):
     """The amount is missing, zero, negative or not a plain decimal number."""
 
     code = "INVALID_AMOUNT"
+    status = 400
+    shape = InvalidAmountDetails
+    example = {
+        "field": "amount",
+        "provided": "-1",
+        "reason": "the amount must be greater than zero",
+    }
 
     def __init__(self, *, field: str, provided: str, reason: str) -> None:
         super().__init__(
@@ -55,10 +109,19 @@ class InvalidAmount(RequestError):
         )
 
 
+class UserAddressRequiredDetails(WireStruct, frozen=True, kw_only=True):
+    """The field."""
+
+    field: FieldPath = ""
+    required: Required = None
+
+
 class UserAddressRequired(RequestError):
     """The swap quote needs the wallet that will sign."""
 
     code = "USER_ADDRESS_REQUIRED"
+    status = 400
+    shape = UserAddressRequiredDetails
 
     def __init__(self) -> None:
         super().__init__(
@@ -67,10 +130,23 @@ class UserAddressRequired(RequestError):
         )
 
 
+class InvalidOperationDetails(WireStruct, frozen=True, kw_only=True):
+    """The operation."""
+
+    provided: Provided
+    allowed: Annotated[
+        tuple[Annotated[str, doc("Operation", enum=["wrap", "unwrap"])], ...],
+        doc("Operations that exist"),
+    ]
+
+
 class InvalidOperation(RequestError):
     """The operation is neither wrap nor unwrap."""
 
     code = "INVALID_OPERATION"
+    status = 400
+    shape = InvalidOperationDetails
+    example = {"provided": "burn"}
 
     def __init__(self, *, provided: str) -> None:
         super().__init__(
@@ -79,10 +155,22 @@ class InvalidOperation(RequestError):
         )
 
 
+class InvalidAddressDetails(WireStruct, frozen=True, kw_only=True):
+    """The wallet address."""
+
+    field: Annotated[str, doc("Name of the parameter or member", "userAddress")] = "userAddress"
+    provided: Provided = ""
+    address: Provided = ""
+    reason: Reason = ""
+
+
 class InvalidAddress(RequestError):
     """A wallet address has a wrong form or checksum."""
 
     code = "INVALID_ADDRESS"
+    status = 400
+    shape = InvalidAddressDetails
+    example = {"provided": "0x1234", "reason": "an address is 0x followed by 40 hexadecimal digits"}
 
     def __init__(self, *, provided: str, reason: str, field: str = "userAddress") -> None:
         super().__init__(
@@ -92,10 +180,28 @@ class InvalidAddress(RequestError):
         )
 
 
+class InvalidParameterDetails(WireStruct, frozen=True, kw_only=True):
+    """The parameter."""
+
+    parameter: Annotated[str, doc("Name of the parameter")]
+    provided: Annotated[
+        Any, doc("What was sent, at most its first 100 characters", type="string")
+    ] = None
+    max: Annotated[int | None, doc("Largest value allowed, where there is one")] = None
+
+
 class InvalidParameter(RequestError):
     """A query parameter is outside its range; `max` is its upper bound, if it has one."""
 
     code = "INVALID_PARAMETER"
+    status = 400
+    shape = InvalidParameterDetails
+    example = {
+        "parameter": "limit",
+        "provided": "201",
+        "reason": "it must be a whole number from 1 to 200",
+        "maximum": 200,
+    }
 
     def __init__(
         self, *, parameter: str, provided: str, reason: str, maximum: int | None = None
@@ -106,13 +212,30 @@ class InvalidParameter(RequestError):
         )
 
 
+class MissingParameterDetails(WireStruct, frozen=True, kw_only=True):
+    """The field."""
+
+    field: FieldPath
+    required: Required = None
+
+
 class MissingParameter(RequestError):
     """A required field is absent; `field` is its dotted path."""
 
     code = "MISSING_PARAMETER"
+    status = 400
+    shape = MissingParameterDetails
+    example = {"field": "signedTransaction"}
 
     def __init__(self, *, field: str) -> None:
         super().__init__(f"{field} is required", {"field": field, "required": True})
+
+
+class TokenNotSupportedDetails(WireStruct, frozen=True, kw_only=True):
+    """The token."""
+
+    token: Annotated[str, doc("Token")]
+    reason: Reason = ""
 
 
 class TokenNotSupported(RequestError):
@@ -122,6 +245,9 @@ class TokenNotSupported(RequestError):
     """
 
     code = "TOKEN_NOT_SUPPORTED"
+    status = 404
+    shape = TokenNotSupportedDetails
+    example = {"token": USDC, "reason": "buyToken is not an ERC-20 on mainnet"}
 
     def __init__(self, *, token: str, reason: str) -> None:
         super().__init__(
@@ -129,13 +255,26 @@ class TokenNotSupported(RequestError):
         )
 
 
-class RpcTokenNotFound(RequestError):
-    """The client has no live RPC URL with this id."""
+class ValidationErrorDetails(PossiblyMined, frozen=True, kw_only=True):
+    """What does not match."""
 
-    code = "RPC_TOKEN_NOT_FOUND"
-
-    def __init__(self) -> None:
-        super().__init__("no RPC URL with this id exists for this API key, or it is revoked")
+    reason: Annotated[
+        str,
+        doc(
+            "MALFORMED: not JSON, wrong JSON types, or a time in another unit. MISMATCH: differs "
+            "from the quote. NO_QUOTE: no quote was issued to this key and wallet. QUOTE_EXPIRED: "
+            "the quote is no longer valid. WOULD_REVERT: the transaction would revert on the "
+            "latest state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be "
+            "cancelled. GAS_TOO_HIGH: the wallet's delegated code uses too much gas for a cancel. "
+            "Other values are the relay's reason",
+            "MISMATCH",
+        ),
+    ] = ""
+    fields: Annotated[
+        tuple[Annotated[dict[str, Any], doc("One field", **ref("FieldFault"))], ...],
+        doc("All fields that do not match"),
+    ] = ()
+    revert_reason: Annotated[str | None, doc("Why it would revert; with WOULD_REVERT")] = None
 
 
 class ValidationError(RequestError):
@@ -145,6 +284,12 @@ class ValidationError(RequestError):
     """
 
     code = "VALIDATION_ERROR"
+    status = 422
+    shape = ValidationErrorDetails
+    example = {
+        "message": "what was submitted differs from the quote in transaction.gasLimit",
+        "fields": [{"field": "transaction.gasLimit", "expected": "262500", "provided": "300000"}],
+    }
 
     def __init__(
         self, message: str, fields: Sequence[Details] = (), *, reason: str = "MISMATCH"
@@ -162,10 +307,19 @@ class ValidationError(RequestError):
 # Error codes for a signed transaction and its order: signature, balance, nonce, deadline.
 
 
+class InvalidSignatureDetails(WireStruct, frozen=True, kw_only=True):
+    """The signature."""
+
+    reason: Reason
+
+
 class InvalidSignature(RequestError):
     """The signed transaction cannot be decoded, or its signature does not prove the wallet."""
 
     code = "INVALID_SIGNATURE"
+    status = 400
+    shape = InvalidSignatureDetails
+    example = {"reason": "the signer is not userAddress"}
 
     def __init__(self, *, reason: str) -> None:
         super().__init__(f"the signed transaction is not valid: {reason}", {"reason": reason})
@@ -181,10 +335,27 @@ def recovered(signer: str) -> str:
     return f"the signature recovers {signer} (altered bytes recover an address of their own)"
 
 
+class InsufficientAllowanceDetails(WireStruct, frozen=True, kw_only=True):
+    """Allowance of the router."""
+
+    token: Annotated[str, doc("Sell token")]
+    router: Annotated[str, doc("Router to approve")]
+    required: Annotated[AmountText, doc("Allowance needed, smallest units")]
+    current: Annotated[AmountText, doc("Present allowance, smallest units")]
+
+
 class InsufficientAllowance(RequestError):
     """The router may not yet move enough of the sell token; amounts in smallest units."""
 
     code = "INSUFFICIENT_ALLOWANCE"
+    status = 400
+    shape = InsufficientAllowanceDetails
+    example = {
+        "token": "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",
+        "router": ROUTER,
+        "required": 10**18,
+        "current": 0,
+    }
 
     def __init__(self, *, token: str, router: str, required: int, current: int) -> None:
         super().__init__(
@@ -194,10 +365,21 @@ class InsufficientAllowance(RequestError):
         )
 
 
+class InsufficientBalanceDetails(PossiblyMined, frozen=True, kw_only=True):
+    """Balance of the wallet."""
+
+    required: Annotated[AmountText, doc("Balance needed, wei or smallest units")]
+    available: Annotated[AmountText, doc("Present balance, wei or smallest units")]
+    asset: Annotated[str, doc("ETH or a token address")] = ""
+
+
 class InsufficientBalance(RequestError):
     """Not enough of `asset` ("ETH" or a token address); amounts in wei or smallest units."""
 
     code = "INSUFFICIENT_BALANCE"
+    status = 400
+    shape = InsufficientBalanceDetails
+    example = {"asset": "ETH", "required": 15 * 10**17, "available": 10**18}
 
     def __init__(self, *, asset: str, required: int, available: int) -> None:
         details = {"required": str(required), "available": str(available), "asset": asset}
@@ -214,10 +396,20 @@ class InsufficientBalance(RequestError):
         )
 
 
+class DeadlineExpiredDetails(WireStruct, frozen=True, kw_only=True):
+    """Times."""
+
+    deadline: Annotated[int | float, doc("The order's deadline in Unix seconds", type="number")]
+    now: Annotated[int | None, doc("Time of the service in Unix seconds", type="integer")] = None
+
+
 class DeadlineExpired(RequestError):
     """The order's own deadline has passed; Unix seconds."""
 
     code = "DEADLINE_EXPIRED"
+    status = 400
+    shape = DeadlineExpiredDetails
+    example = {"deadline": 1_800_000_000, "now": 1_800_000_031}
 
     def __init__(self, *, deadline: int, now: int) -> None:
         super().__init__(
@@ -227,10 +419,20 @@ class DeadlineExpired(RequestError):
         )
 
 
+class NonceTooLowDetails(PossiblyMined, frozen=True, kw_only=True):
+    """The submitted nonce, and the next nonce on the chain."""
+
+    provided: Annotated[int, doc("Nonce that was signed")]
+    expected: Annotated[int, doc("Next nonce of the wallet")]
+
+
 class NonceTooLow(RequestError):
     """The wallet has already used this nonce."""
 
     code = "NONCE_TOO_LOW"
+    status = 409
+    shape = NonceTooLowDetails
+    example = {"provided": 6, "expected": 7}
 
     def __init__(self, *, provided: int, expected: int) -> None:
         super().__init__(
@@ -240,10 +442,20 @@ class NonceTooLow(RequestError):
         )
 
 
+class InvalidTransactionDetails(PossiblyMined, frozen=True, kw_only=True):
+    """The transaction."""
+
+    reason: Reason
+    field: Annotated[str | UnsetType | None, doc("Field of the transaction")] = UNSET
+
+
 class InvalidTransaction(RequestError):
     """The transaction breaks a rule of its type (EIP-1559, EIP-2681, EIP-7825) or its chain."""
 
     code = "INVALID_TRANSACTION"
+    status = 400
+    shape = InvalidTransactionDetails
+    example = {"reason": "the chain id must be 1", "field": "chainId"}
 
     def __init__(self, *, reason: str, field: str | None = None) -> None:
         super().__init__(
@@ -255,89 +467,30 @@ class OrderNotFound(RequestError):
     """This key has no such order; an order of another key gives the same error."""
 
     code = "ORDER_NOT_FOUND"
+    status = 404
 
     def __init__(self, suggestion: str | None = None) -> None:
         super().__init__("no order with this id exists for this API key", suggestion=suggestion)
+
+
+class SignatureReplayDetails(WireStruct, frozen=True, kw_only=True):
+    """The order that was created from the same signed transaction."""
+
+    order_id: Annotated[str, doc("Order id")]
 
 
 class SignatureReplay(RequestError):
     """The same signed transaction was already submitted; `order_id` only if this client owns it."""
 
     code = "SIGNATURE_REPLAY"
+    status = 409
+    shape = SignatureReplayDetails
+    sometimes = True
+    example = {"order_id": "ord_01"}
 
     def __init__(self, *, order_id: str | None = None) -> None:
         super().__init__(
             "this signed transaction was already submitted",
             {"orderId": order_id} if order_id else None,
             "Poll the existing order instead of submitting again." if order_id else None,
-        )
-
-
-# Error codes for webhooks.
-
-
-class WebhookNotFound(RequestError):
-    """This client has no such webhook; a webhook of another client gives the same error."""
-
-    code = "WEBHOOK_NOT_FOUND"
-
-    def __init__(self) -> None:
-        super().__init__("no webhook with this id exists for this API key")
-
-
-class WebhookLimitReached(RequestError):
-    """The client has as many webhooks as the settings allow."""
-
-    code = "WEBHOOK_LIMIT_REACHED"
-
-    def __init__(self, *, limit: int) -> None:
-        super().__init__(
-            f"there are {limit} webhooks already, and no more are allowed",
-            {"limit": limit},
-            "Delete one first, or ask the operator to raise webhooks.max_per_client.",
-        )
-
-
-class WebhooksNotConfigured(RequestError):
-    """The operator has set no key to encrypt the secrets of webhooks."""
-
-    code = "WEBHOOKS_NOT_CONFIGURED"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "this service has no key to encrypt webhook secrets, so it creates no webhooks",
-            suggestion="Ask the operator to set webhooks.encryption_key. The event stream works "
-            "without it.",
-        )
-
-
-# Error codes of the stream of order events.
-
-
-class EventsPruned(RequestError):
-    """The events that follow are no longer stored; `oldest` is the first that is."""
-
-    code = "EVENTS_PRUNED"
-
-    def __init__(self, *, provided: int, oldest: int) -> None:
-        super().__init__(
-            f"the events after {provided} are no longer stored; the oldest is {oldest}",
-            {"provided": provided, "oldest": oldest},
-            "Read the status of your orders, then follow the stream without a start, or from "
-            f"?after={oldest - 1}.",
-        )
-
-
-class TooManyStreams(RequestError):
-    """The client has as many open streams as it may have in this process."""
-
-    code = "TOO_MANY_STREAMS"
-    retry_after = 10
-    """Seconds: a stream whose client has gone away is noticed by then."""
-
-    def __init__(self, *, limit: int, who: str = "this client") -> None:
-        super().__init__(
-            f"{who} already has {limit} open streams",
-            {"limit": limit},
-            "Close a stream, or follow several orders with one stream: it has all your events.",
         )

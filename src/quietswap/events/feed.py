@@ -15,7 +15,8 @@ from quietswap import observe
 from quietswap.clients.client import Party, party_of
 from quietswap.clock import Clock
 from quietswap.concurrency import bounded_gather
-from quietswap.errors.requests import EventsPruned, InvalidParameter, TooManyStreams
+from quietswap.errors.clients import EventsPruned, TooManyStreams
+from quietswap.errors.requests import InvalidParameter
 from quietswap.events.event import EventFilter, EventStore, ResumePoint, StoredEvent
 from quietswap.orders.stores import StoreUnavailable
 

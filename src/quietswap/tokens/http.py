@@ -19,7 +19,7 @@ from quietswap.contract.wraps import Balance
 from quietswap.errors.requests import InvalidParameter
 from quietswap.quoting import http as quoting_http
 from quietswap.quoting.request import IndicativePriceRequest
-from quietswap.tokens.token import WETH, parse_token
+from quietswap.tokens.token import WETH
 from quietswap.tokens.view import TokenHolding, TokenPage, TokenView, WalletHoldings
 
 # Tokens and holdings: domain values to contract Structs.
@@ -105,7 +105,7 @@ def parse_token_list(query: Mapping[str, str]) -> tuple[Address, ...]:
             reason=f"it must have at most {base.MAX_BALANCE_TOKENS} addresses",
             maximum=base.MAX_BALANCE_TOKENS,
         )
-    return tuple(parse_token(part.strip(), "tokens") for part in text.split(","))
+    return tuple(requests.parse_token(part.strip(), "tokens") for part in text.split(","))
 
 
 def parse_price(query: Mapping[str, str]) -> IndicativePriceRequest:

@@ -4,9 +4,7 @@ import json
 import unicodedata
 from dataclasses import dataclass
 
-from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
-from quietswap.errors.requests import InvalidTokenAddress, NativeEthNotSupported
 
 WETH = Address("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2")
 """Canonical WETH9 on Ethereum mainnet, 18 decimals."""
@@ -36,22 +34,6 @@ class Token:
 def is_native(address: str) -> bool:
     """Return whether an address is a placeholder for native ETH, in any letter case."""
     return address.lower() in _NATIVE
-
-
-def parse_token(text: str | None, field: str) -> Address:
-    """Return the token address of query field `field`.
-
-    Raises NativeEthNotSupported for the zero or all-e placeholder in any case, and
-    InvalidTokenAddress if the text is missing or is no checksummed address.
-    """
-    if not text:
-        raise InvalidTokenAddress(field=field, provided="", reason="it is missing or empty")
-    if is_native(text):
-        raise NativeEthNotSupported(field=field, provided=text, weth=WETH)
-    try:
-        return addresses.parse(text)
-    except addresses.BadAddress as error:
-        raise InvalidTokenAddress(field=field, provided=text[:100], reason=str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)

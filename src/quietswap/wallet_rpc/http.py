@@ -20,7 +20,8 @@ from quietswap.contract.clients import (
     RpcTokenListEnvelope,
     RpcTokenPath,
 )
-from quietswap.errors.requests import InvalidAddress, InvalidParameter, RpcTokenNotFound
+from quietswap.errors.clients import RpcTokenNotFound
+from quietswap.errors.requests import InvalidAddress, InvalidParameter
 from quietswap.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
 
 # RPC URLs of wallets: domain values to contract Structs.

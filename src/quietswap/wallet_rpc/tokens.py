@@ -9,7 +9,8 @@ from typing import Literal, Protocol
 from quietswap.chain.address import Address
 from quietswap.clients.client import ApiKey, AuditEntry, is_visitor
 from quietswap.clock import Clock
-from quietswap.errors.requests import InvalidParameter, RpcTokenNotFound
+from quietswap.errors.clients import RpcTokenNotFound
+from quietswap.errors.requests import InvalidParameter
 
 # Ports of the wallet RPC endpoint: its tokens, and reads from the operator's node.
 

@@ -23,7 +23,8 @@ from quietswap.contract.webhooks import (
     WebhookPath,
     WebhookTestEnvelope,
 )
-from quietswap.errors.requests import InvalidParameter, WebhookNotFound
+from quietswap.errors.clients import WebhookNotFound
+from quietswap.errors.requests import InvalidParameter
 from quietswap.events.event import StoredEvent
 from quietswap.events.http import order_event_message
 from quietswap.orders.order import OrderChange

@@ -6,12 +6,8 @@ from collections.abc import Callable, Sequence
 from quietswap import observe
 from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
-from quietswap.errors.requests import (
-    InvalidParameter,
-    WebhookLimitReached,
-    WebhookNotFound,
-    WebhooksNotConfigured,
-)
+from quietswap.errors.clients import WebhookLimitReached, WebhookNotFound, WebhooksNotConfigured
+from quietswap.errors.requests import InvalidParameter
 from quietswap.events.event import EventStore
 from quietswap.webhooks.deliver import Message, NotTried, WebhookCaller, untried
 from quietswap.webhooks.secrets import SecretBox, SecretUnreadable, new_secret

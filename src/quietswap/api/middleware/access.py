@@ -28,8 +28,7 @@ from quietswap.errors.base import (
     RequestError,
     Unauthorized,
 )
-from quietswap.errors.clients import DailyValueLimitExceeded, QuoteLimitExceeded
-from quietswap.errors.requests import TooManyStreams
+from quietswap.errors.clients import DailyValueLimitExceeded, QuoteLimitExceeded, TooManyStreams
 from quietswap.orders.stores import StoreUnavailable
 
 OnAnswer = Callable[[str, int, float], None]

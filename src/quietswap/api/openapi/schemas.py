@@ -9,8 +9,6 @@ from typing import Any
 
 import msgspec
 
-from quietswap import errors
-from quietswap.contract import base
 from quietswap.contract.base import (
     BESIDE_DATA,
     MAX_SAFE_INTEGER,
@@ -18,11 +16,10 @@ from quietswap.contract.base import (
     WireAmount,
     WireStruct,
 )
-from quietswap.contract.errors import ERRORS, ErrorEnvelope, FieldFault, NoDetails, SourceFault
+from quietswap.contract.errors import ERRORS, ErrorEnvelope
 from quietswap.contract.transactions import ProviderMetadata, SwapProviderMetadata
-from quietswap.errors.base import RequestError
+from quietswap.errors.base import FieldFault, NoDetails, SourceFault
 from quietswap.orders.order import OrderStatus
-from quietswap.tokens.token import WETH
 
 Schema = dict[str, Any]
 
@@ -46,7 +43,7 @@ def reference(name: str) -> Schema:
 
 def components(kinds: Iterable[type[WireStruct]]) -> dict[str, Schema]:
     """Return the components of Structs, of the Structs inside them and of all errors."""
-    details = [spec.details for spec in ERRORS.values() if spec.details is not NoDetails]
+    details = [kind.shape for kind in ERRORS.values() if kind.shape is not NoDetails]
     roots = [*kinds, *_REFERRED, *details, ErrorEnvelope]
     _, found = msgspec.json.schema_components(roots, schema_hook=_custom, ref_template=_REF)
     structs = {kind.__name__: kind for kind in _subclasses(WireStruct)}
@@ -168,7 +165,7 @@ def _member(schema: Schema, *, without_null: bool = False) -> Schema:
 
 def _error(code: str, envelope: Schema) -> Schema:
     """Return the component of an error: the envelope with its own code and details."""
-    spec = ERRORS[code]
+    kind = ERRORS[code]
     members = dict(envelope["properties"])
     members["error"] = members["error"] | {"const": code}
     required = ["ok", "error", "message"]
@@ -176,12 +173,12 @@ def _error(code: str, envelope: Schema) -> Schema:
         required.extend(_RATE_MEMBERS)
     else:
         members = {name: member for name, member in members.items() if name not in _RATE_MEMBERS}
-    if spec.details is NoDetails:
+    if kind.shape is NoDetails:
         del members["details"]
     else:
         description = members["details"]["description"]
-        members["details"] = reference(spec.details.__name__) | {"description": description}
-        if not spec.sometimes:
+        members["details"] = reference(kind.shape.__name__) | {"description": description}
+        if not kind.sometimes:
             required.append("details")
     return {
         "type": "object",
@@ -191,80 +188,5 @@ def _error(code: str, envelope: Schema) -> Schema:
     }
 
 
-# One example of every error, made by the class that raises it.
-
-
-_LOWER = WETH.lower()
-_NATIVE = "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"
-
-_ALL: tuple[RequestError, ...] = (
-    errors.InvalidTokenAddress(
-        field="sellToken",
-        provided=_LOWER,
-        reason="the EIP-55 checksum does not match: a digit, or its letter case, is wrong",
-    ),
-    errors.NativeEthNotSupported(field="sellToken", provided=_NATIVE, weth=WETH),
-    errors.InvalidAmount(
-        field="amount", provided="-1", reason="the amount must be greater than zero"
-    ),
-    errors.UserAddressRequired(),
-    errors.InvalidOperation(provided="burn"),
-    errors.InvalidAddress(
-        provided="0x1234", reason="an address is 0x followed by 40 hexadecimal digits"
-    ),
-    errors.InvalidParameter(
-        parameter="limit",
-        provided="201",
-        reason="it must be a whole number from 1 to 200",
-        maximum=200,
-    ),
-    errors.MissingParameter(field="signedTransaction"),
-    errors.InvalidSignature(reason="the signer is not userAddress"),
-    errors.InsufficientAllowance(token=WETH, router=base.ROUTER, required=10**18, current=0),
-    errors.InsufficientBalance(asset="ETH", required=15 * 10**17, available=10**18),
-    errors.DeadlineExpired(deadline=1_800_000_000, now=1_800_000_031),
-    errors.NonceTooLow(provided=6, expected=7),
-    errors.InvalidTransaction(reason="the chain id must be 1", field="chainId"),
-    errors.Unauthorized(),
-    errors.InsufficientLiquidity(
-        sources=[{"source": "kyberswap", "outcome": "no_route", "reason": "no route for this pair"}]
-    ),
-    errors.TokenNotSupported(token=base.USDC, reason="buyToken is not an ERC-20 on mainnet"),
-    errors.OrderNotFound(),
-    errors.SignatureReplay(order_id="ord_01"),
-    errors.ValidationError(
-        "what was submitted differs from the quote in transaction.gasLimit",
-        [{"field": "transaction.gasLimit", "expected": "262500", "provided": "300000"}],
-    ),
-    errors.RateLimitExceeded(retry_after=12, limit=300, window=60),
-    errors.InternalServerError(request_id="9f86d081884c7d65"),
-    errors.ServiceUnavailable("the Ethereum node does not answer"),
-    errors.ProviderUnavailable("the relay could not be reached"),
-    errors.RpcTokenNotFound(),
-    errors.NotFound(path="/api/v1/nothing"),
-    errors.MethodNotAllowed(method="DELETE", allowed=["GET", "HEAD"]),
-    errors.UnsupportedMediaType(provided="text/plain"),
-    errors.PayloadTooLarge(limit=1 << 20),
-    errors.WebhookNotFound(),
-    errors.WebhookLimitReached(limit=10),
-    errors.WebhooksNotConfigured(),
-    errors.HostNotAllowed(provided="evil.example"),
-    errors.EventsPruned(provided=17, oldest=1200),
-    errors.TooManyStreams(limit=20),
-    errors.Forbidden(scope="read", required="trade"),
-    errors.WalletNotAllowed(wallet=base.WALLET),
-    errors.TokenNotAllowed(token=base.USDC),
-    errors.SwapValueUnknown(),
-    errors.SwapValueLimitExceeded(limit_cents=150_000, value_cents=300_000),
-    errors.QuoteLimitExceeded(limit=10_000, reset_ms=1_800_057_600_000, retry_after=57_600),
-    errors.OpenOrderLimitExceeded(limit=20),
-    errors.DailyValueLimitExceeded(
-        limit_cents=500_000,
-        used_cents=450_000,
-        value_cents=100_000,
-        reset_ms=1_800_057_600_000,
-        retry_after=57_600,
-    ),
-)
-
-EXAMPLES = {error.code: error for error in _ALL}
+EXAMPLES = {code: kind(**kind.example) for code, kind in ERRORS.items()}
+"""One example of each error, made by the class that raises it."""

@@ -24,6 +24,7 @@ from quietswap.errors.requests import (
     InvalidParameter,
     InvalidTokenAddress,
     MissingParameter,
+    NativeEthNotSupported,
     OrderNotFound,
     UserAddressRequired,
     ValidationError,
@@ -37,7 +38,7 @@ from quietswap.quoting.request import (
     WrapOrderRequest,
     WrapQuoteRequest,
 )
-from quietswap.tokens.token import parse_token
+from quietswap.tokens.token import WETH, is_native
 
 _OPERATIONS = frozenset(operation.value for operation in WrapOperation)
 _ID = re.compile(base.ID_PATTERN)
@@ -82,6 +83,22 @@ def _sell_amount(text: str | None) -> int:
         return amounts.parse_units(text)
     except amounts.BadAmount as error:
         raise InvalidAmount(field="sellAmount", provided=shown(text), reason=str(error)) from error
+
+
+def parse_token(text: str | None, field: str) -> Address:
+    """Return the token address of query field `field`.
+
+    Raises NativeEthNotSupported for the zero or all-e placeholder in any case, and
+    InvalidTokenAddress if the text is missing or is no checksummed address.
+    """
+    if not text:
+        raise InvalidTokenAddress(field=field, provided="", reason="it is missing or empty")
+    if is_native(text):
+        raise NativeEthNotSupported(field=field, provided=text, weth=WETH)
+    try:
+        return addresses.parse(text)
+    except addresses.BadAddress as error:
+        raise InvalidTokenAddress(field=field, provided=text[:100], reason=str(error)) from error
 
 
 def parse_wallet(text: str, field: str = "userAddress") -> Address:

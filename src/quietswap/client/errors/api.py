@@ -1,240 +1,221 @@
-"""Exceptions of the codes for invalid input. Details are Structs of the contract."""
+"""The exception class of each error code of the service, and the exception for an error answer."""
 
+from typing import Any, Final
+
+from quietswap import errors as codes
 from quietswap.client.errors.base import ApiError
-from quietswap.contract.errors import (
-    DailyValueLimitDetails,
-    DeadlineExpiredDetails,
-    EventsPrunedDetails,
-    ForbiddenDetails,
-    InsufficientAllowanceDetails,
-    InsufficientBalanceDetails,
-    InvalidAddressDetails,
-    InvalidAmountDetails,
-    InvalidOperationDetails,
-    InvalidParameterDetails,
-    InvalidSignatureDetails,
-    InvalidTokenAddressDetails,
-    InvalidTransactionDetails,
-    MissingParameterDetails,
-    NativeEthNotSupportedDetails,
-    NoDetails,
-    NonceTooLowDetails,
-    OpenOrderLimitDetails,
-    QuoteLimitDetails,
-    SignatureReplayDetails,
-    SwapValueLimitDetails,
-    TokenNotAllowedDetails,
-    TokenNotSupportedDetails,
-    TooManyStreamsDetails,
-    UserAddressRequiredDetails,
-    ValidationErrorDetails,
-    WalletNotAllowedDetails,
-    WebhookLimitReachedDetails,
-)
+from quietswap.contract.errors import ERRORS, ErrorEnvelope
 
 
-class InvalidTokenAddress(ApiError[InvalidTokenAddressDetails]):
+class InvalidTokenAddress(ApiError[codes.InvalidTokenAddressDetails], of=codes.InvalidTokenAddress):
     """A token address is missing, malformed, or has a wrong checksum, or both are the same."""
 
-    code = "INVALID_TOKEN_ADDRESS"
 
-
-class NativeEthNotSupported(ApiError[NativeEthNotSupportedDetails]):
+class NativeEthNotSupported(
+    ApiError[codes.NativeEthNotSupportedDetails], of=codes.NativeEthNotSupported
+):
     """Native ETH cannot be swapped: wrap it and use WETH."""
 
-    code = "NATIVE_ETH_NOT_SUPPORTED"
 
-
-class InvalidAmount(ApiError[InvalidAmountDetails]):
+class InvalidAmount(ApiError[codes.InvalidAmountDetails], of=codes.InvalidAmount):
     """The amount is not a positive number in the required notation."""
 
-    code = "INVALID_AMOUNT"
 
-
-class UserAddressRequired(ApiError[UserAddressRequiredDetails]):
+class UserAddressRequired(ApiError[codes.UserAddressRequiredDetails], of=codes.UserAddressRequired):
     """The wallet address is missing; a quote needs it."""
 
-    code = "USER_ADDRESS_REQUIRED"
 
-
-class InvalidOperation(ApiError[InvalidOperationDetails]):
+class InvalidOperation(ApiError[codes.InvalidOperationDetails], of=codes.InvalidOperation):
     """The operation is neither wrap nor unwrap."""
 
-    code = "INVALID_OPERATION"
 
-
-class InvalidAddress(ApiError[InvalidAddressDetails]):
+class InvalidAddress(ApiError[codes.InvalidAddressDetails], of=codes.InvalidAddress):
     """The wallet address is malformed or has a wrong checksum."""
 
-    code = "INVALID_ADDRESS"
 
-
-class InvalidParameter(ApiError[InvalidParameterDetails]):
+class InvalidParameter(ApiError[codes.InvalidParameterDetails], of=codes.InvalidParameter):
     """A query parameter is outside its range."""
 
-    code = "INVALID_PARAMETER"
 
-
-class MissingParameter(ApiError[MissingParameterDetails]):
+class MissingParameter(ApiError[codes.MissingParameterDetails], of=codes.MissingParameter):
     """A required field is missing."""
 
-    code = "MISSING_PARAMETER"
 
-
-class TokenNotSupported(ApiError[TokenNotSupportedDetails]):
+class TokenNotSupported(ApiError[codes.TokenNotSupportedDetails], of=codes.TokenNotSupported):
     """This service does not support the token."""
 
-    code = "TOKEN_NOT_SUPPORTED"
 
-
-class RpcTokenNotFound(ApiError[NoDetails]):
+class RpcTokenNotFound(ApiError[codes.NoDetails], of=codes.RpcTokenNotFound):
     """The client has no live RPC URL with this id."""
 
-    code = "RPC_TOKEN_NOT_FOUND"
 
-
-class ValidationError(ApiError[ValidationErrorDetails]):
+class ValidationError(ApiError[codes.ValidationErrorDetails], of=codes.ValidationError):
     """The service refused the body; `details.reason` has the cause, for example MISMATCH."""
 
-    code = "VALIDATION_ERROR"
 
-
-# Exceptions of the codes for a signed transaction and its order.
-#
-# Details are Structs of the contract.
-
-
-class InvalidSignature(ApiError[InvalidSignatureDetails]):
+class InvalidSignature(ApiError[codes.InvalidSignatureDetails], of=codes.InvalidSignature):
     """The signer cannot be recovered from the signature, or is another wallet."""
 
-    code = "INVALID_SIGNATURE"
 
-
-class InsufficientAllowance(ApiError[InsufficientAllowanceDetails]):
+class InsufficientAllowance(
+    ApiError[codes.InsufficientAllowanceDetails], of=codes.InsufficientAllowance
+):
     """The router's allowance of the sell token is below the sell amount."""
 
-    code = "INSUFFICIENT_ALLOWANCE"
 
-
-class InsufficientBalance(ApiError[InsufficientBalanceDetails]):
+class InsufficientBalance(ApiError[codes.InsufficientBalanceDetails], of=codes.InsufficientBalance):
     """The wallet's balance is too low."""
 
-    code = "INSUFFICIENT_BALANCE"
 
-
-class DeadlineExpired(ApiError[DeadlineExpiredDetails]):
+class DeadlineExpired(ApiError[codes.DeadlineExpiredDetails], of=codes.DeadlineExpired):
     """The order's own deadline has passed."""
 
-    code = "DEADLINE_EXPIRED"
 
-
-class NonceTooLow(ApiError[NonceTooLowDetails]):
+class NonceTooLow(ApiError[codes.NonceTooLowDetails], of=codes.NonceTooLow):
     """The wallet has already used this nonce."""
 
-    code = "NONCE_TOO_LOW"
 
-
-class InvalidTransaction(ApiError[InvalidTransactionDetails]):
+class InvalidTransaction(ApiError[codes.InvalidTransactionDetails], of=codes.InvalidTransaction):
     """The transaction breaks a rule of its type or chain."""
 
-    code = "INVALID_TRANSACTION"
 
-
-class OrderNotFound(ApiError[NoDetails]):
+class OrderNotFound(ApiError[codes.NoDetails], of=codes.OrderNotFound):
     """The API key has no order with this id."""
 
-    code = "ORDER_NOT_FOUND"
 
-
-class SignatureReplay(ApiError[SignatureReplayDetails]):
+class SignatureReplay(ApiError[codes.SignatureReplayDetails], of=codes.SignatureReplay):
     """The same signed transaction was already submitted."""
 
-    code = "SIGNATURE_REPLAY"
 
-
-# Exceptions of the scope of an API key and of the limits of its client.
-
-
-class Forbidden(ApiError[ForbiddenDetails]):
+class Forbidden(ApiError[codes.ForbiddenDetails], of=codes.Forbidden):
     """The scope of the API key does not allow this."""
 
-    code = "FORBIDDEN"
 
-
-class WalletNotAllowed(ApiError[WalletNotAllowedDetails]):
+class WalletNotAllowed(ApiError[codes.WalletNotAllowedDetails], of=codes.WalletNotAllowed):
     """The operator does not let this client trade for this wallet."""
 
-    code = "WALLET_NOT_ALLOWED"
 
-
-class TokenNotAllowed(ApiError[TokenNotAllowedDetails]):
+class TokenNotAllowed(ApiError[codes.TokenNotAllowedDetails], of=codes.TokenNotAllowed):
     """The operator does not let this client trade this token."""
 
-    code = "TOKEN_NOT_ALLOWED"
 
-
-class SwapValueUnknown(ApiError[NoDetails]):
+class SwapValueUnknown(ApiError[codes.NoDetails], of=codes.SwapValueUnknown):
     """The client has a limit in USD, and the swap has no known value."""
 
-    code = "SWAP_VALUE_UNKNOWN"
 
-
-class SwapValueLimitExceeded(ApiError[SwapValueLimitDetails]):
+class SwapValueLimitExceeded(
+    ApiError[codes.SwapValueLimitDetails], of=codes.SwapValueLimitExceeded
+):
     """The swap is worth more than the client may swap at a time."""
 
-    code = "SWAP_VALUE_LIMIT_EXCEEDED"
 
-
-class QuoteLimitExceeded(ApiError[QuoteLimitDetails]):
+class QuoteLimitExceeded(ApiError[codes.QuoteLimitDetails], of=codes.QuoteLimitExceeded):
     """The client has used its quotes of this UTC day."""
 
-    code = "QUOTE_LIMIT_EXCEEDED"
 
-
-class OpenOrderLimitExceeded(ApiError[OpenOrderLimitDetails]):
+class OpenOrderLimitExceeded(
+    ApiError[codes.OpenOrderLimitDetails], of=codes.OpenOrderLimitExceeded
+):
     """The client has as many open orders as it may have; nothing was sent."""
 
-    code = "OPEN_ORDER_LIMIT_EXCEEDED"
 
-
-class DailyValueLimitExceeded(ApiError[DailyValueLimitDetails]):
+class DailyValueLimitExceeded(
+    ApiError[codes.DailyValueLimitDetails], of=codes.DailyValueLimitExceeded
+):
     """The swap would exceed the USD of this UTC day; nothing was sent."""
 
-    code = "DAILY_VALUE_LIMIT_EXCEEDED"
 
-
-# Exceptions of the codes of the event stream. Details are Structs of the contract.
-
-
-class EventsPruned(ApiError[EventsPrunedDetails]):
+class EventsPruned(ApiError[codes.EventsPrunedDetails], of=codes.EventsPruned):
     """The events that follow are no longer stored. The status of each order still is."""
 
-    code = "EVENTS_PRUNED"
 
-
-class TooManyStreams(ApiError[TooManyStreamsDetails]):
+class TooManyStreams(ApiError[codes.TooManyStreamsDetails], of=codes.TooManyStreams):
     """This client has as many open streams as it may have."""
 
-    code = "TOO_MANY_STREAMS"
     is_transient = True
 
 
-# Exceptions of the codes for webhooks. Details are Structs of the contract.
-
-
-class WebhookNotFound(ApiError[NoDetails]):
+class WebhookNotFound(ApiError[codes.NoDetails], of=codes.WebhookNotFound):
     """The client has no webhook with this id."""
 
-    code = "WEBHOOK_NOT_FOUND"
 
-
-class WebhookLimitReached(ApiError[WebhookLimitReachedDetails]):
+class WebhookLimitReached(ApiError[codes.WebhookLimitReachedDetails], of=codes.WebhookLimitReached):
     """The client has as many webhooks as the service allows."""
 
-    code = "WEBHOOK_LIMIT_REACHED"
 
-
-class WebhooksNotConfigured(ApiError[NoDetails]):
+class WebhooksNotConfigured(ApiError[codes.NoDetails], of=codes.WebhooksNotConfigured):
     """The service has no key to encrypt webhook secrets."""
 
-    code = "WEBHOOKS_NOT_CONFIGURED"
+
+class InsufficientLiquidity(
+    ApiError[codes.InsufficientLiquidityDetails], of=codes.InsufficientLiquidity
+):
+    """No route delivers this swap."""
+
+
+class InternalServerError(ApiError[codes.InternalServerErrorDetails], of=codes.InternalServerError):
+    """The service failed while answering."""
+
+    is_transient = True
+
+
+class ServiceUnavailable(ApiError[codes.ServiceUnavailableDetails], of=codes.ServiceUnavailable):
+    """The aggregators, the service's node or its database are unavailable."""
+
+    is_transient = True
+
+
+class ProviderUnavailable(ApiError[codes.ProviderUnavailableDetails], of=codes.ProviderUnavailable):
+    """The service reports that the relay did not accept the transaction; it may still be mined.
+
+    Only with the reason STORE_UNAVAILABLE is the result unknown; then the same bytes may be
+    submitted again.
+    """
+
+    def __init__(self, body: ErrorEnvelope, status: int) -> None:
+        super().__init__(body, status)
+        self.is_transient = bool(self.details and self.details.reason == "STORE_UNAVAILABLE")
+
+
+class Unauthorized(ApiError[codes.UnauthorizedDetails], of=codes.Unauthorized):
+    """The API key is missing or not valid."""
+
+
+class RateLimitExceeded(ApiError[codes.NoDetails], of=codes.RateLimitExceeded):
+    """Too many requests: `retry_after` seconds to wait, `limit` per `window` seconds."""
+
+    is_transient = True
+
+
+class NotFound(ApiError[codes.NotFoundDetails], of=codes.NotFound):
+    """No endpoint at this path."""
+
+
+class MethodNotAllowed(ApiError[codes.MethodNotAllowedDetails], of=codes.MethodNotAllowed):
+    """The endpoint does not support this HTTP method."""
+
+
+class UnsupportedMediaType(
+    ApiError[codes.UnsupportedMediaTypeDetails], of=codes.UnsupportedMediaType
+):
+    """The body is not application/json."""
+
+
+class HostNotAllowed(ApiError[codes.HostNotAllowedDetails], of=codes.HostNotAllowed):
+    """The host name in the URL is not one that the operator lists."""
+
+
+class PayloadTooLarge(ApiError[codes.PayloadTooLargeDetails], of=codes.PayloadTooLarge):
+    """The body is larger than the service accepts."""
+
+
+_CLASSES = {kind.code: kind for kind in ApiError.__subclasses__()}
+
+ERROR_CLASSES: Final[dict[str, type[ApiError[Any]]]] = {code: _CLASSES[code] for code in ERRORS}
+"""In the order of the contract's table; a code without a class fails at import."""
+
+
+def error_from_body(body: ErrorEnvelope, status: int) -> ApiError[Any]:
+    """Return the exception for an error envelope; a plain ApiError for an unknown code."""
+    kind: type[ApiError[Any]] = ERROR_CLASSES.get(body.error, ApiError)
+    return kind(body, status)

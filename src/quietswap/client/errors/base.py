@@ -28,21 +28,8 @@ import msgspec
 
 from quietswap.client import wire
 from quietswap.client.wire import convert
-from quietswap.contract.errors import (
-    ERRORS,
-    ErrorEnvelope,
-    HostNotAllowedDetails,
-    InsufficientLiquidityDetails,
-    InternalServerErrorDetails,
-    MethodNotAllowedDetails,
-    NoDetails,
-    NotFoundDetails,
-    PayloadTooLargeDetails,
-    ProviderUnavailableDetails,
-    ServiceUnavailableDetails,
-    UnauthorizedDetails,
-    UnsupportedMediaTypeDetails,
-)
+from quietswap.contract.errors import ErrorEnvelope
+from quietswap.errors.base import NoDetails, RequestError
 
 
 class ClientError(Exception):
@@ -99,14 +86,15 @@ class ApiError(ClientError, Generic[D]):
     """The service answered with an error code.
 
     `details` is the Struct of the code, or None if the answer has no details that fit.
-    `raw_details` holds the details as received. `status` is the HTTP status.
+    `raw_details` holds the details as received. `status` is the HTTP status. A subclass has
+    the code and the details of the service's class that it is `of`.
     """
 
     code: ClassVar[str] = ""
     shape: ClassVar[type[msgspec.Struct]] = NoDetails
 
-    def __init_subclass__(cls) -> None:
-        cls.shape = ERRORS[cls.code].details
+    def __init_subclass__(cls, *, of: type[RequestError]) -> None:
+        cls.code, cls.shape = of.code, of.shape
 
     def __init__(self, body: ErrorEnvelope, status: int) -> None:
         super().__init__(f"{body.error}: {body.message}" if body.message else body.error)
@@ -125,88 +113,3 @@ class ApiError(ClientError, Generic[D]):
             return cast("D", convert(details, self.shape))
         except msgspec.ValidationError:
             return None
-
-
-# Exceptions of the codes for an unavailable route, relay, node or database.
-#
-# Details are Structs of the contract.
-
-
-class InsufficientLiquidity(ApiError[InsufficientLiquidityDetails]):
-    """No route delivers this swap."""
-
-    code = "INSUFFICIENT_LIQUIDITY"
-
-
-class InternalServerError(ApiError[InternalServerErrorDetails]):
-    """The service failed while answering."""
-
-    code = "INTERNAL_SERVER_ERROR"
-    is_transient = True
-
-
-class ServiceUnavailable(ApiError[ServiceUnavailableDetails]):
-    """The aggregators, the service's node or its database are unavailable."""
-
-    code = "SERVICE_UNAVAILABLE"
-    is_transient = True
-
-
-class ProviderUnavailable(ApiError[ProviderUnavailableDetails]):
-    """The service reports that the relay did not accept the transaction; it may still be mined.
-
-    Only with the reason STORE_UNAVAILABLE is the result unknown; then the same bytes may be
-    submitted again.
-    """
-
-    code = "PROVIDER_UNAVAILABLE"
-
-    def __init__(self, body: ErrorEnvelope, status: int) -> None:
-        super().__init__(body, status)
-        self.is_transient = bool(self.details and self.details.reason == "STORE_UNAVAILABLE")
-
-
-# Exceptions of the codes of the HTTP layer. Details are Structs of the contract.
-
-
-class Unauthorized(ApiError[UnauthorizedDetails]):
-    """The API key is missing or not valid."""
-
-    code = "UNAUTHORIZED"
-
-
-class RateLimitExceeded(ApiError[NoDetails]):
-    """Too many requests: `retry_after` seconds to wait, `limit` per `window` seconds."""
-
-    code = "RATE_LIMIT_EXCEEDED"
-    is_transient = True
-
-
-class NotFound(ApiError[NotFoundDetails]):
-    """No endpoint at this path."""
-
-    code = "NOT_FOUND"
-
-
-class MethodNotAllowed(ApiError[MethodNotAllowedDetails]):
-    """The endpoint does not support this HTTP method."""
-
-    code = "METHOD_NOT_ALLOWED"
-
-
-class UnsupportedMediaType(ApiError[UnsupportedMediaTypeDetails]):
-    """The body is not application/json."""
-
-    code = "UNSUPPORTED_MEDIA_TYPE"
-
-
-class HostNotAllowed(ApiError[HostNotAllowedDetails]):
-    """The host name in the URL is not one that the operator lists."""
-
-    code = "HOST_NOT_ALLOWED"
-
-
-class PayloadTooLarge(ApiError[PayloadTooLargeDetails]):
-    """The body is larger than the service accepts."""
-
-    code = "PAYLOAD_TOO_LARGE"
