@@ -13,7 +13,16 @@ from pathlib import Path
 
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
-from tests.browser.steps import PRIVATE, SWAP, approved, confirmed, opened, quoted, sees_order
+from tests.browser.steps import (
+    PRIVATE,
+    SWAP,
+    approved,
+    confirmed,
+    opened,
+    quoted,
+    sees_order,
+    slippage,
+)
 from tests.browser.wallets import HonestWallet
 from tests.e2e.conftest import running_town
 from tests.spec.api_client import ApiClient
@@ -70,10 +79,10 @@ def take(page: Page, folder: Path, look: str, steps: Collection[str] = ()) -> No
     confirmed(page, "swap")
     sees_order(page, "swap", "Received")
     picture("6-confirmed")
-    for step, slippage, amount in (
+    for step, percent, amount in (
         ("7-notice", "1", "1"), ("8-confirm", "5", "1"), ("9-typed", "0.5", "900"),
     ):  # fmt: skip
-        page.fill("Slippage", slippage)
+        slippage(page, percent)
         page.fill("You sell", amount)
         page.click("button", "Get quote")
         page.wait(css(".loss"))

@@ -51,9 +51,16 @@ def quoted(page: Page, amount: str = "1") -> None:
     page.wait(css(".quote"))
 
 
+def slippage(page: Page, text: str) -> None:
+    """Unfold the settings, if they are not, and type a slippage."""
+    if not page.call("evaluate", expression="document.querySelector('.gear').open"):
+        page.call("click", at=css(".gear summary"))
+    page.fill("Slippage", text)
+
+
 def sources(page: Page) -> list[str]:
     """Unfold the table of sources and return its rows."""
-    page.call("click", at=css("summary"))
+    page.call("click", at=css(".quote summary"))
     return page.texts(css("tbody tr"))
 
 

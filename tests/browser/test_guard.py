@@ -12,7 +12,17 @@ from quietswap.orders.checks import CONTRACT_NOTE
 from quietswap.sandbox.contracts.pools import VYPER
 from tests.browser.browser import Browser, Page, WalletRefusal
 from tests.browser.locators import css, role
-from tests.browser.steps import FAULT, PRIVATE, SWAP, allowed, confirmed, private, quoted, sources
+from tests.browser.steps import (
+    FAULT,
+    PRIVATE,
+    SWAP,
+    allowed,
+    confirmed,
+    private,
+    quoted,
+    slippage,
+    sources,
+)
 from tests.browser.test_accessible import tab_to
 from tests.browser.wallets import REJECTED, HonestWallet
 from tests.e2e.conftest import Town, running_town
@@ -84,7 +94,7 @@ def test_slippage_of_five_percent_is_confirmed_by_the_keyboard_alone(
     wallet = HonestWallet(town, allowed(desk))
     page = private(browser, town, wallet, **look)
     page.fill("You sell", "0.25")
-    page.fill("Slippage", "5")
+    slippage(page, "5")
     tab_to(page, "Get quote")
     page.press("Enter")
     page.see("You may lose: 5.00 % slippage.", LOSS)
@@ -116,12 +126,12 @@ def test_one_percent_is_a_notice(
     browser: Browser, town: Town, desk: ApiClient, look: dict[str, Any]
 ) -> None:
     page = private(browser, town, HonestWallet(town, allowed(desk)), **look)
-    page.fill("Slippage", "1")
+    slippage(page, "1")
     quoted(page)
     page.see("Note: 1.00 % slippage.", LOSS)
     looked_at(page)
     assert page.is_enabled("button", SWAP)
-    page.fill("Slippage", "0.9")
+    slippage(page, "0.9")
     quoted(page)
     page.wait(role("button", SWAP))
     assert page.count(LOSS) == 0
@@ -171,6 +181,7 @@ def test_an_edit_withdraws_the_quote_and_its_button(
     page = private(browser, town, wallet, **look)
     quoted(page)
     page.wait(role("button", SWAP))
+    page.call("click", at=css(".gear summary"))
     enter(page, field, text)
     assert page.count(role("button", SWAP)) == 0
     assert page.count(css(".quote")) == 0

@@ -46,7 +46,6 @@ def test_hostile_texts_in_every_answer(
     page.click("button", SWAP)
     confirmed(page, "swap")
     page.reload()
-    page.click("button", "Connect wallet")
     confirmed(page, "swap")
     assert page.overflow() <= 0
     assert page.count(css("main script, main img, main svg, main iframe")) == 0

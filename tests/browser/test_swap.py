@@ -16,9 +16,11 @@ from tests.browser.steps import (
     allowed,
     approved,
     confirmed,
+    opened,
     private,
     quoted,
     sees_order,
+    slippage,
     sources,
     swapped,
 )
@@ -99,6 +101,39 @@ def test_a_link_names_the_pair_and_the_amount(
     quoted(page, "1")
     page.click("button", "Sell what you buy")
     page.wait(css(".quote"), "hidden")
+    page.close()
+
+
+def test_a_price_before_a_wallet_is_connected(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    page = opened(browser, town, HonestWallet(town, allowed(desk)), width=360, height=740)
+    page.fill("You sell", "2")
+    page.see("Indicative: nothing was simulated yet. About $")
+    page.see("Connect a wallet for a quote")
+    assert not page.is_enabled("button", "Get quote")
+    assert page.axe() == []
+    assert page.overflow() <= 0
+    page.click("button", "Connect wallet")
+    page.see("Private connection")
+    assert page.call("value", at=label("You sell")) == "2"
+    page.close()
+
+
+def test_settings_are_remembered_within_bounds(browser: Browser, town: Town) -> None:
+    page = opened(browser, town, None)
+    page.call("click", at=css(".gear summary"))
+    page.click("button", "0.1 %")
+    for typed, later in (("0.3", "0.3"), ("5", "0.3"), ("x", "0.3")):
+        slippage(page, typed)
+        page.reload()
+        page.wait(css(".gear"))
+        assert page.call("value", at=label("Slippage")) == later
+    for broken in ("50", "<b>", "-1"):
+        page.call("evaluate", expression=f"localStorage.setItem('quietswap.slippage', '{broken}')")
+        page.reload()
+        page.wait(css(".gear"))
+        assert page.call("value", at=label("Slippage")) == "0.5"
     page.close()
 
 
@@ -204,9 +239,10 @@ def test_the_history_is_there_after_a_reload(browser: Browser, town: Town, desk:
     page = private(browser, town, wallet)
     swapped(page)
     confirmed(page, "swap")
+    wallet.asked.clear()
     page.reload()
-    page.click("button", "Connect wallet")
     page.see(PRIVATE)  # the wallet still has the URL, and the browser the session
+    assert "eth_requestAccounts" not in wallet.asked, "it is connected without a question"
     confirmed(page, "swap")
     confirmed(page, "approval")
     page.close()

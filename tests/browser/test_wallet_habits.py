@@ -162,3 +162,36 @@ def test_a_wallet_whose_url_does_not_answer(browser: Browser, town: Town, desk: 
     page.see(PRIVATE)
     assert wallet.url.startswith(town.facts["baseUrl"])
     page.close()
+
+
+def test_a_disconnected_wallet_is_not_asked_again(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = connected(browser, town, wallet)
+    page.click("button", "Disconnect")
+    page.see("Disconnected.", STATUS)
+    page.wait(role("button", "Connect wallet"))
+    desk.until(lambda: "wallet_revokePermissions" in wallet.asked)
+    wallet.asked.clear()
+    page.reload()
+    page.fill("You sell", "1")
+    page.see("Indicative")
+    assert wallet.asked == []
+    page.click("button", "Connect wallet")
+    page.see("Private connection")
+    page.close()
+
+
+def test_a_wallet_that_forgot_the_page_is_connected_by_a_click(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = connected(browser, town, wallet)
+    wallet.accounts = list  # type: ignore[method-assign]
+    wallet.asked.clear()
+    page.reload()
+    page.wait(role("button", "Connect wallet"))
+    desk.until(lambda: wallet.asked == ["eth_accounts"])
+    assert page.text(STATUS) == ""
+    page.close()

@@ -26,6 +26,7 @@ function App() {
   const [buy, setBuy] = useState<Token>()
   const [trouble, setTrouble] = useState<string>()
   const [unread, setUnread] = useState<string[]>([])
+  const [amount, setAmount] = useState((LINKED.get('amount') ?? '').slice(0, 80))
 
   const learn = useCallback((token: Token): Token => {
     setTokens((known) => ({ ...known, [token.address]: token }))
@@ -142,52 +143,55 @@ function App() {
                 </button>
               ))}
             </nav>
-            {tab === 'swap' ? (
-              <Swap
-                key={connection.address}
-                connection={connection}
-                privacy={privacy}
-                sell={sell}
-                buy={buy}
-                amount={(LINKED.get('amount') ?? '').slice(0, 80)}
-                balances={held.tokens}
-                setSell={(token) => setSell(learn(token))}
-                setBuy={(token) => setBuy(learn(token))}
-                flip={() => {
-                  setSell(buy)
-                  setBuy(sell)
-                }}
-                say={say}
-                placed={placed}
-                changes={changes}
-              />
-            ) : (
-              <Wrap
-                key={connection.address}
-                connection={connection}
-                privacy={privacy}
-                eth={held.eth}
-                weth={held.tokens[WETH] ?? undefined}
-                say={say}
-                placed={placed}
-              />
-            )}
-            <section aria-labelledby="orders">
-              <h2 id="orders">Your orders</h2>
-              {!isLive && <p class="warn">Connecting to the service for live news…</p>}
-              {!list.length && <p>None yet.</p>}
-              {list.map((update) => (
-                <OrderCard
-                  key={update.order.orderId}
-                  update={update}
-                  tokens={tokens}
-                  session={connection.session}
-                  inclusion={status?.inclusion}
-                  cancel={(orderId, tell) => void cancel(orderId, tell)}
-                />
-              ))}
-            </section>
           </>
+        )}
+        {tab === 'swap' || !connection ? (
+          <Swap
+            key={connection?.address ?? ''}
+            connection={connection}
+            privacy={privacy}
+            sell={sell}
+            buy={buy}
+            amount={amount}
+            setAmount={setAmount}
+            balances={held.tokens}
+            setSell={(token) => setSell(learn(token))}
+            setBuy={(token) => setBuy(learn(token))}
+            flip={() => {
+              setSell(buy)
+              setBuy(sell)
+            }}
+            say={say}
+            placed={placed}
+            changes={changes}
+          />
+        ) : (
+          <Wrap
+            key={connection.address}
+            connection={connection}
+            privacy={privacy}
+            eth={held.eth}
+            weth={held.tokens[WETH] ?? undefined}
+            say={say}
+            placed={placed}
+          />
+        )}
+        {connection && (
+          <section aria-labelledby="orders">
+            <h2 id="orders">Your orders</h2>
+            {!isLive && <p class="warn">Connecting to the service for live news…</p>}
+            {!list.length && <p>None yet.</p>}
+            {list.map((update) => (
+              <OrderCard
+                key={update.order.orderId}
+                update={update}
+                tokens={tokens}
+                session={connection.session}
+                inclusion={status?.inclusion}
+                cancel={(orderId, tell) => void cancel(orderId, tell)}
+              />
+            ))}
+          </section>
         )}
       </main>
       <footer>

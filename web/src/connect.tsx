@@ -4,6 +4,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { type Session, session as beginSession, type Status } from './api'
 import { shortened } from './amounts'
 import { add, create, type Reach, reach } from './privateRpc'
+import { remember, remembered } from './remembered'
 import { account, ask, discover, type Wallet, WalletError } from './wallet'
 
 export interface Connection {
@@ -22,22 +23,29 @@ export function Connect({ connection, connected, say }: ConnectProps) {
   const [wallets, setWallets] = useState<Wallet[]>([])
   const [choosing, setChoosing] = useState(false)
 
+  const isBegun = useRef(false)
+
   useEffect(
     () =>
-      discover((wallet) =>
+      discover((wallet) => {
         setWallets((known) =>
           known.some((one) => one.id === wallet.id) ? known : [...known, wallet],
-        ),
-      ),
+        )
+        // The wallet of the last visit: it is asked only for what it allowed already, and shows nothing.
+        if (wallet.rdns !== '' && wallet.rdns === remembered('wallet')) void connect(wallet, false)
+      }),
     [],
   )
 
-  const connect = async (wallet: Wallet): Promise<void> => {
+  const connect = async (wallet: Wallet, mayAsk = true): Promise<void> => {
+    if (!mayAsk && isBegun.current) return
+    isBegun.current = true
     setChoosing(false)
     try {
-      const lower = await account(wallet.provider, true)
-      if (lower === undefined) return say('The wallet allowed no account.')
+      const lower = await account(wallet.provider, mayAsk)
+      if (lower === undefined) return mayAsk ? say('The wallet allowed no account.') : undefined
       const session = await beginSession(lower)
+      remember('wallet', wallet.rdns)
       connected({ wallet, address: session.address ?? lower, session })
     } catch (error) {
       say(
@@ -48,13 +56,24 @@ export function Connect({ connection, connected, say }: ConnectProps) {
     }
   }
 
+  const disconnect = (wallet: Wallet): void => {
+    remember('wallet', '')
+    connected(undefined)
+    say('Disconnected. Your orders go on, and your wallet keeps its RPC URL.')
+    // Not all wallets know it (EIP-2255); without it only this page forgets.
+    ask(wallet.provider, 'wallet_revokePermissions', [{ eth_accounts: {} }]).catch(() => undefined)
+  }
+
   useWalletChanges(connection, connected, say)
 
   if (connection) {
     return (
       <p class="account">
         <bdi>{connection.wallet.name}</bdi>{' '}
-        <code title={connection.address}>{shortened(connection.address)}</code>
+        <code title={connection.address}>{shortened(connection.address)}</code>{' '}
+        <button type="button" onClick={() => disconnect(connection.wallet)}>
+          Disconnect
+        </button>
       </p>
     )
   }

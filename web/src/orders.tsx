@@ -33,6 +33,7 @@ export function OrderCard({ update, tokens, session, inclusion, cancel }: Props)
   return (
     <article class={`order ${order.status}`} data-order={order.orderId} data-status={order.status} data-kind={kind}>
       <h3>
+        <time dateTime={order.createdAt}>{new Date(order.createdAt).toLocaleString()}</time>
         {KINDS[kind] ?? 'Order'}
         {kind === 'swap' && (
           <>

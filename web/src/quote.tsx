@@ -68,10 +68,10 @@ export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
 }
 
 /** Decimals of an amount with this many digits before them: large ones hid the last column. */
-const places = (digits: number): number => (digits > 6 ? 0 : digits > 4 ? 2 : 6)
+export const places = (digits: number): number => (digits > 6 ? 0 : digits > 4 ? 2 : 6)
 const TITLES: Readonly<Record<string, string>> = SOURCES
 const nameOf = (source: string): string => TITLES[source] ?? readable(source, NAME_CHARS)
-const usd = (value: number, cents = 2): string =>
+export const usd = (value: number, cents = 2): string =>
   `$${value.toLocaleString('en-US', { minimumFractionDigits: cents, maximumFractionDigits: cents })}`
 
 /** The value of a source's route after gas, where it was ranked. */

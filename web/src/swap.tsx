@@ -3,10 +3,11 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { get, type Schemas } from './api'
-import { approveData, parse, show, slippage } from './amounts'
+import { approveData, parse, percent, show, slippage } from './amounts'
 import type { Connection, Privacy } from './connect'
 import { Guard, isConsented } from './guard'
-import { Facts, type Quote, Sources } from './quote'
+import { Facts, places, type Quote, Sources, usd } from './quote'
+import { remember, remembered } from './remembered'
 import { approvedAmount, isAsAsked, isWorse, whyNot } from './rules'
 import type { Order } from './stream'
 import { failureText, sendPrivately } from './submit'
@@ -20,14 +21,18 @@ const EARLY_S = 5
 const LEAST_S = 3
 const TYPING_MS = 500
 const SHARES = [25n, 50n, 75n, 100n]
+const PRESETS = ['0.1', '0.5', '1']
+/** More is a choice for one swap: a later visit must not begin with it. */
+const REMEMBERED_BPS = 100
 
 interface Props {
-  connection: Connection
+  /** Without one there are prices and no quotes. */
+  connection: Connection | undefined
   privacy: Privacy
   sell: Token | undefined
   buy: Token | undefined
-  /** The amount that the field has at first. */
   amount: string
+  setAmount(text: string): void
   balances: Record<string, string | null | undefined>
   setSell(token: Token): void
   setBuy(token: Token): void
@@ -44,10 +49,9 @@ interface Live {
 }
 
 export function Swap(props: Props) {
-  const { connection, privacy, sell, buy, balances, say, placed } = props
+  const { connection, privacy, sell, buy, balances, say, placed, amount: amountText } = props
   const id = useId()
-  const [amountText, setAmountText] = useState(props.amount)
-  const [slippageText, setSlippageText] = useState('0.5')
+  const [slippageText, setSlippageText] = useState(usualSlippage)
   const [typing, setTyping] = useState({ sell: false, buy: false })
   const [isAsking, setAsking] = useState(false)
   const [signing, setSigning] = useState<ComponentChildren>()
@@ -80,6 +84,13 @@ export function Swap(props: Props) {
     if (signing !== undefined) setOutdated(true)
   }
 
+  const slip = (text: string): void => {
+    edited()
+    setSlippageText(text)
+    const bps = slippage(text)
+    if (typeof bps === 'number' && bps <= REMEMBERED_BPS) remember('slippage', text)
+  }
+
   const typed = (field: 'sell' | 'buy', is: boolean): void => {
     if (is) edited()
     setTyping((now) => ({ ...now, [field]: is }))
@@ -90,7 +101,8 @@ export function Swap(props: Props) {
     const timer = setTimeout(() => {
       get<Price>('/api/v1/price', asked).then(
         (found) => setPrice(found, question),
-        () => undefined, // an indicative price is a courtesy; the quote says what is wrong
+        // an indicative price is a courtesy where a quote says what is wrong
+        (error: Error) => !connection && setFault(error.message, question),
       )
     }, TYPING_MS)
     return () => clearTimeout(timer)
@@ -98,7 +110,7 @@ export function Swap(props: Props) {
 
   /** Asks for a quote. One that replaces a better one by itself is not signed before a look. */
   const quote = async (isByPerson: boolean): Promise<void> => {
-    if (!asked) return
+    if (!asked || !connection) return
     const mine = ++turn.current
     setAsking(true)
     setFault(undefined)
@@ -151,6 +163,7 @@ export function Swap(props: Props) {
     tx: Issued,
     what: ComponentChildren,
   ): Promise<void> => {
+    if (!connection) return
     const mine = edits.current
     setSigning(<>In your wallet, confirm: {what}.</>)
     setOutdated(false)
@@ -206,6 +219,7 @@ export function Swap(props: Props) {
   const issues = live?.quote.issues
   const blocked = whyNot(privacy, issues, sell)
   const isUnapproved = issues?.allowance != null && !issues.balance
+  const receives = expected(live?.quote, price, buy)
   const isChanged = live !== undefined && seen !== undefined && isWorse(live.quote, seen)
   return (
     <section aria-labelledby={`${id}-title`}>
@@ -216,10 +230,13 @@ export function Swap(props: Props) {
           void quote(true)
         }}
       >
+        <div class="side">
         <div class="field">
           <label for={`${id}-sell`}>You sell</label>
           <input
             id={`${id}-sell`}
+            class={large(amountText)}
+            placeholder="0"
             inputMode="decimal"
             autocomplete="off"
             maxLength={80}
@@ -228,7 +245,7 @@ export function Swap(props: Props) {
             aria-invalid={amountText !== '' && (typeof amount === 'string' || isShort)}
             onInput={(event) => {
               edited()
-              setAmountText(event.currentTarget.value)
+              props.setAmount(event.currentTarget.value)
             }}
           />
           <p id={`${id}-sell-note`} class="note">
@@ -245,7 +262,7 @@ export function Swap(props: Props) {
                   onClick={() => {
                     edited()
                     const units = (BigInt(balance) * share) / 100n
-                    setAmountText(show(units, sell.decimals).replaceAll(',', ''))
+                    props.setAmount(show(units, sell.decimals).replaceAll(',', ''))
                   }}
                 >
                   {share === 100n ? 'Max' : `${share} %`}
@@ -260,6 +277,7 @@ export function Swap(props: Props) {
           choose={props.setSell}
           typing={(is) => typed('sell', is)}
         />
+        </div>
         <p class="flip">
           <button
             type="button"
@@ -274,13 +292,15 @@ export function Swap(props: Props) {
             ⇅
           </button>
         </p>
+        <div class="side">
         <div class="field">
           <label for={`${id}-buy`}>You receive</label>
-          <input id={`${id}-buy`} class="amount" readOnly value={expected(live?.quote, price, buy)} />
+          <input id={`${id}-buy`} class={large(receives)} readOnly value={receives} />
           <p class="note">
             {live
               ? `At least ${show(live.quote.minBuyAmount, buy?.decimals ?? 0, 6)}, or it fails.`
               : price && 'Indicative: nothing was simulated yet.'}
+            {worth(live?.quote ?? price)}
           </p>
           {!live && price && price.loss.level !== 'none' && (
             <p class={price.loss.level === 'notice' ? 'note' : 'warn'}>
@@ -294,28 +314,55 @@ export function Swap(props: Props) {
           choose={props.setBuy}
           typing={(is) => typed('buy', is)}
         />
-        <div class="field short">
-          <label for={`${id}-slip`}>Slippage</label>
-          <input
-            id={`${id}-slip`}
-            inputMode="decimal"
-            autocomplete="off"
-            maxLength={5}
-            value={slippageText}
-            aria-describedby={`${id}-slip-note`}
-            aria-invalid={typeof bpsAllowed === 'string'}
-            onInput={(event) => {
-              edited()
-              setSlippageText(event.currentTarget.value)
-            }}
-          />
-          <p id={`${id}-slip-note`} class="note">
-            {typeof bpsAllowed === 'string' ? bpsAllowed : 'percent less than quoted, at most'}
-          </p>
         </div>
-        <button type="submit" class={live ? '' : 'primary'} disabled={!asked || isBusy}>
+        <details class="gear">
+          <summary>
+            <span aria-hidden="true">⚙</span> Settings: at most{' '}
+            {typeof bpsAllowed === 'number' ? percent(bpsAllowed) : '?'} less than quoted
+          </summary>
+          <p class="shares">
+            {PRESETS.map((preset) => (
+              <button
+                key={preset}
+                type="button"
+                aria-pressed={slippageText === preset}
+                onClick={() => slip(preset)}
+              >
+                {preset} %
+              </button>
+            ))}
+          </p>
+          <div class="field short">
+            <label for={`${id}-slip`}>Slippage</label>
+            <input
+              id={`${id}-slip`}
+              inputMode="decimal"
+              autocomplete="off"
+              maxLength={5}
+              value={slippageText}
+              aria-describedby={`${id}-slip-note`}
+              aria-invalid={typeof bpsAllowed === 'string'}
+              onInput={(event) => slip(event.currentTarget.value)}
+            />
+          </div>
+          <p id={`${id}-slip-note`} class="note">
+            {typeof bpsAllowed === 'string'
+              ? bpsAllowed
+              : `Percent less than quoted, at most.${bpsAllowed > REMEMBERED_BPS ? ' So much is not remembered for the next visit.' : ''}`}
+          </p>
+        </details>
+        <button
+          type="submit"
+          class={live ? '' : 'primary'}
+          disabled={!asked || isBusy || !connection}
+        >
           Get quote
         </button>
+        {!connection && (
+          <p class="note">
+            Connect a wallet for a quote: it is built, simulated and checked for one wallet.
+          </p>
+        )}
       </form>
       {isAsking && <p class="busy">Asking the sources, and simulating each route…</p>}
       {signing !== undefined && <p class="busy">{signing}</p>}
@@ -404,9 +451,26 @@ function Changed(props: { quote: Quote; seen: Quote; buy: Token; look(): void })
   )
 }
 
+function usualSlippage(): string {
+  const text = remembered('slippage')
+  const bps = slippage(text)
+  return typeof bps === 'number' && bps <= REMEMBERED_BPS ? text : '0.5'
+}
+
+/** What it is worth before gas, where the service has a price. */
+function worth(found: Quote | Price | undefined): string {
+  if (!found?.scoring.priceAvailable) return ''
+  return ` About ${usd(found.scoring.netValueUsd + found.scoring.gasCostUsd)}.`
+}
+
+/** An amount is never cut off: a long one is written smaller. */
+const large = (text: string): string =>
+  `large${text.length > 14 ? ' longer' : text.length > 9 ? ' long' : ''}`
+
 function expected(quote: Quote | undefined, price: Price | undefined, buy: Token | undefined) {
   const amount = quote?.buyAmount ?? price?.buyAmount
-  return amount === undefined || !buy ? '–' : `${show(amount, buy.decimals, 6)} ${buy.symbol}`
+  if (amount === undefined || !buy) return '–'
+  return show(amount, buy.decimals, places(amount.length - buy.decimals))
 }
 
 /**

@@ -117,7 +117,8 @@ export function TokenField({ label, chosen, choose, typing }: Props) {
               take(token)
             }}
           >
-            <bdi class="symbol">{token.symbol}</bdi> <bdi>{token.name}</bdi>{' '}
+            <Monogram token={token} /> <bdi class="symbol">{token.symbol}</bdi>{' '}
+            <bdi>{token.name}</bdi>{' '}
             <code>{shortened(token.address)}</code>
             {token.warnings.includes('unlisted') && <span class="warn"> unlisted</span>}
           </li>
@@ -130,11 +131,22 @@ export function TokenField({ label, chosen, choose, typing }: Props) {
   )
 }
 
+/** A letter in a colour of the address: no picture of a foreign host, and no two tokens alike. */
+const Monogram = ({ token }: { token: Token }) => (
+  <span
+    class="monogram"
+    aria-hidden="true"
+    style={{ backgroundColor: `hsl(${Number.parseInt(token.address.slice(2, 8), 16) % 360} 45% 30%)` }}
+  >
+    {[...token.symbol][0]}
+  </span>
+)
+
 function Described({ token }: { token: Token }) {
   const warnings = token.warnings.filter((one) => !one.endsWith(' unknown'))
   return (
     <>
-      <bdi>{token.name}</bdi> <code title={token.address}>{shortened(token.address)}</code>
+      <Monogram token={token} /> <bdi>{token.name}</bdi> <code title={token.address}>{shortened(token.address)}</code>
       {warnings.map((one) => (
         <span key={one} class={one === MILD ? '' : 'warn strong'}>
           {' '}

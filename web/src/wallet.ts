@@ -10,12 +10,14 @@ export interface Provider {
 
 export interface Wallet {
   id: string
+  /** Names the wallet over visits (EIP-6963); '' if it does not say. */
+  rdns: string
   name: string
   provider: Provider
 }
 
 interface Announcement {
-  info: { uuid: string; name: string }
+  info: { uuid: string; name: string; rdns?: unknown }
   provider: Provider
 }
 
@@ -26,9 +28,10 @@ export function discover(found: (wallet: Wallet) => void): () => void {
   const listen = (event: Event): void => {
     const detail = (event as CustomEvent<Announcement>).detail
     if (typeof detail?.provider?.request !== 'function') return
-    const { uuid, name } = detail.info ?? {}
+    const { uuid, name, rdns } = detail.info ?? {}
     found({
       id: String(uuid).slice(0, 64),
+      rdns: typeof rdns === 'string' ? rdns.slice(0, 100) : '',
       name: readable(name ?? 'Wallet', NAME_CHARS),
       provider: detail.provider,
     })
