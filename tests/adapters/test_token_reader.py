@@ -9,7 +9,7 @@ from quietswap.chain.rpc import NodeRpcClient
 from quietswap.chain.simulation.routes import TransferFeeMeter
 from quietswap.http_client import HttpClient
 from quietswap.sandbox.contracts.pools import ALL_TOKENS
-from quietswap.tokens.metadata import NodeTokenReader
+from quietswap.tokens.metadata import TokenReader
 from quietswap.tokens.view import TransferFee
 from tests.adapters.fake_node import fake_node
 from tests.adapters.manual_clock import ManualClock
@@ -41,8 +41,8 @@ async def small() -> AsyncIterator[SmallChain]:
         yield chain
 
 
-def reader(small: SmallChain) -> NodeTokenReader:
-    return NodeTokenReader(lambda _: small.rpc, small.clock, TransferFeeMeter(small.clock))
+def reader(small: SmallChain) -> TokenReader:
+    return TokenReader(lambda _: small.rpc, small.clock, TransferFeeMeter(small.clock))
 
 
 async def test_a_fee_is_measured_wherever_the_token_takes_it(small: SmallChain) -> None:
@@ -127,7 +127,7 @@ async def test_a_node_that_is_away_has_no_holdings(http: HttpClient) -> None:
     async with fake_node(eth_call="0x") as node:
         clock = ManualClock(0)
         rpc = NodeRpcClient(http, [node.url], clock, **NODE)
-        tokens = NodeTokenReader(lambda _: rpc, clock, TransferFeeMeter(clock))
+        tokens = TokenReader(lambda _: rpc, clock, TransferFeeMeter(clock))
         with pytest.raises(NodeUnavailable):
             await tokens.holdings(NOBODY, [], [], "client")
         with pytest.raises(NodeUnavailable):

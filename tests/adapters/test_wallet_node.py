@@ -13,7 +13,7 @@ from quietswap.chain.multicall import MULTICALL3
 from quietswap.chain.simulation.routes import TransferFeeMeter
 from quietswap.clients.client import visitor_id
 from quietswap.http_client import HttpClient
-from quietswap.tokens.metadata import NodeTokenReader
+from quietswap.tokens.metadata import TokenReader
 from quietswap.wallet_rpc import node as wallet_node
 from quietswap.wallet_rpc.node import MOST_TOGETHER, QUICK_PLACES, SLOW_PLACES, WalletNodeClient
 from quietswap.wallet_rpc.tokens import NodeCall, NodeFailure
@@ -201,9 +201,7 @@ async def test_balances_and_tokens_that_a_visitor_asks_for_take_its_turns(
     working: Working,
 ) -> None:
     """A hostile token burns gas in `balanceOf` as well as in any other call."""
-    tokens = NodeTokenReader(
-        working.reader.reads_of, ManualClock(), TransferFeeMeter(ManualClock())
-    )
+    tokens = TokenReader(working.reader.reads_of, ManualClock(), TransferFeeMeter(ManualClock()))
     hostile = [Address(f"0x{n:040x}") for n in range(1, 60)]
     asked = [
         tokens.holdings(hostile[0], hostile, [], visitor(1)),

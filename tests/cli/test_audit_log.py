@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from quietswap.cli import command
 from quietswap.cli.options.audit_log import recorded_in_audit_log
 from quietswap.operator import audit_file
-from quietswap.operator.audit_file import JsonAuditFile
+from quietswap.operator.audit_file import AuditFile
 from tests.cli.operator_commands import Run
 
 
@@ -46,7 +46,7 @@ def test_a_key_whose_line_cannot_be_written_is_shown(
 def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
     log.write_text('{"event": "ke', "utf-8")
-    JsonAuditFile(str(log)).write("key_revoked", key="key_1")
+    AuditFile(str(log)).write("key_revoked", key="key_1")
     cut, whole = log.read_text("utf-8").splitlines()
     assert (cut, json.loads(whole)["key"]) == ('{"event": "ke', "key_1")
 
@@ -62,8 +62,8 @@ def test_a_file_that_may_only_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     log = tmp_path / "audit.jsonl"
     monkeypatch.setattr(audit_file.os, "open", only_to_write)
     for key in ("key_1", "key_2"):
-        JsonAuditFile(str(log)).check()
-        JsonAuditFile(str(log)).write("key_revoked", key=key)
+        AuditFile(str(log)).check()
+        AuditFile(str(log)).write("key_revoked", key=key)
     monkeypatch.undo()
     lines = map(json.loads, log.read_text("utf-8").splitlines())
     assert [line["key"] for line in lines] == ["key_1", "key_2"]
@@ -73,8 +73,8 @@ def test_a_pipe_takes_the_lines(tmp_path: Path) -> None:
     pipe = tmp_path / "audit.pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    JsonAuditFile(str(pipe)).check()
-    JsonAuditFile(str(pipe)).write("key_revoked", key="key_1")
+    AuditFile(str(pipe)).check()
+    AuditFile(str(pipe)).write("key_revoked", key="key_1")
     with os.fdopen(reader, "rb") as lines:
         assert json.loads(lines.readline())["key"] == "key_1"
 

@@ -8,8 +8,8 @@ from quietswap.amounts import UINT256_MAX
 from quietswap.chain.address import Address, from_bytes
 from quietswap.chain.signed import UnsignedTransaction
 from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.orders.stores import OrderStore
 from quietswap.quoting.quote import IssuedQuote, SwapOrderTerms, Trade
+from quietswap.storage.orders import OrderStore
 
 T0 = 1_800_000_000_000
 """Unix milliseconds at which every test begins."""

@@ -11,7 +11,7 @@ from quietswap.server import operator
 from quietswap.server.container import Container
 from quietswap.server.settings.schema import Settings
 from quietswap.storage.factory import Storage
-from quietswap.storage.operator_view import SqlFigureStore
+from quietswap.storage.operator_view import FigureStore
 from tests.storage.test_keep_house import Naps
 from tests.waiting import eventually
 
@@ -28,7 +28,7 @@ async def test_it_goes_on_after_an_unexpected_failure(
     clock = Naps(TURNS)
     outside = SimpleNamespace(sources=[], relays={}, rpc=SimpleNamespace(nodes=list))
     parts: Any = SimpleNamespace(storage=storage, settings=Settings(), outside=outside)
-    monkeypatch.setattr(SqlFigureStore, step, broken)
+    monkeypatch.setattr(FigureStore, step, broken)
     monkeypatch.setattr(operator, "tracker_role", lambda _: "off")
     with capture_logs() as lines:
         async with AsyncExitStack() as stack:

@@ -15,7 +15,7 @@ from quietswap.storage.operator_view import (
     OF_PREFIX,
     OF_WALLET,
     OPEN,
-    SqlOperatorSearch,
+    OperatorSearch,
 )
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, an_event, an_order, move_to
 
@@ -29,8 +29,8 @@ def of_time(prefix: str, second: int, **changes: object) -> Order:
 
 
 @pytest.fixture
-def search(storage: Storage) -> SqlOperatorSearch:
-    return SqlOperatorSearch(storage.database, PREFIXES)
+def search(storage: Storage) -> OperatorSearch:
+    return OperatorSearch(storage.database, PREFIXES)
 
 
 async def stored(storage: Storage) -> list[str]:
@@ -49,7 +49,7 @@ async def stored(storage: Storage) -> list[str]:
 
 
 async def test_orders_of_all_clients_and_kinds_page_by_page(
-    storage: Storage, search: SqlOperatorSearch
+    storage: Storage, search: OperatorSearch
 ) -> None:
     ids = await stored(storage)
     first = await search.newest(None, 4)
@@ -60,7 +60,7 @@ async def test_orders_of_all_clients_and_kinds_page_by_page(
 
 
 async def test_orders_of_a_wallet_over_all_clients(
-    storage: Storage, search: SqlOperatorSearch
+    storage: Storage, search: OperatorSearch
 ) -> None:
     ids = await stored(storage)
     mine = [ids[0], *ids[2:]]
@@ -72,7 +72,7 @@ async def test_orders_of_a_wallet_over_all_clients(
     assert await search.of_wallet("0x' OR 1=1 --", None, 9) == []
 
 
-async def test_orders_of_a_client(storage: Storage, search: SqlOperatorSearch) -> None:
+async def test_orders_of_a_client(storage: Storage, search: OperatorSearch) -> None:
     ids = await stored(storage)
     found = await search.of_client("client-2", None, 9)
     assert [order.order_id for order in found] == [ids[0], ids[3]]
@@ -80,9 +80,7 @@ async def test_orders_of_a_client(storage: Storage, search: SqlOperatorSearch) -
     assert [one.order_id for one in await search.of_client("client-2", place, 9)] == [ids[3]]
 
 
-async def test_open_orders_are_counted_by_status(
-    storage: Storage, search: SqlOperatorSearch
-) -> None:
+async def test_open_orders_are_counted_by_status(storage: Storage, search: OperatorSearch) -> None:
     assert await search.open_orders() == {}
     orders = [of_time("ord", second) for second in range(1, 5)]
     for order in orders:
@@ -95,9 +93,7 @@ async def test_open_orders_are_counted_by_status(
     }
 
 
-async def test_clients_with_keys_limits_and_usage(
-    storage: Storage, search: SqlOperatorSearch
-) -> None:
+async def test_clients_with_keys_limits_and_usage(storage: Storage, search: OperatorSearch) -> None:
     clients = [Client(f"client-{n}", f"name {n}", T0 + n) for n in (1, 2, 3)]
     for client in (*clients, Client("web_1", "web page", T0 + 9)):
         await storage.clients.add(client)

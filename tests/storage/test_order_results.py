@@ -16,8 +16,8 @@ from quietswap.storage.order_export import (
     OF_CLIENT,
     OF_WALLET,
     TALLIES,
-    SqlOrderExport,
-    SqlOrderStatistics,
+    OrderExportStore,
+    OrderStatisticsStore,
 )
 from tests.orders import inclusion
 from tests.storage.examples import T0, WALLET, an_event, an_order
@@ -91,7 +91,7 @@ async def test_tallies_count_the_results_of_one_client(storage: Storage) -> None
     await stored(storage, confirmed(5, 9, client_id="client-2"))
     await stored(storage, confirmed(6, 9, kind=OrderKind.CANCEL))
     await stored(storage, confirmed(-1, 9))
-    found = await SqlOrderStatistics(storage.database).tallies("client-1", T0, 100)
+    found = await OrderStatisticsStore(storage.database).tallies("client-1", T0, 100)
     swap = ("kyberswap", 2)
     assert set(found) == {
         Tally("orders", *swap, "confirmed", 0, 2),
@@ -106,14 +106,14 @@ async def test_tallies_count_the_results_of_one_client(storage: Storage) -> None
         Tally("delivered", *swap, "", 0, 1),
         Tally("refund", *swap, f"paid {2**70}", 0, 1),
     }
-    newest = await SqlOrderStatistics(storage.database).tallies("client-1", T0, 1)
+    newest = await OrderStatisticsStore(storage.database).tallies("client-1", T0, 1)
     assert [tally for tally in newest if tally.measure == "orders"] == [
         Tally("orders", None, 2, "failed", 0, 1)
     ]
 
 
 async def _ids(storage: Storage, wanted: ExportFilter, page: int = 2) -> list[str]:
-    export = SqlOrderExport(storage.database, PREFIXES, page)
+    export = OrderExportStore(storage.database, PREFIXES, page)
     return [row.order_id async for rows in export.pages(wanted) for row in rows]
 
 
@@ -151,7 +151,7 @@ async def test_an_export_is_complete_and_in_order_of_time(storage: Storage) -> N
 
 async def test_a_row_has_what_was_stored(storage: Storage) -> None:
     order = await stored(storage, confirmed(1, 2_999))
-    export = SqlOrderExport(storage.database, PREFIXES)
+    export = OrderExportStore(storage.database, PREFIXES)
     [[row]] = [rows async for rows in export.pages(ExportFilter(0, EVER, order.client_id))]
     assert order.inclusion is not None
     assert row._asdict() == {

@@ -7,7 +7,7 @@ from quietswap.clients.credentials import hash_secret, new_client, new_key
 from quietswap.clients.keys import LASTS_MS, Authenticate
 from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
 from quietswap.storage.factory import Storage
-from quietswap.storage.orders import SqlOrderStore
+from quietswap.storage.orders import OrderStore
 from tests.orders import inclusion
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, HandClock, an_order, store
 
@@ -30,7 +30,7 @@ async def _every_kind(add: Callable[..., asyncio.Future[Order]]) -> list[Order]:
     return [await add(**change) for change in changes]
 
 
-async def _stored(orders: SqlOrderStore, changes: dict[str, object]) -> Order:
+async def _stored(orders: OrderStore, changes: dict[str, object]) -> Order:
     return await store(orders, an_order(**changes))
 
 
@@ -55,7 +55,7 @@ async def test_parallel_reads_have_the_answers_of_single_ones(storage: Storage) 
 
 
 async def test_parallel_reads_have_every_value_of_single_ones(storage: Storage) -> None:
-    assert isinstance(storage.orders, SqlOrderStore)
+    assert isinstance(storage.orders, OrderStore)
     first = storage.orders
     orders = await _every_kind(lambda **changes: asyncio.ensure_future(_stored(first, changes)))
     alone = [await first.record("client-1", order.order_id) for order in orders]

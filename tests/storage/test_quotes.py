@@ -16,9 +16,9 @@ from quietswap.quoting.quote import (
     WrapOperation,
     WrapOrderTerms,
 )
-from quietswap.storage.clients import SqlClientStore
+from quietswap.storage.clients import ClientStore
 from quietswap.storage.factory import Storage
-from quietswap.storage.quotes import SqlQuoteStore
+from quietswap.storage.quotes import QuoteStore
 from quietswap.tokens.token import WETH
 from tests.storage.examples import OTHER_WALLET, ROUTER, T0, WALLET, a_quote, some_params
 from tests.storage.watched import Watched
@@ -48,8 +48,8 @@ async def test_postgresql_takes_one_statement_for_a_quote_of_a_client_without_li
     watched: Watched, before: list[ClientLimits], on_postgresql: list[str]
 ) -> None:
     for limits in before:
-        await SqlClientStore(watched).change_limits("client-1", lambda _, to=limits: to)
-    quotes = SqlQuoteStore(watched)
+        await ClientStore(watched).change_limits("client-1", lambda _, to=limits: to)
+    quotes = QuoteStore(watched)
     for quote in (a_quote(), a_quote(terms=_WRAP)):
         watched.writes.clear()
         await quotes.save(quote)

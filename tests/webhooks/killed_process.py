@@ -12,7 +12,7 @@ from quietswap.clock import SystemClock
 from quietswap.orders.order import OrderStatus
 from quietswap.storage.factory import Storage
 from quietswap.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
-from quietswap.webhooks.exchange import PinnedWebhookSender, SenderPolicy, tls_context
+from quietswap.webhooks.exchange import SenderPolicy, WebhookSender, tls_context
 from quietswap.webhooks.http import encoded_event
 from quietswap.webhooks.resolver import SystemResolver
 from quietswap.webhooks.secrets import SecretBox
@@ -59,7 +59,7 @@ async def main(path: str, life: int, orders: int) -> None:
     clock = HurriedClock()
     storage = await open_storage(f"sqlite:///{path}", clock=clock)
     policy = SenderPolicy(timeout_s=30, allow_private=True)
-    sender = PinnedWebhookSender(SystemResolver(), tls_context(), policy)
+    sender = WebhookSender(SystemResolver(), tls_context(), policy)
     caller = WebhookCaller(sender, SecretBox([KEY_BYTES]), clock)
     deliver = DeliverEvents(
         storage.webhooks, storage.events, caller, clock, encoded_event,

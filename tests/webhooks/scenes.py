@@ -8,7 +8,7 @@ from quietswap.clients.client import ApiKey, Client
 from quietswap.orders.order import Order, OrderStatus
 from quietswap.storage.factory import Storage
 from quietswap.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
-from quietswap.webhooks.exchange import PinnedWebhookSender, SenderPolicy
+from quietswap.webhooks.exchange import SenderPolicy, WebhookSender
 from quietswap.webhooks.http import encoded_event, encoded_test_event
 from quietswap.webhooks.manage import ManageWebhooks
 from quietswap.webhooks.resolver import SystemResolver
@@ -104,7 +104,7 @@ async def scene_on(url: str, *keys: bytes, most: int = 3) -> AsyncIterator[Scene
     storage = await open_storage(url, clock=clock)
     await storage.keys.add(KEY, b"hash", MINE)
     policy = SenderPolicy(timeout_s=30, allow_private=True)
-    sender = PinnedWebhookSender(SystemResolver(), trusting(), policy)
+    sender = WebhookSender(SystemResolver(), trusting(), policy)
     caller = WebhookCaller(sender, SecretBox(keys), clock)
     manage = ManageWebhooks(
         storage.webhooks, storage.events, caller, clock, encoded_test_event, max_per_client=most

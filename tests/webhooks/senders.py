@@ -8,7 +8,7 @@ from ipaddress import ip_address
 
 import trustme
 
-from quietswap.webhooks.exchange import PinnedWebhookSender, SenderPolicy, tls_context
+from quietswap.webhooks.exchange import SenderPolicy, WebhookSender, tls_context
 from quietswap.webhooks.webhook import IpAddress
 
 NAME = "hooks.example.com"
@@ -52,7 +52,7 @@ def serving(name: str = NAME) -> ssl.SSLContext:
 
 def sender(
     resolver: object = None, *, private: bool = True, hosts: Sequence[str] = (), wait: float = 30
-) -> PinnedWebhookSender:
+) -> WebhookSender:
     policy = SenderPolicy(timeout_s=wait, allow_private=private, allowed_hosts=hosts)
     chosen = resolver or Rebinding(["127.0.0.1"])
-    return PinnedWebhookSender(chosen, trusting(), policy)  # type: ignore[arg-type]
+    return WebhookSender(chosen, trusting(), policy)  # type: ignore[arg-type]

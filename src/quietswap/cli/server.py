@@ -17,7 +17,7 @@ from granian.server import MPServer
 
 from quietswap import __version__, observe
 from quietswap.cli.checks import wait_for_free_port
-from quietswap.operator.audit_file import JsonAuditFile
+from quietswap.operator.audit_file import AuditFile
 from quietswap.operator.operators import AuditUnavailable
 from quietswap.orders.tracking.single_process import WHY_NOT_ALONE, WHY_NOT_SHARED
 from quietswap.server import asgi, factories
@@ -75,7 +75,7 @@ def _record(settings: Settings, event: str, occasion: str, facts: dict[str, Any]
     """Log the event and append it to the audit file. Raises click.ClickException."""
     observe.settings_loaded(occasion, **facts)
     try:
-        JsonAuditFile(settings.observe.audit_file).write(event, occasion=occasion, **facts)
+        AuditFile(settings.observe.audit_file).write(event, occasion=occasion, **facts)
     except AuditUnavailable as error:
         raise click.ClickException(f"quietswap cannot start: {error}") from error
 
@@ -181,7 +181,7 @@ class _Reloading(MPServer):
     def _refuse(self, faults: list[str]) -> None:
         observe.reload_refused(faults)
         try:
-            JsonAuditFile(self._settings.observe.audit_file).write("reload_refused", faults=faults)
+            AuditFile(self._settings.observe.audit_file).write("reload_refused", faults=faults)
         except AuditUnavailable as error:
             observe.reload_refused([str(error)])
 

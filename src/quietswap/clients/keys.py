@@ -1,10 +1,11 @@
 """API keys are found by the SHA-256 of their secret. Clients own what keys create."""
 
 from quietswap import observe
-from quietswap.clients.client import ApiKey, KeyStore
+from quietswap.clients.client import ApiKey
 from quietswap.clients.credentials import hash_secret
 from quietswap.clock import Clock
 from quietswap.errors.base import Unauthorized
+from quietswap.storage.clients import KeyStore
 
 LASTS_MS = 1000
 """Cache time of a key: the longest time until a revoked key stops working."""

@@ -5,19 +5,12 @@ from typing import Any
 
 from quietswap.api.json import AuthenticatedRequest, iso_timestamp
 from quietswap.api.use_cases import UseCases
-from quietswap.clients.client import (
-    ApiKey,
-    ClientLimits,
-    ClientUsage,
-    KeyScope,
-    UsageStore,
-    day_end_ms,
-    day_of,
-)
+from quietswap.clients.client import ApiKey, ClientLimits, ClientUsage, KeyScope, day_end_ms, day_of
 from quietswap.clock import Clock
 from quietswap.contract.clients import CountUsage, UsageEnvelope, UsageResponse, ValueUsage
 from quietswap.errors.clients import usd_text
 from quietswap.orders.stores import RateWindow
+from quietswap.storage.client_usage import UsageStore
 
 
 class GetUsage:

@@ -6,9 +6,7 @@ if several processes write. There is no order between clients, so a reader keeps
 each client: `newest` says which clients have more, `after` returns it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from quietswap.chain.address import Address
 from quietswap.orders.order import OrderChange, OrderView
@@ -69,25 +67,3 @@ class ResumePoint:
 
     sequence: int
     parameter: str
-
-
-class EventStore(Protocol):
-    """The events of all clients. Every method raises StoreUnavailable."""
-
-    async def newest(self, client_ids: Collection[str]) -> Mapping[str, int]:
-        """Return the sequence of the last event of each client; a client without one is absent."""
-
-    async def span(self, client_id: str) -> EventSpan:
-        """Return the oldest and the newest sequence of a client."""
-
-    async def after(self, client_id: str, sequence: int, limit: int) -> Sequence[StoredEvent]:
-        """Return up to `limit` events of a client that follow `sequence`, oldest first.
-
-        If the first one is not `sequence` + 1, the events between were pruned.
-        """
-
-    async def purge(self, before_ms: int, limit: int) -> int:
-        """Delete up to `limit` events older than that; return the number.
-
-        What remains of a client has no gap.
-        """

@@ -17,8 +17,9 @@ from quietswap.clock import Clock
 from quietswap.concurrency import bounded_gather
 from quietswap.errors.clients import EventsPruned, TooManyStreams
 from quietswap.errors.requests import InvalidParameter
-from quietswap.events.event import EventFilter, EventStore, ResumePoint, StoredEvent
+from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
 from quietswap.orders.stores import StoreUnavailable
+from quietswap.storage.events import EventStore
 
 POLL_S = 0.1
 """Time between two reads while streams are open: two milliseconds of a second's work on SQLite."""

@@ -9,27 +9,27 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from quietswap import observe
-from quietswap.clients.client import AuditEntry, Client, ClientStore, KeyStore
+from quietswap.clients.client import AuditEntry, Client
 from quietswap.clients.credentials import hash_secret
 from quietswap.clock import Clock
+from quietswap.operator.audit_file import AuditFile
 from quietswap.operator.figures import BUCKET_MS, FigureWindow, Measure
 from quietswap.operator.operators import (
-    AuditFile,
     AuditUnavailable,
-    FigureStore,
     FoundOrders,
     Operator,
-    OperatorSearch,
     OperatorSession,
-    OperatorStore,
     OrderDiary,
     OrderPlace,
     PausedSource,
-    PausedSourceStore,
     ProcessReport,
 )
 from quietswap.orders.order import Order
-from quietswap.orders.stores import OrderStore
+from quietswap.storage.clients import ClientStore, KeyStore
+from quietswap.storage.operator_view import FigureStore, OperatorSearch
+from quietswap.storage.operators import OperatorStore
+from quietswap.storage.orders import OrderStore
+from quietswap.storage.quotes import PausedSourceStore
 
 LONGEST_REASON = 200
 

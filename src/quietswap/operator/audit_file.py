@@ -22,13 +22,17 @@ _ROOM = 1 << 16
 """Bytes that must be free before an action, many times a record."""
 
 
-class JsonAuditFile:
-    """Implements AuditFile: one JSON line a record. Without a file it does nothing."""
+class AuditFile:
+    """Appends records. Both methods raise AuditUnavailable.
+
+    Implements AuditFile: one JSON line a record. Without a file it does nothing.
+    """
 
     def __init__(self, file: str | None) -> None:
         self._file = file
 
     def check(self) -> None:
+        """Check that a record can be written now."""
         if self._file is None:
             return
         handle = self._open(self._file)
@@ -39,6 +43,10 @@ class JsonAuditFile:
             os.close(handle)
 
     def write(self, event: str, **details: object) -> None:
+        """Append one record with time, event, account, host and `details`.
+
+        Details are names and ids, never secrets.
+        """
         if self._file is None:
             return
         line = json.dumps(

@@ -24,7 +24,7 @@ from quietswap.orders.order import (
     OrderStatus,
     Transition,
 )
-from quietswap.orders.stores import DuplicateTransaction, OrderStore, StoreUnavailable
+from quietswap.orders.stores import DuplicateTransaction, StoreUnavailable
 from quietswap.relays.relay import (
     EarlierSend,
     Relay,
@@ -37,6 +37,7 @@ from quietswap.relays.relay import (
     words_of,
 )
 from quietswap.relays.settings import BACKUP_TIER, FIRST_TIER, EndpointType, ShareMode
+from quietswap.storage.orders import OrderStore
 
 # Send the signed bytes of an order to its relay, with the privacy options of its quote.
 

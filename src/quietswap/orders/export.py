@@ -18,9 +18,9 @@ from quietswap.orders.statistics import (
     OrderStatistics,
     grouped,
 )
-from quietswap.orders.stores import ExportStore, StatisticsStore
 from quietswap.quoting.quote import NATIVE
 from quietswap.relays.relay import Relay
+from quietswap.storage.order_export import OrderExportStore, OrderStatisticsStore
 from quietswap.tokens.token import Token
 
 _PARALLEL = 8
@@ -34,7 +34,7 @@ class ExportOrders:
     does not wait for a node that is away.
     """
 
-    def __init__(self, orders: ExportStore, chain: ChainReader | None) -> None:
+    def __init__(self, orders: OrderExportStore, chain: ChainReader | None) -> None:
         self._orders = orders
         self._chain = chain
 
@@ -87,7 +87,9 @@ _TTL_S = 10.0
 class GetOrderStatistics:
     """An answer is kept for ten seconds, so that a page that polls does not count again."""
 
-    def __init__(self, orders: StatisticsStore, relays: Mapping[int, Relay], clock: Clock) -> None:
+    def __init__(
+        self, orders: OrderStatisticsStore, relays: Mapping[int, Relay], clock: Clock
+    ) -> None:
         self._orders = orders
         self._relays = relays
         self._clock = clock

@@ -7,7 +7,7 @@ from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
 from quietswap.errors.requests import OrderNotFound
 from quietswap.orders.order import OrderKind, OrderPage, OrderStatus, OrderView
-from quietswap.orders.stores import OrderStore
+from quietswap.storage.orders import OrderStore
 
 _MOST_READERS = 4096
 _TTL_S = 300.0

@@ -5,8 +5,10 @@ Expired quotes, signed bytes of final orders, events and, if configured, final o
 
 from quietswap import observe
 from quietswap.clock import Clock
-from quietswap.events.event import EventStore
-from quietswap.orders.stores import HistoryStore, QuoteStore, SignedBytesStore
+from quietswap.storage.events import EventStore
+from quietswap.storage.order_pages import OrderRetention
+from quietswap.storage.orders import OrderStore
+from quietswap.storage.quotes import QuoteStore
 
 BATCH = 500
 _QUOTES_KEPT_MS = 24 * 3600 * 1000
@@ -24,9 +26,9 @@ class RetentionJob:
     def __init__(
         self,
         quotes: QuoteStore,
-        orders: SignedBytesStore,
+        orders: OrderStore,
         clock: Clock,
-        history: HistoryStore,
+        history: OrderRetention,
         orders_kept_ms: int | None = None,
         *,
         events: EventStore,

@@ -26,7 +26,6 @@ from quietswap.errors.requests import (
 from quietswap.orders.checks import Check, Door, is_contract, would_revert
 from quietswap.orders.deliver import DeliveryResult, OrderDelivery
 from quietswap.orders.order import DryRun, Order, OrderKind, SignedSwap
-from quietswap.orders.stores import OrderStore, QuoteStore
 from quietswap.orders.submission import (
     OrderTimeouts,
     PlannedOrder,
@@ -36,6 +35,8 @@ from quietswap.orders.submission import (
 )
 from quietswap.quoting.quote import IssuedQuote, QuoteKind
 from quietswap.relays.relay import Relay, SentTransaction, delivery_error
+from quietswap.storage.orders import OrderStore
+from quietswap.storage.quotes import QuoteStore
 
 # Checks of a signed transaction against the chain before it is sent, in one round trip.
 

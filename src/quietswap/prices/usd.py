@@ -36,7 +36,7 @@ class PriceSource(Protocol):
 
 
 class UsdPrices:
-    """Implements quietswap.prices.usd.PriceOracle.
+    """USD prices. A missing, stale or contradicted price is None.
 
     `feeds` serves the tokens in FEEDS; `pools` and then `web` are the other sources in their order
     of trust. A token with a feed is compared with the first of them that has a price. A
@@ -121,13 +121,3 @@ def _least_apart(prices: Sequence[Decimal]) -> Decimal:
 
 
 # Port: USD prices.
-
-
-class PriceOracle(Protocol):
-    """USD prices. A missing, stale or contradicted price is None."""
-
-    async def usd(self, *tokens: Address) -> list[Decimal | None]:
-        """Return USD per whole token, in order. WETH has the price of ETH."""
-
-    async def by_pools(self, *tokens: Address) -> list[Decimal | None]:
-        """Return the same by Uniswap's pools alone, at most a slot old."""

@@ -9,11 +9,12 @@ from typing import Generic
 
 from quietswap import observe
 from quietswap.chain.address import Address
-from quietswap.clients.client import ApiKey, UsageStore, day_of
+from quietswap.clients.client import ApiKey, day_of
 from quietswap.clock import Clock
 from quietswap.quoting.quote import NoRoute, NoRouteReason, SwapQuote, WrapQuote
 from quietswap.quoting.request import SwapQuoteRequest, WrapQuoteRequest
 from quietswap.quoting.sources import AggregatorSource, F, SourceAnswer
+from quietswap.storage.client_usage import UsageStore
 from quietswap.tokens.token import WETH
 from quietswap.vendors.source import Aggregator
 

@@ -14,7 +14,7 @@ from quietswap.concurrency import SingleFlight
 from quietswap.errors.base import RequestError
 from quietswap.errors.requests import InvalidTokenAddress
 from quietswap.failures import service_unavailable
-from quietswap.prices.usd import PriceOracle
+from quietswap.prices.usd import UsdPrices
 from quietswap.quoting.fan_out import SourceFanOut
 from quietswap.quoting.quote import SourceOutcome, SourceReport
 from quietswap.quoting.request import IndicativePriceRequest
@@ -63,7 +63,7 @@ class QuotePrice:
     """
 
     chain: ChainReader
-    prices: PriceOracle
+    prices: UsdPrices
     sources: Sequence[AggregatorSource]
     tokens: TokenPolicy
     clock: Clock

@@ -9,10 +9,11 @@ from quietswap import observe
 from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
 from quietswap.concurrency import SingleFlight
-from quietswap.operator.operators import PausedSource, PausedSourceStore
+from quietswap.operator.operators import PausedSource
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.quoting.quote import NoRoute, NoRouteReason
 from quietswap.quoting.source_limits import FairBudget, SourceCircuit
+from quietswap.storage.quotes import PausedSourceStore
 from quietswap.vendors.source import Aggregator
 from quietswap.vendors.vendor import RequestBudget
 

@@ -15,8 +15,7 @@ from quietswap.clock import Clock
 from quietswap.errors.requests import InvalidTokenAddress, TokenNotSupported
 from quietswap.failures import require_no_fork, service_unavailable
 from quietswap.orders.checks import CONTRACT_NOTE, is_contract
-from quietswap.orders.stores import OrderStore, QuoteStore
-from quietswap.prices.usd import PriceOracle
+from quietswap.prices.usd import UsdPrices
 from quietswap.quoting import mev
 from quietswap.quoting.quote import (
     AlternativeRoute,
@@ -48,6 +47,8 @@ from quietswap.quoting.wallet_effects import QuoteIssues, find_issues
 from quietswap.relays.choice import protect
 from quietswap.relays.relay import Relay
 from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.storage.orders import OrderStore
+from quietswap.storage.quotes import QuoteStore
 from quietswap.tokens.token import WETH, Token, TokenPolicy
 
 # Notes of a quote for the user, as plain text.
@@ -107,7 +108,7 @@ class QuoteSwap:
     """`relays` by tier; `new_id` returns a fresh quote id."""
 
     chain: ChainReader
-    prices: PriceOracle
+    prices: UsdPrices
     collect_routes: CollectRoutes
     quotes: QuoteStore
     orders: OrderStore

@@ -12,12 +12,12 @@ from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
 from quietswap.failures import require_no_fork, service_unavailable
 from quietswap.orders.checks import CONTRACT_NOTE, WRAP_QUOTE, is_contract, would_revert
-from quietswap.orders.stores import QuoteStore
 from quietswap.quoting.quote import WrapOperation, WrapQuote, issued_wrap
 from quietswap.quoting.request import WrapBalances, WrapQuoteRequest
 from quietswap.relays.choice import protect
 from quietswap.relays.relay import Relay
 from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.storage.quotes import QuoteStore
 from quietswap.tokens.token import WETH
 
 

@@ -39,7 +39,7 @@ from quietswap.server.settings.schema import Settings
 from quietswap.server.wallet_rpc import check_public_url, make_match, make_wallet_node
 from quietswap.server.web import is_web_enabled, public_url
 from quietswap.storage.factory import Storage, open_storage
-from quietswap.storage.order_export import SqlOrderExport, SqlOrderStatistics
+from quietswap.storage.order_export import OrderExportStore, OrderStatisticsStore
 from quietswap.vendors.uniswap.reference import PoolPrices
 from quietswap.wallet_rpc.match import PendingNonce, PendingTransaction
 from quietswap.wallet_rpc.node import WalletNodeClient
@@ -202,9 +202,9 @@ def _use_cases(
         order_status=GetOrderStatus(storage.orders),
         order_history=GetOrderHistory(storage.orders, clock),
         order_statistics=GetOrderStatistics(
-            SqlOrderStatistics(storage.database), outside.relays, clock
+            OrderStatisticsStore(storage.database), outside.relays, clock
         ),
-        export_orders=ExportOrders(SqlOrderExport(storage.database, PREFIXES), outside.chain),
+        export_orders=ExportOrders(OrderExportStore(storage.database, PREFIXES), outside.chain),
         now_ms=clock.now_ms,
         wrap_info=GetWrapInfo(outside.chain),
         quote_wrap=admit.wraps(

@@ -18,7 +18,7 @@ from quietswap.clock import Clock
 from quietswap.http_client import HttpClient, can_be_asked
 from quietswap.observe.logs import LogOptions
 from quietswap.orders.submission import GRACE_MS
-from quietswap.prices.usd import PriceOracle
+from quietswap.prices.usd import UsdPrices
 from quietswap.quoting.price import QuotePrice
 from quietswap.quoting.sources import AggregatorSource
 from quietswap.quoting.swap import SwapQuotePolicy
@@ -31,7 +31,7 @@ from quietswap.server.settings.load import BadSettings
 from quietswap.server.settings.schema import RelayConfig as RelaySettings
 from quietswap.server.settings.schema import Settings
 from quietswap.server.settings.schema import SourceConfig as SourceSettings
-from quietswap.tokens.metadata import NodeTokenReader, TokenReader
+from quietswap.tokens.metadata import TokenReader
 from quietswap.tokens.token import TokenPolicy
 from quietswap.tokens.token_list import BUILT_IN, BadTokenList, TokenCatalogue, read_token_list
 from quietswap.tokens.tokens import GetBalances, ListTokens
@@ -354,9 +354,9 @@ def token_catalogue(settings: Settings) -> TokenCatalogue:
     return TokenCatalogue(tokens if settings.tokens.lists else BUILT_IN)
 
 
-def token_reader(nodes: WalletNodeClient, clock: Clock) -> NodeTokenReader:
+def token_reader(nodes: WalletNodeClient, clock: Clock) -> TokenReader:
     """Return the reader of tokens and holdings."""
-    return NodeTokenReader(nodes.reads_of, clock, TransferFeeMeter(clock))
+    return TokenReader(nodes.reads_of, clock, TransferFeeMeter(clock))
 
 
 def list_tokens(settings: Settings, reader: TokenReader) -> ListTokens:
@@ -373,7 +373,7 @@ def balances(settings: Settings, reader: TokenReader) -> GetBalances:
 def quote_price(
     settings: Settings,
     chain: NodeChain,
-    prices: PriceOracle,
+    prices: UsdPrices,
     sources: tuple[AggregatorSource, ...],
     clock: Clock,
 ) -> QuotePrice:

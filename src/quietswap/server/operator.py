@@ -28,7 +28,7 @@ from quietswap.operator.act import (
     ReadFigures,
     form_token,
 )
-from quietswap.operator.audit_file import JsonAuditFile
+from quietswap.operator.audit_file import AuditFile
 from quietswap.operator.operators import ClientRow, Health, ProcessReport
 from quietswap.operator.pages.clients import PAGE
 from quietswap.operator.use_cases import OperatorOptions, OperatorUseCases
@@ -42,7 +42,7 @@ from quietswap.server.factories import token_catalogue
 from quietswap.server.settings.schema import Settings
 from quietswap.server.web import is_local, is_secure, is_web_enabled
 from quietswap.storage.factory import Storage
-from quietswap.storage.operator_view import SqlOperatorSearch
+from quietswap.storage.operator_view import OperatorSearch
 from quietswap.web.assets import Page
 
 
@@ -244,7 +244,7 @@ def operator_use_cases(
     is_stopping: Callable[[], bool],
 ) -> OperatorUseCases:
     """Return the use cases of the operator view on a database."""
-    search = SqlOperatorSearch(storage.database, PREFIXES)
+    search = OperatorSearch(storage.database, PREFIXES)
     orders = FindOrders(search, storage.orders, storage.clients)
     figures = ReadFigures(storage.figures, clock)
     sessions = OperatorSessions(storage.operators, clock, lasts_s=options.session_s)
@@ -253,7 +253,7 @@ def operator_use_cases(
         storage.paused_sources,
         clock,
         sources=options.sources,
-        audit_file=JsonAuditFile(audit_file),
+        audit_file=AuditFile(audit_file),
     )
 
     async def clients(text: str, after: tuple[int, str] | None) -> Sequence[ClientRow]:

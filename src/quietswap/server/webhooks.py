@@ -11,7 +11,7 @@ from quietswap.server.settings.load import BadSettings
 from quietswap.server.settings.schema import Settings
 from quietswap.storage.factory import Storage
 from quietswap.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
-from quietswap.webhooks.exchange import PinnedWebhookSender, SenderPolicy, tls_context
+from quietswap.webhooks.exchange import SenderPolicy, WebhookSender, tls_context
 from quietswap.webhooks.http import encoded_event, encoded_test_event
 from quietswap.webhooks.manage import ManageWebhooks, rotate_secrets
 from quietswap.webhooks.resolver import MAX_LOOKUPS, SystemResolver
@@ -39,7 +39,7 @@ def make_callers(settings: Settings, clock: Clock) -> WebhookCallers:
     context, box = _context(chosen.ca_file), _secret_box(settings)
 
     def caller(resolver: SystemResolver) -> WebhookCaller:
-        return WebhookCaller(PinnedWebhookSender(resolver, context, policy), box, clock)
+        return WebhookCaller(WebhookSender(resolver, context, policy), box, clock)
 
     # A lookup may hang longer than its delivery: there are more places than deliveries.
     places = max(MAX_LOOKUPS, 2 * chosen.parallel)

@@ -68,13 +68,14 @@ AND status IN ('pending', 'submitted', 'mining')
 """
 
 
-class SqlUsageStore:
-    """Implements quietswap.clients.client.UsageStore."""
+class UsageStore:
+    """What clients used. Quotes and orders are counted when they are stored."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def day(self, client_id: str, day: int) -> DayUsage:
+        """Return what a client used on a UTC day."""
         rows = await self._database.fetch(
             "SELECT quotes, orders, usd_cents FROM client_usage WHERE client_id = ? AND day = ?",
             client_id,
@@ -83,6 +84,7 @@ class SqlUsageStore:
         return DayUsage(*rows[0]) if rows else DayUsage()
 
     async def open_orders(self, client_id: str) -> int:
+        """Return the number of swaps and wraps of a client that are in no final status."""
         rows = await self._database.fetch(_OPEN, client_id)
         return int(rows[0][0])
 

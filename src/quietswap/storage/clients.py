@@ -23,13 +23,15 @@ _LISTED = (
 )
 
 
-class SqlClientStore:
-    """Implements quietswap.clients.client.ClientStore."""
+class ClientStore:
+    """Clients, the owners of everything that keys create."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def add(self, client: Client, audit: AuditEntry | None = None) -> None:
+        """Store a new client, with the log entry of this in the same transaction."""
+
         async def body(transaction: Transaction) -> None:
             await insert_client(transaction, client)
             await append_audit(transaction, audit)
@@ -37,17 +39,20 @@ class SqlClientStore:
         await self._database.transact(body)
 
     async def find(self, id_or_name: str) -> Sequence[Client]:
+        """Return the client with this id, else all clients with this name, oldest first."""
         found = await self._database.fetch(_SELECT + "WHERE id = ?", id_or_name)
         if not found:
             found = await self._database.fetch(_SELECT + "WHERE name = ? " + _OLDEST, id_or_name)
         return [_client(row) for row in found]
 
     async def list(self) -> Sequence[Client]:
+        """Return all clients except sessions of the web page, oldest first."""
         return [_client(row) for row in await self._database.fetch(_SELECT + _LISTED)]
 
     async def switch(
         self, client_id: str, disabled_at_ms: int | None, audit: AuditEntry | None = None
     ) -> bool:
+        """Disable a client, or enable it (None); False when that is its state already."""
         state = "NOT NULL" if disabled_at_ms is None else "NULL"
         sql = f"UPDATE clients SET disabled_at_ms = ? WHERE id = ? AND disabled_at_ms IS {state}"  # noqa: S608
 
@@ -60,6 +65,7 @@ class SqlClientStore:
         return await self._database.transact(body)
 
     async def limits(self, client_id: str) -> ClientLimits:
+        """Return the limits of a client."""
         return await read_limits(self._database, client_id)
 
     async def change_limits(
@@ -68,6 +74,13 @@ class SqlClientStore:
         change: Callable[[ClientLimits], ClientLimits],
         audit: Callable[[ClientLimits, ClientLimits], AuditEntry] | None = None,
     ) -> ClientLimits:
+        """Replace the limits of a client by what `change` makes of them, and return these.
+
+        Parallel changes wait for each other, so none is lost. `audit` makes the log entry of the
+        limits before and after; without a change nothing is stored. They count within a second.
+        What `change` raises is raised unchanged, and nothing is stored.
+        """
+
         async def body(transaction: Transaction) -> ClientLimits:
             await lock_client(transaction, client_id)
             before = await limits_in(transaction, client_id)
@@ -129,13 +142,14 @@ VALUES ({", ".join("?" for _ in _STORED)}, ?)
 """  # noqa: S608
 
 
-class SqlKeyStore:
-    """Implements quietswap.clients.client.KeyStore."""
+class KeyStore:
+    """API keys by SHA-256 of their secret."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def find(self, secret_hash: bytes) -> ApiKey | None:
+        """Return the key, revoked or not; None when unknown."""
         rows = await self._database.fetch(_KEYS_SELECT + "WHERE k.secret_hash = ?", secret_hash)
         return _key(rows[0]) if rows else None
 
@@ -146,6 +160,8 @@ class SqlKeyStore:
         client: Client | None = None,
         audit: AuditEntry | None = None,
     ) -> None:
+        """Store a new key, together with its new `client` or for a client that is stored."""
+
         async def body(transaction: Transaction) -> None:
             if client is not None:
                 await insert_client(transaction, client)
@@ -155,6 +171,7 @@ class SqlKeyStore:
         await self._database.transact(body)
 
     async def list(self) -> Sequence[ApiKey]:
+        """Return all keys except those of sessions of the web page, oldest first."""
         rows = await self._database.fetch(_LIST)
         return [_key(row) for row in rows]
 
@@ -172,6 +189,8 @@ class SqlKeyStore:
         return [_key(row) for row in rows]
 
     async def revoke(self, key_id: str, at_ms: int, audit: AuditEntry | None = None) -> bool:
+        """Revoke; False when there is no such live key."""
+
         async def body(transaction: Transaction) -> bool:
             rows = await transaction.fetch(
                 "UPDATE api_keys SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL "
@@ -220,6 +239,8 @@ class SqlKeyStore:
         return await self._database.transact(body)
 
     async def used(self, at_ms: Mapping[str, int]) -> None:
+        """Store the last use of keys, by id; an earlier time than the stored one is ignored."""
+
         async def body(transaction: Transaction) -> None:
             for key_id in sorted(at_ms):  # every process locks in this order
                 await transaction.fetch(

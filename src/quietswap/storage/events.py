@@ -96,13 +96,14 @@ _CLIENTS = 500
 """Clients per statement."""
 
 
-class SqlEventStore:
-    """Implements quietswap.events.event.EventStore."""
+class EventStore:
+    """The events of all clients. Every method raises StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def newest(self, client_ids: Collection[str]) -> Mapping[str, int]:
+        """Return the sequence of the last event of each client; a client without one is absent."""
         wanted, found = list(client_ids), {}
         for start in range(0, len(wanted), _CLIENTS):
             some = wanted[start : start + _CLIENTS]
@@ -115,6 +116,7 @@ class SqlEventStore:
         return found
 
     async def span(self, client_id: str) -> EventSpan:
+        """Return the oldest and the newest sequence of a client."""
         rows = await self._database.fetch(_SPAN, client_id)
         if not rows:
             return EventSpan(oldest=1, newest=0)
@@ -122,6 +124,10 @@ class SqlEventStore:
         return EventSpan(newest + 1 if oldest is None else oldest, newest)
 
     async def after(self, client_id: str, sequence: int, limit: int) -> Sequence[StoredEvent]:
+        """Return up to `limit` events of a client that follow `sequence`, oldest first.
+
+        If the first one is not `sequence` + 1, the events between were pruned.
+        """
         rows = await self._database.fetch(_AFTER, client_id, sequence, limit)
         return [stored_event(row) for row in rows]
 

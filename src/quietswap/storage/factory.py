@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 from quietswap.clock import Clock
 from quietswap.orders.stores import LeaderLock, RateStore
 from quietswap.storage import migrate
-from quietswap.storage.client_usage import SqlUsageStore
-from quietswap.storage.clients import SqlClientStore, SqlKeyStore
+from quietswap.storage.client_usage import UsageStore
+from quietswap.storage.clients import ClientStore, KeyStore
 from quietswap.storage.database import SQLITE, BadDatabaseUrl, Database, is_embedded
-from quietswap.storage.events import SqlEventStore
-from quietswap.storage.operator_view import SqlFigureStore
-from quietswap.storage.operators import SqlAuditStore, SqlOperatorStore
-from quietswap.storage.orders import SqlOrderStore
-from quietswap.storage.quotes import SqlPausedSourceStore, SqlQuoteStore
+from quietswap.storage.events import EventStore
+from quietswap.storage.operator_view import FigureStore
+from quietswap.storage.operators import AuditStore, OperatorStore
+from quietswap.storage.orders import OrderStore
+from quietswap.storage.quotes import PausedSourceStore, QuoteStore
 from quietswap.storage.rate_limits import MemoryRateStore
 from quietswap.storage.sqlite.database import SqliteDatabase
 from quietswap.storage.sqlite.file_lock import FileLeaderLock
-from quietswap.storage.wallet_rpc_tokens import SqlWalletRpcTokenStore
-from quietswap.storage.web_sessions import SqlWebSessionStore
-from quietswap.storage.webhooks import SqlWebhookStore
+from quietswap.storage.wallet_rpc_tokens import WalletRpcTokenStore
+from quietswap.storage.web_sessions import WebSessionStore
+from quietswap.storage.webhooks import WebhookStore
 
 if TYPE_CHECKING:
     from quietswap.storage.redis_rate_limits import RedisRateStore
@@ -55,19 +55,19 @@ class Storage:
     """
 
     database: Database
-    clients: SqlClientStore
-    usage: SqlUsageStore
-    audit: SqlAuditStore
-    operators: SqlOperatorStore
-    paused_sources: SqlPausedSourceStore
-    figures: SqlFigureStore
-    keys: SqlKeyStore
-    quotes: SqlQuoteStore
-    orders: SqlOrderStore
-    rpc_tokens: SqlWalletRpcTokenStore
-    events: SqlEventStore
-    webhooks: SqlWebhookStore
-    web_sessions: SqlWebSessionStore
+    clients: ClientStore
+    usage: UsageStore
+    audit: AuditStore
+    operators: OperatorStore
+    paused_sources: PausedSourceStore
+    figures: FigureStore
+    keys: KeyStore
+    quotes: QuoteStore
+    orders: OrderStore
+    rpc_tokens: WalletRpcTokenStore
+    events: EventStore
+    webhooks: WebhookStore
+    web_sessions: WebSessionStore
     rates: RateStore
     guesses: RateStore
     shared_rates: "RedisRateStore | None"
@@ -129,19 +129,19 @@ async def open_storage(
 
     return Storage(
         database=database,
-        clients=SqlClientStore(stored),
-        usage=SqlUsageStore(stored),
-        audit=SqlAuditStore(stored),
-        operators=SqlOperatorStore(stored),
-        paused_sources=SqlPausedSourceStore(stored),
-        figures=SqlFigureStore(stored),
-        keys=SqlKeyStore(stored),
-        quotes=SqlQuoteStore(stored),
-        orders=SqlOrderStore(stored),
-        rpc_tokens=SqlWalletRpcTokenStore(stored),
-        events=SqlEventStore(stored),
-        webhooks=SqlWebhookStore(stored),
-        web_sessions=SqlWebSessionStore(stored),
+        clients=ClientStore(stored),
+        usage=UsageStore(stored),
+        audit=AuditStore(stored),
+        operators=OperatorStore(stored),
+        paused_sources=PausedSourceStore(stored),
+        figures=FigureStore(stored),
+        keys=KeyStore(stored),
+        quotes=QuoteStore(stored),
+        orders=OrderStore(stored),
+        rpc_tokens=WalletRpcTokenStore(stored),
+        events=EventStore(stored),
+        webhooks=WebhookStore(stored),
+        web_sessions=WebSessionStore(stored),
         rates=shared_rates or MemoryRateStore(clock),
         guesses=shared_rates or MemoryRateStore(clock, _STRANGERS),
         shared_rates=shared_rates,

@@ -14,8 +14,8 @@ from quietswap.clients.client import ApiKey, Client
 from quietswap.operator.figures import BUCKET_MS, Figure, FigureRow, Measure
 from quietswap.operator.operators import ClientRow, OrderPlace, ProcessReport
 from quietswap.orders.order import Order, OrderStatus
-from quietswap.storage.client_usage import SqlUsageStore, read_limits
-from quietswap.storage.clients import SqlKeyStore
+from quietswap.storage.client_usage import UsageStore, read_limits
+from quietswap.storage.clients import KeyStore
 from quietswap.storage.database import Database, Transaction, Value
 from quietswap.storage.order_rows import COLUMNS, order_from
 
@@ -47,14 +47,18 @@ _PREFIX_LENGTH = 4
 """Of an order id: three letters and the line below."""
 
 
-class SqlOperatorSearch:
-    """Implements quietswap.operator.operators.OperatorSearch. `prefixes`: those of order ids."""
+class OperatorSearch:
+    """Reads over all clients, each bounded by an index and a limit. All raise StoreUnavailable.
+
+    `prefixes`: those of order ids.
+    """
 
     def __init__(self, database: Database, prefixes: Sequence[str]) -> None:
         self._database = database
         self._prefixes = prefixes
 
     async def newest(self, after: OrderPlace | None, limit: int) -> Sequence[Order]:
+        """Return orders of all clients, newest first, without their signed bytes."""
         end = "g" if after is None else after.order_id[_PREFIX_LENGTH:]  # ids have hex digits
         found: list[Order] = []
         for prefix in self._prefixes:
@@ -64,11 +68,13 @@ class SqlOperatorSearch:
         return found[:limit]
 
     async def of_wallet(self, wallet: str, after: OrderPlace | None, limit: int) -> Sequence[Order]:
+        """Return the orders of a wallet in any case of letters, newest first."""
         return await self._following(OF_WALLET, wallet.lower(), after, limit)
 
     async def of_client(
         self, client_id: str, after: OrderPlace | None, limit: int
     ) -> Sequence[Order]:
+        """Return the orders of a client, newest first."""
         return await self._following(OF_CLIENT, client_id, after, limit)
 
     async def _following(
@@ -79,24 +85,31 @@ class SqlOperatorSearch:
         return [order_from(row) for row in rows]
 
     async def open_orders(self) -> Mapping[str, tuple[int, int]]:
+        """Return by open status the number of orders and the oldest creation in Unix ms."""
         rows = await self._database.scan(OPEN, _MOST_OPEN)
         return {status: (count, oldest) for status, count, oldest in rows}
 
     async def key(self, key_id: str) -> ApiKey | None:
-        return await SqlKeyStore(self._database).by_id(key_id)
+        """Return the key with this id."""
+        return await KeyStore(self._database).by_id(key_id)
 
     async def clients(
         self, after: tuple[int, str] | None, limit: int, day: int
     ) -> Sequence[ClientRow]:
+        """Return clients, the newest first, behind this creation time and id.
+
+        Sessions of the wallet page are not among them.
+        """
         created, identity = after or (_LATEST.created_at_ms, "")
         rows = await self._database.fetch(CLIENTS, created, identity, limit)
         return [await self.client(Client(*row), day) for row in rows]
 
     async def client(self, client: Client, day: int) -> ClientRow:
-        usage = SqlUsageStore(self._database)
+        """Return one client with its keys, limits and usage."""
+        usage = UsageStore(self._database)
         return ClientRow(
             client,
-            await SqlKeyStore(self._database).of_client(client.id),
+            await KeyStore(self._database).of_client(client.id),
             await read_limits(self._database, client.id),
             await usage.day(client.id, day),
             await usage.open_orders(client.id),
@@ -162,13 +175,14 @@ SELECT slot, measure, subject, detail, value, CAST(SUM(n) AS BIGINT) FROM (
 """Arguments: length of a slot in ms, measure, begin of the first slot in Unix ms."""
 
 
-class SqlFigureStore:
-    """Implements quietswap.operator.operators.FigureStore."""
+class FigureStore:
+    """Figures and reports of all processes. All methods raise StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def record(self, figures: Mapping[Figure, int], report: ProcessReport) -> None:
+        """Add figures to the bucket of the report's time, and replace the process's last report."""
         bucket = report.seen_at_ms // BUCKET_MS * BUCKET_MS
         state = msgspec.json.encode(report.state).decode()
 
@@ -187,6 +201,7 @@ class SqlFigureStore:
     async def read(
         self, measures: Sequence[Measure], since_ms: int, step_ms: int
     ) -> Sequence[FigureRow]:
+        """Return the sums of these measures since then, in slots of `step_ms`, oldest first."""
         first = since_ms // step_ms * step_ms
         found = []
         for measure in measures:
@@ -195,6 +210,7 @@ class SqlFigureStore:
         return sorted(found)
 
     async def reports(self, since_ms: int) -> Sequence[ProcessReport]:
+        """Return the last report of each process that was seen since then, by process id."""
         rows = await self._database.fetch(
             "SELECT process_id, seen_at_ms, changes, state FROM service_processes "
             "WHERE seen_at_ms >= ? ORDER BY process_id",
@@ -206,12 +222,15 @@ class SqlFigureStore:
         ]
 
     async def changes(self, since_ms: int) -> Mapping[str, int]:
+        """Return `changes` by process id of the processes that were seen since then."""
         rows = await self._database.fetch(
             "SELECT process_id, changes FROM service_processes WHERE seen_at_ms >= ?", since_ms
         )
         return {row[0]: row[1] for row in rows}
 
     async def purge(self, before_ms: int) -> None:
+        """Delete figures and reports that are older."""
+
         async def body(transaction: Transaction) -> None:
             for measure in Measure:  # each through the primary key
                 await transaction.fetch(

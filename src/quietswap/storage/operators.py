@@ -11,7 +11,7 @@ from quietswap.storage.database import Database, Transaction
 # The log of the administrators' actions. The database refuses to change or delete a row.
 
 
-class SqlAuditStore:
+class AuditStore:
     """Reads the log, and appends actions that change no row of their own."""
 
     def __init__(self, database: Database) -> None:
@@ -67,13 +67,15 @@ UPDATE operators SET last_login_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL
 """It locks the row: a revocation at the same time waits, and then deletes the new session, too."""
 
 
-class SqlOperatorStore:
-    """Implements quietswap.operator.operators.OperatorStore."""
+class OperatorStore:
+    """Operators and sessions by the SHA-256 of their secret. All raise StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def add(self, operator: Operator, secret_hash: bytes, audit: AuditEntry) -> None:
+        """Store a new operator. Raises NameTaken."""
+
         async def body(transaction: Transaction) -> bool:
             values = (operator.id, operator.name, secret_hash, operator.created_at_ms)
             is_new = bool(await transaction.fetch(_INSERT, *values))
@@ -85,10 +87,13 @@ class SqlOperatorStore:
             raise NameTaken
 
     async def list(self) -> Sequence[Operator]:
+        """Return all operators, oldest first."""
         rows = await self._database.fetch(_SELECT + "ORDER BY o.created_at_ms, o.id")
         return [Operator(*row) for row in rows]
 
     async def revoke(self, operator_id: str, at_ms: int, audit: AuditEntry) -> bool:
+        """Revoke an operator and end the sessions; False when there is no such live operator."""
+
         async def body(transaction: Transaction) -> bool:
             rows = await transaction.fetch(
                 "UPDATE operators SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL "
@@ -107,6 +112,7 @@ class SqlOperatorStore:
         return await self._database.transact(body)
 
     async def live(self, secret_hash: bytes) -> Operator | None:
+        """Return the operator with this secret; None when unknown or revoked."""
         rows = await self._database.fetch(
             _SELECT + "WHERE o.secret_hash = ? AND o.revoked_at_ms IS NULL", secret_hash
         )
@@ -115,6 +121,8 @@ class SqlOperatorStore:
     async def begin_session(
         self, operator_id: str, session_hash: bytes, at_ms: int, expires_at_ms: int
     ) -> bool:
+        """Store a session and delete those that have expired; False for a revoked operator."""
+
         async def body(transaction: Transaction) -> bool:
             if not await transaction.fetch(_LOGIN, at_ms, operator_id):
                 return False
@@ -132,6 +140,7 @@ class SqlOperatorStore:
         return await self._database.transact(body)
 
     async def session(self, session_hash: bytes, now_ms: int) -> OperatorSession | None:
+        """Return the session; None if it is unknown or expired, or its operator revoked."""
         rows = await self._database.fetch(_SESSION, session_hash, now_ms)
         if not rows:
             return None
@@ -139,6 +148,7 @@ class SqlOperatorStore:
         return OperatorSession(Operator(*operator), created, expires)
 
     async def end_session(self, session_hash: bytes) -> None:
+        """Delete a session; an unknown one is ignored."""
         await self._database.change(
             "DELETE FROM operator_sessions WHERE secret_hash = ?", session_hash
         )

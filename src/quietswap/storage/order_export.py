@@ -28,8 +28,11 @@ _SLACK_MS = 60_000
 PAGE = 100
 
 
-class SqlOrderExport:
-    """Implements quietswap.orders.stores.ExportStore. `prefixes` are those of order ids."""
+class OrderExportStore:
+    """All orders of a range, page by page.
+
+    `prefixes` are those of order ids.
+    """
 
     def __init__(self, database: Database, prefixes: Sequence[str], page: int = PAGE) -> None:
         self._database = database
@@ -120,12 +123,13 @@ GROUP BY source, tier, refund_status || ' ' || refund_wei
 """Arguments: client, earliest creation in Unix ms, most orders. Columns: Tally."""
 
 
-class SqlOrderStatistics:
-    """Implements quietswap.orders.stores.StatisticsStore."""
+class OrderStatisticsStore:
+    """Counted results of orders."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def tallies(self, client_id: str, since_ms: int, limit: int) -> Sequence[Tally]:
+        """Count the newest `limit` swaps and wraps of a client created since then."""
         rows = await self._database.scan(TALLIES, client_id, since_ms, limit)
         return [Tally(*row) for row in rows]

@@ -30,7 +30,7 @@ def page_sql(dialect: str, status: OrderStatus | None) -> str:
 
 
 class OrderPages(WalletOrders):
-    """The part of quietswap.orders.stores.OrderStore that concerns pages of swaps."""
+    """The part of OrderStore that concerns pages of swaps."""
 
     async def page(
         self, client_id: str, wallet: Address, status: OrderStatus | None, limit: int, offset: int
@@ -70,7 +70,10 @@ RETURNING order_id
 
 
 class OrderRetention:
-    """Implements quietswap.orders.stores.HistoryStore. `prefixes` are those of order ids."""
+    """Retention of orders.
+
+    `prefixes` are those of order ids.
+    """
 
     def __init__(self, database: Database, prefixes: Sequence[str]) -> None:
         self._database = database

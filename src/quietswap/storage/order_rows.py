@@ -261,18 +261,23 @@ def reads_of_kind(  # noqa: PLR0917  as `page_of_kind`
 
 
 class WalletOrders:
-    """The part of quietswap.orders.stores.OrderStore that concerns one wallet's RPC URL."""
+    """The part of OrderStore that concerns one wallet's RPC URL."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def contenders(self, client_id: str, wallet: Address, nonce: int) -> Sequence[Order]:
+        """Return the client's orders with this nonce that may be mined, bytes included.
+
+        These are open orders, and expired or refused ones that are still tracked.
+        """
         of = (wallet, str(nonce), client_id)
         return [order_from(row) for row in await self._database.fetch(CONTENDERS, *of, *of)]
 
     async def same_trade(
         self, client_id: str, wallet: Address, trade: Trade, created_from_ms: int
     ) -> Sequence[Order]:
+        """Return the client's swaps of exactly these amounts since then, bytes included."""
         rows = await self._database.fetch(
             SAME_TRADE,
             client_id,

@@ -106,8 +106,8 @@ SELECT nonce, 0 FROM orders WHERE wallet = ? AND client_id = ? AND {_AT_LARGE}
 """Columns: nonce, whether the order is open."""
 
 
-class SqlOrderStore(OrderPages):
-    """Implements quietswap.orders.stores.OrderStore and SignedBytesStore.
+class OrderStore(OrderPages):
+    """Orders and their events. Each method is one database transaction.
 
     `add` writes the fixed columns and the signed bytes, `update` only the other columns. Only
     `drop_raw` deletes the bytes.
@@ -137,6 +137,10 @@ class SqlOrderStore(OrderPages):
             raise DuplicateTransaction(stored)
 
     async def update(self, order: Order, event: OrderEvent | None) -> bool:
+        """Write `order` with the next version. Return False if the stored version differs.
+
+        Raises OpenOrderLimitExceeded if it would be pending again after a final status.
+        """
 
         async def body(transaction: Transaction) -> bool:
             before = await transaction.fetch(
@@ -184,6 +188,7 @@ class SqlOrderStore(OrderPages):
         return {row[0]: bytes(row[1]) for row in rows}
 
     async def raws(self, order_ids: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the signed bytes of these orders by id; orders without bytes are omitted."""
         if not order_ids:
             return {}
         marks = ", ".join("?" for _ in order_ids)
@@ -191,16 +196,20 @@ class SqlOrderStore(OrderPages):
         return {row[0]: bytes(row[1]) for row in await self._database.fetch(sql, *order_ids)}
 
     async def record(self, client_id: str, order_id: str) -> OrderView | None:
+        """Return an order of this client only."""
         rows = await self._database.fetch(_RECORD, order_id, client_id)
         return OrderView._make(rows[0]) if rows else None
 
     async def find(self, order_id: str) -> Order | None:
+        """Return any order (operator's view)."""
         return _first(await self._database.fetch(_SELECT + "WHERE o.order_id = ?", order_id))
 
     async def by_hash(self, tx_hash: str) -> Order | None:
+        """Return any order by transaction hash."""
         return _first(await self._database.fetch(_SELECT + "WHERE o.tx_hash = ?", tx_hash))
 
     async def watched(self) -> Sequence[Order]:
+        """Return every order that the tracker still tracks."""
         rows = await self._database.scan(
             _SELECT + "WHERE o.watched = 1 ORDER BY o.created_at_ms, o.order_id"
         )
@@ -216,6 +225,10 @@ class SqlOrderStore(OrderPages):
         return [(row[0], row[1]) for row in rows]
 
     async def live_nonces(self, wallet: Address) -> Sequence[int]:
+        """Return nonces of this wallet's non-terminal orders of all clients, ascending.
+
+        They must not be shown to a client, because they include orders of others.
+        """
         rows = await self._database.fetch(
             "SELECT nonce FROM orders "
             "WHERE wallet = ? AND status IN ('pending', 'submitted', 'mining')",
@@ -224,6 +237,7 @@ class SqlOrderStore(OrderPages):
         return sorted(int(row[0]) for row in rows)
 
     async def live_at(self, wallet: Address, nonce: int) -> Sequence[Order]:
+        """Return this wallet's non-terminal orders with this nonce, bytes included."""
         rows = await self._database.fetch(
             _SELECT + "WHERE o.wallet = ? AND o.nonce = ? "
             "AND o.status IN ('pending', 'submitted', 'mining')",
@@ -233,6 +247,7 @@ class SqlOrderStore(OrderPages):
         return [order_from(row) for row in rows]
 
     async def own_nonces(self, client_id: str, wallet: Address) -> OwnNonces:
+        """Return the nonces of this client's orders of a wallet that may still be mined."""
         of = wallet, client_id
         rows = await self._database.fetch(_OWN_NONCES, *of, *of)
         live = sorted(int(nonce) for nonce, is_live in rows if is_live)
@@ -240,6 +255,7 @@ class SqlOrderStore(OrderPages):
         return OwnNonces(tuple(live), tuple(at_large))
 
     async def events(self, order_id: str) -> Sequence[OrderEvent]:
+        """Return the events of an order, oldest first."""
         sql = f"SELECT {EVENT_COLUMNS} FROM order_events WHERE order_id = ? ORDER BY version"  # noqa: S608
         return [event_from(row) for row in await self._database.fetch(sql, order_id)]
 

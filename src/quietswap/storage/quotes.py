@@ -97,13 +97,17 @@ _SELECT = f"SELECT {_COLUMNS} FROM quotes WHERE "  # noqa: S608
 _NEWEST = " ORDER BY issued_at_ms DESC, quote_id DESC LIMIT ?"
 
 
-class SqlQuoteStore:
-    """Implements quietswap.orders.stores.QuoteStore."""
+class QuoteStore:
+    """Issued quotes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def save(self, quote: IssuedQuote) -> None:
+        """Store and count a quote, before it is returned to the client.
+
+        Raises the errors of the client's limits, and stores nothing then. A cancel is not limited.
+        """
         if quote.kind is QuoteKind.CANCEL:  # neither limited nor counted
             await self._database.change(_INSERT, *quote_values(quote), durable=False)
             return
@@ -125,6 +129,7 @@ class SqlQuoteStore:
     async def by_fingerprint(
         self, client_id: str, wallet: Address, kind: QuoteKind, fingerprint: str
     ) -> Sequence[IssuedQuote]:
+        """Return issued quotes whose transaction matches, newest first."""
         return await self._newest(
             "fingerprint = ? AND wallet = ? AND client_id = ? AND kind = ?",
             fingerprint,
@@ -137,11 +142,13 @@ class SqlQuoteStore:
     async def nearest(
         self, client_id: str, wallet: Address, kind: QuoteKind, limit: int
     ) -> Sequence[IssuedQuote]:
+        """Return the latest issued quotes of this client and wallet, newest first."""
         return await self._newest(
             "client_id = ? AND wallet = ? AND kind = ?", client_id, wallet, kind.value, limit
         )
 
     async def by_id(self, client_id: str, quote_id: str) -> IssuedQuote | None:
+        """Return one quote of this client."""
         quotes = await self._newest("quote_id = ? AND client_id = ?", quote_id, client_id, 1)
         return quotes[0] if quotes else None
 
@@ -155,6 +162,10 @@ class SqlQuoteStore:
         target: str,
         data: bytes | None = None,
     ) -> Sequence[IssuedQuote]:
+        """Return quotes issued at or after then that call `target`, newest first.
+
+        With `data`, only quotes with this calldata.
+        """
         condition = "client_id = ? AND wallet = ? AND kind = ? AND issued_at_ms >= ? AND target = ?"
         args: list[Value] = [client_id, wallet, kind.value, issued_from_ms, target]
         if data is not None:
@@ -163,6 +174,7 @@ class SqlQuoteStore:
         return await self._newest(condition, *args, _MATCHES)
 
     async def purge(self, issued_before_ms: int, limit: int) -> int:
+        """Delete up to `limit` quotes issued before then; return the number."""
         rows = await self._database.change(
             "DELETE FROM quotes WHERE quote_id IN ("
             "SELECT quote_id FROM quotes WHERE issued_at_ms < ? ORDER BY issued_at_ms LIMIT ?"
@@ -230,19 +242,22 @@ def _quote(row: Row) -> IssuedQuote:
 # Sources that an operator paused. A change is stored together with its entry in the audit log.
 
 
-class SqlPausedSourceStore:
-    """Implements quietswap.operator.operators.PausedSourceStore."""
+class PausedSourceStore:
+    """Sources that an operator paused. All methods raise StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def list(self) -> Sequence[PausedSource]:
+        """Return them by name."""
         rows = await self._database.fetch(
             "SELECT name, paused_at_ms, paused_by, reason FROM paused_sources ORDER BY name"
         )
         return [PausedSource(*row) for row in rows]
 
     async def pause(self, source: PausedSource, audit: AuditEntry) -> bool:
+        """Pause a source; False if it is paused already."""
+
         async def body(transaction: Transaction) -> bool:
             rows = await transaction.fetch(
                 "INSERT INTO paused_sources (name, paused_at_ms, paused_by, reason) "
@@ -259,6 +274,8 @@ class SqlPausedSourceStore:
         return await self._database.transact(body)
 
     async def resume(self, name: str, audit: AuditEntry) -> bool:
+        """End a pause; False if there is none."""
+
         async def body(transaction: Transaction) -> bool:
             rows = await transaction.fetch(
                 "DELETE FROM paused_sources WHERE name = ? RETURNING name", name

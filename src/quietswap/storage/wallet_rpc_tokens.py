@@ -24,13 +24,14 @@ _LOCK = (
 _LIVE = "SELECT COUNT(*) FROM wallet_rpc_tokens WHERE client_id = ? AND revoked_at_ms IS NULL"
 
 
-class SqlWalletRpcTokenStore:
-    """Implements quietswap.wallet_rpc.tokens.WalletRpcTokenStore."""
+class WalletRpcTokenStore:
+    """Tokens by SHA-256 of their secret. Every method raises StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def find(self, secret_hash: bytes) -> WalletRpcToken | None:
+        """Return the token, revoked or not; None when unknown."""
         rows = await self._database.fetch(_SELECT + "WHERE t.secret_hash = ?", secret_hash)
         return _token(rows[0]) if rows else None
 
@@ -42,6 +43,12 @@ class SqlWalletRpcTokenStore:
         *,
         most: int | None = None,
     ) -> WalletRpcToken:
+        """Store a new token, with the entry of the audit log in the same transaction.
+
+        A token of a key that was rotated belongs to its successor, unless that is revoked. Returns
+        the token as it is stored. Raises TooManyRpcTokens if its client has `most` live tokens.
+        """
+
         async def body(transaction: Transaction) -> WalletRpcToken:
             if most is not None:
                 await lock_client(transaction, token.client_id)
@@ -68,6 +75,7 @@ class SqlWalletRpcTokenStore:
         return await self._database.transact(body)
 
     async def list(self, client_id: str | None = None) -> Sequence[WalletRpcToken]:
+        """Return the tokens of one client, or all, oldest first."""
         order = "ORDER BY t.created_at_ms, t.id"
         if client_id is None:
             rows = await self._database.fetch(_SELECT + order)
@@ -82,6 +90,8 @@ class SqlWalletRpcTokenStore:
         client_id: str | None = None,
         audit: AuditEntry | None = None,
     ) -> bool:
+        """Revoke; False when there is no such live token (of this client, if one is given)."""
+
         async def body(transaction: Transaction) -> bool:
             rows = await transaction.fetch(
                 "UPDATE wallet_rpc_tokens SET revoked_at_ms = ? "

@@ -33,8 +33,8 @@ _DELETE = (
 )
 
 
-class SqlWebSessionStore:
-    """Implements quietswap.web.sessions.WebSessionStore."""
+class WebSessionStore:
+    """Sessions. Each is a client with one key of the same id. All raise StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -47,6 +47,12 @@ class SqlWebSessionStore:
         address: str,
         bounds: WebSessionBounds,
     ) -> bool:
+        """Store a session that began at a client address; False when the bounds are reached.
+
+        Where the address has as many as it may, its session that was used least lately is deleted,
+        unless all have orders. The address is stored as a hash. The bounds are exact, also with
+        parallel calls.
+        """
         place = hashlib.sha256(address.encode()).digest()[:_HASH_BYTES]
 
         async def body(transaction: Transaction) -> bool:
@@ -79,6 +85,8 @@ class SqlWebSessionStore:
         return await self._database.transact(body)
 
     async def extend(self, session_id: str, expires_at_ms: int) -> None:
+        """Let a session and its RPC URLs end later."""
+
         async def body(transaction: Transaction) -> None:
             for table in ("api_keys", "web_sessions"):
                 await transaction.fetch(
@@ -91,6 +99,11 @@ class SqlWebSessionStore:
         await self._database.transact(body)
 
     async def purge(self, before_ms: int, limit: int) -> int:
+        """Delete sessions that ended before a time, at most `limit`; return how many.
+
+        A session with an open order is kept. Orders are never deleted here.
+        """
+
         async def body(transaction: Transaction) -> int:
             found = [row[0] for row in await transaction.fetch(_OVER, before_ms, limit)]
             for session_id in found:

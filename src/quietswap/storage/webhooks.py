@@ -57,8 +57,8 @@ DELETE FROM webhook_deliveries WHERE delivery_id IN (
 """
 
 
-class SqlWebhookStore:
-    """Implements quietswap.webhooks.stores.WebhookStore."""
+class WebhookStore:
+    """Webhooks and their deliveries. Every method raises StoreUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -77,13 +77,17 @@ class SqlWebhookStore:
                 return True
 
     async def list(self, client_id: str) -> Sequence[Webhook]:
+        """Return the webhooks of a client, oldest first."""
         return [_webhook(row) for row in await self._database.fetch(_LIST, client_id)]
 
     async def find(self, client_id: str, webhook_id: str) -> Webhook | None:
+        """Return a webhook of this client only."""
         rows = await self._database.fetch(_FIND, client_id, webhook_id)
         return _webhook(rows[0]) if rows else None
 
     async def delete(self, client_id: str, webhook_id: str) -> bool:
+        """Delete a webhook and its deliveries. Return False if this client has no such webhook."""
+
         async def body(transaction: Transaction) -> bool:
             gone = await transaction.fetch(
                 "DELETE FROM webhooks WHERE client_id = ? AND webhook_id = ? RETURNING webhook_id",
@@ -99,10 +103,15 @@ class SqlWebhookStore:
         return await self._database.transact(body)
 
     async def due(self, now_ms: int, limit: int) -> Sequence[Webhook]:
+        """Return active webhooks with events after their cursor whose time has come.
+
+        Those of a disabled client, and of a client without a live key, are not returned.
+        """
         rows = await self._database.scan(DUE, now_ms, now_ms, limit)
         return [_webhook(row) for row in rows]
 
     async def advance(self, webhook: Webhook, cursor: int) -> bool:
+        """Set the cursor behind events that are not delivered; False if the webhook has changed."""
         rows = await self._database.change(
             f"UPDATE webhooks SET cursor = ? WHERE {_UNCHANGED} RETURNING webhook_id",  # noqa: S608
             cursor,
@@ -113,6 +122,7 @@ class SqlWebhookStore:
         return bool(rows)
 
     async def postpone(self, webhook: Webhook, next_try_ms: int) -> bool:
+        """Set the time of the next try without a failure; False if the webhook has changed."""
         rows = await self._database.change(
             f"UPDATE webhooks SET next_try_ms = ? WHERE {_UNCHANGED} RETURNING webhook_id",  # noqa: S608
             next_try_ms,
@@ -123,6 +133,12 @@ class SqlWebhookStore:
         return bool(rows)
 
     async def record(self, before: Webhook, after: Webhook, delivery: Delivery) -> bool:
+        """Store a delivery and the webhook's new state in one transaction.
+
+        Return False, and store nothing, if the stored webhook differs from `before`: another
+        process delivered meanwhile, or the webhook was deleted.
+        """
+
         async def body(transaction: Transaction) -> bool:
             moved = await transaction.fetch(
                 _MOVE,
@@ -142,6 +158,11 @@ class SqlWebhookStore:
         return await self._database.transact(body)
 
     async def record_test(self, delivery: Delivery, *, enable: bool) -> bool:
+        """Store the delivery of a test; `enable` makes a disabled webhook active.
+
+        Return whether the webhook was disabled until now.
+        """
+
         async def body(transaction: Transaction) -> bool:
             rows = await transaction.fetch(_ENABLE, delivery.webhook_id) if enable else ()
             known = await transaction.fetch(
@@ -154,17 +175,21 @@ class SqlWebhookStore:
         return await self._database.transact(body)
 
     async def deliveries(self, webhook_id: str, limit: int, offset: int) -> Sequence[Delivery]:
+        """Return deliveries, newest first."""
         rows = await self._database.fetch(_DELIVERIES, webhook_id, limit, offset)
         return [Delivery(*row) for row in rows]
 
     async def purge_deliveries(self, before_ms: int, limit: int) -> int:
+        """Delete up to `limit` deliveries older than that; return the number."""
         return len(await self._database.change(_PURGE, before_ms, limit))
 
     async def secrets(self) -> Sequence[tuple[str, bytes]]:
+        """Return (webhook id, encrypted secret) of all webhooks."""
         rows = await self._database.fetch("SELECT webhook_id, secret FROM webhooks")
         return [(row[0], bytes(row[1])) for row in rows]
 
     async def replace_secret(self, webhook_id: str, old: bytes, new: bytes) -> None:
+        """Store another encryption of a secret, unless it has changed."""
         await self._database.change(
             "UPDATE webhooks SET secret = ? WHERE webhook_id = ? AND secret = ?",
             new,

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from cachetools import TLRUCache
 
@@ -15,38 +14,6 @@ from quietswap.chain.simulation.routes import TransferFeeMeter
 from quietswap.clock import Clock
 from quietswap.tokens.token import Token
 from quietswap.tokens.view import TokenDetails, TokenHolding, TransferFee, WalletHoldings
-
-
-class TokenReader(Protocol):
-    """What tokens say of themselves, and what they do. Hostile tokens are expected.
-
-    `client_id` is the client that asks: its reads take turns with those of others.
-    """
-
-    async def details(self, address: Address, client_id: str) -> TokenDetails | None:
-        """Return metadata, cached; None if it is not an ERC-20. Raises NodeUnavailable."""
-
-    def known_details(self, address: Address) -> TokenDetails | None:
-        """Return metadata that was read lately, without a request; None if there is none."""
-
-    async def transfer_fee(self, address: Address, client_id: str) -> TransferFee:
-        """Simulate transfers and return what they lose, cached. Never raises."""
-
-    def measured_fee(self, address: Address) -> TransferFee | None:
-        """Return a fee that was measured lately, without a request."""
-
-    async def holdings(
-        self,
-        wallet: Address,
-        tokens: Sequence[Address],
-        spenders: Sequence[Address],
-        client_id: str,
-    ) -> WalletHoldings:
-        """Return ETH, balances and allowances at one block. Raises NodeUnavailable.
-
-        A token that does not answer, or burns all gas, affects only its own numbers.
-        """
-
 
 # Token metadata from the chain, cached: the decimals of a contract do not change.
 
@@ -94,8 +61,13 @@ _MOST_GAS = 25_000_000
 _ALONE_GAS = 3_000_000
 
 
-class NodeTokenReader:
-    """Implements quietswap.tokens.metadata.TokenReader. `nodes` by client."""
+class TokenReader:
+    """What tokens say of themselves, and what they do. Hostile tokens are expected.
+
+    `client_id` is the client that asks: its reads take turns with those of others.
+
+    `nodes` by client.
+    """
 
     def __init__(
         self, nodes: Callable[[str], NodeReads], clock: Clock, meter: TransferFeeMeter
@@ -109,18 +81,22 @@ class NodeTokenReader:
         )
 
     async def details(self, address: Address, client_id: str) -> TokenDetails | None:
+        """Return metadata, cached; None if it is not an ERC-20. Raises NodeUnavailable."""
         await self._learn([address], self._nodes(client_id))
         return self._details.get(address)
 
     def known_details(self, address: Address) -> TokenDetails | None:
+        """Return metadata that was read lately, without a request; None if there is none."""
         return self._details.get(address)
 
     async def transfer_fee(self, address: Address, client_id: str) -> TransferFee:
+        """Simulate transfers and return what they lose, cached. Never raises."""
         found = self._details.get(address)
         decimals = found.decimals if found else 18
         return await self._meter(address, decimals, self._nodes(client_id))
 
     def measured_fee(self, address: Address) -> TransferFee | None:
+        """Return a fee that was measured lately, without a request."""
         return self._meter.known(address)
 
     async def holdings(
@@ -130,6 +106,10 @@ class NodeTokenReader:
         spenders: Sequence[Address],
         client_id: str,
     ) -> WalletHoldings:
+        """Return ETH, balances and allowances at one block. Raises NodeUnavailable.
+
+        A token that does not answer, or burns all gas, affects only its own numbers.
+        """
         nodes = self._nodes(client_id)
         await self._learn(tokens, nodes)
         asked = [_views(token, wallet, spenders) for token in tokens]

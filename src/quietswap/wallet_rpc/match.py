@@ -10,13 +10,14 @@ from quietswap.clock import Clock
 from quietswap.errors.base import ProviderUnavailable
 from quietswap.orders import wallet_transaction as rules
 from quietswap.orders.order import Order, OrderKind
-from quietswap.orders.stores import OrderStore, QuoteStore
 from quietswap.orders.submission import GRACE_MS, PlannedOrder, planned_order
 from quietswap.orders.submit import RequiredSpend
 from quietswap.quoting.quote import CancelOrderTerms, IssuedQuote, QuoteKind, Trade
 from quietswap.relays.choice import choose_relay
 from quietswap.relays.relay import Relay
 from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.storage.orders import OrderStore
+from quietswap.storage.quotes import QuoteStore
 from quietswap.tokens.token import WETH
 from quietswap.wallet_rpc.tokens import WalletRpcToken
 

@@ -4,15 +4,18 @@ import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from quietswap.chain.address import Address
-from quietswap.clients.client import ApiKey, AuditEntry, is_visitor
+from quietswap.clients.client import ApiKey, is_visitor
 from quietswap.clock import Clock
 from quietswap.errors.clients import RpcTokenNotFound
 from quietswap.errors.requests import InvalidParameter
 
-# Ports of the wallet RPC endpoint: its tokens, and reads from the operator's node.
+if TYPE_CHECKING:  # it stores the records of this module
+    from quietswap.storage.wallet_rpc_tokens import WalletRpcTokenStore
+
+# The tokens of the wallet RPC endpoint, and reads from the operator's node.
 
 
 UnmatchedPolicy = Literal["refuse", "private"]
@@ -51,39 +54,6 @@ class WalletRpcToken:
 
 class TooManyRpcTokens(Exception):
     """The client has as many live tokens as it may have; nothing was stored."""
-
-
-class WalletRpcTokenStore(Protocol):
-    """Tokens by SHA-256 of their secret. Every method raises StoreUnavailable."""
-
-    async def find(self, secret_hash: bytes) -> WalletRpcToken | None:
-        """Return the token, revoked or not; None when unknown."""
-
-    async def add(
-        self,
-        token: WalletRpcToken,
-        secret_hash: bytes,
-        audit: AuditEntry | None = None,
-        *,
-        most: int | None = None,
-    ) -> WalletRpcToken:
-        """Store a new token, with the entry of the audit log in the same transaction.
-
-        A token of a key that was rotated belongs to its successor, unless that is revoked. Returns
-        the token as it is stored. Raises TooManyRpcTokens if its client has `most` live tokens.
-        """
-
-    async def list(self, client_id: str | None = None) -> Sequence[WalletRpcToken]:
-        """Return the tokens of one client, or all, oldest first."""
-
-    async def revoke(
-        self,
-        token_id: str,
-        at_ms: int,
-        client_id: str | None = None,
-        audit: AuditEntry | None = None,
-    ) -> bool:
-        """Revoke; False when there is no such live token (of this client, if one is given)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +126,7 @@ def rpc_url(base_url: str, secret: str) -> str:
 class FindWalletRpcToken:
     """Find the live token of a secret; a revoked token stops working within a second."""
 
-    def __init__(self, tokens: WalletRpcTokenStore, clock: Clock) -> None:
+    def __init__(self, tokens: "WalletRpcTokenStore", clock: Clock) -> None:
         self._tokens = tokens
         self._clock = clock
         self._seen: dict[bytes, tuple[int, WalletRpcToken]] = {}
@@ -184,7 +154,7 @@ class WalletRpcTokens:
     `base_url` is the address of the service as wallets reach it, without a path.
     """
 
-    def __init__(self, tokens: WalletRpcTokenStore, clock: Clock, base_url: str) -> None:
+    def __init__(self, tokens: "WalletRpcTokenStore", clock: Clock, base_url: str) -> None:
         self._tokens = tokens
         self._clock = clock
         self._base_url = base_url

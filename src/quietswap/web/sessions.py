@@ -2,12 +2,15 @@
 
 import secrets
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from quietswap.clients.client import ApiKey, Client, visitor_id
 from quietswap.clients.credentials import hash_secret
 from quietswap.clock import Clock
 from quietswap.errors.base import RateLimitExceeded
+
+if TYPE_CHECKING:  # it stores the records of this module
+    from quietswap.storage.web_sessions import WebSessionStore
 
 # Port of the storage of the web page's anonymous sessions.
 
@@ -24,34 +27,6 @@ class WebSessionBounds:
     total: int
 
 
-class WebSessionStore(Protocol):
-    """Sessions. Each is a client with one key of the same id. All raise StoreUnavailable."""
-
-    async def add(
-        self,
-        key: ApiKey,
-        secret_hash: bytes,
-        client: Client,
-        address: str,
-        bounds: WebSessionBounds,
-    ) -> bool:
-        """Store a session that began at a client address; False when the bounds are reached.
-
-        Where the address has as many as it may, its session that was used least lately is deleted,
-        unless all have orders. The address is stored as a hash. The bounds are exact, also with
-        parallel calls.
-        """
-
-    async def extend(self, session_id: str, expires_at_ms: int) -> None:
-        """Let a session and its RPC URLs end later."""
-
-    async def purge(self, before_ms: int, limit: int) -> int:
-        """Delete sessions that ended before a time, at most `limit`; return how many.
-
-        A session with an open order is kept. Orders are never deleted here.
-        """
-
-
 FIRST_MS = 86_400_000
 """Life of a session that was never continued."""
 LASTS_MS = 30 * 86_400_000
@@ -65,7 +40,7 @@ _NAME = "web page"
 class WebSessions:
     """Begins, continues and deletes sessions. Their keys have ids that begin with `web_`."""
 
-    def __init__(self, store: WebSessionStore, clock: Clock, bounds: WebSessionBounds) -> None:
+    def __init__(self, store: "WebSessionStore", clock: Clock, bounds: WebSessionBounds) -> None:
         self._store = store
         self._clock = clock
         self._bounds = bounds

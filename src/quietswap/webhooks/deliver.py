@@ -13,17 +13,18 @@ from itertools import count
 
 from quietswap import observe
 from quietswap.clock import Clock
-from quietswap.events.event import EventStore, StoredEvent
+from quietswap.events.event import StoredEvent
 from quietswap.failures import guarded
 from quietswap.orders.stores import LeaderLock, StoreUnavailable
+from quietswap.storage.events import EventStore
+from quietswap.storage.webhooks import WebhookStore
+from quietswap.webhooks.exchange import WebhookSender
 from quietswap.webhooks.secrets import SecretBox, SecretUnreadable, signed_headers
 from quietswap.webhooks.stores import (
     Delivery,
     DeliveryFailed,
     SenderBusy,
     Webhook,
-    WebhookSender,
-    WebhookStore,
     WebhookUrlRefused,
 )
 from quietswap.webhooks.webhook import (

@@ -203,8 +203,11 @@ def tls_context(ca_file: str | Path | None = None) -> ssl.SSLContext:
     return context
 
 
-class PinnedWebhookSender:
-    """Implements quietswap.webhooks.stores.WebhookSender."""
+class WebhookSender:
+    """Sends a request only to an address that was checked, and to that very address.
+
+    `client_id` is the client that the work counts for.
+    """
 
     def __init__(self, resolver: Resolver, context: ssl.SSLContext, policy: SenderPolicy) -> None:
         self._resolver = resolver

@@ -8,10 +8,11 @@ from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
 from quietswap.errors.clients import WebhookLimitReached, WebhookNotFound, WebhooksNotConfigured
 from quietswap.errors.requests import InvalidParameter
-from quietswap.events.event import EventStore
+from quietswap.storage.events import EventStore
+from quietswap.storage.webhooks import WebhookStore
 from quietswap.webhooks.deliver import Message, NotTried, WebhookCaller, untried
 from quietswap.webhooks.secrets import SecretBox, SecretUnreadable, new_secret
-from quietswap.webhooks.stores import Delivery, Webhook, WebhookStore, WebhookUrlRefused
+from quietswap.webhooks.stores import Delivery, Webhook, WebhookUrlRefused
 from quietswap.webhooks.webhook import TEST, WebhookRequest
 
 _SHOWN = 100

@@ -22,7 +22,7 @@ from quietswap.orders.ids import PREFIXES
 from quietswap.orders.statistics import ExportFilter, ExportPage
 from quietswap.server.settings.load import BadSettings
 from quietswap.storage.factory import Storage
-from quietswap.storage.order_export import SqlOrderExport
+from quietswap.storage.order_export import OrderExportStore
 
 _PAGE = 1_000
 
@@ -103,7 +103,7 @@ async def _pages(
     storage: Storage, path: Path | None, wanted: ExportFilter
 ) -> AsyncGenerator[ExportPage]:
     """Yield the pages, with the tokens that the service's node knows."""
-    orders = SqlOrderExport(storage.database, PREFIXES, _PAGE)
+    orders = OrderExportStore(storage.database, PREFIXES, _PAGE)
     settings = read_settings(path, "node")
     async with contextlib.AsyncExitStack() as stack:
         chain = None

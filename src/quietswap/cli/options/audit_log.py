@@ -14,7 +14,7 @@ import click
 from quietswap.cli.options.settings import read_settings
 from quietswap.clients.client import AuditEntry
 from quietswap.clock import SystemClock
-from quietswap.operator.audit_file import JsonAuditFile, actor
+from quietswap.operator.audit_file import AuditFile, actor
 from quietswap.operator.operators import AuditUnavailable
 
 
@@ -28,7 +28,7 @@ def recorded_in_audit_log(
     audit file cannot be written. What was done and could not be recorded is done nevertheless, and
     its output may be a secret: this is a warning on standard error.
     """
-    audit = JsonAuditFile(read_settings(path, "observe").observe.audit_file)
+    audit = AuditFile(read_settings(path, "observe").observe.audit_file)
     found: dict[str, object] = {}
     try:
         audit.check()
@@ -45,7 +45,7 @@ def recorded_in_audit_log(
     _write(audit, event, outcome="done", **details, **found)
 
 
-def _write(audit: JsonAuditFile, event: str, **details: object) -> None:
+def _write(audit: AuditFile, event: str, **details: object) -> None:
     try:
         audit.write(event, **details)
     except AuditUnavailable as error:

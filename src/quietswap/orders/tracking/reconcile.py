@@ -13,7 +13,6 @@ from quietswap.chain.chain import Block, ChainReader, Head, NodeUnavailable, Rec
 from quietswap.clock import Clock
 from quietswap.orders.deliver import apply_transition, remark
 from quietswap.orders.order import FINALIZED, Order, OrderEvent, OrderEventType, Transition
-from quietswap.orders.stores import OrderStore
 from quietswap.orders.tracking.index import OrderIndex
 from quietswap.orders.tracking.rules import (
     BlockRef,
@@ -26,6 +25,7 @@ from quietswap.orders.tracking.rules import (
     is_by_nonce,
     nonce_consumed_transition,
 )
+from quietswap.storage.orders import OrderStore
 
 # The tracked orders in memory, written through to the database.
 

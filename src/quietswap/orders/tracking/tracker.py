@@ -14,7 +14,7 @@ from quietswap.chain.chain import Block, ChainReader, NodeUnavailable, Receipt
 from quietswap.clock import Clock
 from quietswap.orders.order import Order, OrderKind
 from quietswap.orders.received import Arrival, arrival
-from quietswap.orders.stores import LeaderLock, OrderStore, StoreUnavailable
+from quietswap.orders.stores import LeaderLock, StoreUnavailable
 from quietswap.orders.tracking.reconcile import (
     BATCH,
     ChainFollower,
@@ -40,6 +40,7 @@ from quietswap.orders.tracking.rules import (
     was_offered,
 )
 from quietswap.relays.relay import Relay
+from quietswap.storage.orders import OrderStore
 
 
 class OrderTracker:
