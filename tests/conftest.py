@@ -14,6 +14,7 @@ import structlog
 import uvloop
 from hypothesis import settings
 
+from quietswap.observe import logs
 from tests.example_counts import LONG, examples
 
 # The same examples in every run, but more and new ones in each `make test-long`.
@@ -67,6 +68,7 @@ def pytest_runtest_call() -> Generator[None, object, object]:
         return (yield)
     finally:
         structlog.configure(**log)
+        vars(logs.log).pop("bind", None)  # the logger that it kept since its first line
         for number, handler in before.items():
             if signal.getsignal(number) is not handler:
                 signal.signal(number, handler)
