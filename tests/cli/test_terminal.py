@@ -6,6 +6,7 @@ import pty
 import re
 import select
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from eth_account import Account
 
+from quietswap.cli.context import signals_as_ctrl_c
 from quietswap.orders.order import OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY
@@ -164,3 +166,25 @@ def test_ctrl_c_before_anything_is_signed(env: dict[str, str], service: FakeServ
     assert service.bodies("order") == []
     assert not _COLOUR.search(screen.text)
     assert "Traceback" not in screen.text
+
+
+def test_signals_after_the_first_interrupt_no_cleanup() -> None:
+    """A closed terminal sends several: connections are still closed."""
+    before = {name: signal.getsignal(name) for name in (signal.SIGHUP, signal.SIGTERM)}
+    cleaned = []
+
+    def work() -> None:
+        try:
+            signal.raise_signal(signal.SIGHUP)
+        finally:
+            for name in before:
+                signal.raise_signal(name)
+                cleaned.append(name)
+
+    try:
+        with pytest.raises(KeyboardInterrupt), signals_as_ctrl_c():
+            work()
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+    assert cleaned == [*before]

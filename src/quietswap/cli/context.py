@@ -91,10 +91,19 @@ def stopping_signals() -> list[signal.Signals]:
 def signals_as_ctrl_c() -> Iterator[None]:
     """Raise KeyboardInterrupt at `stopping_signals` during the block. Only in the main thread.
 
-    After an interruption they are ignored: a second one, as of a shell and its terminal, would end
-    the command while it says what it leaves open.
+    The first one has the others ignored, at once: a second one, as of a shell and its terminal,
+    would interrupt the closing of connections, or end the command while it says what it leaves
+    open.
     """
-    before = {name: signal.signal(name, signal.default_int_handler) for name in stopping_signals()}
+
+    def interrupt(_number: int, _frame: object) -> None:
+        for name in before:
+            signal.signal(name, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before: dict[signal.Signals, Any] = dict.fromkeys(stopping_signals())
+    for name in before:
+        before[name] = signal.signal(name, interrupt)
     try:
         yield
     except KeyboardInterrupt:
