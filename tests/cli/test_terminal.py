@@ -172,6 +172,7 @@ def test_signals_after_the_first_interrupt_no_cleanup() -> None:
     """A closed terminal sends several: connections are still closed."""
     before = {name: signal.getsignal(name) for name in (signal.SIGHUP, signal.SIGTERM)}
     cleaned = []
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # it is ignored under nohup
 
     def work() -> None:
         try:
