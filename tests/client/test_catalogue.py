@@ -98,3 +98,10 @@ def test_details_of_another_shape_are_kept_raw(do: Do, service: FakeService) -> 
         do("wrap_info", WALLET)
     assert caught.value.details is None
     assert caught.value.raw_details == {"provided": "x"}
+
+
+def test_a_star_import_takes_names_of_the_client_only() -> None:
+    taken: dict[str, object] = {}
+    exec("from quietswap.client import *", taken)
+    assert taken.keys() >= {"ERROR_CLASSES", "InsufficientBalance", "QuietswapClient", "WETH"}
+    assert not taken.keys() & {"Any", "ErrorEnvelope", "codes", "errors", "msgspec", "wire"}

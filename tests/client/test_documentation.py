@@ -53,9 +53,9 @@ def test_the_page_names_every_kind_of_exception() -> None:
         assert f"`{kind.__name__}`" in text
 
 
-def test_every_exception_of_a_code_is_exported() -> None:
-    for kind in package.ERROR_CLASSES.values():
-        assert getattr(package, kind.__name__) is kind
+def test_everything_public_is_exported() -> None:
+    assert all(hasattr(package, name) for name in package.__all__)
+    assert {kind.__name__ for kind in package.ERROR_CLASSES.values()} <= set(package.__all__)
 
 
 def test_endpoints_do_not_print_their_secrets() -> None:

@@ -12,6 +12,9 @@ Amounts are ints in smallest units; the ETH amounts of wraps are decimal strings
 eth_account account, or a function that signs elsewhere. The service never receives a private key.
 """
 
+from types import ModuleType
+from typing import TYPE_CHECKING
+
 from quietswap.client.async_client import AsyncQuietswapClient as AsyncQuietswapClient
 from quietswap.client.errors import *  # noqa: F403  each exception
 from quietswap.client.flows.approvals import ApprovalSent as ApprovalSent
@@ -33,3 +36,12 @@ from quietswap.client.flows.wrap import WrapResult as WrapResult
 from quietswap.client.node_calls import NodeReceipt as NodeReceipt
 from quietswap.client.sync_client import QuietswapClient as QuietswapClient
 from quietswap.quoting.loss import Loss as Loss
+
+if not TYPE_CHECKING:  # a type checker follows the lines above
+    __all__ = [
+        name
+        for name, value in dict(vars()).items()
+        if not name.startswith("_")
+        and not isinstance(value, ModuleType)
+        and name not in ("ModuleType", "TYPE_CHECKING")
+    ]
