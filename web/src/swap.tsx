@@ -3,12 +3,12 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { get, type Schemas } from './api'
-import { approveData, parse, percent, show, slippage } from './amounts'
+import { approveData, parse, show, slippage } from './amounts'
 import type { Connection, Privacy } from './connect'
 import { Guard, isConsented } from './guard'
 import { Facts, places, type Quote, Sources, usd } from './quote'
-import { remember, remembered } from './remembered'
 import { approvedAmount, isAsAsked, isWorse, whyNot } from './rules'
+import { Settings, usualSlippage } from './settings'
 import type { Order } from './stream'
 import { failureText, sendPrivately } from './submit'
 import { type Token, TokenField } from './tokens'
@@ -21,9 +21,6 @@ const EARLY_S = 5
 const LEAST_S = 3
 const TYPING_MS = 500
 const SHARES = [25n, 50n, 75n, 100n]
-const PRESETS = ['0.1', '0.5', '1']
-/** More is a choice for one swap: a later visit must not begin with it. */
-const REMEMBERED_BPS = 100
 
 interface Props {
   /** Without one there are prices and no quotes. */
@@ -82,13 +79,6 @@ export function Swap(props: Props) {
     setLive(undefined)
     setConsent('')
     if (signing !== undefined) setOutdated(true)
-  }
-
-  const slip = (text: string): void => {
-    edited()
-    setSlippageText(text)
-    const bps = slippage(text)
-    if (typeof bps === 'number' && bps <= REMEMBERED_BPS) remember('slippage', text)
   }
 
   const typed = (field: 'sell' | 'buy', is: boolean): void => {
@@ -231,52 +221,52 @@ export function Swap(props: Props) {
         }}
       >
         <div class="side">
-        <div class="field">
-          <label for={`${id}-sell`}>You sell</label>
-          <input
-            id={`${id}-sell`}
-            class={large(amountText)}
-            placeholder="0"
-            inputMode="decimal"
-            autocomplete="off"
-            maxLength={80}
-            value={amountText}
-            aria-describedby={`${id}-sell-note`}
-            aria-invalid={amountText !== '' && (typeof amount === 'string' || isShort)}
-            onInput={(event) => {
-              edited()
-              props.setAmount(event.currentTarget.value)
-            }}
-          />
-          <p id={`${id}-sell-note`} class="note">
-            {amountText !== '' && typeof amount === 'string' && `${amount} `}
-            {sell && balance != null && `You have ${show(balance, sell.decimals, 6)}.`}
-            {isShort && <strong class="warn"> That is less than this amount.</strong>}
-          </p>
-          {sell && balance != null && BigInt(balance) > 0n && (
-            <p class="shares">
-              {SHARES.map((share) => (
-                <button
-                  key={share}
-                  type="button"
-                  onClick={() => {
-                    edited()
-                    const units = (BigInt(balance) * share) / 100n
-                    props.setAmount(show(units, sell.decimals).replaceAll(',', ''))
-                  }}
-                >
-                  {share === 100n ? 'Max' : `${share} %`}
-                </button>
-              ))}
+          <div class="field">
+            <label for={`${id}-sell`}>You sell</label>
+            <input
+              id={`${id}-sell`}
+              class={large(amountText)}
+              placeholder="0"
+              inputMode="decimal"
+              autocomplete="off"
+              maxLength={80}
+              value={amountText}
+              aria-describedby={`${id}-sell-note`}
+              aria-invalid={amountText !== '' && (typeof amount === 'string' || isShort)}
+              onInput={(event) => {
+                edited()
+                props.setAmount(event.currentTarget.value)
+              }}
+            />
+            <p id={`${id}-sell-note`} class="note">
+              {amountText !== '' && typeof amount === 'string' && `${amount} `}
+              {sell && balance != null && `You have ${show(balance, sell.decimals, 6)}.`}
+              {isShort && <strong class="warn"> That is less than this amount.</strong>}
             </p>
-          )}
-        </div>
-        <TokenField
-          label="Sell token"
-          chosen={sell}
-          choose={props.setSell}
-          typing={(is) => typed('sell', is)}
-        />
+            {sell && balance != null && BigInt(balance) > 0n && (
+              <p class="shares">
+                {SHARES.map((share) => (
+                  <button
+                    key={share}
+                    type="button"
+                    onClick={() => {
+                      edited()
+                      const units = (BigInt(balance) * share) / 100n
+                      props.setAmount(show(units, sell.decimals).replaceAll(',', ''))
+                    }}
+                  >
+                    {share === 100n ? 'Max' : `${share} %`}
+                  </button>
+                ))}
+              </p>
+            )}
+          </div>
+          <TokenField
+            label="Sell token"
+            chosen={sell}
+            choose={props.setSell}
+            typing={(is) => typed('sell', is)}
+          />
         </div>
         <p class="flip">
           <button
@@ -293,64 +283,35 @@ export function Swap(props: Props) {
           </button>
         </p>
         <div class="side">
-        <div class="field">
-          <label for={`${id}-buy`}>You receive</label>
-          <input id={`${id}-buy`} class={large(receives)} readOnly value={receives} />
-          <p class="note">
-            {live
-              ? `At least ${show(live.quote.minBuyAmount, buy?.decimals ?? 0, 6)}, or it fails.`
-              : price && 'Indicative: nothing was simulated yet.'}
-            {worth(live?.quote ?? price)}
-          </p>
-          {!live && price && price.loss.level !== 'none' && (
-            <p class={price.loss.level === 'notice' ? 'note' : 'warn'}>
-              You may lose: {lossText(price.loss)}.
+          <div class="field">
+            <label for={`${id}-buy`}>You receive</label>
+            <input id={`${id}-buy`} class={large(receives)} readOnly value={receives} />
+            <p class="note">
+              {live
+                ? `At least ${show(live.quote.minBuyAmount, buy?.decimals ?? 0, 6)}, or it fails.`
+                : price && 'Indicative: nothing was simulated yet.'}
+              {worth(live?.quote ?? price)}
             </p>
-          )}
-        </div>
-        <TokenField
-          label="Buy token"
-          chosen={buy}
-          choose={props.setBuy}
-          typing={(is) => typed('buy', is)}
-        />
-        </div>
-        <details class="gear">
-          <summary>
-            <span aria-hidden="true">⚙</span> Settings: at most{' '}
-            {typeof bpsAllowed === 'number' ? percent(bpsAllowed) : '?'} less than quoted
-          </summary>
-          <p class="shares">
-            {PRESETS.map((preset) => (
-              <button
-                key={preset}
-                type="button"
-                aria-pressed={slippageText === preset}
-                onClick={() => slip(preset)}
-              >
-                {preset} %
-              </button>
-            ))}
-          </p>
-          <div class="field short">
-            <label for={`${id}-slip`}>Slippage</label>
-            <input
-              id={`${id}-slip`}
-              inputMode="decimal"
-              autocomplete="off"
-              maxLength={5}
-              value={slippageText}
-              aria-describedby={`${id}-slip-note`}
-              aria-invalid={typeof bpsAllowed === 'string'}
-              onInput={(event) => slip(event.currentTarget.value)}
-            />
+            {!live && price && price.loss.level !== 'none' && (
+              <p class={price.loss.level === 'notice' ? 'note' : 'warn'}>
+                You may lose: {lossText(price.loss)}.
+              </p>
+            )}
           </div>
-          <p id={`${id}-slip-note`} class="note">
-            {typeof bpsAllowed === 'string'
-              ? bpsAllowed
-              : `Percent less than quoted, at most.${bpsAllowed > REMEMBERED_BPS ? ' So much is not remembered for the next visit.' : ''}`}
-          </p>
-        </details>
+          <TokenField
+            label="Buy token"
+            chosen={buy}
+            choose={props.setBuy}
+            typing={(is) => typed('buy', is)}
+          />
+        </div>
+        <Settings
+          text={slippageText}
+          change={(text) => {
+            edited()
+            setSlippageText(text)
+          }}
+        />
         <button
           type="submit"
           class={live ? '' : 'primary'}
@@ -380,41 +341,41 @@ export function Swap(props: Props) {
       {live && buy && sell && (
         <div class="quote">
           <div class="decision" ref={decision}>
-          {isChanged ? (
-            <Changed
-              quote={live.quote}
-              seen={seen}
-              buy={buy}
-              look={() => {
-                setConsent('')
-                setSeen(live.quote)
-              }}
-            />
-          ) : (
-            <Guard loss={live.quote.loss} action="swap" consent={consent} setConsent={setConsent} />
-          )}
-          {!isChanged && isUnapproved && issues.allowance && (
-            <button
-              type="button"
-              class="primary"
-              disabled={isBusy || privacy !== 'private'}
-              onClick={approve}
-            >
-              Approve exactly {show(approvedAmount(issues.allowance, asked), sell.decimals)}{' '}
-              {sell.symbol}
-            </button>
-          )}
-          {!isChanged && !isUnapproved && (
-            <button
-              type="button"
-              class="primary"
-              disabled={isBusy || blocked !== undefined || !isConsented(live.quote.loss, consent)}
-              onClick={swap}
-            >
-              Swap <Terms quote={live.quote} sell={sell} buy={buy} />
-            </button>
-          )}
-          {blocked !== undefined && <p class="note">{blocked}</p>}
+            {isChanged ? (
+              <Changed
+                quote={live.quote}
+                seen={seen}
+                buy={buy}
+                look={() => {
+                  setConsent('')
+                  setSeen(live.quote)
+                }}
+              />
+            ) : (
+              <Guard loss={live.quote.loss} action="swap" consent={consent} setConsent={setConsent} />
+            )}
+            {!isChanged && isUnapproved && issues.allowance && (
+              <button
+                type="button"
+                class="primary"
+                disabled={isBusy || privacy !== 'private'}
+                onClick={approve}
+              >
+                Approve exactly {show(approvedAmount(issues.allowance, asked), sell.decimals)}{' '}
+                {sell.symbol}
+              </button>
+            )}
+            {!isChanged && !isUnapproved && (
+              <button
+                type="button"
+                class="primary"
+                disabled={isBusy || blocked !== undefined || !isConsented(live.quote.loss, consent)}
+                onClick={swap}
+              >
+                Swap <Terms quote={live.quote} sell={sell} buy={buy} />
+              </button>
+            )}
+            {blocked !== undefined && <p class="note">{blocked}</p>}
           </div>
           <p class="note">A fresh quote follows in {left} s.</p>
           <Facts quote={live.quote} buy={buy} />
@@ -449,12 +410,6 @@ function Changed(props: { quote: Quote; seen: Quote; buy: Token; look(): void })
       </button>
     </div>
   )
-}
-
-function usualSlippage(): string {
-  const text = remembered('slippage')
-  const bps = slippage(text)
-  return typeof bps === 'number' && bps <= REMEMBERED_BPS ? text : '0.5'
 }
 
 /** What it is worth before gas, where the service has a price. */
