@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from quietswap.chain.address import Address
 from quietswap.orders.order import OrderKind, OrderPage, OrderStatus
 from quietswap.storage.database import Database, Row, Transaction, Value
-from quietswap.storage.order_rows import LINE, WalletOrders, indexed_by, items
+from quietswap.storage.order_rows import LINE, WalletOrders, indexed_by, items, only
 
 # The SQL below is composed only of constants of this module.
 _TOTAL = """
@@ -24,9 +24,7 @@ def page_sql(dialect: str, status: OrderStatus | None) -> str:
     """Return the statement of a page; arguments: client and wallet (and status), twice, limit and
     offset.
     """
-    return _PAGE.format(
-        status="" if status is None else "AND status = ?", indexed=indexed_by(dialect, status)
-    )
+    return _PAGE.format(status=only(status), indexed=indexed_by(dialect, status))
 
 
 class OrderPages(WalletOrders):
@@ -47,9 +45,8 @@ class OrderPages(WalletOrders):
         rows = await self._database.fetch(sql, *of, *of, limit, offset)
         if rows:
             return OrderPage(items(rows), rows[0][-1])
-        total = _TOTAL.format(status="" if status is None else "AND status = ?")
-        # at that time there were at most `offset` orders
-        return OrderPage((), min(offset, (await self._database.fetch(total, *of))[0][0]))
+        [[total]] = await self._database.fetch(_TOTAL.format(status=only(status)), *of)
+        return OrderPage((), min(offset, total))  # at that time there were at most `offset` orders
 
 
 # Deletion of old final orders, with their events and their part of the counters.

@@ -161,6 +161,11 @@ def event_from(row: Row) -> OrderEvent:
 LINE = ", ".join(OrderListItem._fields)
 
 
+def only(status: OrderStatus | None) -> str:
+    """Return the condition of a status filter; its argument is the status."""
+    return "" if status is None else "AND status = ?"
+
+
 def indexed_by(dialect: str, status: OrderStatus | None) -> str:
     """Return what names a history's index to SQLite: some of its versions choose another index with
     the same order, where it must read each row.
@@ -251,9 +256,8 @@ def reads_of_kind(  # noqa: PLR0917  as `page_of_kind`
         of.append(kind.value)
     if status is not None:
         of.append(status.value)
-    only = "AND status = ?" if status else ""
-    total = total.format(status=only)
-    page = page.format(line=LINE, status=only, swaps_by=indexed_by(dialect, status))
+    total = total.format(status=only(status))
+    page = page.format(line=LINE, status=only(status), swaps_by=indexed_by(dialect, status))
     if kind is not None:
         return PageReads(total, of, page, [*of, limit, offset])
     most = offset + limit
