@@ -1,4 +1,4 @@
-"""Port of the outbox: the events of each client's orders, in the order of their commits.
+"""The outbox: the events of each client's orders, in the order of their commits.
 
 The order store writes an event in the transaction that changes the order. Each client has its own
 sequence: 1, 2, 3 and so on, without gaps. Events of one client become visible in this order, also

@@ -23,9 +23,9 @@ _ROOM = 1 << 16
 
 
 class AuditFile:
-    """Appends records. Both methods raise AuditUnavailable.
+    """Appends records, one JSON line each. Without a file it does nothing.
 
-    Implements AuditFile: one JSON line a record. Without a file it does nothing.
+    Both methods raise AuditUnavailable.
     """
 
     def __init__(self, file: str | None) -> None:

@@ -118,6 +118,3 @@ def _least_apart(prices: Sequence[Decimal]) -> Decimal:
     """Return the least relative difference of the first price from any other."""
     first, *others = prices
     return min(abs(first - other) / min(first, other) for other in others)
-
-
-# Port: USD prices.

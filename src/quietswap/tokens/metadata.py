@@ -1,4 +1,4 @@
-"""Port: ERC-20 tokens and the holdings of wallets, read from the operator's nodes."""
+"""ERC-20 tokens and the holdings of wallets, read from the operator's nodes."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -64,9 +64,8 @@ _ALONE_GAS = 3_000_000
 class TokenReader:
     """What tokens say of themselves, and what they do. Hostile tokens are expected.
 
-    `client_id` is the client that asks: its reads take turns with those of others.
-
-    `nodes` by client.
+    `client_id` is the client that asks: its reads take turns with those of others. `nodes` returns
+    the node reads of a client.
     """
 
     def __init__(

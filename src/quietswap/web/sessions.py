@@ -12,7 +12,7 @@ from quietswap.errors.base import RateLimitExceeded
 if TYPE_CHECKING:  # it stores the records of this module
     from quietswap.storage.web_sessions import WebSessionStore
 
-# Port of the storage of the web page's anonymous sessions.
+# The web page's anonymous sessions.
 
 
 SECRET_PREFIX = "qw_"
