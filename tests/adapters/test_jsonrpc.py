@@ -1,4 +1,5 @@
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -194,6 +195,19 @@ async def test_lag_is_looked_at_again(http: HttpClient, one: FakeNode, two: Fake
     two.mangle = MANGLED["garbage"]
     assert await bench.gas() == "0x1"
     await bench.rpc.close()
+
+
+async def test_a_height_has_the_age_of_its_reading(
+    http: HttpClient, one: FakeNode, two: FakeNode
+) -> None:
+    two.mangle = MANGLED["garbage"]
+    bench = Bench(http, one, two)
+    await bench.rpc.probe()
+    bench.clock.advance(6)
+    one.mangle = MANGLED["garbage"]
+    await bench.rpc.probe()
+    seen = [(node.height, node.age_s) for node in bench.rpc.nodes()]
+    assert seen == [(100, 6), (None, math.inf)]
 
 
 async def test_a_probe_says_what_is_wrong(http: HttpClient, one: FakeNode, two: FakeNode) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,7 @@ def test_two_processes_share_pauses_figures_and_sessions(
 
 def test_the_height_of_a_single_node_is_read(town: Town, tmp_path: Path) -> None:
     """Nothing else of the service reads it, however many blocks it follows."""
+    started = datetime.now(UTC).replace(microsecond=0)
     with serving(town, tmp_path) as served:
         url = f"sqlite:///{tmp_path / 'own.sqlite3'}"
         client = log_in(served, command(town, url, "operators", "create", "alice")["secret"])
@@ -84,6 +86,9 @@ def test_the_height_of_a_single_node_is_read(town: Town, tmp_path: Path) -> None
         wait_until(lambda: height() > 0, lambda: client.get("/operator/node").text)
         before = height()
         wait_until(lambda: height() > before, height)
+        page = client.get("/operator/node").text
+        read, latest = re.findall(r'datetime="([^"]+)"', page)[0], datetime.now(UTC)
+        assert started <= datetime.fromisoformat(read) <= latest
         client.close()
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from html import unescape
 from typing import Any
 
@@ -26,6 +27,10 @@ def text_of(answer: httpx.Response) -> str:
     """Return what a person reads: without tags, in one line."""
     assert answer.status_code == 200, answer.text
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.text)).split())
+
+
+def utc(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def stored_at(office: Office, number: int, **changes: Any) -> Order:
@@ -207,6 +212,34 @@ async def test_node_in_numbers(office: Office, desk: httpx.AsyncClient) -> None:
         "failed calls 2", "reorganisations 1", "deepest 2 blocks", "rpc#1 timeout 2",
     ):  # fmt: skip
         assert said in page, said
+
+
+async def test_a_height_is_shown_with_the_time_of_its_reading(
+    office: Office, desk: httpx.AsyncClient
+) -> None:
+    """A node that went away keeps its last height: the report beside it is newer."""
+    now = office.clock.now_ms()
+    gone = {"name": "rpc#1", "height": 88, "readAt": now - 300_000}
+    live = {"name": "rpc#2", "height": 113, "readAt": now}
+    never = {"name": "rpc#3", "height": None, "readAt": None}
+    rest = {"lags": False, "circuit": "closed"}
+    await count(office, nodes=[one | rest for one in (gone, live, never)])
+    page = text_of(await desk.get("/operator/node"))
+    for said in (
+        f"rpc#1 88 no closed 25 blocks {utc(now - 300_000)}",
+        f"rpc#2 113 no closed 0 blocks {utc(now)}",
+        "rpc#3 no answer no closed – –",
+    ):
+        assert said in page, said
+
+
+async def test_what_a_process_does_not_have_is_not_called_unknown(
+    office: Office, desk: httpx.AsyncClient
+) -> None:
+    await count(office, (Measure.RELAY_OUTCOME, "Old relay", "accepted", 0, 1), relays={})
+    assert "Old relay 1 100 % accepted 1 – not configured" in text_of(
+        await desk.get("/operator/relay")
+    )
 
 
 async def test_clients_show_usage_against_limits(office: Office, desk: httpx.AsyncClient) -> None:

@@ -48,10 +48,14 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """A node as this process last saw it. `height` is None before it was read."""
+    """A node as this process last saw it: its `height` was read `age_s` seconds ago.
+
+    Without an answer, `height` is None.
+    """
 
     name: str
     height: int | None
+    age_s: float
     lags: bool
     is_paused: bool
 
@@ -122,8 +126,9 @@ class NodeRpcClient:
 
     def nodes(self) -> list[NodeView]:
         """Return what this process knows of each node, in their order. No I/O."""
+        now, lags = self._clock.monotonic(), self._nodes.lags
         return [
-            NodeView(n.name, n.height, self._nodes.lags(n), n.circuit.is_open)
+            NodeView(n.name, n.height, now - n.height_at, lags(n), n.circuit.is_open)
             for n in self._nodes.all
         ]
 

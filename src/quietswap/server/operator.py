@@ -328,6 +328,7 @@ class _Reporter:
     def state(self) -> dict[str, Any]:
         """Return what only this process knows, as JSON values."""
         outside = self.parts.outside
+        now = self.clock.now_ms()
         misses = {one.name: one.last_miss for one in outside.sources}
         misses |= {one.name: one.last_miss for one in outside.relays.values()}
         return {
@@ -341,6 +342,7 @@ class _Reporter:
                 {
                     "name": node.name,
                     "height": node.height,
+                    "readAt": None if node.height is None else now - round(node.age_s * 1000),
                     "lags": node.lags,
                     "circuit": _circuit(not node.is_paused),
                 }

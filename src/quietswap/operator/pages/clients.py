@@ -51,7 +51,15 @@ def _client(row: ClientRow, now_ms: int) -> Markup:
     query = urlencode({"q": client.id})
     disabled = element("span", " disabled", class_="bad") if client.disabled_at_ms else None
     header = ("use today", "used", "limit")
-    keys = ("key", "state", "scope", "name", "last use (UTC)", "expires (UTC)", "action")
+    keys = (
+        "key",
+        "state",
+        "scope",
+        "name",
+        "last use, to a minute (UTC)",
+        "expires (UTC)",
+        "action",
+    )
     return element(
         "section",
         element("h2", client.name, disabled),
@@ -118,7 +126,7 @@ def _key(key: ApiKey, now_ms: int) -> tuple[Child, ...]:
         state(word),
         key.scope.value,
         key.name,
-        moment(key.last_used_at_ms, "never"),
+        moment(key.last_used_at_ms, "none stored"),
         moment(key.expires_at_ms, "never"),
         "–" if word == "revoked" else revoke,
     )

@@ -253,9 +253,9 @@ def node_page(
         "Node",
         joined(
             table(
-                ("process", "node", "block", "lags", "circuit", "seen (UTC)"),
+                ("process", "node", "block", "lags", "circuit", "behind", "read (UTC)"),
                 _nodes(reports),
-                caption="Nodes as each process last saw them",
+                caption="Nodes as each process last saw them; behind: the highest block of all",
             ),
             facts(
                 [
@@ -279,22 +279,24 @@ def node_page(
 
 
 def _nodes(reports: Sequence[ProcessReport]) -> list[tuple[Child, ...]]:
-    rows: list[tuple[Child, ...]] = []
-    for report in reports:
-        nodes = report.state.get("nodes")
-        for node in nodes if isinstance(nodes, list) else ():
-            height = node.get("height")
-            rows.append(
-                (
-                    report.process_id,
-                    str(node.get("name")),
-                    "not read yet" if height is None else str(height),
-                    "yes" if node.get("lags") else "no",
-                    state(str(node.get("circuit"))),
-                    moment(report.seen_at_ms),
-                )
-            )
-    return rows
+    nodes = [
+        (one.process_id, node, _whole(node.get("height")))
+        for one in reports
+        for node in one.state.get("nodes", ())
+    ]
+    highest = max((height for *_, height in nodes if height is not None), default=0)
+    return [
+        (
+            process_id,
+            str(node.get("name")),
+            "no answer" if height is None else str(height),
+            "yes" if node.get("lags") else "no",
+            state(str(node.get("circuit"))),
+            "–" if height is None else f"{highest - height} blocks",
+            moment(_whole(node.get("readAt"))),  # 0.3.0 reports none
+        )
+        for process_id, node, height in nodes
+    ]
 
 
 def _highest(window: FigureWindow) -> Series:

@@ -25,8 +25,8 @@ from quietswap.operator.page import (
     periods,
     table,
 )
-from quietswap.operator.pages.sources import last_miss
-from quietswap.operator.pages.words import listed, share, spread, state
+from quietswap.operator.pages.sources import circuit_text, last_miss
+from quietswap.operator.pages.words import listed, share, spread
 from quietswap.orders.order import OrderEventType
 
 MEASURES = (
@@ -71,7 +71,7 @@ def relay_page(
 
 
 def _answers(window: FigureWindow, reports: Sequence[ProcessReport]) -> Markup:
-    known = {str(name) for one in reports for name in _relays(one)}
+    known = {name for one in reports for name in one.state.get("relays", ())}
     names = sorted(known | {*window.subjects(Measure.RELAY_OUTCOME)})
     rows: list[tuple[Child, ...]] = []
     for name in names:
@@ -83,7 +83,7 @@ def _answers(window: FigureWindow, reports: Sequence[ProcessReport]) -> Markup:
                 share(outcomes["accepted"], outcomes.total()),
                 listed([*outcomes.items()]),
                 spread(distribution(window.of(Measure.RELAY_MS, name)), "ms"),
-                _circuit(name, reports),
+                circuit_text("relays", name, reports),
                 last_miss(name, reports),
             )
         )
@@ -92,18 +92,6 @@ def _answers(window: FigureWindow, reports: Sequence[ProcessReport]) -> Markup:
         "took nothing, in its words",
     )  # fmt: skip
     return table(header, rows, caption="Figures of all processes; circuits are each process's")
-
-
-def _relays(report: ProcessReport) -> dict[str, object]:
-    found = report.state.get("relays")
-    return found if isinstance(found, dict) else {}
-
-
-def _circuit(name: str, reports: Sequence[ProcessReport]) -> Child:
-    words = {one.process_id: str(_relays(one).get(name, "unknown")) for one in reports}
-    if len(set(words.values())) == 1:
-        return state(next(iter(words.values())))
-    return "; ".join(f"{process}: {word}" for process, word in words.items()) or "–"
 
 
 def _inclusion(window: FigureWindow) -> Markup:

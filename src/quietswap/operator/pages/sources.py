@@ -1,6 +1,6 @@
 """Sources: outcomes, latency, what was delivered against the promise, circuits and pauses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from quietswap.operator.figures import (
     FigureRow,
@@ -81,7 +81,9 @@ def _row(
         str(sum(row.n for row in window.of(Measure.SOURCE_WON, name))),
         "–" if median is None else f"{median.p50:+d} bps",
         "–" if low is None else f"{-low.p90:+d} bps",
-        element("span", "paused", class_="warn") if held else circuit_text(name, reports),
+        element("span", "paused", class_="warn")
+        if held
+        else circuit_text("sources", name, reports),
     )
 
 
@@ -90,17 +92,15 @@ def _low(rows: Sequence[FigureRow]) -> Percentiles | None:
     return distribution(row._replace(value=-row.value) for row in rows)
 
 
-def circuit_text(name: str, reports: Sequence[ProcessReport]) -> Child:
-    """Return the circuit in one word if all processes agree, else that of each."""
-    said = {one.process_id: _circuit(one.state, name) for one in reports}
+def circuit_text(kind: str, name: str, reports: Sequence[ProcessReport]) -> Child:
+    """Return a circuit in one word if all processes agree, else that of each.
+
+    `kind` is `sources` or `relays`. An earlier configuration may have had others.
+    """
+    said = {one.process_id: one.state.get(kind, {}).get(name, "not configured") for one in reports}
     if len(set(said.values())) == 1:
         return state(next(iter(said.values())))
     return "; ".join(f"{process}: {word}" for process, word in said.items()) or "–"
-
-
-def _circuit(report: Mapping[str, object], name: str) -> str:
-    sources = report.get("sources")
-    return str(sources.get(name, "unknown")) if isinstance(sources, dict) else "unknown"
 
 
 def last_miss(name: str, reports: Sequence[ProcessReport]) -> Child:
