@@ -34,6 +34,7 @@ class LazyGroup(click.Group):
             "balances": ("balances:balances", "Show a wallet's balances and allowances."),
             "tokens": ("tokens:tokens", "Search tokens; show warnings about them."),
             "history": ("history:history", "List a wallet's orders."),
+            "mcp": ("mcp:mcp", "Serve tools for a model (Model Context Protocol)."),
             "webhooks": ("webhooks:webhooks", "Have events sent to a URL of yours."),
         },
         "Operate a service": {

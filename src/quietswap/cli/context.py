@@ -3,10 +3,10 @@
 import contextlib
 import shlex
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from quietswap.client.async_client import AsyncQuietswapClient
     from quietswap.client.flows.polling import PollingPolicy
     from quietswap.client.sync_client import QuietswapClient
+
+C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +42,21 @@ class CommandContext:
 
     def client(self, polling: "PollingPolicy | None" = None) -> "QuietswapClient":
         """Return a client of the service. Raises click.UsageError for an invalid URL."""
-        from quietswap.cli.signed_orders import SignedOrdersFile
         from quietswap.client.sync_client import QuietswapClient
 
+        return self._connect(QuietswapClient, polling)
+
+    def async_client(self) -> "AsyncQuietswapClient":
+        """Return the same for a command with an event loop."""
+        from quietswap.client.async_client import AsyncQuietswapClient
+
+        return self._connect(AsyncQuietswapClient, None)
+
+    def _connect(self, kind: Callable[..., C], polling: "PollingPolicy | None") -> C:
+        from quietswap.cli.signed_orders import SignedOrdersFile
+
         try:
-            return QuietswapClient(
+            return kind(
                 self.url,
                 self.api_key,
                 rpc_url=self.rpc_url,

@@ -64,7 +64,7 @@ def with_context(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def command(
         *, url: str, api_key: str | None, api_key_file: Path | None, rpc_url: str | None,
-        ca_file: Path | None, as_json: bool, raw: bool, **rest: Any,
+        ca_file: Path | None, as_json: bool = False, raw: bool = False, **rest: Any,
     ) -> None:  # fmt: skip
         key = _key(api_key, api_key_file)
         _warn_of_plain_http(url)

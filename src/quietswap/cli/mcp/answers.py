@@ -1,0 +1,90 @@
+"""Results and errors of tools: JSON as structured content, and the same JSON as text."""
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, ParamSpec
+
+import click
+from mcp.types import CallToolResult, TextContent
+
+from quietswap.cli.mcp.marked import LONGEST_ANSWER, marked, order_named, untrusted
+from quietswap.cli.output.errors import JSON_NAMES, exit_code
+from quietswap.cli.output.exit_codes import UNDECIDED
+from quietswap.client.errors.base import ApiError, ClientError
+from quietswap.client.errors.flow import AfterSubmission, OrderStillOpen, TransactionHashMismatch
+from quietswap.client.wire import encode
+from quietswap.contract.errors import ERRORS
+
+P = ParamSpec("P")
+_WITH_TRANSACTION = (AfterSubmission, OrderStillOpen, TransactionHashMismatch)
+
+
+class Refused(Exception):
+    """This server refuses a call. `field` names the argument at fault; None if it is none."""
+
+    def __init__(self, error: str, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.error = error
+        self.field = field
+
+
+class BadInput(Refused):
+    """An argument is not what the tool takes."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__("BAD_INPUT", f"{field}: {message}", field)
+
+
+def read_with(field: str, read: Callable[[str], Any], text: str) -> Any:
+    """Return an argument read by a function of the command line. Raises BadInput."""
+    try:
+        return read(text)
+    except click.UsageError as error:
+        raise BadInput(field, error.message) from None
+
+
+def answering(
+    tool: Callable[P, Awaitable[dict[str, Any]]],
+) -> Callable[P, Awaitable[CallToolResult]]:
+    """Return the tool with its result, or its refusal, as the protocol has them."""
+
+    @functools.wraps(tool)
+    async def answered(*args: P.args, **kwargs: P.kwargs) -> CallToolResult:
+        try:
+            return _result(await tool(*args, **kwargs))
+        except Refused as error:
+            body = {"error": error.error, "message": str(error)}
+            return _result(body | ({"field": error.field} if error.field else {}), is_error=True)
+        except ClientError as error:
+            return _result(_error(error), is_error=True)
+
+    shown = inspect.signature(tool).replace(return_annotation=CallToolResult)
+    answered.__signature__ = shown  # type: ignore[attr-defined]
+    return answered
+
+
+def _result(body: dict[str, Any], *, is_error: bool = False) -> CallToolResult:
+    text = encode(body).decode()
+    if len(text) > LONGEST_ANSWER:
+        body = {"error": "TOO_LONG", "message": "the answer is too long: ask for less at a time"}
+        text, is_error = encode(body).decode(), True
+    content = TextContent(type="text", text=text)
+    return CallToolResult(content=[content], structured_content=body, is_error=is_error)
+
+
+def _error(error: ClientError) -> dict[str, Any]:
+    """Return an error of the client; its message may repeat what the service or a node said."""
+    known = isinstance(error, ApiError) and error.error in ERRORS
+    code = error.error if known and isinstance(error, ApiError) else JSON_NAMES.get(type(error))
+    body: dict[str, Any] = {"error": code or type(error).__name__}
+    if isinstance(error, ApiError):
+        details = marked(error.details) if error.details is not None else None
+        body |= {"details": details} if details else {}
+        body |= {"retryAfter": error.retry_after} if error.retry_after is not None else {}
+        return body | untrusted(message=error.message, suggestion=error.suggestion)
+    if isinstance(error, _WITH_TRANSACTION):
+        body |= {"txHash": error.tx_hash, "nonce": error.nonce}
+        body |= {"mayBeMined": exit_code(error) == UNDECIDED}
+        return body | order_named(error.order_id) | untrusted(message=str(error))
+    return body | untrusted(message=str(error))

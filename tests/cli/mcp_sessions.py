@@ -1,0 +1,90 @@
+"""Sessions of the official client of the Model Context Protocol with `quietswap mcp`."""
+
+import json
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+from mcp.types import CallToolResult, TextContent
+
+from quietswap.cli.demo.run import SandboxInfo
+from quietswap.cli.mcp.quotes import QuoteBook
+from quietswap.cli.mcp.server import make_server
+from quietswap.cli.mcp.tools import ReadingTools
+from quietswap.client.async_client import AsyncQuietswapClient
+from tests import forked
+from tests.client.fake_servers import FakeServers
+
+WITHIN_S = 120.0
+
+
+def variables(town: SandboxInfo, folder: Path) -> dict[str, str]:
+    """Return the environment of a server that reads: no key of a wallet."""
+    return forked.without_settings() | {
+        "QUIETSWAP_URL": town.base_url,
+        "QUIETSWAP_API_KEY": town.api_key,
+        "QUIETSWAP_RPC_URL": town.rpc_url,
+        "XDG_STATE_HOME": str(folder),
+    }
+
+
+@asynccontextmanager
+async def over_stdio(
+    env: Mapping[str, str], folder: Path, *words: str, **options: Any
+) -> AsyncIterator[Client]:
+    """Start the command, and write all that passes in `folder`: in.log, out.log, err.log."""
+    script = 'cd "$0" && tee in.log | "$@" 2>err.log | tee out.log'
+    command = [sys.executable, "-m", "quietswap", "mcp", *words]
+    server = StdioServerParameters(
+        command="/bin/sh", args=["-c", script, str(folder), *command], env=dict(env)
+    )
+    async with Client(server, read_timeout_seconds=WITHIN_S, **options) as client:
+        yield client
+
+
+@asynccontextmanager
+async def in_process(outside: FakeServers) -> AsyncIterator[Client]:
+    """Connect to the tools in this process, with the fake service and node."""
+    connected = AsyncQuietswapClient(outside.url, "qs_right", rpc_url=outside.rpc_url)
+    async with connected as client:
+        server = make_server(ReadingTools(client, QuoteBook(), has_node=True))
+        async with Client(server) as model:
+            yield model
+
+
+def transcript(folder: Path) -> str:
+    """Return all that passed, and the log."""
+    names = ("in.log", "out.log", "err.log")
+    return "".join((folder / name).read_text("utf-8") for name in names)
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """Return the result of a tool that succeeds."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, text_of(result)
+    return body_of(result)
+
+
+async def refusal(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """Return the error of a tool that refuses."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error, text_of(result)
+    return body_of(result)
+
+
+def body_of(result: CallToolResult) -> dict[str, Any]:
+    """Return the structured content, after the check that the text has the same."""
+    body = result.structured_content
+    assert isinstance(body, dict)
+    assert json.loads(text_of(result)) == body
+    return body
+
+
+def text_of(result: CallToolResult) -> str:
+    """Return the text of a result."""
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
