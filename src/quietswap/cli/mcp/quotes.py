@@ -209,7 +209,7 @@ def _protection(quote: SwapQuoteResponse) -> dict[str, Any]:
         found = quote.mev_protection.metadata
     except msgspec.ValidationError:
         return {}
-    return {"tier": found.tier} | marked(found.mev_relay_metadata, "endpoint")
+    return {"tier": found.tier, **marked(found.mev_relay_metadata, "endpoint")}
 
 
 def _terms(quote: SwapQuoteResponse) -> dict[str, Any]:
