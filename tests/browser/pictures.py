@@ -88,8 +88,19 @@ def take(page: Page, folder: Path, look: str, steps: Collection[str] = ()) -> No
         page.wait(css(".loss"))
         approved(page, amount)
         picture(step)
+    slippage(page, "0.5")
+    page.call("fill", at=["label", "Sell token"], text="eth")
+    page.wait(css("[role=option]"))
+    picture("10-eth-tokens")
+    page.press("Enter")
+    quoted(page)
+    picture("11-eth-quote")
+    page.click("button", "Wrap 1 ETH")
+    confirmed(page, "wrap")
+    page.see("Step 2 of 2")
+    picture("12-eth-second")
     page.click("button", "Wrap and unwrap")
-    picture("10-wrap")
+    picture("13-wrap")
 
 
 def main(folder: Path) -> None:

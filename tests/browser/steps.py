@@ -64,7 +64,7 @@ def sources(page: Page) -> list[str]:
     return page.texts(css("tbody tr"))
 
 
-def approved(page: Page, amount: str = "1") -> None:
+def approved(page: Page, amount: str = "1", symbol: str = "WETH") -> None:
     """Approve what the quote needs, until the page offers the swap.
 
     The quote after an approval may have another router, if a source answered only one of the two.
@@ -74,7 +74,7 @@ def approved(page: Page, amount: str = "1") -> None:
     for _ in VENDORS:
         if page.count(role("button", SWAP)):
             return
-        page.click("button", f"Approve exactly {amount} WETH")
+        page.click("button", f"Approve exactly {amount} {symbol}")
         page.wait(quote, "hidden")
         page.wait(quote)
     page.wait(role("button", SWAP))

@@ -7,7 +7,9 @@ import { post, type Schemas, session as beginSession } from './api'
 import { assertPrivate, Connect, type Connection, PrivateRpc, type Privacy } from './connect'
 import { type Known, OrderCard } from './orders'
 import { cancelFaults } from '../../clients/typescript/src/params'
+import { etherOf, type Flow, Second, useFlow } from './native'
 import { nonceOf } from './submit'
+import type { Order } from './stream'
 import { Swap } from './swap'
 import { find, type Token } from './tokens'
 import { send, WalletError } from './wallet'
@@ -29,7 +31,7 @@ function App() {
   const [amount, setAmount] = useState((LINKED.get('amount') ?? '').slice(0, 80))
 
   const learn = useCallback((token: Token): Token => {
-    setTokens((known) => ({ ...known, [token.address]: token }))
+    if (!token.wrapped) setTokens((known) => ({ ...known, [token.address]: token }))
     return token
   }, [])
 
@@ -39,7 +41,12 @@ function App() {
     const begin = async (): Promise<void> => {
       try {
         await beginSession()
-        const [first, second] = await Promise.all([linked('sell', WETH), linked('buy', USDC)])
+        const [weth] = await find(WETH)
+        if (weth) learn(weth)
+        const [first, second] = await Promise.all([
+          linked('sell', WETH, weth),
+          linked('buy', USDC, weth),
+        ])
         if (first) setSell(learn(first))
         if (second) setBuy(learn(second))
         setUnread([...(first ? [] : ['sell']), ...(second ? [] : ['buy'])])
@@ -60,9 +67,32 @@ function App() {
 
   const { orders, isLive, placed, changes } = useOrders(connection?.address)
   useNews(orders, say)
+  const weth = tokens[WETH]
+  const { flow, order: firstOrder, keep } = useFlow(connection?.address, orders)
   const held = useBalances(connection?.address, [sell, buy], changes)
   useUnknownTokens(orders, tokens, learn)
   const status = useStatus()
+
+  const swapOfWrapped = (): void => {
+    if (!flow || !weth) return
+    setSell(weth)
+    setAmount(flow.amount)
+    find(flow.buy).then(([token]) => token && setBuy(learn(token)), () => undefined)
+  }
+  // Goes on by itself if the form still says what was wrapped.
+  const isOfForm = sell?.address === WETH && amount === flow?.amount && buy?.address === flow.buy
+  const isWrapped = flow?.first === 'wrap' && firstOrder?.status === 'confirmed'
+  useEffect(() => {
+    if (isOfForm && isWrapped) setSell(weth)
+  }, [isWrapped])
+
+  /** Keeps in mind what a wrap or a swap leaves to be done. */
+  const began = (first: Flow['first'], { orderId }: Order): void => {
+    if (!connection || !sell || !buy) return
+    const next = { address: connection.address.toLowerCase(), first, orderId, buy: buy.address, amount }
+    if (first === 'wrap' || buy.wrapped) keep(next)
+    else if (flow?.first === 'wrap' && sell.address === WETH) keep(undefined)
+  }
 
   /** `tell` shows what must stay in sight; the status line is replaced by the next event. */
   const cancel = async (orderId: string, tell: (text: string) => void): Promise<void> => {
@@ -155,6 +185,10 @@ function App() {
             amount={amount}
             setAmount={setAmount}
             balances={held.tokens}
+            eth={held.eth}
+            ether={weth && etherOf(weth)}
+            isWrapping={flow?.first === 'wrap' && !isWrapped}
+            began={began}
             setSell={(token) => setSell(learn(token))}
             setBuy={(token) => setBuy(learn(token))}
             flip={() => {
@@ -174,6 +208,19 @@ function App() {
             weth={held.tokens[WETH] ?? undefined}
             say={say}
             placed={placed}
+          />
+        )}
+        {connection && flow && weth && (
+          <Second
+            flow={flow}
+            order={firstOrder}
+            weth={weth}
+            connection={connection}
+            privacy={privacy}
+            say={say}
+            placed={placed}
+            swap={isOfForm ? undefined : swapOfWrapped}
+            leave={() => keep(undefined)}
           />
         )}
         {connection && (
@@ -202,9 +249,15 @@ function App() {
 }
 
 /** The token that the page's link names, or the usual one. A symbol names only a listed token. */
-async function linked(name: 'sell' | 'buy', usual: string): Promise<Token | undefined> {
+async function linked(
+  name: 'sell' | 'buy',
+  usual: string,
+  weth: Token | undefined,
+): Promise<Token | undefined> {
   const wanted = (LINKED.get(name) ?? usual).trim().slice(0, 100).toLowerCase()
   if (wanted === '') return undefined
+  if (wanted === 'eth') return weth && etherOf(weth)
+  if (wanted === WETH.toLowerCase()) return weth
   const found = (await find(wanted)).filter(
     (token) =>
       token.address.toLowerCase() === wanted ||

@@ -1,11 +1,13 @@
 // Quote and swap: what each source promised, what the simulation measured, and the signature.
 
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { get, type Schemas } from './api'
+import { useAnswer } from './answer'
 import { approveData, parse, show, slippage } from './amounts'
 import type { Connection, Privacy } from './connect'
 import { Guard, isConsented } from './guard'
+import { type Flow, GAS_WEI } from './native'
 import { Facts, places, type Quote, Sources, usd } from './quote'
 import { approvedAmount, isAsAsked, isWorse, whyNot } from './rules'
 import { Settings, usualSlippage } from './settings'
@@ -14,6 +16,7 @@ import { failureText, sendPrivately } from './submit'
 import { type Token, TokenField } from './tokens'
 import type { Issued } from './wallet'
 import { lossText } from './words'
+import { WrapForm } from './wrap'
 
 type Price = Schemas['PriceResponse']
 
@@ -31,6 +34,13 @@ interface Props {
   amount: string
   setAmount(text: string): void
   balances: Record<string, string | null | undefined>
+  /** Wei. */
+  eth: string | undefined
+  ether: Token | undefined
+  /** ETH is being wrapped for a swap. */
+  isWrapping: boolean
+  /** Called with the order of a wrap or swap. */
+  began(first: Flow['first'], order: Order): void
   setSell(token: Token): void
   setBuy(token: Token): void
   flip(): void
@@ -142,6 +152,13 @@ export function Swap(props: Props) {
     void quote(false)
   }, [changes, isBusy])
 
+  // The ETH is wrapped: the quote said how much WETH the wallet had before.
+  useLayoutEffect(() => {
+    if (sell?.wrapped || !live) return
+    setLive(undefined)
+    void quote(false)
+  }, [sell?.wrapped === undefined])
+
   const left = useCountdown(live?.until, () => {
     if (!document.hidden && !isBusy) void quote(false)
     else setLive(undefined)
@@ -165,6 +182,7 @@ export function Swap(props: Props) {
       setLive(undefined)
       isApproving.current = kind === 'approval' && mine === edits.current
       placed(order)
+      if (kind === 'swap') props.began('swap', order)
       say(`The ${kind} is under way.`)
     } catch (error) {
       setFault(failureText(error))
@@ -182,7 +200,7 @@ export function Swap(props: Props) {
       'swap',
       live.quote.mevProtection.transactionParams,
       <>
-        swap <Terms quote={live.quote} sell={sell} buy={buy} />
+        swap <Terms quote={live.quote} sell={sell} buy={buy.wrapped ?? buy} />
       </>,
     )
   }
@@ -204,7 +222,9 @@ export function Swap(props: Props) {
     )
   }
 
-  const balance = sell && balances[sell.address]
+  const balance = sell?.wrapped ? props.eth : sell && balances[sell.address]
+  /** What can be sold of it. */
+  const whole = balance == null ? 0n : BigInt(balance) - (sell?.wrapped ? GAS_WEI : 0n)
   const isShort = typeof amount === 'bigint' && balance != null && BigInt(balance) < amount
   const issues = live?.quote.issues
   const blocked = whyNot(privacy, issues, sell)
@@ -241,9 +261,11 @@ export function Swap(props: Props) {
             <p id={`${id}-sell-note`} class="note">
               {amountText !== '' && typeof amount === 'string' && `${amount} `}
               {sell && balance != null && `You have ${show(balance, sell.decimals, 6)}.`}
+              {sell?.wrapped && ` ${show(GAS_WEI, 18)} of it stays for gas in “Max”.`}
+              {sell?.address === buy?.address && sell?.symbol !== buy?.symbol && ' Choose two tokens. ETH becomes WETH in “Wrap and unwrap”.'}
               {isShort && <strong class="warn"> That is less than this amount.</strong>}
             </p>
-            {sell && balance != null && BigInt(balance) > 0n && (
+            {sell && whole > 0n && (
               <p class="shares">
                 {SHARES.map((share) => (
                   <button
@@ -251,7 +273,7 @@ export function Swap(props: Props) {
                     type="button"
                     onClick={() => {
                       edited()
-                      const units = (BigInt(balance) * share) / 100n
+                      const units = (whole * share) / 100n
                       props.setAmount(show(units, sell.decimals).replaceAll(',', ''))
                     }}
                   >
@@ -264,6 +286,7 @@ export function Swap(props: Props) {
           <TokenField
             label="Sell token"
             chosen={sell}
+            ether={props.ether}
             choose={props.setSell}
             typing={(is) => typed('sell', is)}
           />
@@ -301,6 +324,7 @@ export function Swap(props: Props) {
           <TokenField
             label="Buy token"
             chosen={buy}
+            ether={props.ether}
             choose={props.setBuy}
             typing={(is) => typed('buy', is)}
           />
@@ -354,7 +378,31 @@ export function Swap(props: Props) {
             ) : (
               <Guard loss={live.quote.loss} action="swap" consent={consent} setConsent={setConsent} />
             )}
-            {!isChanged && isUnapproved && issues.allowance && (
+            {!isChanged && sell.wrapped && connection && typeof amount === 'bigint' && (
+              <>
+                <p>
+                  Two steps: first wrap the ETH, then swap the WETH. Between them the WETH is yours.
+                </p>
+                {!props.isWrapping && (
+                  <WrapForm
+                    connection={connection}
+                    privacy={privacy}
+                    operation="wrap"
+                    amount={amount}
+                    isShort={isShort}
+                    say={say}
+                    placed={(order) => {
+                      placed(order)
+                      props.began('wrap', order)
+                    }}
+                  />
+                )}
+              </>
+            )}
+            {!isChanged && buy.wrapped && (
+              <p>Two steps: the swap brings WETH, then you unwrap it to ETH.</p>
+            )}
+            {!isChanged && !sell.wrapped && isUnapproved && issues.allowance && (
               <button
                 type="button"
                 class="primary"
@@ -365,17 +413,17 @@ export function Swap(props: Props) {
                 {sell.symbol}
               </button>
             )}
-            {!isChanged && !isUnapproved && (
+            {!isChanged && !sell.wrapped && !isUnapproved && (
               <button
                 type="button"
                 class="primary"
                 disabled={isBusy || blocked !== undefined || !isConsented(live.quote.loss, consent)}
                 onClick={swap}
               >
-                Swap <Terms quote={live.quote} sell={sell} buy={buy} />
+                Swap <Terms quote={live.quote} sell={sell} buy={buy.wrapped ?? buy} />
               </button>
             )}
-            {blocked !== undefined && <p class="note">{blocked}</p>}
+            {blocked !== undefined && !sell.wrapped && <p class="note">{blocked}</p>}
           </div>
           <p class="note">A fresh quote follows in {left} s.</p>
           <Facts quote={live.quote} buy={buy} />
@@ -426,20 +474,6 @@ function expected(quote: Quote | undefined, price: Price | undefined, buy: Token
   const amount = quote?.buyAmount ?? price?.buyAmount
   if (amount === undefined || !buy) return '–'
   return show(amount, buy.decimals, places(amount.length - buy.decimals))
-}
-
-/**
- * State that belongs to one question. It is undefined as soon as another question is asked: an effect
- * that clears it could run after the next click. What is set for an earlier question is dropped.
- */
-function useAnswer<T>(question: string) {
-  const [held, setHeld] = useState<{ question: string; value: T | undefined }>()
-  const current = useRef(question)
-  current.current = question
-  const set = (value: T | undefined, of = current.current): void => {
-    if (of === current.current) setHeld({ question: of, value })
-  }
-  return [held?.question === question ? held.value : undefined, set] as const
 }
 
 function useCountdown(until: number | undefined, over: () => void): number {

@@ -6,11 +6,16 @@ import { shortened } from './amounts'
 import { readable } from './text'
 import { WARNINGS } from './words'
 
-export type Token = Schemas['TokenEntry']
+export type Token = Schemas['TokenEntry'] & {
+  /** Of ETH: the token that is swapped for it. */
+  wrapped?: Token
+}
 
 interface Props {
   label: string
   chosen: Token | undefined
+  /** Offered first to one who types its name. */
+  ether: Token | undefined
   choose(token: Token): void
   /** Called with true while something is typed that is not chosen yet. */
   typing(is: boolean): void
@@ -30,7 +35,7 @@ export async function find(search: string): Promise<Token[]> {
   }))
 }
 
-export function TokenField({ label, chosen, choose, typing }: Props) {
+export function TokenField({ label, chosen, ether, choose, typing }: Props) {
   const id = useId()
   const [text, setText] = useState<string>()
   const [found, setFound] = useState<Token[]>([])
@@ -46,8 +51,10 @@ export function TokenField({ label, chosen, choose, typing }: Props) {
     const mine = ++turn.current
     const timer = setTimeout(() => {
       find(text.trim()).then(
-        (tokens) => {
+        (listed) => {
           if (mine !== turn.current) return
+          const isEther = ether && 'ether'.startsWith(text.trim().toLowerCase())
+          const tokens = isEther ? [ether, ...listed] : listed
           setFound(tokens)
           setActive(0)
           setSaid(tokens.length ? '' : 'No token has this symbol, name or address.')
@@ -108,7 +115,7 @@ export function TokenField({ label, chosen, choose, typing }: Props) {
       <ul id={`${id}-list`} role="listbox" aria-label="Tokens found" hidden={!found.length}>
         {found.map((token, index) => (
           <li
-            key={token.address}
+            key={token.address + token.symbol}
             id={`${id}-${index}`}
             role="option"
             aria-selected={index === active}
@@ -119,7 +126,7 @@ export function TokenField({ label, chosen, choose, typing }: Props) {
           >
             <Monogram token={token} /> <bdi class="symbol">{token.symbol}</bdi>{' '}
             <bdi>{token.name}</bdi>{' '}
-            <code>{shortened(token.address)}</code>
+            {!token.wrapped && <code>{shortened(token.address)}</code>}
             {token.warnings.includes('unlisted') && <span class="warn"> unlisted</span>}
           </li>
         ))}
@@ -146,7 +153,8 @@ function Described({ token }: { token: Token }) {
   const warnings = token.warnings.filter((one) => !one.endsWith(' unknown'))
   return (
     <>
-      <Monogram token={token} /> <bdi>{token.name}</bdi> <code title={token.address}>{shortened(token.address)}</code>
+      <Monogram token={token} /> <bdi>{token.name}</bdi>{' '}
+      {!token.wrapped && <code title={token.address}>{shortened(token.address)}</code>}
       {warnings.map((one) => (
         <span key={one} class={one === MILD ? '' : 'warn strong'}>
           {' '}

@@ -1,6 +1,8 @@
 // Wrap and unwrap: ETH to WETH and back, through the same private connection.
 
+import type { ComponentChildren } from 'preact'
 import { useId, useRef, useState } from 'preact/hooks'
+import { useAnswer } from './answer'
 import { wrapFaults } from '../../clients/typescript/src/params'
 import { post, type Schemas } from './api'
 import { parse, show } from './amounts'
@@ -9,6 +11,121 @@ import { Guard, isConsented } from './guard'
 import type { Order } from './stream'
 import { failureText, sendPrivately } from './submit'
 import { readable, SENTENCE } from './text'
+
+interface StepProps {
+  connection: Connection
+  privacy: Privacy
+  operation: 'wrap' | 'unwrap'
+  /** Wei; undefined as long as none is readable. */
+  amount: bigint | undefined
+  isShort?: boolean
+  /** What comes before the button. */
+  children?: ComponentChildren
+  say(text: string): void
+  /** Called with the order that the transaction became; `isStill`: nothing was edited meanwhile. */
+  placed(order: Order, isStill: boolean): void
+}
+
+type Quote = Schemas['WrapQuoteResponse']
+
+/** One wrap or unwrap: asked for, checked, its notes and loss shown, signed. */
+export function WrapForm(props: StepProps) {
+  const { connection, privacy, operation, amount, say, placed } = props
+  const question = `${operation} ${amount ?? ''}`
+  const [held, setHeld] = useAnswer<Quote>(question)
+  const [consent = '', setConsent] = useAnswer<string>(question)
+  const [busy, setBusy] = useState<{ text: string; question: string }>()
+  const [fault, setFault] = useState<string>()
+  const current = useRef(question)
+  current.current = question
+  const [from, to] = operation === 'wrap' ? ['ETH', 'WETH'] : ['WETH', 'ETH']
+  const name = operation === 'wrap' ? 'Wrap' : 'Unwrap'
+
+  /** Asks for the transaction, checks it, and lets the wallet sign it, unless it has notes or its gas is dear. */
+  const go = async (): Promise<void> => {
+    if (amount === undefined) return
+    const isStill = (): boolean => current.current === question
+    const busyWith = (text: string): void => setBusy({ text, question })
+    setFault(undefined)
+    busyWith('Asking the service for the transaction…')
+    try {
+      const text = show(amount, 18).replaceAll(',', '')
+      const body = { operation, amount: text, userAddress: connection.address, chainId: 1 }
+      const { quote } = await post<Schemas['WrapQuoteData']>('/api/v1/mev/wrap/quote', body)
+      if (!isStill()) return
+      const faults = wrapFaults(quote, operation, amount)
+      if (faults.length) throw new Error(`The transaction has ${faults.join(', ')}. Nothing was sent.`)
+      const isRead = quote.notes.every((note) => held?.notes.includes(note))
+      if (!isRead || !isConsented(quote.loss, consent)) return setHeld(quote, question)
+      busyWith(`In your wallet, confirm: ${operation} ${show(amount, 18)} ${from}.`)
+      const { nonce: _, ...tx } = quote.mevProtection.transactionParams
+      placed(await sendPrivately(connection, 'wrap', tx, isStill), isStill())
+      setHeld(undefined, question)
+      setConsent(undefined, question)
+      say(`The ${operation} is under way.`)
+    } catch (error) {
+      setFault(failureText(error))
+    } finally {
+      setBusy(undefined)
+    }
+  }
+
+  return (
+    <>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void go()
+        }}
+      >
+        {props.children}
+        {held?.notes.map((note) => (
+          <p key={note} class="warn">
+            {readable(note, SENTENCE)}
+          </p>
+        ))}
+        {held && (
+          <Guard
+            loss={held.loss}
+            action={operation}
+            consent={consent}
+            setConsent={(text) => setConsent(text, question)}
+          />
+        )}
+        <button
+          type="submit"
+          class="primary"
+          disabled={
+            busy !== undefined ||
+            amount === undefined ||
+            props.isShort ||
+            privacy !== 'private' ||
+            (held !== undefined && !isConsented(held.loss, consent))
+          }
+        >
+          {amount === undefined ? name : `${name} ${show(amount, 18)} ${from}`}
+        </button>
+        <p class="note">
+          {privacy === 'private'
+            ? `You get the same amount of ${to}, and pay the gas in ETH.`
+            : NOT_PRIVATE[privacy]}
+        </p>
+      </form>
+      {busy !== undefined && <p class="busy">{busy.text}</p>}
+      {busy !== undefined && busy.question !== question && (
+        <p class="warn">
+          You changed the form. Your wallet may still ask for what it was given: decline it there if
+          you no longer want it.
+        </p>
+      )}
+      {fault !== undefined && (
+        <p role="alert" class="fault">
+          {fault}
+        </p>
+      )}
+    </>
+  )
+}
 
 interface Props {
   connection: Connection
@@ -19,70 +136,27 @@ interface Props {
   placed(order: Order): void
 }
 
-type Quote = Schemas['WrapQuoteResponse']
-
 export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
   const id = useId()
   const [operation, setOperation] = useState<'wrap' | 'unwrap'>('wrap')
   const [text, setText] = useState('')
-  const [busy, setBusy] = useState<string>()
-  const [isOutdated, setOutdated] = useState(false)
-  const [fault, setFault] = useState<string>()
-  const [held, setHeld] = useState<Quote>()
-  const [consent, setConsent] = useState('')
-  const edits = useRef(0)
   const amount = parse(text, 18)
   const balance = operation === 'wrap' ? eth : weth
   const isShort = typeof amount === 'bigint' && balance !== undefined && BigInt(balance) < amount
-  const [from, to] = operation === 'wrap' ? ['ETH', 'WETH'] : ['WETH', 'ETH']
-  const name = operation === 'wrap' ? 'Wrap' : 'Unwrap'
-
-  const edited = (): void => {
-    edits.current++
-    setHeld(undefined)
-    setConsent('')
-    if (busy !== undefined) setOutdated(true)
-  }
-
-  /** Asks for the transaction, checks it, and lets the wallet sign it, unless it has notes or its gas is dear. */
-  const go = async (): Promise<void> => {
-    if (typeof amount !== 'bigint') return
-    const mine = edits.current
-    const isStill = (): boolean => mine === edits.current
-    setFault(undefined)
-    setOutdated(false)
-    setBusy('Asking the service for the transaction…')
-    try {
-      const body = { operation, amount: text.trim(), userAddress: connection.address, chainId: 1 }
-      const { quote } = await post<Schemas['WrapQuoteData']>('/api/v1/mev/wrap/quote', body)
-      if (!isStill()) return
-      const faults = wrapFaults(quote, operation, amount)
-      if (faults.length) throw new Error(`The transaction has ${faults.join(', ')}. Nothing was sent.`)
-      const isRead = quote.notes.every((note) => held?.notes.includes(note))
-      if (!isRead || !isConsented(quote.loss, consent)) return setHeld(quote)
-      setBusy(`In your wallet, confirm: ${operation} ${show(amount, 18)} ${from}.`)
-      const { nonce: _, ...tx } = quote.mevProtection.transactionParams
-      placed(await sendPrivately(connection, 'wrap', tx, isStill))
-      if (isStill()) {
-        edited()
-        setText('')
-      }
-      say(`The ${operation} is under way.`)
-    } catch (error) {
-      setFault(failureText(error))
-    } finally {
-      setBusy(undefined)
-      setOutdated(false)
-    }
-  }
-
+  const from = operation === 'wrap' ? 'ETH' : 'WETH'
   return (
     <section aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>Wrap and unwrap</h2>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void go()
+      <WrapForm
+        connection={connection}
+        privacy={privacy}
+        operation={operation}
+        amount={typeof amount === 'bigint' ? amount : undefined}
+        isShort={isShort}
+        say={say}
+        placed={(order, isStill) => {
+          placed(order)
+          if (isStill) setText('')
         }}
       >
         <fieldset>
@@ -93,10 +167,7 @@ export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
                 type="radio"
                 name={`${id}-operation`}
                 checked={operation === one}
-                onChange={() => {
-                  edited()
-                  setOperation(one)
-                }}
+                onChange={() => setOperation(one)}
               />{' '}
               {one === 'wrap' ? 'ETH to WETH' : 'WETH to ETH'}
             </label>
@@ -112,10 +183,7 @@ export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
             value={text}
             aria-describedby={`${id}-note`}
             aria-invalid={text !== '' && (typeof amount === 'string' || isShort)}
-            onInput={(event) => {
-              edited()
-              setText(event.currentTarget.value)
-            }}
+            onInput={(event) => setText(event.currentTarget.value)}
           />
           <p id={`${id}-note`} class="note">
             {text !== '' && typeof amount === 'string' && `${amount} `}
@@ -123,50 +191,7 @@ export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
             {isShort && <strong class="warn"> That is less than this amount.</strong>}
           </p>
         </div>
-        {held?.notes.map((note) => (
-          <p key={note} class="warn">
-            {readable(note, SENTENCE)}
-          </p>
-        ))}
-        {held && (
-          <Guard
-            loss={held.loss}
-            action={operation}
-            consent={consent}
-            setConsent={setConsent}
-          />
-        )}
-        <button
-          type="submit"
-          class="primary"
-          disabled={
-            busy !== undefined ||
-            typeof amount !== 'bigint' ||
-            isShort ||
-            privacy !== 'private' ||
-            (held !== undefined && !isConsented(held.loss, consent))
-          }
-        >
-          {typeof amount === 'bigint' ? `${name} ${show(amount, 18)} ${from}` : name}
-        </button>
-        <p class="note">
-          {privacy === 'private'
-            ? `You get the same amount of ${to}, and pay the gas in ETH.`
-            : NOT_PRIVATE[privacy]}
-        </p>
-      </form>
-      {busy !== undefined && <p class="busy">{busy}</p>}
-      {isOutdated && (
-        <p class="warn">
-          You changed the form. Your wallet may still ask for what it was given: decline it there if
-          you no longer want it.
-        </p>
-      )}
-      {fault !== undefined && (
-        <p role="alert" class="fault">
-          {fault}
-        </p>
-      )}
+      </WrapForm>
     </section>
   )
 }

@@ -1,0 +1,128 @@
+"""A person sells or buys ETH: two transactions that the page treats as one swap."""
+
+import pytest
+
+from quietswap.sandbox.contracts.pools import WETH
+from tests.browser.browser import Browser, Page
+from tests.browser.locators import css, label, role
+from tests.browser.steps import FAULT, SWAP, approved, confirmed, private, quoted
+from tests.browser.wallets import HonestWallet
+from tests.e2e.conftest import Town
+from tests.spec.api_client import ETHER, ApiClient
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def chosen(page: Page, field: str, text: str) -> None:
+    """Choose the first token that is found by `text`."""
+    page.fill(field, text)
+    page.wait(css("[role=option]"))
+    page.press("Enter")
+
+
+def sells_eth(page: Page) -> None:
+    """Quote the sale of 1 ETH, and wrap it."""
+    chosen(page, "Sell token", "eth")
+    assert page.call("value", at=label("Sell token")) == "ETH"
+    quoted(page)
+    page.see("Two steps", css(".decision"))
+    assert page.count(role("button", SWAP)) == 0
+    page.click("button", "Wrap 1 ETH")
+
+
+def test_eth_is_sold_in_two_steps(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, desk.wallet(tokens=0))
+    page = private(browser, town, wallet)
+    sells_eth(page)
+    confirmed(page, "wrap")
+    approved(page)
+    assert page.axe() == []
+    page.click("button", SWAP)
+    confirmed(page, "swap")
+    assert desk.held(wallet.account, "WETH") == 0
+    assert desk.held(wallet.account, "USDC") > 0
+    assert page.count(css("#second")) == 0
+    page.close()
+
+
+def test_a_sale_of_eth_goes_on_after_a_reload(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HonestWallet(town, desk.wallet(tokens=0))
+    page = private(browser, town, wallet, width=360, height=740)
+    with desk.no_blocks():
+        sells_eth(page)
+        page.see("Step 1 of 2 is under way")
+        assert page.count(role("button", "Wrap 1 ETH")) == 0, "it is wrapped once"
+        page.reload()
+        page.see("Step 1 of 2 is under way")
+    page.see("You wrapped 1 ETH for a swap")
+    assert page.axe() == []
+    assert page.overflow() <= 0
+    page.click("button", "Fill in the swap")
+    assert page.call("value", at=label("Sell token")) == "WETH"
+    page.click("button", "Get quote")
+    approved(page)
+    page.click("button", SWAP)
+    confirmed(page, "swap")
+    assert desk.held(wallet.account, "USDC") > 0
+    page.reload()
+    page.see("Your orders")
+    assert page.count(css("#second")) == 0
+    page.close()
+
+
+def test_eth_is_bought_in_two_steps(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, desk.wallet())
+    page = private(browser, town, wallet)
+    chosen(page, "Sell token", "USDC")
+    chosen(page, "Buy token", "ETH")
+    quoted(page, "1000")
+    page.see("then you unwrap it to ETH", css(".decision"))
+    approved(page, "1,000", "USDC")
+    page.click("button", SWAP + r".* WETH$")
+    page.see("Step 1 of 2 is under way")
+    page.see("The swap brought")
+    before = desk.held(wallet.account, "WETH")
+    assert before > 1000 * ETHER
+    page.reload()
+    page.click("button", "^Unwrap [0-9]")
+    confirmed(page, "wrap")
+    desk.until(lambda: desk.held(wallet.account, "WETH") == 1000 * ETHER)
+    assert page.count(css("#second")) == 0
+    page.close()
+
+
+def test_a_person_keeps_the_weth(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, desk.wallet(tokens=0))
+    page = private(browser, town, wallet)
+    sells_eth(page)
+    page.click("button", "Keep the WETH")
+    page.reload()
+    confirmed(page, "wrap")
+    assert page.count(css("#second")) == 0
+    page.close()
+
+
+def test_max_leaves_eth_for_gas(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, desk.wallet())
+    page = private(browser, town, wallet)
+    chosen(page, "Sell token", "ether")
+    page.click("button", "Max")
+    assert page.call("value", at=label("You sell")) == "99.99"
+    chosen(page, "Buy token", WETH.address)
+    page.see("ETH becomes WETH in “Wrap and unwrap”")
+    page.close()
+
+
+@pytest.mark.parametrize("broken", ["{", '{"first": "wrap"}', "null", "[]", '{"first": 1}'])
+def test_a_broken_memory_of_a_swap_is_dropped(
+    browser: Browser, town: Town, desk: ApiClient, broken: str
+) -> None:
+    page = private(browser, town, HonestWallet(town, desk.wallet()))
+    page.call("evaluate", expression=f"localStorage.setItem('quietswap.native', '{broken}')")
+    page.reload()
+    page.see("None yet.")
+    assert page.count(css("#second")) == 0
+    assert page.count(FAULT) == 0
+    page.close()
