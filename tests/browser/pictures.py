@@ -1,16 +1,23 @@
-"""Pictures of each step of the wallet page: `python -m tests.browser.pictures FOLDER`.
+"""Pictures of the wallet page and of the operator view: `python -m tests.browser.pictures FOLDER`.
 
-Four looks: 1280 and 360 CSS pixels, light and dark. It runs a sandbox of its own. Some pictures
-with a small margin are those of the documentation (`*-docs.png`).
+One of each step of a swap and of each view, in four looks: 1280 and 360 CSS pixels, light and dark.
+It runs a sandbox of its own. Some pictures with a small margin are those of the documentation
+(`*-docs.png`).
 """
 
+import asyncio
+import random
 import sys
 import tempfile
+import tomllib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
+from quietswap.clock import SystemClock
+from quietswap.operator.figures import BUCKET_MS, Figure, Measure, rounded
+from quietswap.operator.operators import ProcessReport
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.steps import (
@@ -23,8 +30,10 @@ from tests.browser.steps import (
     sees_order,
     slippage,
 )
+from tests.browser.test_operator import TITLE, VIEWS, log_in
 from tests.browser.wallets import HonestWallet
 from tests.e2e.conftest import running_town
+from tests.patient import open_storage
 from tests.spec.api_client import ApiClient
 
 NAMES = {"w": "Test Wallet"}
@@ -103,6 +112,51 @@ def take(page: Page, folder: Path, look: str, steps: Collection[str] = ()) -> No
     picture("13-wrap")
 
 
+def figures_of(chance: random.Random) -> dict[Figure, int]:
+    """Return what a service with some hundred swaps a day counts in ten minutes."""
+    orders = chance.randrange(8)
+    found = {
+        Figure(Measure.ORDER_MOVED, "confirmed", "included", 0): orders,
+        Figure(Measure.ORDER_MOVED, "failed", "reverted", 0): chance.random() < 0.05,
+        Figure(Measure.ORDER_MOVED, "cancelled", "expired", 0): chance.random() < 0.15,
+        Figure(Measure.RELAY_OUTCOME, "MEV Blocker", "accepted", 0): orders,
+        Figure(Measure.RELAY_OUTCOME, "MEV Blocker", "refused", 0): chance.random() < 0.1,
+        Figure(Measure.TRACKER_LAG, "tracker", "", chance.choice((1, 1, 1, 2, 4))): 50,
+        Figure(Measure.NODE_ERROR, "127.0.0.1#1", "timed_out", 0): chance.random() < 0.1,
+    }
+
+    def add(measure: Measure, subject: str, value: float, times: int = 1, tip: str = "") -> None:
+        figure = Figure(measure, subject, tip, rounded(measure, round(value)))
+        found[figure] = found.get(figure, 0) + times
+
+    for _ in range(orders):
+        add(Measure.INCLUSION_S, "noreverts", chance.expovariate(1 / 15), tip="none")
+        add(Measure.INCLUSION_BLOCKS, "noreverts", 1 + chance.expovariate(1), tip="none")
+        add(Measure.RELAY_MS, "MEV Blocker", chance.gauss(120, 40))
+    for place, name in enumerate(("kyberswap", "velora", "sushi", "uniswap")):
+        asked = 12 * orders + 1
+        won = chance.randrange(1 + 3 * orders // (place + 1))
+        found[Figure(Measure.SOURCE_WON, name, "", 0)] = won
+        found[Figure(Measure.SOURCE_OUTCOME, name, "answered", 0)] = asked
+        found[Figure(Measure.SOURCE_OUTCOME, name, "timed_out", 0)] = chance.randrange(1 + place)
+        found[Figure(Measure.SOURCE_CHECK, name, "as promised", 0)] = asked
+        short = chance.randrange(1 + place)
+        found[Figure(Measure.SOURCE_CHECK, name, "below its promise", 0)] = short
+        add(Measure.SOURCE_MS, name, chance.gauss(300, 90), asked)
+        add(Measure.SOURCE_DELIVERED, name, chance.gauss(-place, 4), 1 + won)
+    return {figure: int(times) for figure, times in found.items() if times}
+
+
+async def a_day(url: str) -> None:
+    """Store figures of the last 24 hours in a database, the same in each run."""
+    clock, chance = SystemClock(), random.Random(0)
+    storage = await open_storage(url, clock=clock)
+    for ago in range(144, 0, -1):
+        report = ProcessReport("earlier", clock.now_ms() - ago * BUCKET_MS, 1, {})
+        await storage.figures.record(figures_of(chance), report)
+    await storage.close()
+
+
 def main(folder: Path) -> None:
     """Write the pictures of every look into a folder."""
     with (
@@ -115,6 +169,16 @@ def main(folder: Path) -> None:
             look = {"width": width, "height": 800, "scheme": scheme}
             page = opened(browser, town, wallet, names=NAMES, **look)
             take(page, folder, f"{width}-{scheme}")
+            page.close()
+        settings = tomllib.loads(Path(town.facts["settingsFile"]).read_text("utf-8"))
+        asyncio.run(a_day(settings["storage"]["url"]))
+        for width, scheme in LOOKS:
+            page = browser.page(width=width, height=800, scheme=scheme)
+            log_in(page, town)
+            for view in VIEWS:
+                page.click("link", view)
+                page.see(view, TITLE)
+                page.screenshot(folder / f"operator-{view.lower()}-{width}-{scheme}.png")
             page.close()
         for width, scheme, steps in DOCS:
             wallet = HonestWallet(town, desk.wallet())

@@ -1,8 +1,6 @@
 """The operator view in a real browser: login, every page with real orders, actions, refresh."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +12,8 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.xdist_group("browser")
 VIEWS = ("Orders", "Sources", "Relay", "Node", "Clients", "Health", "Audit", "Overview")
 TITLE, LIVE = css("h1"), css("#live")
-SHOWN = os.environ.get("OPERATOR_SCREENS")
-"""A folder for pictures of each page, to be looked at."""
+CONFIRMED = css("details[open] tbody tr:first-child td:nth-child(2)")
+"""The column of confirmed orders in the table of the first chart."""
 
 
 def log_in(page: Page, town: Town) -> None:
@@ -51,8 +49,6 @@ def looked_at(page: Page, name: str) -> None:
         page.call("viewport", width=width, height=900)
         assert page.axe() == [], (name, width)
         assert page.overflow() <= 0, (name, width)
-        if SHOWN:
-            page.screenshot(Path(SHOWN) / f"{name}-{width}.png")
     page.call("viewport", width=1280, height=900)
 
 
@@ -89,6 +85,19 @@ def test_the_figures_of_a_swap_arrive_by_themselves(town: Town, order_id: str, p
         page.see(fresh, LIVE)
     page.click("link", "Relay")
     page.see("endpoint", LIVE)
+
+
+def test_a_chart_opens_as_a_table_and_stays_open(town: Town, order_id: str, page: Page) -> None:
+    page.wait(css("figure:first-child svg[role=img]"))
+    page.call("click", at=css("figure:first-child summary"))
+    page.wait(CONFIRMED)
+    looked_at(page, "table of a chart")
+    before = page.texts(CONFIRMED)
+    page.call("click", at=TITLE)  # a page does not refresh where the focus is
+    with ApiClient(town) as desk:
+        desk.follow(desk.order(desk.wallet())["orderId"], "confirmed")
+    wait_until(lambda: page.texts(CONFIRMED) != before, lambda: page.texts(CONFIRMED))
+    assert page.texts(CONFIRMED)
 
 
 def test_a_pause_asks_once_and_is_shown_in_the_next_quote(town: Town, page: Page) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,17 @@ import httpx
 import pytest
 
 from tests import forked, loopback
-from tests.e2e.conftest import Town
+from tests.e2e.conftest import Town, running_town
 from tests.e2e.serving import Served, serving
+from tests.operators.test_charts import tables
+from tests.spec.api_client import ApiClient
 from tests.waiting import WITHIN_S, wait_until
 
+STORED = {
+    "Orders by outcome": "SELECT status, COUNT(*) FROM orders GROUP BY status",
+    "Quotes by the source that won": "SELECT source, COUNT(*) FROM orders GROUP BY source",
+}
+"""What charts show, as the database counts it. Each quote here became an order."""
 PAUSED = "paused by the operator of this service: wrong prices"
 
 
@@ -25,9 +34,9 @@ def command(town: Town, url: str, *words: str) -> Any:
     return json.loads(done.stdout)
 
 
-def log_in(served: Served, secret: str) -> httpx.Client:
+def log_in(url: str, secret: str) -> httpx.Client:
     """Return a browser's client of an operator who is logged in."""
-    url = served.url.rstrip("/")
+    url = url.rstrip("/")
     client = loopback.Client(base_url=url, headers={"origin": url}, timeout=WITHIN_S)
     found = re.search(r'name="token" value="(\w+)"', client.get("/operator/login").text)
     assert found
@@ -52,7 +61,7 @@ def test_two_processes_share_pauses_figures_and_sessions(
     url = shared_stores["STORAGE__URL"]
     made = command(town, url, "operators", "create", "alice")
     with serving(town, tmp_path, "--workers", "2", **shared_stores) as served:
-        client = log_in(served, made["secret"])
+        client = log_in(served.url, made["secret"])
 
         def reported() -> set[str]:
             return set(re.findall(r"[\w.-]+:\d+(?=</td>)", client.get("/operator/health").text))
@@ -77,7 +86,7 @@ def test_the_height_of_a_single_node_is_read(town: Town, tmp_path: Path) -> None
     started = datetime.now(UTC).replace(microsecond=0)
     with serving(town, tmp_path) as served:
         url = f"sqlite:///{tmp_path / 'own.sqlite3'}"
-        client = log_in(served, command(town, url, "operators", "create", "alice")["secret"])
+        client = log_in(served.url, command(town, url, "operators", "create", "alice")["secret"])
 
         def height() -> int:
             found = re.search(r"#1</td><td[^>]*>(\d+)</td>", client.get("/operator/node").text)
@@ -92,13 +101,41 @@ def test_the_height_of_a_single_node_is_read(town: Town, tmp_path: Path) -> None
         client.close()
 
 
+def test_the_charts_show_the_stored_orders() -> None:
+    with running_town("--block-time", "0.5") as town, ApiClient(town) as desk:
+        client = log_in(town.facts["baseUrl"], town.facts["operatorSecret"])
+        wallet = desk.wallet()
+        for _ in range(3):
+            desk.follow(desk.order(wallet)["orderId"], "confirmed")
+        file = desk.database_url.removeprefix("sqlite:///")
+        with closing(sqlite3.connect(file)) as database:
+            stored = {
+                (what, str(value), str(n))
+                for what, sql in STORED.items()
+                for value, n in database.execute(sql)
+            }
+        assert ("Orders by outcome", "confirmed", "3") in stored
+
+        def charted() -> set[tuple[str, str, str]]:
+            found = dict(tables(client.get("/operator")))
+            return {
+                (title, name, n)
+                for title in STORED
+                for header, row in [found.get(title, [[], []])]
+                for name, n in zip(header[1:], row[1:], strict=True)
+            }
+
+        wait_until(lambda: charted() == stored, lambda: (charted(), stored))
+        client.close()
+
+
 def test_the_stream_tells_of_a_change_and_ends_with_the_operator(
     town: Town, tmp_path: Path
 ) -> None:
     with serving(town, tmp_path) as served:
         url = f"sqlite:///{tmp_path / 'own.sqlite3'}"
         made = command(town, url, "operators", "create", "alice")
-        client = log_in(served, made["secret"])
+        client = log_in(served.url, made["secret"])
         with client.stream("GET", "/operator/stream") as stream:
             lines = stream.iter_lines()
             assert next(lines) == "retry: 3000"
@@ -113,7 +150,7 @@ def test_the_stream_tells_of_a_change_and_ends_with_the_operator(
 def test_a_stop_ends_streams(town: Town, tmp_path: Path) -> None:
     with serving(town, tmp_path) as served:
         url = f"sqlite:///{tmp_path / 'own.sqlite3'}"
-        client = log_in(served, command(town, url, "operators", "create", "alice")["secret"])
+        client = log_in(served.url, command(town, url, "operators", "create", "alice")["secret"])
         with client.stream("GET", "/operator/stream") as stream:
             lines = stream.iter_lines()
             assert next(lines) == "retry: 3000"

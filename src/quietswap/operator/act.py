@@ -233,13 +233,13 @@ def form_token(session: str) -> str:
     return hmac.new(session.encode(), b"operator form", hashlib.sha256).hexdigest()
 
 
-# Figures of the last hours, in at most 84 slots whatever their number.
+# Figures of the last hours, in at most 57 slots whatever their number.
 
 
 REPORTS_S = 60
 """A process that reported within so many seconds is shown."""
 _HOUR_MS = 3_600_000
-_SLOTS = 84
+_SLOTS = 56
 _HOURS_A_SECOND = 12
 """A day is kept for 2 seconds, a week for 14: a longer one costs more and changes less."""
 

@@ -42,8 +42,9 @@ Attribute = str | int | bool | None
 def escaped(text: str) -> str:
     """Return text for a page: escaped, of bounded length, without hidden characters."""
     plain = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    visible = "".join("�" if unicodedata.category(c) in _HIDDEN else c for c in plain)
-    return html.escape(visible)
+    if not plain.isprintable():  # quick, and true only without a hidden character
+        plain = "".join("�" if unicodedata.category(c) in _HIDDEN else c for c in plain)
+    return html.escape(plain)
 
 
 def element(tag: str, *children: Child, **attributes: Attribute) -> Markup:
@@ -106,14 +107,24 @@ def code(text: str) -> Markup:
     return element("code", text)
 
 
-def table(header: Iterable[str], rows: Iterable[Iterable[Child]], *, caption: str) -> Markup:
-    """Return a table. Narrow screens show a row as a block, with the header before each cell."""
+def table(
+    header: Iterable[str], rows: Iterable[Iterable[Child]], *, caption: str, stacks: bool = True
+) -> Markup:
+    """Return a table. Narrow screens show a row as a block, with the header before each cell.
+
+    Without `stacks` it stays a table there: for few and short columns.
+    """
     names = list(header)
+
+    def part(tag: str, *children: Child, role: str, **attributes: Attribute) -> Markup:
+        # as blocks, the parts of a table lose their meaning unless it is written
+        return element(tag, *children, role=role if stacks else None, **attributes)
+
     body = [
-        element(
+        part(
             "tr",
             [
-                element("td", cell, data_label=name, role="cell")
+                part("td", cell, role="cell", data_label=name if stacks else None)
                 for name, cell in zip(names, row, strict=True)
             ],
             role="row",
@@ -122,13 +133,14 @@ def table(header: Iterable[str], rows: Iterable[Iterable[Child]], *, caption: st
     ]
     if not body:
         return element("p", f"{caption}: none.", class_="none")
-    heads = [element("th", name, scope="col", role="columnheader") for name in names]
-    return element(
+    heads = [part("th", name, role="columnheader", scope="col") for name in names]
+    return part(
         "table",
         element("caption", caption),
-        element("thead", element("tr", heads, role="row"), role="rowgroup"),
-        element("tbody", body, role="rowgroup"),
+        part("thead", part("tr", heads, role="row"), role="rowgroup"),
+        part("tbody", body, role="rowgroup"),
         role="table",
+        class_="stacks" if stacks else None,
     )
 
 
@@ -137,74 +149,6 @@ def facts(pairs: Iterable[tuple[str, Child]]) -> Markup:
     return element(
         "dl", [element("div", element("dt", name), element("dd", value)) for name, value in pairs]
     )
-
-
-# Charts as SVG, drawn by the server: a line or bars over slots of time.
-
-
-_WIDTH, _HEIGHT = 320, 80
-_TOP, _BOTTOM = 6, 74
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """Values by slot; None is a gap. `style` is a class of the style sheet."""
-
-    name: str
-    values: Sequence[float | None]
-    style: str = "first"
-
-
-def chart(title: str, unit: str, series: Sequence[Series], *, zero: bool = True) -> Markup:
-    """Return lines of `series` over the same slots, with the range in words for who cannot see it.
-
-    `zero`: the axis includes zero. A chart without a value says so.
-    """
-    values = [value for one in series for value in one.values if value is not None]
-    if not values:
-        return element(
-            "figure", element("figcaption", title), element("p", "no figures yet", class_="none")
-        )
-    low, high = min(values), max(values)
-    low, high = (min(low, 0), max(high, 0)) if zero else (low, high)
-    said = f"{title}: between {min(values):g} and {max(values):g} {unit}"
-    drawn = [_line(one, low, high) for one in series]
-    axis = element("line", x1=0, x2=_WIDTH, y1=_y(0, low, high), y2=_y(0, low, high), class_="axis")
-    legend = [
-        element("span", one.name, class_=f"key {one.style}") for one in series if len(series) > 1
-    ]
-    return element(
-        "figure",
-        element("figcaption", title, " ", element("small", f"{low:g} to {high:g} {unit}")),
-        element(
-            "svg",
-            axis if low <= 0 <= high else None,
-            drawn,
-            viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-            role="img",
-            aria_label=said,
-            preserveAspectRatio="none",
-        ),
-        element("p", legend, class_="legend") if legend else None,
-    )
-
-
-def _y(value: float, low: float, high: float) -> str:
-    share = (value - low) / (high - low) if high > low else 0.5
-    return f"{_BOTTOM - share * (_BOTTOM - _TOP):.1f}"
-
-
-def _line(series: Series, low: float, high: float) -> list[Markup]:
-    """Return the runs of values between gaps; a single value is a short dash."""
-    width = _WIDTH / max(len(series.values), 1)
-    runs: list[list[str]] = [[]]
-    for slot, value in enumerate(series.values):
-        if value is None:
-            runs.append([])
-            continue
-        y = _y(value, low, high)
-        runs[-1].append(f"{slot * width:.1f},{y} {(slot + 1) * width:.1f},{y}")
-    return [element("polyline", points=" ".join(run), class_=series.style) for run in runs if run]
 
 
 # A request of the operator view: its cookies, its query, its form, and where it comes from.

@@ -91,7 +91,8 @@ class Views:
                 use.figures(health.OVERVIEW, _DAY_H),
                 use.reports(),
                 use.paused(),
-            )
+            ),
+            sources=self.options.sources,
         )
 
     async def _orders(self, request: PageRequest) -> Page:

@@ -27,7 +27,11 @@
       if (!answer.ok) throw new Error(String(answer.status));
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const fresh = page.getElementById("live");
-      if (fresh) live.replaceChildren(...document.importNode(fresh, true).childNodes);
+      if (fresh) {
+        const open = [...live.querySelectorAll("details")].map((one) => one.open);
+        fresh.querySelectorAll("details").forEach((one, place) => (one.open = open[place]));
+        live.replaceChildren(...document.importNode(fresh, true).childNodes);
+      }
       say("Live: this page follows the service.");
     } catch {
       say("Not up to date: the service does not answer.");

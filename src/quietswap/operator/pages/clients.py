@@ -71,7 +71,7 @@ def _client(row: ClientRow, now_ms: int) -> Markup:
             " · ",
             link(f"{PATH}/orders?{query}", "its orders"),
         ),
-        table(header, _usage(row), caption="Usage of this UTC day"),
+        table(header, _usage(row), caption="Usage of this UTC day", stacks=False),
         table(keys, [_key(key, now_ms) for key in row.keys], caption="API keys"),
     )
 

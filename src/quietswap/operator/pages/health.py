@@ -1,19 +1,19 @@
 """Overview, health and the audit log."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from quietswap.clients.client import AuditEntry
-from quietswap.operator.figures import FigureWindow, Measure, by_detail, by_slot, distribution
+from quietswap.operator.chart import chart, counts_of, over_time
+from quietswap.operator.figures import FigureWindow, Measure, by_detail, distribution
 from quietswap.operator.operators import Health, PausedSource, ProcessReport
 from quietswap.operator.page import (
     PATH,
     Child,
     Markup,
     Page,
-    Series,
-    chart,
     code,
     element,
     facts,
@@ -22,12 +22,15 @@ from quietswap.operator.page import (
     periods,
     table,
 )
-from quietswap.operator.pages.relay import ends
+from quietswap.operator.pages.relay import answers_chart, ends, inclusion_chart, orders_chart
+from quietswap.operator.pages.sources import won_chart
 from quietswap.operator.pages.words import age, listed, share, spread, state
 
 OVERVIEW = (
     Measure.SOURCE_OUTCOME,
     Measure.SOURCE_CHECK,
+    Measure.SOURCE_WON,
+    Measure.RELAY_OUTCOME,
     Measure.INCLUSION_S,
     Measure.INCLUSION_BLOCKS,
     Measure.ORDER_MOVED,
@@ -58,6 +61,8 @@ def overview_page(
     window: FigureWindow,
     reports: Sequence[ProcessReport],
     paused: Sequence[PausedSource],
+    *,
+    sources: Sequence[str],
 ) -> Page:
     """Return what needs attention first, then the figures of the last day."""
     concerns = find_concerns(health, open_orders, window, reports, paused)
@@ -75,11 +80,20 @@ def overview_page(
         joined(
             element("h2", "Needs attention"),
             verdict,
-            element("h2", "Open orders"),
-            facts(counts) if counts else element("p", "There is no open order.", class_="none"),
-            element("h2", "Orders of the last 24 hours"),
+            element("h2", "Now"),
+            facts([*(counts or [("open orders", "none")]), *_heights(reports, now)]),
+            element("h2", "The last 24 hours"),
+            element(
+                "div",
+                orders_chart(window),
+                inclusion_chart(window),
+                won_chart(sources, window),
+                answers_chart(window),
+                class_="cards",
+            ),
+            element("h3", "Orders"),
             ends(window),
-            element("h2", "Speed and sources of the last 24 hours"),
+            element("h3", "Speed and sources"),
             facts(
                 [
                     (
@@ -126,6 +140,23 @@ def find_concerns(
         said.append(f"the tracker was up to {behind} blocks behind in the current time slot")
     said += [f"source {one.name} is paused by {one.paused_by}: {one.reason}" for one in paused]
     return said
+
+
+def _heights(reports: Sequence[ProcessReport], now_ms: int) -> list[tuple[str, Child]]:
+    """Return the block of each node by its latest reading in any process."""
+    nodes = _nodes(reports)
+    highest = max((node.height or 0 for node in nodes), default=0)
+    latest = {node.name: node for node in sorted(nodes, key=lambda node: node.read_at_ms or 0)}
+    return [
+        (
+            f"block of {name}",
+            "no answer"
+            if node.height is None
+            else f"{node.height}, {highest - node.height} behind"
+            f", read {age(now_ms - (node.read_at_ms or 0))} ago",
+        )
+        for name, node in latest.items()
+    ]
 
 
 def _processes(reports: Sequence[ProcessReport]) -> Markup:
@@ -247,6 +278,11 @@ def node_page(
     """Return the nodes as the processes see them, and what went wrong."""
     lag, reorgs = window.of(Measure.TRACKER_LAG), window.of(Measure.REORG)
     errors = window.of(Measure.NODE_ERROR)
+    nodes = _nodes(reports)
+    top = max((one.height or 0 for one in nodes), default=0)
+    highest = over_time(window, lag, {"highest": lambda rows: max(row.value for row in rows)})
+    failed = counts_of(window, errors, lambda row: row.subject, {})
+    forks = counts_of(window, reorgs, lambda _: "reorganisations", {})
     rows = [(name, listed([*by_detail(window.of(Measure.NODE_ERROR, name)).items()]))
             for name in window.subjects(Measure.NODE_ERROR)]  # fmt: skip
     return Page(
@@ -254,7 +290,18 @@ def node_page(
         joined(
             table(
                 ("process", "node", "block", "lags", "circuit", "behind", "read (UTC)"),
-                _nodes(reports),
+                [
+                    (
+                        one.process_id,
+                        one.name,
+                        "no answer" if one.height is None else str(one.height),
+                        "yes" if one.lags else "no",
+                        state(one.circuit),
+                        "–" if one.height is None else f"{top - one.height} blocks",
+                        moment(one.read_at_ms),
+                    )
+                    for one in nodes
+                ],
                 caption="Nodes as each process last saw them; behind: the highest block of all",
             ),
             facts(
@@ -267,9 +314,9 @@ def node_page(
             ),
             element(
                 "div",
-                chart("Lag of the tracker, highest", "blocks", [_highest(window)]),
-                chart("Failed calls", "calls", _counts(window, Measure.NODE_ERROR)),
-                chart("Reorganisations", "times", _counts(window, Measure.REORG)),
+                chart("Lag of the tracker, highest", "blocks", window, highest),
+                chart("Failed calls", "calls", window, failed, stacked=True),
+                chart("Reorganisations", "times", window, forks, stacked=True),
                 class_="cards",
             ),
             table(("node", "failed calls by kind"), rows, caption="Failed calls"),
@@ -278,37 +325,27 @@ def node_page(
     )
 
 
-def _nodes(reports: Sequence[ProcessReport]) -> list[tuple[Child, ...]]:
-    nodes = [
-        (one.process_id, node, _whole(node.get("height")))
+class _Node(NamedTuple):
+    """A node as a process saw it; times in Unix ms."""
+
+    process_id: str
+    name: str
+    height: int | None
+    read_at_ms: int | None
+    lags: bool
+    circuit: str
+
+
+def _nodes(reports: Sequence[ProcessReport]) -> list[_Node]:
+    return [
+        _Node(
+            one.process_id,
+            str(node.get("name")),
+            _whole(node.get("height")),
+            _whole(node.get("readAt")),  # 0.3.0 reports none
+            bool(node.get("lags")),
+            str(node.get("circuit")),
+        )
         for one in reports
         for node in one.state.get("nodes", ())
     ]
-    highest = max((height for *_, height in nodes if height is not None), default=0)
-    return [
-        (
-            process_id,
-            str(node.get("name")),
-            "no answer" if height is None else str(height),
-            "yes" if node.get("lags") else "no",
-            state(str(node.get("circuit"))),
-            "–" if height is None else f"{highest - height} blocks",
-            moment(_whole(node.get("readAt"))),  # 0.3.0 reports none
-        )
-        for process_id, node, height in nodes
-    ]
-
-
-def _highest(window: FigureWindow) -> Series:
-    slots = by_slot(window.of(Measure.TRACKER_LAG))
-    values = [
-        max((row.value for row in slots[at]), default=None) if at in slots else None
-        for at in window.slots
-    ]
-    return Series("highest", values)
-
-
-def _counts(window: FigureWindow, measure: Measure) -> list[Series]:
-    slots = by_slot(window.of(measure))
-    values = [float(sum(row.n for row in slots.get(at, ()))) for at in window.slots]
-    return [Series("count", values)] if slots else []

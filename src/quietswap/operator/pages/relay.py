@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from quietswap.operator.chart import chart, counts_of, percentile_lines
 from quietswap.operator.figures import (
     FigureRow,
     FigureWindow,
     Measure,
     by_detail,
-    by_slot,
     by_subject,
     distribution,
 )
@@ -17,8 +17,6 @@ from quietswap.operator.page import (
     Child,
     Markup,
     Page,
-    Series,
-    chart,
     element,
     facts,
     joined,
@@ -38,13 +36,15 @@ MEASURES = (
     Measure.ORDER_RESENT,
     Measure.ORDER_REFUNDED,
 )
-_MINED = (OrderEventType.INCLUDED, OrderEventType.REVERTED)
-_NOT_MINED = (
-    OrderEventType.EXPIRED,
-    OrderEventType.REFUSED,
-    OrderEventType.NOT_SENT,
-    OrderEventType.NONCE_TAKEN,
-)
+_ENDS: dict[str, tuple[str, str]] = {
+    OrderEventType.INCLUDED: ("confirmed", "good"),
+    OrderEventType.REVERTED: ("reverted", "bad"),
+    OrderEventType.EXPIRED: ("expired", "s0"),
+    OrderEventType.REFUSED: ("refused or not sent", "s3"),
+    OrderEventType.NOT_SENT: ("refused or not sent", "s3"),
+    OrderEventType.NONCE_TAKEN: ("replaced by the wallet", "quiet"),
+}
+"""Name and colour of each end of an order."""
 
 
 def relay_page(
@@ -64,6 +64,7 @@ def relay_page(
             _inclusion(window),
             _charts(window),
             element("h2", "What became of orders"),
+            orders_chart(window),
             ends(window),
         ),
         above=periods("/relay", hours, choices),
@@ -127,37 +128,43 @@ def _where(
 
 
 def _charts(window: FigureWindow) -> Markup:
-    slots = by_slot(window.of(Measure.INCLUSION_BLOCKS))
-    found = [distribution(slots.get(at, ())) for at in window.slots]
-    ms = by_slot(window.of(Measure.RELAY_MS))
-    answered = [distribution(ms.get(at, ())) for at in window.slots]
+    blocks, ms = window.of(Measure.INCLUSION_BLOCKS), window.of(Measure.RELAY_MS)
     return element(
         "div",
-        chart(
-            "Blocks to inclusion",
-            "blocks",
-            [
-                Series("median", [one.p50 if one else None for one in found]),
-                Series("p90", [one.p90 if one else None for one in found], "second"),
-            ],
-        ),
-        chart(
-            "Answer of the relay",
-            "ms",
-            [
-                Series("median", [one.p50 if one else None for one in answered]),
-                Series("p90", [one.p90 if one else None for one in answered], "second"),
-            ],
-        ),
+        inclusion_chart(window),
+        chart("Blocks to inclusion", "blocks", window, percentile_lines(window, blocks)),
+        answers_chart(window),
+        chart("Answer of the relay", "ms", window, percentile_lines(window, ms)),
         class_="cards",
     )
+
+
+def inclusion_chart(window: FigureWindow) -> Markup:
+    """Return the time from the acceptance by a relay to the block."""
+    lines = percentile_lines(window, window.of(Measure.INCLUSION_S))
+    return chart("Acceptance to inclusion", "s", window, lines)
+
+
+def answers_chart(window: FigureWindow) -> Markup:
+    """Return what relays answered to submissions."""
+    rows = window.of(Measure.RELAY_OUTCOME)
+    found = counts_of(window, rows, lambda r: r.detail.replace("_", " "), {"accepted": "good"})
+    return chart("Answers of relays", "submissions", window, found, stacked=True)
+
+
+def orders_chart(window: FigureWindow) -> Markup:
+    """Return how orders ended, at the time of their end."""
+    rows = [row for row in window.of(Measure.ORDER_MOVED) if row.detail in _ENDS]
+    styles = dict(_ENDS.values())
+    found = counts_of(window, rows, lambda row: _ENDS[row.detail][0], styles)
+    return chart("Orders by outcome", "orders", window, found, stacked=True)
 
 
 def ends(window: FigureWindow) -> Markup:
     """Return the shares of orders that were mined, ended otherwise, were resent or refunded."""
     moves = by_detail(window.of(Measure.ORDER_MOVED))
-    mined = sum(moves[one] for one in _MINED)
-    ended = mined + sum(moves[one] for one in _NOT_MINED)
+    mined = moves[OrderEventType.INCLUDED] + moves[OrderEventType.REVERTED]
+    ended = sum(moves[one] for one in _ENDS)
     resent = by_subject(window.of(Measure.ORDER_RESENT))
     refunds = by_subject(window.of(Measure.ORDER_REFUNDED))
     return facts(

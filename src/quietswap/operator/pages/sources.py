@@ -1,13 +1,23 @@
 """Sources: outcomes, latency, what was delivered against the promise, circuits and pauses."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import cycle
 
+from quietswap.operator.chart import (
+    COLOURS,
+    Series,
+    chart,
+    counts_of,
+    over_time,
+    percentile,
+    percentile_lines,
+)
 from quietswap.operator.figures import (
     FigureRow,
     FigureWindow,
     Measure,
     by_detail,
-    by_slot,
+    by_subject,
     distribution,
 )
 from quietswap.operator.operators import PausedSource, ProcessReport
@@ -16,8 +26,6 @@ from quietswap.operator.page import (
     Child,
     Markup,
     Page,
-    Series,
-    chart,
     element,
     facts,
     joined,
@@ -26,7 +34,6 @@ from quietswap.operator.page import (
     table,
 )
 from quietswap.operator.pages.words import listed, share, spread, state
-from quietswap.orders.statistics import Percentiles
 
 MEASURES = (
     Measure.SOURCE_OUTCOME,
@@ -35,6 +42,8 @@ MEASURES = (
     Measure.SOURCE_WON,
     Measure.SOURCE_DELIVERED,
 )
+_SHORT = "below its promise"
+_MEDIAN, _WORST = percentile("p50"), percentile("p90", -1)
 
 
 def sources_page(
@@ -50,13 +59,14 @@ def sources_page(
     held = {one.name: one for one in paused}
     header = (
         "source", "requests", "answered", "time: median / p90 / p99", "won", "delivered, median",
-        "delivered, worst tenth", "circuit",
+        "delivered, worst tenth", "circuit", "win share", "below its promise",
     )  # fmt: skip
     rows = [_row(name, window, reports, held.get(name)) for name in names]
     return Page(
         "Sources",
         joined(
             table(header, rows, caption="Figures of all processes; circuits are each process's"),
+            element("div", won_chart(names, window), _short_chart(names, window), class_="cards"),
             [_source(name, window, held.get(name), last_miss(name, reports)) for name in names],
         ),
         above=periods("/sources", hours, choices),
@@ -71,25 +81,23 @@ def _row(
 ) -> tuple[Child, ...]:
     outcomes = by_detail(window.of(Measure.SOURCE_OUTCOME, name))
     delivered = window.of(Measure.SOURCE_DELIVERED, name)
-    median = distribution(delivered)
-    low = _low(delivered)
+    won = by_subject(window.of(Measure.SOURCE_WON))
+    checks = by_detail(window.of(Measure.SOURCE_CHECK, name))
+    simulated = checks["as promised"] + checks[_SHORT]
     return (
         element("a", name, href=f"#{name}"),
         str(outcomes.total()),
         share(outcomes["answered"], outcomes.total()),
         spread(distribution(window.of(Measure.SOURCE_MS, name)), "ms"),
-        str(sum(row.n for row in window.of(Measure.SOURCE_WON, name))),
-        "–" if median is None else f"{median.p50:+d} bps",
-        "–" if low is None else f"{-low.p90:+d} bps",
+        str(won[name]),
+        f"{_MEDIAN(delivered):+d} bps" if delivered else "–",
+        f"{_WORST(delivered):+d} bps" if delivered else "–",
         element("span", "paused", class_="warn")
         if held
         else circuit_text("sources", name, reports),
+        share(won[name], won.total()),
+        share(checks[_SHORT], simulated),
     )
-
-
-def _low(rows: Sequence[FigureRow]) -> Percentiles | None:
-    """Return percentiles from below, negated: p90 is the value that a tenth does not reach."""
-    return distribution(row._replace(value=-row.value) for row in rows)
 
 
 def circuit_text(kind: str, name: str, reports: Sequence[ProcessReport]) -> Child:
@@ -135,9 +143,9 @@ def _source(name: str, window: FigureWindow, held: PausedSource | None, missed: 
         ),
         element(
             "div",
-            chart("Requests by outcome", "requests", _outcomes(name, window)),
-            chart("Latency", "ms", _latency(name, window)),
-            chart("Delivered against promised", "bps", _delivered(name, window)),
+            chart("Requests by outcome", "requests", window, _outcomes(name, window), stacked=True),
+            chart("Latency", "ms", window, _latency(name, window)),
+            chart("Delivered against promised", "bps", window, _delivered(delivered, window)),
             class_="cards",
         ),
     )
@@ -157,34 +165,37 @@ def _pause(name: str, held: PausedSource | None) -> Markup:
     )
 
 
+def won_chart(names: Sequence[str], window: FigureWindow) -> Markup:
+    """Return whose routes the quotes had. A source has the same colour in each chart."""
+    won = counts_of(window, window.of(Measure.SOURCE_WON), _subject, _colours(names))
+    return chart("Quotes by the source that won", "quotes", window, won, stacked=True)
+
+
+def _short_chart(names: Sequence[str], window: FigureWindow) -> Markup:
+    rows = [row for row in window.of(Measure.SOURCE_CHECK) if row.detail == _SHORT]
+    short = counts_of(window, rows, _subject, _colours(names))
+    return chart("Routes below their promise", "routes", window, short, stacked=True)
+
+
+def _colours(names: Sequence[str]) -> Mapping[str, str]:
+    return dict(zip(names, cycle(COLOURS), strict=False))
+
+
+def _subject(row: FigureRow) -> str:
+    return row.subject
+
+
 def _outcomes(name: str, window: FigureWindow) -> list[Series]:
-    slots = by_slot(window.of(Measure.SOURCE_OUTCOME, name))
-    answered: list[float | None] = []
-    others: list[float | None] = []
-    for at in window.slots:
-        counts = by_detail(slots.get(at, ()))
-        answered.append(counts["answered"])
-        others.append(counts.total() - counts["answered"])
-    if not slots:
-        return []
-    return [Series("answered", answered), Series("anything else", others, "second")]
+    rows = window.of(Measure.SOURCE_OUTCOME, name)
+    styles = {"answered": "good", "anything else": "bad"}
+    return counts_of(
+        window, rows, lambda r: r.detail if r.detail == "answered" else "anything else", styles
+    )
 
 
 def _latency(name: str, window: FigureWindow) -> list[Series]:
-    slots = by_slot(window.of(Measure.SOURCE_MS, name))
-    found = [distribution(slots.get(at, ())) for at in window.slots]
-    return [
-        Series("median", [one.p50 if one else None for one in found]),
-        Series("p90", [one.p90 if one else None for one in found], "second"),
-    ]
+    return percentile_lines(window, window.of(Measure.SOURCE_MS, name))
 
 
-def _delivered(name: str, window: FigureWindow) -> list[Series]:
-    slots = by_slot(window.of(Measure.SOURCE_DELIVERED, name))
-    found = [
-        (distribution(rows), _low(rows)) for rows in (slots.get(at, []) for at in window.slots)
-    ]
-    return [
-        Series("median", [one.p50 if one else None for one, _ in found]),
-        Series("worst tenth", [-low.p90 if low else None for _, low in found], "second"),
-    ]
+def _delivered(rows: Sequence[FigureRow], window: FigureWindow) -> list[Series]:
+    return over_time(window, rows, {"median": _MEDIAN, "worst tenth": _WORST})
