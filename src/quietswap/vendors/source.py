@@ -166,6 +166,19 @@ def same_token(value: object, expected: Address, name: str) -> None:
         raise bad_reply(f"{name} is another token than asked")
 
 
+def same_swap(request: RouteRequest | SourcePriceRequest, **fields: object) -> None:
+    """Raise BAD_REPLY if the response is for another swap.
+
+    `fields` are, in this order and by the vendor's names, the sold and the bought token and the
+    sold amount.
+    """
+    (sold, sell), (bought, buy), (name, sell_amount) = fields.items()
+    same_token(sell, request.sell.address, sold)
+    same_token(buy, request.buy.address, bought)
+    if amount(sell_amount, name) != request.sell_amount:
+        raise bad_reply("it sells another amount than asked")
+
+
 def path(tokens: list[object], sell: Address, buy: Address) -> tuple[Address, ...]:
     """Return the token addresses of the path from the sell to the buy token, without repetitions.
 
@@ -247,8 +260,8 @@ _SHORTEST_KEY = 8
 class HttpAggregator(ABC):
     """Base of the adapters. A subclass sets `vendor`, and `slippage_bps` if its vendor limits it.
 
-    It implements `route` and `price`. `timeout_s` limits one request; an adapter neither retries
-    nor has a deadline of its own.
+    It implements `route` and `price`, and `_refused` for what `_answered` does not take.
+    `timeout_s` limits one request; an adapter neither retries nor has a deadline of its own.
     """
 
     vendor: ClassVar[Vendor]
@@ -286,6 +299,17 @@ class HttpAggregator(ABC):
     def _auth(self) -> dict[str, str]:
         """Return the headers that identify the operator to the vendor."""
         return {}
+
+    def _refused(self, reply: HttpReply) -> NoRoute:
+        """Return what a response with another status than 200 means."""
+        return no_route_for_status(reply)
+
+    async def _answered(self, path: str, params: Mapping[str, str], shape: type[T]) -> T:
+        """Return the body of a response with status 200. Raises NoRoute."""
+        reply = await self._get(path, params)
+        if reply.status != 200:
+            raise self._refused(reply)
+        return parse(reply, shape)
 
     async def _get(self, path: str, params: Mapping[str, str]) -> HttpReply:
         """Return the response of any status. Raises NoRoute if there is none."""

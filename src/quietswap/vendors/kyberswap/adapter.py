@@ -92,9 +92,7 @@ class Adapter(HttpAggregator):
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         """Request a route without its calldata: half the requests of a quote."""
         summary = _summary(await self._found(_query(request)))
-        _same_swap(request, summary)
-        if read.amount(summary.amountIn, "amountIn") != request.sell_amount:
-            raise read.bad_reply("it sells another amount than asked")
+        _same_swap(request, summary, summary.amountIn)
         return SourcePrice(
             VENDOR.name, read.amount(summary.amountOut, "amountOut"), read.gas(summary.gas)
         )
@@ -135,9 +133,7 @@ def _route(request: RouteRequest, found: _RoutesData, built: _BuildData | None) 
     summary = _summary(found)
     if built is None:
         raise read.bad_reply("there is no built route")
-    _same_swap(request, summary)
-    if read.amount(built.amountIn, "amountIn") != request.sell_amount:
-        raise read.bad_reply("it sells another amount than asked")
+    _same_swap(request, summary, built.amountIn)
     router = read.address(built.routerAddress, "routerAddress")
     if found.routerAddress is not None and router != read.address(found.routerAddress, "router"):
         raise read.bad_reply("the router of the route is not the router of the transaction")
@@ -165,9 +161,8 @@ def _summary(found: _RoutesData) -> _Summary:
         raise read.bad_reply("the route summary has an unexpected structure") from None
 
 
-def _same_swap(request: RouteRequest | SourcePriceRequest, summary: _Summary) -> None:
-    read.same_token(summary.tokenIn, request.sell.address, "tokenIn")
-    read.same_token(summary.tokenOut, request.buy.address, "tokenOut")
+def _same_swap(request: RouteRequest | SourcePriceRequest, summary: _Summary, sold: object) -> None:
+    read.same_swap(request, tokenIn=summary.tokenIn, tokenOut=summary.tokenOut, amountIn=sold)
 
 
 def _share(hops: list[_Hop]) -> Decimal:

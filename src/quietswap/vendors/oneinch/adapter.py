@@ -51,21 +51,26 @@ class Adapter(HttpAggregator):
 
     async def route(self, request: RouteRequest) -> Route:
         """Request price and calldata in one call."""
-        reply = await self._get("/swap/v6.1/1/swap", _query(request))
-        if reply.status != 200:
-            raise _classified(reply)
-        return _route(request, read.parse(reply, _Answer))
+        return _route(request, await self._answered("/swap/v6.1/1/swap", _query(request), _Answer))
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         """Request a price and its gas."""
-        reply = await self._get("/swap/v6.1/1/quote", _price_query(request))
-        if reply.status != 200:
-            raise _classified(reply)
-        answer = read.parse(reply, _Answer)
+        answer = await self._answered("/swap/v6.1/1/quote", _price_query(request), _Answer)
         _same_tokens(request, answer)
         return SourcePrice(
             VENDOR.name, read.amount(answer.dstAmount, "dstAmount"), read.gas(answer.gas)
         )
+
+    def _refused(self, reply: HttpReply) -> NoRoute:
+        if reply.status not in (400, 404):
+            return read.no_route_for_status(reply)
+        failure = read.parse(reply, _Failure)
+        words, sentence = read.words(failure.error, failure.description), failure.description
+        if "insufficient liquidity" in words:
+            return read.refusal(NoRouteReason.NO_ROUTE, sentence or failure.error)
+        if "cannot sync token" in words or "token not found" in words:
+            return read.refusal(NoRouteReason.TOKEN_UNKNOWN, sentence or failure.error)
+        return read.refusal(None, sentence, otherwise=f"refused with status {reply.status}")
 
 
 def _price_query(request: SourcePriceRequest) -> dict[str, str]:
@@ -119,15 +124,3 @@ def _same_tokens(request: RouteRequest | SourcePriceRequest, answer: _Answer) ->
         read.same_token(answer.srcToken.address, request.sell.address, "srcToken")
     if answer.dstToken is not None:
         read.same_token(answer.dstToken.address, request.buy.address, "dstToken")
-
-
-def _classified(reply: HttpReply) -> NoRoute:
-    if reply.status not in (400, 404):
-        return read.no_route_for_status(reply)
-    failure = read.parse(reply, _Failure)
-    words, sentence = read.words(failure.error, failure.description), failure.description
-    if "insufficient liquidity" in words:
-        return read.refusal(NoRouteReason.NO_ROUTE, sentence or failure.error)
-    if "cannot sync token" in words or "token not found" in words:
-        return read.refusal(NoRouteReason.TOKEN_UNKNOWN, sentence or failure.error)
-    return read.refusal(None, sentence, otherwise=f"refused with status {reply.status}")

@@ -76,11 +76,11 @@ class Adapter(HttpAggregator):
         wallet = {"account": request.wallet, "sender": request.wallet}
         slippage = format_units(request.slippage_bps, 2)  # percent
         query = _query(request) | {"slippage": slippage} | wallet
-        return _route(request, await self._answered("/v4/1/swap", query))
+        return _route(request, await self._data("/v4/1/swap", query))
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         """Request a price without calldata."""
-        data = await self._answered("/v4/1/quote", _query(request) | {"slippage": "1"})
+        data = await self._data("/v4/1/quote", _query(request) | {"slippage": "1"})
         _same_swap(request, data)
         impact = _impact(data.price_impact)
         promised = read.amount(data.outAmount, "outAmount")
@@ -88,15 +88,16 @@ class Adapter(HttpAggregator):
             VENDOR.name, _realistic(promised, 1, impact), read.gas(data.estimatedGas), impact
         )
 
-    async def _answered(self, path: str, query: dict[str, str]) -> _Data:
-        reply = await self._get(path, query)
-        if reply.status != 200:
-            raise _refusal(reply)
-        answer = read.parse(reply, _Answer)
+    async def _data(self, path: str, query: dict[str, str]) -> _Data:
+        answer = await self._answered(path, query, _Answer)
         if answer.code != 200 or answer.data is None or answer.data.outAmount in (None, "0", 0):
             raise _classified(answer)
-        data: _Data = answer.data
-        return data
+        return answer.data
+
+    def _refused(self, reply: HttpReply) -> NoRoute:
+        if reply.status in (400, 404, 500) and not reply.body.lstrip().startswith(b"<"):
+            return _classified(read.parse(reply, _Answer))
+        return read.no_route_for_status(reply)
 
 
 def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
@@ -110,12 +111,12 @@ def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
 
 
 def _same_swap(request: RouteRequest | SourcePriceRequest, data: _Data) -> None:
-    if data.inToken is not None:
-        read.same_token(data.inToken.address, request.sell.address, "inToken")
-    if data.outToken is not None:
-        read.same_token(data.outToken.address, request.buy.address, "outToken")
-    if read.amount(data.inAmount, "inAmount") != request.sell_amount:
-        raise read.bad_reply("it sells another amount than asked")
+    read.same_swap(
+        request,
+        inToken=data.inToken and data.inToken.address,
+        outToken=data.outToken and data.outToken.address,
+        inAmount=data.inAmount,
+    )
 
 
 def _route(request: RouteRequest, data: _Data) -> Route:
@@ -153,12 +154,6 @@ def _realistic(out: int, minimum: int, impact: Decimal | None) -> int:
     if impact is None or impact <= 0:
         return max(out, minimum)
     return max(out - int(out * impact / 100), minimum)
-
-
-def _refusal(reply: HttpReply) -> NoRoute:
-    if reply.status in (400, 404, 500) and not reply.body.lstrip().startswith(b"<"):
-        return _classified(read.parse(reply, _Answer))
-    return read.no_route_for_status(reply)
 
 
 def _classified(answer: _Answer) -> NoRoute:

@@ -51,23 +51,30 @@ class Adapter(HttpAggregator):
         """Request price and calldata in one call."""
         slippage = format_units(request.slippage_bps, 4)  # a fraction without exponent
         own = {"maxSlippage": slippage, "sender": request.wallet, "recipient": request.wallet}
-        return _route(request, await self._answered("/swap/v7/1", request, own))
+        return _route(request, await self._asked("/swap/v7/1", request, own))
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         """Request a price without calldata."""
-        answer = await self._answered("/quote/v7/1", request, {"maxSlippage": "0.005"})
+        answer = await self._asked("/quote/v7/1", request, {"maxSlippage": "0.005"})
         impact = _checked(request, answer)
         promised = read.amount(answer.assumedAmountOut, "assumedAmountOut")
         return SourcePrice(VENDOR.name, promised, read.gas(answer.gasSpent), impact)
 
-    async def _answered(
+    async def _asked(
         self, path: str, request: RouteRequest | SourcePriceRequest, own: dict[str, str]
     ) -> _Answer:
         key = {"apiKey": self._api_key} if self._api_key else {}
-        reply = await self._get(path, _query(request, self._client) | own | key)
-        if reply.status != 200:
-            raise _classified(reply)
-        return read.parse(reply, _Answer)
+        return await self._answered(path, _query(request, self._client) | own | key, _Answer)
+
+    def _refused(self, reply: HttpReply) -> NoRoute:
+        if reply.status == 529:
+            return NoRoute(NoRouteReason.RATE_LIMITED, "the vendor is overloaded")
+        if reply.status not in (400, 404, 422):
+            return read.no_route_for_status(reply)
+        detail = read.parse(reply, _Failure).detail
+        if "token" in read.words(detail):
+            return read.refusal(NoRouteReason.TOKEN_UNKNOWN, detail)
+        return read.refusal(None, detail, otherwise=f"refused with status {reply.status}")
 
 
 def _query(request: RouteRequest | SourcePriceRequest, client: str) -> dict[str, str]:
@@ -121,14 +128,3 @@ def _token_at(answer: _Answer, index: Any) -> Any:
     if isinstance(index, bool) or not isinstance(index, int):
         return None
     return answer.tokens[index].address if 0 <= index < len(answer.tokens) else None
-
-
-def _classified(reply: HttpReply) -> NoRoute:
-    if reply.status == 529:
-        return NoRoute(NoRouteReason.RATE_LIMITED, "the vendor is overloaded")
-    if reply.status not in (400, 404, 422):
-        return read.no_route_for_status(reply)
-    detail = read.parse(reply, _Failure).detail
-    if "token" in read.words(detail):
-        return read.refusal(NoRouteReason.TOKEN_UNKNOWN, detail)
-    return read.refusal(None, detail, otherwise=f"refused with status {reply.status}")

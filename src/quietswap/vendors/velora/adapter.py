@@ -86,20 +86,35 @@ class Adapter(HttpAggregator):
     async def route(self, request: RouteRequest) -> Route:
         """Request price and calldata in one call."""
         own = {"userAddress": request.wallet, "slippage": str(request.slippage_bps)}  # bps
-        reply = await self._get("/swap", _query(request, self._client) | own)
-        if reply.status != 200:
-            raise _classified(reply)
-        return _route(request, read.parse(reply, _Answer))
+        query = _query(request, self._client) | own
+        return _route(request, await self._answered("/swap", query, _Answer))
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         """Request a price without calldata."""
         query = _query(request, self._client) | {"excludeRFQ": "true"}  # as /swap does by itself
-        reply = await self._get("/prices", query)
-        if reply.status != 200:
-            raise _classified(reply)
-        priced = read.parse(reply, _Prices).priceRoute
+        priced = (await self._answered("/prices", query, _Prices)).priceRoute
         _same_swap(request, priced)
         return SourcePrice(VENDOR.name, _net(priced), read.gas(priced.gasCost))
+
+    def _refused(self, reply: HttpReply) -> NoRoute:
+        if reply.status not in (400, 404, 408, 422):
+            return read.no_route_for_status(reply)
+        failure = read.parse(reply, _Failure)
+        sentence = failure.error, failure.errorType, failure.details
+        words = read.words(*sentence)
+        if any(text in words for text in _NO_ROUTE):
+            return read.refusal(NoRouteReason.NO_ROUTE, *sentence)
+        if any(text in words for text in _TOKEN_UNKNOWN):
+            return NoRoute(NoRouteReason.TOKEN_UNKNOWN, "token not found")
+        if "rate limit" in words:
+            return NoRoute(NoRouteReason.RATE_LIMITED, "too many requests")
+        if "partner not allowed" in words:
+            return NoRoute(
+                NoRouteReason.REFUSED, "the vendor does not know our client name as a partner"
+            )
+        if reply.status == 408 or "timeout" in words:
+            return NoRoute(NoRouteReason.TIMED_OUT, "the vendor's own pricing timed out")
+        return read.refusal(None, *sentence, otherwise=f"refused with status {reply.status}")
 
 
 def _query(request: RouteRequest | SourcePriceRequest, client: str) -> dict[str, str]:
@@ -120,10 +135,9 @@ def _query(request: RouteRequest | SourcePriceRequest, client: str) -> dict[str,
 
 
 def _same_swap(request: RouteRequest | SourcePriceRequest, priced: _PriceRoute) -> None:
-    read.same_token(priced.srcToken, request.sell.address, "srcToken")
-    read.same_token(priced.destToken, request.buy.address, "destToken")
-    if read.amount(priced.srcAmount, "srcAmount") != request.sell_amount:
-        raise read.bad_reply("it sells another amount than asked")
+    read.same_swap(
+        request, srcToken=priced.srcToken, destToken=priced.destToken, srcAmount=priced.srcAmount
+    )
 
 
 def _route(request: RouteRequest, answer: _Answer) -> Route:
@@ -163,24 +177,3 @@ def _net(priced: _PriceRoute) -> int:
     if not 0 <= fee < 100:
         raise read.bad_reply("partnerFee is no percentage")
     return gross - int(gross * fee / 100)
-
-
-def _classified(reply: HttpReply) -> NoRoute:
-    if reply.status not in (400, 404, 408, 422):
-        return read.no_route_for_status(reply)
-    failure = read.parse(reply, _Failure)
-    sentence = failure.error, failure.errorType, failure.details
-    words = read.words(*sentence)
-    if any(text in words for text in _NO_ROUTE):
-        return read.refusal(NoRouteReason.NO_ROUTE, *sentence)
-    if any(text in words for text in _TOKEN_UNKNOWN):
-        return NoRoute(NoRouteReason.TOKEN_UNKNOWN, "token not found")
-    if "rate limit" in words:
-        return NoRoute(NoRouteReason.RATE_LIMITED, "too many requests")
-    if "partner not allowed" in words:
-        return NoRoute(
-            NoRouteReason.REFUSED, "the vendor does not know our client name as a partner"
-        )
-    if reply.status == 408 or "timeout" in words:
-        return NoRoute(NoRouteReason.TIMED_OUT, "the vendor's own pricing timed out")
-    return read.refusal(None, *sentence, otherwise=f"refused with status {reply.status}")

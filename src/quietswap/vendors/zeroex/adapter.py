@@ -14,6 +14,7 @@ from quietswap.vendors import source as read
 from quietswap.vendors.source import HttpAggregator
 from quietswap.vendors.zeroex import VENDOR
 
+_QUOTE, _PRICE = "/swap/allowance-holder/quote", "/swap/allowance-holder/price"
 _TOKEN_UNKNOWN = frozenset(
     {
         "TOKEN_NOT_SUPPORTED",
@@ -81,21 +82,30 @@ class Adapter(HttpAggregator):
     async def route(self, request: RouteRequest) -> Route:
         """Request a firm quote in one call."""
         own = {"taker": request.wallet, "slippageBps": str(request.slippage_bps)}  # bps
-        return _route(request, await self._answered("quote", _query(request) | own))
+        return _route(request, await self._answered(_QUOTE, _query(request) | own, _Answer))
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         """Request an indicative price, which does not bind the vendor's makers."""
-        answer = await self._answered("price", _query(request))
+        answer = await self._answered(_PRICE, _query(request), _Answer)
         _same_swap(request, answer)
         return SourcePrice(
             VENDOR.name, read.amount(answer.buyAmount, "buyAmount"), read.gas(answer.gas)
         )
 
-    async def _answered(self, path: str, query: dict[str, str]) -> _Answer:
-        reply = await self._get(f"/swap/allowance-holder/{path}", query)
-        if reply.status != 200:
-            raise _classified(reply)
-        return read.parse(reply, _Answer)
+    def _refused(self, reply: HttpReply) -> NoRoute:
+        if reply.status not in (400, 403, 404, 422):
+            return read.no_route_for_status(reply)
+        failure = read.parse(reply, _Failure)
+        name = failure.name if isinstance(failure.name, str) else ""
+        if name in _TOKEN_UNKNOWN:
+            return read.refusal(NoRouteReason.TOKEN_UNKNOWN, name, failure.message)
+        if name in _REFUSED or reply.status == 403:
+            return NoRoute(NoRouteReason.REFUSED, "the vendor does not serve this key or wallet")
+        if b"INSUFFICIENT_ASSET_LIQUIDITY" in reply.body:
+            return NoRoute(NoRouteReason.NO_ROUTE, "no liquidity for this amount")
+        otherwise = f"refused with status {reply.status}"
+        said = (name, failure.message) if failure.message else (name or reply.words(),)
+        return read.refusal(None, *said, otherwise=otherwise)
 
 
 def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
@@ -111,10 +121,10 @@ def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
 def _same_swap(request: RouteRequest | SourcePriceRequest, answer: _Answer) -> None:
     if answer.liquidityAvailable is False:
         raise NoRoute(NoRouteReason.NO_ROUTE, "no liquidity available")
-    read.same_token(answer.sellToken, request.sell.address, "sellToken")
-    read.same_token(answer.buyToken, request.buy.address, "buyToken")
-    if read.amount(answer.sellAmount, "sellAmount") != request.sell_amount:
-        raise read.bad_reply("it sells another amount than asked")
+    read.same_swap(
+        request,
+        sellToken=answer.sellToken, buyToken=answer.buyToken, sellAmount=answer.sellAmount,
+    )  # fmt: skip
 
 
 def _route(request: RouteRequest, answer: _Answer) -> Route:
@@ -138,19 +148,3 @@ def _route(request: RouteRequest, answer: _Answer) -> Route:
         gas=read.gas(answer.transaction.gas),
         impact_percent=None,  # not in the response; computed from independent prices
     )
-
-
-def _classified(reply: HttpReply) -> NoRoute:
-    if reply.status not in (400, 403, 404, 422):
-        return read.no_route_for_status(reply)
-    failure = read.parse(reply, _Failure)
-    name = failure.name if isinstance(failure.name, str) else ""
-    if name in _TOKEN_UNKNOWN:
-        return read.refusal(NoRouteReason.TOKEN_UNKNOWN, name, failure.message)
-    if name in _REFUSED or reply.status == 403:
-        return NoRoute(NoRouteReason.REFUSED, "the vendor does not serve this key or wallet")
-    if b"INSUFFICIENT_ASSET_LIQUIDITY" in reply.body:
-        return NoRoute(NoRouteReason.NO_ROUTE, "no liquidity for this amount")
-    otherwise = f"refused with status {reply.status}"
-    said = (name, failure.message) if failure.message else (name or reply.words(),)
-    return read.refusal(None, *said, otherwise=otherwise)
