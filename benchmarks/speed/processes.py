@@ -19,7 +19,7 @@ from benchmarks.speed.submission import signed_orders
 from benchmarks.tracker_cost import SIZES, cost, each_us, log_nowhere
 from quietswap.chain.signed import decode
 from quietswap.sandbox.chain.anvil import start_anvil
-from quietswap.sandbox.contracts import addresses
+from quietswap.vendors import kyberswap
 
 _QUIETSWAP = (sys.executable, "-m", "quietswap")
 _QUOTES, _SUBMISSIONS = 20, 2
@@ -33,7 +33,7 @@ async def decoding(rounds: int) -> list[Row]:
     """Decode, check and recover one signed transaction, beside the recovery alone."""
     account = Account.from_key(bytes([7]) * 32)
     fields = {
-        "to": addresses.KYBERSWAP, "data": _CALLDATA, "value": 0, "gas": 300_000, "nonce": 7,
+        "to": kyberswap.ROUTER, "data": _CALLDATA, "value": 0, "gas": 300_000, "nonce": 7,
         "maxFeePerGas": 10**10, "maxPriorityFeePerGas": 0, "chainId": 1, "type": 2,
     }  # fmt: skip
     signed = account.sign_transaction(fields)

@@ -30,16 +30,10 @@ from tests.api.scripted_tokens import TOKEN_ANSWERS
 from tests.api.scripted_use_cases import ROUTER, WALLET, wrap_quote
 from tests.client.fake_node import Swallowed, rpc_answer
 from tests.client.fake_usage import usage_answer
-from tests.domain.router_calldata import (
-    ENCODERS,
-    OTHER_METHODS,
-    REFUSED_METHODS,
-    ROUTER_OF,
-    Swap,
-    unoswap,
-)
+from tests.domain.router_calldata import APART, ENCODERS, OTHER_METHODS, REFUSED_METHODS, ROUTER_OF
 from tests.orders import NOW_MS, USDC, listed, order, recorded
 from tests.response_json import orders, quotes, wraps
+from tests.vendors.router import Swap
 
 TX_HASH = "0x" + "ab" * 32
 """Stands in answers for the hash of the bytes that were posted last."""
@@ -78,9 +72,7 @@ def calldata(
 ) -> bytes:  # fmt: skip
     """Return what a router is called with for the usual quote; `source` may be a method, too."""
     swap = Swap(Address(sell), Address(buy), amount, minimum, Address(to), **terms)
-    if source == "unoswap":
-        return unoswap(swap)
-    return (ENCODERS | OTHER_METHODS | REFUSED_METHODS)[source](swap)
+    return (ENCODERS | OTHER_METHODS | REFUSED_METHODS | APART)[source](swap)
 
 
 def swap_quote(*, target: str = ROUTER, data: bytes | None = None, **changes: Any) -> SwapQuote:

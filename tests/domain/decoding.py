@@ -7,7 +7,8 @@ from quietswap.chain import address as addresses
 from quietswap.routers import calldata
 from quietswap.routers.calldata import DecodedCalldata
 from quietswap.tokens.token import WETH
-from tests.domain.router_calldata import ENCODERS, OTHER_METHODS, ROUTER_OF, Swap
+from tests.domain.router_calldata import ENCODERS, OTHER_METHODS, ROUTER_OF
+from tests.vendors.router import Swap
 
 USDC = addresses.Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
 WALLET = addresses.Address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")

@@ -7,15 +7,16 @@ from quietswap.chain.address import Address
 from quietswap.quoting.quote import Route, RouteRequest
 from quietswap.quoting.route_policy import check_route
 from quietswap.tokens.token import WETH, Token
+from quietswap.vendors import UNBINDABLE
 from tests.domain.router_calldata import (
+    APART,
     ENCODERS,
-    EXECUTOR,
     OTHER_METHODS,
     REFUSED_METHODS,
     ROUTER_OF,
-    Swap,
-    unoswap,
+    WRITTEN,
 )
+from tests.vendors.router import EXECUTOR, Swap
 
 ROUTER = Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5")
 STRANGER = Address("0x1234567890123456789012345678901234567890")
@@ -46,7 +47,7 @@ ROUTE = Route(
 )
 
 
-BOUND = sorted(ENCODERS.keys() - {"openocean"})
+BOUND = sorted(ENCODERS.keys() - {*UNBINDABLE})
 
 
 def judged(
@@ -65,13 +66,13 @@ def judged(
 def of(source: str, swap: Swap = TERMS, **changes: Any) -> Route:
     """Return a route of `source` through its own router."""
     router = ROUTER_OF[source]
-    data = {**ENCODERS, **OTHER_METHODS, **REFUSED_METHODS, "unoswap": unoswap}[source](swap)
+    data = (ENCODERS | OTHER_METHODS | REFUSED_METHODS | APART)[source](swap)
     return replace(ROUTE, target=router, spender=router, data=data, **changes)
 
 
 def enforced_by(source: str, minimum: int) -> int:
-    """Return what is left of a minimum: Velora keeps one unit."""
-    return minimum - (source == "velora")
+    """Return what is left of a minimum."""
+    return minimum - WRITTEN[source].dust
 
 
 def honest(source: str, **changes: Any) -> Route:

@@ -9,30 +9,24 @@ from hypothesis import strategies as st
 from quietswap.chain import address as addresses
 from quietswap.routers import calldata
 from quietswap.routers.calldata import DecodedCalldata, MalformedCalldata, UnboundCalldata
-from quietswap.routers.known_pools import v3_pool
-from quietswap.routers.method import Measure
 from quietswap.routers.methods import METHODS
 from quietswap.tokens.token import WETH
 from quietswap.vendors import openocean
 from tests.domain.decoding import ALL, ETHER, SWAP, USDC, WALLET, decode, read
 from tests.domain.router_calldata import (
-    DEADLINE,
+    APART,
     ENCODERS,
-    EXECUTOR,
-    NOBODY,
-    OTHER_METHODS,
     REFUSED_METHODS,
     ROUTER_OF,
-    Swap,
-    unoswap,
-    zeroex,
+    WRITTEN,
 )
+from tests.vendors import velora
+from tests.vendors.router import NOBODY, Swap
+from tests.vendors.zeroex import encoded as zeroex
 
-RECIPIENT_MEASURED = ("kyberswap", "sushi", "openocean")
-VELORAS = ("velora", *(method for method in OTHER_METHODS if method.startswith("swapExact")))
-UNISWAPS = ("uniswap", "legs of uniswap")
-PAYS_ITS_RECIPIENT = {"sushi", "zeroex", *UNISWAPS}
-KEEPS_DUST = tuple(method for method in VELORAS if not method.endswith("V3"))
+VELORAS = ("velora", *velora.ROUTER.others)
+PAYS_ITS_RECIPIENT = {method for method, case in WRITTEN.items() if not case.zero_is_sender}
+KEEPS_DUST = {method for method, case in WRITTEN.items() if case.dust}
 
 _addresses = st.binary(min_size=20, max_size=20).map(addresses.from_bytes)
 _swaps = st.builds(
@@ -48,18 +42,15 @@ _swaps = st.builds(
 @pytest.mark.parametrize("method", ALL)
 @given(swap=_swaps)
 def test_terms_are_read_as_written(method: str, swap: Swap) -> None:
-    settler = EXECUTOR
-    assert decode(method, ALL[method](swap)) == DecodedCalldata(
-        min_buy_amount=swap.minimum - (method in KEEPS_DUST),
+    case = WRITTEN[method]
+    assert decode(method, case.encode(swap)) == DecodedCalldata(
+        min_buy_amount=swap.minimum - case.dust,
         recipient=swap.recipient,
         sell_token=swap.sell,
         buy_token=swap.buy,
         sell_amount=swap.amount,
-        measure=Measure.RECIPIENT if method in RECIPIENT_MEASURED else Measure.SELF,
-        settler=settler if method == "zeroex" else None,
-        bound=method != "openocean",
-        pool=v3_pool(swap.sell, swap.buy, 500) if method == "uniswap" else None,
-        deadline=DEADLINE if method in UNISWAPS else None,
+        measure=case.measure,
+        **case.reads(swap),
     )
 
 
@@ -102,7 +93,7 @@ def test_a_minimum_of_nothing_is_refused(method: str) -> None:
             read(method, minimum=1)
 
 
-FLAGS = {"kyberswap": 0x2C0, "oneinch": 0, "openocean": 2**256 - 2}
+FLAGS = {method: case.flags for method, case in WRITTEN.items() if case.flags is not None}
 
 
 @pytest.mark.parametrize("method", FLAGS)
@@ -231,6 +222,6 @@ def test_an_unknown_selector_is_refused(router: addresses.Address, data: bytes) 
 
 
 def test_oracle_covers_every_row_that_is_read() -> None:
-    written = {(ROUTER_OF[method], ALL[method](SWAP)[:4].hex()) for method in ALL}
-    written.add((ROUTER_OF["unoswap"], unoswap(SWAP)[:4].hex()))
+    encoders = ALL | APART
+    written = {(ROUTER_OF[method], encode(SWAP)[:4].hex()) for method, encode in encoders.items()}
     assert {key for key, row in METHODS.items() if row.layout} == written

@@ -13,7 +13,7 @@ from quietswap.routers.methods import METHODS
 from quietswap.tokens.token import WETH
 from quietswap.vendors import velora
 from tests.domain.decoding import ALL, SWAP, USDC, WALLET, decode, read
-from tests.domain.router_calldata import ENCODERS, ROUTER_OF
+from tests.domain.router_calldata import ENCODERS, ROUTER_OF, WRITTEN
 
 
 @pytest.mark.parametrize("method", ALL)
@@ -36,16 +36,7 @@ def test_bytes_behind_the_end_change_nothing(method: str, tail: bytes) -> None:
     assert decode(method, ALL[method](SWAP) + tail) == read(method)
 
 
-OFFSETS = {
-    "kyberswap": 0,
-    "openocean": 1,
-    "zeroex": 4,
-    "velora": 9,
-    "swapExactAmountInOnUniswapV2": 0,
-    "swapExactAmountInOnUniswapV3": 0,
-    "swapExactAmountInOnCurveV1": 10,
-    "swapExactAmountInOnCurveV2": 12,
-}
+OFFSETS = {method: case.offset for method, case in WRITTEN.items() if case.offset is not None}
 
 
 @pytest.mark.parametrize("method", OFFSETS)

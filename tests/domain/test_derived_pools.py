@@ -11,13 +11,10 @@ from quietswap.routers.known_pools import v2_pairs, v3_pools
 from quietswap.routers.method import Measure
 from quietswap.tokens.token import WETH
 from quietswap.vendors import oneinch, velora
-from tests.domain.router_calldata import (
-    OTHER_METHODS,
-    Swap,
-    dex_word,
-    unoswap,
-    v3_group,
-)
+from tests.domain.router_calldata import OTHER_METHODS
+from tests.vendors.oneinch import dex_word, unoswap
+from tests.vendors.router import Swap
+from tests.vendors.velora import v3_group
 
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
 DAI = Address("0x6B175474E89094C44Da98b954EedeAC495271d0F")

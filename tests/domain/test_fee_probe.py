@@ -4,10 +4,11 @@ import pytest
 
 from quietswap.quoting.route_policy import lost
 from quietswap.routers.calldata import payer
-from quietswap.routers.known_pools import v2_pairs, v3_pool
+from quietswap.routers.known_pools import v2_pairs
 from quietswap.vendors import oneinch, velora
 from tests.domain.decoding import ALL, ROUTER_OF, SWAP, USDC
-from tests.domain.router_calldata import EXECUTOR, unoswap
+from tests.domain.router_calldata import WRITTEN
+from tests.vendors.oneinch import unoswap
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,9 @@ def test_the_router_pays_but_for_a_settler_and_a_pool() -> None:
         method: payer(ROUTER_OF[method], encode(SWAP), USDC) for method, encode in ALL.items()
     }
     others = {method: paid for method, paid in payers.items() if paid != ROUTER_OF[method]}
-    assert others == {"zeroex": EXECUTOR, "uniswap": v3_pool(SWAP.sell, SWAP.buy, 500)}
+    terms = {method: case.reads(SWAP) for method, case in WRITTEN.items()}
+    paid = {method: read.get("settler") or read.get("pool") for method, read in terms.items()}
+    assert others == {method: payer for method, payer in paid.items() if payer}
 
 
 def test_unoswap_is_paid_by_its_pool() -> None:

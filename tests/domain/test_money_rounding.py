@@ -10,13 +10,14 @@ from quietswap.amounts import less_slippage
 from quietswap.quoting.quote import Route
 from quietswap.quoting.route_policy import with_enforced_minimum
 from tests.domain.money_routes import BOUND, REQUEST, ROUTE, TERMS, judged, of
+from tests.domain.router_calldata import WRITTEN
 
 
 def settled(gap: int, promise: int = 3_000_000_000, source: str = "kyberswap") -> tuple[Route, int]:
     """Return a route whose calldata enforces `gap` less than it says, after settling, and what
     the calldata enforces."""
     said = less_slippage(promise, 50)
-    swap = replace(TERMS, minimum=said - gap + (source == "velora"))
+    swap = replace(TERMS, minimum=said - gap + WRITTEN[source].dust)
     route = of(source, swap, buy_amount=promise, min_buy_amount=said)
     return with_enforced_minimum(route, REQUEST), said - gap
 

@@ -20,7 +20,9 @@ from tests.domain.money_routes import (
     judged,
     of,
 )
-from tests.domain.router_calldata import ENCODERS, EXECUTOR, NOBODY, OTHER_METHODS, zeroex
+from tests.domain.router_calldata import APART, ENCODERS, OTHER_METHODS, WRITTEN
+from tests.vendors.router import EXECUTOR, NOBODY
+from tests.vendors.zeroex import encoded as zeroex
 
 
 def broken(**changes: Any) -> str | None:
@@ -32,21 +34,21 @@ def written(source: str = "kyberswap", **changes: Any) -> str | None:
     return judged(of(source, replace(TERMS, **changes)))
 
 
-@pytest.mark.parametrize("source", [*BOUND, *OTHER_METHODS, "unoswap"])
+@pytest.mark.parametrize("source", [*BOUND, *OTHER_METHODS, *APART])
 def test_honest_route_passes(source: str) -> None:
     said = with_enforced_minimum(of(source), REQUEST)
     assert judged(said) is None
     assert said.bound
 
 
-@pytest.mark.parametrize("source", sorted({*BOUND} - {"sushi", "zeroex", "uniswap"}))
+@pytest.mark.parametrize("source", [one for one in BOUND if WRITTEN[one].zero_is_sender])
 def test_zero_recipient_is_the_wallet_that_signs(source: str) -> None:
     route = honest(source)
     data = ENCODERS[source](replace(TERMS, recipient=NOBODY))
     assert judged(replace(route, data=data)) is None
 
 
-@pytest.mark.parametrize("source", ["sushi", "zeroex", "uniswap"])
+@pytest.mark.parametrize("source", [one for one in BOUND if not WRITTEN[one].zero_is_sender])
 def test_zero_recipient_burns(source: str) -> None:
     reason = written(source, recipient=NOBODY)
     assert reason == f"its calldata pays {NOBODY}, not the wallet"

@@ -17,14 +17,9 @@ from quietswap.routers.swap_router02 import Leg, encode, read
 from quietswap.tokens.token import WETH
 from quietswap.vendors.uniswap import ROUTER as UNISWAP
 from tests.domain.decoding import SWAP, USDC, WALLET, decode
-from tests.domain.router_calldata import (
-    DEADLINE,
-    EXECUTOR,
-    ITSELF,
-    call,
-    multicall,
-    uniswap_leg,
-)
+from tests.vendors.router import EXECUTOR, call
+from tests.vendors.uniswap import DEADLINE, ITSELF, multicall
+from tests.vendors.uniswap import encoded_leg as uniswap_leg
 
 SDK = json.loads((Path(__file__).parent / "uniswap_sdk.json").read_text("utf-8"))
 _addresses = st.binary(min_size=20, max_size=20).map(from_bytes)

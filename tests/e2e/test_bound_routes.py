@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.vendors import VENDORS
+from quietswap.vendors import UNBINDABLE, VENDORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
+from tests.vendors.case import cases
 
 ALL = ",".join(VENDORS)
 KEYED = {
@@ -19,23 +20,9 @@ KEYED = {
 }
 
 REFUSED = [
-    ("oneinch", "made_up_pool", "not derived from a known factory"),
-    ("velora", "partner_takes", "quotedAmount lies below its minimum"),
-    ("velora", "other_token", "its pools sell"),
-    ("zeroex", "shy_settler", "cannot be proven genuine"),
-    ("kyberswap", "drain", "swapGeneric"),
-    ("velora", "drain", "not a known one"),
-    ("sushi", "drain", "snwapMultiple: it pulls any list of tokens"),
-    ("zeroex", "drain", "something else than Settler.execute"),
-    ("oneinch", "drain", "clipperSwap: the named exchange"),
-    ("kyberswap", "partial_fill", "sell only a part"),
-    ("oneinch", "partial_fill", "sell only a part"),
-    ("kyberswap", "permit_inside", "permit"),
-    ("velora", "permit_inside", "permit"),
-    ("oneinch", "permit_inside", "flag 0x4"),
-    ("openocean", "drain", "callUniswap: any address can be the pair"),
-    ("openocean", "new_implementation", "upgradeable proxy"),
-    ("oneinch", "other_token", "asked to sell the token bought"),
+    (source, fault, rule)
+    for source, case in cases().items()
+    for fault, rule in case.calls.refusals.items()
 ]
 
 
@@ -50,12 +37,12 @@ def rows(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {row["source"]: row for row in data["sources"]}
 
 
-def test_every_honest_source_but_openocean_is_bound(served: Served) -> None:
+def test_every_honest_source_that_can_be_bound_is(served: Served) -> None:
     answer = served.town.quote()
     assert answer.status_code == 200, answer.text
     data = answer.json()["data"]
     outcomes = {source: row["outcome"] for source, row in rows(data).items()}
-    assert outcomes.pop("openocean") == "unbound"
+    assert {outcomes.pop(source) for source in UNBINDABLE} == {"unbound"}
     assert set(outcomes.values()) == {"won", "answered"}, rows(data)
     assert data["verification"]["bound"] is True
     assert "upgradeable proxy" in rows(data)["openocean"]["reason"]

@@ -5,11 +5,13 @@ from random import Random
 
 from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import abi, addresses
-from quietswap.sandbox.contracts.pools import ALL_TOKENS, V3_WETH_USDC, SandboxToken
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, POOLS, V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.venues.hostile_calldata import script, word
-from quietswap.sandbox.venues.market import routes_between
+from quietswap.sandbox.venues.market import Hop, routes_between
 from quietswap.sandbox.venues.router_calldata import NOBODY, RouterSwap
 from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.vendors import VENDORS, oneinch, openocean, velora, zeroex
+from quietswap.vendors.sushi.stand_in import SAFE_EXECUTOR
 from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.hostile.trial import WALLET
 
@@ -18,7 +20,7 @@ THIEF = addresses.THIEF
 MOST = 2**256 - 1
 _NAMES: tuple[Address, ...] = (
     *(WALLET, THIEF, NOBODY, addresses.MADE_UP_POOL, addresses.SETTLER, addresses.V3_FACTORY),
-    *(*addresses.ROUTERS.values(), addresses.UNISWAP),
+    *(*addresses.ROUTERS.values(), VENDORS["uniswap"].router),
     *(token.address for token in TOKENS),
 )
 Step = tuple[Address, bytes, bool]
@@ -85,16 +87,16 @@ class Draw:
         data = self.random.choice(
             [
                 (token, abi.call("transferFrom(address,address,uint256)", WALLET, THIEF, amount)),
-                (addresses.ZEROEX, abi.call(_AH_TAKE, token, WALLET, THIEF, amount)),
+                (zeroex.ROUTER, abi.call(_AH_TAKE, token, WALLET, THIEF, amount)),
                 (
-                    addresses.ZEROEX,
+                    zeroex.ROUTER,
                     abi.call(zeroex_stand_in.ZEROEX_EXEC, THIEF, token, amount, THIEF, b""),
                 ),
-                (addresses.ONEINCH, abi.call(_CURVE_CALLBACK, WALLET, THIEF, token, amount, 0)),
-                (addresses.ONEINCH, self._callback(abi.encode("(address,uint256)", (WALLET, 0)))),
-                (addresses.OPENOCEAN, self._callback(abi.encode("(address)", (WALLET,)))),
-                (addresses.VELORA, self._callback(self._velora_group())),
-                (addresses.SAFE_EXECUTOR, self._through_safe(token, amount)),
+                (oneinch.ROUTER, abi.call(_CURVE_CALLBACK, WALLET, THIEF, token, amount, 0)),
+                (oneinch.ROUTER, self._callback(abi.encode("(address,uint256)", (WALLET, 0)))),
+                (openocean.ROUTER, self._callback(abi.encode("(address)", (WALLET,)))),
+                (velora.ROUTER, self._callback(self._velora_group())),
+                (SAFE_EXECUTOR, self._through_safe(token, amount)),
                 (token, abi.call("transfer(address,uint256)", WALLET, min(amount, 10**6))),
                 (V3_WETH_USDC.address, self._genuine_swap()),
                 self._reentry(),
@@ -129,6 +131,19 @@ class Draw:
         """The swap by the vendor's own executor."""
         route = self.random.choice(routes_between(self.sell, self.buy, 3)[: 2 * hops])
         return RouterSwap(route, self.amount, self.least, WALLET, self.promise)
+
+    def hops(self, *, v3: bool) -> list[Hop]:
+        """The pools of a route, or any pool."""
+        if self.chance(0.6):
+            kinds = [
+                route.hops
+                for route in routes_between(self.sell, self.buy, 3)
+                if all(hop.pool.v3 is v3 for hop in route.hops)
+            ]
+            if kinds:
+                return list(self.random.choice(kinds))
+        [pool] = self.random.sample([pool for pool in POOLS if pool.v3 is v3], 1)
+        return [Hop(pool, self.random.choice([pool.first, pool.second]).address)]
 
     def teach(self, method: str, work: bytes) -> None:
         """Let the puppet run this when `method` is called."""

@@ -13,10 +13,11 @@ import pytest_asyncio
 from quietswap.chain.address import Address
 from quietswap.routers.calldata import UnboundCalldata, decode
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
-from quietswap.sandbox.contracts import abi, addresses
+from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.abi import WALLETS
+from quietswap.vendors.kyberswap import VENDOR
 from tests.adapters.small_chain import odd, odd_runtimes
-from tests.hostile import calls
+from tests.vendors.kyberswap import called, simple_work
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 WALLET, STRANGER = WALLETS[0].address, WALLETS[1].address
@@ -46,7 +47,7 @@ async def chain() -> AsyncIterator[LocalChain]:
         learn = "learn(address,address,address,uint256)"
         await done(running, STRANGER, THIEF, learn, DEBTOR, BOUGHT, WALLET, PRICE)
         approve = "approve(address,uint256)"
-        await done(running, WALLET, SOLD, approve, addresses.KYBERSWAP, 2**255)
+        await done(running, WALLET, SOLD, approve, VENDOR.router, 2**255)
         yield running
 
 
@@ -60,7 +61,7 @@ async def done(
 async def taken(chain: LocalChain, data: bytes) -> Taken:
     """Mine the call of the router, and take it back."""
     snapshot = await chain.rpc.call("evm_snapshot")
-    tx_hash = await chain.send(WALLET, addresses.KYBERSWAP, data, gas=3_000_000)
+    tx_hash = await chain.send(WALLET, VENDOR.router, data, gas=3_000_000)
     await chain.mine()
     receipt = await chain.receipt(tx_hash)
     held = [await chain.token_balance(SOLD, owner) for owner in (WALLET, DEBTOR)]
@@ -76,26 +77,26 @@ async def taken(chain: LocalChain, data: bytes) -> Taken:
 def swap(flags: int, work: bytes, amounts: Sequence[int], fees: Sequence[int]) -> bytes:
     shares = [THIEF] * len(amounts), amounts, [THIEF] * len(fees), fees
     description = (SOLD, BOUGHT, *shares, WALLET, AMOUNT, PRICE, flags, b"")
-    return calls.kyberswap(THIEF, work, description)
+    return called(THIEF, work, description)
 
 
 async def test_a_fee_on_the_sold_token_takes_the_amount_twice(chain: LocalChain) -> None:
     data = swap(0x200, b"\1", [AMOUNT], [AMOUNT])
     assert await taken(chain, data) == Taken(True, 2 * AMOUNT, PRICE)
     with pytest.raises(UnboundCalldata, match="a fee from the token sold"):
-        decode(addresses.KYBERSWAP, data)
+        decode(VENDOR.router, data)
 
 
 async def test_simple_mode_takes_the_amount_twice(chain: LocalChain) -> None:
-    work = calls.simple_work([(THIEF, AMOUNT, b""), (THIEF, AMOUNT, b"")], b"")
+    work = simple_work([(THIEF, AMOUNT, b""), (THIEF, AMOUNT, b"")], b"")
     data = swap(0x220, work, [], [])
     assert await taken(chain, data) == Taken(True, 2 * AMOUNT, PRICE)
     with pytest.raises(UnboundCalldata, match="its flag 0x20 is not allowed"):
-        decode(addresses.KYBERSWAP, data)
+        decode(VENDOR.router, data)
 
 
 async def test_what_is_accepted_takes_the_amount_once(chain: LocalChain) -> None:
     data = swap(0x200, b"\1", [AMOUNT], [])
-    assert decode(addresses.KYBERSWAP, data).sell_amount == AMOUNT
+    assert decode(VENDOR.router, data).sell_amount == AMOUNT
     assert await taken(chain, data) == Taken(True, AMOUNT, PRICE)
     assert await taken(chain, swap(0x200, b"\1", [AMOUNT, AMOUNT], [])) == Taken(False, 0, 0)

@@ -20,8 +20,10 @@ from quietswap.sandbox.venues.market import best_route, routes_between
 from quietswap.sandbox.venues.router_calldata import RouterSwap
 from quietswap.sandbox.venues.stand_ins import STAND_INS
 from quietswap.tokens.token import Token
+from quietswap.vendors import UNBINDABLE, zeroex
 from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
 from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
+from tests.domain.router_calldata import WRITTEN
 from tests.hostile.trial import WALLET, Trade, approved_chain, breach, tried
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -112,11 +114,11 @@ async def test_an_attack_steals_when_it_is_run_and_is_refused(
 async def test_a_shy_settler_takes_all_in_a_block(chain: LocalChain) -> None:
     swap = await small_swap(chain, "USDC")
     data = STAND_INS["zeroex"].attacks["shy_settler"](swap)
-    (simulated,) = await tried(chain, [Trade(contract_addresses.ZEROEX, data)])
+    (simulated,) = await tried(chain, [Trade(zeroex.ROUTER, data)])
     assert simulated.gained[swap.buy] == swap.min_out
     snapshot = await chain.rpc.call("evm_snapshot")
     before = [await chain.token_balance(token, WALLET) for token in (swap.sell, swap.buy)]
-    await chain.send(WALLET, contract_addresses.ZEROEX, data, gas=900_000, priority_fee=1)
+    await chain.send(WALLET, zeroex.ROUTER, data, gas=900_000, priority_fee=1)
     await chain.mine()
     after = [await chain.token_balance(token, WALLET) for token in (swap.sell, swap.buy)]
     await chain.rpc.call("evm_revert", snapshot)
@@ -126,15 +128,16 @@ async def test_a_shy_settler_takes_all_in_a_block(chain: LocalChain) -> None:
 @pytest.mark.parametrize("vendor", STAND_INS)
 async def test_an_honest_answer_is_bound_as_it_was_asked(chain: LocalChain, vendor: str) -> None:
     swap = await small_swap(chain, "USDC")
+    router = contract_addresses.ROUTERS[vendor]
     data = STAND_INS[vendor].encode(swap)
-    terms = calldata.decode(contract_addresses.ROUTERS[vendor], data, accept_unbound=True)
-    assert terms.bound is (vendor != "openocean")
-    dust = 1 if vendor == "velora" else 0
+    terms = calldata.decode(router, data, accept_unbound=True)
+    assert terms.bound is (vendor not in UNBINDABLE)
+    dust = WRITTEN[vendor].dust
     assert (terms.sell_token, terms.sell_amount) == (swap.sell, swap.amount)
     assert (terms.buy_token, terms.min_buy_amount) == (swap.buy, swap.min_out - dust)
     assert terms.recipient == WALLET
-    assert terms.settler == (contract_addresses.SETTLER if vendor == "zeroex" else None)
-    (outcome,) = await tried(chain, [Trade(contract_addresses.ROUTERS[vendor], data)])
+    assert terms.settler == (contract_addresses.SETTLER if router == zeroex.ROUTER else None)
+    (outcome,) = await tried(chain, [Trade(router, data)])
     assert outcome.succeeded
     assert breach(outcome, swap.sell, swap.amount, swap.buy, terms.min_buy_amount) is None
 

@@ -1,6 +1,6 @@
 """Runs calldata on the chain as the wallet's transaction and measures all the wallet owns."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,8 @@ from quietswap.chain.address import Address
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import WALLETS, set_storage
-from quietswap.sandbox.contracts.pools import ALL_TOKENS, BY_ADDRESS
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, BY_ADDRESS, WETH
+from quietswap.sandbox.venues.hostile_calldata import pays, script
 
 WALLET = WALLETS[0].address
 ETHER = Address("0x" + "0" * 40)
@@ -60,6 +61,26 @@ class Trade:
     data: bytes
     lessons: Sequence[bytes] = ()
     time: int | None = None
+
+
+ROW_AMOUNT, ROW_LEAST = 1000 * 10**6, 3 * 10**17
+"""The sold amount (USDC) and the minimum (WETH) of a row."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A bound call with a hostile executor; `made` takes the thief's payment.
+
+    `extra` is what it pays above the minimum, which flags or later actions return to it.
+    """
+
+    made: Callable[[int], bytes | Trade]
+    extra: int = 0
+
+
+def bought(to: Address, paid: int, answer: bytes = b"") -> bytes:
+    """Return the thief's work in a row: it pays `paid` WETH."""
+    return script([pays(WETH.address, to, paid)], answer)
 
 
 async def tried(chain: LocalChain, trades: Sequence[Trade]) -> list[Outcome]:
@@ -123,7 +144,7 @@ async def approved_chain() -> AsyncIterator[LocalChain]:
             [
                 set_storage(token.address, token.allowance_key(WALLET, router), _FOREVER)
                 for token in ALL_TOKENS.values()
-                for router in (*addresses.ROUTERS.values(), addresses.UNISWAP)
+                for router in addresses.ROUTERS.values()
             ]
         )
         yield chain

@@ -5,17 +5,17 @@ from random import Random
 
 from quietswap.chain.address import Address, to_bytes
 from quietswap.routers.swap_router02 import Leg, encode
-from quietswap.sandbox.contracts import addresses
+from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import ALL_POOLS, TOKENS, WORTHLESS, SandboxToken
-from tests.hostile import calls
 from tests.hostile.trial import WALLET
+from tests.vendors.uniswap import ITSELF, SWEEP
 
 Mutant = tuple[bytes, SandboxToken, SandboxToken, int, int]
 """Calldata with the request that it answers: tokens, amount and minimum."""
 COUNT = 500
 DEADLINE = 2**40
 _NAMES = (
-    *(WALLET, addresses.THIEF, addresses.UNISWAP, calls.ITSELF, Address("0x" + "1".zfill(40))),
+    *(WALLET, addresses.THIEF, addresses.UNISWAP, ITSELF, Address("0x" + "1".zfill(40))),
     *(Address("0x" + "0" * 40), WORTHLESS.address, *(token.address for token in TOKENS.values())),
 )
 _SELECTORS = (
@@ -26,10 +26,10 @@ _SELECTORS = (
     "exactOutputSingle((address,address,uint24,address,uint256,uint256,uint160))",
     "exactOutput((bytes,address,uint256,uint256))",
     "swapTokensForExactTokens(uint256,uint256,address[],address)",
-    calls.SINGLE,
-    calls.PATH,
-    calls.PAIRS,
-    calls.SWEEP,
+    "exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))",
+    "exactInput((bytes,address,uint256,uint256))",
+    "swapExactTokensForTokens(uint256,uint256,address[],address)",
+    SWEEP,
 )
 
 
@@ -110,13 +110,13 @@ def _replaced(drawn: Random, data: bytes, old: bytes, new: bytes) -> bytes:
 
 def _selector(drawn: Random, data: bytes) -> bytes:
     """A call within is another method."""
-    old, new = (calls.abi.selector(drawn.choice(_SELECTORS)) for _ in range(2))
+    old, new = (abi.selector(drawn.choice(_SELECTORS)) for _ in range(2))
     old = drawn.choice([each for each in _known() if each in data] or [old])
     return data.replace(old, new, 1)
 
 
 def _known() -> list[bytes]:
-    return [calls.abi.selector(each) for each in _SELECTORS[-4:]]
+    return [abi.selector(each) for each in _SELECTORS[-4:]]
 
 
 def _length(drawn: Random, data: bytes) -> bytes:

@@ -6,6 +6,7 @@ import pytest
 
 from quietswap.chain import address as addresses
 from quietswap.chain.fees import gas_limit_for
+from quietswap.routers.method import Measure
 from quietswap.sandbox.chain.deploy import DUST
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi
@@ -16,6 +17,8 @@ from quietswap.sandbox.venues.market import best_route, priced_routes, routes_be
 from quietswap.sandbox.venues.router_calldata import RouterSwap
 from quietswap.sandbox.venues.stand_ins import STAND_INS
 from tests.sandbox.restored_chain import chain, module_chain
+from tests.vendors.case import cases
+from tests.vendors.router import Swap
 
 __all__ = ["chain", "module_chain"]
 
@@ -25,14 +28,8 @@ WALLET = WALLETS[0].address
 STRANGER = addresses.from_any_case("0x" + "ab" * 20)
 ALL_ROUTERS = pytest.mark.parametrize("router", STAND_INS)
 
-SELECTORS = {
-    "kyberswap": "e21fd0e9",
-    "velora": "e3ead59e",
-    "sushi": "5f3bd1c8",
-    "openocean": "90411a32",
-    "zeroex": "2213bc0b",
-    "oneinch": "07ed2379",
-}
+CASES = {name: case.calls for name, case in cases().items()}
+MEASURE_THEMSELVES = [name for name, case in CASES.items() if case.method.measure is Measure.SELF]
 
 
 async def swap_of(
@@ -93,29 +90,14 @@ async def test_it_delivers_exactly_what_was_quoted(
     assert await chain.token_balance(swap.buy, contract_addresses.SETTLER) == 0
 
 
-def refusal(router: str, swap: RouterSwap, received: int) -> bytes:
-    """The router's revert data when `received` is less than the minimum."""
-    not_enough = abi.call("Error(string)", "Return amount is not enough")
-    return {
-        "kyberswap": not_enough,
-        "openocean": not_enough,
-        "velora": abi.call("InsufficientReturnAmount()"),
-        "sushi": abi.call("MinimalOutputBalanceViolation(address,uint256)", swap.buy, received),
-        "zeroex": abi.call(
-            "TooMuchSlippage(address,uint256,uint256)", swap.buy, swap.min_out, received
-        ),
-        "oneinch": abi.call("ReturnAmountIsNotEnough(uint256,uint256)", received, swap.min_out),
-    }[router]
-
-
 @ALL_ROUTERS
 async def test_less_than_the_minimum_reverts(chain: LocalChain, router: str) -> None:
-    """Velora counts its unit of dust and keeps one unit: the recipient gets one less."""
+    """A router that counts its unit of dust keeps one unit: the recipient gets one less."""
     swap = await swap_of(chain)
     await approve(chain, router, swap.sell)
-    allowed = 1 if router == "velora" else 0
+    allowed = CASES[router].method.dust
     greedy = replace(swap, min_out=swap.min_out + allowed + 1)
-    assert await revert_of(chain, router, greedy) == refusal(router, greedy, swap.min_out)
+    assert await revert_of(chain, router, greedy) == CASES[router].short(greedy, swap.min_out)
     assert await execute(chain, router, greedy) == 0
     exact = replace(swap, min_out=swap.min_out + allowed)
     assert await execute(chain, router, exact) == swap.min_out
@@ -134,11 +116,7 @@ async def test_nothing_happens_after_the_deadline(chain: LocalChain, router: str
     await approve(chain, router, swap.sell)
     now = int((await chain.head())["timestamp"], 16)
     late = replace(swap, deadline=now - 1)
-    expected = {
-        "kyberswap": abi.call("Error(string)", "Call failed"),
-        "zeroex": abi.call("SignatureExpired(uint256)", now - 1),
-    }.get(router, abi.call("Expired(uint256)", now - 1))
-    assert await revert_of(chain, router, late) == expected
+    assert await revert_of(chain, router, late) == CASES[router].expired(now - 1)
     assert await execute(chain, router, replace(swap, deadline=now + 100)) == swap.min_out
 
 
@@ -149,33 +127,14 @@ async def test_without_an_allowance_nothing_moves(chain: LocalChain, router: str
 
 
 @ALL_ROUTERS
-async def test_the_selector_is_the_vendors(chain: LocalChain, router: str) -> None:
-    assert STAND_INS[router].encode(await swap_of(chain))[:4].hex() == SELECTORS[router]
-
-
-async def test_the_minimum_and_the_recipient_sit_where_the_vendors_have_them(
-    chain: LocalChain,
+async def test_the_selector_and_the_places_of_the_terms_are_the_vendors(
+    chain: LocalChain, router: str
 ) -> None:
     swap = replace(await swap_of(chain), recipient=STRANGER)
-    to = int(STRANGER, 16)
-    data = {name: made.encode(swap)[4:] for name, made in STAND_INS.items()}
-    body = abi.word(data["kyberswap"], 0) // 32
-    desc = body + abi.word(data["kyberswap"], body + 3) // 32
-    assert abi.word(data["kyberswap"], desc + 6) == to
-    assert abi.word(data["kyberswap"], desc + 8) == swap.min_out
-    assert abi.word(data["velora"], 4) == swap.min_out
-    assert abi.word(data["velora"], 7) == to
-    assert abi.word(data["sushi"], 2) == to
-    assert abi.word(data["sushi"], 4) == swap.min_out
-    desc = abi.word(data["openocean"], 1) // 32
-    assert abi.word(data["openocean"], desc + 3) == to
-    assert abi.word(data["openocean"], desc + 5) == swap.min_out
-    assert abi.word(data["oneinch"], 4) == to
-    assert abi.word(data["oneinch"], 6) == swap.min_out
-    settler = data["zeroex"][abi.word(data["zeroex"], 4) + 32 :]
-    assert settler[:4].hex() == "1fff991f"
-    assert abi.word(settler[4:], 0) == to
-    assert abi.word(settler[4:], 2) == swap.min_out
+    data = STAND_INS[router].encode(swap)
+    written = Swap(swap.sell, swap.buy, swap.amount, swap.min_out, STRANGER)
+    assert data[:4] == CASES[router].method.encode(written)[:4]
+    assert CASES[router].places(data) == (swap.min_out, STRANGER.lower())
 
 
 async def test_velora_takes_the_partners_fee_after_the_minimum(chain: LocalChain) -> None:
@@ -194,7 +153,7 @@ async def test_a_fee_on_transfer_is_not_in_the_promise(chain: LocalChain, router
     assert promised * 97 // 100 <= gained <= promised * 9802 // 10_000
 
 
-@pytest.mark.parametrize("router", ["velora", "zeroex", "oneinch"])
+@pytest.mark.parametrize("router", MEASURE_THEMSELVES)
 async def test_routers_that_measure_themselves_deliver_less_of_a_token_with_a_fee(
     chain: LocalChain, router: str
 ) -> None:
@@ -238,12 +197,12 @@ async def test_the_allowance_holder_serves_nobody_but_its_caller(chain: LocalCha
     exec_ = "exec(address,address,uint256,address,bytes)"
     data = abi.call(exec_, STRANGER, USDC.address, 1, USDC.address, theft)
     with pytest.raises(CallReverted) as caught:
-        await chain.call(contract_addresses.ZEROEX, data, sender=STRANGER)
+        await chain.call(contract_addresses.ROUTERS["zeroex"], data, sender=STRANGER)
     assert caught.value.data == abi.call("ConfusedDeputy()")
     direct = "transferFrom(address,address,address,uint256)"
     data = abi.call(direct, USDC.address, WALLET, STRANGER, 1)
     with pytest.raises(CallReverted):
-        await chain.call(contract_addresses.ZEROEX, data, sender=STRANGER)
+        await chain.call(contract_addresses.ROUTERS["zeroex"], data, sender=STRANGER)
 
 
 @ALL_ROUTERS

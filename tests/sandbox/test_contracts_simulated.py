@@ -8,11 +8,12 @@ from quietswap.chain import address as addresses
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
-from quietswap.sandbox.contracts.pools import ALL_TOKENS, SandboxToken
-from quietswap.sandbox.venues.market import best_route
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, USDC, WETH, SandboxToken
+from quietswap.sandbox.venues.market import best_route, routes_between
 from quietswap.sandbox.venues.router_calldata import RouterSwap
 from quietswap.sandbox.venues.stand_ins import STAND_INS
 from tests.sandbox.restored_chain import chain, module_chain
+from tests.vendors.case import cases
 
 __all__ = ["chain", "module_chain"]
 
@@ -71,17 +72,11 @@ async def test_it_delivers_the_promise(chain: LocalChain, router: str, sell: str
 async def test_a_broken_minimum_fails_with_the_routers_own_error(
     chain: LocalChain, router: str
 ) -> None:
-    _, (_, swap, after) = await simulated(chain, router, "USDC", "WETH", above=2)
+    quoted, (_, swap, after) = await simulated(chain, router, "USDC", "WETH", above=2)
     assert swap["status"] == "0x0"
-    expected = {
-        "kyberswap": "Error(string)",
-        "openocean": "Error(string)",
-        "velora": "InsufficientReturnAmount()",
-        "sushi": "MinimalOutputBalanceViolation(address,uint256)",
-        "zeroex": "TooMuchSlippage(address,uint256,uint256)",
-        "oneinch": "ReturnAmountIsNotEnough(uint256,uint256)",
-    }[router]
-    assert swap["returnData"].startswith("0x" + abi.selector(expected).hex())
+    asked = RouterSwap(routes_between(USDC.address, WETH.address)[0], 1, quoted + 2, PAUPER)
+    error = cases()[router].calls.short(asked, quoted)
+    assert swap["returnData"] == "0x" + error.hex()
     assert int(after["returnData"], 16) == 0
 
 

@@ -15,8 +15,8 @@ from quietswap.sandbox.venues.market import amount_out, routes_between
 from quietswap.sandbox.venues.router_calldata import NOBODY, RouterSwap
 from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
 from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
-from tests.hostile import calls
 from tests.hostile.trial import WALLET, Outcome, Trade, approved_chain, tried
+from tests.vendors import kyberswap, velora
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 THIEF = addresses.THIEF
@@ -66,8 +66,8 @@ async def test_velora_takes_its_share_after_the_minimum(
 ) -> None:
     """The router counts its unit of dust as received and keeps one unit."""
     terms = (USDC.address, WETH.address, AMOUNT, 1, quoted, b"", NOBODY)
-    work = script([pays(WETH.address, addresses.VELORA, PAID - 1)])
-    data = calls.velora(terms, THIEF, int(partner, 16) << 96 | flags, work)
+    work = script([pays(WETH.address, addresses.ROUTERS["velora"], PAID - 1)])
+    data = velora.called(terms, THIEF, int(partner, 16) << 96 | flags, work)
     outcome = await run(chain, "velora", data)
     assert outcome.gained[WETH.address] == left - 1
 
@@ -76,11 +76,11 @@ async def test_velora_with_nothing_quoted_pays_nothing_or_reverts(chain: LocalCh
     swap = await swap_over(chain, v3=True)
     hops = swap.route.hops
     terms = (WETH.address, USDC.address, swap.amount, swap.min_out, 0, b"", NOBODY)
-    v3 = await run(chain, "velora", calls.velora_direct(3, terms, 0, calls.v3_groups(hops)))
+    v3 = await run(chain, "velora", velora.direct(3, terms, 0, hops))
     assert v3.succeeded
     assert v3.gained == v3.gained | {WETH.address: -swap.amount, USDC.address: 0}
-    paid = script([pays(USDC.address, addresses.VELORA, swap.min_out)])
-    data = calls.velora(terms, THIEF, 0, paid)
+    paid = script([pays(USDC.address, addresses.ROUTERS["velora"], swap.min_out)])
+    data = velora.called(terms, THIEF, 0, paid)
     assert not (await run(chain, "velora", data)).succeeded
 
 
@@ -103,8 +103,8 @@ async def test_kyberswaps_fees_are_within_amount_and_minimum(
         *(USDC.address, WETH.address, [THIEF], [given], [addresses.PARTNER] * len(fees), fees),
         *(WALLET, AMOUNT, LEAST, 0x200 | flags, b""),
     )
-    to = addresses.KYBERSWAP if flags & 0x40 else WALLET
-    data = calls.kyberswap(THIEF, script([pays(WETH.address, to, PAID)]), desc)
+    to = addresses.ROUTERS["kyberswap"] if flags & 0x40 else WALLET
+    data = kyberswap.called(THIEF, script([pays(WETH.address, to, PAID)]), desc)
     outcome = await run(chain, "kyberswap", data)
     assert outcome.lost == ({USDC.address: sold} if sold else {})
     assert outcome.gained[WETH.address] == gained
@@ -119,7 +119,7 @@ async def test_1inch_returns_what_a_partial_fill_left(chain: LocalChain) -> None
 
 async def test_1inch_pays_out_exactly_what_the_executor_says(chain: LocalChain) -> None:
     terms = (USDC.address, WETH.address, THIEF, NOBODY, AMOUNT, LEAST, 0)
-    more = script([pays(WETH.address, addresses.ONEINCH, PAID)], word(LEAST))
+    more = script([pays(WETH.address, addresses.ROUTERS["oneinch"], PAID)], word(LEAST))
     outcome = await run(
         chain, "oneinch", abi.call(oneinch_stand_in.ONEINCH_SWAP, THIEF, terms, more)
     )
@@ -179,7 +179,9 @@ async def test_0x_lets_settler_take_no_more_than_was_named(chain: LocalChain) ->
     assert not (await run(chain, "zeroex", data)).succeeded
 
 
-@pytest.mark.parametrize("target", [addresses.ZEROEX, "0x000000000022D473030F116dDEE9F6B43aC78BA3"])
+@pytest.mark.parametrize(
+    "target", [addresses.ROUTERS["zeroex"], "0x000000000022D473030F116dDEE9F6B43aC78BA3"]
+)
 async def test_0x_calls_nobody_who_holds_allowances(chain: LocalChain, target: str) -> None:
     swap = replace(await swap_over(chain, v3=True), min_out=0)
     data = zeroex(swap, abi.call(zeroex_stand_in.ZEROEX_BASIC, NOBODY, 0, target, 0, bytes(4)))
@@ -201,5 +203,5 @@ async def test_oneinch_knows_the_lengths_of_permits(chain: LocalChain, size: int
     action = oneinch_stand_in.drain(await swap_over(chain, v3=False))
     data = abi.call("permitAndCall(bytes,bytes)", bytes(20 + size), action)
     with pytest.raises(CallReverted) as caught:
-        await chain.call(addresses.ONEINCH, data, sender=WALLET)
+        await chain.call(addresses.ROUTERS["oneinch"], data, sender=WALLET)
     assert caught.value.data == abi.call("SafePermitBadLength()")

@@ -11,14 +11,15 @@ from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.venues.market import Market
 from quietswap.sandbox.venues.router_calldata import NOBODY
 from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.vendors.openocean import stand_in as openocean_stand_in
 from quietswap.vendors.velora import stand_in as velora_stand_in
 
 STATES = {
     ("openocean", "new_implementation"): (
-        addresses.OPENOCEAN_THIEF,
-        addresses.OPENOCEAN_EXCHANGE,
+        openocean_stand_in.THIEF,
+        openocean_stand_in.EXCHANGE,
     ),
-    ("velora", "drain"): (addresses.VELORA_THIEF, NOBODY),
+    ("velora", "drain"): (velora_stand_in.THIEF, NOBODY),
 }
 
 
@@ -48,13 +49,13 @@ async def test_kyberswaps_owner_allows_a_token_only_under_the_fault(chain: Local
     data = abi.call("isWhitelist(address)", USDC.address)
     for fault, expected in ((None, 0), ("drain", 1), (None, 0)):
         await chain.rpc.batch(STAND_INS["kyberswap"].under(fault))
-        assert abi.word(await chain.call(addresses.KYBERSWAP, data), 0) == expected
+        assert abi.word(await chain.call(addresses.ROUTERS["kyberswap"], data), 0) == expected
 
 
 async def test_a_method_that_velora_has_not_added_reverts(chain: LocalChain) -> None:
     data = abi.call(velora_stand_in.VELORA_FACET, USDC.address, addresses.THIEF, b"")
     with pytest.raises(CallReverted):
-        await chain.call(addresses.VELORA, data, sender=addresses.PARTNER)
+        await chain.call(addresses.ROUTERS["velora"], data, sender=addresses.PARTNER)
 
 
 def test_a_vendor_without_keys_of_its_own_has_nothing_to_change() -> None:

@@ -24,8 +24,9 @@ from quietswap.server.factories import swap_terms
 from quietswap.server.settings.schema import Settings
 from quietswap.tokens.token import WETH, Token, TokenPolicy
 from quietswap.vendors.vendor import RequestBudget
-from tests.domain.router_calldata import ENCODERS, Swap
+from tests.domain.router_calldata import ENCODERS
 from tests.scripted_relay import ScriptedRelay
+from tests.vendors.router import Swap
 from tests.virtual_time import LoopClock, run
 
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")

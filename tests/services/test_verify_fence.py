@@ -10,9 +10,12 @@ from quietswap.chain.address import Address
 from quietswap.chain.chain import AccountState, SimulationResult
 from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome, VerificationStatus
 from quietswap.quoting.verify import VerificationResult, VerifyRoutes
+from quietswap.routers.method import Measure
 from quietswap.tokens.token import WETH, Token
-from tests.domain.router_calldata import ENCODERS, EXECUTOR, ROUTER_OF, Swap
+from quietswap.vendors import UNBINDABLE
+from tests.domain.router_calldata import ENCODERS, ROUTER_OF, WRITTEN
 from tests.services.verifying import verify_once
+from tests.vendors.router import EXECUTOR, Swap
 
 SENDER = AccountState(0, 0, 10**18, 0, {})
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
@@ -20,7 +23,6 @@ USDT = Address("0xdAC17F958D2ee523a2206206994597C13D831ec7")
 WALLET = Address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
 AMOUNT, PROMISE = 10**9, 10**9
 MINIMUM = PROMISE * 9950 // 10_000
-MEASURE_THEMSELVES = {"oneinch", "velora", "uniswap", "zeroex"}
 
 
 @dataclass
@@ -55,7 +57,7 @@ def all_verified(
     sell = USDC if buy == WETH else WETH
     request = RouteRequest(Token(sell, 18), Token(buy, 18), AMOUNT, WALLET, 50, 10**9, 2**31)
     router = ROUTER_OF[source]
-    minimum = MINIMUM + (source == "velora")
+    minimum = MINIMUM + WRITTEN[source].dust
     route = Route(
         source=source, dex="dex", target=router, spender=router, value=0,
         data=ENCODERS[source](Swap(sell, buy, AMOUNT, minimum, WALLET)), path=(sell, buy),
@@ -66,7 +68,7 @@ def all_verified(
         chain,  # type: ignore[arg-type]
         {source: [router]},
         required=False,
-        accept_unbound=["openocean"],
+        accept_unbound=UNBINDABLE,
     )
 
     return asyncio.run(verify_once(verify, request, [route] * len(simulations)))
@@ -96,7 +98,7 @@ def test_a_candidate_keeps_the_limit_it_was_simulated_with(source: str) -> None:
 def test_without_a_simulation_no_router_that_measures_itself_is_offered(source: str) -> None:
     """A token with a fee on transfer would reach the wallet short of the minimum, unseen."""
     verdict = verified(source, SimulationResult(None, reason="away"))
-    if source in MEASURE_THEMSELVES:
+    if WRITTEN[source].measure is Measure.SELF:
         assert (verdict.outcome, verdict.candidate) == (SourceOutcome.UNVERIFIED, None)
         assert verdict.reason == (
             "not verified: away; this router would not see a fee on transfer of the buy token"

@@ -13,8 +13,10 @@ from quietswap.chain.chain import AccountState, NodeUnavailable, SimulationResul
 from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome
 from quietswap.quoting.verify import VerificationResult, VerifyRoutes
 from quietswap.tokens.token import WETH, Token
-from tests.domain.router_calldata import ENCODERS, EXECUTOR, ROUTER_OF, Swap
+from quietswap.vendors import UNBINDABLE
+from tests.domain.router_calldata import ENCODERS, ROUTER_OF, WRITTEN
 from tests.services.verifying import verify_once
+from tests.vendors.router import EXECUTOR, Swap
 
 SENDER = AccountState(0, 0, 10**18, 0, {})
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
@@ -57,9 +59,8 @@ class Delivers:
 
 
 def a_route(enforced: int, source: str = "kyberswap") -> Route:
-    """Return a route that says `MINIMUM`, and whose router enforces `enforced`: Velora keeps one
-    unit."""
-    minimum = enforced + (source == "velora")
+    """Return a route that says `MINIMUM`, and whose router enforces `enforced`."""
+    minimum = enforced + WRITTEN[source].dust
     swap = Swap(WETH, USDC, REQUEST.sell_amount, minimum, WALLET)
     return Route(
         source=source, dex="dex", target=ROUTER_OF[source], spender=ROUTER_OF[source], value=0,
@@ -72,7 +73,7 @@ def verified(
     chain: Delivers, *routes: Route, accept_unbound: bool = False
 ) -> list[VerificationResult]:
     pinned = {source: [ROUTER_OF[source]] for source in ENCODERS}
-    accepted = ["openocean"] if accept_unbound else []
+    accepted = UNBINDABLE if accept_unbound else ()
     verify = VerifyRoutes(
         chain,  # type: ignore[arg-type]
         pinned,
@@ -92,7 +93,7 @@ def test_the_minimum_issued_is_the_one_the_calldata_enforces(source: str, gap: i
     assert verdict.outcome is SourceOutcome.ANSWERED
     assert verdict.candidate is not None
     assert verdict.candidate.route.min_buy_amount == MINIMUM - gap
-    assert verdict.candidate.route.bound is (source != "openocean")
+    assert verdict.candidate.route.bound is (source not in UNBINDABLE)
     assert [route.min_buy_amount for route in chain.seen] == [MINIMUM - gap]
 
 

@@ -15,9 +15,12 @@ from tests.api.scripted_use_cases import WALLET, cancel_quote
 from tests.client.fake_servers import ETHER, MINIMUM, calldata, swap_quote, wrap_answer
 from tests.domain.loss_table import LOSSES
 from tests.domain.loss_table import quoted as losses
-from tests.domain.router_calldata import EXECUTOR, ROUTER_OF, Swap, v3_group, zeroex
+from tests.domain.router_calldata import ROUTER_OF
 from tests.orders import USDC
 from tests.response_json import cancels, quotes
+from tests.vendors.router import EXECUTOR, Swap
+from tests.vendors.velora import v3_group
+from tests.vendors.zeroex import encoded as zeroex
 
 DAI = Address("0x6B175474E89094C44Da98b954EedeAC495271d0F")
 USDT = Address("0xdAC17F958D2ee523a2206206994597C13D831ec7")

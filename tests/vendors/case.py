@@ -12,13 +12,12 @@ from quietswap.amounts import less_slippage
 from quietswap.chain.address import Address
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRouteReason, RouteRequest
-from quietswap.sandbox.contracts.abi import word
 from quietswap.sandbox.network import SandboxNetwork
 from quietswap.tokens.token import WETH, Token
 from quietswap.vendors import OVER_HTTP, VENDORS
 from quietswap.vendors.source import Aggregator
 from tests.adapters.upstream import Reply, js
-from tests.domain.router_calldata import ENCODERS, Swap
+from tests.vendors.router import StandInCase, Swap
 
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
 DAI = Address("0x6B175474E89094C44Da98b954EedeAC495271d0F")
@@ -76,11 +75,11 @@ class Terms:
     def amount(self) -> str:
         return str(self.request.sell_amount)
 
-    def calldata(self, source: str) -> str:
+    def calldata(self, router: StandInCase) -> str:
         minimum = self.minimum if self.enforced is None else self.enforced
         request = self.request
         terms = (request.sell.address, request.buy.address, request.sell_amount, minimum)
-        return "0x" + ENCODERS[source](Swap(*terms, recipient=self.recipient)).hex()
+        return "0x" + router.method.encode(Swap(*terms, recipient=self.recipient)).hex()
 
 
 @dataclass(frozen=True)
@@ -98,34 +97,16 @@ class Asked:
 class Got:
     """The vendor's answer in a common form."""
 
+    router: StandInCase
     promised: int
     to: str
     spender: str
     value: int
     data: bytes
 
-    def _words(self, start: int, *at: int) -> list[int]:
-        return [word(self.data[start:], index) for index in at]
-
     @property
     def minimum_and_recipient(self) -> tuple[int, str]:
-        """Read both at the contract's word positions, by selector."""
-        selector = self.data[:4].hex()
-        if selector == "e21fd0e9":  # Kyber: the description hangs on the fourth word of the struct
-            base = self._words(4, 0)[0] // 32
-            desc = base + self._words(4, base + 3)[0] // 32
-            least, owner = self._words(4, desc + 8, desc + 6)
-        elif selector == "90411a32":  # OpenOcean
-            desc = self._words(4, 1)[0] // 32
-            least, owner = self._words(4, desc + 5, desc + 3)
-        elif selector == "2213bc0b":  # 0x: inside the bytes for Settler
-            inner = 4 + self._words(4, 4)[0] + 32
-            assert self.data[inner : inner + 4].hex() == "1fff991f"
-            owner, _, least = self._words(inner + 4, 0, 1, 2)
-        else:
-            at = {"e3ead59e": (4, 7), "5f3bd1c8": (4, 2), "07ed2379": (6, 4)}[selector]
-            least, owner = self._words(4, *at)
-        return least, f"0x{owner:040x}"
+        return self.router.places(self.data)
 
 
 def calldata(text: str) -> bytes:
@@ -165,16 +146,17 @@ class _Adapter(Protocol):
 
 @dataclass(frozen=True)
 class VendorCase:
-    """One vendor. Field names of its answers are dotted paths.
+    """One vendor, with `calls` of its router. Field names of its answers are dotted paths.
 
     `spenders`: its protocol can name a spender beside the router. `minimum`: where it reports the
     minimum itself. `says` are its usual refusals with status and body, `said` all that are known,
     by what they are read as. `sentence` is a refusal around a text. `body` and `price` are honest
-    answers, as small as they can be. `slippage` is its unit. `ask` and `read` are a client of its
-    API, for the stand-in.
+    answers, as small as they can be. `slippage` is its unit, `slippage_name` its parameter. `ask`
+    and `read` are a client of its API, for the stand-in.
     """
 
     name: str
+    calls: StandInCase
     says: Mapping[str, tuple[int, dict[str, Any]]]
     body: Callable[[Terms], list[Any]]
     price: Callable[[str, str, str, str], dict[str, Any]]
@@ -193,6 +175,7 @@ class VendorCase:
     price_says: PriceSays = PriceSays()
     route_says: RouteSays = RouteSays()
     slippage: Literal["bps", "percent", "fraction"] = "bps"
+    slippage_name: str = "slippage"
     optional_key: str | None = None
     spenders: bool = False
     minimum: str = ""

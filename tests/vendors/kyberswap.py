@@ -1,12 +1,24 @@
 """KyberSwap as tests meet it: what it is asked, answers and refuses."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import httpx
 
+from quietswap.chain.address import Address
 from quietswap.quoting.quote import NoRouteReason
+from quietswap.routers.method import Measure
+from quietswap.sandbox.contracts import abi
+from quietswap.sandbox.contracts.addresses import THIEF
 from quietswap.sandbox.network import SandboxNetwork
+from quietswap.sandbox.venues.hostile_calldata import pays, script
+from quietswap.sandbox.venues.router_calldata import FOREVER
 from quietswap.tokens.token import WETH
+from quietswap.vendors.kyberswap import VENDOR
+from quietswap.vendors.kyberswap.stand_in import KYBERSWAP_SWAP
+from tests.hostile.draw import Draw
+from tests.hostile.trial import ROW_AMOUNT, ROW_LEAST, Row, bought
+from tests.hostile.trial import WALLET as HOLDER
 from tests.vendors.case import (
     AMOUNT,
     DAI,
@@ -21,6 +33,7 @@ from tests.vendors.case import (
     VendorCase,
     calldata,
 )
+from tests.vendors.router import EXECUTOR, NOBODY, StandInCase, Swap, Written, call, placed
 
 
 def body(terms: Terms) -> list[Any]:
@@ -41,7 +54,7 @@ def body(terms: Terms) -> list[Any]:
         "amountIn": terms.amount,
         "amountOut": str(terms.out),
         "gas": "253000",
-        "data": terms.calldata("kyberswap"),
+        "data": terms.calldata(ROUTER),
         "routerAddress": terms.target.lower(),
         "transactionValue": terms.value,
     }
@@ -88,10 +101,120 @@ async def ask(http: httpx.AsyncClient, sandbox: SandboxNetwork, asked: Asked) ->
 def read(body: Any) -> Got:
     data = body["data"]
     router, value = data["routerAddress"], int(data["transactionValue"])
-    return Got(int(data["amountOut"]), router, router, value, calldata(data["data"]))
+    return Got(ROUTER, int(data["amountOut"]), router, router, value, calldata(data["data"]))
+
+
+_DESCRIPTION = (
+    "(address,address,address[],uint256[],address[],uint256[],"
+    "address,uint256,uint256,uint256,bytes)"
+)
+
+
+def _description(swap: Swap) -> tuple[object, ...]:
+    fees = ([EXECUTOR], [swap.fee_bps]) if swap.fee_bps else ([], [])
+    parties: tuple[object, ...] = ([EXECUTOR], [swap.amount], *fees)
+    terms = (swap.recipient, swap.amount, swap.minimum, swap.flags, swap.permit)
+    return (swap.sell, swap.buy, *parties, *terms)
+
+
+def _encoder(method: str) -> Callable[[Swap], bytes]:
+    def encoded(swap: Swap) -> bytes:
+        execution = (EXECUTOR, NOBODY, b"target data", _description(swap), b"client data")
+        return call(method, (f"(address,address,bytes,{_DESCRIPTION},bytes)",), execution)
+
+    return encoded
+
+
+def _simple(swap: Swap) -> bytes:
+    types = ("address", _DESCRIPTION, "bytes", "bytes")
+    return call("swapSimpleMode", types, EXECUTOR, _description(swap), b"executor", b"client")
+
+
+def called(target: Address, work: bytes, description: Sequence[Any]) -> bytes:
+    """`swap`, in simple mode if the description's flags say so."""
+    return abi.call(KYBERSWAP_SWAP, (target, target, work, description, b""))
+
+
+def simple_work(sequences: Sequence[tuple[Address, int, bytes]], last: bytes) -> bytes:
+    """The data of simple mode: (first pool, its amount, the caller's data) per part."""
+    pools, amounts, works = zip(*sequences, strict=True) if sequences else ((), (), ())
+    plan = (pools, amounts, works, FOREVER, last)
+    return abi.encode("((address[],uint256[],bytes[],uint256,bytes))", (plan,))
+
+
+def _drawn_description(draw: Draw, target: Address, flags: int) -> tuple[object, ...]:
+    shares = draw.random.choice([(100,), (100,), (60, 40), (60, 50), ()])
+    receivers = [target if draw.chance(0.7) else draw.name() for _ in shares]
+    amounts = [draw.amount * share // 100 for share in shares]
+    fees = draw.random.choice([()] * 5 + [(10,), (30, 200), (9000, 2000)])
+    return (
+        *(draw.sell, draw.buy, receivers, amounts, [THIEF] * len(fees), fees),
+        *(draw.recipient(), draw.amount, draw.least, flags, b""),
+    )
+
+
+def _hostile(draw: Draw) -> bytes:
+    """`swap`, often in simple mode, which is not offered."""
+    if draw.chance(0.4):
+        return _hostile_simple(draw)
+    flags = 0x200 | draw.random.choice([0, 0, 0x40, 0x80, 0xC0, 0x1, 0x4, 0x100])
+    target, work = draw.executor("kyberswap", [VENDOR.router, HOLDER])
+    return called(target, work, _drawn_description(draw, target, flags))
+
+
+def _hostile_simple(draw: Draw) -> bytes:
+    flags = 0x220 | draw.random.choice([0, 0, 0x40, 0x80, 0xC0, 0x1])
+    work = _simple_sequences(draw)
+    if draw.chance(0.15):
+        # draws a tenth and pays a tenth
+        paid = script([pays(draw.buy, HOLDER, draw.least // 10 + 1)])
+        work = simple_work([(THIEF, draw.amount // 10, paid)], b"")
+        flags = draw.random.choice([0x220, 0x221])
+    return called(THIEF, work, _drawn_description(draw, THIEF, flags))
+
+
+def _simple_sequences(draw: Draw) -> bytes:
+    payees = [VENDOR.router, HOLDER]
+    shares = draw.random.choice([(100,)] * 4 + [(60, 40), (60, 50), (30, 30), (1000,)])
+    sequences = [
+        (THIEF if draw.chance(0.8) else draw.name(), draw.amount * share // 100, draw.work(payees))
+        for share in shares
+    ]
+    return simple_work(sequences, draw.work(payees) if draw.chance(0.5) else b"")
+
+
+def _row(to: Address, flags: int = 0x200, fees: tuple[int, ...] = ()) -> Callable[[int], bytes]:
+    """The thief pays `to`, and takes `fees` of it before the check of the minimum."""
+    description = (
+        *(USDC, WETH, [THIEF], [ROW_AMOUNT], [THIEF] * len(fees), fees),
+        *(NOBODY, ROW_AMOUNT, ROW_LEAST, flags, b""),
+    )
+    left = 10_000 - sum(fees)
+    return lambda paid: called(THIEF, bought(to, paid * 10_000 // left), description)
+
+
+_SHORT = abi.call("Error(string)", "Return amount is not enough")
+ROUTER = StandInCase(
+    method=Written(_encoder("swap"), Measure.RECIPIENT, flags=0x2C0, offset=0),
+    refused={"swapGeneric": _encoder("swapGeneric"), "swapSimpleMode": _simple},
+    places=placed(8, 6, 0, 3),
+    short=lambda _swap, _received: _SHORT,
+    expired=lambda _: abi.call("Error(string)", "Call failed"),
+    refusals={
+        "drain": "swapGeneric",
+        "partial_fill": "sell only a part",
+        "permit_inside": "permit",
+    },
+    makers={"swap": _hostile},
+    rows={
+        "swap": Row(_row(HOLDER)),
+        "swap, fee on what is bought": Row(_row(VENDOR.router, 0x200 | 0x40 | 0x80, (1000,))),
+    },
+)
 
 
 CASE = VendorCase(
+    calls=ROUTER,
     name="kyberswap",
     spenders=True,
     says={
@@ -160,6 +283,7 @@ CASE = VendorCase(
     addresses=["data.routerAddress"],
     tokens=["data.routeSummary.tokenIn", "data.routeSummary.tokenOut"],
     calldata=["data.data"],
+    slippage_name="slippageTolerance",
     ask=ask,
     read=read,
 )

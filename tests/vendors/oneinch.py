@@ -4,9 +4,21 @@ from typing import Any
 
 import httpx
 
+from quietswap.chain.address import Address
 from quietswap.quoting.quote import NoRouteReason
+from quietswap.routers import known_pools
+from quietswap.sandbox.contracts import abi
+from quietswap.sandbox.contracts.addresses import THIEF
+from quietswap.sandbox.contracts.pools import BY_ADDRESS
 from quietswap.sandbox.network import SandboxNetwork
+from quietswap.sandbox.venues.hostile_calldata import made_up_pool_word, pays, script, word
+from quietswap.sandbox.venues.market import Hop
 from quietswap.tokens.token import WETH
+from quietswap.vendors.oneinch import VENDOR
+from quietswap.vendors.oneinch.stand_in import ONEINCH_SWAP
+from tests.hostile.draw import Draw
+from tests.hostile.trial import ROW_AMOUNT, ROW_LEAST, Row, bought
+from tests.hostile.trial import WALLET as HOLDER
 from tests.vendors.case import (
     AMOUNT,
     KEY,
@@ -20,6 +32,7 @@ from tests.vendors.case import (
     VendorCase,
     calldata,
 )
+from tests.vendors.router import EXECUTOR, NOBODY, StandInCase, Swap, Written, call, placed
 
 
 def body(terms: Terms) -> list[Any]:
@@ -30,7 +43,7 @@ def body(terms: Terms) -> list[Any]:
         "tx": {
             "from": WALLET,
             "to": terms.target.lower(),
-            "data": terms.calldata("oneinch"),
+            "data": terms.calldata(ROUTER),
             "value": terms.value,
             "gas": 0,
         },
@@ -64,10 +77,101 @@ async def ask(http: httpx.AsyncClient, sandbox: SandboxNetwork, asked: Asked) ->
 
 def read(body: Any) -> Got:
     tx = body["tx"]
-    return Got(int(body["dstAmount"]), tx["to"], tx["to"], int(tx["value"]), calldata(tx["data"]))
+    return Got(
+        ROUTER, int(body["dstAmount"]), tx["to"], tx["to"], int(tx["value"]), calldata(tx["data"])
+    )
+
+
+def _encoded(swap: Swap) -> bytes:
+    desc = (swap.sell, swap.buy, EXECUTOR, swap.recipient, swap.amount, swap.minimum, swap.flags)
+    return call(
+        "swap",
+        ("address", "(address,address,address,address,uint256,uint256,uint256)", "bytes"),
+        *(EXECUTOR, desc, b"executor data"),
+    )
+
+
+def dex_word(swap: Swap, *, version: int = 2, pool: Address | None = None) -> int:
+    """The word for one pool: the first derived one of the pair, or `pool`."""
+    derive = known_pools.v2_pairs if version == 2 else known_pools.v3_pools
+    at = pool or min(derive(swap.sell, swap.buy))
+    direction = 1 << 247 if int(swap.sell, 16) < int(swap.buy, 16) else 0
+    return int(at, 16) | direction | (1 << 253 if version == 3 else 0)
+
+
+def unoswap(swap: Swap) -> bytes:
+    """Over one pool: it neither names the bought token nor a recipient."""
+    types = ("uint256",) * 4
+    dex = dex_word(swap) if swap.dex is None else swap.dex
+    return call("unoswap", types, int(swap.sell, 16), swap.amount, swap.minimum, dex)
+
+
+def pool_word(hop: Hop) -> int:
+    """The word that names a genuine pool and the direction."""
+    forward = hop.token_in == hop.pool.first.address
+    return hop.pool.v3 << 253 | forward << 247 | int(hop.pool.address, 16)
+
+
+def _hostile(draw: Draw) -> bytes:
+    executor, work = draw.executor("oneinch", [VENDOR.router, VENDOR.router, HOLDER])
+    receiver = executor if draw.chance(0.8) else draw.name()
+    flags = draw.random.choice([0] * 8 + [1, 2, 4])
+    if draw.chance(0.15):
+        # returns most of it and pays for the rest
+        part, least = draw.amount // 10, draw.least // 10 + 1
+        returned = pays(draw.sell, VENDOR.router, draw.amount - part)
+        work = script([returned, pays(draw.buy, VENDOR.router, least)], word(least))
+        executor, flags = THIEF, draw.random.choice([0, 1])
+    terms = (draw.sell, draw.buy, receiver, draw.recipient(), draw.amount, draw.least, flags)
+    return abi.call(ONEINCH_SWAP, executor, terms, work)
+
+
+def _hostile_unoswap(draw: Draw) -> bytes:
+    """`unoswap` on a genuine pool, a fake one, or the thief as a pool."""
+    v3 = draw.chance(0.5)
+    (hop, *_) = draw.hops(v3=v3)
+    if draw.chance(0.8):
+        draw.ask(BY_ADDRESS[hop.token_in], BY_ADDRESS[hop.token_out], 300)
+    dex = pool_word(hop)
+    if draw.chance(0.2):
+        dex = draw.random.choice([made_up_pool_word(), made_up_pool_word(1 << 253 | 1 << 247)])
+    if draw.chance(0.15):
+        draw.teach("getReserves()", script(answer=word(1) + word(2**111) + word(0)))
+        draw.teach("swap(uint256,uint256,address,bytes)", draw.work([HOLDER]))
+        dex = 1 << 247 | int(THIEF, 16)
+    dex |= draw.random.choice([0] * 5 + [1 << 247, 1 << 250, 1 << 251, 998_000_000 << 160])
+    return abi.call(
+        "unoswap(uint256,uint256,uint256,uint256)",
+        *(int(draw.sell, 16), draw.amount, draw.least, dex),
+    )
+
+
+def _row(paid: int) -> bytes:
+    terms = (USDC, WETH, THIEF, NOBODY, ROW_AMOUNT, ROW_LEAST, 0)
+    return abi.call(ONEINCH_SWAP, THIEF, terms, bought(VENDOR.router, paid, word(paid)))
+
+
+ROUTER = StandInCase(
+    method=Written(_encoded, flags=0),
+    apart={"unoswap": unoswap},
+    places=placed(6, 4),
+    short=lambda swap, received: abi.call(
+        "ReturnAmountIsNotEnough(uint256,uint256)", received, swap.min_out
+    ),
+    refusals={
+        "made_up_pool": "not derived from a known factory",
+        "drain": "clipperSwap: the named exchange",
+        "partial_fill": "sell only a part",
+        "permit_inside": "flag 0x4",
+        "other_token": "asked to sell the token bought",
+    },
+    makers={"swap": _hostile, "unoswap": _hostile_unoswap},
+    rows={"swap": Row(_row)},
+)
 
 
 CASE = VendorCase(
+    calls=ROUTER,
     name="oneinch",
     says={
         "no_route": (400, {"description": "insufficient liquidity", "statusCode": 400}),

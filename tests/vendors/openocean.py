@@ -6,6 +6,8 @@ from typing import Any
 import httpx
 
 from quietswap.quoting.quote import NoRouteReason
+from quietswap.routers.method import Measure
+from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.network import SandboxNetwork
 from quietswap.tokens.token import WETH
 from tests.vendors.case import (
@@ -24,6 +26,7 @@ from tests.vendors.case import (
     VendorCase,
     calldata,
 )
+from tests.vendors.router import EXECUTOR, NOBODY, StandInCase, Swap, Written, call, placed
 
 
 def body(terms: Terms) -> list[Any]:
@@ -36,7 +39,7 @@ def body(terms: Terms) -> list[Any]:
         "estimatedGas": 253000,
         "to": terms.target,
         "value": terms.value,
-        "data": terms.calldata("openocean"),
+        "data": terms.calldata(ROUTER),
         "price_impact": "0%",
         "dexes": [{"dexIndex": 0, "dexCode": "uniswapv3"}],
         "path": {"routes": [{"subRoutes": [{"to": DAI.lower()}, {"to": terms.bought}]}]},
@@ -73,11 +76,50 @@ async def ask(http: httpx.AsyncClient, sandbox: SandboxNetwork, asked: Asked) ->
 def read(body: Any) -> Got:
     data = body["data"]
     return Got(
-        int(data["outAmount"]), data["to"], data["to"], int(data["value"]), calldata(data["data"])
+        ROUTER,
+        int(data["outAmount"]),
+        data["to"],
+        data["to"],
+        int(data["value"]),
+        calldata(data["data"]),
     )
 
 
+def _encoded(swap: Swap) -> bytes:
+    desc = (swap.sell, swap.buy, EXECUTOR, swap.recipient, swap.amount, swap.minimum)
+    return call(
+        "swap",
+        (
+            "address",
+            "(address,address,address,address,uint256,uint256,uint256,uint256,address,bytes)",
+            "(uint256,uint256,uint256,bytes)[]",
+        ),
+        *(EXECUTOR, (*desc, swap.minimum + 7, swap.flags, NOBODY, b""), [(0, 0, 0, b"call")]),
+    )
+
+
+_SHORT = abi.call("Error(string)", "Return amount is not enough")
+ROUTER = StandInCase(
+    method=Written(
+        _encoded,
+        Measure.RECIPIENT,
+        flags=2**256 - 2,
+        offset=1,
+        reads=lambda _: {"bound": False},
+    ),
+    places=placed(5, 3, 1),
+    short=lambda _swap, _received: _SHORT,
+    refusals={
+        "drain": "callUniswap: any address can be the pair",
+        "new_implementation": "upgradeable proxy",
+    },
+    makers={},
+    rows={},
+)
+
+
 CASE = VendorCase(
+    calls=ROUTER,
     name="openocean",
     minimum="data.minOutAmount",
     says={

@@ -6,8 +6,16 @@ from typing import Any
 import httpx
 
 from quietswap.quoting.quote import NoRouteReason
+from quietswap.routers.method import Measure
+from quietswap.sandbox.contracts import abi
+from quietswap.sandbox.contracts.addresses import THIEF
 from quietswap.sandbox.network import SandboxNetwork
 from quietswap.tokens.token import WETH
+from quietswap.vendors.sushi import VENDOR
+from quietswap.vendors.sushi.stand_in import SUSHI_SNWAP
+from tests.hostile.draw import Draw
+from tests.hostile.trial import ROW_AMOUNT, ROW_LEAST, Row, bought
+from tests.hostile.trial import WALLET as HOLDER
 from tests.vendors.case import (
     AMOUNT,
     DAI,
@@ -22,10 +30,11 @@ from tests.vendors.case import (
     VendorCase,
     calldata,
 )
+from tests.vendors.router import EXECUTOR, StandInCase, Swap, Written, call, placed
 
 
 def body(terms: Terms) -> list[Any]:
-    tx = {"from": WALLET, "to": terms.target.lower(), "data": terms.calldata("sushi")}
+    tx = {"from": WALLET, "to": terms.target.lower(), "data": terms.calldata(ROUTER)}
     if terms.value != "0":
         tx["value"] = terms.value  # absent when a token is sold
     answer = {
@@ -68,10 +77,48 @@ async def ask(http: httpx.AsyncClient, sandbox: SandboxNetwork, asked: Asked) ->
 def read(body: Any) -> Got:
     tx = body["tx"]
     value = int(tx.get("value", "0"))
-    return Got(int(body["assumedAmountOut"]), tx["to"], tx["to"], value, calldata(tx["data"]))
+    return Got(
+        ROUTER, int(body["assumedAmountOut"]), tx["to"], tx["to"], value, calldata(tx["data"])
+    )
+
+
+def _encoded(swap: Swap) -> bytes:
+    return call(
+        "snwap",
+        ("address", "uint256", "address", "address", "uint256", "address", "bytes"),
+        *(swap.sell, swap.amount, swap.recipient, swap.buy, swap.minimum, EXECUTOR, b"route"),
+    )
+
+
+def _hostile(draw: Draw) -> bytes:
+    """`snwap`, any executor."""
+    executor, plan = draw.executor("sushi", [HOLDER, HOLDER, VENDOR.router])
+    work = abi.call("callBytes(bytes)", plan)
+    if draw.chance(0.1):
+        executor, work, _ = draw.mischief()
+    terms = (draw.sell, draw.amount, draw.recipient(), draw.buy, draw.least)
+    return abi.call(SUSHI_SNWAP, *terms, executor, work)
+
+
+def _row(paid: int) -> bytes:
+    work = abi.call("callBytes(bytes)", bought(HOLDER, paid))
+    return abi.call(SUSHI_SNWAP, USDC, ROW_AMOUNT, HOLDER, WETH, ROW_LEAST, THIEF, work)
+
+
+ROUTER = StandInCase(
+    method=Written(_encoded, Measure.RECIPIENT, zero_is_sender=False),
+    places=placed(4, 2),
+    short=lambda swap, received: abi.call(
+        "MinimalOutputBalanceViolation(address,uint256)", swap.buy, received
+    ),
+    refusals={"drain": "snwapMultiple: it pulls any list of tokens"},
+    makers={"snwap": _hostile},
+    rows={"snwap": Row(_row)},
+)
 
 
 CASE = VendorCase(
+    calls=ROUTER,
     name="sushi",
     says={
         "no_route": (200, {"status": "NoWay"}),
@@ -135,6 +182,7 @@ CASE = VendorCase(
     gas=["gasSpent"],
     addresses=["tx.to"],
     calldata=["tx.data"],
+    slippage_name="maxSlippage",
     ask=ask,
     read=read,
 )

@@ -52,10 +52,9 @@ async def test_base_url_may_end_in_a_slash(
 
 def written(source: str, asked: list[Asked]) -> str:
     """Return the slippage as the vendor gets it, in its own unit."""
-    if source == "kyberswap":
-        return str(asked[1].json()["slippageTolerance"])
-    [name] = {"slippage", "slippageBps", "maxSlippage"} & dict(asked[0].query).keys()
-    return dict(asked[0].query)[name]
+    sent = [dict(one.query) | (one.json() if one.body else {}) for one in asked]
+    [found] = [one[name] for one in sent if (name := VENDORS[source].slippage_name) in one]
+    return str(found)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ import pytest
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route
 from quietswap.quoting.route_policy import check_route, with_enforced_minimum
+from quietswap.vendors import UNBINDABLE
 from tests.adapters.upstream import HTML, SILENCE, Reply, Upstream, js, page
-from tests.domain.router_calldata import EXECUTOR
 from tests.vendors.case import KEY, REQUEST, STRANGER, VendorCase, cases
+from tests.vendors.router import EXECUTOR
 
 VENDORS = cases()
 
@@ -76,7 +77,7 @@ async def test_best_route(market: Market) -> None:
     says = vendor.route_says
     assert (route.gas, route.dex, route.path) == (says.gas, says.dex or vendor.name, says.path)
     assert judged(route, vendor) is None
-    if vendor.name == "openocean":
+    if vendor.name in UNBINDABLE:
         assert "not bound by its router" in (check_route(route, REQUEST, {vendor.router}) or "")
     assert not market.upstream.replies
 

@@ -100,7 +100,7 @@ def best_front(sandwich: Sandwich, most: int) -> int:
     return max(range(low, high + 1), key=sandwich.profit)
 
 
-WATCHED = frozenset({addresses.V2_ROUTER, addresses.UNISWAP, *addresses.ROUTERS.values()})
+WATCHED = frozenset({addresses.V2_ROUTER, *addresses.ROUTERS.values()})
 """Transactions to these contracts are analysed."""
 _CANDIDATES = 8
 _GAS = 250_000

@@ -112,7 +112,7 @@ def _holdings(token: SandboxToken) -> dict[Address, int]:
     # routers on mainnet hold dust of every token. A balance that never returns to zero gives no gas
     # refund, so that reported gas equals the needed gas limit. 0x's Settler pays out all it holds
     traders = (*contract_addresses.ROUTERS.values(), *contract_addresses.EXECUTORS.values())
-    holdings |= dict.fromkeys((*traders, contract_addresses.UNISWAP), DUST)
+    holdings |= dict.fromkeys(traders, DUST)
     # twice the amount, because a token with a transfer fee loses some on the way to its pool
     return holdings | {contract_addresses.SEEDER: 2 * sum(sides)}
 

@@ -19,12 +19,6 @@ V3_POOL_CODE_HASH: Final = bytes.fromhex(
 
 ROUTERS: Final = {name: vendor.router for name, vendor in VENDORS.items()}
 """The contract that users approve and call, by vendor."""
-KYBERSWAP: Final = ROUTERS["kyberswap"]
-VELORA: Final = ROUTERS["velora"]
-SUSHI: Final = ROUTERS["sushi"]
-OPENOCEAN: Final = ROUTERS["openocean"]
-ZEROEX: Final = ROUTERS["zeroex"]
-ONEINCH: Final = ROUTERS["oneinch"]
 UNISWAP: Final = ROUTERS["uniswap"]
 """SwapRouter02, the router of the own source; the contract itself, from npm."""
 QUOTER_V2: Final = _at("0x61ffe014ba17989e743c5f6cb21bf9697530b21e")
@@ -38,18 +32,12 @@ SETTLER_BEFORE: Final = _at("0x5e77137200000000000000000000000000000000")
 """0x's current and previous Settler; on mainnet every release has a new address."""
 SETTLER_DEPLOYER: Final = _at("0x00000000000004533fe15556b1e086bb1a72ceae")
 """0x's registry of genuine Settlers (https://github.com/0xProject/0x-settler, README)."""
-SAFE_EXECUTOR: Final = _at("0x5afe0000000000000000000000000000000e8ec1")
-"""The contract through which Sushi's router calls executors; on mainnet the router creates it."""
-OPENOCEAN_EXCHANGE: Final = _at("0x0e8c000000000000000000000000000000000001")
-"""The implementation behind OpenOcean's proxy."""
 EXECUTORS: Final = {name: _at(f"0xe8ec{at:036x}") for at, name in enumerate(OVER_HTTP, 1)}
 """The contract behind each router that trades on the pools (contracts/Executor.sol)."""
 THIEF: Final = _at("0xbad0000000000000000000000000000000000001")
 """The contract that hostile answers name: it runs their calldata, and holds tokens to pay with."""
 MADE_UP_POOL: Final = _at("0xbad0000000000000000000000000000000000002")
 SHY_SETTLER: Final = _at("0xbad0000000000000000000000000000000000003")
-VELORA_THIEF: Final = _at("0xbad0000000000000000000000000000000000004")
-OPENOCEAN_THIEF: Final = _at("0xbad0000000000000000000000000000000000005")
 PARTNER: Final = _at("0x9a47000000000000000000000000000000000001")
 """Receives the fee that Velora takes from callers without a partner."""
 QUOTER: Final = _at("0x9007e40000000000000000000000000000000001")

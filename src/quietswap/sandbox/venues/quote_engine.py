@@ -227,6 +227,7 @@ class Venue(ABC):
     attacks: ClassVar[Mapping[str, Attack]]
     """By fault."""
     contracts: ClassVar[Mapping[Address, str]]
+    """Names in contracts/artifacts.json, by address."""
 
     def __init__(self, market: Market, active_faults: ActiveFaults) -> None:
         name = self.vendor.name

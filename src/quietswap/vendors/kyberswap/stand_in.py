@@ -9,10 +9,10 @@ import json
 import secrets
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from quietswap.chain.address import Address, from_any_case
 from quietswap.sandbox.contracts import abi, addresses
@@ -21,7 +21,6 @@ from quietswap.sandbox.contracts.pools import BY_ADDRESS, POOLS
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.venues import hostile_calldata as hostile
-from quietswap.sandbox.venues.hostile_calldata import Attack
 from quietswap.sandbox.venues.market import Hop, Market, PoolRoute, prefers_v3
 from quietswap.sandbox.venues.quote_engine import (
     BadParameter,
@@ -103,25 +102,20 @@ def kyberswap_calls(target: Address, allowed: bool) -> Call:
     return set_storage(VENDOR.router, slot, int(allowed))
 
 
-ATTACKS: Mapping[str, Attack] = {
-    "lying_executor": hostile.lying(encode),
-    "drain": drain,
-    "partial_fill": partial_fill,
-    "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
-}
-CONTRACTS: Mapping[Address, str] = {
-    VENDOR.router: "KyberRouter",
-}
-"""Names in contracts/artifacts.json, by address."""
-
-
 class StandIn(Venue):
     """`handle` serves the two calls. Only an unchanged route summary can be built."""
 
     vendor = VENDOR
     encode = staticmethod(encode)
-    attacks = ATTACKS
-    contracts = CONTRACTS
+    attacks: ClassVar = {
+        "lying_executor": hostile.lying(encode),
+        "drain": drain,
+        "partial_fill": partial_fill,
+        "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
+    }
+    contracts: ClassVar = {
+        VENDOR.router: "KyberRouter",
+    }
     choose = staticmethod(prefers_v3)
 
     def __init__(self, market: Market, active_faults: ActiveFaults) -> None:

@@ -6,16 +6,14 @@ balance and allowance.
 """
 
 import uuid
-from collections.abc import Mapping
 from http.client import responses
-from typing import Any
+from typing import Any, ClassVar
 
 from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.venues import hostile_calldata as hostile
-from quietswap.sandbox.venues.hostile_calldata import Attack
 from quietswap.sandbox.venues.market import best
 from quietswap.sandbox.venues.quote_engine import (
     BadParameter,
@@ -94,27 +92,22 @@ def partial_fill(swap: RouterSwap) -> bytes:
     return hostile.part(swap, encode, VENDOR.router)
 
 
-ATTACKS: Mapping[str, Attack] = {
-    "made_up_pool": made_up_pool,
-    "lying_executor": hostile.lying(encode),
-    "drain": drain,
-    "other_token": other_token,
-    "partial_fill": partial_fill,
-    "permit_inside": hostile.changed(encode, flags=_PERMIT2),
-}
-CONTRACTS: Mapping[Address, str] = {
-    VENDOR.router: "OneInchRouter",
-}
-"""Names in contracts/artifacts.json, by address."""
-
-
 class StandIn(Venue):
     """`handle` serves `/swap` and `/quote`."""
 
     vendor = VENDOR
     encode = staticmethod(encode)
-    attacks = ATTACKS
-    contracts = CONTRACTS
+    attacks: ClassVar = {
+        "made_up_pool": made_up_pool,
+        "lying_executor": hostile.lying(encode),
+        "drain": drain,
+        "other_token": other_token,
+        "partial_fill": partial_fill,
+        "permit_inside": hostile.changed(encode, flags=_PERMIT2),
+    }
+    contracts: ClassVar = {
+        VENDOR.router: "OneInchRouter",
+    }
     choose = staticmethod(best)
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:

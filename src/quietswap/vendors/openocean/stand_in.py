@@ -4,18 +4,17 @@ Like the real one, this venue quotes the output without price impact and chooses
 The quote is too high, the more so the larger the swap. Its minimum is correct.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
-from quietswap.chain.address import Address
-from quietswap.sandbox.contracts import abi, addresses
+from quietswap.chain.address import Address, from_any_case
+from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.abi import Call, set_storage
 from quietswap.sandbox.contracts.pools import V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
 from quietswap.sandbox.venues import hostile_calldata as hostile
-from quietswap.sandbox.venues.hostile_calldata import Attack
 from quietswap.sandbox.venues.market import PricedRoute
 from quietswap.sandbox.venues.quote_engine import (
     BadParameter,
@@ -55,6 +54,10 @@ OPENOCEAN_SWAP = (
     "(uint256,uint256,uint256,bytes)[])"
 )
 OPENOCEAN_CLAIM = 2
+EXCHANGE = from_any_case("0x0e8c000000000000000000000000000000000001")
+"""The implementation behind the proxy."""
+THIEF = from_any_case("0xbad0000000000000000000000000000000000005")
+"""Another implementation."""
 _IMPLEMENTATION = 0x360894A13BA1A3210667C828492DB98DCA3E2076CC3735A920A3CA505D382BBC
 
 
@@ -102,41 +105,34 @@ def openocean_runs(implementation: Address) -> Call:
     return set_storage(VENDOR.router, _IMPLEMENTATION, int(implementation, 16))
 
 
-ATTACKS: Mapping[str, Attack] = {
-    "made_up_pool": made_up_pool,
-    "lying_executor": hostile.lying(encode),
-    "drain": drain,
-    "other_token": other_token,
-    "partial_fill": partial_fill,
-    "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
-}
-CONTRACTS: Mapping[Address, str] = {
-    VENDOR.router: "OpenOceanProxy",
-    addresses.OPENOCEAN_EXCHANGE: "OpenOceanExchange",
-    addresses.OPENOCEAN_THIEF: "OpenOceanThief",
-}
-"""Names in contracts/artifacts.json, by address."""
-
-
 class StandIn(Venue):
     """`handle` serves `/swap`, and `/quote` without a wallet and calldata."""
 
     vendor = VENDOR
     encode = staticmethod(encode)
-    attacks = ATTACKS
-    contracts = CONTRACTS
+    attacks: ClassVar = {
+        "made_up_pool": made_up_pool,
+        "lying_executor": hostile.lying(encode),
+        "drain": drain,
+        "other_token": other_token,
+        "partial_fill": partial_fill,
+        "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
+    }
+    contracts: ClassVar = {
+        VENDOR.router: "OpenOceanProxy",
+        EXCHANGE: "OpenOceanExchange",
+        THIEF: "OpenOceanThief",
+    }
     choose = staticmethod(_cheapest)
 
     @staticmethod
     def genesis() -> Sequence[Call]:
-        return [openocean_runs(addresses.OPENOCEAN_EXCHANGE)]
+        return [openocean_runs(EXCHANGE)]
 
     @staticmethod
     def under(fault: str | None) -> Sequence[Call]:
         thief = fault == "new_implementation"
-        return [
-            openocean_runs(addresses.OPENOCEAN_THIEF if thief else addresses.OPENOCEAN_EXCHANGE)
-        ]
+        return [openocean_runs(THIEF if thief else EXCHANGE)]
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
         if request.method != "GET" or request.path not in _SWAPS | _QUOTES:

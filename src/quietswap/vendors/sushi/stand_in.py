@@ -4,15 +4,13 @@ This venue uses the direct pair of the two tokens if there is one, and quotes sl
 delivers.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from quietswap.chain.address import Address
+from quietswap.chain.address import from_any_case
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
 from quietswap.sandbox.venues import hostile_calldata as hostile
 from quietswap.sandbox.venues import quote_engine
-from quietswap.sandbox.venues.hostile_calldata import Attack
 from quietswap.sandbox.venues.market import direct_v2
 from quietswap.sandbox.venues.quote_engine import (
     BadParameter,
@@ -39,6 +37,8 @@ _MISSES: dict[RejectReason, tuple[dict[str, str], int, dict[str, str]]] = {
     RejectReason.REFUSED: ({"code": "401-01", "detail": "invalid-api-key"}, 401, {}),
 }
 
+SAFE_EXECUTOR = from_any_case("0x5afe0000000000000000000000000000000e8ec1")
+"""The contract through which the router calls executors; on mainnet the router creates it."""
 SUSHI_SNWAP = "snwap(address,uint256,address,address,uint256,address,bytes)"
 
 
@@ -64,24 +64,19 @@ def drain(swap: RouterSwap) -> bytes:
     )
 
 
-ATTACKS: Mapping[str, Attack] = {
-    "lying_executor": hostile.lying(encode),
-    "drain": drain,
-}
-CONTRACTS: Mapping[Address, str] = {
-    VENDOR.router: "SushiSnwapper",
-    addresses.SAFE_EXECUTOR: "SushiSafeExecutor",
-}
-"""Names in contracts/artifacts.json, by address."""
-
-
 class StandIn(Venue):
     """`handle` serves `/swap`, and `/quote` without a wallet and a transaction."""
 
     vendor = VENDOR
     encode = staticmethod(encode)
-    attacks = ATTACKS
-    contracts = CONTRACTS
+    attacks: ClassVar = {
+        "lying_executor": hostile.lying(encode),
+        "drain": drain,
+    }
+    contracts: ClassVar = {
+        VENDOR.router: "SushiSnwapper",
+        SAFE_EXECUTOR: "SushiSafeExecutor",
+    }
     choose = staticmethod(direct_v2)
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:

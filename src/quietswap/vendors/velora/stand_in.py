@@ -6,17 +6,16 @@ spender, and an answer without `partner` pays a fee of one basis point. This ven
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
-from quietswap.chain.address import Address
+from quietswap.chain.address import Address, from_any_case
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import Call, entry, set_storage
 from quietswap.sandbox.contracts.pools import BY_ADDRESS, V3_WETH_USDC
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.venues import hostile_calldata as hostile
-from quietswap.sandbox.venues.hostile_calldata import Attack
 from quietswap.sandbox.venues.market import only_v2
 from quietswap.sandbox.venues.quote_engine import (
     STRANGER,
@@ -52,6 +51,8 @@ VELORA_UNISWAP = "((address,address,uint256,uint256,uint256,bytes32,address,byte
 VELORA_FACET = "swapAndTake(address,address,bytes)"
 """The method that the fault `drain` adds to Velora's router."""
 _FACETS = 0
+THIEF = from_any_case("0xbad0000000000000000000000000000000000004")
+"""The facet of that method."""
 
 
 def fees(swap: RouterSwap) -> int:
@@ -94,37 +95,32 @@ def velora_has(selector: bytes, facet: Address) -> Call:
     return set_storage(VENDOR.router, slot, int(facet, 16))
 
 
-ATTACKS: Mapping[str, Attack] = {
-    "lying_executor": hostile.lying(encode),
-    "drain": drain,
-    "partner_takes": hostile.changed(
-        encode,
-        quoted_out=1,
-        partner=addresses.THIEF,
-        flags=VELORA_CAP_SURPLUS | _TAKE_SURPLUS,
-    ),
-    "other_token": other_token,
-    "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
-}
-CONTRACTS: Mapping[Address, str] = {
-    VENDOR.router: "VeloraAugustus",
-    addresses.VELORA_THIEF: "VeloraThief",
-}
-"""Names in contracts/artifacts.json, by address."""
-
-
 class StandIn(Venue):
     """`handle` serves `/swap`, and `/prices` without a wallet and a transaction."""
 
     vendor = VENDOR
     encode = staticmethod(encode)
-    attacks = ATTACKS
-    contracts = CONTRACTS
+    attacks: ClassVar = {
+        "lying_executor": hostile.lying(encode),
+        "drain": drain,
+        "partner_takes": hostile.changed(
+            encode,
+            quoted_out=1,
+            partner=addresses.THIEF,
+            flags=VELORA_CAP_SURPLUS | _TAKE_SURPLUS,
+        ),
+        "other_token": other_token,
+        "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
+    }
+    contracts: ClassVar = {
+        VENDOR.router: "VeloraAugustus",
+        THIEF: "VeloraThief",
+    }
     choose = staticmethod(only_v2)
 
     @staticmethod
     def under(fault: str | None) -> Sequence[Call]:
-        facet = addresses.VELORA_THIEF if fault == "drain" else NOBODY
+        facet = THIEF if fault == "drain" else NOBODY
         return [velora_has(abi.selector(VELORA_FACET), facet)]
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:

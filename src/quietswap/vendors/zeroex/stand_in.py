@@ -5,9 +5,9 @@ less, its fee. `issues` reports a missing balance or allowance of the wallet.
 """
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import abi, addresses
@@ -15,7 +15,6 @@ from quietswap.sandbox.contracts.abi import TREASURY, Call, entry, items, set_st
 from quietswap.sandbox.contracts.pools import BY_ADDRESS
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.venues import hostile_calldata as hostile
-from quietswap.sandbox.venues.hostile_calldata import Attack
 from quietswap.sandbox.venues.market import best
 from quietswap.sandbox.venues.quote_engine import (
     BadParameter,
@@ -97,28 +96,23 @@ def settlers(instances: Sequence[Address]) -> Iterator[Call]:
         yield set_storage(addresses.SETTLER_DEPLOYER, items(listed) + at, int(instance, 16))
 
 
-ATTACKS: Mapping[str, Attack] = {
-    "lying_executor": hostile.lying(encode),
-    "shy_settler": shy_settler,
-    "drain": drain,
-}
-CONTRACTS: Mapping[Address, str] = {
-    VENDOR.router: "ZeroExAllowanceHolder",
-    addresses.SETTLER: "ZeroExSettler",
-    addresses.SETTLER_BEFORE: "ZeroExSettler",
-    addresses.SETTLER_DEPLOYER: "ZeroExDeployer",
-    addresses.SHY_SETTLER: "ShySettler",
-}
-"""Names in contracts/artifacts.json, by address."""
-
-
 class StandIn(Venue):
     """`handle` serves `/quote`, and `/price`, which needs no taker."""
 
     vendor = VENDOR
     encode = staticmethod(encode)
-    attacks = ATTACKS
-    contracts = CONTRACTS
+    attacks: ClassVar = {
+        "lying_executor": hostile.lying(encode),
+        "shy_settler": shy_settler,
+        "drain": drain,
+    }
+    contracts: ClassVar = {
+        VENDOR.router: "ZeroExAllowanceHolder",
+        addresses.SETTLER: "ZeroExSettler",
+        addresses.SETTLER_BEFORE: "ZeroExSettler",
+        addresses.SETTLER_DEPLOYER: "ZeroExDeployer",
+        addresses.SHY_SETTLER: "ShySettler",
+    }
     choose = staticmethod(best)
 
     @staticmethod
