@@ -11,6 +11,7 @@ from quietswap.cli import command
 from quietswap.cli.options.signing import _KEY, PASSWORD
 from quietswap.cli.output.errors import JSON_NAMES
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED, UNREACHABLE, USAGE
+from quietswap.sandbox.faults import GROUPS, PARTS, described
 
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
 
@@ -146,16 +147,23 @@ def _sections(commands: Commands) -> Iterator[str]:
         text = "\n\n".join(" ".join(lines.split()) for lines in paragraphs)
         usage = " ".join([name, *one.collect_usage_pieces(context)])
         yield f"\n## `{name}`\n\n{text}\n\n```text\n{usage}\n```\n"
-        if "faults" in _names(one):
-            yield "\nThe faults are on the [sandbox's page](sandbox.md#faults).\n"
         shared = {title: names for title, names in _SHARED.items() if set(names) <= _names(one)}
         elsewhere = {name for names in shared.values() for name in names}
         own = [option for option in _options(one) if option.name not in elsewhere]
         if own:
             yield _TABLE + "".join(_option(option, context) for option in own)
+        if "faults" in _names(one):
+            yield from _faults()
         more = " and ".join(f"[{title.lower()}](#{title.lower()})" for title in shared)
         said = f"Further options: {more}. " if more else ""
         yield f"\n{said}Exits with {_codes(one)}.\n"
+
+
+def _faults() -> Iterator[str]:
+    parts, groups = (", ".join(f"`{name}`" for name in names) for names in (PARTS, GROUPS))
+    yield f"\nParts of `--fault`: {parts}; groups of them: {groups}.\n"
+    yield "\n| fault | parts | what happens |\n|---|---|---|\n"
+    yield from (_row(f"`{fault}`", parts, text) for fault, parts, text in described())
 
 
 _AFTER_SIGNING = {

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 
 from quietswap.server.settings.load import choices
 from quietswap.server.settings.schema import Section, Settings, SourceConfig
+from quietswap.vendors import VENDORS
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
 _HEAD = """# Configuration
@@ -54,8 +56,21 @@ def _section(kind: type[Section], prefix: str) -> Iterator[str]:
     if rows:
         yield "\n| setting | environment | default | meaning |\n|---|---|---|---|\n"
         yield from rows
+    if kind is SourceConfig:
+        yield from _sources()
     for nested, name in inner:
         yield from _section(nested, name)
+
+
+def _sources() -> Iterator[str]:
+    yield "\n### The sources\n\nIn order of preference, with what each vendor publishes.\n"
+    yield "\n| source | vendor | key | limit | keeps of a trade | slippage in bps | as of |\n"
+    yield "|---|---|---|---|---|---|---|\n"
+    for name, vendor in VENDORS.items():
+        least, most = import_module(f"quietswap.vendors.{name}.adapter").Adapter.slippage_bps
+        terms, slippage = vendor.terms, f"{least} to {most}"
+        cells = (vendor.title, terms.key, terms.limit, terms.keeps, slippage, terms.as_of)
+        yield f"| `{name}` | {' | '.join(cells)} |\n"
 
 
 def _nested(kind: Any) -> type[Section] | None:

@@ -13,6 +13,11 @@ def test_a_vendor_has_the_name_of_its_folder_and_rows_of_its_router(source: str)
     assert {row.router for row in vendor.methods} == {vendor.router}
 
 
+def test_each_vendor_has_its_own_place_in_the_order_of_preference() -> None:
+    places = [vendor.place for vendor in VENDORS.values()]
+    assert places == sorted(set(places))
+
+
 @pytest.mark.parametrize("source", OVER_HTTP)
 def test_a_stand_in_has_an_attack_for_each_fault_of_its_record(source: str) -> None:
     elsewhere = {"spender_differs", "new_implementation", "settlers_removed"}

@@ -39,7 +39,7 @@ export interface SwapRequest {
   readonly anyNonce?: boolean | undefined;
   /** Allow an approval to use the nonce of an open order. */
   readonly replace?: boolean | undefined;
-  /** Accept OpenOcean's `swap`, and any calldata for `routers`, after a simulation at the own node. */
+  /** Accept readable calldata of `UNBINDABLE`, and any for `routers`, after a simulation at the own node. */
   readonly acceptUnbound?: boolean | undefined;
   /** The highest gas cost to sign for (0.05 ETH); null sets no limit. */
   readonly maxFeeWei?: bigint | null | undefined;

@@ -136,7 +136,7 @@ class SourceOutcome(StrEnum):
     UNVERIFIED = "unverified"
     """It could not be simulated, and may not be offered without."""
     UNBOUND = "unbound"
-    """No proof that the router enforces the terms (OpenOcean's proxy); not offered."""
+    """No proof that the router enforces the terms (an upgradeable proxy); not offered."""
     UNSAFE = "unsafe"
     """Router, spender, value, minimum or recipient breaks a money rule."""
 

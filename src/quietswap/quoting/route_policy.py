@@ -55,7 +55,7 @@ def check_route(
 
     `settlers` are 0x's genuine Settlers (`quietswap.vendors.zeroex.settlers`); without them 0x is
     refused.
-    `accept_unbound` also accepts terms that are readable but not proven (OpenOcean).
+    `accept_unbound` also accepts terms that are readable but not proven (`Vendor.can_be_bound`).
     """
     broken = check_offer(route, request, pinned)
     if broken is not None:

@@ -22,6 +22,7 @@ from quietswap.sandbox.chain.anvil import die_with_parent, end_process
 from quietswap.sandbox.faults import VENUES, Fault
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from quietswap.sandbox.ports import Ports
+from quietswap.vendors import VENDORS
 
 # The sandbox's service: the real `quietswap serve`, as a process with its own settings file.
 
@@ -101,7 +102,7 @@ def settings_text(
                 "per_second = 1000.0",
                 *limit,
             ]
-            lines += ["per_day = 100000000"] if name == "velora" else []
+            lines += ["per_day = 100000000"] if VENDORS[name].budget.per_day else []
     return "\n".join(lines) + "\n"
 
 

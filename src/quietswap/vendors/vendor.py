@@ -15,23 +15,36 @@ class RequestBudget:
 
 
 @dataclass(frozen=True, slots=True)
+class VendorTerms:
+    """What users read of a vendor: its key, request limit, and what it keeps of a trade."""
+
+    key: str
+    limit: str
+    keeps: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
 class Vendor:
     """What the product knows of a vendor.
 
-    `name` is the folder's and the setting's, `title` what people read. `url` is the default base
-    URL; None: it is not asked over HTTP, but read from the operator's node. `budget` is within the
-    limits that the vendor publishes. `router` is the contract that wallets approve and call,
+    `name` is the folder's and the setting's, `title` what people read. `place` is its number in the
+    order of preference, its own. `url` is the default base URL; None: it is not asked over HTTP,
+    but read from the operator's node. `budget` is within the limits that the vendor publishes,
+    which `terms` has for the documentation. `router` is the contract that wallets approve and call,
     `methods` the rows of `routers.methods`. `faults` are those of `sandbox/faults.py` that only
     some stand-ins have.
     """
 
     name: str
     title: str
+    place: int
     url: str | None
     router: Address
     router_name: str
     methods: tuple[RouterMethod, ...]
     budget: RequestBudget
+    terms: VendorTerms
     needs_key: bool = False
     faults: tuple[str, ...] = ()
 

@@ -47,8 +47,8 @@ from quietswap.cli.options.signing import WalletSigner, signing_options
 )  # fmt: skip
 @click.option(
     "--accept-unbound", is_flag=True,
-    help="Also sign for OpenOcean, or for a --router, of which nothing proves that it enforces the"
-    " minimum, after a simulation at --rpc-url.",
+    help="Also sign for a source's router, or a --router, of which nothing proves that it enforces"
+    " the minimum, after a simulation at --rpc-url.",
 )  # fmt: skip
 @click.option(
     "--nonce", type=click.IntRange(min=0),

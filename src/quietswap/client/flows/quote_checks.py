@@ -50,7 +50,7 @@ ALLOWANCE_HOLDER = zeroex.ROUTER
 ROUTERS = frozenset(routers.ROUTERS)
 """The router pin: without `SwapRequest.routers`, only these contracts are approved or called."""
 UNBINDABLE = frozenset(each.router for each in VENDORS.values() if not each.can_be_bound)
-"""Routers of which no method is proven to enforce its terms: OpenOcean's."""
+"""Routers of which no method is proven to enforce its terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class SwapRequest:
     with the quote and its loss after `accept`, and False declines it.
 
     `routers` are contracts that may be approved and called in addition to `ROUTERS`.
-    `accept_unbound` accepts OpenOcean's `swap`, whose minimum is not proven to be enforced, and any
-    calldata for a contract of `routers`, after a simulation at the caller's own node. Calldata of a
-    router that can be bound is refused all the same.
+    `accept_unbound` accepts readable calldata of `UNBINDABLE`, whose minimum is not proven to be
+    enforced, and any calldata for a contract of `routers`, after a simulation at the caller's own
+    node. Calldata of a router that can be bound is refused all the same.
 
     `nonce` is the only nonce to sign with. If it is None and the client has a node, the quote must
     have that node's next nonce, unless `any_nonce` accepts the service's. `replace` allows an

@@ -311,7 +311,7 @@ class SourceConfig(Section, frozen=True):
         bool,
         says(
             "Offer routes whose router is not proven to enforce their terms, marked, after all "
-            "others; openocean only."
+            f"others; {' and '.join(UNBINDABLE)} only."
         ),
     ] = False
     per_second: Annotated[Rate | None, says("Quotes a second within the vendor's limit.")] = None

@@ -2,7 +2,7 @@
 
 from quietswap.chain.address import Address
 from quietswap.routers.method import CalldataLayout, Measure, RouterMethod
-from quietswap.vendors.vendor import RequestBudget, Vendor, refused
+from quietswap.vendors.vendor import RequestBudget, Vendor, VendorTerms, refused
 
 ROUTER = Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5")
 _KYBER_FLAGS = 0x40 | 0x80 | 0x200
@@ -50,9 +50,15 @@ _METHODS = (
 VENDOR = Vendor(
     name="kyberswap",
     title="KyberSwap",
+    place=10,
     url="https://aggregator-api.kyberswap.com",
-    # 3 requests per second, and a quote needs two
     budget=RequestBudget(1.5),
+    terms=VendorTerms(
+        key="none",
+        limit="3 requests/s; a quote takes two",
+        keeps="nothing found",
+        as_of="docs 2026-08",
+    ),
     router=ROUTER,
     router_name="KyberSwap MetaAggregationRouterV2",
     methods=_METHODS,

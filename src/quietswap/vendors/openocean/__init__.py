@@ -2,7 +2,7 @@
 
 from quietswap.chain.address import Address
 from quietswap.routers.method import ALL_FLAGS, CalldataLayout, Confidence, Measure, RouterMethod
-from quietswap.vendors.vendor import RequestBudget, Vendor, refused
+from quietswap.vendors.vendor import RequestBudget, Vendor, VendorTerms, refused
 
 ROUTER = Address("0x6352a56caadC4F1E25CD6c75970Fa768A3304e64")
 
@@ -44,9 +44,15 @@ _METHODS = (
 VENDOR = Vendor(
     name="openocean",
     title="OpenOcean",
+    place=70,
     url="https://open-api.openocean.finance",
-    # 2 requests per second without a key
     budget=RequestBudget(2.0),
+    terms=VendorTerms(
+        key="none, or one for its `pro` host",
+        limit="2 requests/s",
+        keeps="nothing seen",
+        as_of="docs 2026-03",
+    ),
     router=ROUTER,
     router_name="OpenOcean ExchangeV2",
     methods=_METHODS,

@@ -2,7 +2,7 @@
 
 from quietswap.chain.address import Address
 from quietswap.routers.method import CalldataLayout, Measure, RouterMethod
-from quietswap.vendors.vendor import RequestBudget, Vendor, refused
+from quietswap.vendors.vendor import RequestBudget, Vendor, VendorTerms, refused
 
 ROUTER = Address("0xAC4c6e212A361c968F1725b4d055b47E63F80b75")
 
@@ -24,9 +24,15 @@ _METHODS = (
 VENDOR = Vendor(
     name="sushi",
     title="Sushi",
+    place=50,
     url="https://api.sushi.com",
-    # no published limit
     budget=RequestBudget(10.0),
+    terms=VendorTerms(
+        key="none",
+        limit="none stated",
+        keeps="nothing seen",
+        as_of="spec 2026-02",
+    ),
     router=ROUTER,
     router_name="Sushi RedSnwapper",
     methods=_METHODS,

@@ -3,7 +3,7 @@
 from quietswap.chain.address import Address
 from quietswap.routers import swap_router02
 from quietswap.routers.method import CalldataLayout, Confidence, RouterMethod
-from quietswap.vendors.vendor import RequestBudget, Vendor, refused
+from quietswap.vendors.vendor import RequestBudget, Vendor, VendorTerms, refused
 
 ROUTER = Address("0x68b3465833fb72A70ecDF485E0e4C7bD8665Fc45")
 
@@ -47,8 +47,15 @@ _METHODS = (
 VENDOR = Vendor(
     name="uniswap",
     title="Uniswap",
+    place=60,
     url=None,
     budget=RequestBudget(100.0),  # the node's own limits hold
+    terms=VendorTerms(
+        key="none",
+        limit="your node: one `eth_call` for each quote",
+        keeps="the pools' fees",
+        as_of="-",
+    ),
     router=ROUTER,
     router_name="Uniswap SwapRouter02",
     methods=_METHODS,

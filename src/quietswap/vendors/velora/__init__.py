@@ -5,7 +5,7 @@ from typing import Any
 
 from quietswap.chain.address import Address
 from quietswap.routers.method import CalldataLayout, RouterMethod
-from quietswap.vendors.vendor import RequestBudget, Vendor, refused
+from quietswap.vendors.vendor import RequestBudget, Vendor, VendorTerms, refused
 
 ROUTER = Address("0x6A000F20005980200259B80c5102003040001068")
 """Only in this version router and spender are the same contract."""
@@ -95,9 +95,15 @@ _METHODS = (
 VENDOR = Vendor(
     name="velora",
     title="Velora",
+    place=20,
     url="https://api.velora.xyz",
-    # the limit without a key, https://docs.velora.xyz
     budget=RequestBudget(1.0, 3000),
+    terms=VendorTerms(
+        key="none; paid plans have one",
+        limit="1 request/s and 3,000 a day; on the call used here less, how much is not published",
+        keeps="nothing when the caller names itself, as we do",
+        as_of="docs 2026-06",
+    ),
     router=ROUTER,
     router_name="Velora Augustus v6.2",
     methods=_METHODS,

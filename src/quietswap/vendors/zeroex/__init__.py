@@ -2,7 +2,7 @@
 
 from quietswap.chain.address import Address
 from quietswap.routers.method import CalldataLayout, Confidence, RouterMethod
-from quietswap.vendors.vendor import RequestBudget, Vendor, refused
+from quietswap.vendors.vendor import RequestBudget, Vendor, VendorTerms, refused
 
 ROUTER = Address("0x0000000000001fF3684f28c67538d4D072C22734")
 """AllowanceHolder is call target and spender. The Settler behind it is never one."""
@@ -35,10 +35,16 @@ _METHODS = (
 VENDOR = Vendor(
     name="zeroex",
     title="0x",
+    place=30,
     url="https://api.0x.org",
     needs_key=True,
-    # the free plan
     budget=RequestBudget(5.0),
+    terms=VendorTerms(
+        key="free, from dashboard.0x.org",
+        limit="about 5 requests/s, reported",
+        keeps="15 bps on many pairs of the free plan",
+        as_of="docs 2026-08",
+    ),
     router=ROUTER,
     router_name="0x AllowanceHolder",
     methods=_METHODS,
