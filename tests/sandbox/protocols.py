@@ -1,12 +1,23 @@
-"""A valid request to each vendor, and a helper to change it."""
+"""A valid request to each vendor, a helper to change it, and the sandbox that is asked.
 
+A module that imports the fixtures runs its tests in the module's event loop.
+"""
+
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 
 from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.sandbox.contracts.pools import USDC, WETH
+from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from tests import loopback
+from tests.vendors.case import WALLET, cases
+from tests.waiting import WITHIN_S
+
+CASES = cases()
 
 ALICE = WALLETS[0].address
 SELL, BUY, ONE = WETH.address, USDC.address, str(10**18)
@@ -29,47 +40,37 @@ class Vendor:
         return await self._http.get(self._url, params=query, headers=sent)
 
 
-KYBER = ("kyberswap", "/ethereum/api/v1/routes", {
-    "tokenIn": SELL, "tokenOut": BUY, "amountIn": ONE, "excludeRFQSources": "true",
-}, {})  # fmt: skip
-VELORA = ("velora", "/swap", {
-    "srcToken": SELL, "destToken": BUY, "srcDecimals": 18, "destDecimals": 6, "amount": ONE,
-    "side": "SELL", "network": 1, "userAddress": ALICE, "slippage": 50, "version": "6.2",
-    "partner": "me",
-}, {})  # fmt: skip
-SUSHI = ("sushi", "/swap/v7/1", {
-    "tokenIn": SELL, "tokenOut": BUY, "amount": ONE, "maxSlippage": "0.005", "sender": ALICE,
-}, {})  # fmt: skip
-OPENOCEAN = ("openocean", "/v4/1/swap", {
-    "inTokenAddress": SELL, "outTokenAddress": BUY, "amountDecimals": ONE,
-    "gasPriceDecimals": "1000000000", "slippage": "0.5", "account": ALICE,
-}, {})  # fmt: skip
-ZEROEX = ("zeroex", "/swap/allowance-holder/quote", {
-    "chainId": 1, "sellToken": SELL, "buyToken": BUY, "sellAmount": ONE, "taker": ALICE,
-    "slippageBps": 50,
-}, {"0x-api-key": "key", "0x-version": "v2"})  # fmt: skip
-ONEINCH = ("oneinch", "/swap/v6.1/1/swap", {
-    "src": SELL, "dst": BUY, "amount": ONE, "from": ALICE, "origin": ALICE, "slippage": "0.5",
-    "disableEstimate": "true",
-}, {"Authorization": "Bearer key"})  # fmt: skip
+def protocol(name: str, *, price: bool = False) -> Protocol:
+    """Return what the adapter asks, for a wallet of the sandbox."""
+    case = CASES[name]
+    call, query = case.price_asked if price else case.asked[0]
+    good = {name: ALICE if value == WALLET else value for name, value in query.items()}
+    return name, call.removeprefix("GET "), good, dict(case.headers)
 
-VELORA_PRICES = ("velora", "/prices", {
-    "srcToken": SELL, "destToken": BUY, "srcDecimals": 18, "destDecimals": 6, "amount": ONE,
-    "side": "SELL", "network": 1, "version": "6.2", "partner": "me", "excludeRFQ": "true",
-}, {})  # fmt: skip
-SUSHI_QUOTE = ("sushi", "/quote/v7/1", {
-    "tokenIn": SELL, "tokenOut": BUY, "amount": ONE, "maxSlippage": "0.005",
-}, {})  # fmt: skip
-OPENOCEAN_QUOTE = ("openocean", "/v4/1/quote", {
-    "inTokenAddress": SELL, "outTokenAddress": BUY, "amountDecimals": ONE,
-    "gasPriceDecimals": "1000000000", "slippage": "1",
-}, {})  # fmt: skip
-ZEROEX_PRICE = ("zeroex", "/swap/allowance-holder/price", {
-    "chainId": 1, "sellToken": SELL, "buyToken": BUY, "sellAmount": ONE,
-}, {"0x-api-key": "key", "0x-version": "v2"})  # fmt: skip
-ONEINCH_QUOTE = ("oneinch", "/swap/v6.1/1/quote", {
-    "src": SELL, "dst": BUY, "amount": ONE, "includeTokensInfo": "true", "includeGas": "true",
-}, {"Authorization": "Bearer key"})  # fmt: skip
+
+KYBER, VELORA = protocol("kyberswap"), protocol("velora")
+ZEROEX, ONEINCH = protocol("zeroex"), protocol("oneinch")
+SUSHI, OPENOCEAN = protocol("sushi"), protocol("openocean")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def sandbox() -> AsyncIterator[SandboxNetwork]:
+    async with running_network(NetworkOptions(paused=True)) as running:
+        yield running
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def http() -> AsyncIterator[httpx.AsyncClient]:
+    async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def vendor(
+    request: pytest.FixtureRequest, http: httpx.AsyncClient, sandbox: SandboxNetwork
+) -> Vendor:
+    name, path, good, headers = request.param
+    return Vendor(http, sandbox.venues[name] + path, good, headers)
 
 
 def speaks(protocol: Protocol) -> pytest.MarkDecorator:

@@ -5,28 +5,24 @@ Runs where the folder with recorded answers exists: QUIETSWAP_FIXTURES names it.
 
 import json
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.sandbox.network import SandboxNetwork
 from tests import loopback
 from tests.sandbox.protocols import (
     KYBER,
     ONEINCH,
-    ONEINCH_QUOTE,
     OPENOCEAN,
-    OPENOCEAN_QUOTE,
     SUSHI,
-    SUSHI_QUOTE,
     VELORA,
-    VELORA_PRICES,
     ZEROEX,
-    ZEROEX_PRICE,
     Protocol,
+    protocol,
+    sandbox,
 )
 from tests.vendors import kyberswap
 from tests.vendors.case import ONE, Asked
@@ -36,6 +32,8 @@ FOLDER = (
     Path(os.environ.get("QUIETSWAP_FIXTURES", Path(__file__).parents[3] / "shared" / "fixtures"))
     / "aggregators"
 )
+__all__ = ["sandbox"]
+
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.skipif(not FOLDER.is_dir(), reason="no recorded answers here"),
@@ -51,12 +49,6 @@ _OURS_TO_LEAVE_OUT = {
 }
 
 _KINDS = {str: "text", int: "number", float: "number", bool: "truth"}
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def sandbox() -> AsyncIterator[SandboxNetwork]:
-    async with running_network(NetworkOptions(paused=True)) as running:
-        yield running
 
 
 def _fields(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -80,9 +72,9 @@ def _fields(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         ("openocean-swap-eth-usdc-doc-abridged", OPENOCEAN),
         ("zeroex-quote-eth-usdc-base", ZEROEX),
         ("oneinch-swap-v61-disableEstimate-abridged", ONEINCH),
-        ("sushi-quote-v7-eth-sushi-mainnet", SUSHI_QUOTE),
-        ("openocean-quote-eth-usdc-doc-abridged", OPENOCEAN_QUOTE),
-        ("zeroex-price-100weth-dai-mainnet", ZEROEX_PRICE),
+        ("sushi-quote-v7-eth-sushi-mainnet", protocol("sushi", price=True)),
+        ("openocean-quote-eth-usdc-doc-abridged", protocol("openocean", price=True)),
+        ("zeroex-price-100weth-dai-mainnet", protocol("zeroex", price=True)),
     ],
 )
 async def test_every_recorded_field_is_answered(
@@ -114,7 +106,7 @@ def _compare(theirs: Any, ours: Any) -> None:
 async def test_the_names_of_a_recorded_price_route_are_answered(sandbox: SandboxNetwork) -> None:
     """The recorded prices of Velora are of the old router: names are compared, no values."""
     recorded = json.loads((FOLDER / "velora-prices-noversion-weth-usdc-mainnet.json").read_text())
-    name, path, query, headers = VELORA_PRICES
+    name, path, query, headers = protocol("velora", price=True)
     async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as http:
         reply = await http.get(sandbox.venues[name] + path, params=query, headers=headers)
     ours = reply.json()
@@ -123,7 +115,15 @@ async def test_the_names_of_a_recorded_price_route_are_answered(sandbox: Sandbox
     assert used <= ours["priceRoute"].keys() & recorded["priceRoute"].keys()
 
 
-@pytest.mark.parametrize("protocol", [SUSHI_QUOTE, OPENOCEAN_QUOTE, ZEROEX_PRICE, ONEINCH_QUOTE])
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        protocol("sushi", price=True),
+        protocol("openocean", price=True),
+        protocol("zeroex", price=True),
+        protocol("oneinch", price=True),
+    ],
+)
 async def test_a_price_has_no_transaction(sandbox: SandboxNetwork, protocol: Protocol) -> None:
     name, path, query, headers = protocol
     async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as http:

@@ -1,6 +1,5 @@
 """KyberSwap's two calls, and Velora's defaults for version and partner."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -8,32 +7,24 @@ import pytest
 import pytest_asyncio
 
 from quietswap.sandbox.contracts.addresses import PARTNER, ROUTERS
-from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
-from tests import loopback
-from tests.sandbox.protocols import ALICE, BUY, KYBER, SELL, VELORA, Json, Vendor, speaks
-from tests.waiting import WITHIN_S
+from quietswap.sandbox.network import SandboxNetwork
+from tests.sandbox.protocols import (
+    ALICE,
+    BUY,
+    KYBER,
+    SELL,
+    VELORA,
+    Json,
+    Vendor,
+    http,
+    sandbox,
+    speaks,
+    vendor,
+)
+
+__all__ = ["http", "sandbox", "vendor"]
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def sandbox() -> AsyncIterator[SandboxNetwork]:
-    async with running_network(NetworkOptions(paused=True)) as running:
-        yield running
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as client:
-        yield client
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def vendor(
-    request: pytest.FixtureRequest, http: httpx.AsyncClient, sandbox: SandboxNetwork
-) -> Vendor:
-    name, path, good, headers = request.param
-    return Vendor(http, sandbox.venues[name] + path, good, headers)
 
 
 @speaks(KYBER)
@@ -166,7 +157,11 @@ async def test_velora_writes_lowercase_and_names_one_contract(vendor: Vendor) ->
         ({"slippage": "0.5"}, 400, "slippage must be an integer"),
         ({"slippage": 10_001}, 400, "slippage must be from 0 to 10000"),
         ({"network": 10}, 422, "Unsupported chain"),
-        ({"amount": str(5000 * 10**18)}, 400, "ESTIMATED_LOSS_GREATER_THAN_MAX_IMPACT"),
+        (
+            {"amount": str(5000 * 10**18), "maxImpact": None},
+            400,
+            "ESTIMATED_LOSS_GREATER_THAN_MAX_IMPACT",
+        ),
     ],
 )
 async def test_velora_refuses(vendor: Vendor, changes: Json, status: int, text: str) -> None:

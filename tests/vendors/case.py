@@ -151,8 +151,8 @@ class VendorCase:
     `spenders`: its protocol can name a spender beside the router. `minimum`: where it reports the
     minimum itself. `says` are its usual refusals with status and body, `said` all that are known,
     by what they are read as. `sentence` is a refusal around a text. `body` and `price` are honest
-    answers, as small as they can be. `slippage` is its unit, `slippage_name` its parameter. `ask`
-    and `read` are a client of its API, for the stand-in.
+    answers, as small as they can be. `slippage` is its unit, `slippage_name` its parameter. `read`
+    reads the stand-in's answer, `client` is one of its API if one GET is not enough.
     """
 
     name: str
@@ -168,7 +168,6 @@ class VendorCase:
     gas: Sequence[str]
     addresses: Sequence[str]
     calldata: Sequence[str]
-    ask: Callable[[httpx.AsyncClient, SandboxNetwork, Asked], Awaitable[httpx.Response]]
     read: Callable[[Any], Got]
     tokens: Sequence[str] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -176,9 +175,27 @@ class VendorCase:
     route_says: RouteSays = RouteSays()
     slippage: Literal["bps", "percent", "fraction"] = "bps"
     slippage_name: str = "slippage"
+    client: (
+        Callable[[httpx.AsyncClient, SandboxNetwork, Asked], Awaitable[httpx.Response]] | None
+    ) = None
     optional_key: str | None = None
     spenders: bool = False
     minimum: str = ""
+
+    async def ask(
+        self, http: httpx.AsyncClient, sandbox: SandboxNetwork, asked: Asked
+    ) -> httpx.Response:
+        """Ask the stand-in as the adapter asks the vendor."""
+        if self.client:
+            return await self.client(http, sandbox, asked)
+        bps, (call, query) = asked.slippage_bps, self.asked[0]
+        values = {WETH: asked.sell, USDC: asked.buy, AMOUNT: str(asked.amount)}
+        values |= {WALLET: asked.wallet}
+        slippage = {"bps": bps, "percent": f"{bps / 100:.2f}", "fraction": f"{bps / 10_000:.4f}"}
+        params = {name: values.get(value, value) for name, value in query.items()}
+        params[self.slippage_name] = slippage[self.slippage]
+        url = sandbox.venues[self.name] + call.removeprefix("GET ")
+        return await http.get(url, params=params, headers=self.headers)
 
     @property
     def adapter(self) -> _Adapter:

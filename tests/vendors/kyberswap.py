@@ -213,6 +213,13 @@ ROUTER = StandInCase(
 )
 
 
+_ASKED = {
+    "tokenIn": WETH,
+    "tokenOut": USDC,
+    "amountIn": AMOUNT,
+    "gasInclude": "true",
+    "excludeRFQSources": "true",
+}
 CASE = VendorCase(
     calls=ROUTER,
     name="kyberswap",
@@ -226,29 +233,10 @@ CASE = VendorCase(
     route_says=RouteSays(dex="uniswapv3"),
     price=price,
     asked=[
-        (
-            "GET /ethereum/api/v1/routes",
-            {
-                "tokenIn": WETH,
-                "tokenOut": USDC,
-                "amountIn": AMOUNT,
-                "gasInclude": "true",
-                "excludeRFQSources": "true",
-                "origin": WALLET,
-            },
-        ),
+        ("GET /ethereum/api/v1/routes", _ASKED | {"origin": WALLET}),
         ("POST /ethereum/api/v1/route/build", {}),
     ],
-    price_asked=(
-        "/ethereum/api/v1/routes",
-        {
-            "tokenIn": WETH,
-            "tokenOut": USDC,
-            "amountIn": AMOUNT,
-            "gasInclude": "true",
-            "excludeRFQSources": "true",
-        },
-    ),
+    price_asked=("/ethereum/api/v1/routes", _ASKED),
     headers={"x-client-id": "house"},
     optional_key="x-api-key",
     said={
@@ -284,6 +272,6 @@ CASE = VendorCase(
     tokens=["data.routeSummary.tokenIn", "data.routeSummary.tokenOut"],
     calldata=["data.data"],
     slippage_name="slippageTolerance",
-    ask=ask,
+    client=ask,
     read=read,
 )

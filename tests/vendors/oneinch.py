@@ -2,15 +2,12 @@
 
 from typing import Any
 
-import httpx
-
 from quietswap.chain.address import Address
 from quietswap.quoting.quote import NoRouteReason
 from quietswap.routers import known_pools
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import THIEF
 from quietswap.sandbox.contracts.pools import BY_ADDRESS
-from quietswap.sandbox.network import SandboxNetwork
 from quietswap.sandbox.venues.hostile_calldata import made_up_pool_word, pays, script, word
 from quietswap.sandbox.venues.market import Hop
 from quietswap.tokens.token import WETH
@@ -25,7 +22,6 @@ from tests.vendors.case import (
     PROMISED,
     USDC,
     WALLET,
-    Asked,
     Got,
     RouteSays,
     Terms,
@@ -58,21 +54,6 @@ def price(sell: str, buy: str, amount: str, out: str) -> dict[str, Any]:
         "srcToken": {"address": sell},
         "dstToken": {"address": buy},
     }
-
-
-async def ask(http: httpx.AsyncClient, sandbox: SandboxNetwork, asked: Asked) -> httpx.Response:
-    query = {
-        "src": asked.sell,
-        "dst": asked.buy,
-        "amount": str(asked.amount),
-        "from": asked.wallet,
-        "origin": asked.wallet,
-        "slippage": f"{asked.slippage_bps / 100:.2f}",
-        "disableEstimate": "true",
-    }
-    headers = {"Authorization": "Bearer key"}
-    url = sandbox.venues["oneinch"] + "/swap/v6.1/1/swap"
-    return await http.get(url, params=query, headers=headers)
 
 
 def read(body: Any) -> Got:
@@ -170,6 +151,12 @@ ROUTER = StandInCase(
 )
 
 
+_ASKED = {
+    "src": WETH,
+    "dst": USDC,
+    "amount": AMOUNT,
+    "includeTokensInfo": "true",
+}
 CASE = VendorCase(
     calls=ROUTER,
     name="oneinch",
@@ -184,30 +171,18 @@ CASE = VendorCase(
     asked=[
         (
             "GET /swap/v6.1/1/swap",
-            {
-                "src": WETH,
-                "dst": USDC,
-                "amount": AMOUNT,
+            _ASKED
+            | {
                 "from": WALLET,
                 "origin": WALLET,
                 "slippage": "0.5",
                 "disableEstimate": "true",
                 "allowPartialFill": "false",
                 "compatibility": "true",
-                "includeTokensInfo": "true",
             },
         )
     ],
-    price_asked=(
-        "/swap/v6.1/1/quote",
-        {
-            "src": WETH,
-            "dst": USDC,
-            "amount": AMOUNT,
-            "includeTokensInfo": "true",
-            "includeGas": "true",
-        },
-    ),
+    price_asked=("/swap/v6.1/1/quote", _ASKED | {"includeGas": "true"}),
     headers={"authorization": f"Bearer {KEY}"},
     slippage="percent",
     said={
@@ -237,6 +212,5 @@ CASE = VendorCase(
     addresses=["tx.to"],
     tokens=["srcToken.address", "dstToken.address"],
     calldata=["tx.data"],
-    ask=ask,
     read=read,
 )

@@ -3,12 +3,9 @@
 from decimal import Decimal
 from typing import Any
 
-import httpx
-
 from quietswap.quoting.quote import NoRouteReason
 from quietswap.routers.method import Measure
 from quietswap.sandbox.contracts import abi
-from quietswap.sandbox.network import SandboxNetwork
 from quietswap.tokens.token import WETH
 from tests.vendors.case import (
     AMOUNT,
@@ -18,7 +15,6 @@ from tests.vendors.case import (
     SOLD,
     USDC,
     WALLET,
-    Asked,
     Got,
     PriceSays,
     RouteSays,
@@ -59,18 +55,6 @@ def price(sell: str, buy: str, amount: str, out: str) -> dict[str, Any]:
             "price_impact": "-0.10%",
         },
     }
-
-
-async def ask(http: httpx.AsyncClient, sandbox: SandboxNetwork, asked: Asked) -> httpx.Response:
-    query = {
-        "inTokenAddress": asked.sell,
-        "outTokenAddress": asked.buy,
-        "amountDecimals": str(asked.amount),
-        "gasPriceDecimals": "1000000000",
-        "slippage": f"{asked.slippage_bps / 100:.2f}",
-        "account": asked.wallet,
-    }
-    return await http.get(sandbox.venues["openocean"] + "/v4/1/swap", params=query)
 
 
 def read(body: Any) -> Got:
@@ -118,6 +102,13 @@ ROUTER = StandInCase(
 )
 
 
+_ASKED = {
+    "inTokenAddress": WETH,
+    "outTokenAddress": USDC,
+    "amountDecimals": AMOUNT,
+    "gasPriceDecimals": "2000000000",
+    "disableRfq": "true",
+}
 CASE = VendorCase(
     calls=ROUTER,
     name="openocean",
@@ -130,32 +121,8 @@ CASE = VendorCase(
     body=body,
     route_says=RouteSays(dex="uniswapv3"),
     price=price,
-    asked=[
-        (
-            "GET /v4/1/swap",
-            {
-                "inTokenAddress": WETH,
-                "outTokenAddress": USDC,
-                "amountDecimals": AMOUNT,
-                "gasPriceDecimals": "2000000000",
-                "slippage": "0.5",
-                "account": WALLET,
-                "sender": WALLET,
-                "disableRfq": "true",
-            },
-        )
-    ],
-    price_asked=(
-        "/v4/1/quote",
-        {
-            "inTokenAddress": WETH,
-            "outTokenAddress": USDC,
-            "amountDecimals": AMOUNT,
-            "gasPriceDecimals": "2000000000",
-            "disableRfq": "true",
-            "slippage": "1",
-        },
-    ),
+    asked=[("GET /v4/1/swap", _ASKED | {"slippage": "0.5", "account": WALLET, "sender": WALLET})],
+    price_asked=("/v4/1/quote", _ASKED | {"slippage": "1"}),
     optional_key="apikey",
     slippage="percent",
     price_says=PriceSays(out=2_997_000_000, impact=Decimal("0.10")),
@@ -184,6 +151,5 @@ CASE = VendorCase(
     addresses=["data.to"],
     tokens=["data.inToken.address", "data.outToken.address"],
     calldata=["data.data"],
-    ask=ask,
     read=read,
 )

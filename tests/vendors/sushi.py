@@ -3,13 +3,10 @@
 from decimal import Decimal
 from typing import Any
 
-import httpx
-
 from quietswap.quoting.quote import NoRouteReason
 from quietswap.routers.method import Measure
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import THIEF
-from quietswap.sandbox.network import SandboxNetwork
 from quietswap.tokens.token import WETH
 from quietswap.vendors.sushi import VENDOR
 from quietswap.vendors.sushi.stand_in import SUSHI_SNWAP
@@ -23,7 +20,6 @@ from tests.vendors.case import (
     SOLD,
     USDC,
     WALLET,
-    Asked,
     Got,
     PriceSays,
     Terms,
@@ -61,17 +57,6 @@ def price(sell: str, buy: str, amount: str, out: str) -> dict[str, Any]:
         "assumedAmountOut": out,
         "priceImpact": 0.001,
     }
-
-
-async def ask(http: httpx.AsyncClient, sandbox: SandboxNetwork, asked: Asked) -> httpx.Response:
-    query = {
-        "tokenIn": asked.sell,
-        "tokenOut": asked.buy,
-        "amount": str(asked.amount),
-        "maxSlippage": f"{asked.slippage_bps / 10_000:.4f}",
-        "sender": asked.wallet,
-    }
-    return await http.get(sandbox.venues["sushi"] + "/swap/v7/1", params=query)
 
 
 def read(body: Any) -> Got:
@@ -117,6 +102,13 @@ ROUTER = StandInCase(
 )
 
 
+_ASKED = {
+    "tokenIn": WETH,
+    "tokenOut": USDC,
+    "amount": AMOUNT,
+    "maxSlippage": "0.005",
+    "referrer": "house",
+}
 CASE = VendorCase(
     calls=ROUTER,
     name="sushi",
@@ -127,30 +119,8 @@ CASE = VendorCase(
     },
     body=body,
     price=price,
-    asked=[
-        (
-            "GET /swap/v7/1",
-            {
-                "tokenIn": WETH,
-                "tokenOut": USDC,
-                "amount": AMOUNT,
-                "maxSlippage": "0.005",
-                "sender": WALLET,
-                "recipient": WALLET,
-                "referrer": "house",
-            },
-        )
-    ],
-    price_asked=(
-        "/quote/v7/1",
-        {
-            "tokenIn": WETH,
-            "tokenOut": USDC,
-            "amount": AMOUNT,
-            "referrer": "house",
-            "maxSlippage": "0.005",
-        },
-    ),
+    asked=[("GET /swap/v7/1", _ASKED | {"sender": WALLET, "recipient": WALLET})],
+    price_asked=("/quote/v7/1", _ASKED),
     optional_key="?apiKey",
     slippage="fraction",
     price_says=PriceSays(gas=None, impact=Decimal("0.1")),
@@ -183,6 +153,5 @@ CASE = VendorCase(
     addresses=["tx.to"],
     calldata=["tx.data"],
     slippage_name="maxSlippage",
-    ask=ask,
     read=read,
 )

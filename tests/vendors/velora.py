@@ -3,14 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import httpx
-
 from quietswap.chain.address import Address, from_bytes
 from quietswap.quoting.quote import NoRouteReason
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import PARTNER, THIEF
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, V3_WETH_USDC
-from quietswap.sandbox.network import SandboxNetwork
 from quietswap.sandbox.venues.hostile_calldata import script
 from quietswap.sandbox.venues.market import Hop
 from quietswap.tokens.token import WETH
@@ -26,7 +23,6 @@ from tests.vendors.case import (
     SOLD,
     USDC,
     WALLET,
-    Asked,
     Got,
     RouteSays,
     Terms,
@@ -85,25 +81,6 @@ def price(sell: str, buy: str, amount: str, out: str) -> dict[str, Any]:
             "partnerFee": 0,
         }
     }
-
-
-async def ask(http: httpx.AsyncClient, sandbox: SandboxNetwork, asked: Asked) -> httpx.Response:
-    return await http.get(
-        sandbox.venues["velora"] + "/swap",
-        params={
-            "srcToken": asked.sell,
-            "destToken": asked.buy,
-            "srcDecimals": 18,
-            "destDecimals": 6,
-            "amount": str(asked.amount),
-            "side": "SELL",
-            "network": 1,
-            "userAddress": asked.wallet,
-            "slippage": asked.slippage_bps,
-            "version": "6.2",
-            "partner": "test",
-        },
-    )
 
 
 def read(body: Any) -> Got:
@@ -340,6 +317,23 @@ ROUTER = StandInCase(
 )
 
 
+_ASKED = {
+    "srcToken": WETH,
+    "srcDecimals": "18",
+    "destToken": USDC,
+    "destDecimals": "6",
+    "amount": AMOUNT,
+    "side": "SELL",
+    "network": "1",
+    "version": "6.2",
+    "partner": "house",
+    "maxImpact": "100",
+    "ignoreBadUsdPrice": "true",
+    "includeContractMethods": (
+        "swapExactAmountIn,swapExactAmountInOnUniswapV2,swapExactAmountInOnUniswapV3,"
+        "swapExactAmountInOnCurveV1,swapExactAmountInOnCurveV2"
+    ),
+}
 CASE = VendorCase(
     calls=ROUTER,
     name="velora",
@@ -352,51 +346,8 @@ CASE = VendorCase(
     body=body,
     route_says=RouteSays(dex="uniswapv3"),
     price=price,
-    asked=[
-        (
-            "GET /swap",
-            {
-                "srcToken": WETH,
-                "srcDecimals": "18",
-                "destToken": USDC,
-                "destDecimals": "6",
-                "amount": AMOUNT,
-                "side": "SELL",
-                "network": "1",
-                "userAddress": WALLET,
-                "slippage": "50",
-                "version": "6.2",
-                "partner": "house",
-                "maxImpact": "100",
-                "ignoreBadUsdPrice": "true",
-                "includeContractMethods": (
-                    "swapExactAmountIn,swapExactAmountInOnUniswapV2,swapExactAmountInOnUniswapV3,"
-                    "swapExactAmountInOnCurveV1,swapExactAmountInOnCurveV2"
-                ),
-            },
-        )
-    ],
-    price_asked=(
-        "/prices",
-        {
-            "srcToken": WETH,
-            "srcDecimals": "18",
-            "destToken": USDC,
-            "destDecimals": "6",
-            "amount": AMOUNT,
-            "side": "SELL",
-            "network": "1",
-            "version": "6.2",
-            "partner": "house",
-            "maxImpact": "100",
-            "ignoreBadUsdPrice": "true",
-            "includeContractMethods": (
-                "swapExactAmountIn,swapExactAmountInOnUniswapV2,swapExactAmountInOnUniswapV3,"
-                "swapExactAmountInOnCurveV1,swapExactAmountInOnCurveV2"
-            ),
-            "excludeRFQ": "true",
-        },
-    ),
+    asked=[("GET /swap", _ASKED | {"userAddress": WALLET, "slippage": "50"})],
+    price_asked=("/prices", _ASKED | {"excludeRFQ": "true"}),
     optional_key="x-api-key",
     said={
         NoRouteReason.NO_ROUTE: [
@@ -436,6 +387,5 @@ CASE = VendorCase(
     addresses=["txParams.to", "priceRoute.tokenTransferProxy"],
     tokens=["priceRoute.srcToken", "priceRoute.destToken"],
     calldata=["txParams.data"],
-    ask=ask,
     read=read,
 )

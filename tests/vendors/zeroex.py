@@ -3,13 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-import httpx
-
 from quietswap.chain.address import Address
 from quietswap.quoting.quote import NoRouteReason
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import SETTLER, SHY_SETTLER, THIEF
-from quietswap.sandbox.network import SandboxNetwork
 from quietswap.sandbox.venues.router_calldata import FOREVER
 from quietswap.tokens.token import WETH
 from quietswap.vendors.zeroex import stand_in
@@ -31,7 +28,6 @@ from tests.vendors.case import (
     SOLD,
     USDC,
     WALLET,
-    Asked,
     Got,
     RouteSays,
     Terms,
@@ -73,20 +69,6 @@ def price(sell: str, buy: str, amount: str, out: str) -> dict[str, Any]:
         "buyAmount": out,
         "gas": "1000",
     }
-
-
-async def ask(http: httpx.AsyncClient, sandbox: SandboxNetwork, asked: Asked) -> httpx.Response:
-    query = {
-        "chainId": "1",
-        "sellToken": asked.sell,
-        "buyToken": asked.buy,
-        "sellAmount": str(asked.amount),
-        "taker": asked.wallet,
-        "slippageBps": str(asked.slippage_bps),
-    }
-    headers = {"0x-api-key": "key", "0x-version": "v2"}
-    url = sandbox.venues["zeroex"] + "/swap/allowance-holder/quote"
-    return await http.get(url, params=query, headers=headers)
 
 
 def read(body: Any) -> Got:
@@ -197,6 +179,13 @@ ROUTER = StandInCase(
 )
 
 
+_ASKED = {
+    "chainId": "1",
+    "sellToken": WETH,
+    "buyToken": USDC,
+    "sellAmount": AMOUNT,
+    "gasPrice": "2000000000",
+}
 CASE = VendorCase(
     calls=ROUTER,
     name="zeroex",
@@ -210,30 +199,8 @@ CASE = VendorCase(
     body=body,
     route_says=RouteSays(dex="uniswapv3"),
     price=price,
-    asked=[
-        (
-            "GET /swap/allowance-holder/quote",
-            {
-                "chainId": "1",
-                "sellToken": WETH,
-                "buyToken": USDC,
-                "sellAmount": AMOUNT,
-                "taker": WALLET,
-                "slippageBps": "50",
-                "gasPrice": "2000000000",
-            },
-        )
-    ],
-    price_asked=(
-        "/swap/allowance-holder/price",
-        {
-            "chainId": "1",
-            "sellToken": WETH,
-            "buyToken": USDC,
-            "sellAmount": AMOUNT,
-            "gasPrice": "2000000000",
-        },
-    ),
+    asked=[("GET /swap/allowance-holder/quote", _ASKED | {"taker": WALLET, "slippageBps": "50"})],
+    price_asked=("/swap/allowance-holder/price", _ASKED),
     headers={"0x-version": "v2", "0x-api-key": KEY},
     said={
         NoRouteReason.NO_ROUTE: [(200, {"liquidityAvailable": False, "zid": "0x1"})],
@@ -269,6 +236,5 @@ CASE = VendorCase(
     tokens=["sellToken", "buyToken"],
     calldata=["transaction.data"],
     slippage_name="slippageBps",
-    ask=ask,
     read=read,
 )

@@ -53,12 +53,7 @@ VENDOR = Vendor(
     place=10,
     url="https://aggregator-api.kyberswap.com",
     budget=RequestBudget(1.5),
-    terms=VendorTerms(
-        key="none",
-        limit="3 requests/s; a quote takes two",
-        keeps="nothing found",
-        as_of="docs 2026-08",
-    ),
+    terms=VendorTerms("none", "3 requests/s; a quote takes two", "nothing found", "docs 2026-08"),
     router=ROUTER,
     router_name="KyberSwap MetaAggregationRouterV2",
     methods=_METHODS,

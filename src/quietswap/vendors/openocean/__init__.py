@@ -48,10 +48,7 @@ VENDOR = Vendor(
     url="https://open-api.openocean.finance",
     budget=RequestBudget(2.0),
     terms=VendorTerms(
-        key="none, or one for its `pro` host",
-        limit="2 requests/s",
-        keeps="nothing seen",
-        as_of="docs 2026-03",
+        "none, or one for its `pro` host", "2 requests/s", "nothing seen", "docs 2026-03"
     ),
     router=ROUTER,
     router_name="OpenOcean ExchangeV2",

@@ -27,12 +27,7 @@ VENDOR = Vendor(
     place=50,
     url="https://api.sushi.com",
     budget=RequestBudget(10.0),
-    terms=VendorTerms(
-        key="none",
-        limit="none stated",
-        keeps="nothing seen",
-        as_of="spec 2026-02",
-    ),
+    terms=VendorTerms("none", "none stated", "nothing seen", "spec 2026-02"),
     router=ROUTER,
     router_name="Sushi RedSnwapper",
     methods=_METHODS,

@@ -50,12 +50,7 @@ VENDOR = Vendor(
     place=60,
     url=None,
     budget=RequestBudget(100.0),  # the node's own limits hold
-    terms=VendorTerms(
-        key="none",
-        limit="your node: one `eth_call` for each quote",
-        keeps="the pools' fees",
-        as_of="-",
-    ),
+    terms=VendorTerms("none", "your node: one `eth_call` for each quote", "the pools' fees", "-"),
     router=ROUTER,
     router_name="Uniswap SwapRouter02",
     methods=_METHODS,
