@@ -2,18 +2,20 @@
 
 import json
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, TextContent
 
 from quietswap.cli.demo.run import SandboxInfo
-from quietswap.cli.mcp.quotes import QuoteBook
+from quietswap.cli.mcp.prepare import Desk
 from quietswap.cli.mcp.server import make_server
-from quietswap.cli.mcp.tools import ReadingTools
+from quietswap.cli.mcp.signing import LocalSigner
 from quietswap.client.async_client import AsyncQuietswapClient
 from tests import forked
 from tests.client.fake_servers import FakeServers
@@ -46,13 +48,27 @@ async def over_stdio(
 
 
 @asynccontextmanager
-async def in_process(outside: FakeServers) -> AsyncIterator[Client]:
+async def in_process(
+    outside: FakeServers, local: Callable[[Desk], LocalSigner] | None = None, **options: Any
+) -> AsyncIterator[Client]:
     """Connect to the tools in this process, with the fake service and node."""
     connected = AsyncQuietswapClient(outside.url, "qs_right", rpc_url=outside.rpc_url)
     async with connected as client:
-        server = make_server(ReadingTools(client, QuoteBook(), has_node=True))
-        async with Client(server) as model:
+        desk = Desk(client, has_node=True)
+        server = make_server(desk, local(desk) if local else None)
+        async with Client(server, **options) as model:
             yield model
+
+
+@asynccontextmanager
+async def over_http(url: str, token: str, **options: Any) -> AsyncIterator[Client]:
+    """Connect to a server that listens at `url`."""
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=WITHIN_S, trust_env=False) as http,
+        Client(streamable_http_client(url, http_client=http), **options) as client,
+    ):
+        yield client
 
 
 def transcript(folder: Path) -> str:

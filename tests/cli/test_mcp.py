@@ -5,18 +5,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx2
 import pytest
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 
 from quietswap.chain.address import from_any_case
 from quietswap.cli.demo.run import SandboxInfo
 from tests import forked, loopback
+from tests.cli.conftest import KEY
 from tests.cli.mcp_sessions import (
     WITHIN_S,
     call,
     in_process,
+    over_http,
     over_stdio,
     refusal,
     text_of,
@@ -147,11 +146,7 @@ async def test_over_http_a_client_needs_the_token(town: SandboxInfo, tmp_path: P
             assert loopback.post(url, json={}, headers=headers).status_code == 401
         stranger = {"Authorization": f"Bearer {TOKEN}", "Host": "evil.test"}
         assert loopback.post(url, json={}, headers=stranger).status_code == 421
-        with_token = {"Authorization": f"Bearer {TOKEN}"}
-        async with (
-            httpx2.AsyncClient(headers=with_token, timeout=WITHIN_S, trust_env=False) as http,
-            Client(streamable_http_client(url, http_client=http)) as client,
-        ):
+        async with over_http(url, TOKEN) as client:
             wallet = town.wallets[0].address
             found = await call(client, "quote", sell="USDC", buy="WETH", amount="5", wallet=wallet)
             assert found["sellAmount"] == "5000000"
@@ -167,11 +162,17 @@ async def test_over_http_a_client_needs_the_token(town: SandboxInfo, tmp_path: P
     [
         (("--http", "0"), "QUIETSWAP_MCP_TOKEN"),
         (("--http", "x"), "--http"),
+        (("--limit", "WETH"), "--limit: WETH: "),
+        (("--limit", "WETH=1e3"), "--limit: WETH=1e3: "),
+        (("--limit", "NOPE=1"), "--limit: NOPE=1: "),
+        (("--limit", "WETH=1", "--confirm", "terminal"), "needs --http"),
+        (("--sign-with", "true"), "needs --limit"),
     ],
 )
 def test_a_wrong_start_names_what_is_missing(words: tuple[str, ...], said: str) -> None:
     env = forked.without_settings() | {"QUIETSWAP_API_KEY": "qs_right"}
-    done = forked.run(["mcp", *words], env)
+    done = forked.run(["mcp", *words], env | {"QUIETSWAP_PRIVATE_KEY": KEY})
+    assert KEY not in done.stderr
     assert done.returncode == 2
     assert said in done.stderr
 

@@ -11,7 +11,7 @@ from tests.api.scripted_use_cases import ROUTER, WALLET
 from tests.cli.mcp_sessions import call, in_process, text_of
 from tests.cli.test_hostile_text import ATTACK, HostileService
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_servers import ETHER, FakeServers, ok
+from tests.client.fake_servers import ETHER, FakeServers, Reply, ok
 
 PAIR = {"sell": "WETH", "buy": "USDC", "amount": "1"}
 CALLS: dict[str, dict[str, Any]] = {
@@ -89,13 +89,14 @@ async def test_an_answer_that_would_fill_the_context_is_refused(
         entry = found["tokens"][0]
         entry = {"symbol": "A", "name": "x" * 60, **entry}
         entry.pop(UNTRUSTED)
-        service.next("tokens", _page([entry | {"lists": ["y" * 200] * 20}] * 200))
+        service.next("tokens", page([entry | {"lists": ["y" * 200] * 20}] * 200))
         result = await model.call_tool("search_tokens", {"search": "we"})
     assert result.is_error
     assert result.structured_content["error"] == "TOO_LONG"
 
 
-def _page(tokens: list[dict[str, Any]]) -> Any:
+def page(tokens: list[dict[str, Any]]) -> Reply:
+    """Return the answer of a search."""
     page = {"limit": 50, "offset": 0, "nextOffset": 1}
     return ok({"tokens": tokens, "total": 1, "hasMore": False, "pagination": page})
 

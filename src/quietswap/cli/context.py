@@ -46,11 +46,11 @@ class CommandContext:
 
         return self._connect(QuietswapClient, polling)
 
-    def async_client(self) -> "AsyncQuietswapClient":
+    def async_client(self, polling: "PollingPolicy") -> "AsyncQuietswapClient":
         """Return the same for a command with an event loop."""
         from quietswap.client.async_client import AsyncQuietswapClient
 
-        return self._connect(AsyncQuietswapClient, None)
+        return self._connect(AsyncQuietswapClient, polling)
 
     def _connect(self, kind: Callable[..., C], polling: "PollingPolicy | None") -> C:
         from quietswap.cli.signed_orders import SignedOrdersFile

@@ -19,7 +19,7 @@ class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._path = _state_home() / "quietswap" / "orders.jsonl"
+        self._path = state_home() / "quietswap" / "orders.jsonl"
         with contextlib.suppress(OSError):
             for line in self._path.read_bytes().splitlines():
                 with contextlib.suppress(msgspec.DecodeError):  # the write of a line was cut off
@@ -38,7 +38,8 @@ class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
             click.echo(f"{text}, give --nonce {sent.nonce}", err=True)
 
 
-def _state_home() -> Path:
+def state_home() -> Path:
+    """Return the folder of what commands keep between runs: XDG_STATE_HOME or ~/.local/state."""
     base = Path(os.environ.get("XDG_STATE_HOME", ""))
     if base.is_absolute():
         return base

@@ -4,15 +4,23 @@ import asyncio
 import importlib.util
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from quietswap.cli.context import CommandContext
-from quietswap.cli.options.connection import with_context
+from quietswap.cli.options.connection import require_terminal, with_context
 from quietswap.cli.options.secret_files import read_secret
+from quietswap.cli.options.signing import WalletSigner, chosen_signer, signer_options
+
+if TYPE_CHECKING:
+    from quietswap.cli.mcp.prepare import Desk
+    from quietswap.cli.mcp.signing import LocalSigner
 
 _TOKEN = "QUIETSWAP_MCP_TOKEN"
 _LEAST_TOKEN = 32
+_PATIENCE_S, _DOUBT_S = 45.0, 24.0
+"""Longest waits in a tool, in s: many clients give up a call after a minute."""
 
 
 @click.command()
@@ -26,9 +34,25 @@ _LEAST_TOKEN = 32
     help=f"File with the token for --http, at least {_LEAST_TOKEN} characters: openssl rand"
     " -hex 32",
 )  # fmt: skip
+@click.option(
+    "--limit", "limits", multiple=True, metavar="TOKEN=AMOUNT",
+    help="Let the signer of the options below sign what you confirm, at most this much of the sold"
+    " token within 24 hours; repeatable. ETH is the limit of the gas, by default 0.05. Without"
+    " a limit nothing is signed here.",
+)  # fmt: skip
+@click.option(
+    "--confirm", "asks", type=click.Choice(["client", "terminal"]), default="client",
+    show_default=True,
+    help="Who asks you before a signature: the client of the protocol, or this terminal (with"
+    " --http).",
+)  # fmt: skip
+@signer_options
 @with_context
-def mcp(*, context: CommandContext, port: int | None, token_file: Path | None) -> None:
-    """Serve tools for a model: search tokens, quote, explain, follow orders.
+def mcp(
+    *, context: CommandContext, port: int | None, token_file: Path | None,
+    limits: tuple[str, ...], asks: str, **signing: Any,
+) -> None:  # fmt: skip
+    """Serve tools for a model: search tokens, quote, explain, prepare, submit, follow, cancel.
 
     Start it from a client of the Model Context Protocol, which talks to it on standard input and
     output. It needs the extra mcp: pip install "quietswap[mcp]"
@@ -38,7 +62,10 @@ def mcp(*, context: CommandContext, port: int | None, token_file: Path | None) -
             'quietswap mcp needs the extra mcp, which is missing: pip install "quietswap[mcp]"'
         )
     token = None if port is None else _token(token_file)
-    asyncio.run(_serve(context, port, token))
+    signer = _signer(signing, over_http=port is not None, asks=asks) if limits else None
+    if signer is None and any(signing[name] for name in ("password_file", "sign_with")):
+        raise click.UsageError("a signer needs --limit TOKEN=AMOUNT: without it nothing is signed")
+    asyncio.run(_serve(context, port, token, signer, limits, asks))
 
 
 mcp.params = [each for each in mcp.params if each.name not in ("as_json", "raw")]
@@ -55,15 +82,64 @@ def _token(file: Path | None) -> str:
     return token
 
 
-async def _serve(context: CommandContext, port: int | None, token: str | None) -> None:
-    from quietswap.cli.mcp.quotes import QuoteBook
-    from quietswap.cli.mcp.server import make_server, serve_http, serve_stdio
-    from quietswap.cli.mcp.tools import ReadingTools
+def _signer(signing: dict[str, Any], *, over_http: bool, asks: str) -> WalletSigner:
+    """Return the unlocked signer. Raises click.UsageError where nobody could be asked."""
+    if asks == "terminal":
+        if not over_http:
+            raise click.UsageError(
+                "--confirm terminal needs --http: without it the terminal is the client's"
+            )
+        require_terminal()
+    signer = chosen_signer(**signing)
+    if signer.must_ask and not over_http:
+        raise click.UsageError(
+            "the password of the keystore cannot be typed here, standard input is the client's:"
+            " give --password-file FILE"
+        )
+    signer.ready()
+    return signer
 
-    async with context.async_client() as client:
-        has_node = context.rpc_url is not None
-        server = make_server(ReadingTools(client, QuoteBook(), has_node=has_node))
+
+async def _serve(
+    context: CommandContext,
+    port: int | None,
+    token: str | None,
+    signer: WalletSigner | None,
+    limits: tuple[str, ...],
+    asks: str,
+) -> None:
+    from quietswap.cli.mcp.prepare import Desk
+    from quietswap.cli.mcp.server import make_server, serve_http, serve_stdio
+    from quietswap.client.flows.polling import PollingPolicy
+
+    polling = PollingPolicy(patience_s=_PATIENCE_S, doubt_s=_DOUBT_S)
+    async with context.async_client(polling) as client:
+        desk = Desk(client, has_node=context.rpc_url is not None)
+        local = None if signer is None else await _local(desk, signer, limits, asks)
+        server = make_server(desk, local)
         if port is None or token is None:
             await serve_stdio(server)
         else:
             await serve_http(server, port, token)
+
+
+async def _local(
+    desk: "Desk", signer: WalletSigner, limits: tuple[str, ...], asks: Any
+) -> "LocalSigner":
+    """Return the local signer. Raises click.UsageError for a limit that cannot be read."""
+    from quietswap.cli.mcp.answers import Refused
+    from quietswap.cli.mcp.consent import Person
+    from quietswap.cli.mcp.limits import SigningLimits, read_limits
+    from quietswap.cli.mcp.signing import LocalSigner
+    from quietswap.cli.output.tokens import ETHER
+    from quietswap.cli.signed_orders import state_home
+    from quietswap.clock import SystemClock
+
+    file = state_home() / "quietswap" / "mcp-limits.sqlite3"
+    try:
+        read = await read_limits(limits, desk.client, has_node=desk.has_node)
+        kept = SigningLimits(file, signer.wallet, read, SystemClock())
+        kept.spent(ETHER)
+    except Refused as error:
+        raise click.UsageError(f"--limit: {error}") from error
+    return LocalSigner(desk, signer, kept, Person(asks))

@@ -5,9 +5,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from pydantic import Field
 
 from quietswap.amounts import format_units
 from quietswap.chain.address import Address, BadAddress, from_any_case
@@ -39,6 +40,28 @@ VALID_S = 30
 _KEPT = 100
 _MOST_DECIMALS = 77
 _BUILT_IN = {token.address: token for token in KNOWN.values()}
+
+# Arguments of the tools, with what a model reads about them.
+
+TokenArgument = Annotated[
+    str,
+    Field(
+        description="WETH, USDC, USDT, DAI or WBTC, or the address of another token; search_tokens"
+        " finds it. Native ETH cannot be swapped."
+    ),
+]
+AmountArgument = Annotated[
+    str, Field(description="Amount of the sold token in digits, such as 1.5: whole tokens")
+]
+SmallestArgument = Annotated[
+    bool, Field(description="The amount is written in smallest units, not in whole tokens")
+]
+WalletArgument = Annotated[str, Field(description="Address of the wallet that sells")]
+SlippageArgument = Annotated[
+    int, Field(description="Accepted loss below the quote in basis points: 50 is 0.5 %")
+]
+PreparedArgument = Annotated[str, Field(description="preparedId of what was prepared")]
+OrderArgument = Annotated[str, Field(description="Order id", max_length=128)]
 
 
 async def find_token(

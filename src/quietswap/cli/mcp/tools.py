@@ -8,7 +8,13 @@ from pydantic import Field
 
 from quietswap.cli.mcp.marked import marked
 from quietswap.cli.mcp.quotes import (
+    AmountArgument,
+    OrderArgument,
     QuoteBook,
+    SlippageArgument,
+    SmallestArgument,
+    TokenArgument,
+    WalletArgument,
     explained,
     find_token,
     in_tokens,
@@ -31,24 +37,6 @@ MOST_WAIT_S = 60
 _INTERVAL_S = 2.0
 """Time between two reads of an order's status where the event stream does not work."""
 
-TokenArgument = Annotated[
-    str,
-    Field(
-        description="WETH, USDC, USDT, DAI or WBTC, or the address of another token; search_tokens"
-        " finds it. Native ETH cannot be swapped."
-    ),
-]
-AmountArgument = Annotated[
-    str, Field(description="Amount of the sold token in digits, such as 1.5: whole tokens")
-]
-SmallestArgument = Annotated[
-    bool, Field(description="The amount is written in smallest units, not in whole tokens")
-]
-WalletArgument = Annotated[str, Field(description="Address of the wallet that sells")]
-SlippageArgument = Annotated[
-    int, Field(description="Accepted loss below the quote in basis points: 50 is 0.5 %")
-]
-OrderArgument = Annotated[str, Field(description="Order id", max_length=128)]
 RowsArgument = Annotated[int, Field(ge=1, le=MOST_ROWS)]
 OffsetArgument = Annotated[int, Field(ge=0, le=MAX_OFFSET)]
 

@@ -69,6 +69,11 @@ class Keystore:
                     ) from None
                 click.echo("The password is wrong.", err=True)
 
+    @property
+    def has_password(self) -> bool:
+        """Whether the password is given by a file or a variable."""
+        return self._password_file is not None or PASSWORD in os.environ
+
     def _opened(self, password: str) -> Any:
         from eth_account import Account
 
@@ -122,7 +127,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 _KEY = "QUIETSWAP_PRIVATE_KEY"
-_SECRETS = (_KEY, PASSWORD, "QUIETSWAP_API_KEY")
+_SECRETS = (_KEY, PASSWORD, "QUIETSWAP_API_KEY", "QUIETSWAP_MCP_TOKEN")
 _COMMAND_SECONDS = 300
 SIGNING = ("wallet", "keystore", "password-file", "sign-with")
 """Options that select the signer. None holds a secret."""
@@ -140,6 +145,11 @@ class WalletSigner:
         """Decrypt a keystore before the flow, because a quote expires while a password is typed."""
         if isinstance(self.signer, Keystore):
             self.signer.unlock()
+
+    @property
+    def must_ask(self) -> bool:
+        """Whether a keystore's password has to be typed."""
+        return isinstance(self.signer, Keystore) and not self.signer.has_password
 
     @property
     def is_quiet(self) -> bool:
@@ -177,36 +187,53 @@ def wallet_option(function: Callable[..., None]) -> Callable[..., None]:
     )(function)
 
 
+def signer_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that select the signer; `chosen_signer` takes their values."""
+    for option in (
+        click.option(
+            "--sign-with", metavar="COMMAND",
+            help="External signer: transaction JSON on its standard input, raw hex on its output;"
+            " needs --wallet.",
+        ),
+        click.option(
+            "--password-file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help=f"Password of the keystore, instead of {PASSWORD} or a prompt.",
+        ),
+        click.option(
+            "--keystore", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            envvar="QUIETSWAP_KEYSTORE", show_envvar=True,
+            help=f"Encrypted key (JSON). Without it {_KEY} signs.",
+        ),
+        wallet_option,
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
 def signing_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that select the signer, and pass a `signer` to the command."""
 
-    @wallet_option
-    @click.option(
-        "--keystore", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        envvar="QUIETSWAP_KEYSTORE", show_envvar=True,
-        help=f"Encrypted key (JSON). Without it {_KEY} signs.",
-    )  # fmt: skip
-    @click.option(
-        "--password-file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help=f"Password of the keystore, instead of {PASSWORD} or a prompt.",
-    )  # fmt: skip
-    @click.option(
-        "--sign-with", metavar="COMMAND",
-        help="External signer: transaction JSON on its standard input, raw hex on its output;"
-        " needs --wallet.",
-    )  # fmt: skip
+    @signer_options
     @functools.wraps(function)
     def command(
         *, wallet: str | None, keystore: Path | None, password_file: Path | None,
         sign_with: str | None, **rest: Any,
     ) -> None:  # fmt: skip
-        given = wallet_address(wallet) if wallet else None
-        signer = _wallet_signer(given, keystore, password_file, sign_with)
-        if given is not None and signer.wallet != given:
-            raise click.UsageError(f"--wallet is {given}, but the key is that of {signer.wallet}")
+        signer = chosen_signer(wallet, keystore, password_file, sign_with)
         function(signer=signer, **rest)
 
     return command
+
+
+def chosen_signer(
+    wallet: str | None, keystore: Path | None, password_file: Path | None, sign_with: str | None
+) -> WalletSigner:
+    """Return the signer of these options. Raises click.UsageError."""
+    given = wallet_address(wallet) if wallet else None
+    signer = _wallet_signer(given, keystore, password_file, sign_with)
+    if given is not None and signer.wallet != given:
+        raise click.UsageError(f"--wallet is {given}, but the key is that of {signer.wallet}")
+    return signer
 
 
 def _wallet_signer(

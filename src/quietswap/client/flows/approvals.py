@@ -235,10 +235,25 @@ def send_public(
     }
     signed = sign(transaction, signer, wallet)
     made = SubmittedTransaction(what, hash_of(signed), wallet, nonce)
+    return (yield from publish(signed, made, polling, sent))
+
+
+def publish(
+    signed: str,
+    made: SubmittedTransaction,
+    polling: PollingPolicy,
+    sent: Callable[[str, int], None] = lambda _hash, _nonce: None,
+) -> Flow[node_calls.NodeReceipt]:
+    """Send signed bytes through the caller's own node and wait until they are mined.
+
+    Raises what `send_public` raises after it signed.
+    """
     yield from _send(signed, made, polling)
-    sent(made.tx_hash, nonce)
+    sent(made.tx_hash, made.nonce)
     try:
-        return (yield from wait_for_receipt(what, made.tx_hash, wallet, nonce, polling))
+        return (
+            yield from wait_for_receipt(made.what, made.tx_hash, made.wallet, made.nonce, polling)
+        )
     except (TransactionFailed, TransactionReplaced):
         raise
     except OrderStillOpen as error:

@@ -285,7 +285,7 @@ def _run(
     race: _Race, signed: str, tx_hash: str, polling: PollingPolicy, watch: Watch
 ) -> Flow[None]:
     """Submit the cancel, and poll both orders until they end."""
-    race.taken = yield from _submitted(race.quote, signed, polling)
+    race.taken = yield from submit(race.quote, signed, polling)
     if race.taken is not None:
         watch(race.taken)
         interval = race.taken.tracking.polling_interval
@@ -296,7 +296,7 @@ def _run(
     )
 
 
-def _submitted(
+def submit(
     quote: CancelQuoteResponse, signed: str, polling: PollingPolicy
 ) -> Flow[CancelOrderResponse | None]:
     """Return the accepted cancel; None if the order had ended before."""

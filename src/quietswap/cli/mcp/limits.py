@@ -1,0 +1,156 @@
+"""What a model may have signed: limits for each token within 24 hours, kept on disk.
+
+The file is SQLite, so that a restart forgets nothing, and two servers count together.
+"""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from quietswap.cli.mcp.answers import BadInput, Refused
+from quietswap.cli.mcp.quotes import find_token, read_units
+from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
+from quietswap.client.async_client import AsyncQuietswapClient
+from quietswap.client.flows.quote_checks import MAX_FEE_WEI
+from quietswap.clock import Clock
+
+DAY_MS = 24 * 3600 * 1000
+_WITHIN_S = 10.0
+_TABLE = """CREATE TABLE IF NOT EXISTS signed (
+    id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, wallet TEXT NOT NULL, token TEXT NOT NULL,
+    amount TEXT NOT NULL)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What a signature can spend of a token, in smallest units. Gas is of `ETHER`, in wei."""
+
+    token: DisplayToken
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class SigningLimits:
+    """The limits of one wallet by token, in smallest units; that of `ETHER` is for gas.
+
+    A token without a limit is not sold. What was counted stays counted, also if the transaction is
+    never mined: it was signed.
+    """
+
+    file: Path
+    wallet: str
+    limits: Mapping[DisplayToken, int]
+    clock: Clock
+
+    def check(self, *spendings: Spending) -> None:
+        """Refuse what exceeds a limit. Raises Refused."""
+        with self._opened() as database:
+            self._check(database, spendings)
+
+    def count(self, *spendings: Spending) -> list[int]:
+        """Count what is about to be signed; return numbers for `release`. Raises Refused."""
+        with self._opened() as database:
+            self._check(database, spendings)
+            now = self.clock.now_ms()
+            return [
+                database.execute(
+                    "INSERT INTO signed (at_ms, wallet, token, amount) VALUES (?, ?, ?, ?)",
+                    (now, self.wallet, one.token.address, str(one.amount)),
+                ).lastrowid
+                or 0
+                for one in spendings
+            ]
+
+    def release(self, counted: list[int]) -> None:
+        """Take back what was counted and then not signed."""
+        with self._opened() as database:
+            database.executemany("DELETE FROM signed WHERE id = ?", [(one,) for one in counted])
+
+    def spent(self, token: DisplayToken) -> int:
+        """Return what was signed of a token within the last 24 hours."""
+        with self._opened() as database:
+            return self._spent(database, token)
+
+    def words(self, spending: Spending) -> str:
+        """Return what of a limit would be used, for a person."""
+        token, limit = spending.token, self.limits.get(spending.token, 0)
+        used = self.spent(token) + spending.amount
+        return f"{token.show(used)} of {token.show(limit)} within 24 hours"
+
+    def all_words(self) -> str:
+        """Return all limits, for a person or a model."""
+        return ", ".join(
+            token.show(limit) + (" for gas" if token == ETHER else "")
+            for token, limit in self.limits.items()
+        )
+
+    def _check(self, database: sqlite3.Connection, spendings: tuple[Spending, ...]) -> None:
+        for one in spendings:
+            token, limit = one.token, self.limits.get(one.token)
+            if limit is None:
+                raise Refused(
+                    "NO_LIMIT",
+                    f"the person set no limit for {token.symbol}, so none of it is sold: nothing"
+                    " was signed",
+                )
+            spent = self._spent(database, token)
+            if spent + one.amount > limit:
+                what = "gas" if token == ETHER else "sales"
+                raise Refused(
+                    "LIMIT_EXCEEDED",
+                    f"{what} of {token.show(one.amount)} exceed the limit of {token.show(limit)}"
+                    f" within 24 hours, of which {token.show(spent)} are used: nothing was signed",
+                )
+
+    def _spent(self, database: sqlite3.Connection, token: DisplayToken) -> int:
+        rows = database.execute(
+            "SELECT amount FROM signed WHERE wallet = ? AND token = ? AND at_ms > ?",
+            (self.wallet, token.address, self.clock.now_ms() - DAY_MS),
+        )
+        return sum(int(amount) for (amount,) in rows)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """Open the file for one transaction that excludes other writers. Raises Refused."""
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self.file, os.O_RDWR | os.O_CREAT, 0o600))
+            database = sqlite3.connect(self.file, timeout=_WITHIN_S, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise self._unusable(error) from error
+        with contextlib.closing(database):
+            try:
+                database.execute("BEGIN IMMEDIATE")
+                database.execute(_TABLE)
+                yield database
+                database.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> Refused:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        return Refused(
+            "LIMITS_UNKNOWN",
+            f"what was signed before cannot be read or written ({self.file.name}: {why}): nothing"
+            " was signed",
+        )
+
+
+async def read_limits(
+    texts: Sequence[str], client: AsyncQuietswapClient, *, has_node: bool
+) -> dict[DisplayToken, int]:
+    """Return the limits of `TOKEN=AMOUNT` texts, and that of the gas. Raises Refused."""
+    found = {ETHER: MAX_FEE_WEI}
+    for text in texts:
+        name, _, amount = text.partition("=")
+        if name.upper() == ETHER.symbol:
+            token = ETHER
+        else:
+            token = await find_token(text, name, client, has_node=has_node)
+            if not has_node and token not in KNOWN.values():
+                raise BadInput(text, "only the service tells its decimals: give --rpc-url")
+        found[token] = read_units(amount, token, smallest=False, name=text)
+    return found

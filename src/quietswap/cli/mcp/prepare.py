@@ -1,0 +1,243 @@
+"""Transactions for the caller's own signer: prepared by the client's flows, submitted when signed.
+
+The flows of `quietswap.client` make all their checks before they call a signer. Here the signer
+takes the transaction and stops the flow. So what is prepared is what they would have signed.
+"""
+
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, Literal
+
+from quietswap.amounts import format_units
+from quietswap.cli.mcp.answers import BadInput
+from quietswap.cli.mcp.marked import marked, order_named
+from quietswap.cli.mcp.quotes import KeptQuote, loss_members, summary
+from quietswap.cli.output.tokens import DisplayToken
+from quietswap.client.async_client import AsyncQuietswapClient
+from quietswap.client.errors.base import ClientError
+from quietswap.client.flows import cancel as cancel_flow
+from quietswap.client.flows import swap as swap_flow
+from quietswap.client.flows.approvals import publish
+from quietswap.client.flows.cancel import CancelRequest
+from quietswap.client.flows.effects import Flow
+from quietswap.client.flows.quote_checks import SwapRequest
+from quietswap.client.flows.quoting import require_consent
+from quietswap.client.flows.submission_outcome import (
+    SubmittedTransaction,
+    raise_outcome,
+    remember,
+)
+from quietswap.client.signing import Transaction, hash_of, sign
+from quietswap.contract.orders import CancelQuoteResponse
+from quietswap.contract.quotes import SwapQuoteResponse
+from quietswap.quoting.loss import Loss, accepted_bps
+
+_KEPT = 100
+
+Kind = Literal["swap", "approval", "cancel"]
+
+
+class _Stopped(Exception):
+    """The flow came to its signer."""
+
+
+@dataclass(slots=True)
+class _Capture:
+    """A signer that signs nothing: it keeps the transaction and stops the flow."""
+
+    transaction: Transaction | None = None
+
+    def __call__(self, transaction: Transaction) -> str:
+        self.transaction = transaction
+        raise _Stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A checked transaction. `at` is its time in s of a monotonic clock.
+
+    Of a swap and its approval `kept` is the quote and `loss` what it may lose, by the service's
+    figures and by Chainlink's prices at the caller's own node. Of a cancel `cancel` is the quote.
+    """
+
+    kind: Kind
+    transaction: Transaction
+    wallet: str
+    at: float
+    kept: KeptQuote | None = None
+    loss: Loss | None = None
+    cancel: CancelQuoteResponse | None = None
+
+    @property
+    def max_gas_cost(self) -> int:
+        """The most that the gas may cost, in wei."""
+        return int(self.transaction["gas"] * self.transaction["maxFeePerGas"])
+
+
+@dataclass(slots=True)
+class Desk:
+    """Prepares and submits. `has_node`: whether the caller gave a node of its own."""
+
+    client: AsyncQuietswapClient
+    has_node: bool
+    monotonic: Callable[[], float] = time.monotonic
+    _kept: OrderedDict[str, Prepared] = field(default_factory=OrderedDict)
+
+    async def swap(
+        self,
+        request: SwapRequest,
+        sell: DisplayToken,
+        buy: DisplayToken,
+        *,
+        max_loss_percent: Decimal | None = None,
+        judges: bool = True,
+    ) -> Prepared:
+        """Return the swap of a fresh quote, or the approval that it needs first.
+
+        With `judges`, a loss above `max_loss_percent` (None: what needs no confirmation) is
+        declined. Raises the errors of the client's swap flow before it signs.
+        """
+        quotes: list[SwapQuoteResponse] = []
+        losses: list[Loss] = []
+
+        def judge(quote: SwapQuoteResponse, loss: Loss) -> bool:
+            losses.append(loss)
+            if judges:
+                floor = request.at_least is not None
+                require_consent(loss, accepted_bps(max_loss_percent), quote, None, has_floor=floor)
+            return True
+
+        def watch(event: swap_flow.Event) -> None:
+            if isinstance(event, SwapQuoteResponse):
+                quotes.append(event)
+
+        # a bound of 0 has `judge` called for each loss, and slippage is one
+        asked = replace(
+            request, approval="exact" if self.has_node else "never",
+            max_loss_percent=Decimal(0), confirm=judge,
+        )  # fmt: skip
+        found = await self._stopped(lambda signer: self.client.swap(asked, signer, watch))
+        is_swap = found["to"].lower() == quotes[-1].dex_route.target.lower()
+        kept = KeptQuote(quotes[-1], request, sell, buy, self.monotonic())
+        kind: Kind = "swap" if is_swap else "approval"
+        return Prepared(kind, found, request.wallet, kept.at, kept, losses[-1])
+
+    async def cancel(self, request: CancelRequest) -> Prepared:
+        """Return the cancel of an open order. Raises the errors of the flow before it signs."""
+        quotes: list[CancelQuoteResponse] = []
+
+        def watch(event: cancel_flow.Event) -> None:
+            if isinstance(event, CancelQuoteResponse):
+                quotes.append(event)
+
+        found = await self._stopped(lambda signer: self.client.cancel(request, signer, watch))
+        return Prepared("cancel", found, request.wallet, self.monotonic(), cancel=quotes[-1])
+
+    async def _stopped(self, run: Callable[[_Capture], Awaitable[object]]) -> Transaction:
+        capture = _Capture()
+        try:
+            await run(capture)
+        except _Stopped:
+            assert capture.transaction is not None
+            return capture.transaction
+        raise AssertionError("a flow returns only what was signed")
+
+    def keep(self, prepared: Prepared) -> str:
+        """Keep what is prepared and return its id."""
+        prepared_id = f"p_{secrets.token_hex(8)}"
+        self._kept[prepared_id] = prepared
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return prepared_id
+
+    def get(self, prepared_id: str) -> Prepared:
+        """Return what was prepared. Raises BadInput."""
+        if prepared_id not in self._kept:
+            raise BadInput("prepared_id", "nothing prepared here has this id, or it is too old")
+        return self._kept[prepared_id]
+
+    def take(self, prepared_id: str) -> Prepared:
+        """Return what was prepared, for the last time: one confirmation signs once."""
+        found = self.get(prepared_id)
+        del self._kept[prepared_id]
+        return found
+
+    async def submit(self, prepared: Prepared, signed: str) -> dict[str, Any]:
+        """Submit what the wallet signed: exactly the prepared transaction, or nothing.
+
+        Raises SignerMismatch before anything is sent; then the errors after a submission.
+        """
+        tx, wallet = prepared.transaction, prepared.wallet
+        signed = sign(tx, lambda _: signed, wallet)
+        what = "the approval" if prepared.kind == "approval" else f"the {prepared.kind}"
+        sent = SubmittedTransaction(what, hash_of(signed), wallet, tx["nonce"])
+        named = {"kind": prepared.kind, "txHash": sent.tx_hash, "nonce": sent.nonce}
+        if prepared.kind == "approval":
+            receipt = await self.client.run(publish(signed, sent, self.client.polling))
+            next_step = "prepare the swap again: it needs a new quote"
+            return named | {"blockNumber": receipt.block_number, "next": next_step}
+        flow = self._cancelled if prepared.cancel is not None else self._swapped
+        try:
+            return named | await self.client.run(flow(prepared, signed, sent))
+        except ClientError as error:
+            return await self.client.run(
+                raise_outcome(
+                    error, sent, self.client.polling, lambda _: None, has_node=self.has_node
+                )
+            )
+
+    def _swapped(
+        self, prepared: Prepared, signed: str, sent: SubmittedTransaction
+    ) -> Flow[dict[str, Any]]:
+        assert prepared.kept is not None
+        order_id, _, _ = yield from swap_flow.submit(
+            prepared.kept.quote, prepared.kept.request, signed, self.client.polling, lambda _: None
+        )
+        remember(self.client.orders, replace(sent, order_id=order_id))
+        return order_named(order_id) | {"next": "follow_order"}
+
+    def _cancelled(
+        self, prepared: Prepared, signed: str, sent: SubmittedTransaction
+    ) -> Flow[dict[str, Any]]:
+        assert prepared.cancel is not None
+        answer = yield from cancel_flow.submit(prepared.cancel, signed, self.client.polling)
+        if answer is None:
+            return {"submitted": False, "next": "follow_order: the order had ended before"}
+        mine = marked(answer.cancel, "trackingUrl")
+        return {"submitted": True, "cancel": mine, "next": "follow_order, of the order"}
+
+
+def shown(prepared: Prepared, prepared_id: str) -> dict[str, Any]:
+    """Return a prepared transaction with its hash to sign (EIP-1559, EIP-2718)."""
+    from eth_account.typed_transactions.typed_transaction import TypedTransaction
+
+    tx = prepared.transaction
+    numbers = {
+        "value": tx["value"],
+        "gasLimit": tx["gas"],
+        "maxFeePerGas": tx["maxFeePerGas"],
+        "maxPriorityFeePerGas": tx["maxPriorityFeePerGas"],
+    }
+    body: dict[str, Any] = {
+        "preparedId": prepared_id,
+        "kind": prepared.kind,
+        "from": prepared.wallet,
+        "transaction": {
+            "to": tx["to"],
+            "data": tx["data"],
+            **{name: str(number) for name, number in numbers.items()},
+            "nonce": tx["nonce"],
+            "chainId": tx["chainId"],
+            "type": tx["type"],
+        },
+        "hashToSign": "0x" + TypedTransaction.from_dict(tx).hash().hex(),
+        "maxGasCostEth": format_units(prepared.max_gas_cost, 18),
+    }
+    if prepared.kept is not None and prepared.loss is not None:
+        quoted = summary(prepared.kept) | {"loss": loss_members(prepared.loss)}
+        body["quote"] = quoted
+    return body

@@ -1,0 +1,172 @@
+"""The local signer of the person: it signs what was prepared, within limits and if confirmed."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import click
+from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, Resolve
+
+from quietswap.chain.address import Address
+from quietswap.cli.mcp.answers import Refused
+from quietswap.cli.mcp.consent import Consent, Person, Question
+from quietswap.cli.mcp.limits import SigningLimits, Spending
+from quietswap.cli.mcp.prepare import Desk, Prepared
+from quietswap.cli.mcp.quotes import PreparedArgument
+from quietswap.cli.options.signing import WalletSigner
+from quietswap.cli.output.tokens import ETHER
+from quietswap.client.flows.quote_checks import MAX_FEE_WEI
+from quietswap.client.flows.quoting import FRESH_S
+from quietswap.client.signing import sign
+from quietswap.routers.methods import ROUTERS
+
+_LATEST_S = 240.0
+"""After so many seconds an approval or a cancel has to be prepared again: its fees are old."""
+
+SignTool = Callable[..., Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSigner:
+    """Signs for one wallet. The limits are checked before the person is asked, and again after."""
+
+    desk: Desk
+    signer: WalletSigner
+    limits: SigningLimits
+    person: Person
+
+    @property
+    def instructions(self) -> str:
+        """What a model is told of the signer."""
+        return (
+            f"\nThe tool sign_and_submit signs for the wallet {self.signer.wallet}, if the person"
+            f" confirms. Limits within 24 hours: {self.limits.all_words()}."
+        )
+
+    def tool(self) -> SignTool:
+        """Return the tool; its question is asked before its body runs."""
+
+        async def ask(prepared_id: str, ctx: Context[Any, Any]) -> Elicit[Consent] | Refused | None:
+            try:
+                prepared = self._own(prepared_id)
+                self.limits.check(_gas(prepared), *_sale(prepared))
+                return self.person.form(ctx, self._question(prepared))
+            except Refused as error:
+                return error
+
+        async def sign_and_submit(
+            prepared_id: PreparedArgument,
+            answer: Annotated[ElicitationResult[Consent], Resolve(ask)],
+        ) -> dict[str, Any]:
+            """Ask the person, then sign with the local signer and submit what was prepared.
+
+            Only the person can confirm. Limits for each token within 24 hours hold. If the quote
+            is older than 20 seconds by then, a new one is signed that keeps what was confirmed.
+            """
+            outcome = answer.data if isinstance(answer, AcceptedElicitation) else None
+            if isinstance(outcome, Refused):
+                raise outcome
+            await self.person.require(self._question(self._own(prepared_id)), answer)
+            return await self._signed(await self._fresh(self.desk.take(prepared_id)))
+
+        return sign_and_submit
+
+    def _own(self, prepared_id: str) -> Prepared:
+        prepared = self.desk.get(prepared_id)
+        if prepared.wallet != self.signer.wallet:
+            raise Refused(
+                "OTHER_WALLET",
+                f"the local signer signs for {self.signer.wallet} only: nothing was signed",
+            )
+        return prepared
+
+    def _question(self, prepared: Prepared) -> Question:
+        """Return what the person is asked. Of others' text it has addresses only."""
+        lines = [f"Sign for {prepared.wallet}, with {self.signer.how}:"]
+        wanted = "yes"
+        if prepared.kept is None or prepared.loss is None:
+            nonce = prepared.transaction["nonce"]
+            lines.append(f"cancel the order with nonce {nonce}: an empty transfer to itself")
+        elif prepared.kind == "approval":
+            router, sell = Address(prepared.kept.quote.dex_route.target), prepared.kept.sell
+            lines.append(f"approve {ROUTERS.get(router, 'the router')} {router} to move")
+            lines.append(f"{sell.show(_approved(prepared))} ({sell.address}), for a swap")
+        else:
+            sell, buy, quote = prepared.kept.sell, prepared.kept.buy, prepared.kept.quote
+            lines.append(f"swap {sell.show(quote.sell_amount)} ({sell.address})")
+            lines.append(f"for at least {buy.show(quote.min_buy_amount)} ({buy.address}),")
+            lines.append(f"quoted: {buy.show(quote.buy_amount)}")
+            lines.append(f"It may lose: {prepared.loss}")
+            wanted = prepared.loss.word_to_type
+        for one in (_gas(prepared), *_sale(prepared)):
+            what = "gas, at most" if one.token == ETHER else "sold"
+            lines.append(f"{what} {one.token.show(one.amount)}: {self.limits.words(one)}")
+        return Question("\n".join(lines), wanted)
+
+    async def _fresh(self, prepared: Prepared) -> Prepared:
+        """Return what to sign now: of an old quote a new one within what was confirmed."""
+        age = self.desk.monotonic() - prepared.at
+        if prepared.kind != "swap":
+            if age > _LATEST_S:
+                raise Refused("TOO_OLD", "prepare it again: its fees are old: nothing was signed")
+            return prepared
+        assert prepared.kept is not None
+        if age <= FRESH_S:
+            return prepared
+        kept, request = prepared.kept, prepared.kept.request
+        # half of the slippage leaves the other half for what the price lost meanwhile
+        request = replace(
+            request, at_least=int(kept.quote.min_buy_amount), max_fee_wei=_gas(prepared).amount,
+            slippage_bps=max(1, request.slippage_bps // 2),
+        )  # fmt: skip
+        again = await self.desk.swap(request, kept.sell, kept.buy, judges=False)
+        if again.kind != "swap":
+            raise Refused(
+                "NEEDS_APPROVAL",
+                "a new quote goes through a router that needs an approval: prepare the swap again;"
+                " nothing was signed",
+            )
+        return again
+
+    async def _signed(self, prepared: Prepared) -> dict[str, Any]:
+        """Count, sign and submit. What was not signed is not counted."""
+        counted = self.limits.count(*_signed(prepared))
+        try:
+            raw = await asyncio.to_thread(
+                sign, prepared.transaction, self.signer.signer, prepared.wallet
+            )
+        except BaseException as error:
+            with contextlib.suppress(Refused):
+                self.limits.release(counted)
+            if isinstance(error, click.ClickException):
+                raise Refused("SIGNER_REFUSED", "the signer did not sign it") from error
+            raise
+        return await self.desk.submit(prepared, raw)
+
+
+def _approved(prepared: Prepared) -> int:
+    """Return the amount of an approval, from its calldata: 0 for a reset."""
+    return int(prepared.transaction["data"][-64:], 16)
+
+
+def _gas(prepared: Prepared) -> Spending:
+    """Return the most gas to confirm: of a swap twice its own, as the base fee may rise."""
+    cost = prepared.max_gas_cost
+    if prepared.kind == "swap":
+        cost = max(cost, min(2 * cost, MAX_FEE_WEI))
+    return Spending(ETHER, cost)
+
+
+def _sale(prepared: Prepared) -> tuple[Spending, ...]:
+    """Return what a swap sells, or what the swap after an approval will sell."""
+    if prepared.kept is None:
+        return ()
+    return (Spending(prepared.kept.sell, int(prepared.kept.quote.sell_amount)),)
+
+
+def _signed(prepared: Prepared) -> tuple[Spending, ...]:
+    """Return what this signature can spend."""
+    gas = Spending(ETHER, prepared.max_gas_cost)
+    return (gas, *_sale(prepared)) if prepared.kind == "swap" else (gas,)
