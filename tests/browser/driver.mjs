@@ -129,6 +129,7 @@ const COMMANDS = {
   content: ({ page }) => page.locator('body').innerText(),
   click: ({ page }, { at }) => find(page, at).click(),
   fill: ({ page }, { at, text }) => find(page, at).fill(text),
+  select: ({ page }, { at, text }) => find(page, at).selectOption(text),
   press: ({ page }, { key }) => page.keyboard.press(key),
   type: ({ page }, { text }) => page.keyboard.type(text),
   text: ({ page }, { at }) => find(page, at).innerText(),

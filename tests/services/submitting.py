@@ -16,10 +16,11 @@ from quietswap.quoting.quote import WrapOperation
 from quietswap.quoting.request import SwapOrderRequest, WrapOrderRequest
 from quietswap.relays.settings import EndpointType, ShareMode
 from quietswap.storage.factory import Storage
+from quietswap.tokens.token_list import BUILT_IN, TokenCatalogue
 from quietswap.wallet_rpc.match import MatchTransaction, WalletRpcPolicy
 from quietswap.wallet_rpc.send import SendRawTransaction
 from tests.adapters.manual_clock import ManualClock
-from tests.domain.signing import sign
+from tests.domain.signing import ROUTER, sign
 from tests.orders import CLIENT_ID, MINUTE_MS, NOW_MS, PROTECTION, order_params
 from tests.patient import open_storage
 from tests.scripted_chain import ScriptedChain
@@ -72,7 +73,13 @@ async def open_desk() -> AsyncIterator[Desk]:
         limits=OrderTimeouts(expiry_ms=30 * MINUTE_MS, watch_ms=7 * 24 * 60 * MINUTE_MS),
     )
     match = MatchTransaction(
-        quotes=storage.quotes, orders=storage.orders, relays=relays, clock=clock, policy=RPC_POLICY
+        tokens=TokenCatalogue(BUILT_IN),
+        routers=(ROUTER,),
+        quotes=storage.quotes,
+        orders=storage.orders,
+        relays=relays,
+        clock=clock,
+        policy=RPC_POLICY,
     )
     swap = SubmitSwap(core)
     wrap = SubmitWrap(core, explorer_url="https://explorer.test")

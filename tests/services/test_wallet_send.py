@@ -136,6 +136,13 @@ async def test_a_cancel_takes_the_nonce_of_a_live_order(desk: Desk) -> None:
     assert desk.relay.endpoints[0] == desk.relay.endpoints[1]
 
 
+async def test_an_allowance_of_a_listed_token_is_ended_without_a_quote(desk: Desk) -> None:
+    desk.clock.advance(61)
+    await desk.send(token(), approve(to=USDC, amount=0))
+    order = await only_order(desk)
+    assert (order.kind, order.sell_token, order.sell_amount) == (OrderKind.APPROVAL, USDC, 0)
+
+
 @pytest.mark.parametrize("raw", [approve(), deposit()])
 async def test_every_kind_can_be_cancelled(desk: Desk, raw: str) -> None:
     await desk.send(token(), raw)

@@ -142,6 +142,8 @@ async def test_what_no_quote_asked_for_is_not_sent_anywhere(desk: Desk, raw: str
         sign(to=WETH, data="0x095ea7b3" + "01" + _ROUTER_WORD[2:] + _WORD),
         sign(to=WETH, data="0x095ea7b3" + _ROUTER_WORD + _WORD + "00"),
         sign(to=WETH, data="0x095ea7b3" + _ROUTER_WORD + _WORD[2:]),
+        approve(amount=0, spender=OTHER_WALLET.address),
+        approve(amount=0, to=OTHER_WALLET.address),
     ],
 )
 async def test_an_approval_is_of_the_quotes_token_router_and_amount(desk: Desk, raw: str) -> None:

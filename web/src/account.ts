@@ -96,17 +96,23 @@ export function useStatus(): Status | null | undefined {
 interface Held {
   eth: string | undefined
   tokens: Record<string, string | null>
+  holdings: Array<Schemas['TokenBalance']>
 }
+
+/** The service reads at most so many tokens at once. */
+const MOST_TOKENS = 50
+
+const NOTHING: Held = { eth: undefined, tokens: {}, holdings: [] }
 
 export function useBalances(
   address: string | undefined,
-  wanted: Array<Token | undefined>,
+  wanted: Array<string | undefined>,
   changes: number,
 ): Held {
-  const [held, setHeld] = useState<Held>({ eth: undefined, tokens: {} })
-  const addresses = [...new Set([WETH, ...wanted.flatMap((token) => token?.address ?? [])])]
+  const [held, setHeld] = useState<Held>(NOTHING)
+  const addresses = [...new Set([WETH, ...wanted.filter((one) => one !== undefined)])].slice(0, MOST_TOKENS)
   useEffect(() => {
-    setHeld({ eth: undefined, tokens: {} })
+    setHeld(NOTHING)
   }, [address])
   useEffect(() => {
     if (address === undefined) return
@@ -118,6 +124,7 @@ export function useBalances(
         !isOver &&
         setHeld({
           eth: eth.wei,
+          holdings: tokens,
           tokens: Object.fromEntries(tokens.map((one) => [one.address, one.balance])),
         }),
       () => undefined, // balances are a courtesy; the quote's issues decide

@@ -5,10 +5,12 @@ import { useCallback, useEffect, useState } from 'preact/hooks'
 import { useBalances, useNews, useOrders, useStatus, useUnknownTokens, WETH } from './account'
 import { post, type Schemas, session as beginSession } from './api'
 import { assertPrivate, Connect, type Connection, PrivateRpc, type Privacy } from './connect'
-import { type Known, OrderCard } from './orders'
+import { Allowances } from './allowances'
+import { type Known, OrderCard, Sum } from './orders'
 import { cancelFaults } from '../../clients/typescript/src/params'
 import { etherOf, type Flow, Second, useFlow } from './native'
-import { nonceOf } from './submit'
+import { Colours } from './settings'
+import { failureText, forget, raised, type Sent, sendPrivately, sentOf } from './submit'
 import type { Order } from './stream'
 import { Swap } from './swap'
 import { find, type Token } from './tokens'
@@ -69,7 +71,10 @@ function App() {
   useNews(orders, say)
   const weth = tokens[WETH]
   const { flow, order: firstOrder, keep } = useFlow(connection?.address, orders)
-  const held = useBalances(connection?.address, [sell, buy], changes)
+  const traded = [...orders.values()].flatMap(({ order: { kind, orderParams: of } }) =>
+    kind === 'swap' || kind === 'approval' ? [of.fromToken, of.toToken] : [],
+  )
+  const held = useBalances(connection?.address, [sell?.address, buy?.address, ...traded], changes)
   useUnknownTokens(orders, tokens, learn)
   const status = useStatus()
 
@@ -101,7 +106,7 @@ function App() {
     try {
       const path = `/api/v1/mev/orders/${encodeURIComponent(orderId)}/cancel`
       const { transactionParams } = await post<Schemas['CancelQuoteResponse']>(path)
-      const nonce = nonceOf(orders.get(orderId)?.order.txHash)
+      const nonce = sentOf(orders.get(orderId)?.order.txHash)?.nonce
       const faults = cancelFaults(transactionParams, connection.address, nonce)
       if (faults.length) return tell(`The cancel has ${faults.join(', ')}. Nothing was sent.`)
       if (nonce === undefined) {
@@ -119,6 +124,28 @@ function App() {
       tell(isRejection ? 'You declined the cancel. The order goes on.' : (error as Error).message)
     }
   }
+
+  /** The same transaction with a higher fee cap, for a base fee above the cap. */
+  const speedUp = async (sent: Sent, tell: (text: string) => void): Promise<void> => {
+    if (!connection) return
+    tell('')
+    try {
+      say('Confirm in your wallet: the same swap with a higher fee cap.')
+      const next = { ...sent, maxFeePerGas: raised(sent.maxFeePerGas) }
+      placed(await sendPrivately(connection, 'swap', next, () => true))
+      say('The swap is sent again with a higher fee cap. Only one of the two can be mined.')
+    } catch (error) {
+      tell(failureText(error))
+    }
+  }
+
+  const faster = (txHash: string | undefined) => {
+    const sent = sentOf(txHash)
+    return sent && ((tell: (text: string) => void) => void speedUp(sent, tell))
+  }
+  useEffect(() => {
+    for (const { order, finalized } of orders.values()) if (finalized) forget(order.txHash)
+  }, [orders])
 
   const list = [...orders.values()].sort((a, b) =>
     a.order.createdAt < b.order.createdAt ? 1 : -1,
@@ -224,10 +251,20 @@ function App() {
           />
         )}
         {connection && (
+          <Allowances
+            connection={connection}
+            privacy={privacy}
+            holdings={held.holdings}
+            tokens={tokens}
+            placed={placed}
+          />
+        )}
+        {connection && (
           <section aria-labelledby="orders">
             <h2 id="orders">Your orders</h2>
             {!isLive && <p class="warn">Connecting to the service for live news…</p>}
             {!list.length && <p>None yet.</p>}
+            <Sum orders={list} />
             {list.map((update) => (
               <OrderCard
                 key={update.order.orderId}
@@ -236,12 +273,14 @@ function App() {
                 session={connection.session}
                 inclusion={status?.inclusion}
                 cancel={(orderId, tell) => void cancel(orderId, tell)}
+                speedUp={faster(update.order.txHash)}
               />
             ))}
           </section>
         )}
       </main>
       <footer>
+        <Colours />
         <p>Open source and self-hosted. Nothing on this page comes from anyone else.</p>
       </footer>
     </>

@@ -19,12 +19,14 @@ interface Props {
   tokens: Known
   session: Session
   inclusion: Inclusion | null | undefined
-  cancel?: ((orderId: string, tell: (text: string) => void) => void) | undefined
+  cancel(orderId: string, tell: (text: string) => void): void
+  /** Signs it again with a higher fee; undefined where the page does not know its transaction. */
+  speedUp: ((tell: (text: string) => void) => void) | undefined
 }
 
 const END = ['confirmed', 'failed', 'cancelled']
 
-export function OrderCard({ update, tokens, session, inclusion, cancel }: Props) {
+export function OrderCard({ update, tokens, session, inclusion, cancel, speedUp }: Props) {
   const { order, finalized, takenBack } = update
   const { fromToken: sellToken, toToken: buyToken, amount: sellAmount } = order.orderParams
   const { kind } = order
@@ -52,8 +54,26 @@ export function OrderCard({ update, tokens, session, inclusion, cancel }: Props)
       <dl>
         {!isOver && <Waiting order={order} inclusion={inclusion} />}
         <Received update={update} tokens={tokens} />
+        {!isOver && kind === 'swap' && (
+          <>
+            <dt>At least</dt>
+            <dd>
+              <Amount
+                amount={order.orderParams.minReturnAmount}
+                token={tokens[buyToken]}
+                address={buyToken}
+              />
+            </dd>
+          </>
+        )}
         {order.feePaidWei !== undefined && (
           <Fact name="Gas paid" text={`${show(order.feePaidWei, 18, 6)} ETH`} />
+        )}
+        {order.refund && order.refund.status !== 'none' && (
+          <Fact
+            name="Refund"
+            text={`${show(order.refund.amountWei, 18, 6)} ETH${order.refund.status === 'paid' ? '' : ', as the relay says'}`}
+          />
         )}
         {order.txHash !== undefined && (
           <>
@@ -64,7 +84,7 @@ export function OrderCard({ update, tokens, session, inclusion, cancel }: Props)
           </>
         )}
       </dl>
-      {cancel && !isOver && kind === 'swap' && (
+      {!isOver && kind === 'swap' && (
         <>
           {fault && (
             <p role="alert" class="fault">
@@ -73,7 +93,12 @@ export function OrderCard({ update, tokens, session, inclusion, cancel }: Props)
           )}
           <button type="button" onClick={() => cancel(order.orderId, setFault)}>
             Cancel order
-          </button>
+          </button>{' '}
+          {speedUp && (
+            <button type="button" onClick={() => speedUp(setFault)}>
+              Speed up
+            </button>
+          )}
         </>
       )}
     </article>
@@ -116,15 +141,38 @@ function Explorer({ base, txHash }: { base: string; txHash: string }) {
 function Received({ update, tokens }: { update: Update; tokens: Known }) {
   const { received, delivered } = update.order
   if (!received || typeof received.amount !== 'string') return null
-  const more = delivered?.toMinimumBps
   return (
     <>
       <dt>Received</dt>
       <dd>
         <Amount amount={received.amount} token={tokens[received.token]} address={received.token} />
-        {more !== undefined && ` (${more >= 0 ? '+' : ''}${percent(more)} against the minimum)`}
+        {delivered &&
+          ` (${signed(delivered.toMinimumBps)} against the minimum, ${signed(delivered.toPromiseBps)} against the quote)`}
       </dd>
     </>
+  )
+}
+
+const signed = (value: number): string => (value >= 0 ? '+' : '') + percent(value)
+
+/** What the confirmed swaps that the page shows have brought and cost. */
+export function Sum({ orders }: { orders: Update[] }) {
+  const swaps = orders.flatMap(({ order }) =>
+    order.kind === 'swap' && order.status === 'confirmed' ? order : [],
+  )
+  const known = swaps.flatMap(({ delivered }) => delivered?.toPromiseBps ?? [])
+  if (swaps.length < 2 || !known.length) return null
+  const average = Math.round(known.reduce((sum, bps) => sum + bps, 0) / known.length)
+  const paid = swaps.reduce((sum, { feePaidWei }) => sum + BigInt(feePaidWei ?? 0), 0n)
+  const refunded = swaps.reduce(
+    (sum, { refund }) => sum + (refund?.status === 'paid' ? BigInt(refund.amountWei) : 0n),
+    0n,
+  )
+  return (
+    <p class="note">
+      {swaps.length} swaps confirmed: on average {signed(average)} against their quotes,{' '}
+      {show(paid, 18, 6)} ETH of gas, {show(refunded, 18, 6)} ETH refunded.
+    </p>
   )
 }
 

@@ -1,6 +1,6 @@
 // Settings of a swap behind a gear, and what the browser remembers of them.
 
-import { useId } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 import { percent, slippage } from './amounts'
 import { remember, remembered } from './remembered'
 
@@ -71,5 +71,35 @@ export function Settings({ text, change }: Props) {
           ' So much is not remembered for the next visit.'}
       </p>
     </details>
+  )
+}
+
+const COLOURS = ['as the system', 'light', 'dark']
+
+/** Light or dark, where a person wants another than the system's. */
+export function Colours() {
+  const id = useId()
+  const [chosen, setChosen] = useState(remembered('colours'))
+  useEffect(() => {
+    document.documentElement.dataset.colours = chosen
+  }, [chosen])
+  return (
+    <p>
+      <label for={id}>Colours</label>
+      <select
+        id={id}
+        value={chosen}
+        onChange={(event) => {
+          remember('colours', event.currentTarget.value)
+          setChosen(event.currentTarget.value)
+        }}
+      >
+        {COLOURS.map((name, index) => (
+          <option key={name} value={index ? name : ''}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </p>
   )
 }

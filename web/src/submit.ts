@@ -1,6 +1,7 @@
 // One transaction through the wallet: sent privately, and found again as an order.
 
 import { assertPrivate, type Connection } from './connect'
+import { remember, remembered } from './remembered'
 import { type Order, orderOf } from './stream'
 import { type Issued, send, WalletError } from './wallet'
 
@@ -19,7 +20,7 @@ export async function sendPrivately(
   await assertPrivate(connection)
   if (!isStill()) throw new Error('You changed it meanwhile. Nothing was sent.')
   const hash = await send(connection.wallet.provider, connection.address.toLowerCase(), tx)
-  if (tx.nonce !== undefined) localStorage.setItem(`nonce ${hash}`, String(tx.nonce))
+  if (tx.nonce !== undefined) remember(`sent.${hash}`, JSON.stringify(tx))
   signed?.()
   const order = await orderOf(connection.address, kind, hash)
   if (order) return order
@@ -29,11 +30,24 @@ export async function sendPrivately(
   )
 }
 
-/** The nonce of a transaction that this page sent; undefined if it did not. */
-export function nonceOf(txHash: string | undefined): number | undefined {
-  const found = localStorage.getItem(`nonce ${txHash?.toLowerCase()}`)
-  return found === null ? undefined : Number(found)
+/** A transaction that this page sent with all fields of a quote. */
+export type Sent = Issued & { nonce: number; maxFeePerGas: string }
+
+/** What this page sent; undefined if it did not. */
+export function sentOf(txHash: string | undefined): Sent | undefined {
+  try {
+    const sent = JSON.parse(remembered(`sent.${txHash?.toLowerCase()}`)) as Partial<Sent> | null
+    return typeof sent?.nonce === 'number' && sent.maxFeePerGas ? (sent as Sent) : undefined
+  } catch {
+    return undefined
+  }
 }
+
+/** Forgets what was sent, when its order has ended. */
+export const forget = (txHash: string | undefined): void => remember(`sent.${txHash?.toLowerCase()}`, '')
+
+/** Wei per gas unit of a replacement: an eighth more, relays want a tenth. */
+export const raised = (maxFeePerGas: string): string => String((BigInt(maxFeePerGas) * 9n + 7n) / 8n)
 
 /** The sentence for a person about a transaction that was not sent, or not found again. */
 export function failureText(error: unknown): string {

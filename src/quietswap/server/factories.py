@@ -366,8 +366,12 @@ def list_tokens(settings: Settings, reader: TokenReader) -> ListTokens:
 
 def balances(settings: Settings, reader: TokenReader) -> GetBalances:
     """Return the use case of GET /api/v1/mev/balances/:userAddress. Raises BadSettings."""
-    names = chosen_sources(settings)
-    return GetBalances(reader, [r for name in names for r in routers(settings, name)])
+    return GetBalances(reader, chosen_routers(settings))
+
+
+def chosen_routers(settings: Settings) -> list[Address]:
+    """Return the routers that a quote can name. Raises BadSettings."""
+    return [r for name in chosen_sources(settings) for r in routers(settings, name)]
 
 
 def quote_price(

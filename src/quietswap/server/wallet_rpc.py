@@ -7,7 +7,7 @@ from quietswap.api.middleware.headers import is_loopback
 from quietswap.clock import Clock
 from quietswap.http_client import HttpClient, can_be_asked
 from quietswap.relays.relay import Relay
-from quietswap.server.factories import wallet_rpc_policy
+from quietswap.server.factories import chosen_routers, token_catalogue, wallet_rpc_policy
 from quietswap.server.settings.load import BadSettings
 from quietswap.server.settings.schema import Settings
 from quietswap.storage.factory import Storage
@@ -49,6 +49,8 @@ def make_match(
 ) -> MatchTransaction:
     """Return the rule that says what a wallet's transaction is."""
     return MatchTransaction(
+        tokens=token_catalogue(settings),
+        routers=chosen_routers(settings),
         quotes=storage.quotes,
         orders=storage.orders,
         relays=relays,

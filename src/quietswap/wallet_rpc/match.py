@@ -1,6 +1,6 @@
 """What a wallet's transaction is: the order it becomes, and the orders that it replaces."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from quietswap.chain.address import Address
@@ -19,6 +19,7 @@ from quietswap.relays.settings import EndpointType, ShareMode
 from quietswap.storage.orders import OrderStore
 from quietswap.storage.quotes import QuoteStore
 from quietswap.tokens.token import WETH
+from quietswap.tokens.token_list import TokenCatalogue
 from quietswap.wallet_rpc.tokens import WalletRpcToken
 
 _OPEN_AT_MOST_MS = 7 * 86_400_000
@@ -58,8 +59,10 @@ class MatchedTransaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchTransaction:
-    """`relays` by tier."""
+    """`relays` by tier. An allowance of a listed token for one of `routers` may be revoked."""
 
+    tokens: TokenCatalogue
+    routers: Collection[Address]
     quotes: QuoteStore
     orders: OrderStore
     relays: Mapping[int, Relay]
@@ -166,7 +169,13 @@ class MatchTransaction:
     async def _needs(
         self, token: WalletRpcToken, signed: SignedTransaction, approval: rules.ApprovalCall
     ) -> bool:
-        """Return whether a live swap quote needs this approval."""
+        """Return whether a live swap quote needs this approval, or it ends an allowance.
+
+        Only of a listed token: `approve(spender, 0)` of an NFT approves token number 0.
+        """
+        is_known = approval.spender in self.routers and self.tokens.get(approval.token) is not None
+        if approval.amount == 0 and is_known:
+            return True
         found = await self._quotes(token, signed, approval.spender)
         return any(
             self._is_live(quote) and rules.is_approved_by(quote, approval) for quote in found
@@ -232,7 +241,8 @@ def _unmatched(late: IssuedQuote | None, *, is_approval: bool) -> Exception:
         return rules.unmatched(
             "NO_MATCH",
             "no live quote of this wallet needs this approval: it must name the quote's sell token"
-            " and router, and at most the amount sold",
+            " and router, and at most the amount sold; or a listed token, a router of this service,"
+            " and 0",
         )
     return rules.unmatched(
         "NO_MATCH",

@@ -1,0 +1,88 @@
+"""What a person does with orders and allowances on the wallet page."""
+
+import pytest
+
+from quietswap.sandbox.contracts.pools import WETH
+from quietswap.vendors import sushi
+from tests.browser.browser import Browser
+from tests.browser.locators import css, label, role
+from tests.browser.steps import FAULT, SWAP, allowed, confirmed, opened, private, quoted, under_way
+from tests.browser.wallets import HonestWallet, RejectingWallet
+from tests.e2e.conftest import Town
+from tests.spec.api_client import ETHER, ApiClient
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+SWAPS = css(".order[data-kind=swap]")
+
+
+def test_a_swap_is_sped_up(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet, width=360, height=740)
+    quoted(page)
+    with desk.no_blocks():
+        page.click("button", SWAP)
+        under_way(page)
+        page.see("At least", SWAPS)
+        page.reload()  # the browser knows what it sent
+        page.click("button", "Speed up")
+        page.wait(css(".order[data-kind=swap] ~ .order[data-kind=swap]"))
+    confirmed(page, "swap")
+    page.wait(css(".order[data-kind=swap][data-status=cancelled]"))
+    assert page.count(SWAPS) == 2
+    assert desk.held(wallet.account, "WETH") == 999 * ETHER, "one of the two was mined"
+    assert page.count(role("button", "Speed up")) == 0
+    page.see("against the quote", css(".order[data-status=confirmed]"))
+    page.close()
+
+
+def test_an_allowance_is_revoked(browser: Browser, town: Town, desk: ApiClient) -> None:
+    account = desk.wallet()
+    for amount in (2**255, 5 * ETHER):
+        key = WETH.allowance_key(account.address, sushi.ROUTER)
+        desk.rpc("anvil_setStorageAt", WETH.address, key, f"0x{amount:064x}")
+        page = private(browser, town, HonestWallet(town, account), width=360, height=740)
+        page.see("any amount of WETH" if amount > 2**128 else "5 WETH", css(".allowances"))
+        assert page.axe() == []
+        assert page.overflow() <= 0
+        page.click("button", "^Revoke WETH of")
+        confirmed(page, "approval")
+        page.wait(css(".allowances"), "hidden")
+        page.close()
+
+
+def test_a_revocation_that_is_declined(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = RejectingWallet(town, allowed(desk), "eth_sendTransaction")
+    page = private(browser, town, wallet)
+    page.see("any amount of WETH", css(".allowances"))
+    page.call("click", at=css(".allowances li:first-child button"))
+    page.see("You declined it in your wallet. Nothing was sent.", FAULT)
+    page.close()
+
+
+def test_a_sum_of_the_swaps(browser: Browser, town: Town, desk: ApiClient) -> None:
+    page = private(browser, town, HonestWallet(town, allowed(desk)))
+    for number in (1, 2):
+        quoted(page)
+        page.click("button", SWAP)
+        desk.until(lambda n=number: page.count(css(".order.confirmed[data-kind=swap]")) == n)
+    page.see("2 swaps confirmed: on average")
+    page.close()
+
+
+GROUND = "getComputedStyle(document.body).backgroundColor"
+
+
+def test_colours_are_chosen_and_remembered(browser: Browser, town: Town) -> None:
+    page = opened(browser, town, None, scheme="light")
+    light = page.call("evaluate", expression=GROUND)
+    page.call("select", at=label("Colours"), text="dark")
+    dark = page.call("evaluate", expression=GROUND)
+    assert dark != light
+    page.reload()
+    page.wait(label("Colours"))
+    assert page.call("evaluate", expression=GROUND) == dark
+    assert page.axe() == []
+    page.call("select", at=label("Colours"), text="as the system")
+    assert page.call("evaluate", expression=GROUND) == light
+    page.close()
