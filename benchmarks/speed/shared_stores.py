@@ -6,7 +6,6 @@ from benchmarks.speed.quotes import CLIENTS, ask
 from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import Served, Stage
 from quietswap.sandbox.stack import StoreUrls
-from tests.databases import PostgresCluster, RedisServer
 
 COUNT = 1_280
 """Quotes of a turn."""
@@ -15,6 +14,9 @@ WORKERS = (1, 2)
 
 async def shared_stores(stage: Stage, rounds: int) -> list[Row]:
     """32 clients, upstreams that answer at once; the services take turns."""
+    # the packages of the tests hold both servers
+    from tests.databases import PostgresCluster, RedisServer
+
     with ExitStack() as stack:
         cluster, redis = PostgresCluster(""), RedisServer()
         stack.callback(cluster.close)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-import msgspec
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
@@ -26,13 +25,16 @@ from benchmarks.speed.upstreams import RELAY
 from quietswap.chain.node import NodeChain
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.chain.signed import decode
+from quietswap.client import AsyncQuietswapClient, SwapRequest
+from quietswap.client.flows.swap import order_call
+from quietswap.client.wire import encode
 from quietswap.clock import SystemClock
+from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.http_client import HttpClient
 from quietswap.orders.order import Order, OrderEvent, signed_swap
 from quietswap.relays.mev_blocker import MevBlocker
 from quietswap.relays.settings import EndpointType, ShareMode
 from quietswap.storage.factory import open_storage
-from tests.e2e.test_delivery import order_params
 from tests.orders import order
 
 _KEYS = 0xB0B0_0000
@@ -77,20 +79,10 @@ async def submission(stage: Stage, rounds: int) -> list[Row]:
 
 async def signed_order(stage: Stage, ours: Served, account: LocalAccount) -> Signed:
     """Quote a swap and sign it as issued."""
-    quote = await quoted_swap(ours, account.address)
-    params = quote["mevProtection"]["transactionParams"]
-    transaction = {
-        "to": params["to"], "data": params["data"], "value": 0, "gas": int(params["gasLimit"]),
-        "maxFeePerGas": int(params["maxFeePerGas"]), "maxPriorityFeePerGas": 0,
-        "nonce": params["nonce"], "chainId": 1, "type": 2,
-    }  # fmt: skip
-    raw = account.sign_transaction(transaction).raw_transaction.to_0x_hex()
-    body = {
-        "orderParams": order_params(quote, account.address, SLIPPAGE_BPS),
-        "signedTransaction": raw,
-        "providerMetadata": quote["mevProtection"]["providerMetadata"],
-    }
-    return Signed(raw, post("/api/v1/mev/orders", ours.key, msgspec.json.encode(body)))
+    quote, request = await quoted_swap(ours, account.address)
+    raw = account.sign_transaction(fields(quote)).raw_transaction.to_0x_hex()
+    call = order_call(quote, request, raw, time.time_ns() // 1_000_000)
+    return Signed(raw, post("/api/v1/mev/orders", ours.key, encode(call.body)))
 
 
 async def signed_orders(
@@ -105,24 +97,21 @@ async def signed_orders(
     return requests
 
 
-async def quoted_swap(ours: Served, owner: str) -> dict[str, Any]:
-    """Return `data` of a quote."""
-    http = HttpClient()
-    reply = await http.get(
-        f"{ours.service.url}/api/v1/quote",
-        params={
-            "sellToken": SELL.address,
-            "buyToken": BUY.address,
-            "sellAmount": str(SELL_AMOUNT),
-            "userAddress": owner,
-            "slippageBps": str(SLIPPAGE_BPS),
-        },
-        headers={"x-api-key": ours.key},
-        timeout_s=10,
-    )
-    await http.close()
-    quote: dict[str, Any] = reply.json()["data"]
-    return quote
+async def quoted_swap(ours: Served, owner: str) -> tuple[SwapQuoteResponse, SwapRequest]:
+    """Return a quote and what was asked."""
+    request = SwapRequest(SELL.address, BUY.address, SELL_AMOUNT, owner, SLIPPAGE_BPS)
+    async with AsyncQuietswapClient(ours.service.url, ours.key) as client:
+        return await client.quote(request), request
+
+
+def fields(quote: SwapQuoteResponse) -> dict[str, Any]:
+    """Return the fields of a quote's transaction, as a wallet signs them."""
+    params = quote.mev_protection.transaction_params
+    return {
+        "to": params.to, "data": params.data, "value": 0, "gas": int(params.gas_limit),
+        "maxFeePerGas": int(params.max_fee_per_gas), "maxPriorityFeePerGas": 0,
+        "nonce": params.nonce, "chainId": 1, "type": 2,
+    }  # fmt: skip
 
 
 async def _parts(stage: Stage, signed: Sequence[Signed], start: int, pace_s: float) -> list[float]:

@@ -10,7 +10,7 @@ from eth_account.signers.local import LocalAccount
 from benchmarks.speed.load import load, post
 from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import Served, Stage, ready_to_swap
-from benchmarks.speed.submission import quoted_swap, signed_order
+from benchmarks.speed.submission import fields, quoted_swap, signed_order
 from quietswap.http_client import HttpClient
 
 _KEYS = 0xB0B1_0000
@@ -63,16 +63,14 @@ async def _rpc_path(ours: Served, accounts: list[LocalAccount]) -> str:
 
 async def _raw(ours: Served, account: LocalAccount) -> bytes:
     """Return the body of a send; the wallet raises gas and fees, and pays a tip."""
-    quote = await quoted_swap(ours, account.address)
-    params = quote["mevProtection"]["transactionParams"]
-    raw = account.sign_transaction(
-        {
-            "to": params["to"], "data": params["data"], "value": 0,
-            "gas": int(params["gasLimit"]) + 20_000,
-            "maxFeePerGas": 2 * int(params["maxFeePerGas"]), "maxPriorityFeePerGas": 10**8,
-            "nonce": params["nonce"], "chainId": 1, "type": 2,
-        }
-    ).raw_transaction.to_0x_hex()  # fmt: skip
+    quote, _ = await quoted_swap(ours, account.address)
+    issued = fields(quote)
+    raised = {
+        "gas": issued["gas"] + 20_000,
+        "maxFeePerGas": 2 * issued["maxFeePerGas"],
+        "maxPriorityFeePerGas": 10**8,
+    }
+    raw = account.sign_transaction(issued | raised).raw_transaction.to_0x_hex()
     call = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction", "params": [raw]}
     return msgspec.json.encode(call)
 
