@@ -1,6 +1,7 @@
 """The charts of the operator view: both axes, and figures that are those of the database."""
 
 import re
+from datetime import UTC, datetime
 from html import unescape
 
 import httpx
@@ -9,7 +10,7 @@ import pytest
 from quietswap.operator.chart import Series, chart
 from quietswap.operator.figures import FigureWindow, Measure
 from tests.operators.conftest import Office
-from tests.operators.test_pages import count, text_of, utc
+from tests.operators.test_pages import count, text_of
 
 HOUR_MS = 3_600_000
 STEP_MS = HOUR_MS // 2
@@ -41,7 +42,8 @@ async def shown(desk: httpx.AsyncClient, path: str) -> dict[str, Table]:
 
 def slot(office: Office, hours_ago: int = 0) -> str:
     """Return the begin of the slot of a day's chart, as pages write it."""
-    return utc((office.clock.now_ms() - hours_ago * HOUR_MS) // STEP_MS * STEP_MS)
+    at = (office.clock.now_ms() - hours_ago * HOUR_MS) // STEP_MS * STEP_MS
+    return f"{datetime.fromtimestamp(at / 1000, UTC):%d %b %H:%M}"
 
 
 async def test_orders_are_charted_by_the_time_and_kind_of_their_end(

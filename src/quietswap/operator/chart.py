@@ -197,7 +197,10 @@ def _figures(
 ) -> Markup:
     """Return the slots that have a value, newest first, as a table that opens."""
     rows = [
-        (moment(at), *("–" if value is None else str(value) for value in column))
+        (
+            moment(at, form="%d %b %H:%M"),
+            *("–" if value is None else str(value) for value in column),
+        )
         for at, column in zip(window.slots, columns, strict=True)
         if any(value is not None for value in column)
     ]

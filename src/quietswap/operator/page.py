@@ -89,17 +89,15 @@ def link(path: str, text: Child) -> Markup:
     return element("a", text, href=path, **outside)
 
 
-def moment(at_ms: int | None, otherwise: str = "–") -> Markup:
-    """Return a time in Unix ms as UTC text."""
+def moment(at_ms: int | None, otherwise: str = "–", form: str = "%Y-%m-%d %H:%M:%S") -> Markup:
+    """Return a time in Unix ms as UTC text, in a form of strftime."""
     if at_ms is None:
         return joined(otherwise)
     try:
         at = datetime.fromtimestamp(at_ms / 1000, UTC)
     except (ValueError, OverflowError, OSError):
         return joined(str(at_ms))
-    return element(
-        "time", f"{at:%Y-%m-%d %H:%M:%S}", datetime=at.isoformat(timespec="milliseconds")
-    )
+    return element("time", f"{at:{form}}", datetime=at.isoformat(timespec="milliseconds"))
 
 
 def code(text: str) -> Markup:

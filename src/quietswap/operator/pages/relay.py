@@ -55,14 +55,19 @@ def relay_page(
     choices: Sequence[int],
 ) -> Page:
     """Return the relays, inclusion by endpoint and by tip, and the ends of orders."""
+    lines = percentile_lines(window, window.of(Measure.RELAY_MS))
+    waiting = chart("Answer of the relay", "ms", window, lines)
+    lines = percentile_lines(window, window.of(Measure.INCLUSION_BLOCKS))
+    blocks = chart("Blocks to inclusion", "blocks", window, lines)
     return Page(
         "Relay",
         joined(
             element("h2", "Answers to submissions"),
+            element("div", answers_chart(window), waiting, class_="cards"),
             _answers(window, reports),
             element("h2", "From acceptance to inclusion"),
+            element("div", inclusion_chart(window), blocks, class_="cards"),
             _inclusion(window),
-            _charts(window),
             element("h2", "What became of orders"),
             orders_chart(window),
             ends(window),
@@ -125,18 +130,6 @@ def _where(
 ) -> tuple[list[FigureRow], list[FigureRow]]:
     chosen = [[row for row in rows if getattr(row, column) == value] for rows in (blocks, seconds)]
     return chosen[0], chosen[1]
-
-
-def _charts(window: FigureWindow) -> Markup:
-    blocks, ms = window.of(Measure.INCLUSION_BLOCKS), window.of(Measure.RELAY_MS)
-    return element(
-        "div",
-        inclusion_chart(window),
-        chart("Blocks to inclusion", "blocks", window, percentile_lines(window, blocks)),
-        answers_chart(window),
-        chart("Answer of the relay", "ms", window, percentile_lines(window, ms)),
-        class_="cards",
-    )
 
 
 def inclusion_chart(window: FigureWindow) -> Markup:

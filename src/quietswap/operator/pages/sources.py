@@ -65,8 +65,8 @@ def sources_page(
     return Page(
         "Sources",
         joined(
-            table(header, rows, caption="Figures of all processes; circuits are each process's"),
             element("div", won_chart(names, window), _short_chart(names, window), class_="cards"),
+            table(header, rows, caption="Figures of all processes; circuits are each process's"),
             [_source(name, window, held.get(name), last_miss(name, reports)) for name in names],
         ),
         above=periods("/sources", hours, choices),
