@@ -11,9 +11,9 @@ import quietswap.cli.commands.sandbox
 import quietswap.cli.commands.serve
 import quietswap.cli.commands.swap
 import quietswap.cli.commands.wrap
-import quietswap.cli.server
 import quietswap.sandbox.stack
 import quietswap.server.asgi
+import quietswap.server.process
 import quietswap.storage.sqlite.database  # noqa: F401
 
 gc.freeze()  # no collection in a child touches, and so copies, what the children share

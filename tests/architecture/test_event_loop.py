@@ -8,7 +8,7 @@ import socket
 import pytest
 import uvloop
 
-from quietswap.cli import server
+from quietswap.server import process as server
 from tests.conftest import EndingLoop
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from quietswap.cli import checks
-from quietswap.cli.checks import wait_for_free_port
+from quietswap.server import start_checks
+from quietswap.server.start_checks import wait_for_free_port
 from tests.cli.conftest import Quietswap
 
 
@@ -27,7 +27,7 @@ def shared() -> Iterator[socket.socket]:
 def test_a_second_service_on_the_port_is_refused(
     quietswap: Quietswap, environment: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(start_checks, "_PATIENCE_S", 0.0)
     environment["QUIETSWAP_NODE__URLS"] = "http://127.0.0.1:9"
     with shared() as other:
         port = other.getsockname()[1]

@@ -80,7 +80,7 @@ def test_a_start_beside_another_process_says_what_it_waits_for(
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Result]:
     """Return a start on `own.db` that ends where it would serve. It waits 0.1 s for others."""
     monkeypatch.setattr("quietswap.orders.tracking.single_process.PREDECESSOR_S", 0.1)
-    monkeypatch.setattr("quietswap.cli.server.run_server", lambda *_: None)
+    monkeypatch.setattr("quietswap.server.process.run_server", lambda *_: None)
     monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
     monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
     return lambda: CliRunner().invoke(command, ["serve"])

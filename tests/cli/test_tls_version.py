@@ -7,7 +7,7 @@ import pytest
 from granian.constants import SSLProtocols
 from granian.server import MPServer
 
-from quietswap.cli import server as server_process
+from quietswap.server import process as server_process
 from quietswap.server.settings.schema import Settings
 
 

@@ -32,7 +32,7 @@ _READY_SECONDS = 60
 _WEBHOOK_KEY = base64.b64encode(b"the sandbox protects no secrets!").decode()
 """The same in each run, because the database may outlive the sandbox."""
 _STARTING = b'"event":"service_starting"'
-"""In the log once the process has found its port free (cli/server.py)."""
+"""In the log once the process has found its port free (server/process.py)."""
 _PROBE_TIMEOUT = timedelta(seconds=5)
 
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import secrets
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from quietswap import observe
@@ -12,7 +12,7 @@ from quietswap.chain.node import NodeChain
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.clients.keys import Authenticate
 from quietswap.clients.usage import GetUsage
-from quietswap.clock import Clock
+from quietswap.clock import Clock, SystemClock
 from quietswap.events.feed import EventFeed
 from quietswap.http_client import HttpClient
 from quietswap.orders.cancel import CancelOrder
@@ -104,6 +104,18 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
         sources=tuple(factories.make_source(settings, name, http, rpc, clock) for name in names),
         webhooks=webhooks.make_callers(settings, clock),
     )
+
+
+@asynccontextmanager
+async def adapters_of_a_command(settings: Settings) -> AsyncIterator[ExternalServices]:
+    """Build the adapters for one command, disable the log, and close them. Raises BadSettings."""
+    observe.log_nothing()
+    outside = build_adapters(settings, SystemClock())
+    try:
+        yield outside
+    finally:
+        await outside.rpc.close()
+        await outside.http.close()
 
 
 @dataclass(frozen=True, slots=True)

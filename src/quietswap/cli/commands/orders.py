@@ -1,7 +1,8 @@
 """`quietswap orders`: stored orders and their event logs, for the operator."""
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,17 @@ import click
 
 from quietswap.amounts import difference_bps
 from quietswap.chain.address import Address
+from quietswap.chain.chain import NodeUnavailable
 from quietswap.cli.commands.orders_export import export
 from quietswap.cli.options.client import owner_of
-from quietswap.cli.options.settings import settings_option, storage_url, with_storage
+from quietswap.cli.options.settings import read_settings, settings_option, storage_url, with_storage
 from quietswap.cli.options.times import SINCE
-from quietswap.cli.options.token_lookup import amount_of, tokens_at
-from quietswap.cli.output.tokens import DisplayToken, wallet_address
+from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, shown_symbol, wallet_address
 from quietswap.clock import SystemClock
 from quietswap.orders.order import Order, OrderEvent, OrderStatus
+from quietswap.quoting.quote import NATIVE
+from quietswap.server.settings.load import BadSettings
+from quietswap.server.settings.schema import Settings
 from quietswap.storage.factory import Storage
 from quietswap.storage.operator_view import OrderFilter, search_orders
 from quietswap.tokens.token import visible
@@ -149,7 +153,7 @@ def show(settings_path: Path | None, order: str, as_json: bool) -> None:
     if looked is None:
         raise click.ClickException(f"there is no order {order} in {storage_url(settings_path)}")
     found, events = looked
-    tokens = tokens_at(settings_path, {found.sell_token, found.buy_token})
+    tokens = _tokens_at(settings_path, {found.sell_token, found.buy_token})
     row = {**_row(found), "relay": relay_verdict(events)}
     if as_json:
         units = {"sell": _unit(tokens, found.sell_token), "buy": _unit(tokens, found.buy_token)}
@@ -157,11 +161,11 @@ def show(settings_path: Path | None, order: str, as_json: bool) -> None:
         click.echo(json.dumps(body))
         return
     row |= {
-        "sellAmount": amount_of(found.sell_amount, found.sell_token, tokens),
-        "minBuyAmount": amount_of(found.min_buy_amount, found.buy_token, tokens),
+        "sellAmount": _amount_of(found.sell_amount, found.sell_token, tokens),
+        "minBuyAmount": _amount_of(found.min_buy_amount, found.buy_token, tokens),
     }
     if found.inclusion is not None and found.inclusion.received is not None:
-        row["receivedAmount"] = amount_of(found.inclusion.received, found.buy_token, tokens)
+        row["receivedAmount"] = _amount_of(found.inclusion.received, found.buy_token, tokens)
     del row["keyId"]  # for programs only: it repeats clientId
     for name, value in row.items():
         click.echo(visible(f"{name:18} {value if value is not None else '-'}"))
@@ -241,3 +245,53 @@ def _event(event: OrderEvent) -> dict[str, Any]:
         "to": event.to_status,
         "evidence": event.evidence,
     }
+
+
+# Decimals and symbols of an order's tokens, read from the service's node.
+
+
+_WITHIN_S = 5.0
+
+
+def _tokens_at(path: Path | None, addresses: Collection[Address]) -> dict[Address, DisplayToken]:
+    """Return the tokens that are built in or known to the service's node.
+
+    A token is missing if no node is configured, none responds, or none knows it.
+    """
+    built_in = {token.address: token for token in KNOWN.values()} | {NATIVE: ETHER}
+    known = {address: built_in[address] for address in addresses if address in built_in}
+    missing = [address for address in addresses if address not in known]
+    settings = read_settings(path, "node")
+    if not missing or not settings.node.urls:
+        return known
+    try:
+        return known | asyncio.run(_read_tokens(settings, missing))
+    except BadSettings:
+        return known
+
+
+async def _read_tokens(
+    settings: Settings, addresses: Collection[Address]
+) -> dict[Address, DisplayToken]:
+    """Return the tokens that the node returns within `_WITHIN_S`."""
+    from quietswap.server.container import adapters_of_a_command
+
+    found = {}
+    async with adapters_of_a_command(settings) as outside:
+        try:
+            async with asyncio.timeout(_WITHIN_S):
+                asked = await asyncio.gather(*map(outside.chain.token, addresses))
+        except (NodeUnavailable, TimeoutError):
+            asked = []
+    for token in filter(None, asked):
+        symbol = shown_symbol(token.symbol, token.address)
+        found[token.address] = DisplayToken(token.address, symbol, token.decimals)
+    return found
+
+
+def _amount_of(units: int, address: Address, tokens: dict[Address, DisplayToken]) -> str:
+    """Return an amount with its unit, or in smallest units if the decimals are unknown."""
+    token = tokens.get(address)
+    if token is None:
+        return f"{units} smallest units of {address} (no node returned its decimals)"
+    return token.show(units)

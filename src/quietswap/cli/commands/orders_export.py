@@ -11,7 +11,6 @@ import click
 
 from quietswap.chain.address import Address
 from quietswap.cli.options.client import owner_of
-from quietswap.cli.options.service_adapters import service_adapters
 from quietswap.cli.options.settings import read_settings, settings_option, with_storage
 from quietswap.cli.options.times import SINCE
 from quietswap.cli.output.tokens import wallet_address
@@ -103,13 +102,15 @@ async def _pages(
     storage: Storage, path: Path | None, wanted: ExportFilter
 ) -> AsyncGenerator[ExportPage]:
     """Yield the pages, with the tokens that the service's node knows."""
+    from quietswap.server.container import adapters_of_a_command
+
     orders = OrderExportStore(storage.database, PREFIXES, _PAGE)
     settings = read_settings(path, "node")
     async with contextlib.AsyncExitStack() as stack:
         chain = None
         if settings.node.urls:
             with contextlib.suppress(BadSettings):
-                chain = (await stack.enter_async_context(service_adapters(settings))).chain
+                chain = (await stack.enter_async_context(adapters_of_a_command(settings))).chain
         async for page in ExportOrders(orders, chain)(wanted):
             yield page
 

@@ -110,13 +110,13 @@ def sandbox(
     block builder and a searcher, all on loopback. It needs no node, no key and no network. API key,
     wallets and their RPC URL are the same at each start; so are the ports that are free.
     """
-    from quietswap.cli.checks import wait_for_free_port
     from quietswap.cli.output.sandbox_environment import check_env_file
     from quietswap.sandbox.chain.anvil import AnvilFailed
     from quietswap.sandbox.contracts.npm import MissingPackage
     from quietswap.sandbox.faults import UnknownFault, parse_option
     from quietswap.sandbox.ports import Ports
     from quietswap.sandbox.stack import SandboxStack, ServiceFailed, StoreUrls
+    from quietswap.server.start_checks import wait_for_free_port
 
     if redis_url and not storage_url:
         raise click.UsageError("--redis-url goes with --storage-url")

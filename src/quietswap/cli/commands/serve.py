@@ -12,13 +12,19 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from quietswap.cli.checks import may_serve, node_faults, start_needs, startup_faults, store_faults
 from quietswap.cli.options.settings import read_settings, settings_option
 from quietswap.cli.output.exit_codes import USAGE
 from quietswap.server.certificates import expires_at, untimely
 from quietswap.server.settings.load import secret_origins
 from quietswap.server.settings.schema import Settings
 from quietswap.server.settings.summary import settings_summary
+from quietswap.server.start_checks import (
+    may_serve,
+    node_faults,
+    start_needs,
+    startup_faults,
+    store_faults,
+)
 
 if TYPE_CHECKING:
     from quietswap.storage.factory import Storage
@@ -88,7 +94,7 @@ def serve(
         for one in secret_origins(settings_path):
             click.echo(f"{one.setting}: from {one.origin}")
         return
-    from quietswap.cli.server import run_server
+    from quietswap.server.process import run_server
 
     _begin_on_storage(settings_path, shared=bool(settings.storage.redis_url))
     run_server(settings, settings_path, {name: str(value) for name, value in given.items()})

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
-from quietswap.cli.options.service_adapters import service_adapters
 from quietswap.cli.options.settings import read_settings, settings_option, with_storage
 from quietswap.cli.options.times import time_text
 from quietswap.clock import SystemClock
 from quietswap.operator.act import ActionRefused, checked_reason
 from quietswap.operator.operators import PausedSource
 from quietswap.server.checks import CheckResult, check_dependencies
+from quietswap.server.container import adapters_of_a_command
 from quietswap.server.settings.load import BadSettings
 from quietswap.storage.factory import Storage
 
@@ -131,7 +131,7 @@ def check(settings_path: Path | None, as_json: bool) -> None:
         raise click.UsageError("node.urls is not set (QUIETSWAP_NODE__URLS=https://...)")
 
     async def run() -> list[CheckResult]:
-        async with service_adapters(settings) as outside:
+        async with adapters_of_a_command(settings) as outside:
             return await check_dependencies(outside, SystemClock())
 
     try:

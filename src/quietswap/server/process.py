@@ -16,7 +16,6 @@ from granian.http import HTTP1Settings
 from granian.server import MPServer
 
 from quietswap import __version__, observe
-from quietswap.cli.checks import wait_for_free_port
 from quietswap.operator.audit_file import AuditFile
 from quietswap.operator.operators import AuditUnavailable
 from quietswap.orders.tracking.single_process import WHY_NOT_ALONE, WHY_NOT_SHARED
@@ -26,6 +25,7 @@ from quietswap.server.settings.load import BadSettings, load
 from quietswap.server.settings.schema import ServerConfig, Settings
 from quietswap.server.settings.summary import settings_summary
 from quietswap.server.shutdown import KILLED_AFTER_S
+from quietswap.server.start_checks import wait_for_free_port
 from quietswap.storage.database import is_same_database
 
 _MOST_HEAD_BYTES = 128 * 1024

@@ -128,12 +128,12 @@ def _check_folder(file: Path) -> None:
 def node_faults(settings: Settings) -> list[str]:
     """Read and simulate as a quote does. Return why the service cannot quote with these nodes."""
     from quietswap.chain.chain import NodeUnavailable
-    from quietswap.cli.options.service_adapters import service_adapters
     from quietswap.clock import SystemClock
     from quietswap.server.checks import try_quote
+    from quietswap.server.container import adapters_of_a_command
 
     async def ask() -> str | None:
-        async with service_adapters(settings) as outside:
+        async with adapters_of_a_command(settings) as outside:
             return await try_quote(outside, SystemClock())
 
     try:
@@ -218,7 +218,6 @@ def _unusable_choices(settings: Settings) -> list[str]:
     )
     from quietswap.clock import SystemClock
     from quietswap.server import factories
-    from quietswap.server import factories as token_factories
     from quietswap.server.asgi import check_traces
     from quietswap.server.container import build_adapters
     from quietswap.storage.database import BadDatabaseUrl, check_redis_url, is_embedded
@@ -227,7 +226,7 @@ def _unusable_choices(settings: Settings) -> list[str]:
     checks: tuple[Callable[[], object], ...] = (
         lambda: build_adapters(settings, SystemClock()),
         lambda: factories.token_policy(settings),
-        lambda: token_factories.token_catalogue(settings),
+        lambda: factories.token_catalogue(settings),
         lambda: factories.accepted_unbound(settings),
         lambda: factories.check_body_limits(settings),
         lambda: factories.trusted_networks(settings),
