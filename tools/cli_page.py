@@ -181,7 +181,7 @@ def codes(one: click.Command) -> list[int]:
     late = one.name == "serve"  # it imports what reaches only once its metrics have their folder
     reaching = (
         late
-        or {"with_context", "with_storage", "DependencyUnreachable"}
+        or {"with_context", "with_storage", "OperatorContext", "DependencyUnreachable"}
         & vars(inspect.getmodule(one.callback)).keys()
     )
     return [

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from quietswap.cli import command
-from quietswap.cli.options.audit_log import recorded_in_audit_log
+from quietswap.cli.options.operator import recorded_in_audit_log
 from quietswap.operator import audit_file
 from quietswap.operator.audit_file import AuditFile
 from tests.cli.operator_commands import Run

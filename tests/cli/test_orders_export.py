@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from quietswap.cli import command
-from quietswap.cli.options.audit_log import audit_entry
+from quietswap.cli.options.operator import audit_entry
 from quietswap.clients.client import ApiKey, Client
 from quietswap.orders import http_export
 from quietswap.orders.ids import PREFIX_OF

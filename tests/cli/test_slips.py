@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.cli.options.settings import storage_url
+from quietswap.cli.options.operator import storage_url
 from tests.cli.conftest import Quietswap
 
 

@@ -212,6 +212,14 @@ class ApiKey:
     replaced_by: str | None = None
     """Id of the key that it was rotated to."""
 
+    def state(self, now_ms: int) -> str:
+        """Return the state of the key in one word."""
+        if self.revoked_at_ms is not None:
+            return "revoked"
+        if self.expires_at_ms is not None and self.expires_at_ms <= now_ms:
+            return "expired"
+        return "disabled" if self.is_client_disabled else "live"
+
     @property
     def is_web_session(self) -> bool:
         """Return whether it belongs to an anonymous visitor of the web page."""
@@ -226,6 +234,11 @@ class Client:
     name: str
     created_at_ms: int
     disabled_at_ms: int | None = None
+
+    @property
+    def state(self) -> str:
+        """Return the state of the client in one word."""
+        return "live" if self.disabled_at_ms is None else "disabled"
 
     @property
     def is_web_session(self) -> bool:

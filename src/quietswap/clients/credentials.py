@@ -5,6 +5,7 @@ Without `observe`, so that the commands that create them start quickly.
 
 import hashlib
 import secrets
+from dataclasses import replace
 
 from quietswap.clients.client import ApiKey, Client, KeyScope
 from quietswap.operator.operators import Operator
@@ -26,6 +27,62 @@ def new_key(
     identity = f"key_{secrets.token_hex(8)}"
     key = ApiKey(identity, name, now_ms, None, client_id, scope, expires_at_ms)
     return key, f"qs_{secrets.token_hex(32)}"
+
+
+class KeyRefused(Exception):
+    """The key, or its client, is in no state for this; the message tells an operator why."""
+
+
+def key_for(owner: Client, key: ApiKey) -> ApiKey:
+    """Return a new key as one of `owner`. Raises KeyRefused."""
+    if owner.is_web_session:
+        raise KeyRefused(
+            f"{owner.id} is a visitor's session of the wallet page: a key would open its orders"
+        )
+    if owner.disabled_at_ms is not None:
+        raise KeyRefused(f"the client {owner.id} ({owner.name}) is disabled")
+    return replace(key, client_id=owner.id)
+
+
+def no_live_key(key_id: str) -> KeyRefused:
+    """Return the error for the id of a key that is unknown or has ended."""
+    return KeyRefused(f"there is no live key {key_id}: see quietswap keys list")
+
+
+def rotated(
+    old: ApiKey | None, old_id: str, overlap_ms: int, now_ms: int
+) -> tuple[ApiKey, str, int]:
+    """Return the successor of a key, its secret, and the end of the old key in Unix ms.
+
+    Client, name, scope and lifetime are the same. An expired key may be rotated, and a key only
+    once: then its successor is. Raises KeyRefused.
+    """
+    if old is None or old.is_web_session or old.revoked_at_ms is not None:
+        raise no_live_key(old_id)
+    if old.is_client_disabled:
+        raise KeyRefused(f"the client {old.client_id} of {old_id} is disabled")
+    if old.replaced_by is not None:
+        raise KeyRefused(
+            f"the key {old_id} was replaced by {old.replaced_by} already. If the new secret is"
+            f" lost: quietswap keys rotate {old.replaced_by}"
+        )
+    if old.expires_at_ms is None:
+        old_ends, ends = now_ms + overlap_ms, None
+    else:
+        old_ends = min(old.expires_at_ms, now_ms + overlap_ms)
+        ends = now_ms + old.expires_at_ms - old.created_at_ms
+    return *new_key(old.client_id, old.name, now_ms, old.scope, ends), old_ends
+
+
+def trading_key(found: ApiKey | None, key_id: str, now_ms: int) -> ApiKey:
+    """Return a key that may post orders at this time. Raises KeyRefused."""
+    if found is None or found.is_web_session or found.state(now_ms) in ("revoked", "expired"):
+        raise no_live_key(key_id)
+    if found.is_client_disabled:
+        raise KeyRefused(f"the client of {key_id} is disabled: see quietswap clients")
+    if found.scope is not KeyScope.TRADE:
+        raise KeyRefused(f"{key_id} may only read (scope read): a wallet must send")
+    return found
 
 
 def hash_secret(secret: str) -> bytes:

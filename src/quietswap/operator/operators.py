@@ -18,6 +18,11 @@ class Operator:
     revoked_at_ms: int | None = None
     last_login_at_ms: int | None = None
 
+    @property
+    def state(self) -> str:
+        """Return the state of the operator in one word."""
+        return "live" if self.revoked_at_ms is None else "revoked"
+
 
 @dataclass(frozen=True, slots=True)
 class OperatorSession:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
-from quietswap.cli.options.settings import (
+from quietswap.cli.options.operator import (
+    audit_entry,
     read_settings,
+    recorded_in_audit_log,
     settings_option,
     storage_errors,
     with_storage,

@@ -1,22 +1,21 @@
 """`quietswap operators`: who may open the operator view, each with a secret shown once."""
 
-import json
-import re
-import sys
-from pathlib import Path
+from typing import Any
 
 import click
 
-from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
 from quietswap.cli.options.client import client_name
-from quietswap.cli.options.settings import settings_option, storage_url, with_storage
+from quietswap.cli.options.operator import (
+    OperatorContext,
+    audit_entry,
+    operator_command,
+    secret_option,
+)
 from quietswap.cli.options.times import time_text
 from quietswap.clients.credentials import hash_secret, new_operator
 from quietswap.clock import SystemClock
 from quietswap.operator.operators import NameTaken, Operator
 from quietswap.storage.factory import Storage
-
-_SECRET = re.compile(r"qo_[0-9a-f]{64}")
 
 
 @click.group()
@@ -28,23 +27,16 @@ def operators() -> None:
     """
 
 
-@operators.command()
-@settings_option
+@operator_command(operators)
 @click.argument("name", callback=client_name)
-@click.option(
-    "--secret-stdin",
-    is_flag=True,
-    help="Read the secret from standard input: qo_ and 64 hexadecimal digits of 256 random bits.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def create(settings_path: Path | None, name: str, secret_stdin: bool, as_json: bool) -> None:
+@secret_option("qo", "secret")
+def create(context: OperatorContext, name: str, typed_secret: str | None) -> None:
     """Create an operator with this NAME and show the secret. It cannot be shown again.
 
     The audit log records actions under this name.
     """
     operator, secret = new_operator(name, SystemClock().now_ms())
-    if secret_stdin:
-        secret = _typed_secret()
+    secret = typed_secret or secret
     digest = hash_secret(secret)
     audit = audit_entry("operator_created", operator=operator.id, name=name)
 
@@ -56,63 +48,37 @@ def create(settings_path: Path | None, name: str, secret_stdin: bool, as_json: b
         except NameTaken as error:
             raise click.ClickException(f"a live operator has the name {name} already") from error
 
-    with recorded_in_audit_log(settings_path, "operator_created", operator=operator.id, name=name):
-        with_storage(settings_path, add, creates=True)
-    if as_json:
-        click.echo(json.dumps({**_row(operator), "secret": secret}))
-        return
-    click.echo(f"{secret}\n")
-    click.echo(
+    context.change("operator_created", add, creates=True, operator=operator.id, name=name)
+    context.result(
+        {**_row(operator), "secret": secret},
+        f"{secret}\n",
         f"Operator {operator.id} ({name}). Log in with this secret at /operator. Keep it now: it is"
         " stored only as a hash.",
-        err=True,
     )
 
 
-def _typed_secret() -> str:
-    """Return the secret on standard input. Raises click.UsageError, which never shows the input."""
-    secret = sys.stdin.read(256).strip()
-    if not _SECRET.fullmatch(secret):
-        raise click.UsageError(
-            "--secret-stdin: a secret is qo_ and 64 lower-case hexadecimal digits; make one with: "
-            'echo "qo_$(openssl rand -hex 32)"'
-        )
-    return secret
-
-
-@operators.command("list")
-@settings_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
-def list_operators(settings_path: Path | None, as_json: bool) -> None:
+@operator_command(operators, "list", prints="a JSON array")
+def list_operators(context: OperatorContext) -> None:
     """List all operators, oldest first, without their secrets. Times are UTC."""
-    found = with_storage(settings_path, lambda storage: storage.operators.list())
-    if as_json:
-        click.echo(json.dumps([_row(operator) for operator in found]))
-    elif found:
-        from quietswap.cli.output.tables import print_table
-
-        header = ("operator", "state", "name", "created", "last login")
-        rows = [
-            (
-                one.id,
-                "live" if one.revoked_at_ms is None else "revoked",
-                one.name,
-                time_text(one.created_at_ms),
-                time_text(one.last_login_at_ms, "never"),
-            )
-            for one in found
-        ]
-        print_table(header, rows)
-    else:
-        where = storage_url(settings_path)
-        click.echo(f"No operators yet in {where}: quietswap operators create NAME", err=True)
+    found = context.run(lambda storage: storage.operators.list())
+    rows = [
+        (
+            one.id,
+            one.state,
+            one.name,
+            time_text(one.created_at_ms),
+            time_text(one.last_login_at_ms, "never"),
+        )
+        for one in found
+    ]
+    header = ("operator", "state", "name", "created", "last login")
+    none = f"No operators yet in {context.url}: quietswap operators create NAME"
+    context.listing([_row(one) for one in found], header, rows, none)
 
 
-@operators.command()
-@settings_option
+@operator_command(operators)
 @click.argument("operator")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def revoke(settings_path: Path | None, operator: str, as_json: bool) -> None:
+def revoke(context: OperatorContext, operator: str) -> None:
     """Revoke OPERATOR (its id or name). Its open sessions end at once."""
     now = SystemClock().now_ms()
 
@@ -126,15 +92,11 @@ def revoke(settings_path: Path | None, operator: str, as_json: bool) -> None:
             )
         return found
 
-    with recorded_in_audit_log(settings_path, "operator_revoked", operator=operator[:100]):
-        revoked = with_storage(settings_path, work)
-    if as_json:
-        click.echo(json.dumps({"id": revoked, "revokedAt": now}))
-        return
-    click.echo(f"Operator {revoked} is revoked.")
+    revoked = context.change("operator_revoked", work, operator=operator[:100])
+    context.result({"id": revoked, "revokedAt": now}, f"Operator {revoked} is revoked.")
 
 
-def _row(operator: Operator) -> dict[str, object]:
+def _row(operator: Operator) -> dict[str, Any]:
     return {
         "id": operator.id,
         "name": operator.name,

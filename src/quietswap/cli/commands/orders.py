@@ -1,7 +1,6 @@
 """`quietswap orders`: stored orders and their event logs, for the operator."""
 
 import asyncio
-import json
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +12,9 @@ from quietswap.amounts import difference_bps
 from quietswap.chain.address import Address
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.cli.commands.orders_export import export
-from quietswap.cli.options.client import owner_of
-from quietswap.cli.options.settings import read_settings, settings_option, storage_url, with_storage
-from quietswap.cli.options.times import SINCE
+from quietswap.cli.options.client import owner_of, owner_options
+from quietswap.cli.options.operator import OperatorContext, operator_command, read_settings
+from quietswap.cli.options.times import since_option
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, shown_symbol, wallet_address
 from quietswap.clock import SystemClock
 from quietswap.orders.order import Order, OrderEvent, OrderStatus
@@ -41,31 +40,21 @@ orders.add_command(export)
 _LIMIT = 50
 
 
-@orders.command("list")
-@settings_option
+@operator_command(orders, "list", prints="a JSON array")
 @click.option("--all", "every", is_flag=True, help="Also final orders; newest first.")
 @click.option("--wallet", help="Only orders of this wallet; this and the next options imply --all.")
-@click.option("--client", metavar="CLIENT", help="Only orders of this client: its id or name.")
-@click.option("--key", "key_id", metavar="KEY_ID", help="Only orders of the client of this key.")
+@owner_options
 @click.option(
-    "--status",
-    type=click.Choice([status.value for status in OrderStatus]),
+    "--status", type=click.Choice([status.value for status in OrderStatus]),
     help="Only orders with this status.",
-)
-@click.option(
-    "--since",
-    type=SINCE,
-    metavar="TIME",
-    help="Not older than: 30m, 12h, 7d, or 2026-11-20 (UTC).",
-)
+)  # fmt: skip
+@since_option
 @click.option(
     "--limit", type=click.IntRange(1, 100_000), help=f"At most so many (default {_LIMIT})."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def list_orders(
-    settings_path: Path | None, every: bool, wallet: str | None, client: str | None,
+    context: OperatorContext, every: bool, wallet: str | None, client: str | None,
     key_id: str | None, status: str | None, since: int | None, limit: int | None,
-    as_json: bool,
 ) -> None:  # fmt: skip
     """List the orders that the tracker still follows, oldest first, or search all orders.
 
@@ -75,7 +64,7 @@ def list_orders(
     """
     wanted = OrderFilter(
         wallet=wallet_address(wallet) if wallet else None,
-        client_id=owner_of(settings_path, client, key_id),
+        client_id=owner_of(context.settings_path, client, key_id),
         status=OrderStatus(status) if status else None,
         since_ms=since,
     )
@@ -86,18 +75,15 @@ def list_orders(
             return await storage.orders.watched()
         return await search_orders(storage.database, wanted, (limit or _LIMIT) + 1)
 
-    found = with_storage(settings_path, look)
+    found = context.run(look)
     if searches and len(found) > (limit or _LIMIT):
         found = found[: limit or _LIMIT]
         click.echo(f"the newest {len(found)}; there are more: --limit", err=True)
-    if as_json:
-        click.echo(json.dumps([_row(order) for order in found]))
-        return
-    if found:
+    if found and not context.as_json:
         _print(found, SystemClock().now_ms())
-    else:
-        what = "No such order" if searches else "No order is being followed"
-        click.echo(f"{what} in {storage_url(settings_path)}.", err=True)
+        return
+    what = "No such order" if searches else "No order is being followed"
+    context.listing([_row(order) for order in found], (), (), f"{what} in {context.url}.")
 
 
 def _print(found: Sequence[Order], now_ms: int) -> None:
@@ -132,11 +118,9 @@ def _age(span_ms: int) -> str:
     return f"{seconds} s"
 
 
-@orders.command()
-@settings_option
+@operator_command(orders)
 @click.argument("order")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def show(settings_path: Path | None, order: str, as_json: bool) -> None:
+def show(context: OperatorContext, order: str) -> None:
     """Show ORDER (its id or transaction hash) and its event log with times and evidence.
 
     Amounts are in whole tokens if the service's node knows the decimals. --json prints smallest
@@ -149,17 +133,14 @@ def show(settings_path: Path | None, order: str, as_json: bool) -> None:
             return None
         return found, list(await storage.orders.events(found.order_id))
 
-    looked = with_storage(settings_path, look)
+    looked = context.run(look)
     if looked is None:
-        raise click.ClickException(f"there is no order {order} in {storage_url(settings_path)}")
+        raise click.ClickException(f"there is no order {order} in {context.url}")
     found, events = looked
-    tokens = _tokens_at(settings_path, {found.sell_token, found.buy_token})
+    tokens = _tokens_at(context.settings_path, {found.sell_token, found.buy_token})
     row = {**_row(found), "relay": relay_verdict(events)}
-    if as_json:
-        units = {"sell": _unit(tokens, found.sell_token), "buy": _unit(tokens, found.buy_token)}
-        body = {**row, "tokens": units, "events": [_event(event) for event in events]}
-        click.echo(json.dumps(body))
-        return
+    units = {"sell": _unit(tokens, found.sell_token), "buy": _unit(tokens, found.buy_token)}
+    body = {**row, "tokens": units, "events": [_event(event) for event in events]}
     row |= {
         "sellAmount": _amount_of(found.sell_amount, found.sell_token, tokens),
         "minBuyAmount": _amount_of(found.min_buy_amount, found.buy_token, tokens),
@@ -167,13 +148,12 @@ def show(settings_path: Path | None, order: str, as_json: bool) -> None:
     if found.inclusion is not None and found.inclusion.received is not None:
         row["receivedAmount"] = _amount_of(found.inclusion.received, found.buy_token, tokens)
     del row["keyId"]  # for programs only: it repeats clientId
-    for name, value in row.items():
-        click.echo(visible(f"{name:18} {value if value is not None else '-'}"))
-    click.echo("\nevent log")
+    lines = [f"{name:18} {value if value is not None else '-'}" for name, value in row.items()]
+    lines += ["", "event log"]
     for event in events:
         move = f"{event.from_status or '-'} -> {event.to_status}"
-        line = f"  {_time(event.at_ms)}  {event.event_type:16} {move:24} {event.evidence}"
-        click.echo(visible(line))
+        lines.append(f"  {_time(event.at_ms)}  {event.event_type:16} {move:24} {event.evidence}")
+    context.result(body, "\n".join(map(visible, lines)))
 
 
 def _unit(tokens: dict[Address, DisplayToken], address: Address) -> dict[str, Any] | None:

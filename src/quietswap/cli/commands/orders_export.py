@@ -10,8 +10,8 @@ from typing import BinaryIO
 import click
 
 from quietswap.chain.address import Address
-from quietswap.cli.options.client import owner_of
-from quietswap.cli.options.settings import read_settings, settings_option, with_storage
+from quietswap.cli.options.client import owner_of, owner_options
+from quietswap.cli.options.operator import read_settings, settings_option, with_storage
 from quietswap.cli.options.times import SINCE
 from quietswap.cli.output.tokens import wallet_address
 from quietswap.clock import SystemClock
@@ -29,35 +29,22 @@ _PAGE = 1_000
 @click.command()
 @settings_option
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="csv",
-    show_default=True,
+    "--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True,
     help="Lines of CSV, or one JSON array.",
-)
+)  # fmt: skip
 @click.option(
-    "--from",
-    "since",
-    type=SINCE,
-    metavar="TIME",
+    "--from", "since", type=SINCE, metavar="TIME",
     help="Created at this time or later: 2026-01-01 (UTC), 12h, 7d.",
-)
+)  # fmt: skip
 @click.option(
-    "--to",
-    "until",
-    type=SINCE,
-    metavar="TIME",
-    help="Created before this time; by default now.",
+    "--to", "until", type=SINCE, metavar="TIME", help="Created before this time; by default now."
 )
 @click.option("--wallet", help="Only orders of this wallet.")
-@click.option("--client", metavar="CLIENT", help="Only orders of this client: its id or name.")
-@click.option("--key", "key_id", metavar="KEY_ID", help="Only orders of the client of this key.")
+@owner_options
 @click.option(
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    "--output", type=click.Path(dir_okay=False, path_type=Path),
     help="A new file; by default standard output.",
-)
+)  # fmt: skip
 def export(
     settings_path: Path | None, form: str, since: int | None, until: int | None,
     wallet: str | None, client: str | None, key_id: str | None, output: Path | None,

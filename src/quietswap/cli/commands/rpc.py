@@ -1,19 +1,19 @@
 """`quietswap rpc`: create, list and revoke the RPC URLs of wallets. A URL is shown once."""
 
-import json
-import re
-import sys
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, cast
 
 import click
 
 from quietswap.chain.address import Address, BadAddress, from_any_case, parse
-from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
-from quietswap.cli.options.settings import read_settings, settings_option, storage_url, with_storage
+from quietswap.cli.options.operator import (
+    OperatorContext,
+    audit_entry,
+    operator_command,
+    read_settings,
+    secret_option,
+)
 from quietswap.cli.options.times import time_text
-from quietswap.clients.client import ApiKey, KeyScope
+from quietswap.clients.credentials import trading_key
 from quietswap.clock import SystemClock
 from quietswap.contract.base import MAX_RPC_NAME, MAX_RPC_WALLETS
 from quietswap.server.web import public_url
@@ -35,8 +35,7 @@ def rpc() -> None:
     """
 
 
-@rpc.command()
-@settings_option
+@operator_command(rpc)
 @click.option("--key", "key_id", required=True, metavar="KEY_ID",
               help="API key whose client owns the orders (see `quietswap keys list`).")  # fmt: skip
 @click.option(
@@ -49,74 +48,38 @@ def rpc() -> None:
     help="What happens to a transaction that belongs to no live quote: an error, or the private "
     "relay. It is never sent publicly.",
 )  # fmt: skip
-@click.option(
-    "--secret-stdin",
-    is_flag=True,
-    help="Read the secret from standard input: qr_ and 64 hexadecimal digits of 256 random bits.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@secret_option("qr", "secret")
 def create(
-    settings_path: Path | None, key_id: str, wallets: tuple[str, ...], name: str, unmatched: str,
-    secret_stdin: bool, as_json: bool,
+    context: OperatorContext, key_id: str, wallets: tuple[str, ...], name: str, unmatched: str,
+    typed_secret: str | None,
 ) -> None:  # fmt: skip
     """Create an RPC URL and show it. It contains a secret and cannot be shown again."""
     owned = _addresses(wallets)
     if len(name) > MAX_RPC_NAME or not name.isprintable():
         raise click.UsageError(f"--name: at most {MAX_RPC_NAME} printable characters")
     policy = cast("UnmatchedPolicy", unmatched)
-    typed = _typed_secret() if secret_stdin else None
 
     async def add(storage: Storage) -> tuple[WalletRpcToken, str]:
         now = SystemClock().now_ms()
-        keys = [key for key in await storage.keys.list() if key.id == key_id]
-        _check_key(key_id, keys, now)
-        made, new = new_wallet_rpc_token(keys[0], name, owned, policy, now)
-        secret = typed or new
+        key = trading_key(await storage.keys.by_id(key_id), key_id, now)
+        made, new = new_wallet_rpc_token(key, name, owned, policy, now)
+        secret = typed_secret or new
         if (known := await storage.rpc_tokens.find(hash_token(secret))) is not None:
             raise click.ClickException(f"this secret is stored already, as {known.id}")
         audit = audit_entry("rpc_url_created", rpc=made.id, key=key_id, client=made.client_id)
         return await storage.rpc_tokens.add(made, hash_token(secret), audit), secret
 
-    settings = read_settings(settings_path, "server", "wallet_rpc", "storage", "observe")
-    with recorded_in_audit_log(settings_path, "rpc_url_created", key=key_id[:64]) as found:
-        token, secret = with_storage(settings_path, add)
-        found["rpc"] = token.id
+    settings = read_settings(context.settings_path, "server", "wallet_rpc", "storage", "observe")
+    token, secret = context.change(
+        "rpc_url_created", add, adds=lambda made: {"rpc": made[0].id}, key=key_id[:64]
+    )
     url = rpc_url(public_url(settings), secret)
-    if as_json:
-        click.echo(json.dumps({"id": token.id, "url": url, **_row(token)}))
-        return
-    click.echo(f"{url}\n")
-    click.echo(
+    context.result(
+        {"id": token.id, "url": url, **_row(token)},
+        f"{url}\n",
         f"RPC URL {token.id}. Keep it now: its secret is stored only as a hash. How to put it into "
         "a wallet: docs/wallets.md",
-        err=True,
     )
-
-
-def _check_key(key_id: str, found: Sequence[ApiKey], now_ms: int) -> None:
-    """Refuse a key that may not trade. Raises click.ClickException."""
-    key = found[0] if found else None
-    is_over = key is not None and key.expires_at_ms is not None and key.expires_at_ms <= now_ms
-    if key is None or key.revoked_at_ms is not None or is_over:
-        raise click.ClickException(f"there is no live key {key_id}: see quietswap keys list")
-    if key.is_client_disabled:
-        raise click.ClickException(f"the client of {key_id} is disabled: see quietswap clients")
-    if key.scope is not KeyScope.TRADE:
-        raise click.ClickException(f"{key_id} may only read (scope read): a wallet must send")
-
-
-_SECRET = re.compile(r"qr_[0-9a-f]{64}")
-
-
-def _typed_secret() -> str:
-    """Return the secret on standard input. Raises click.UsageError, which never shows the input."""
-    secret = sys.stdin.read(256).strip()
-    if not _SECRET.fullmatch(secret):
-        raise click.UsageError(
-            "--secret-stdin: a secret is qr_ and 64 lower-case hexadecimal digits; make one with: "
-            'echo "qr_$(openssl rand -hex 32)"'
-        )
-    return secret
 
 
 def _addresses(texts: tuple[str, ...]) -> list[Address]:
@@ -144,26 +107,17 @@ def _row(token: WalletRpcToken) -> dict[str, Any]:
     }
 
 
-@rpc.command("list")
-@settings_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
-def list_urls(settings_path: Path | None, as_json: bool) -> None:
+@operator_command(rpc, "list", prints="a JSON array")
+def list_urls(context: OperatorContext) -> None:
     """List all RPC URLs, oldest first, without their secrets. Times are UTC.
 
     Of several wallets the first is shown and +N for the others; --json has all.
     """
-    found = with_storage(settings_path, lambda storage: storage.rpc_tokens.list())
-    if as_json:
-        click.echo(json.dumps([{"id": token.id, **_row(token)} for token in found]))
-    elif found:
-        from quietswap.cli.output.tables import print_table
-
-        header = ("rpc", "state", "name", "unmatched", "key", "created", "wallets")
-        print_table(header, [_cells(token) for token in found])
-    else:
-        where = storage_url(settings_path)
-        text = f"No RPC URLs yet in {where}. Create one with: quietswap rpc create"
-        click.echo(text, err=True)
+    found = context.run(lambda storage: storage.rpc_tokens.list())
+    values = [{"id": token.id, **_row(token)} for token in found]
+    header = ("rpc", "state", "name", "unmatched", "key", "created", "wallets")
+    none = f"No RPC URLs yet in {context.url}. Create one with: quietswap rpc create"
+    context.listing(values, header, [_cells(token) for token in found], none)
 
 
 def _cells(token: WalletRpcToken) -> tuple[str, ...]:
@@ -179,19 +133,17 @@ def _cells(token: WalletRpcToken) -> tuple[str, ...]:
     )
 
 
-@rpc.command()
-@settings_option
+@operator_command(rpc)
 @click.argument("rpc_id")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def revoke(settings_path: Path | None, rpc_id: str, as_json: bool) -> None:
+def revoke(context: OperatorContext, rpc_id: str) -> None:
     """Revoke the RPC URL RPC_ID (see `quietswap rpc list`) immediately. Its orders stay."""
     now = SystemClock().now_ms()
-    with recorded_in_audit_log(settings_path, "rpc_url_revoked", rpc=rpc_id[:64]):
-        audit = audit_entry("rpc_url_revoked", rpc=rpc_id)
-        if not with_storage(settings_path, lambda s: s.rpc_tokens.revoke(rpc_id, now, audit=audit)):
+    audit = audit_entry("rpc_url_revoked", rpc=rpc_id)
+
+    async def work(storage: Storage) -> None:
+        if not await storage.rpc_tokens.revoke(rpc_id, now, audit=audit):
             text = f"there is no live RPC URL {rpc_id}: see quietswap rpc list"
             raise click.ClickException(text)
-    if as_json:
-        click.echo(json.dumps({"id": rpc_id, "revokedAt": now}))
-        return
-    click.echo(f"RPC URL {rpc_id} is revoked.")
+
+    context.change("rpc_url_revoked", work, rpc=rpc_id[:64])
+    context.result({"id": rpc_id, "revokedAt": now}, f"RPC URL {rpc_id} is revoked.")

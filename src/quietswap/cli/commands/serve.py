@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from quietswap.cli.options.settings import read_settings, settings_option
+from quietswap.cli.options.operator import read_settings, settings_option
 from quietswap.cli.output.exit_codes import USAGE
 from quietswap.server.certificates import expires_at, untimely
 from quietswap.server.settings.load import secret_origins
@@ -108,8 +108,7 @@ def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
     no lock: an older schema is refused. A shared rate store that is away is named. Raises
     click.ClickException.
     """
-    from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
-    from quietswap.cli.options.settings import with_storage
+    from quietswap.cli.options.operator import audit_entry, recorded_in_audit_log, with_storage
     from quietswap.clock import SystemClock
     from quietswap.orders.stores import StoreUnavailable
     from quietswap.orders.tracking.single_process import (
@@ -180,7 +179,7 @@ def _metrics_of_all(workers: int) -> Iterator[None]:
 
 def _reached(settings: Settings, path: Path | None) -> str:
     """Return what `store_faults` connected to, without passwords."""
-    from quietswap.cli.options.settings import storage_url
+    from quietswap.cli.options.operator import storage_url
     from quietswap.storage.database import missing_file
 
     has_redis = settings.storage.redis_url is not None

@@ -1,13 +1,17 @@
 """`quietswap sources`: check each dependency of the service, and pause or resume aggregators."""
 
 import asyncio
-import json
 from pathlib import Path
+from typing import Any
 
 import click
 
-from quietswap.cli.options.audit_log import audit_entry, recorded_in_audit_log
-from quietswap.cli.options.settings import read_settings, settings_option, with_storage
+from quietswap.cli.options.operator import (
+    OperatorContext,
+    audit_entry,
+    operator_command,
+    read_settings,
+)
 from quietswap.cli.options.times import time_text
 from quietswap.clock import SystemClock
 from quietswap.operator.act import ActionRefused, checked_reason
@@ -23,41 +27,33 @@ def sources() -> None:
     """Check aggregators, node, relay and prices; pause and resume aggregators."""
 
 
-@sources.command("list")
-@settings_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
-def list_sources(settings_path: Path | None, as_json: bool) -> None:
+@operator_command(sources, "list", prints="a JSON array")
+def list_sources(context: OperatorContext) -> None:
     """List the aggregators in use, and which of them are paused. Times are UTC."""
-    names = _names(settings_path)
-    paused = with_storage(settings_path, lambda storage: storage.paused_sources.list())
-    held = {one.name: one for one in paused}
+    names = _names(context.settings_path)
+    held = {one.name: one for one in context.run(lambda it: it.paused_sources.list())}
     names += [name for name in held if name not in names]
-    if as_json:
-        click.echo(json.dumps([_row(name, held.get(name)) for name in names]))
-        return
-    from quietswap.cli.output.tables import print_table
-
-    header = ("source", "state", "since", "by", "reason")
     rows = [
         (name, "paused", time_text(one.paused_at_ms), one.paused_by, one.reason)
         if (one := held.get(name))
         else (name, "in use", "", "", "")
         for name in names
     ]
-    print_table(header, rows)
+    header = ("source", "state", "since", "by", "reason")
+    context.listing([_row(name, held.get(name)) for name in names], header, rows, "no source")
 
 
-@sources.command()
-@settings_option
+@operator_command(sources)
 @click.argument("name")
 @click.option("--reason", default="", help="Why; clients see it in `sources` of each quote.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def pause(settings_path: Path | None, name: str, reason: str, as_json: bool) -> None:
+def pause(context: OperatorContext, name: str, reason: str) -> None:
     """Send no more requests to the source NAME, from the next second on, in every process.
 
     `quietswap sources resume` undoes it. Quotes are made of the other sources meanwhile.
     """
-    _known(settings_path, name)
+    names = _names(context.settings_path)
+    if name not in names:
+        raise click.ClickException(f"{name} is not in use; there are {', '.join(names)}")
     try:
         reason = checked_reason(reason)
     except ActionRefused as error:
@@ -69,16 +65,13 @@ def pause(settings_path: Path | None, name: str, reason: str, as_json: bool) -> 
         if not await storage.paused_sources.pause(held, audit):
             raise click.ClickException(f"{name} is paused already")
 
-    with recorded_in_audit_log(settings_path, "source_paused", source=name, pauseReason=reason):
-        with_storage(settings_path, work, creates=True)
-    click.echo(json.dumps(_row(name, held)) if as_json else f"{name} is paused.")
+    context.change("source_paused", work, creates=True, source=name, pauseReason=reason)
+    context.result(_row(name, held), f"{name} is paused.")
 
 
-@sources.command()
-@settings_option
+@operator_command(sources)
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def resume(settings_path: Path | None, name: str, as_json: bool) -> None:
+def resume(context: OperatorContext, name: str) -> None:
     """Send requests to the source NAME again."""
     audit = audit_entry("source_resumed", source=name)
 
@@ -86,9 +79,8 @@ def resume(settings_path: Path | None, name: str, as_json: bool) -> None:
         if not await storage.paused_sources.resume(name, audit):
             raise click.ClickException(f"{name} is not paused: see quietswap sources list")
 
-    with recorded_in_audit_log(settings_path, "source_resumed", source=name[:100]):
-        with_storage(settings_path, work)
-    click.echo(json.dumps(_row(name, None)) if as_json else f"{name} is in use again.")
+    context.change("source_resumed", work, source=name[:100])
+    context.result(_row(name, None), f"{name} is in use again.")
 
 
 def _names(settings_path: Path | None) -> list[str]:
@@ -101,13 +93,7 @@ def _names(settings_path: Path | None) -> list[str]:
         raise click.UsageError(str(error)) from error
 
 
-def _known(settings_path: Path | None, name: str) -> None:
-    names = _names(settings_path)
-    if name not in names:
-        raise click.ClickException(f"{name} is not in use; there are {', '.join(names)}")
-
-
-def _row(name: str, held: PausedSource | None) -> dict[str, object]:
+def _row(name: str, held: PausedSource | None) -> dict[str, Any]:
     return {
         "name": name,
         "paused": held is not None,
@@ -117,16 +103,14 @@ def _row(name: str, held: PausedSource | None) -> dict[str, object]:
     }
 
 
-@sources.command()
-@settings_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
-def check(settings_path: Path | None, as_json: bool) -> None:
+@operator_command(sources, prints="a JSON array")
+def check(context: OperatorContext) -> None:
     """Query each configured source, node, relay and price feed once.
 
     Exit code 1 means that the service cannot work: no node, no source or no relay responds, or no
     node can simulate a swap and quotes.require_verification is on.
     """
-    settings = read_settings(settings_path)
+    settings = read_settings(context.settings_path)
     if not settings.node.urls:
         raise click.UsageError("node.urls is not set (QUIETSWAP_NODE__URLS=https://...)")
 
@@ -138,8 +122,8 @@ def check(settings_path: Path | None, as_json: bool) -> None:
         findings = asyncio.run(run())
     except BadSettings as error:
         raise click.UsageError(str(error)) from error
-    if as_json:
-        click.echo(json.dumps([finding.row() for finding in findings]))
+    if context.as_json:
+        context.result([finding.row() for finding in findings], "")
     else:
         _print(findings)
     vital = {"source", "node", "relay"}

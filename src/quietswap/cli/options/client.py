@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 import click
 
 from quietswap.chain.address import Address
-from quietswap.cli.options.settings import with_storage
+from quietswap.cli.options.operator import with_storage
 from quietswap.cli.output.tokens import KNOWN, wallet_address
 from quietswap.clients.client import Client, ClientLimits
 from quietswap.storage.factory import Storage
 from quietswap.tokens.token import is_native
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _LONGEST_NAME = 100
 
@@ -44,6 +46,16 @@ async def the_client(storage: Storage, id_or_name: str) -> Client:
     return found[0]
 
 
+def owner_options(command: F) -> F:
+    """Add the options whose values `owner_of` takes."""
+    by_key = click.option(
+        "--key", "key_id", metavar="KEY_ID", help="Only orders of the client of this key."
+    )
+    return click.option(
+        "--client", metavar="CLIENT", help="Only orders of this client: its id or name."
+    )(by_key(command))
+
+
 def owner_of(settings_path: Path | None, client: str | None, key_id: str | None) -> str | None:
     """Return the client id that these options name. Raises click.ClickException for an unknown one.
 
@@ -52,9 +64,8 @@ def owner_of(settings_path: Path | None, client: str | None, key_id: str | None)
     """
 
     async def of_key(storage: Storage, key_id: str) -> str:
-        for key in await storage.keys.list():
-            if key.id == key_id:
-                return key.client_id
+        if key := await storage.keys.by_id(key_id):
+            return key.client_id
         if key_id in {one.id for one in await storage.clients.find(key_id)}:
             return key_id
         raise click.ClickException(f"there is no key {key_id}: see quietswap keys list")
@@ -71,8 +82,6 @@ def owner_of(settings_path: Path | None, client: str | None, key_id: str | None)
 # Options that set or remove the limits of a client.
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _MOST = 10**9
 _LIST = 1_000
 """Most addresses of a list: it is read with each key."""
@@ -84,7 +93,7 @@ _REMOVED = -1
 class _Number(click.ParamType):  # type: ignore[type-arg]
     """A whole number from 0, or `none`."""
 
-    name = "number"
+    name, takes = "number", "N|none"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "none":
@@ -97,7 +106,7 @@ class _Number(click.ParamType):  # type: ignore[type-arg]
 class _Usd(click.ParamType):  # type: ignore[type-arg]
     """USD with at most two decimals, as cents, or `none`."""
 
-    name = "usd"
+    name, takes = "usd", "USD|none"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "none":
@@ -108,61 +117,43 @@ class _Usd(click.ParamType):  # type: ignore[type-arg]
         return int(found[1]) * 100 + int((found[2] or "").ljust(2, "0"))
 
 
-_OPTIONS = (
-    click.option(
-        "--requests-per-minute", type=_Number(), metavar="N|none", help="By all its keys."
+_NUMBERS: dict[str, tuple[_Number | _Usd, str]] = {
+    "requests_per_minute": (_Number(), "By all its keys."),
+    "quotes_per_day": (_Number(), "Swap and wrap quotes of a UTC day."),
+    "open_orders": (_Number(), "Swaps and wraps in no final state."),
+    "usd_cents_per_swap": (
+        _Usd(),
+        "With this or the next limit, a swap without a known price is refused.",
     ),
-    click.option(
-        "--quotes-per-day",
-        type=_Number(),
-        metavar="N|none",
-        help="Swap and wrap quotes of a UTC day.",
-    ),
-    click.option(
-        "--open-orders", type=_Number(), metavar="N|none", help="Swaps and wraps in no final state."
-    ),
-    click.option(
-        "--usd-per-swap",
-        "usd_cents_per_swap",
-        type=_Usd(),
-        metavar="USD|none",
-        help="With this or the next limit, a swap without a known price is refused.",
-    ),
-    click.option(
-        "--usd-per-day", "usd_cents_per_day", type=_Usd(), metavar="USD|none", help="Of a UTC day."
-    ),
-    click.option(
-        "--wallet", "wallets", multiple=True, metavar="ADDRESS", help="Allow it; repeatable."
-    ),
-    click.option(
-        "--remove-wallet", "fewer_wallets", multiple=True, metavar="ADDRESS", help="Take it off."
-    ),
-    click.option("--any-wallet", is_flag=True, help="Remove the list: every wallet is allowed."),
-    click.option(
-        "--token",
-        "tokens",
-        multiple=True,
-        metavar="TOKEN",
-        help="Allow it, an address or a symbol such as USDC; repeatable. Both tokens of a swap must"
-        " be on the list, and WETH for wraps.",
-    ),
-    click.option(
-        "--remove-token", "fewer_tokens", multiple=True, metavar="TOKEN", help="Take it off."
-    ),
-    click.option("--any-token", is_flag=True, help="Remove the list: every token is allowed."),
-)
-_NUMBERS = (
-    "requests_per_minute",
-    "quotes_per_day",
-    "open_orders",
-    "usd_cents_per_swap",
-    "usd_cents_per_day",
-)
+    "usd_cents_per_day": (_Usd(), "Of a UTC day."),
+}
+_LISTS = {
+    "wallet": "Allow it; repeatable.",
+    "token": "Allow it, an address or a symbol such as USDC; repeatable. Both tokens of a swap must"
+    " be on the list, and WETH for wraps.",
+}
 
 
 def limit_options(command: F) -> F:
     """Add the options of the limits to a command."""
-    for option in reversed(_OPTIONS):
+    options = [
+        click.option(
+            f"--{name.replace('_cents', '').replace('_', '-')}", name, type=kind,
+            metavar=kind.takes, help=text,
+        )
+        for name, (kind, text) in _NUMBERS.items()
+    ]  # fmt: skip
+    for what, text in _LISTS.items():
+        takes = "ADDRESS" if what == "wallet" else "TOKEN"
+        less, none = "Take it off.", f"Remove the list: every {what} is allowed."
+        options += [
+            click.option(f"--{what}", f"{what}s", multiple=True, metavar=takes, help=text),
+            click.option(
+                f"--remove-{what}", f"fewer_{what}s", multiple=True, metavar=takes, help=less
+            ),
+            click.option(f"--any-{what}", is_flag=True, help=none),
+        ]
+    for option in reversed(options):
         command = option(command)
     return command
 

@@ -71,6 +71,10 @@ SINCE = _Moment(-1)
 EXPIRY = _Expiry(1)
 SPAN = _Span()
 
+since_option = click.option(
+    "--since", type=SINCE, metavar="TIME", help="Not older than: 30m, 12h, 7d, or 2026-11-20 (UTC)."
+)
+
 
 def iso_text(unix_ms: int) -> str:
     """Return a time as ISO 8601 in UTC to the second, such as `2026-11-20T08:00:00Z`."""

@@ -109,17 +109,8 @@ def _money(value: int | None) -> str:
     return "none" if value is None else cents(value)
 
 
-def key_state(key: ApiKey, now_ms: int) -> str:
-    """Return the state of a key in one word."""
-    if key.revoked_at_ms is not None:
-        return "revoked"
-    if key.expires_at_ms is not None and key.expires_at_ms <= now_ms:
-        return "expired"
-    return "disabled" if key.is_client_disabled else "live"
-
-
 def _key(key: ApiKey, now_ms: int) -> tuple[Child, ...]:
-    word = key_state(key, now_ms)
+    word = key.state(now_ms)
     revoke = link(f"{PATH}/keys/{key.id}/revoke", f"Revoke {key.id}…")
     return (
         code(key.id),
@@ -144,7 +135,7 @@ def revoke_key_page(request: PageRequest, key: ApiKey, now_ms: int) -> Page:
         request,
         "Revoke an API key",
         [
-            element("p", "The key ", code(key.id), f" ({key.name}, {key_state(key, now_ms)}) of the"
+            element("p", "The key ", code(key.id), f" ({key.name}, {key.state(now_ms)}) of the"
                     " client ", code(key.client_id), " stops working within a second."),
             element("p", "This cannot be undone. Orders of the client are still followed."),
         ],

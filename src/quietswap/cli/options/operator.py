@@ -1,0 +1,281 @@
+"""Settings, database, audit records and output of operator commands. The service need not run."""
+
+import asyncio
+import functools
+import json
+import re
+import secrets
+import sys
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from quietswap.cli.output.exit_codes import DependencyUnreachable
+from quietswap.clients.client import AuditEntry
+from quietswap.clients.credentials import KeyRefused
+from quietswap.clock import SystemClock
+from quietswap.operator.audit_file import AuditFile, actor
+from quietswap.operator.operators import AuditUnavailable
+from quietswap.orders.stores import StoreUnavailable
+from quietswap.server.settings.load import BadSettings, load, load_sections
+from quietswap.server.settings.schema import Settings
+from quietswap.storage.database import (
+    IN_MEMORY,
+    SQLITE,
+    BadDatabaseUrl,
+    ForeignDatabase,
+    missing_file,
+)
+from quietswap.storage.factory import Storage, open_storage
+from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
+from quietswap.storage.sqlite_to_postgres import CannotCopy
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+settings_option: Callable[[F], F] = click.option(
+    "--settings", "settings_path", type=click.Path(path_type=Path, dir_okay=False),
+    envvar="QUIETSWAP_SETTINGS", show_envvar=True,
+    help="TOML file; every setting can also be an environment variable QUIETSWAP_SECTION__NAME.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorContext:
+    """The database of one operator command, and its output."""
+
+    settings_path: Path | None
+    as_json: bool
+
+    @property
+    def url(self) -> str:
+        """The database URL without user and password."""
+        return storage_url(self.settings_path)
+
+    def run(self, work: Callable[[Storage], Awaitable[T]], *, creates: bool = False) -> T:
+        """Return the result of `work`, as `with_storage` does."""
+        return with_storage(self.settings_path, work, creates=creates)
+
+    def change(
+        self,
+        event: str,
+        work: Callable[[Storage], Awaitable[T]],
+        *,
+        creates: bool = False,
+        adds: Callable[[T], Mapping[str, object]] = lambda _: {},
+        **details: object,
+    ) -> T:
+        """Return the result of `work`, recorded in the audit file with the details.
+
+        `adds` returns further details of the result.
+        """
+        with recorded_in_audit_log(self.settings_path, event, **details) as record:
+            found = with_storage(self.settings_path, work, creates=creates)
+            record.update(adds(found))
+        return found
+
+    def result(self, value: object, text: str, note: str = "") -> None:
+        """Print a result: a value as JSON, or a text, with a note on standard error."""
+        if self.as_json:
+            click.echo(json.dumps(value))
+            return
+        click.echo(text)
+        if note:
+            click.echo(note, err=True)
+
+    def listing(
+        self,
+        values: Sequence[object],
+        header: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        none: str,
+    ) -> None:
+        """Print values as JSON, or their rows as a table; without any the text `none`."""
+        if self.as_json:
+            click.echo(json.dumps(values))
+        elif rows:
+            from quietswap.cli.output.tables import print_table
+
+            print_table(header, rows)
+        else:
+            click.echo(none, err=True)
+
+
+def operator_command(
+    group: click.Group, name: str | None = None, *, prints: str = "one JSON object"
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Add a command with `--settings` and `--json` to a group. It gets an OperatorContext."""
+
+    def added(function: Callable[..., None]) -> click.Command:
+        @group.command(name)
+        @settings_option
+        @functools.wraps(function)
+        def command(*, settings_path: Path | None, as_json: bool, **given: Any) -> None:
+            function(context=OperatorContext(settings_path, as_json), **given)
+
+        text = f"Print {prints}."
+        command.params.append(click.Option(["--json", "as_json"], is_flag=True, help=text))
+        return command
+
+    return added
+
+
+def secret_option(prefix: str, what: str) -> Callable[[F], F]:
+    """Return `--secret-stdin`. The command gets the secret; None without the option.
+
+    Another input raises click.UsageError, which never shows it.
+    """
+
+    def read(_context: click.Context, _param: click.Parameter, wanted: bool) -> str | None:
+        if not wanted:
+            return None
+        secret = sys.stdin.read(256).strip()
+        if not re.fullmatch(f"{prefix}_[0-9a-f]{{64}}", secret):
+            raise click.UsageError(
+                f"--secret-stdin: a {what} is {prefix}_ and 64 lower-case hexadecimal digits; make"
+                f' one with: echo "{prefix}_$(openssl rand -hex 32)"'
+            )
+        return secret
+
+    return click.option(
+        "--secret-stdin", "typed_secret", is_flag=True, callback=read,
+        help=f"Read the {what} from standard input: {prefix}_ and 64 hexadecimal digits of 256"
+        " random bits.",
+    )  # fmt: skip
+
+
+def read_settings(path: Path | None, *sections: str) -> Settings:
+    """Return the settings. Raises click.UsageError with one line for each fault.
+
+    With `sections`, the caller reads these only: a variable that names no setting is an error only
+    if it may be meant for them, and a warning otherwise.
+    """
+    try:
+        if not sections:
+            return load(path)
+        settings, strays = load_sections(path, sections)
+    except BadSettings as error:
+        raise click.UsageError(_in_lines(error)) from error
+    _warn_of(strays)
+    return settings
+
+
+def _warn_of(strays: Collection[str]) -> None:
+    """Name each variable on standard error, once in a command."""
+    context = click.get_current_context(silent=True)  # none where the output is being closed
+    told: set[str] = context.meta.setdefault(__name__, set()) if context else set()
+    for name in strays:
+        if name not in told:
+            told.add(name)
+            text = f"careful: {name} names no setting and is ignored; `quietswap serve` refuses it"
+            click.echo(text, err=True)
+
+
+def _in_lines(error: BadSettings) -> str:
+    first, *more = str(error).splitlines()
+    if not more:
+        return f"the settings cannot be used: {first}"
+    return "the settings cannot be used:\n" + "\n".join(f"- {line}" for line in (first, *more))
+
+
+def storage_url(path: Path | None) -> str:
+    """Return the database URL without user and password."""
+    scheme, _, rest = read_settings(path, "storage").storage.url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def with_storage(
+    path: Path | None,
+    work: Callable[[Storage], Awaitable[T]],
+    *,
+    creates: bool = False,
+    checked: bool = True,
+    rates: bool = False,
+) -> T:
+    """Open the storage and return the result of `work`. Raises as `storage_errors` does.
+
+    Only with `creates`, a missing SQLite file is created. Otherwise `work` gets an empty database
+    in memory: the path may be mistyped. `checked` is that of `open_storage`. With `rates` the
+    shared rate store is opened, too, if one is set.
+    """
+
+    async def run() -> T:
+        chosen = read_settings(path, "storage").storage
+        url, redis_url = chosen.url, chosen.redis_url if rates else None
+        if not creates and (missing := missing_file(url)) and missing.parent.is_dir():
+            url = SQLITE + IN_MEMORY
+        storage = await open_storage(url, clock=SystemClock(), rates_url=redis_url, checked=checked)
+        try:
+            return await work(storage)
+        finally:
+            await storage.close()
+
+    with storage_errors():
+        return asyncio.run(run())
+
+
+@contextmanager
+def storage_errors() -> Iterator[None]:
+    """Turn errors of storage and keys into click errors: exit code 1, 2 or 3 with a message."""
+    try:
+        yield
+    except StoreUnavailable as error:
+        raise DependencyUnreachable(
+            f"{error}: is storage.url right, and the database up?"
+        ) from error
+    except BadDatabaseUrl as error:
+        raise click.UsageError(str(error)) from error
+    except (KeyRefused, SchemaTooNew, SchemaTooOld, ForeignDatabase, CannotCopy) as error:
+        raise click.ClickException(str(error)) from error
+
+
+# Audit records: in the database, and in the audit file of the settings.
+#
+# An entry of the database is stored in the transaction of the change. A command does nothing if its
+# record cannot be written.
+
+
+@contextmanager
+def recorded_in_audit_log(
+    path: Path | None, event: str, **details: object
+) -> Iterator[dict[str, object]]:
+    """Record the outcome of the `with` block, done or failed, in the audit file of the settings.
+
+    The block can add details to the mapping. Raises click.ClickException before the block if the
+    audit file cannot be written. What was done and could not be recorded is done nevertheless, and
+    its output may be a secret: this is a warning on standard error.
+    """
+    audit = AuditFile(read_settings(path, "observe").observe.audit_file)
+    found: dict[str, object] = {}
+    try:
+        audit.check()
+    except AuditUnavailable as error:
+        raise click.ClickException(f"{error}; nothing was done") from error
+    try:
+        yield found
+    except BaseException as error:
+        reason = type(error).__name__
+        if isinstance(error, click.ClickException):
+            reason = error.format_message()
+        _write(audit, event, outcome="failed", reason=reason, **details, **found)
+        raise
+    _write(audit, event, outcome="done", **details, **found)
+
+
+def _write(audit: AuditFile, event: str, **details: object) -> None:
+    try:
+        audit.write(event, **details)
+    except AuditUnavailable as error:
+        text = f"careful: this is not recorded in the audit file: {error} ({details['outcome']})"
+        click.echo(text, err=True)
+
+
+def audit_entry(event: str, **details: object) -> AuditEntry:
+    """Return an entry of now by the account that runs the command. Details are no secrets."""
+    now = SystemClock().now_ms()
+    who = {name: str(value) for name, value in actor().items()}
+    return AuditEntry(f"aud_{now:012x}{secrets.token_hex(6)}", now, who, event, details)
