@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from quietswap.cli import command
 from quietswap.cli.context import stopping_signals
-from quietswap.cli.demo.run import SandboxInfo, running_sandbox
+from quietswap.cli.demo import SandboxInfo, running_sandbox
 from tests.cli.operator_commands import Run
 from tests.client.conftest import node, outside, service
 from tests.client.fake_chain import ACCOUNT

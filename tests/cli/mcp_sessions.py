@@ -12,7 +12,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, TextContent
 
-from quietswap.cli.demo.run import SandboxInfo
+from quietswap.cli.demo import SandboxInfo
 from quietswap.cli.mcp.prepare import Desk
 from quietswap.cli.mcp.server import make_server
 from quietswap.cli.mcp.signing import LocalSigner

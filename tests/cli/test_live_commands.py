@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from quietswap.cli.demo.run import SandboxInfo
+from quietswap.cli.demo import SandboxInfo
 from quietswap.client import node_calls
 from quietswap.client.flows.approvals import ensure_allowance
 from quietswap.client.flows.polling import PollingPolicy

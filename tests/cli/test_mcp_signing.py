@@ -12,7 +12,7 @@ from eth_account import Account
 from mcp.types import ElicitRequestParams, ElicitResult
 
 from quietswap.chain.signed import decode
-from quietswap.cli.demo.run import SandboxInfo
+from quietswap.cli.demo import SandboxInfo
 from quietswap.client import node_calls
 from quietswap.client.sync_client import QuietswapClient
 from tests.cli.mcp_sessions import call, over_stdio, refusal, transcript, variables

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from quietswap.cli.demo.run import SandboxInfo
+from quietswap.cli.demo import SandboxInfo
 from tests.cli.sandbox_process import ROOT, environment, run
 from tests.deploy.test_examples import TRANSACTION, TSX, town
 from tests.waiting import LONG_S

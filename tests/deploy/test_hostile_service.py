@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from quietswap.cli.demo.run import SandboxInfo
+from quietswap.cli.demo import SandboxInfo
 from quietswap.routers.methods import METHODS
 from tests.cli.sandbox_process import ROOT, environment, run
 from tests.deploy.test_examples import EXAMPLES, town

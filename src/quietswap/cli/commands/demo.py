@@ -18,8 +18,7 @@ def demo(*, block_time: float, as_json: bool) -> None:
     code 0 means that all transactions were confirmed, at least the minimum was received, and the
     private swap lost nothing to the searcher.
     """
-    from quietswap.cli.demo.compare import DemoReport
-    from quietswap.cli.demo.run import DemoRun, SandboxFailed, running_sandbox
+    from quietswap.cli.demo import DemoReport, DemoRun, SandboxFailed, running_sandbox
     from quietswap.cli.options.connection import console
     from quietswap.cli.output.exit_codes import REFUSED
     from quietswap.client.errors.base import ClientError

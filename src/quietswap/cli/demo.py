@@ -1,0 +1,484 @@
+"""The steps and report of `quietswap demo`, run with the Python client, and its sandbox process."""
+
+import contextlib
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, Any, TypeVar
+
+import msgspec
+from eth_account import Account
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from quietswap.cli.context import signals_as_ctrl_c
+from quietswap.cli.output.console import OrderProgress
+from quietswap.cli.output.quote import short, sources
+from quietswap.cli.output.tokens import ETHER, KNOWN
+from quietswap.client import node_calls
+from quietswap.client.errors.base import ClientError
+from quietswap.client.flows import swap, wrap
+from quietswap.client.flows.approvals import Approved, ensure_allowance, send_public
+from quietswap.client.flows.polling import PollingPolicy
+from quietswap.client.flows.quote_checks import SwapRequest
+from quietswap.client.flows.quoting import approved_quote
+from quietswap.client.node_calls import NodeCall, NodeReceipt
+from quietswap.client.sync_client import QuietswapClient
+from quietswap.contract.base import WrapOperation
+from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
+from quietswap.contract.quotes import SwapQuoteResponse
+from quietswap.contract.wraps import WrapOrderResponse
+from quietswap.sandbox.chain.anvil import die_with_parent
+
+# The demo's sandbox: a child process `quietswap sandbox --json` that is always stopped.
+
+
+_COMMAND = (sys.executable, "-m", "quietswap", "sandbox", "--json", "--free-ports")
+_READY_SECONDS = 90.0
+_STOP_SECONDS = 15.0
+
+
+class SandboxFailed(Exception):
+    """The sandbox did not start; the message has the end of its error output."""
+
+
+class FundedAccount(msgspec.Struct, frozen=True, rename="camel"):
+    """Address and private key of an account with ETH and tokens."""
+
+    address: str
+    private_key: str
+
+
+class SandboxInfo(msgspec.Struct, frozen=True, rename="camel"):
+    """The JSON line that the sandbox prints when it is ready."""
+
+    base_url: str
+    api_key: str
+    rpc_url: str
+    control_url: str
+    wallets: tuple[FundedAccount, ...]
+    tokens: dict[str, str]
+    venues: dict[str, str]
+    settings_file: str
+
+
+@contextlib.contextmanager
+def running_sandbox(block_time: float, *options: str) -> Iterator[SandboxInfo]:
+    """Run a sandbox, with more of its `options`, during the `with` block. Raises SandboxFailed.
+
+    SIGTERM and SIGHUP end the block like Ctrl-C, so that the sandbox is always stopped. It is
+    killed, with its children, if it does not end in time.
+    """
+    with signals_as_ctrl_c(), tempfile.TemporaryFile() as errors:
+        running = subprocess.Popen(  # noqa: S603  our own command line
+            [*_COMMAND, "--block-time", str(block_time), *options],
+            stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL,
+            preexec_fn=die_with_parent(), start_new_session=True,  # noqa: PLW1509  no threads yet
+        )  # fmt: skip
+        assert running.stdout is not None
+        with running.stdout as output:
+            try:
+                yield _info(running, output, errors)
+            finally:
+                _stop(running)
+
+
+def _stop(running: "subprocess.Popen[bytes]") -> None:
+    running.terminate()
+    try:
+        running.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        running.kill()
+        running.wait()
+
+
+def _info(running: "subprocess.Popen[bytes]", output: IO[bytes], errors: IO[bytes]) -> SandboxInfo:
+    """Return what the sandbox prints in time. Raises SandboxFailed."""
+    is_readable, _, _ = select.select([output], [], [], _READY_SECONDS)
+    try:
+        return msgspec.json.decode(output.readline() if is_readable else b"", type=SandboxInfo)
+    except msgspec.DecodeError as error:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            running.wait(_STOP_SECONDS)  # it may close its output before it says why
+        errors.seek(0)
+        text = errors.read()[-600:].decode("utf-8", "replace").strip().removeprefix("Error: ")
+        raise SandboxFailed(f"the sandbox did not start: {text or 'no message'}") from error
+
+
+# Output of the demo: titles, balances, the comparison, and the list of checks.
+
+
+Holdings = Mapping[str, int]
+"""Amounts in smallest units by symbol."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwapResultRow:
+    """One of the two compared swaps; amounts in smallest units of the bought token.
+
+    `attackers` are the hashes of the searcher's transactions before and after the swap in its
+    block; `gain` is the searcher's profit in smallest units of the sold token.
+    """
+
+    quote: SwapQuoteResponse
+    tx_hash: str
+    received: int
+    attackers: tuple[str, ...]
+    searcher: str | None
+    gain: int
+
+    @property
+    def lost(self) -> int:
+        """The quoted amount minus the received amount."""
+        return self.quote.buy_amount - self.received
+
+    def machine(self) -> dict[str, Any]:
+        """Return the JSON values."""
+        return {
+            "txHash": self.tx_hash,
+            "promised": self.quote.buy_amount,
+            "received": str(self.received),
+            "lost": str(max(self.lost, 0)),
+            "attackers": self.attackers,
+            "searcherGain": str(self.gain),
+        }
+
+
+class DemoReport:
+    """Prints to one console and records the checks."""
+
+    def __init__(self, screen: Console) -> None:
+        self.screen = screen
+        self._began = time.monotonic()
+        self._checks: list[tuple[bool, str]] = []
+        self.facts: dict[str, Any] = {"ok": False}
+        self._starting = OrderProgress(screen, "starting chain, venues, relay, searcher, service")
+
+    @property
+    def passed(self) -> bool:
+        """Whether there were checks and all of them held."""
+        return bool(self._checks) and all(held for held, _ in self._checks)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._began
+
+    @contextlib.contextmanager
+    def starting(self) -> Iterator[None]:
+        """Show a spinner until `ready`."""
+        self.screen.print(Text("quietswap demo", "bold"), Text("a miniature mainnet", "dim"))
+        self._starting.start()
+        try:
+            yield
+        finally:
+            self.ready()
+
+    def ready(self) -> None:
+        """Remove the spinner."""
+        self._starting.stop()
+
+    def title(self, text: str) -> OrderProgress:
+        """Print the title of a step. Return the progress for its events."""
+        self.screen.print()
+        self.screen.print(Text(text, "bold cyan"))
+        return OrderProgress(self.screen)
+
+    def line(self, text: str, style: str = "dim") -> None:
+        """Print one indented line."""
+        self.screen.print(Text(f"          {text}", style))
+
+    def quote(self, quote: SwapQuoteResponse) -> None:
+        """Show promised and simulated output of each source."""
+        self.screen.print(sources(quote, USDC))
+        least = USDC.number(quote.min_buy_amount)
+        self.line(f"{USDC.show(quote.buy_amount)} via {quote.source}, at least {least}")
+        self.line(f"MEV threat of a public swap: {quote.mev_analysis.threat_level}")
+
+    def moved(self, before: Holdings, after: Holdings) -> None:
+        """Show the balances that changed."""
+        tokens = {"ETH": ETHER, **KNOWN}
+        for symbol, amount in before.items():
+            if after[symbol] != amount:
+                token, change = tokens[symbol], after[symbol] - amount
+                sign = "+" if change > 0 else ""
+                row = f"{symbol:<5}{token.brief(amount)} → {token.brief(after[symbol])}"
+                self.line(f"{row}  ({sign}{token.brief(change)})")
+
+    def comparison(self, public: SwapResultRow, private: SwapResultRow) -> None:
+        """Show both swaps side by side."""
+        table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+        for name in ("", "publicly", "privately"):
+            table.add_column(name, no_wrap=True, justify="left" if not name else "right")
+        both = (public, private)
+        table.add_row("promised", *(USDC.show(one.quote.buy_amount) for one in both))
+        table.add_row("received", *(USDC.show(one.received) for one in both))
+        table.add_row("lost", *map(_loss, both))
+        table.add_row("in its block", *map(_company, both))
+        table.add_row("searcher's gain", *(f"{WETH.brief(one.gain)} {WETH.symbol}" for one in both))
+        self.screen.print(table)
+        if public.searcher:
+            hashes = ", ".join(map(short, public.attackers))
+            self.line(f"searcher {short(public.searcher)}: {hashes} around {short(public.tx_hash)}")
+        self.facts["comparison"] = {"public": public.machine(), "private": private.machine()}
+
+    def check(self, claim: str, *, holds: bool) -> None:
+        """Record a claim and whether it held."""
+        self._checks.append((holds, claim))
+
+    def verdict(self) -> None:
+        """Print the checks, and add them to the facts."""
+        self.screen.print()
+        for held, claim in self._checks:
+            mark = ("✓ ", "green") if held else ("✗ ", "bold red")
+            self.screen.print(Text.assemble(mark, claim))
+        word = Text("passed", "bold green") if self.passed else Text("failed", "bold red")
+        self.screen.print(Text.assemble("demo ", word, f" in {self.seconds:.1f} s"))
+        self.facts["ok"] = self.passed
+        self.facts["seconds"] = round(self.seconds, 1)
+        self.facts["checks"] = [{"ok": held, "claim": claim} for held, claim in self._checks]
+
+
+def _loss(sent: SwapResultRow) -> Text:
+    if sent.lost <= 0:
+        return Text("nothing", "green")
+    percent = 100 * sent.lost / sent.quote.buy_amount
+    return Text(f"{USDC.show(sent.lost)} ({percent:.2f} %)", "red")
+
+
+def _company(sent: SwapResultRow) -> Text:
+    return Text("sandwiched", "red") if sent.attackers else Text("no attacker", "green")
+
+
+R = TypeVar("R")
+WETH, USDC = KNOWN["WETH"], KNOWN["USDC"]
+ONE = 10**18
+AMOUNT = 20 * ONE
+"""Large enough for a profitable sandwich after two fees. 1 WETH would not be attacked."""
+SLIPPAGE_BPS = 100
+"""Of the two swaps that are compared."""
+POLLING = PollingPolicy(interval_s=0.25, node_interval_s=0.25, patience_s=60)
+
+
+class DemoRun:
+    """Runs each step once and adds its checks to the report."""
+
+    def __init__(self, report: DemoReport, sandbox: SandboxInfo) -> None:
+        self._report = report
+        self._sandbox = sandbox
+        self._account = Account.from_key(sandbox.wallets[0].private_key)
+        self._wallet = str(self._account.address)
+        self._client = QuietswapClient(
+            sandbox.base_url, sandbox.api_key, rpc_url=sandbox.rpc_url, polling=POLLING
+        )
+        self._request = SwapRequest(WETH.address, USDC.address, ONE, self._wallet)
+
+    def __call__(self) -> None:
+        """Run the demo. Raises ClientError if a step fails."""
+        report, sandbox = self._report, self._sandbox
+        report.ready()
+        report.facts["sandbox"] = {"baseUrl": sandbox.base_url, "rpcUrl": sandbox.rpc_url}
+        report.line(f"ready after {report.seconds:.1f} s: API {sandbox.base_url}")
+        report.line(f"real EVM, {len(sandbox.venues)} venues, a relay, a searcher, chain id 1")
+        report.line(f"wallet {self._wallet}")
+        with self._client:
+            self._convert("1  Wrap 2 ETH", "wrap", "2", "2 ETH became 2 WETH", 2 * ONE)
+            self._approve()
+            self._swap()
+            claim = "0.5 WETH became ETH"
+            self._convert("4  Unwrap 0.5 WETH", "unwrap", "0.5", claim, -ONE // 2)
+            self._history()
+            self._compare()
+
+    def _gains(self, call: Callable[[], R]) -> tuple[R, Holdings]:
+        """Return the result of a call, and the change of each balance, which is shown."""
+        before = self._balances()
+        result = call()
+        after = self._balances()
+        self._report.moved(before, after)
+        return result, {symbol: after[symbol] - amount for symbol, amount in before.items()}
+
+    def _balances(self) -> Holdings:
+        node = self._client.node
+        tokens = (WETH, USDC)
+        held = {t.symbol: node(node_calls.token_balance(t.address, self._wallet)) for t in tokens}
+        return {"ETH": node(node_calls.eth_balance(self._wallet)), **held}
+
+    def _convert(
+        self, title: str, operation: WrapOperation, amount: str, claim: str, gain: int
+    ) -> None:
+        watch = partial(_print_event, self._report.title(title), self._report)
+        request = wrap.WrapRequest(operation, amount, self._wallet)
+        result, gains = self._gains(lambda: self._client.convert(request, self._account, watch))
+        holds = result.receipt is not None and result.receipt.succeeded
+        self._report.check(f"the {operation} was confirmed", holds=holds)
+        self._report.check(claim, holds=gains["WETH"] == gain)
+
+    def _approve(self) -> None:
+        progress = self._report.title("2  Approve the router for 1 WETH (public, as always)")
+        quote = self._client.quote(self._request)
+        sent = self._client.run(
+            ensure_allowance(
+                token=quote.sell_token,
+                router=quote.dex_route.target,
+                amount=quote.sell_amount,
+                wallet=self._wallet,
+                signer=self._account,
+                approval="exact",
+                polling=POLLING,
+            )
+        )
+        for approved in sent:
+            _print_event(progress, self._report, approved)
+
+    def _swap(self) -> None:
+        report = self._report
+        watch = partial(_print_event, report.title("3  Swap 1 WETH for USDC, privately"), report)
+        result, gains = self._gains(lambda: self._client.swap(self._request, self._account, watch))
+        least = result.quote.min_buy_amount
+        report.check("the swap was confirmed", holds=result.succeeded)
+        report.check(
+            f"received {USDC.show(gains['USDC'])}, at least {USDC.number(least)} was promised",
+            holds=gains["USDC"] >= least,
+        )
+        reports = result.quote.sources
+        simulated = sum(row.simulated is not None for row in reports)
+        report.facts["sources"] = reports
+        claim = f"{simulated} of {len(reports)} sources gave a route that was simulated"
+        report.check(claim, holds=simulated > 0)
+
+    def _history(self) -> None:
+        self._report.title("5  History")
+        page = self._client.order_history(self._wallet)
+        for item in page.orders:
+            sold = WETH.show(item.summary.sell_amount)
+            bought = USDC.show(item.summary.buy_amount)
+            self._report.line(f"{item.status:<10} {sold} → {bought}  {short(item.order_id)}", "")
+        states = [item.status for item in page.orders]
+        self._report.check("the history holds the swap", holds="confirmed" in states)
+
+    # Compares a public with a private swap. The chain is reverted between the two, so that both
+    # have the same pool state. The searcher's transactions are read from the blocks.
+
+    def _compare(self) -> None:
+        """Swap AMOUNT of WETH twice, and check that only the public swap lost anything."""
+        node, check = self._client.node, self._report.check
+        progress = self._report.title("6  The same swap twice: 20 WETH for USDC")
+        request = SwapRequest(WETH.address, USDC.address, AMOUNT, self._wallet, SLIPPAGE_BPS)
+        quote, _ = self._client.run(
+            approved_quote(request, self._account, POLLING, lambda _: None, has_node=True)
+        )
+        before = node(NodeCall("evm_snapshot", (), str))
+        public = self._publicly(quote)
+        progress.say("public     sent to the public mempool, mined", "yellow")
+        height = NodeCall("eth_blockNumber", (), lambda number: int(number, 16))
+        seen = node(height)
+        if not node(NodeCall("evm_revert", (before,), bool)):
+            raise ClientError("the sandbox's chain could not be reverted")
+        # a node without a block that it had shown is late for the service
+        node(NodeCall("anvil_mine", (hex(max(seen - node(height), 0)),), bool))
+        progress.say("           chain reverted to the block before", "dim")
+        private = self._privately(request, progress)
+        self._report.comparison(public, private)
+        check("both met the same price", holds=_same_price(public.quote, private.quote))
+        check(
+            f"the public swap lost {USDC.show(max(public.lost, 0))} to a sandwich",
+            holds=public.lost > 0 and len(public.attackers) >= 2,
+        )
+        check(
+            "the private swap lost nothing to the searcher",
+            holds=private.lost <= 0 and not private.attackers,
+        )
+
+    def _publicly(self, quote: SwapQuoteResponse) -> SwapResultRow:
+        """Send the quoted call through the node as a public transaction with a tip."""
+        params = quote.mev_protection.transaction_params
+        receipt = self._client.run(
+            send_public(
+                "the public swap",
+                to=params.to,
+                data=params.data,
+                wallet=self._wallet,
+                signer=self._account,
+                polling=POLLING,
+                gas_limit=params.gas_limit,
+            )
+        )
+        return self._sent(quote, receipt)
+
+    def _privately(self, request: SwapRequest, progress: OrderProgress) -> SwapResultRow:
+        def print_state(event: swap.Event) -> None:
+            if isinstance(event, SwapOrderResponse):
+                progress.name(event.order.status)
+            elif isinstance(event, OrderStatusResponse):
+                progress.state(event)
+
+        result = self._client.swap(request, self._account, print_state)
+        self._report.check("the private swap was confirmed", holds=result.succeeded)
+        receipt = None
+        if result.succeeded and result.status.tx_hash is not None:
+            receipt = self._client.node(node_calls.receipt(result.status.tx_hash))
+        if receipt is None:
+            raise ClientError(f"the private swap is {result.status.status}")
+        return self._sent(result.quote, receipt)
+
+    def _sent(self, quote: SwapQuoteResponse, receipt: NodeReceipt) -> SwapResultRow:
+        attackers, searcher = self._around(receipt)
+        gain = 0
+        for tx_hash in attackers:
+            other = self._client.node(node_calls.receipt(tx_hash))
+            if other is not None and searcher is not None:
+                gain += node_calls.received(other, WETH.address, searcher)
+        received = node_calls.received(receipt, USDC.address, self._wallet)
+        tx_hash = receipt.transaction_hash
+        return SwapResultRow(quote, tx_hash, received, attackers, searcher, gain)
+
+    def _around(self, receipt: NodeReceipt) -> tuple[tuple[str, ...], str | None]:
+        """Return hashes and sender of the transactions around ours by the same sender."""
+        block = self._client.node(
+            NodeCall("eth_getBlockByNumber", (hex(receipt.block_number), True), dict)
+        )
+        rows = [(tx["hash"], tx["from"]) for tx in block["transactions"]]
+        at = [tx_hash for tx_hash, _ in rows].index(receipt.transaction_hash)
+        before, after = rows[:at], rows[at + 1 :]
+        both = {sender for _, sender in before} & {sender for _, sender in after}
+        for searcher in both:
+            hashes = tuple(h for h, sender in (*before, *after) if sender == searcher)
+            return hashes, str(searcher)
+        return (), None
+
+
+def _same_price(one: SwapQuoteResponse, other: SwapQuoteResponse) -> bool:
+    """Return whether each source that responded both times gave the same amount."""
+    first, second = (
+        {row.source: row.simulated for row in quote.sources if row.simulated is not None}
+        for quote in (one, other)
+    )
+    both = first.keys() & second.keys()
+    return bool(both) and all(first[source] == second[source] for source in both)
+
+
+def _print_event(
+    progress: OrderProgress, report: DemoReport, event: swap.Event | wrap.Event
+) -> None:
+    """Print one event of a swap or wrap."""
+    match event:
+        case Approved(amount=amount, router=router, receipt=receipt):
+            text = f"{WETH.show(amount)} for {short(router)}, block {receipt.block_number}"
+            progress.say(f"approved   {text}")
+        case SwapQuoteResponse():
+            report.quote(event)
+        case SwapOrderResponse(order=sent) | (WrapOrderResponse() as sent):
+            progress.say(f"tx {sent.tx_hash}")
+            progress.name(sent.status)
+        case OrderStatusResponse():
+            progress.state(event)
+        case NodeReceipt(block_number=block, gas_used=gas):
+            progress.name("confirmed")
+            progress.say(f"block {block}, gas {gas:,}", "dim")
