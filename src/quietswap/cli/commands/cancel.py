@@ -43,4 +43,4 @@ def cancel(
     most = to_wei(parse_ether(most_fee, raw=False, option="--most-fee"))
     with context.client(PollingPolicy(interval_s=poll)) as client:
         request = CancelRequest(order, signer.wallet, most, nonce)
-        CancelRun(context, client, signer, request, yes=yes)()
+        CancelRun(context, client, signer, yes=yes)(request)

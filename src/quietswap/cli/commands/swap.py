@@ -105,7 +105,7 @@ def swap(
     limits = is_typed("max_fee") or yes
     most_fee = to_wei(parse_ether(max_fee, raw=False, option="--max-fee")) if limits else None
     with context.client(PollingPolicy(interval_s=poll, patience_s=None)) as client:
-        pair = selling, buying = token_pair(sell, buy, client, context, signs=True, yes=yes)
+        selling, buying = token_pair(sell, buy, client, context, signs=True, yes=yes)
         floor = None
         if at_least is not None:
             floor = parse_amount(at_least, buying, raw=context.raw, option="--at-least")
@@ -126,7 +126,7 @@ def swap(
             max_fee_wei=most_fee,
             max_loss_percent=_most_loss(max_loss),
         )
-        SwapRun(context, client, signer, request, pair, yes=yes)()
+        SwapRun(context, client, signer, yes=yes)(request, selling, buying)
 
 
 def _check_without_node(approve: str, *, unpriced: bool) -> None:

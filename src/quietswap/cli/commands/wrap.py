@@ -42,39 +42,27 @@ def _command(operation: "WrapOperation", give: str, get: str) -> click.Command:
         *, context: CommandContext, signer: WalletSigner, amount: str, nonce: int | None,
         yes: bool, replace: bool, max_loss: float | None,
     ) -> None:  # fmt: skip
+        from quietswap.amounts import format_units
+        from quietswap.cli.flows.wrap import WrapRun
+        from quietswap.cli.options.trade import units_of
+        from quietswap.cli.output.tokens import ETHER, WETH
+        from quietswap.client.flows.polling import PollingPolicy
+        from quietswap.client.flows.wrap import WrapRequest
+
+        if context.rpc_url is None and nonce is None:
+            raise click.UsageError("the nonce is unknown: give --rpc-url or --nonce")
+        token = ETHER if operation == "wrap" else WETH
         most = None if max_loss is None else Decimal(str(max_loss))
-        _convert(operation, context, signer, amount, most, nonce=nonce, yes=yes, replace=replace)
+        with context.client(PollingPolicy(node_interval_s=1.0)) as client:
+            units = units_of(amount, token, client, context, signer.wallet)
+            request = WrapRequest(
+                operation, format_units(units, 18), signer.wallet, nonce,
+                replace=replace, max_loss_percent=most,
+            )  # fmt: skip
+            WrapRun(context, client, signer, yes=yes)(request)
 
     return command
 
 
 wrap = _command("wrap", "ETH", "WETH")
 unwrap = _command("unwrap", "WETH", "ETH")
-
-
-def _convert(
-    operation: "WrapOperation",
-    context: CommandContext,
-    signer: WalletSigner,
-    amount: str,
-    most: Decimal | None,
-    *,
-    nonce: int | None,
-    yes: bool,
-    replace: bool,
-) -> None:
-    from quietswap.amounts import format_units
-    from quietswap.cli.flows.wrap import WrapRun
-    from quietswap.cli.options.trade import units_of
-    from quietswap.cli.output.tokens import ETHER, WETH
-    from quietswap.client.flows.polling import PollingPolicy
-    from quietswap.client.flows.wrap import WrapRequest
-
-    if context.rpc_url is None and nonce is None:
-        raise click.UsageError("the nonce is unknown: give --rpc-url or --nonce")
-    token = ETHER if operation == "wrap" else WETH
-    with context.client(PollingPolicy(node_interval_s=1.0)) as client:
-        units = units_of(amount, token, client, context, signer.wallet)
-        ether = format_units(units, 18)
-        request = WrapRequest(operation, ether, signer.wallet, nonce, max_loss_percent=most)
-        WrapRun(context, client, signer, request, yes=yes, may_replace=replace)()

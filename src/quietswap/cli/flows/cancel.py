@@ -7,9 +7,8 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from quietswap.cli.context import CommandContext, signals_as_ctrl_c
+from quietswap.cli.context import signals_as_ctrl_c
 from quietswap.cli.flows.signing import SigningFlow, print_signed_transaction
-from quietswap.cli.options.signing import WalletSigner
 from quietswap.cli.output.console import final_text
 from quietswap.cli.output.exit_codes import REFUSED
 from quietswap.cli.output.orders import order_details
@@ -19,27 +18,17 @@ from quietswap.client.errors.base import ClientError
 from quietswap.client.errors.flow import StatusContradiction
 from quietswap.client.flows.cancel import CancelRequest, CancelResult, Event
 from quietswap.client.flows.submission_outcome import OutcomeWatch
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract.orders import CancelOrderResponse, CancelQuoteResponse
 
 
 class CancelRun(SigningFlow):
     """Runs the client's cancel flow; prints its events and the result."""
 
-    def __init__(
-        self,
-        context: CommandContext,
-        client: QuietswapClient,
-        signer: WalletSigner,
-        request: CancelRequest,
-        *,
-        yes: bool,
-    ) -> None:
-        super().__init__(context, client, signer, yes=yes)
-        self._request = replace(request, accept=self._accept)
+    _request: CancelRequest
 
-    def __call__(self) -> None:
+    def __call__(self, request: CancelRequest) -> None:
         """Cancel; exit code 1 unless the order is cancelled."""
+        self._request = replace(request, accept=self._accept)
         result = self._run(
             lambda: self._client.cancel(self._request, self._signer, self._print_event)
         )

@@ -9,7 +9,6 @@ from typing import Any
 import click
 from rich.text import Text
 
-from quietswap.cli.context import CommandContext
 from quietswap.cli.flows.signing import (
     SigningFlow,
     find_order,
@@ -20,7 +19,7 @@ from quietswap.cli.flows.signing import (
     require_submittable,
 )
 from quietswap.cli.options.connection import can_ask, confirm, typed_options
-from quietswap.cli.options.signing import SIGNING, WalletSigner
+from quietswap.cli.options.signing import SIGNING
 from quietswap.cli.output.console import final_text
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.quote import nonce_to_sign, short, summary, to_sign
@@ -48,7 +47,6 @@ from quietswap.client.flows.quoting import (
 from quietswap.client.flows.simulation import SwapSimulation
 from quietswap.client.flows.submission_outcome import OutcomeWatch
 from quietswap.client.flows.swap import Event, SwapResult
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.contract.transactions import TransactionParams
@@ -71,19 +69,25 @@ AGAIN = (
 class SwapRun(SigningFlow):
     """Runs the client's swap flow; prints its events and the result."""
 
-    def __init__(
-        self,
-        context: CommandContext,
-        client: QuietswapClient,
-        signer: WalletSigner,
-        request: SwapRequest,
-        pair: tuple[DisplayToken, DisplayToken],
-        *,
-        yes: bool,
-    ) -> None:
-        super().__init__(context, client, signer, yes=yes)
-        self._asked = replace(request, confirm=None if yes else self._confirm_loss)
-        """What is checked here, after the quote is shown; the client's flow accepts any loss."""
+    _asked: SwapRequest
+    """What is checked here, after the quote is shown; the client's flow accepts any loss."""
+    _request: SwapRequest
+    _sell: DisplayToken
+    _buy: DisplayToken
+    _loss: Loss | None = None
+    """What must be confirmed of the latest quote."""
+    _agreed: SwapQuoteResponse | None = None
+    """What later quotes are compared with."""
+    _latest: SwapQuoteResponse | None = None
+    """What is signed if it is accepted."""
+    _order_id: str | None = None
+    _no_order = "no response with an order"
+    _has_ended = False
+    _approves = False
+
+    def __call__(self, request: SwapRequest, sell: DisplayToken, buy: DisplayToken) -> None:
+        """Swap; the exit codes are those of `quietswap.cli.output.exit_codes`."""
+        self._asked = replace(request, confirm=None if self._yes else self._confirm_loss)
         self._request = replace(
             request,
             accept=self._accept,
@@ -91,20 +95,7 @@ class SwapRun(SigningFlow):
             max_impact_percent=None,
             max_loss_percent=Decimal(100),
         )
-        self._loss: Loss | None = None
-        """What must be confirmed of the latest quote."""
-        self._sell, self._buy = pair
-        self._agreed: SwapQuoteResponse | None = None
-        """What later quotes are compared with."""
-        self._latest: SwapQuoteResponse | None = None
-        """What is signed if it is accepted."""
-        self._order_id: str | None = None
-        self._no_order = "no response with an order"
-        self._has_ended = False
-        self._approves = False
-
-    def __call__(self) -> None:
-        """Swap; the exit codes are those of `quietswap.cli.output.exit_codes`."""
+        self._sell, self._buy = sell, buy
         try:
             result = self._run(self._swapped)
         except NonceMismatch:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from quietswap.cli.context import CommandContext, signals_as_ctrl_c
+from quietswap.cli.context import signals_as_ctrl_c
 from quietswap.cli.flows.signing import (
     SigningFlow,
     find_order,
@@ -17,7 +17,7 @@ from quietswap.cli.flows.signing import (
     print_signed_transaction,
 )
 from quietswap.cli.options.connection import typed_options
-from quietswap.cli.options.signing import SIGNING, WalletSigner
+from quietswap.cli.options.signing import SIGNING
 from quietswap.cli.output.quote import facts, to_sign
 from quietswap.cli.output.tokens import ETHER, WETH
 from quietswap.client import node_calls
@@ -26,7 +26,6 @@ from quietswap.client.errors.base import ClientError, ServiceUnreachable
 from quietswap.client.errors.flow import MayBeMined, OrderStillOpen, TransactionHashMismatch
 from quietswap.client.flows.submission_outcome import OutcomeWatch
 from quietswap.client.flows.wrap import Event, WrapRequest, WrapResult, judge_quote
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract.wraps import Balances, WrapOrderResponse, WrapQuoteResponse
 from quietswap.quoting.loss import Loss, accepted_bps
 
@@ -37,28 +36,19 @@ _UNDECIDED = (OrderStillOpen, ServiceUnreachable, MayBeMined, TransactionHashMis
 class WrapRun(SigningFlow):
     """Runs the client's wrap flow; prints its events and the result."""
 
-    def __init__(
-        self,
-        context: CommandContext,
-        client: QuietswapClient,
-        signer: WalletSigner,
-        request: WrapRequest,
-        *,
-        yes: bool,
-        may_replace: bool,
-    ) -> None:
-        super().__init__(context, client, signer, yes=yes)
+    _request: WrapRequest
+    _most: int
+    _tx_hash: str | None = None
+
+    def __call__(self, request: WrapRequest) -> None:
+        """Convert; exit code 1 unless it is mined (or submitted, where there is no node)."""
         self._most = accepted_bps(request.max_loss_percent)
         self._request = replace(
             request,
             accept=self._accept,
-            replace=may_replace or not yes,
+            replace=request.replace or not self._yes,
             max_loss_percent=Decimal(100),
         )
-        self._tx_hash: str | None = None
-
-    def __call__(self) -> None:
-        """Convert; exit code 1 unless it is mined (or submitted, where there is no node)."""
         self._report(
             self._run(lambda: self._client.convert(self._request, self._signer, self._print_event))
         )
