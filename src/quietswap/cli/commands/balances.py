@@ -1,5 +1,6 @@
 """`quietswap balances`: the token balances of a wallet, and what routers may move."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -52,7 +53,7 @@ def _by_own_node(context: CommandContext, client: "QuietswapClient", owner: str)
     if context.as_json:
         return
     context.screen.print(Text(owner, "bold"))
-    rows = [(token.symbol, token.number(amount, raw=context.raw)) for token, amount in amounts]
+    rows = [(t.symbol, replace(t, raw=context.raw).number(amount)) for t, amount in amounts]
     context.screen.print(facts(*rows))
 
 

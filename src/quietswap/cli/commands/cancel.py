@@ -35,12 +35,11 @@ def cancel(
     final state is shown. Exit code 4 means that either may still be mined.
     """
     from quietswap.cli.flows.cancel import CancelRun
-    from quietswap.cli.output.tokens import parse_ether
+    from quietswap.cli.output.tokens import ETHER, parse_amount
     from quietswap.client.flows.cancel import CancelRequest
     from quietswap.client.flows.polling import PollingPolicy
-    from quietswap.client.flows.wrap import to_wei
 
-    most = to_wei(parse_ether(most_fee, raw=False, option="--most-fee"))
+    most = parse_amount(most_fee, ETHER, "--most-fee")
     with context.client(PollingPolicy(interval_s=poll)) as client:
         request = CancelRequest(order, signer.wallet, most, nonce)
         CancelRun(context, client, signer, yes=yes)(request)

@@ -24,13 +24,13 @@ def price(*, context: CommandContext, amount: str, sell: str, buy: str) -> None:
 
     with context.client() as client:
         selling, buying = (
-            find_by_service(token_address(text, client, context, signs=False), client)
+            find_by_service(token_address(text, client, context, signs=False), client, context)
             for text in (sell, buy)
         )
-        units = parse_amount(amount, selling, raw=context.raw)
+        units = parse_amount(amount, selling)
         found = client.price(selling.address, buying.address, units)
     context.result(found)
     if not context.as_json:
-        context.screen.print(price_table(found, selling, buying, raw=context.raw))
+        context.screen.print(price_table(found, selling, buying))
         if (notice := loss_notice(judge_quote(found, 0))) is not None:
             context.screen.print(notice)

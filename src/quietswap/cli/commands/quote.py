@@ -42,6 +42,6 @@ def quote(
         found = client.quote(request)
     context.result(found)
     if not context.as_json:
-        context.screen.print(summary(found, selling, buying, raw=context.raw))
+        context.screen.print(summary(found, selling, buying))
         if (notice := loss_notice(judge_quote(found, slippage_bps))) is not None:
             context.screen.print(notice)

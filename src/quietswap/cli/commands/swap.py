@@ -95,20 +95,17 @@ def swap(
     """
     from quietswap.cli.flows.swap import SwapRun
     from quietswap.cli.options.trade import token_pair, units_of
-    from quietswap.cli.output.tokens import parse_amount, parse_ether, router_address
+    from quietswap.cli.output.tokens import ETHER, parse_amount, wallet_address
     from quietswap.client import PollingPolicy, SwapRequest
-    from quietswap.client.flows.wrap import to_wei
 
     compares = is_typed("max_impact") or (yes and at_least is None)
     if context.rpc_url is None:
         _check_without_node(approve, unpriced=yes and at_least is None)
     limits = is_typed("max_fee") or yes
-    most_fee = to_wei(parse_ether(max_fee, raw=False, option="--max-fee")) if limits else None
+    most_fee = parse_amount(max_fee, ETHER, "--max-fee") if limits else None
     with context.client(PollingPolicy(interval_s=poll, patience_s=None)) as client:
         selling, buying = token_pair(sell, buy, client, context, signs=True, yes=yes)
-        floor = None
-        if at_least is not None:
-            floor = parse_amount(at_least, buying, raw=context.raw, option="--at-least")
+        floor = None if at_least is None else parse_amount(at_least, buying, "--at-least")
         request = SwapRequest(
             selling.address,
             buying.address,
@@ -117,7 +114,7 @@ def swap(
             slippage_bps,
             approve if context.rpc_url else "never",  # type: ignore[arg-type]
             floor,
-            routers=frozenset(map(router_address, routers)),
+            routers=frozenset(wallet_address(each, "router's address") for each in routers),
             max_impact_percent=Decimal(str(max_impact)) if compares else None,
             nonce=nonce,
             any_nonce=any_nonce,

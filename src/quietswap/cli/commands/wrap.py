@@ -1,5 +1,6 @@
 """`quietswap wrap` and `quietswap unwrap`: ETH into WETH and back, one to one."""
 
+import dataclasses
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ def _command(operation: "WrapOperation", give: str, get: str) -> click.Command:
 
         if context.rpc_url is None and nonce is None:
             raise click.UsageError("the nonce is unknown: give --rpc-url or --nonce")
-        token = ETHER if operation == "wrap" else WETH
+        token = dataclasses.replace(ETHER if operation == "wrap" else WETH, raw=context.raw)
         most = None if max_loss is None else Decimal(str(max_loss))
         with context.client(PollingPolicy(node_interval_s=1.0)) as client:
             units = units_of(amount, token, client, context, signer.wallet)

@@ -21,6 +21,7 @@ from quietswap.cli.output.errors import error_name
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
 from quietswap.cli.output.lost_output import goes_on_without_output
 from quietswap.cli.output.quote import facts, loss_notice
+from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client.errors.base import ClientError
 from quietswap.client.errors.flow import QuoteDeclined, TransactionHashMismatch
 from quietswap.client.flows.polling import find_open_order
@@ -211,10 +212,11 @@ class SigningFlow:
         text = f"{event.why}; watching your node for {event.seconds:.0f} s"
         self._progress.say(text, "yellow")
 
-    def _require_funds(self, has: int, needs: int, show: Callable[[int], str], what: str) -> None:
+    def _require_funds(self, has: int, needs: int, token: DisplayToken, what: str) -> None:
         """Check the balance before the prompt. Raises QuoteDeclined."""
         if has < needs:
-            raise QuoteDeclined(f"the wallet holds {show(has)}, the {what} needs {show(needs)}")
+            held, needed = token.show(has), token.show(needs)
+            raise QuoteDeclined(f"the wallet holds {held}, the {what} needs {needed}")
 
     def _unaccepted(self, loss: Loss, most: int, *, has_floor: bool = False) -> Loss | None:
         """Print what may be lost. Return it if it is more than `most` basis points.

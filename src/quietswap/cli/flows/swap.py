@@ -3,7 +3,6 @@
 import contextlib
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 import click
@@ -104,7 +103,7 @@ class SwapRun(SigningFlow):
             result = self._run(self._swapped)
         self._context.result(machine(result))
         self._context.screen.print()
-        self._context.screen.print(report(result, self._buy, raw=self._context.raw))
+        self._context.screen.print(report(result, self._buy))
         if result.may_be_mined:
             self._leave("Not decided by any block")
             self._retry(_params(result.quote).nonce)
@@ -216,16 +215,16 @@ class SwapRun(SigningFlow):
         return _params(quote).nonce != _params(agreed).nonce
 
     def _show(self, quote: SwapQuoteResponse) -> None:
-        screen, raw = self._context.screen, self._context.raw
+        screen = self._context.screen
         approves = self._context.rpc_url is not None and self._request.approval != "never"
-        screen.print(summary(quote, self._sell, self._buy, raw=raw, approves=approves))
+        screen.print(summary(quote, self._sell, self._buy, approves=approves))
         if self._context.rpc_url is not None:
             self._check_funds(quote)
         else:
             require_submittable(quote)
         floor = self._asked.at_least
         if floor is not None and quote.min_buy_amount < floor:
-            least = self._buy.show(floor, raw=raw)
+            least = self._buy.show(floor)
             raise QuoteDeclined(f"it could deliver less than {least}: nothing was signed")
         self._compare(quote)
         self._print_signer()
@@ -257,7 +256,7 @@ class SwapRun(SigningFlow):
             found = self._client.run(reference_price.find(asked))
         if found is not None:
             below = found.below_percent(quote, asked.slippage_bps)
-            self._context.screen.print(compared(found, below, self._buy, raw=self._context.raw))
+            self._context.screen.print(compared(found, below, self._buy))
         reference_price.require_fair(quote, asked, found)
         loss = judge_quote(quote, asked.slippage_bps, below)
         floor = asked.at_least is not None
@@ -265,19 +264,18 @@ class SwapRun(SigningFlow):
 
     def _check_funds(self, quote: SwapQuoteResponse) -> None:
         held = self._client.node(node_calls.token_balance(quote.sell_token, self._request.wallet))
-        show = partial(self._sell.show, raw=self._context.raw)
-        self._require_funds(held, quote.sell_amount, show, "swap")
+        self._require_funds(held, quote.sell_amount, self._sell, "swap")
 
     def _show_allowance(self, quote: SwapQuoteResponse) -> bool:
         """Show the approval before the swap. Return whether one is needed."""
-        router, raw = quote.dex_route.target, self._context.raw
+        router = quote.dex_route.target
         call = node_calls.allowance(quote.sell_token, self._request.wallet, router)
         allowed = self._client.node(call)
         if allowed >= quote.sell_amount:
             return False
         polling = self._client.polling
         self._client.run(require_approvable(self._request, router, allowed, polling))
-        amount = self._sell.show(quote.sell_amount, raw=raw)
+        amount = self._sell.show(quote.sell_amount)
         if self._request.approval == "max":
             amount = f"any amount of {self._sell.symbol}"
         self._print_warning(f"first, publicly: {short(router)} may move {amount}", "approve")
@@ -301,11 +299,11 @@ class SwapRun(SigningFlow):
         elif isinstance(event, Approved):
             amount = "no limit"
             if event.amount < node_calls.UINT256_MAX:
-                amount = self._sell.show(event.amount, raw=self._context.raw)
+                amount = self._sell.show(event.amount)
             block = f"in block {event.receipt.block_number:,}"
             self._progress.say(f"approved   {amount} for {short(event.router)} {block}")
         elif isinstance(event, SwapSimulation):
-            self._progress.say(tried(event, self._buy, raw=self._context.raw))
+            self._progress.say(tried(event, self._buy))
             if (quote := self._latest) is not None:
                 self._client.run(recheck_with_gas(quote, self._asked, event.gas_used))
         elif isinstance(event, OutcomeWatch):
@@ -365,7 +363,7 @@ class SwapRun(SigningFlow):
 
     def _words(self) -> tuple[str, str, str]:
         """Return AMOUNT, SELL and BUY of this swap: `all` may be another amount next time."""
-        number = self._sell.number(self._request.sell_amount, raw=self._context.raw)
+        number = self._sell.number(self._request.sell_amount)
         return number.replace(",", ""), self._sell.word, self._buy.word
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 from rich.console import RenderableType
@@ -19,7 +18,7 @@ from quietswap.cli.flows.signing import (
 from quietswap.cli.options.connection import typed_options
 from quietswap.cli.options.signing import SIGNING
 from quietswap.cli.output.quote import facts, to_sign
-from quietswap.cli.output.tokens import ETHER, WETH
+from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
 from quietswap.client import node_calls
 from quietswap.client.errors.api import NonceTooLow
 from quietswap.client.errors.base import ClientError, ServiceUnreachable
@@ -63,9 +62,9 @@ class WrapRun(SigningFlow):
                 self._retry(self._signer.nonce)
 
     def _accept(self, quote: WrapQuoteResponse) -> bool:
-        screen, raw = self._context.screen, self._context.raw
-        before, after = (ETHER, WETH) if quote.operation == "wrap" else (WETH, ETHER)
-        give, get = before.show(quote.amount_wei, raw=raw), after.show(quote.amount_wei, raw=raw)
+        screen, (ether, weth) = self._context.screen, self._pair()
+        before, after = (ether, weth) if quote.operation == "wrap" else (weth, ether)
+        give, get = before.show(quote.amount_wei), after.show(quote.amount_wei)
         screen.print(Text(f"{quote.operation} {give} into {get}", "bold"))
         self._check_funds(quote)
         loss = self._unaccepted(self._judge(quote), self._most)
@@ -79,6 +78,9 @@ class WrapRun(SigningFlow):
         screen.print()
         return self._confirm(loss=loss)
 
+    def _pair(self) -> tuple[DisplayToken, DisplayToken]:
+        return replace(ETHER, raw=self._context.raw), replace(WETH, raw=self._context.raw)
+
     def _judge(self, quote: WrapQuoteResponse) -> Loss:
         fee = int(quote.mev_protection.transaction_params.max_fee_per_gas)
         if self._context.rpc_url is not None:
@@ -88,9 +90,9 @@ class WrapRun(SigningFlow):
     def _check_funds(self, quote: WrapQuoteResponse) -> None:
         """Check the converted amount. The service checks the fee. Raises QuoteDeclined."""
         found = self._client.wrap_info(self._wallet_signer.wallet).balances
-        token, held = (ETHER, found.eth) if quote.operation == "wrap" else (WETH, found.weth)
-        show = partial(token.show, raw=self._context.raw)
-        self._require_funds(held.wei, quote.amount_wei, show, quote.operation)
+        ether, weth = self._pair()
+        token, held = (ether, found.eth) if quote.operation == "wrap" else (weth, found.weth)
+        self._require_funds(held.wei, quote.amount_wei, token, quote.operation)
 
     def _print_event(self, event: Event) -> None:
         if isinstance(event, WrapOrderResponse):
@@ -131,7 +133,7 @@ class WrapRun(SigningFlow):
 
     def _report(self, result: WrapResult) -> None:
         """Print the balances. A failure to read them does not change the result."""
-        raw, rows = self._context.raw, list[tuple[str, RenderableType]]()
+        (ether, weth), rows = self._pair(), list[tuple[str, RenderableType]]()
         if result.receipt is None:
             rows.append(("note", "submitted; without --rpc-url it is not followed"))
         balances = None
@@ -142,8 +144,8 @@ class WrapRun(SigningFlow):
             why = str(error) or "interrupted"
             rows.append(("note", Text(f"the balances cannot be shown: {why}", "yellow")))
         else:
-            rows.append(("ETH", ETHER.number(balances.eth.wei, raw=raw)))
-            rows.append(("WETH", WETH.number(balances.weth.wei, raw=raw)))
+            rows.append(("ETH", ether.number(balances.eth.wei)))
+            rows.append(("WETH", weth.number(balances.weth.wei)))
         self._context.result(_machine(result, balances))
         self._context.screen.print()
         self._context.screen.print(facts(*rows))

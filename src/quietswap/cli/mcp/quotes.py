@@ -4,7 +4,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import msgspec
@@ -90,7 +90,7 @@ async def find_token(
 
 def read_units(text: str, token: DisplayToken, *, smallest: bool, name: str = "amount") -> int:
     """Return an amount in smallest units; with `smallest` it is written in them."""
-    return int(read_with(name, lambda it: parse_amount(it, token, raw=smallest), text))
+    return int(read_with(name, lambda it: parse_amount(it, replace(token, raw=smallest)), text))
 
 
 def read_wallet(text: str) -> str:

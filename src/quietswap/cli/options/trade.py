@@ -1,6 +1,7 @@
 """AMOUNT, SELL and BUY of a command as a person writes them: `all UNI WETH`, `50% WETH USDC`."""
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from quietswap.cli.output.tokens import (
     KNOWN,
     DisplayToken,
     address_of,
-    find,
+    by_address,
     parse_amount,
     refuse_ether,
 )
@@ -66,17 +67,12 @@ def token_pair(
     yes: bool = False,
 ) -> tuple[DisplayToken, DisplayToken]:
     """Return SELL and BUY, as `token_address` finds them, with the decimals that the node tells."""
-    has_node, raw = context.rpc_url is not None, context.raw
-    sold, bought = (
-        find(
-            token_address(each, client, context, signs=signs, yes=yes),
-            client,
-            has_node=has_node,
-            raw=raw,
-        )
-        for each in (sell, buy)
-    )
-    return sold, bought
+    found = []
+    for each in (sell, buy):
+        address = token_address(each, client, context, signs=signs, yes=yes)
+        refuse_ether(address)
+        found.append(by_address(address, client, context))
+    return found[0], found[1]
 
 
 def _listed(text: str, client: "QuietswapClient") -> "TokenEntry":
@@ -134,14 +130,14 @@ def units_of(
     """
     share = _share(text)
     if share is None:
-        return parse_amount(text, token, raw=context.raw)
+        return parse_amount(text, token)
     if context.rpc_url is None:
         raise click.UsageError(f"{text}: your own node has the balance: give --rpc-url, or digits")
     from quietswap.client import node_calls
     from quietswap.client.flows.approvals import require_mainnet
 
     client.run(require_mainnet())
-    if token is not ETHER:
+    if token != ETHER:
         held = client.node(node_calls.token_balance(token.address, wallet))
         units = held * share.numerator // share.denominator
     else:
@@ -151,7 +147,9 @@ def units_of(
         if units == held - kept > 0:
             _tell_kept(kept, context)
     if units <= 0:
-        raise click.UsageError(f"{text}: the wallet holds {token.show(held)}, too little")
+        raise click.UsageError(
+            f"{text}: the wallet holds {replace(token, raw=False).show(held)}, too little"
+        )
     return units
 
 

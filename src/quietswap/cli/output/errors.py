@@ -1,6 +1,7 @@
 """Error output: the message, the figures in token units, and what to do next."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -142,15 +143,14 @@ def _figures(error: ClientError, *, raw: bool) -> Iterator[str]:
     """Yield the error's details as lines, with amounts in token units."""
     if isinstance(error, InsufficientBalance) and error.details:
         has = error.details
-        token = _token(has.asset or "ETH")
-        needs = token.show(has.required, raw=raw)
-        held = token.show(has.available, raw=raw)
+        token = _token(has.asset or "ETH", raw=raw)
+        needs, held = token.show(has.required), token.show(has.available)
         is_short = has.available < has.required
         yield f"It needs {needs} and holds {held}." if is_short else f"{needs} at most, of {held}."
     if isinstance(error, InsufficientAllowance) and error.details:
         may = error.details
-        token = _token(may.token)
-        needs, now = token.show(may.required, raw=raw), token.show(may.current, raw=raw)
+        token = _token(may.token, raw=raw)
+        needs, now = token.show(may.required), token.show(may.current)
         yield f"{may.router} may move {now}, the swap needs {needs}."
     if isinstance(error, ValidationError) and error.details:
         for field in error.details.fields:
@@ -165,8 +165,6 @@ def _figures(error: ClientError, *, raw: bool) -> Iterator[str]:
             yield f"{each.get('source')}: {said}"
 
 
-def _token(asset: str) -> DisplayToken:
-    if asset == "ETH":
-        return ETHER
-    found = {token.address: token for token in KNOWN.values()}.get(asset)
-    return found or DisplayToken(asset, f"smallest units of {asset}", 0)
+def _token(asset: str, *, raw: bool) -> DisplayToken:
+    known = {"ETH": ETHER} | {token.address: token for token in KNOWN.values()}
+    return replace(known.get(asset, DisplayToken(asset, f"smallest units of {asset}", 0)), raw=raw)

@@ -3,6 +3,7 @@
 import contextlib
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -45,9 +46,9 @@ def when(moment: datetime | None) -> str:
 def _token(address: str, client: "QuietswapClient", context: CommandContext) -> DisplayToken:
     """Return the token; if its decimals are unknown, one that shows smallest units."""
     try:
-        return by_address(address, client, has_node=context.rpc_url is not None, raw=context.raw)
+        return by_address(address, client, context)
     except click.UsageError:
-        return DisplayToken(address, short(address), 0)
+        return DisplayToken(address, short(address), 0, context.raw)
 
 
 def history_table(
@@ -62,9 +63,9 @@ def history_table(
     for item in found.orders:
         sell = _token(item.summary.sell_token, client, context)
         buy = _token(item.summary.buy_token, client, context)
-        sold = f"{sell.brief(item.summary.sell_amount, raw=context.raw)} {sell.symbol}"
+        sold = f"{sell.brief(item.summary.sell_amount)} {sell.symbol}"
         sold = sold if item.kind == "swap" else f"{item.kind}: {sold}"
-        bought = f"→ {buy.brief(item.summary.buy_amount, raw=context.raw)} {buy.symbol}"
+        bought = f"→ {buy.brief(item.summary.buy_amount)} {buy.symbol}"
         bought = bought if item.status not in ("cancelled", "failed") else "→ nothing"
         bought = bought if item.kind in {"swap", "wrap"} else ""  # other kinds buy nothing
         relay = [relay_text(item.relay_answer)] if item.relay_answer else []
@@ -113,8 +114,8 @@ def order_details(
     rows: list[tuple[str, RenderableType]] = [
         ("order", Text(found.order_id)),
         ("state", Text(found.status, STYLE.get(found.status, ""))),
-        ("sell", sell.show(terms.amount, raw=context.raw)),
-        ("at least", buy.show(terms.min_return_amount, raw=context.raw)),
+        ("sell", sell.show(terms.amount)),
+        ("at least", buy.show(terms.min_return_amount)),
         *(_reported(found, buy, context) or _received(found, (sell, buy), client, context)),
         ("created", when(found.created_at)),
     ]
@@ -151,7 +152,7 @@ def _reported(
         return []
     if found.received.amount is None:
         return [("received", f"not known: {found.received.reason}")]
-    text = buy.show(found.received.amount, raw=context.raw)
+    text = buy.show(found.received.amount)
     if found.delivered is not None:
         text += f" ({found.delivered.to_promise_bps / 100:+.2f} % against the quote)"
     return [("received", Text(f"{text}, as the service reports"))]
@@ -184,7 +185,7 @@ def _received(
         gained = node_calls.received(receipt, buy.address, receipt.sender)
     elif ETHER not in pair or not gained:
         return []
-    shown = Text.assemble((buy.show(gained, raw=context.raw), "bold green"), source)
+    shown = Text.assemble((buy.show(gained), "bold green"), source)
     return [("received", shown)]
 
 
@@ -266,7 +267,9 @@ def _text(amount: int | None) -> str | None:
 
 def summary(found: "BalancesResponse", *, raw: bool, allowances: bool) -> RenderableType:
     """Return the balances as text."""
-    rows: list[tuple[str, RenderableType]] = [("ETH", ETHER.number(int(found.eth.wei), raw=raw))]
+    rows: list[tuple[str, RenderableType]] = [
+        ("ETH", replace(ETHER, raw=raw).number(int(found.eth.wei)))
+    ]
     for name, token in zip(names(found), found.tokens, strict=True):
         rows.append((name if len(name) <= 11 else short(name), _number(token, token.balance, raw)))
         if allowances:
@@ -289,7 +292,7 @@ def _number(token: "TokenBalance", amount: int | None, raw: bool) -> str:
         return "unlimited"
     if token.decimals is None:
         return f"{amount} smallest units"
-    return DisplayToken(token.address, token.symbol, token.decimals).number(int(amount), raw=raw)
+    return DisplayToken(token.address, token.symbol, token.decimals, raw).number(int(amount))
 
 
 def token_table(found: "TokensResponse") -> RenderableType:
@@ -319,9 +322,7 @@ def _entry(token: "TokenEntry") -> RenderableType:
     return Group(head, facts(*rows))
 
 
-def price_table(
-    found: "PriceResponse", sell: DisplayToken, buy: DisplayToken, *, raw: bool
-) -> RenderableType:
+def price_table(found: "PriceResponse", sell: DisplayToken, buy: DisplayToken) -> RenderableType:
     """Return an indicative price and the promise of each source."""
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
     table.add_column("source", no_wrap=True)
@@ -329,15 +330,15 @@ def price_table(
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("why not", overflow="fold")
     for row in found.sources:
-        promised = "–" if row.buy_amount is None else buy.brief(int(row.buy_amount), raw=raw)
+        promised = "–" if row.buy_amount is None else buy.brief(int(row.buy_amount))
         style = "bold" if row.outcome == "won" else ""
         said = why(row.outcome, row.reason)
         table.add_row(row.source, promised, str(row.latency_ms), said, style=style)
     impact = f"{found.price_impact:.2f} %" if found.price_impact_available else "unknown"
     gas = usd(found.scoring.gas_cost_usd, known=found.scoring.price_available)
     rows: tuple[tuple[str, RenderableType], ...] = (
-        ("sell", sell.show(int(found.sell_amount), raw=raw)),
-        ("get about", f"{buy.show(int(found.buy_amount), raw=raw)} by {found.source}"),
+        ("sell", sell.show(int(found.sell_amount))),
+        ("get about", f"{buy.show(int(found.buy_amount))} by {found.source}"),
         ("impact", impact),
         ("gas", f"about {found.estimated_gas:,} units, {gas}"),
     )

@@ -51,7 +51,7 @@ def facts(*rows: tuple[str, RenderableType]) -> Table:
     return grid
 
 
-def sources(quote: "SwapQuoteResponse", buy: DisplayToken, *, raw: bool = False) -> RenderableType:
+def sources(quote: "SwapQuoteResponse", buy: DisplayToken) -> RenderableType:
     """Return promised and simulated output of each source, or why it has no route.
 
     `to pools` is the promise against the pools' price before fees, where the service knows it.
@@ -73,8 +73,8 @@ def sources(quote: "SwapQuoteResponse", buy: DisplayToken, *, raw: bool = False)
         source = Text(report.source, "bold" if won else "")
         known = quote.scoring.price_available
         cells = [
-            Text(_amount(report.promised, buy, raw)),
-            Text(_amount(report.simulated, buy, raw)),
+            Text(_amount(report.promised, buy)),
+            Text(_amount(report.simulated, buy)),
             *([Text(_percent(report.reference_bps))] if has_reference else []),
             Text(usd(net, known=known) if net is not None else ""),
             Text(str(report.latency_ms)),
@@ -107,8 +107,8 @@ def _percent(bps: int | None) -> str:
     return "" if bps is None else f"{bps / 100:+.2f} %"
 
 
-def _amount(amount: int | None, token: DisplayToken, raw: bool) -> str:
-    return "" if amount is None else token.brief(amount, raw=raw)
+def _amount(amount: int | None, token: DisplayToken) -> str:
+    return "" if amount is None else token.brief(amount)
 
 
 def why(outcome: str, reason: str | None) -> str:
@@ -122,7 +122,6 @@ def summary(
     sell: DisplayToken,
     buy: DisplayToken,
     *,
-    raw: bool = False,
     approves: bool = False,
 ) -> RenderableType:
     """Return sources, amounts, value, checks and MEV risk of a quote.
@@ -138,30 +137,28 @@ def summary(
     if quote.verification is not None and quote.verification.bound is False:
         checked = Text("no router is proven to enforce the minimum", "bold red")
     rows: list[tuple[str, RenderableType]] = [
-        ("give", Text(sell.show(quote.sell_amount, raw=raw))),
-        ("get", Text(f"{buy.show(quote.buy_amount, raw=raw)} via {quote.source}", "bold")),
-        ("at least", Text(buy.show(quote.min_buy_amount, raw=raw))),
+        ("give", Text(sell.show(quote.sell_amount))),
+        ("get", Text(f"{buy.show(quote.buy_amount)} via {quote.source}", "bold")),
+        ("at least", Text(buy.show(quote.min_buy_amount))),
         ("worth", Text.assemble(f"{net}, {gas}, price impact ", _impact(quote))),
         ("checked", checked),
         ("MEV", _mev(quote)),
     ]
-    missing = _missing(quote, sell, raw=raw, approves=approves)
+    missing = _missing(quote, sell, approves=approves)
     rows += [("missing", Text(text, "yellow")) for text in missing]
     notes = quote.verification.notes if quote.verification else ()
     rows += [("note", Text(note, "yellow")) for note in notes]
-    return Group(sources(quote, buy, raw=raw), Text(), facts(*rows))
+    return Group(sources(quote, buy), Text(), facts(*rows))
 
 
-def _missing(
-    quote: "SwapQuoteResponse", sell: DisplayToken, *, raw: bool, approves: bool
-) -> list[str]:
+def _missing(quote: "SwapQuoteResponse", sell: DisplayToken, *, approves: bool) -> list[str]:
     """Return what the wallet lacks to submit the quote."""
     lines, issues = [], quote.issues
     if issues.balance is not None:
-        held = sell.show(issues.balance.actual, raw=raw)
+        held = sell.show(issues.balance.actual)
         lines.append(f"balance: the wallet holds {held}")
     if issues.allowance is not None and not approves:
-        allowed = sell.show(issues.allowance.actual, raw=raw)
+        allowed = sell.show(issues.allowance.actual)
         lines.append(f"allowance: {issues.allowance.spender} may move {allowed}")
     if issues.gas is not None:
         held, needed = ETHER.show(issues.gas.actual), ETHER.at_most(issues.gas.needed, 6)

@@ -20,37 +20,35 @@ UNCHECKED = (
 )
 
 
-def compared(
-    found: ReferencePrice, below: Decimal, buy: DisplayToken, *, raw: bool = False
-) -> RenderableType:
+def compared(found: ReferencePrice, below: Decimal, buy: DisplayToken) -> RenderableType:
     """Return the quote compared with Chainlink's prices; `below` in percent."""
-    fair = buy.at_most(found.fair_amount, 6) if not raw else buy.show(found.fair_amount, raw=True)
+    fair = buy.at_most(found.fair_amount, 6)
     far = "above" if below < 0 else "below"
     text = Text.assemble(f"{fair} by Chainlink at your node; this is ")
     text.append(f"{abs(below):.2f} % {far}", loss_style(below))
     return facts(("reference", text))
 
 
-def tried(trial: SwapSimulation, buy: DisplayToken, *, raw: bool = False) -> str:
+def tried(trial: SwapSimulation, buy: DisplayToken) -> str:
     """Return the result of the simulation at the caller's node."""
     if trial.delivers is None:
         return "not tried  your node has no eth_simulateV1"
-    return f"tried      {buy.show(trial.delivers, raw=raw)} on your node, nothing else taken"
+    return f"tried      {buy.show(trial.delivers)} on your node, nothing else taken"
 
 
-def report(result: SwapResult, buy: DisplayToken, *, raw: bool = False) -> RenderableType:
+def report(result: SwapResult, buy: DisplayToken) -> RenderableType:
     """Return the amounts received, promised and paid, or why the swap failed."""
     quote, status = result.quote, result.status
-    minimum = buy.show(quote.min_buy_amount, raw=raw)
+    minimum = buy.show(quote.min_buy_amount)
     rows: list[tuple[str, RenderableType]] = []
     if result.received is not None:
         bps = difference_bps(result.received, quote.buy_amount)
         style = "bold green" if result.received >= quote.min_buy_amount else "bold red"
-        rows.append(("received", Text(buy.show(result.received, raw=raw), style)))
-        rows.append(("promised", f"{buy.show(quote.buy_amount, raw=raw)} ({bps / 100:+.2f} %)"))
+        rows.append(("received", Text(buy.show(result.received), style)))
+        rows.append(("promised", f"{buy.show(quote.buy_amount)} ({bps / 100:+.2f} %)"))
         rows.append(("minimum", minimum))
     elif status.status == "confirmed":
-        rows.append(("received", _reported(result, buy, raw=raw)))
+        rows.append(("received", _reported(result, buy)))
         rows.append(("minimum", minimum))
     if status.error is not None:
         rows.append((status.status, Text(failure_text(status.error))))
@@ -69,7 +67,7 @@ def report(result: SwapResult, buy: DisplayToken, *, raw: bool = False) -> Rende
     return facts(*rows)
 
 
-def _reported(result: SwapResult, buy: DisplayToken, *, raw: bool) -> str:
+def _reported(result: SwapResult, buy: DisplayToken) -> str:
     """Return what the service says that arrived; without a node nothing else says it."""
     told = "reported by the service; --rpc-url checks it"
     received = result.status.received  # an older service does not say it
@@ -77,7 +75,7 @@ def _reported(result: SwapResult, buy: DisplayToken, *, raw: bool) -> str:
         return f"at least the minimum, {told}"
     amount, promised = received.amount, result.quote.buy_amount
     bps = difference_bps(amount, promised)
-    shown, wanted = buy.show(amount, raw=raw), buy.show(promised, raw=raw)
+    shown, wanted = buy.show(amount), buy.show(promised)
     return f"{shown} of {wanted} promised ({bps / 100:+.2f} %), {told}"
 
 

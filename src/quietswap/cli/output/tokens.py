@@ -1,7 +1,7 @@
 """Tokens by symbol or address, and amounts in decimal digits."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -10,44 +10,46 @@ from quietswap.amounts import format_units
 from quietswap.chain.address import BadAddress, from_any_case, parse
 
 if TYPE_CHECKING:
+    from quietswap.cli.context import CommandContext
     from quietswap.client.sync_client import QuietswapClient
 
 
 @dataclass(frozen=True, slots=True)
 class DisplayToken:
-    """Address, symbol and decimals of a token."""
+    """Address, symbol and decimals of a token. `raw` amounts are in smallest units."""
 
     address: str
     symbol: str
     decimals: int
+    raw: bool = field(default=False, compare=False)
 
     @property
     def word(self) -> str:
         """What names the token in a command: a built-in symbol, or the address."""
         return self.symbol if KNOWN.get(self.symbol) == self else self.address
 
-    def show(self, amount: int, *, raw: bool = False) -> str:
+    def show(self, amount: int) -> str:
         """Return an amount exactly, with its unit."""
-        return f"{self.number(amount, raw=raw)} {self.symbol}"
+        return f"{self.number(amount)} {self.symbol}"
 
-    def number(self, amount: int, *, raw: bool = False) -> str:
-        """Return an amount exactly: in whole tokens with thousands, or raw in smallest units."""
-        if raw:
+    def number(self, amount: int) -> str:
+        """Return an amount exactly: in whole tokens with thousands, or raw."""
+        if self.raw:
             return str(amount)
         sign, text = "-" if amount < 0 else "", format_units(abs(amount), self.decimals)
         whole, _, fraction = text.partition(".")
         return f"{sign}{int(whole):,}" + (f".{fraction}" if fraction else "")
 
-    def brief(self, amount: int, *, raw: bool = False) -> str:
+    def brief(self, amount: int) -> str:
         """Return an amount for a narrow column, rounded down to six decimals."""
-        if raw or self.decimals <= 6:
-            return self.number(amount, raw=raw)
+        if self.raw or self.decimals <= 6:
+            return self.number(amount)
         step = 10 ** (self.decimals - 6)
         return self.number(amount // step * step)
 
     def at_most(self, amount: int, places: int) -> str:
-        """Return an amount with its unit, rounded up to some decimals."""
-        step = 10 ** max(self.decimals - places, 0)
+        """Return an amount with its unit, rounded up to some decimals unless it is raw."""
+        step = 1 if self.raw else 10 ** max(self.decimals - places, 0)
         return self.show(-(-amount // step) * step)
 
 
@@ -81,11 +83,6 @@ def wallet_address(text: str, what: str = "wallet address") -> str:
         raise click.UsageError(f"{text!r} is no {what}: {error}") from error
 
 
-def router_address(text: str) -> str:
-    """Return a router's address as `wallet_address` does."""
-    return wallet_address(text, "router's address")
-
-
 def _address(text: str) -> str:
     """Return the checksummed address. Only an all lower-case one may lack the checksum."""
     digits = text[2:]
@@ -103,50 +100,42 @@ def address_of(text: str) -> str:
         raise click.UsageError(f"{text!r} is neither {names} nor an address: {error}") from error
 
 
-def find(text: str, client: "QuietswapClient", *, has_node: bool, raw: bool) -> DisplayToken:
-    """Return the token of a symbol or address. Raises click.UsageError.
-
-    The decimals of other than the built-in tokens are read from the caller's node.
-    """
-    if text.upper() in KNOWN:
-        return KNOWN[text.upper()]
-    refuse_ether(text)
-    return by_address(address_of(text), client, has_node=has_node, raw=raw)
-
-
 def refuse_ether(text: str) -> None:
     """Refuse native ETH as a token. Raises click.UsageError."""
     if text.lower() in ("eth", _NATIVE):
         raise click.UsageError("native ETH cannot be swapped: wrap it first, then use WETH")
 
 
-def find_by_service(text: str, client: "QuietswapClient") -> DisplayToken:
-    """Return the token of a symbol or address. Raises click.UsageError.
+def find_by_service(
+    address: str, client: "QuietswapClient", context: "CommandContext"
+) -> DisplayToken:
+    """Return the token at a checksummed address. Raises click.UsageError.
 
     The service tells the decimals of other than the built-in tokens: for figures only, never for
     an amount to sign.
     """
-    refuse_ether(text)
-    address = address_of(text)
+    refuse_ether(address)
     if address in _BY_ADDRESS:
-        return _BY_ADDRESS[address]
+        return replace(_BY_ADDRESS[address], raw=context.raw)
     found = client.tokens(address).tokens
     if len(found) != 1 or found[0].address != address:
         raise click.UsageError(f"{address} is not an ERC-20 token: the service found none")
-    return DisplayToken(address, shown_symbol(found[0].symbol, address), found[0].decimals)
+    symbol = shown_symbol(found[0].symbol, address)
+    return DisplayToken(address, symbol, found[0].decimals, context.raw)
 
 
-def by_address(
-    address: str, client: "QuietswapClient", *, has_node: bool, raw: bool
-) -> DisplayToken:
-    """Return the token at a checksummed address, as `find` does."""
+def by_address(address: str, client: "QuietswapClient", context: "CommandContext") -> DisplayToken:
+    """Return the token at a checksummed address. Raises click.UsageError.
+
+    The decimals of other than the built-in tokens are read from the caller's node.
+    """
     if address.lower() == _NATIVE:
-        return ETHER
+        return replace(ETHER, raw=context.raw)
     if address in _BY_ADDRESS:
-        return _BY_ADDRESS[address]
-    if not has_node:
-        if raw:
-            return DisplayToken(address, shown_symbol("", address), 0)
+        return replace(_BY_ADDRESS[address], raw=context.raw)
+    if context.rpc_url is None:
+        if context.raw:
+            return DisplayToken(address, shown_symbol("", address), 0, raw=True)
         raise click.UsageError(
             f"the decimals of {address} are unknown: give --rpc-url, or --raw and smallest units"
         )
@@ -158,7 +147,7 @@ def by_address(
     if decimals is None or decimals > _MOST_DECIMALS:
         raise click.UsageError(f"{address} is not an ERC-20 token: it has no decimals()")
     symbol = client.node(node_calls.symbol(address))
-    return DisplayToken(address, shown_symbol(symbol, address), decimals)
+    return DisplayToken(address, shown_symbol(symbol, address), decimals, context.raw)
 
 
 def shown_symbol(symbol: str, address: str) -> str:
@@ -166,7 +155,7 @@ def shown_symbol(symbol: str, address: str) -> str:
     return symbol[:11] if symbol and symbol.isascii() else f"{address[:6]}…{address[-4:]}"
 
 
-def parse_amount(text: str, token: DisplayToken, *, raw: bool, option: str = "") -> int:
+def parse_amount(text: str, token: DisplayToken, option: str = "") -> int:
     """Return smallest units of an amount written in decimal digits.
 
     Raises click.UsageError, which names the option if the amount is not the command's AMOUNT.
@@ -177,16 +166,11 @@ def parse_amount(text: str, token: DisplayToken, *, raw: bool, option: str = "")
         form = "digits and a point, such as 1.5, 78 digits at most"
         raise click.UsageError(f"{name}{text[:_SHOWN]!r} is not an amount: {form}")
     whole, fraction = found[1], (found[2] or "").rstrip("0")
-    decimals = 0 if raw else token.decimals
+    decimals = 0 if token.raw else token.decimals
     if len(fraction) > decimals:
-        most = "smallest units are whole" if raw else f"{token.symbol} has {decimals}"
+        most = "smallest units are whole" if token.raw else f"{token.symbol} has {decimals}"
         raise click.UsageError(f"{name}{text!r} has too many decimals: {most}")
     units = int(whole + fraction.ljust(decimals, "0"))
     if units == 0:
         raise click.UsageError(f"{name}the amount must be greater than zero")
     return units
-
-
-def parse_ether(text: str, *, raw: bool, option: str = "") -> str:
-    """Return an ETH amount as a decimal string of the API. Raises click.UsageError."""
-    return format_units(parse_amount(text, ETHER, raw=raw, option=option), ETHER.decimals)
