@@ -2,7 +2,6 @@
 
 import gc
 
-import quietswap.cli.commands.balances
 import quietswap.cli.commands.cancel
 import quietswap.cli.commands.history
 import quietswap.cli.commands.keys
@@ -10,6 +9,7 @@ import quietswap.cli.commands.orders
 import quietswap.cli.commands.sandbox
 import quietswap.cli.commands.serve
 import quietswap.cli.commands.swap
+import quietswap.cli.commands.tokens
 import quietswap.cli.commands.wrap
 import quietswap.sandbox.stack
 import quietswap.server.asgi

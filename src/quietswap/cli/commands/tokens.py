@@ -1,9 +1,16 @@
-"""`quietswap tokens`: listed tokens, and any token by its address."""
+"""`quietswap tokens` and `quietswap balances`: tokens, and what a wallet has of them."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from quietswap.cli.context import CommandContext
 from quietswap.cli.options.connection import with_context
+from quietswap.cli.options.signing import own_wallet, wallet_option
+
+if TYPE_CHECKING:
+    from quietswap.client.sync_client import QuietswapClient
 
 
 @click.command()
@@ -26,3 +33,67 @@ def tokens(*, context: CommandContext, search: str, limit: int, offset: int) -> 
     context.result(found)
     if not context.as_json:
         context.screen.print(token_table(found))
+
+
+@click.command()
+@click.argument("tokens", nargs=-1)
+@click.option("--allowances", is_flag=True, help="Show what each router may move, too.")
+@wallet_option
+@with_context
+def balances(
+    *, context: CommandContext, tokens: tuple[str, ...], allowances: bool, wallet: str | None
+) -> None:
+    """Show a wallet's ETH and tokens: those known by name, or TOKENS (symbols or addresses).
+
+    With --rpc-url and no TOKENS, your own node tells the balances of tokens except WETH. Otherwise
+    the service reads all of them at one block.
+    """
+    owner = own_wallet(wallet)
+    with context.client() as client:
+        if tokens or allowances or not context.rpc_url:
+            _by_service(context, client, owner, tokens, allowances=allowances)
+        else:
+            _by_own_node(context, client, owner)
+
+
+def _by_own_node(context: CommandContext, client: "QuietswapClient", owner: str) -> None:
+    from rich.text import Text
+
+    from quietswap.cli.output.quote import facts
+    from quietswap.cli.output.tokens import ETHER, KNOWN, WETH
+    from quietswap.client import node_calls
+    from quietswap.client.flows.approvals import require_mainnet
+
+    found = client.wrap_info(owner).balances
+    client.run(require_mainnet())
+    amounts = [(ETHER, int(found.eth.wei)), (WETH, int(found.weth.wei))]
+    others = [t for t in KNOWN.values() if t is not WETH]
+    amounts += [(t, client.node(node_calls.token_balance(t.address, owner))) for t in others]
+    context.result(
+        {"wallet": owner, "balances": {token.symbol: str(amount) for token, amount in amounts}}
+    )
+    if context.as_json:
+        return
+    context.screen.print(Text(owner, "bold"))
+    rows = [(t.symbol, replace(t, raw=context.raw).number(amount)) for t, amount in amounts]
+    context.screen.print(facts(*rows))
+
+
+def _by_service(
+    context: CommandContext,
+    client: "QuietswapClient",
+    owner: str,
+    tokens: tuple[str, ...],
+    *,
+    allowances: bool,
+) -> None:
+    from quietswap.cli.options.trade import token_address
+    from quietswap.cli.output.orders import as_json, summary
+    from quietswap.cli.output.tokens import KNOWN
+
+    asked = [token_address(text, client, context, signs=False) for text in tokens]
+    asked = asked or [token.address for token in KNOWN.values()]
+    found = client.balances(owner, asked)
+    context.result(as_json(found))
+    if not context.as_json:
+        context.screen.print(summary(found, raw=context.raw, allowances=allowances))

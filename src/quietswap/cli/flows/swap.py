@@ -21,8 +21,17 @@ from quietswap.cli.options.connection import can_ask, confirm, typed_options
 from quietswap.cli.options.signing import SIGNING
 from quietswap.cli.output.console import final_text
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
-from quietswap.cli.output.quote import nonce_to_sign, short, summary, to_sign
-from quietswap.cli.output.swap import UNCHECKED, compared, machine, report, tried
+from quietswap.cli.output.quote import (
+    UNCHECKED,
+    compared,
+    machine,
+    nonce_to_sign,
+    report,
+    short,
+    summary,
+    to_sign,
+    tried,
+)
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import node_calls
 from quietswap.client.errors.base import ApiError, ClientError

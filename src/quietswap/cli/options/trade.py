@@ -147,9 +147,8 @@ def units_of(
         if units == held - kept > 0:
             _tell_kept(kept, context)
     if units <= 0:
-        raise click.UsageError(
-            f"{text}: the wallet holds {replace(token, raw=False).show(held)}, too little"
-        )
+        has = replace(token, raw=False).show(held)
+        raise click.UsageError(f"{text}: the wallet holds {has}, too little")
     return units
 
 

@@ -1,8 +1,8 @@
-"""Output of a quote: table of the sources, amounts and value, and the transaction to sign."""
+"""Output of a quote, of the transaction to sign, and of a swap's result."""
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from rich.console import Group, RenderableType
@@ -10,13 +10,19 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from quietswap.amounts import difference_bps
+from quietswap.cli.output.console import failure_text, gas_cost
 from quietswap.cli.output.tables import ResponsiveTable
 from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
+from quietswap.client.flows.reference_price import ReferencePrice
+from quietswap.client.flows.simulation import SwapSimulation
+from quietswap.client.flows.swap import SwapResult
 from quietswap.quoting.loss import Loss, LossLevel, level_of, to_bps
 
 if TYPE_CHECKING:
     from quietswap.contract.quotes import SwapQuoteResponse
     from quietswap.contract.transactions import TransactionParams
+
 
 _THREAT_STYLE = {"LOW": "green", "MEDIUM": "yellow", "HIGH": "red"}
 _HALF_A_CENT = Decimal("0.005")
@@ -238,3 +244,94 @@ def nonce_to_sign(nonce: int | None, counted: int | None) -> Text:
     if nonce < counted:
         return Text(f"{nonce}: used already, your node counts {counted}", "yellow")
     return Text(f"{nonce}: waits for {nonce - counted} still open before it", "yellow")
+
+
+# The result of a swap: received against promised amount, as text and as JSON.
+
+
+UNCHECKED = (
+    "without --rpc-url: approve the router yourself; nonce, fee, price, output and receipt are not"
+    " checked"
+)
+
+
+def compared(found: ReferencePrice, below: Decimal, buy: DisplayToken) -> RenderableType:
+    """Return the quote compared with Chainlink's prices; `below` in percent."""
+    fair = buy.at_most(found.fair_amount, 6)
+    far = "above" if below < 0 else "below"
+    text = Text.assemble(f"{fair} by Chainlink at your node; this is ")
+    text.append(f"{abs(below):.2f} % {far}", loss_style(below))
+    return facts(("reference", text))
+
+
+def tried(trial: SwapSimulation, buy: DisplayToken) -> str:
+    """Return the result of the simulation at the caller's node."""
+    if trial.delivers is None:
+        return "not tried  your node has no eth_simulateV1"
+    return f"tried      {buy.show(trial.delivers)} on your node, nothing else taken"
+
+
+def report(result: SwapResult, buy: DisplayToken) -> RenderableType:
+    """Return the amounts received, promised and paid, or why the swap failed."""
+    quote, status = result.quote, result.status
+    minimum = buy.show(quote.min_buy_amount)
+    rows: list[tuple[str, RenderableType]] = []
+    if result.received is not None:
+        bps = difference_bps(result.received, quote.buy_amount)
+        style = "bold green" if result.received >= quote.min_buy_amount else "bold red"
+        rows.append(("received", Text(buy.show(result.received), style)))
+        rows.append(("promised", f"{buy.show(quote.buy_amount)} ({bps / 100:+.2f} %)"))
+        rows.append(("minimum", minimum))
+    elif status.status == "confirmed":
+        rows.append(("received", _reported(result, buy)))
+        rows.append(("minimum", minimum))
+    if status.error is not None:
+        rows.append((status.status, Text(failure_text(status.error))))
+    if result.fell_short:
+        text = "less than the minimum arrived: the router or the token kept too much"
+        rows.append(("careful", Text(text, "bold red")))
+    if result.may_be_mined:
+        text = "no block shows the result: it may still be mined"
+        rows.append(("careful", Text(text, "yellow")))
+    elif result.fate is not None and result.fate != "mined":
+        text = f"your own node confirms it ({result.fate}): another swap is safe"
+        rows.append(("checked", Text(text, "green")))
+    gas, price = gas_cost(status)
+    if gas is not None and price is not None:
+        rows.append(("gas", f"{gas:,} at {GWEI.show(price)} = {ETHER.show(gas * price)}"))
+    return facts(*rows)
+
+
+def _reported(result: SwapResult, buy: DisplayToken) -> str:
+    """Return what the service says that arrived; without a node nothing else says it."""
+    told = "reported by the service; --rpc-url checks it"
+    received = result.status.received  # an older service does not say it
+    if received is None or received.amount is None:
+        return f"at least the minimum, {told}"
+    amount, promised = received.amount, result.quote.buy_amount
+    bps = difference_bps(amount, promised)
+    shown, wanted = buy.show(amount), buy.show(promised)
+    return f"{shown} of {wanted} promised ({bps / 100:+.2f} %), {told}"
+
+
+def machine(result: SwapResult) -> dict[str, Any]:
+    """Return the result as JSON values, with the quote and the last order status."""
+    return {
+        "ok": result.succeeded,
+        "order": result.status,
+        "fate": result.fate,
+        "mayBeMined": result.may_be_mined,
+        "received": None if result.received is None else str(result.received),
+        "promised": result.quote.buy_amount,
+        "minimum": result.quote.min_buy_amount,
+        "approvals": [
+            {
+                "token": each.token,
+                "router": each.router,
+                "amount": str(each.amount),
+                "txHash": each.receipt.transaction_hash,
+            }
+            for each in result.approvals
+        ],
+        "quote": result.quote,
+    }
