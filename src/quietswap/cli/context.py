@@ -67,9 +67,12 @@ class CommandContext:
         except ValueError as error:
             raise click.UsageError(str(error)) from error
 
-    def say(self, text: "Text") -> None:
+    def say(self, text: "Text | str", style: str = "") -> None:
         """Print one message. In a pipe it is not wrapped, so that `grep` finds it."""
-        self.screen.print(text, soft_wrap=not self.screen.is_terminal)
+        from rich.text import Text
+
+        line = Text(text, style) if isinstance(text, str) else text
+        self.screen.print(line, soft_wrap=not self.screen.is_terminal)
 
     def again(self, *words: str) -> None:
         """Print a command to run later, with the connection options of this one but no secret."""
@@ -79,14 +82,15 @@ class CommandContext:
         self.screen.print(Text(f"  {command}"), soft_wrap=True)
         if self.unrepeated:
             names = " and ".join(self.unrepeated)
-            self.say(Text(f"  (give {names} again, too: what may be secret is not repeated)"))
+            self.say(f"  (give {names} again, too: what may be secret is not repeated)")
 
-    def result(self, value: Any) -> None:
-        """Print `value` as one line of JSON if `--json` is given."""
+    def result(self, value: Any) -> bool:
+        """Print `value` as one line of JSON with `--json`; else return True: print it as text."""
         if self.as_json:
             from quietswap.client.wire import encode
 
             click.echo(encode(value).decode("utf-8"))  # bytes would pass unescaped
+        return not self.as_json
 
 
 # Other ways to end a command as Ctrl-C, where it must tell or stop something before it ends.

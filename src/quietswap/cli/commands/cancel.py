@@ -3,7 +3,7 @@
 import click
 
 from quietswap.cli.context import CommandContext
-from quietswap.cli.options.connection import poll_option, with_context
+from quietswap.cli.options.connection import poll_option, with_context, yes_option
 from quietswap.cli.options.signing import WalletSigner, signing_options
 
 
@@ -18,7 +18,7 @@ from quietswap.cli.options.signing import WalletSigner, signing_options
     help="The nonce that the order was signed with: no other is signed. It is needed for an order"
     " that no `quietswap swap` on this machine submitted.",
 )  # fmt: skip
-@click.option("--yes", is_flag=True, help="Do not ask before signing.")
+@yes_option
 @poll_option
 @signing_options
 @with_context

@@ -19,12 +19,12 @@ def demo(*, block_time: float, as_json: bool) -> None:
     private swap lost nothing to the searcher.
     """
     from quietswap.cli.demo import DemoReport, DemoRun, SandboxFailed, running_sandbox
-    from quietswap.cli.options.connection import console
+    from quietswap.cli.output.console import open_screen
     from quietswap.cli.output.exit_codes import REFUSED
     from quietswap.client.errors.base import ClientError
     from quietswap.client.wire import encode
 
-    report = DemoReport(console(stderr=as_json))
+    report = DemoReport(open_screen(stderr=as_json))
     try:
         with report.starting(), running_sandbox(block_time) as sandbox:
             DemoRun(report, sandbox)()

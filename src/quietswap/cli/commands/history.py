@@ -3,7 +3,7 @@
 import click
 
 from quietswap.cli.context import CommandContext, signals_as_ctrl_c
-from quietswap.cli.options.connection import poll_option, with_context
+from quietswap.cli.options.connection import paging_options, poll_option, with_context
 from quietswap.cli.options.signing import own_wallet, wallet_option
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
 
@@ -15,18 +15,12 @@ _KINDS = ("swap", "wrap", "cancel", "approval", "transaction", "any")
 
 @click.command()
 @wallet_option
-@click.option(
-    "--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Orders to list."
-)
-@click.option(
-    "--offset", type=click.IntRange(min=0), default=0, show_default=True, help="Orders to skip."
-)
+@paging_options("Orders")
 @click.option("--status", type=click.Choice(_STATES), help="Only orders in this state.")
 @click.option(
-    "--kind",
-    type=click.Choice(_KINDS),
+    "--kind", type=click.Choice(_KINDS),
     help="Orders of this kind, or of any kind, instead of swaps.",
-)
+)  # fmt: skip
 @click.option("--order", "order_id", metavar="ID", help="One order instead of the list.")
 @click.option("--follow", is_flag=True, help="With --order: wait until it is final.")
 @poll_option
@@ -55,14 +49,11 @@ def history(
             status=status,  # type: ignore[arg-type]
             kind=kind,  # type: ignore[arg-type]
         )
-        context.result(found)
-        if not context.as_json:
+        if context.result(found):
             context.screen.print(history_table(found, client, context))
 
 
 def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -> None:
-    from rich.text import Text
-
     from quietswap.cli.output.console import OrderProgress
     from quietswap.cli.output.orders import order_details
     from quietswap.client.errors.base import ServiceUnreachable
@@ -81,7 +72,7 @@ def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -
         except (KeyboardInterrupt, OrderStillOpen, ServiceUnreachable) as error:
             progress.stop()
             if follow:
-                context.say(Text("The order may still be mined. To check it:", "yellow"))
+                context.say("The order may still be mined. To check it:", "yellow")
                 context.again("history", "--order", order_id, "--follow")
             if not isinstance(error, KeyboardInterrupt):
                 raise
@@ -91,8 +82,7 @@ def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -
             raise click.exceptions.Exit(UNDECIDED) from None
         finally:
             progress.stop()
-        context.result(found)
-        if not context.as_json:
+        if context.result(found):
             context.screen.print(order_details(found, client, context))
     if follow and found.status != "confirmed":
         raise click.exceptions.Exit(REFUSED)

@@ -100,8 +100,7 @@ def _print(found: Sequence[Order], now_ms: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from quietswap.cli.options.connection import console
-    from quietswap.cli.output.console import STYLE
+    from quietswap.cli.output.console import STYLE, open_screen
     from quietswap.cli.output.quote import short
 
     table = Table(
@@ -117,7 +116,7 @@ def _print(found: Sequence[Order], now_ms: int) -> None:
             short(order.wallet),
             Text(order.failure.code.value if order.failure else "", "yellow"),
         )
-    console().print(table)
+    open_screen().print(table)
 
 
 def _age(span_ms: int) -> str:

@@ -3,14 +3,12 @@
 import click
 
 from quietswap.cli.context import CommandContext
-from quietswap.cli.options.connection import slippage_option, with_context
+from quietswap.cli.options.connection import pair_arguments, slippage_option, with_context
 from quietswap.cli.options.signing import own_wallet, wallet_option
 
 
 @click.command()
-@click.argument("amount")
-@click.argument("sell")
-@click.argument("buy")
+@pair_arguments
 @slippage_option
 @wallet_option
 @with_context
@@ -40,17 +38,14 @@ def quote(
         units = units_of(amount, selling, client, context, owner)
         request = SwapRequest(selling.address, buying.address, units, owner, slippage_bps)
         found = client.quote(request)
-    context.result(found)
-    if not context.as_json:
+    if context.result(found):
         context.screen.print(summary(found, selling, buying))
         if (notice := loss_notice(judge_quote(found, slippage_bps))) is not None:
             context.screen.print(notice)
 
 
 @click.command()
-@click.argument("amount")
-@click.argument("sell")
-@click.argument("buy")
+@pair_arguments
 @with_context
 def price(*, context: CommandContext, amount: str, sell: str, buy: str) -> None:
     """Show what AMOUNT of token SELL is worth in token BUY, as the sources promise it.
@@ -70,8 +65,7 @@ def price(*, context: CommandContext, amount: str, sell: str, buy: str) -> None:
         )
         units = parse_amount(amount, selling)
         found = client.price(selling.address, buying.address, units)
-    context.result(found)
-    if not context.as_json:
+    if context.result(found):
         context.screen.print(price_table(found, selling, buying))
         if (notice := loss_notice(judge_quote(found, 0))) is not None:
             context.screen.print(notice)

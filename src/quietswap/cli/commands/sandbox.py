@@ -39,8 +39,7 @@ class _HelpWithFaults(click.Command):
 def _install(_context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
-    from quietswap.cli.options.connection import console
-    from quietswap.cli.output.console import OrderProgress
+    from quietswap.cli.output.console import OrderProgress, open_screen
     from quietswap.sandbox.npm_packages.install import (
         InstallFailed,
         install,
@@ -51,7 +50,8 @@ def _install(_context: click.Context, _option: click.Parameter, wanted: bool) ->
     if is_installed():
         click.echo("The sandbox's packages are installed already. Start it: quietswap sandbox")
         raise click.exceptions.Exit(0)
-    progress, total, done = OrderProgress(console(stderr=True)), package_count(), itertools.count()
+    progress = OrderProgress(open_screen(stderr=True))
+    total, done = package_count(), itertools.count()
 
     def advance() -> None:
         progress.doing = f"installing with npm, {next(done)} of {total} packages"

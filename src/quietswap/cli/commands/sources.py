@@ -136,7 +136,7 @@ def check(context: OperatorContext) -> None:
 def _print(findings: list[CheckResult]) -> None:
     from rich.table import Table
 
-    from quietswap.cli.options.connection import console
+    from quietswap.cli.output.console import open_screen
 
     table = Table(box=None, pad_edge=False)
     for name in ("what", "name", "works", "ms", "found", "what to do"):
@@ -150,4 +150,4 @@ def _print(findings: list[CheckResult]) -> None:
             finding.found,
             finding.advice,
         )
-    console().print(table)
+    open_screen().print(table)

@@ -9,17 +9,17 @@ from quietswap.cli.options.connection import (
     FiniteRange,
     is_typed,
     max_loss_option,
+    pair_arguments,
     poll_option,
     slippage_option,
     with_context,
+    yes_option,
 )
 from quietswap.cli.options.signing import WalletSigner, signing_options
 
 
 @click.command()
-@click.argument("amount")
-@click.argument("sell")
-@click.argument("buy")
+@pair_arguments
 @slippage_option
 @click.option(
     "--approve", type=click.Choice(["exact", "max", "never"]), default="exact", show_default=True,
@@ -63,7 +63,7 @@ from quietswap.cli.options.signing import WalletSigner, signing_options
     "--replace", is_flag=True,
     help="Approve even while an order of yours is open; the approval may cancel that order.",
 )  # fmt: skip
-@click.option("--yes", is_flag=True, help="Do not ask before signing.")
+@yes_option
 @poll_option
 @signing_options
 @with_context

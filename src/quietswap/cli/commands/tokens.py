@@ -30,8 +30,7 @@ def tokens(*, context: CommandContext, search: str, limit: int, offset: int) -> 
 
     with context.client() as client:
         found = client.tokens(search, limit=limit, offset=offset)
-    context.result(found)
-    if not context.as_json:
+    if context.result(found):
         context.screen.print(token_table(found))
 
 
@@ -69,14 +68,11 @@ def _by_own_node(context: CommandContext, client: "QuietswapClient", owner: str)
     amounts = [(ETHER, int(found.eth.wei)), (WETH, int(found.weth.wei))]
     others = [t for t in KNOWN.values() if t is not WETH]
     amounts += [(t, client.node(node_calls.token_balance(t.address, owner))) for t in others]
-    context.result(
-        {"wallet": owner, "balances": {token.symbol: str(amount) for token, amount in amounts}}
-    )
-    if context.as_json:
-        return
-    context.screen.print(Text(owner, "bold"))
-    rows = [(t.symbol, replace(t, raw=context.raw).number(amount)) for t, amount in amounts]
-    context.screen.print(facts(*rows))
+    held = {token.symbol: str(amount) for token, amount in amounts}
+    if context.result({"wallet": owner, "balances": held}):
+        context.screen.print(Text(owner, "bold"))
+        rows = [(t.symbol, replace(t, raw=context.raw).number(amount)) for t, amount in amounts]
+        context.screen.print(facts(*rows))
 
 
 def _by_service(
@@ -94,6 +90,5 @@ def _by_service(
     asked = [token_address(text, client, context, signs=False) for text in tokens]
     asked = asked or [token.address for token in KNOWN.values()]
     found = client.balances(owner, asked)
-    context.result(as_json(found))
-    if not context.as_json:
+    if context.result(as_json(found)):
         context.screen.print(summary(found, raw=context.raw, allowances=allowances))

@@ -3,7 +3,7 @@
 import click
 
 from quietswap.cli.context import CommandContext
-from quietswap.cli.options.connection import with_context
+from quietswap.cli.options.connection import paging_options, with_context
 from quietswap.cli.output.exit_codes import REFUSED
 from quietswap.orders.order import OrderChange
 
@@ -16,30 +16,23 @@ def webhooks() -> None:
 @webhooks.command()
 @click.argument("receiver", metavar="URL")
 @click.option(
-    "--event",
-    "events",
-    multiple=True,
+    "--event", "events", multiple=True, metavar="TYPE",
     type=click.Choice([change.value for change in OrderChange]),
-    metavar="TYPE",
     help="Only this event type, such as order.confirmed; may be given several times.",
-)
+)  # fmt: skip
 @click.option("--description", metavar="TEXT", help="Your own note.")
 @with_context
 def create(
     *, context: CommandContext, receiver: str, events: tuple[str, ...], description: str | None
 ) -> None:
     """Send events to URL, and show the secret that verifies them. It is shown only once."""
-    from rich.text import Text
-
     with context.client() as client:
         made = client.create_webhook(receiver, events=events or None, description=description)
-    context.result(made)
-    if context.as_json:
-        return
-    click.echo(f"{made.secret}\n")
-    click.echo(f"Webhook {made.id}. Keep the secret now: it cannot be shown again.", err=True)
-    context.say(Text("To send a test event:"))
-    context.again("webhooks", "test", made.id)
+    if context.result(made):
+        click.echo(f"{made.secret}\n")
+        click.echo(f"Webhook {made.id}. Keep the secret now: it cannot be shown again.", err=True)
+        context.say("To send a test event:")
+        context.again("webhooks", "test", made.id)
 
 
 @webhooks.command("list")
@@ -50,8 +43,7 @@ def list_webhooks(*, context: CommandContext) -> None:
 
     with context.client() as client:
         found = client.webhooks()
-    context.result(found)
-    if not context.as_json:
+    if context.result(found):
         for line in webhook_lines(found):
             context.say(line)
 
@@ -63,8 +55,7 @@ def delete(*, context: CommandContext, webhook_id: str) -> None:
     """Delete the webhook WEBHOOK_ID and the record of its deliveries."""
     with context.client() as client:
         gone = client.delete_webhook(webhook_id)
-    context.result(gone)
-    if not context.as_json:
+    if context.result(gone):
         click.echo(f"Webhook {gone.id} is deleted.")
 
 
@@ -80,8 +71,7 @@ def test(*, context: CommandContext, webhook_id: str) -> None:
 
     with context.client() as client:
         delivery = client.test_webhook(webhook_id)
-    context.result(delivery)
-    if not context.as_json:
+    if context.result(delivery):
         context.say(delivery_line(delivery))
     if not delivery.delivered:
         raise click.exceptions.Exit(REFUSED)
@@ -89,25 +79,16 @@ def test(*, context: CommandContext, webhook_id: str) -> None:
 
 @webhooks.command()
 @click.argument("webhook_id")
-@click.option(
-    "--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Tries to list."
-)
-@click.option(
-    "--offset", type=click.IntRange(min=0), default=0, show_default=True, help="Tries to skip."
-)
+@paging_options("Tries")
 @with_context
 def deliveries(*, context: CommandContext, webhook_id: str, limit: int, offset: int) -> None:
     """List the tries to deliver events to WEBHOOK_ID, newest first."""
-    from rich.text import Text
-
     from quietswap.cli.output.orders import delivery_line
 
     with context.client() as client:
         found = client.webhook_deliveries(webhook_id, limit=limit, offset=offset)
-    context.result(found)
-    if context.as_json:
-        return
-    for delivery in found.deliveries:
-        context.say(delivery_line(delivery))
-    if not found.deliveries:
-        context.say(Text("No deliveries."))
+    if context.result(found):
+        for line in map(delivery_line, found.deliveries):
+            context.say(line)
+        if not found.deliveries:
+            context.say("No deliveries.")

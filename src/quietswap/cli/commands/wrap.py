@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from quietswap.cli.context import CommandContext
-from quietswap.cli.options.connection import max_loss_option, with_context
+from quietswap.cli.options.connection import max_loss_option, with_context, yes_option
 from quietswap.cli.options.signing import WalletSigner, signing_options
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _command(operation: "WrapOperation", give: str, get: str) -> click.Command:
         help="With --yes: sign even while an order of yours is open; this may cancel that order.",
     )  # fmt: skip
     @max_loss_option
-    @click.option("--yes", is_flag=True, help="Do not ask before signing.")
+    @yes_option
     @signing_options
     @with_context
     def command(

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from quietswap.cli.context import signals_as_ctrl_c
-from quietswap.cli.flows.signing import SigningFlow, print_signed_transaction
+from quietswap.cli.flows.signing import SigningFlow
 from quietswap.cli.output.console import final_text
 from quietswap.cli.output.exit_codes import REFUSED
 from quietswap.cli.output.orders import order_details
@@ -74,17 +74,16 @@ class CancelRun(SigningFlow):
     def _leave(self, why: str, known: str | None = None) -> None:
         self._progress.stop()
         text = f"{why}: {known or 'the order or its cancel may still be mined'}."
-        self._context.say(Text(text, "yellow"))
-        print_signed_transaction(self._context, self._signer)
-        self._context.say(Text("To check the order:"))
+        self._context.say(text, "yellow")
+        self._print_signed()
+        self._context.say("To check the order:")
         self._context.again("history", "--order", self._request.order_id, "--follow")
 
     def _report(self, result: CancelResult) -> None:
-        self._context.result(_machine(result))
-        screen = self._context.screen
+        wants_text, screen = self._context.result(_machine(result)), self._context.screen
         screen.print()
         screen.print(_verdict(result))
-        if not self._context.as_json:
+        if wants_text:
             screen.print(self._details(result))
 
     def _details(self, result: CancelResult) -> RenderableType:

@@ -49,39 +49,8 @@ def require_submittable(quote: SwapQuoteResponse) -> None:
     raise QuoteDeclined(f"nothing was signed: {short}")
 
 
-# Output about a signed transaction that may still be mined: hash, nonce, cancel command.
-
-
+SAME_NONCE = "sign the same nonce: then at most one of the two can be mined."
 _NEWEST = 50
-
-
-def print_signed_transaction(context: CommandContext, signer: RecordingSigner) -> None:
-    """Print nonce and hash of the transaction that was signed last."""
-    context.say(Text(f"signed: nonce {signer.nonce}, tx {signer.tx_hash}"))
-
-
-def print_cancel_command(context: CommandContext, order_id: str, nonce: int | None) -> None:
-    """Print the command that cancels the order."""
-    context.say(Text("To cancel it:", "yellow"))
-    typed = typed_options(*SIGNING)
-    context.again("cancel", order_id, "--nonce", str(nonce), *typed)
-
-
-def find_order(client: QuietswapClient, wallet: str, tx_hash: str) -> str | None:
-    """Return the open order with this hash if it is among the wallet's newest 50 orders."""
-    with contextlib.suppress(ClientError):
-        for item in client.order_history(wallet, limit=_NEWEST).orders:
-            is_it = item.tx_hash is not None and item.tx_hash.lower() == tx_hash.lower()
-            if is_it and item.status not in TERMINAL:
-                return item.order_id
-    return None
-
-
-def has_ended(client: QuietswapClient, order_id: str) -> bool:
-    """Return whether the service says that the order is terminal: then it takes no cancel."""
-    with contextlib.suppress(ClientError):
-        return client.order_status(order_id).is_terminal
-    return False
 
 
 def is_open_mismatch(error: ClientError) -> bool:
@@ -140,9 +109,9 @@ class SigningFlow:
         """Print an exception after a signature, with hash and nonce of the transaction."""
         why = f"unexpected {type(error).__name__}: {error}"
         self._context.say(Text.assemble(("✗ ", "bold red"), why))
-        print_signed_transaction(self._context, self._signer)
+        self._print_signed()
         text = f"It may be mined. Do not repeat it unless nonce {self._signer.nonce} is the same."
-        self._context.say(Text(text, "yellow"))
+        self._context.say(text, "yellow")
         body = {"ok": False, "error": error_name(error), "message": why}
         self._context.result(body | self._signer.signed())
 
@@ -181,13 +150,36 @@ class SigningFlow:
         self._progress.stop()
         approved = bool(self._signer.called)
         what = "the swap was not signed, but an approval was" if approved else "nothing was signed"
-        self._context.say(Text(f"Interrupted: {what}.", "yellow"))
+        self._context.say(f"Interrupted: {what}.", "yellow")
         body = {"ok": False, "error": "ABORTED", "message": f"stopped; {what}"}
         if approved:
-            print_signed_transaction(self._context, self._signer)
+            self._print_signed()
             body |= self._signer.signed()
         self._context.result(body)
         return REFUSED
+
+    def _print_signed(self) -> None:
+        """Print nonce and hash of the transaction that was signed last."""
+        self._context.say(f"signed: nonce {self._signer.nonce}, tx {self._signer.tx_hash}")
+
+    def _print_again(self, *words: str, nonce: int | None, options: tuple[str, ...] = ()) -> None:
+        """Print a command that signs this nonce, with the given ones of its `options`."""
+        typed = typed_options(*options, *SIGNING)
+        self._context.again(*words, "--nonce", str(nonce), *typed)
+
+    def _print_cancel_command(self, order_id: str) -> None:
+        self._context.say("To cancel it:", "yellow")
+        self._print_again("cancel", order_id, nonce=self._signer.nonce)
+
+    def _find_order(self, tx_hash: str | None) -> str | None:
+        """Return the open order with this hash if it is among the wallet's newest 50 orders."""
+        with contextlib.suppress(ClientError):
+            wallet = self._wallet_signer.wallet
+            for item in self._client.order_history(wallet, limit=_NEWEST).orders:
+                is_it = item.tx_hash and tx_hash and item.tx_hash.lower() == tx_hash.lower()
+                if is_it and item.status not in TERMINAL:
+                    return item.order_id
+        return None
 
     def _print_signer(self) -> None:
         signer = Text(f"{self._wallet_signer.wallet} ({self._wallet_signer.how})", "bold")

@@ -9,16 +9,12 @@ import click
 from rich.text import Text
 
 from quietswap.cli.flows.signing import (
+    SAME_NONCE,
     SigningFlow,
-    find_order,
-    has_ended,
     is_open_mismatch,
-    print_cancel_command,
-    print_signed_transaction,
     require_submittable,
 )
-from quietswap.cli.options.connection import can_ask, confirm, typed_options
-from quietswap.cli.options.signing import SIGNING
+from quietswap.cli.options.connection import confirm
 from quietswap.cli.output.console import final_text
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.quote import (
@@ -134,15 +130,14 @@ class SwapRun(SigningFlow):
         order_id, nonce = behind
         text = f"order {order_id} is open; the service counts it, and its next nonce is {nonce}"
         self._print_warning(text, "open")
-        if not self._yes and can_ask():
+        if not self._yes:
             if confirm(f"Swap behind it, with nonce {nonce}?", skip=False):
                 self._request = replace(self._request, nonce=nonce)
                 return True
             return False
-        self._context.say(Text("To swap behind it, which then must be mined first:"))
-        typed = typed_options(*AGAIN, *SIGNING)
-        self._context.again("swap", *self._words(), "--nonce", str(nonce), *typed)
-        self._context.say(Text("To wait for it:"))
+        self._context.say("To swap behind it, which then must be mined first:")
+        self._print_again("swap", *self._words(), nonce=nonce, options=AGAIN)
+        self._context.say("To wait for it:")
         self._context.again("history", "--order", order_id, "--follow")
         return False
 
@@ -167,9 +162,11 @@ class SwapRun(SigningFlow):
             return
         self._order_id = self._order_id or error.order_id
         if self._order_id is None and error.tx_hash is not None:
-            self._order_id = find_order(self._client, self._wallet_signer.wallet, error.tx_hash)
+            self._order_id = self._find_order(error.tx_hash)
         elif self._order_id is not None and _is_refusal(error):
-            self._has_ended = has_ended(self._client, self._order_id)
+            self._has_ended = False
+            with contextlib.suppress(ClientError):  # an order that has ended takes no cancel
+                self._has_ended = self._client.order_status(self._order_id).is_terminal
         if not isinstance(error, TransactionHashMismatch) or is_open_mismatch(error):
             self._leave("Not decided yet")
             if not isinstance(error, OrderStillOpen):
@@ -181,8 +178,8 @@ class SwapRun(SigningFlow):
         is_open = isinstance(error, MayBeMined | OrderStillOpen)
         how = "and may still be mined" if is_open else "before this"
         text = f"The swap was not signed, but an approval was sent, {how}:"
-        self._context.say(Text(text, "yellow"))
-        print_signed_transaction(self._context, self._signer)
+        self._context.say(text, "yellow")
+        self._print_signed()
         self._context.approval["approval"] = self._signer.signed()
 
     def _accept(self, quote: SwapQuoteResponse) -> bool:
@@ -349,26 +346,25 @@ class SwapRun(SigningFlow):
         say = self._context.say
         if self._order_id is not None:
             known = known or "the order may still be mined"
-            say(Text(f"{why}: {known}. To check it:", "yellow"))
+            say(f"{why}: {known}. To check it:", "yellow")
             self._context.again("history", "--order", self._order_id, "--follow")
         else:
             # the response may have been lost: do not claim that no order exists
-            say(Text(f"{why}: {self._no_order}. To check whether an order exists:", "yellow"))
+            say(f"{why}: {self._no_order}. To check whether an order exists:", "yellow")
             self._context.again("history", "--wallet", self._wallet_signer.wallet)
         if self._swap_is_signed:
-            print_signed_transaction(self._context, self._signer)
+            self._print_signed()
         if self._order_id is not None and not self._has_ended:
-            print_cancel_command(self._context, self._order_id, self._signer.nonce)
+            self._print_cancel_command(self._order_id)
 
     def _retry(self, nonce: int | None) -> None:
         """Print the command that swaps again without the risk of paying twice."""
-        text = "To swap again, sign the same nonce: then at most one of the two can be mined."
+        text = f"To swap again, {SAME_NONCE}"
         if self._order_id is not None and not self._has_ended:
             text += " While the order is live the service refuses this: cancel first, and leave"
             text += " --nonce out once it is cancelled."
-        self._context.say(Text(text, "yellow"))
-        typed = typed_options(*AGAIN, *SIGNING)
-        self._context.again("swap", *self._words(), "--nonce", str(nonce), *typed)
+        self._context.say(text, "yellow")
+        self._print_again("swap", *self._words(), nonce=nonce, options=AGAIN)
 
     def _words(self) -> tuple[str, str, str]:
         """Return AMOUNT, SELL and BUY of this swap: `all` may be another amount next time."""

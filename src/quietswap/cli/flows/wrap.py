@@ -9,14 +9,10 @@ from rich.text import Text
 
 from quietswap.cli.context import signals_as_ctrl_c
 from quietswap.cli.flows.signing import (
+    SAME_NONCE,
     SigningFlow,
-    find_order,
     is_open_mismatch,
-    print_cancel_command,
-    print_signed_transaction,
 )
-from quietswap.cli.options.connection import typed_options
-from quietswap.cli.options.signing import SIGNING
 from quietswap.cli.output.quote import facts, to_sign
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
 from quietswap.client import node_calls
@@ -57,9 +53,12 @@ class WrapRun(SigningFlow):
         if is_open or (self._tx_hash is not None and isinstance(error, _UNDECIDED)):
             self._leave("Not decided yet")
         if is_open and self._signer.nonce is not None:
-            self._offer_cancel()
+            if order_id := self._find_order(self._signer.tx_hash):
+                self._print_cancel_command(order_id)
             if not isinstance(getattr(error, "cause", None), NonceTooLow):
-                self._retry(self._signer.nonce)
+                self._context.say(f"To try again, {SAME_NONCE}", "yellow")
+                words = (self._request.operation, self._request.amount)
+                self._print_again(*words, nonce=self._signer.nonce)
 
     def _accept(self, quote: WrapQuoteResponse) -> bool:
         screen, (ether, weth) = self._context.screen, self._pair()
@@ -105,28 +104,15 @@ class WrapRun(SigningFlow):
         elif not isinstance(event, WrapQuoteResponse):
             self._progress.name("confirmed")
 
-    def _offer_cancel(self) -> None:
-        tx_hash = self._signer.tx_hash or ""
-        order_id = find_order(self._client, self._wallet_signer.wallet, tx_hash)
-        if order_id is not None:
-            print_cancel_command(self._context, order_id, self._signer.nonce)
-
-    def _retry(self, nonce: int) -> None:
-        """Print the command that tries again without the risk of paying twice."""
-        text = "To try again, sign the same nonce: then at most one of the two can be mined."
-        self._context.say(Text(text, "yellow"))
-        words = (self._request.operation, self._request.amount, "--nonce", str(nonce))
-        self._context.again(*words, *typed_options(*SIGNING))
-
     def _leave(self, why: str, known: str | None = None) -> None:
         self._progress.stop()
         say = self._context.say
         if self._tx_hash is not None:
-            say(Text(f"{why}: the transaction may still be mined: {self._tx_hash}", "yellow"))
+            say(f"{why}: the transaction may still be mined: {self._tx_hash}", "yellow")
         else:
-            say(Text(f"{why}: no response, but it may have been submitted.", "yellow"))
-        print_signed_transaction(self._context, self._signer)
-        say(Text("To check its order, and the balances:"))
+            say(f"{why}: no response, but it may have been submitted.", "yellow")
+        self._print_signed()
+        say("To check its order, and the balances:")
         wallet = self._wallet_signer.wallet
         self._context.again("history", "--wallet", wallet, "--kind", "wrap")
         self._context.again("balances", "--wallet", wallet)

@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import click
@@ -16,9 +16,9 @@ from quietswap.cli.context import CommandContext
 from quietswap.cli.options.secret_files import read_secret
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from quietswap.quoting.loss import Loss
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 # A range of numbers that are numbers: `nan` compares with nothing, so click lets it pass.
 
@@ -66,9 +66,11 @@ def with_context(function: Callable[..., None]) -> Callable[..., None]:
         *, url: str, api_key: str | None, api_key_file: Path | None, rpc_url: str | None,
         ca_file: Path | None, as_json: bool = False, raw: bool = False, **rest: Any,
     ) -> None:  # fmt: skip
+        from quietswap.cli.output.console import open_screen
+
         key = _key(api_key, api_key_file)
         _warn_of_plain_http(url)
-        screen = console(stderr=as_json)
+        screen = open_screen(stderr=as_json)
         reach = typed_options("url", "api-key-file", "ca-file")
         secret = [name for name in ("api-key", "rpc-url") if is_typed(name.replace("-", "_"))]
         context = CommandContext(
@@ -107,6 +109,27 @@ def is_typed(name: str) -> bool:
     return source is click.core.ParameterSource.COMMANDLINE
 
 
+def paging_options(what: str) -> Callable[[F], F]:
+    """Return the options of a page of a list."""
+    limit = click.option(
+        "--limit", type=click.IntRange(1, 200), default=20, show_default=True,
+        help=f"{what} to list.",
+    )  # fmt: skip
+    offset = click.option(
+        "--offset", type=click.IntRange(min=0), default=0, show_default=True,
+        help=f"{what} to skip.",
+    )  # fmt: skip
+    return lambda command: limit(offset(command))
+
+
+def pair_arguments(command: F) -> F:
+    """Add AMOUNT, SELL and BUY to a command."""
+    for name in ("buy", "sell", "amount"):
+        command = click.argument(name)(command)
+    return command
+
+
+yes_option = click.option("--yes", is_flag=True, help="Do not ask before signing.")
 poll_option = click.option(
     "--poll", type=FiniteRange(0.2, 60), default=5.0, show_default=True, metavar="SECONDS",
     help="Time between two polls of the order, where the event stream does not work.",
@@ -147,13 +170,6 @@ def _key(api_key: str | None, file: Path | None) -> str:
     return key
 
 
-def console(*, stderr: bool = False) -> "Console":
-    """Return the text console of `quietswap.cli.output.console`, which is imported late."""
-    from quietswap.cli.output.console import open_screen
-
-    return open_screen(stderr=stderr)
-
-
 @contextlib.contextmanager
 def handle_errors(context: CommandContext) -> Iterator[None]:
     """Print a client error and exit with its code."""
@@ -174,11 +190,6 @@ def confirm(question: str, *, skip: bool) -> bool:
         return True
     require_terminal()
     return click.confirm(question, err=True)
-
-
-def can_ask() -> bool:
-    """Return whether `confirm` can ask a person."""
-    return _is_interactive()
 
 
 def require_terminal() -> None:

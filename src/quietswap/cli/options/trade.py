@@ -112,12 +112,10 @@ def _compare_symbols(
 
 
 def _show(entry: "TokenEntry", context: CommandContext) -> None:
-    from rich.text import Text
-
     by = "by the service's token list"
-    context.say(Text(f"{entry.symbol} is {entry.address}, {entry.name}, {by}", "bold"))
+    context.say(f"{entry.symbol} is {entry.address}, {entry.name}, {by}", "bold")
     if entry.warnings:
-        context.say(Text(f"  {', '.join(entry.warnings)}", "yellow"))
+        context.say(f"  {', '.join(entry.warnings)}", "yellow")
 
 
 def units_of(
@@ -145,7 +143,8 @@ def units_of(
         kept = _KEPT_GAS * (2 * client.node(node_calls.base_fee()) + _HEADROOM)
         units = min(held * share.numerator // share.denominator, held - kept)
         if units == held - kept > 0:
-            _tell_kept(kept, context)
+            kept_text = f"keeps {ETHER.at_most(kept, 6)} for the gas of this"
+            context.say(f"{kept_text}, and of an approval and a swap", "yellow")
     if units <= 0:
         has = replace(token, raw=False).show(held)
         raise click.UsageError(f"{text}: the wallet holds {has}, too little")
@@ -164,10 +163,3 @@ def _share(text: str) -> Fraction | None:
     if not 0 < share <= 1:
         raise click.UsageError(f"{text}: a share is more than 0% and at most 100%")
     return share
-
-
-def _tell_kept(kept: int, context: CommandContext) -> None:
-    from rich.text import Text
-
-    text = f"keeps {ETHER.at_most(kept, 6)} for the gas of this, and of an approval and a swap"
-    context.say(Text(text, "yellow"))

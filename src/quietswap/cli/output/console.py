@@ -67,7 +67,7 @@ def _one_line(text: Text) -> Text:
     return line
 
 
-def open_screen(*, stderr: bool) -> SafeConsole:
+def open_screen(*, stderr: bool = False) -> SafeConsole:
     """Return a console without encoding errors. A pipe has no colours and 80 columns."""
     stream = sys.stderr if stderr else sys.stdout
     with contextlib.suppress(AttributeError):

@@ -96,7 +96,7 @@ def print_error(context: "CommandContext", error: ClientError) -> None:
     cause = error.cause if isinstance(error, AfterSubmission) else None
     figures = _figures(cause or error, raw=context.raw)
     for line in (*figures, *_advice(error)):
-        context.say(Text(f"  {line}"))
+        context.say(f"  {line}")
     body: dict[str, Any] = {
         "ok": False,
         "error": error_name(error),
