@@ -1,3 +1,1 @@
-"""Interactive swap, wrap and cancel flows at a terminal, and what they print after an early end.
-
-Excludes click options."""
+"""Interactive flows of the commands that sign: prompts, progress and results."""

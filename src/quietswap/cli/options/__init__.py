@@ -1,3 +1,1 @@
-"""Shared click options, signers, keystore, secret files and database access for commands.
-
-Excludes output formats."""
+"""Options, signers, secret files and the database of commands."""

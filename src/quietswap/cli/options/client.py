@@ -90,42 +90,32 @@ _REMOVED = -1
 """The value of an option that removes its limit."""
 
 
-class _Number(click.ParamType):  # type: ignore[type-arg]
-    """A whole number from 0, or `none`."""
-
-    name, takes = "number", "N|none"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "none":
-            return _REMOVED
-        if not (value.isascii() and value.isdecimal()) or int(value) > _MOST:
-            self.fail(f"{value!r} is neither a whole number up to {_MOST} nor none")
-        return int(value)
+def _number(value: str) -> int:
+    """Read a whole number from 0, or `none`. Raises click.BadParameter, as `_cents` does."""
+    if value == "none":
+        return _REMOVED
+    if not (value.isascii() and value.isdecimal()) or int(value) > _MOST:
+        raise click.BadParameter(f"{value!r} is neither a whole number up to {_MOST} nor none")
+    return int(value)
 
 
-class _Usd(click.ParamType):  # type: ignore[type-arg]
-    """USD with at most two decimals, as cents, or `none`."""
-
-    name, takes = "usd", "USD|none"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "none":
-            return _REMOVED
-        found = _USD.fullmatch(value)
-        if found is None:
-            self.fail(f"{value!r} is neither an amount of USD, such as 2500 or 99.50, nor none")
-        return int(found[1]) * 100 + int((found[2] or "").ljust(2, "0"))
+def _cents(value: str) -> int:
+    """Read USD with at most two decimals, as cents, or `none`."""
+    if value == "none":
+        return _REMOVED
+    found = _USD.fullmatch(value)
+    if found is None:
+        text = f"{value!r} is neither an amount of USD, such as 2500 or 99.50, nor none"
+        raise click.BadParameter(text)
+    return int(found[1]) * 100 + int((found[2] or "").ljust(2, "0"))
 
 
-_NUMBERS: dict[str, tuple[_Number | _Usd, str]] = {
-    "requests_per_minute": (_Number(), "By all its keys."),
-    "quotes_per_day": (_Number(), "Swap and wrap quotes of a UTC day."),
-    "open_orders": (_Number(), "Swaps and wraps in no final state."),
-    "usd_cents_per_swap": (
-        _Usd(),
-        "With this or the next limit, a swap without a known price is refused.",
-    ),
-    "usd_cents_per_day": (_Usd(), "Of a UTC day."),
+_NUMBERS = {
+    "requests_per_minute": "By all its keys.",
+    "quotes_per_day": "Swap and wrap quotes of a UTC day.",
+    "open_orders": "Swaps and wraps in no final state.",
+    "usd_cents_per_swap": "With this or the next limit, a swap without a known price is refused.",
+    "usd_cents_per_day": "Of a UTC day.",
 }
 _LISTS = {
     "wallet": "Allow it; repeatable.",
@@ -136,13 +126,11 @@ _LISTS = {
 
 def limit_options(command: F) -> F:
     """Add the options of the limits to a command."""
-    options = [
-        click.option(
-            f"--{name.replace('_cents', '').replace('_', '-')}", name, type=kind,
-            metavar=kind.takes, help=text,
-        )
-        for name, (kind, text) in _NUMBERS.items()
-    ]  # fmt: skip
+    options = []
+    for name, text in _NUMBERS.items():
+        kind, takes = (_cents, "USD|none") if "usd" in name else (_number, "N|none")
+        spelled = f"--{name.replace('_cents', '').replace('_', '-')}"
+        options.append(click.option(spelled, name, type=kind, metavar=takes, help=text))
     for what, text in _LISTS.items():
         takes = "ADDRESS" if what == "wallet" else "TOKEN"
         less, none = "Take it off.", f"Remove the list: every {what} is allowed."

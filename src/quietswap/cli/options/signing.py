@@ -22,15 +22,15 @@ from quietswap.cli.output.tokens import wallet_address
 if TYPE_CHECKING:
     from quietswap.client.signing import Signer
 
-# A private key in an encrypted file (Web3 Secret Storage, the format of geth and most wallets).
-
-
 PASSWORD = "QUIETSWAP_KEYSTORE_PASSWORD"
 _TRIES = 3
 
 
 class Keystore:
-    """Signs with an encrypted key file. `wallet` is needed if the file has no address."""
+    """Signs with an encrypted key file (Web3 Secret Storage, as geth and most wallets have it).
+
+    `wallet` is needed if the file has no address.
+    """
 
     def __init__(
         self, file: Path, password_file: Path | None = None, wallet: str | None = None
@@ -64,9 +64,8 @@ class Keystore:
                 self._account = self._opened(password)
             except _WrongPassword as error:
                 if not left:
-                    raise click.ClickException(
-                        f"{self._file} cannot be decrypted: {error}"
-                    ) from None
+                    text = f"{self._file} cannot be decrypted: {error}"
+                    raise click.ClickException(text) from None
                 click.echo("The password is wrong.", err=True)
 
     @property
@@ -83,15 +82,12 @@ class Keystore:
             if "MAC mismatch" in str(error):
                 raise _WrongPassword("the password is wrong") from None
             why = str(error) or type(error).__name__
-            if isinstance(error, KeyError):
-                why = f"it has no {error}"
-            raise click.ClickException(
-                f"{self._file} is not a keystore that can be opened: {why}"
-            ) from None
+            why = f"it has no {error}" if isinstance(error, KeyError) else why
+            text = f"{self._file} is not a keystore that can be opened: {why}"
+            raise click.ClickException(text) from None
         if account.address != self.address:
-            raise click.ClickException(
-                f"{self._file} holds the key of another wallet than {self.address}"
-            )
+            text = f"{self._file} holds the key of another wallet than {self.address}"
+            raise click.ClickException(text)
         return account
 
     def _given_password(self) -> str | None:
@@ -127,6 +123,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 _KEY = "QUIETSWAP_PRIVATE_KEY"
+_NO_KEY = f"{_KEY} must hold a private key: 64 hexadecimal digits"
 _SECRETS = (_KEY, PASSWORD, "QUIETSWAP_API_KEY", "QUIETSWAP_MCP_TOKEN")
 _COMMAND_SECONDS = 300
 SIGNING = ("wallet", "keystore", "password-file", "sign-with")
@@ -180,11 +177,9 @@ class RecordingSigner:
         return {"txHash": self.tx_hash, "nonce": self.nonce}
 
 
-def wallet_option(function: Callable[..., None]) -> Callable[..., None]:
-    """Add `--wallet`, for commands that only read."""
-    return click.option(
-        "--wallet", metavar="ADDRESS", help="The wallet; default: the signing key's own."
-    )(function)
+wallet_option = click.option(
+    "--wallet", metavar="ADDRESS", help="The wallet; default: the signing key's own."
+)
 
 
 def signer_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -251,21 +246,13 @@ def _wallet_signer(
         raise click.UsageError(
             f"nothing to sign with: give --keystore FILE or --sign-with COMMAND, or set {_KEY}"
         )
-    account = _account(key)
-    return WalletSigner(str(account.address), account, _KEY)
-
-
-def _no_private_key() -> click.UsageError:
-    return click.UsageError(f"{_KEY} must hold a private key: 64 hexadecimal digits")
-
-
-def _account(key: str) -> Any:
     from eth_account import Account
 
     try:
-        return Account.from_key(key.strip())
+        account = Account.from_key(key.strip())
     except Exception as error:  # noqa: BLE001  several unrelated families; never show the key
-        raise _no_private_key() from error.with_traceback(None)
+        raise click.UsageError(_NO_KEY) from error.with_traceback(None)
+    return WalletSigner(str(account.address), account, _KEY)
 
 
 def own_wallet(wallet: str | None) -> str:
@@ -294,7 +281,7 @@ def _address(private_key: str) -> str:
             raise ValueError("a private key has 32 bytes")
         public = PrivateKey(raw).public_key
     except ValueError as error:
-        raise _no_private_key() from error.with_traceback(None)
+        raise click.UsageError(_NO_KEY) from error.with_traceback(None)
     return from_bytes(keccak256(public.format(compressed=False)[1:])[12:])
 
 
@@ -331,29 +318,20 @@ class CommandSigner:
                 env=env, timeout=_COMMAND_SECONDS, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
-            raise click.ClickException(
-                f"the signing command did not end within {_COMMAND_SECONDS} seconds; nothing was"
-                " sent"
-            ) from error
+            raise _failed(f"did not end within {_COMMAND_SECONDS} seconds") from error
         except OSError as error:
-            raise click.ClickException(
-                f"the signing command {self._words[0]} did not run: {error.strerror}; nothing was"
-                " sent"
-            ) from error
+            raise _failed(f"{self._words[0]} did not run: {error.strerror}") from error
         raw = done.stdout.decode("ascii", "replace").strip()
         if done.returncode != 0:
-            raise click.ClickException(
-                f"the signing command refused (exit {done.returncode}); nothing was sent"
-            )
-        if not _is_hex(raw):
-            raise click.ClickException(
-                "the signing command did not print raw hex; nothing was sent"
-            )
+            raise _failed(f"refused (exit {done.returncode})")
+        try:
+            is_hex = bytes.fromhex(raw.removeprefix("0x")) != b""
+        except ValueError:
+            is_hex = False
+        if not is_hex:
+            raise _failed("did not print raw hex")
         return raw
 
 
-def _is_hex(text: str) -> bool:
-    try:
-        return len(bytes.fromhex(text.removeprefix("0x"))) > 0
-    except ValueError:
-        return False
+def _failed(how: str) -> click.ClickException:
+    return click.ClickException(f"the signing command {how}; nothing was sent")

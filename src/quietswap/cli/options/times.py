@@ -22,17 +22,24 @@ def span_ms(text: str) -> int | None:
 
 
 class _Moment(click.ParamType):  # type: ignore[type-arg]
-    """A time as Unix ms, given as a UTC date or as a span from now; `sign` is its direction."""
+    """A time as Unix ms, given as a UTC date or as a span before now; or `ahead`, after now."""
 
     name = "time"
 
-    def __init__(self, sign: int) -> None:
-        self._sign = sign
+    def __init__(self, *, ahead: bool) -> None:
+        self._ahead = ahead
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        span = span_ms(value)
+        now, span = SystemClock().now_ms(), span_ms(value)
         if span is not None:
-            return SystemClock().now_ms() + self._sign * span
+            moment = now + span if self._ahead else now - span
+        else:
+            moment = self._date(value)
+        if self._ahead and moment <= now:
+            self.fail(f"{value!r} is over already")
+        return moment
+
+    def _date(self, value: str) -> int:
         try:
             if not _DATE.match(value):  # Python reads 1712011512345 as a time of the year 1712
                 raise ValueError(value)
@@ -41,16 +48,6 @@ class _Moment(click.ParamType):  # type: ignore[type-arg]
             hint = "; a Unix time is not taken" if value.isdecimal() else ""
             self.fail(f"{value!r} is neither 30m, 12h, 7d nor 2026-11-20 or 2026-11-20T08:00{hint}")
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
-
-
-class _Expiry(_Moment):
-    """A time that is not over."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        moment = super().convert(value, param, ctx)
-        if moment <= SystemClock().now_ms():
-            self.fail(f"{value!r} is over already")
-        return moment
 
 
 class _Span(click.ParamType):  # type: ignore[type-arg]
@@ -67,8 +64,7 @@ class _Span(click.ParamType):  # type: ignore[type-arg]
         return span
 
 
-SINCE = _Moment(-1)
-EXPIRY = _Expiry(1)
+SINCE, EXPIRY = _Moment(ahead=False), _Moment(ahead=True)
 SPAN = _Span()
 
 since_option = click.option(

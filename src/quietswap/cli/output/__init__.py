@@ -1,3 +1,1 @@
-"""Tables, console, progress, error messages and exit codes.
-
-Excludes HTTP calls and click options."""
+"""Tables, console, progress, error messages and exit codes."""
