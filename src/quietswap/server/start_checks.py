@@ -5,8 +5,10 @@ import contextlib
 import errno
 import os
 import socket
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +20,32 @@ from quietswap.server.certificates import tls_faults
 from quietswap.server.settings.load import BadSettings
 from quietswap.server.settings.schema import Settings
 from quietswap.server.shutdown import KILLED_AFTER_S
+
+_METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""https://prometheus.github.io/client_python/multiprocess/"""
+
+
+@contextmanager
+def metrics_of_all(workers: int) -> Iterator[None]:
+    """Create a folder for the metrics of several processes, so that each can report all of them.
+
+    prometheus_client reads the environment variable at its import, so neither this module nor the
+    command that calls it may import a module with metrics at the top.
+    """
+    os.environ.pop(_METRICS_FOLDER, None)
+    if workers == 1:
+        yield
+        return
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="quietswap-metrics-")
+    except OSError as error:
+        raise click.UsageError(
+            "server.workers: several processes need a temporary folder for metrics: "
+            f"{error.strerror}; set TMPDIR"
+        ) from error
+    with folder:
+        os.environ[_METRICS_FOLDER] = folder.name
+        yield
 
 
 def startup_faults(settings: Settings) -> list[str]:

@@ -1,13 +1,9 @@
 """`quietswap serve`: the API on granian, TLS 1.3 or loopback only."""
 
 import json
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -20,6 +16,7 @@ from quietswap.server.settings.schema import Settings
 from quietswap.server.settings.summary import settings_summary
 from quietswap.server.start_checks import (
     may_serve,
+    metrics_of_all,
     node_faults,
     start_needs,
     startup_faults,
@@ -28,9 +25,6 @@ from quietswap.server.start_checks import (
 
 if TYPE_CHECKING:
     from quietswap.storage.factory import Storage
-
-_METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""https://prometheus.github.io/client_python/multiprocess/"""
 
 
 @click.command()
@@ -47,21 +41,16 @@ _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 @click.option("--node", is_flag=True, help="With --check: read and simulate as a quote does, too.")
 @click.option("--json", "as_json", is_flag=True, help="With --check: one JSON object.")
 def serve(
-    settings_path: Path | None, host: str | None, port: int | None, workers: int | None,
-    tls_cert: str | None, tls_key: str | None, check: bool, stores: bool, node: bool,
-    as_json: bool,
-) -> None:  # fmt: skip
+    settings_path: Path | None, check: bool, stores: bool, node: bool, as_json: bool, **given: Any
+) -> None:
     """Serve the API until SIGINT or SIGTERM. SIGHUP reloads settings and certificate."""
     if (as_json or stores or node) and not check:
         raise click.UsageError("--json, --stores and --node need --check")
     settings = read_settings(settings_path)
-    given = {
-        "host": host, "port": port, "workers": workers, "tls_cert": tls_cert, "tls_key": tls_key,
-    }  # fmt: skip
     given = {name: value for name, value in given.items() if value is not None}
     server = msgspec.structs.replace(settings.server, **given)
     settings = msgspec.structs.replace(settings, server=server)
-    click.get_current_context().with_resource(_metrics_of_all(server.workers))
+    click.get_current_context().with_resource(metrics_of_all(server.workers))
     faults = startup_faults(settings)
     if stores and not faults:
         faults = store_faults(settings)
@@ -70,16 +59,14 @@ def serve(
     if check and not faults and settings.server.tls_cert:
         late = untimely(settings.server.tls_cert, datetime.now(UTC))
         faults = [f"server.tls_cert: {late}"] if late else []
+    secrets = secret_origins(settings_path) if check and not faults else ()
     if as_json:
         facts = {} if faults else settings_summary(settings, settings_path)
         if stores and not faults:
             facts["alone"] = may_serve(settings)  # a server of an older release reads this name
             facts["needsStart"] = start_needs(settings)
         if not faults:
-            facts["secrets"] = [
-                {"setting": one.setting, "from": one.origin}
-                for one in secret_origins(settings_path)
-            ]
+            facts["secrets"] = [{"setting": it.setting, "from": it.origin} for it in secrets]
         click.echo(json.dumps({"ok": not faults, "faults": faults, **facts}))
         raise click.exceptions.Exit(USAGE if faults else 0)
     if faults:
@@ -91,7 +78,7 @@ def serve(
             click.echo(_reached(settings, settings_path))
         if node:
             click.echo("the node answers and simulates what a quote asks")
-        for one in secret_origins(settings_path):
+        for one in secrets:
             click.echo(f"{one.setting}: from {one.origin}")
         return
     from quietswap.server.process import run_server
@@ -152,29 +139,6 @@ def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
         with_storage(path, begin, creates=True, checked=False, rates=True)
     except SecondProcessError as error:
         raise click.ClickException(f"quietswap cannot start: {error}") from error
-
-
-@contextmanager
-def _metrics_of_all(workers: int) -> Iterator[None]:
-    """Create a folder for the metrics of several processes, so that each can report all of them.
-
-    prometheus_client reads the environment variable at its import, so this module must not import
-    a module with metrics at the top.
-    """
-    os.environ.pop(_METRICS_FOLDER, None)
-    if workers == 1:
-        yield
-        return
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="quietswap-metrics-")
-    except OSError as error:
-        raise click.UsageError(
-            "server.workers: several processes need a temporary folder for metrics: "
-            f"{error.strerror}; set TMPDIR"
-        ) from error
-    with folder:
-        os.environ[_METRICS_FOLDER] = folder.name
-        yield
 
 
 def _reached(settings: Settings, path: Path | None) -> str:
