@@ -216,7 +216,7 @@ def test_nothing_is_migrated_without_its_audit_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("quietswap.operator.audit_file._ROOM", 1 << 60)
-    monkeypatch.setattr("quietswap.cli.commands.serve.startup_faults", lambda _: [])
+    monkeypatch.setattr("quietswap.server.start_checks.startup_faults", lambda _: [])
     monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
     monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
     monkeypatch.setenv("QUIETSWAP_OBSERVE__AUDIT_FILE", str(tmp_path / "audit.jsonl"))

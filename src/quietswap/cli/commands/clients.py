@@ -7,7 +7,7 @@ import click
 
 from quietswap.cli.commands.keys import KEY_HEADER, key_rows
 from quietswap.cli.options.client import client_name, limit_options, limits_from, the_client
-from quietswap.cli.options.operator import OperatorContext, audit_entry, operator_command
+from quietswap.cli.options.operator import OperatorContext, operator_command
 from quietswap.cli.options.times import time_text
 from quietswap.clients.client import ApiKey, AuditEntry, Client, ClientLimits, DayUsage, day_of
 from quietswap.clients.credentials import new_client
@@ -30,7 +30,7 @@ def clients() -> None:
 def create(context: OperatorContext, name: str) -> None:
     """Create a client with this NAME. It has no key and no limit yet."""
     client = new_client(name, SystemClock().now_ms())
-    audit = audit_entry("client_created", client=client.id, name=name)
+    audit = context.audit("client_created", client=client.id, name=name)
 
     async def add(storage: Storage) -> None:
         if found := await storage.clients.find(name):
@@ -121,7 +121,7 @@ def _switch(context: OperatorContext, word: str, disabled_at_ms: int | None) -> 
 
     async def work(storage: Storage) -> tuple[Client, int]:
         owner = await the_client(storage, word)
-        audit = audit_entry(f"client_{state}", client=owner.id, name=owner.name)
+        audit = context.audit(f"client_{state}", client=owner.id, name=owner.name)
         if not await storage.clients.switch(owner.id, disabled_at_ms, audit):
             raise click.ClickException(f"the client {owner.id} ({owner.name}) is {state} already")
         owner = replace(owner, disabled_at_ms=disabled_at_ms)
@@ -150,7 +150,7 @@ def limit(context: OperatorContext, client: str, **given: Any) -> None:
         def changed(before: ClientLimits, after: ClientLimits) -> AuditEntry:
             old, new = _limit_row(before), _limit_row(after)
             rows = {n: {"from": old[n], "to": new[n]} for n in new if old[n] != new[n]}
-            return audit_entry("client_limited", client=owner.id, **rows)
+            return context.audit("client_limited", client=owner.id, **rows)
 
         def change(before: ClientLimits) -> ClientLimits:
             return limits_from(before, given)

@@ -6,23 +6,10 @@ from typing import Any
 import click
 
 from quietswap.cli.options.client import client_name, the_client
-from quietswap.cli.options.operator import (
-    OperatorContext,
-    audit_entry,
-    operator_command,
-    secret_option,
-)
+from quietswap.cli.options.operator import OperatorContext, operator_command, secret_option
 from quietswap.cli.options.times import EXPIRY, SPAN, time_text
+from quietswap.clients import credentials
 from quietswap.clients.client import ApiKey, Client, KeyScope
-from quietswap.clients.credentials import (
-    KeyRefused,
-    hash_secret,
-    key_for,
-    new_client,
-    new_key,
-    no_live_key,
-    rotated,
-)
 from quietswap.clock import SystemClock
 from quietswap.storage.factory import Storage
 
@@ -61,19 +48,19 @@ def create(
 ) -> None:  # fmt: skip
     """Create a key and show it. It cannot be shown again."""
     now = SystemClock().now_ms()
-    fresh = new_client(name, now)
-    key, secret = new_key(fresh.id, name, now, KeyScope(scope), expires_at)
+    fresh = credentials.new_client(name, now)
+    key, secret = credentials.new_key(fresh.id, name, now, KeyScope(scope), expires_at)
     secret = typed_secret or secret
-    digest = hash_secret(secret)
+    digest = credentials.hash_secret(secret)
 
     async def add(storage: Storage) -> tuple[ApiKey, Client]:
         if (known := await storage.keys.find(digest)) is not None:
             state = known.state(now)
             raise click.ClickException(f"this key is stored already, as {known.id} ({state})")
         owner = fresh if client_word is None else await the_client(storage, client_word)
-        stored = key_for(owner, key)
+        stored = credentials.key_for(owner, key)
         details = {"key": key.id, "name": name, "client": owner.id, "scope": scope}
-        audit = audit_entry("key_created", **details, expiresAt=expires_at)
+        audit = context.audit("key_created", **details, expiresAt=expires_at)
         await storage.keys.add(stored, digest, fresh if owner is fresh else None, audit)
         return stored, owner
 
@@ -167,12 +154,14 @@ def rotate(context: OperatorContext, key_id: str, overlap: int) -> None:
 
     async def work(storage: Storage) -> tuple[ApiKey, str, str, int]:
         found = await storage.keys.by_id(key_id)
-        key, secret, old_ends = rotated(found, key_id, overlap, now)
+        key, secret, old_ends = credentials.rotated(found, key_id, overlap, now)
         [owner] = await storage.clients.find(key.client_id)
         details = {"key": key.id, "old": key_id, "client": owner.id, "oldExpiresAt": old_ends}
-        audit = audit_entry("key_rotated", **details)
-        if not await storage.keys.rotate(key, hash_secret(secret), key_id, old_ends, audit):
-            raise KeyRefused(f"the key {key_id} was revoked or rotated meanwhile")
+        audit = context.audit("key_rotated", **details)
+        if not await storage.keys.rotate(
+            key, credentials.hash_secret(secret), key_id, old_ends, audit
+        ):
+            raise credentials.KeyRefused(f"the key {key_id} was revoked or rotated meanwhile")
         return key, owner.name, secret, old_ends
 
     key, client, secret, old_ends = context.change(
@@ -188,11 +177,11 @@ def rotate(context: OperatorContext, key_id: str, overlap: int) -> None:
 def revoke(context: OperatorContext, key_id: str) -> None:
     """Revoke the key KEY_ID (see `quietswap keys list`) immediately. Orders stay its client's."""
     now = SystemClock().now_ms()
-    audit = audit_entry("key_revoked", key=key_id)
+    audit = context.audit("key_revoked", key=key_id)
 
     async def work(storage: Storage) -> str | None:
         if not await storage.keys.revoke(key_id, now, audit):
-            raise no_live_key(key_id)
+            raise credentials.no_live_key(key_id)
         revoked = await storage.keys.by_id(key_id)
         return None if revoked is None else revoked.replaced_by
 

@@ -5,12 +5,7 @@ from typing import Any
 import click
 
 from quietswap.cli.options.client import client_name
-from quietswap.cli.options.operator import (
-    OperatorContext,
-    audit_entry,
-    operator_command,
-    secret_option,
-)
+from quietswap.cli.options.operator import OperatorContext, operator_command, secret_option
 from quietswap.cli.options.times import time_text
 from quietswap.clients.credentials import hash_secret, new_operator
 from quietswap.clock import SystemClock
@@ -38,7 +33,7 @@ def create(context: OperatorContext, name: str, typed_secret: str | None) -> Non
     operator, secret = new_operator(name, SystemClock().now_ms())
     secret = typed_secret or secret
     digest = hash_secret(secret)
-    audit = audit_entry("operator_created", operator=operator.id, name=name)
+    audit = context.audit("operator_created", operator=operator.id, name=name)
 
     async def add(storage: Storage) -> None:
         if await storage.operators.live(digest) is not None:
@@ -85,7 +80,7 @@ def revoke(context: OperatorContext, operator: str) -> None:
     async def work(storage: Storage) -> str:
         live = [one for one in await storage.operators.list() if one.revoked_at_ms is None]
         found = next((one.id for one in live if operator in (one.id, one.name)), None)
-        audit = audit_entry("operator_revoked", operator=found)
+        audit = context.audit("operator_revoked", operator=found)
         if found is None or not await storage.operators.revoke(found, now, audit):
             raise click.ClickException(
                 f"there is no live operator {operator}: see quietswap operators list"

@@ -5,13 +5,7 @@ from typing import Any, cast
 import click
 
 from quietswap.chain.address import Address, BadAddress, from_any_case, parse
-from quietswap.cli.options.operator import (
-    OperatorContext,
-    audit_entry,
-    operator_command,
-    read_settings,
-    secret_option,
-)
+from quietswap.cli.options.operator import OperatorContext, operator_command, secret_option
 from quietswap.cli.options.times import time_text
 from quietswap.clients.credentials import trading_key
 from quietswap.clock import SystemClock
@@ -66,10 +60,10 @@ def create(
         secret = typed_secret or new
         if (known := await storage.rpc_tokens.find(hash_token(secret))) is not None:
             raise click.ClickException(f"this secret is stored already, as {known.id}")
-        audit = audit_entry("rpc_url_created", rpc=made.id, key=key_id, client=made.client_id)
+        audit = context.audit("rpc_url_created", rpc=made.id, key=key_id, client=made.client_id)
         return await storage.rpc_tokens.add(made, hash_token(secret), audit), secret
 
-    settings = read_settings(context.settings_path, "server", "wallet_rpc", "storage", "observe")
+    settings = context.settings("server", "wallet_rpc", "storage", "observe")
     token, secret = context.change(
         "rpc_url_created", add, adds=lambda made: {"rpc": made[0].id}, key=key_id[:64]
     )
@@ -138,7 +132,7 @@ def _cells(token: WalletRpcToken) -> tuple[str, ...]:
 def revoke(context: OperatorContext, rpc_id: str) -> None:
     """Revoke the RPC URL RPC_ID (see `quietswap rpc list`) immediately. Its orders stay."""
     now = SystemClock().now_ms()
-    audit = audit_entry("rpc_url_revoked", rpc=rpc_id)
+    audit = context.audit("rpc_url_revoked", rpc=rpc_id)
 
     async def work(storage: Storage) -> None:
         if not await storage.rpc_tokens.revoke(rpc_id, now, audit=audit):

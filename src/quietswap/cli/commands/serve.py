@@ -10,18 +10,11 @@ import msgspec
 
 from quietswap.cli.options.operator import read_settings, settings_option
 from quietswap.cli.output.exit_codes import USAGE
+from quietswap.server import start_checks
 from quietswap.server.certificates import expires_at, untimely
 from quietswap.server.settings.load import secret_origins
 from quietswap.server.settings.schema import Settings
 from quietswap.server.settings.summary import settings_summary
-from quietswap.server.start_checks import (
-    may_serve,
-    metrics_of_all,
-    node_faults,
-    start_needs,
-    startup_faults,
-    store_faults,
-)
 
 if TYPE_CHECKING:
     from quietswap.storage.factory import Storage
@@ -50,12 +43,12 @@ def serve(
     given = {name: value for name, value in given.items() if value is not None}
     server = msgspec.structs.replace(settings.server, **given)
     settings = msgspec.structs.replace(settings, server=server)
-    click.get_current_context().with_resource(metrics_of_all(server.workers))
-    faults = startup_faults(settings)
+    click.get_current_context().with_resource(start_checks.metrics_of_all(server.workers))
+    faults = start_checks.startup_faults(settings)
     if stores and not faults:
-        faults = store_faults(settings)
+        faults = start_checks.store_faults(settings)
     if node and not faults:
-        faults = node_faults(settings)
+        faults = start_checks.node_faults(settings)
     if check and not faults and settings.server.tls_cert:
         late = untimely(settings.server.tls_cert, datetime.now(UTC))
         faults = [f"server.tls_cert: {late}"] if late else []
@@ -63,8 +56,10 @@ def serve(
     if as_json:
         facts = {} if faults else settings_summary(settings, settings_path)
         if stores and not faults:
-            facts["alone"] = may_serve(settings)  # a server of an older release reads this name
-            facts["needsStart"] = start_needs(settings)
+            facts["alone"] = start_checks.may_serve(
+                settings
+            )  # a server of an older release reads this name
+            facts["needsStart"] = start_checks.start_needs(settings)
         if not faults:
             facts["secrets"] = [{"setting": it.setting, "from": it.origin} for it in secrets]
         click.echo(json.dumps({"ok": not faults, "faults": faults, **facts}))

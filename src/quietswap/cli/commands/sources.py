@@ -1,17 +1,11 @@
 """`quietswap sources`: check each dependency of the service, and pause or resume aggregators."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import click
 
-from quietswap.cli.options.operator import (
-    OperatorContext,
-    audit_entry,
-    operator_command,
-    read_settings,
-)
+from quietswap.cli.options.operator import OperatorContext, operator_command
 from quietswap.cli.options.times import time_text
 from quietswap.clock import SystemClock
 from quietswap.operator.act import ActionRefused, checked_reason
@@ -30,7 +24,7 @@ def sources() -> None:
 @operator_command(sources, "list", prints="a JSON array")
 def list_sources(context: OperatorContext) -> None:
     """List the aggregators in use, and which of them are paused. Times are UTC."""
-    names = _names(context.settings_path)
+    names = _names(context)
     held = {one.name: one for one in context.run(lambda it: it.paused_sources.list())}
     names += [name for name in held if name not in names]
     rows = [
@@ -51,14 +45,14 @@ def pause(context: OperatorContext, name: str, reason: str) -> None:
 
     `quietswap sources resume` undoes it. Quotes are made of the other sources meanwhile.
     """
-    names = _names(context.settings_path)
+    names = _names(context)
     if name not in names:
         raise click.ClickException(f"{name} is not in use; there are {', '.join(names)}")
     try:
         reason = checked_reason(reason)
     except ActionRefused as error:
         raise click.UsageError(f"--reason: {error}") from error
-    audit = audit_entry("source_paused", source=name, pauseReason=reason)
+    audit = context.audit("source_paused", source=name, pauseReason=reason)
     held = PausedSource(name, audit.at_ms, str(audit.actor["user"]), reason)
 
     async def work(storage: Storage) -> None:
@@ -73,7 +67,7 @@ def pause(context: OperatorContext, name: str, reason: str) -> None:
 @click.argument("name")
 def resume(context: OperatorContext, name: str) -> None:
     """Send requests to the source NAME again."""
-    audit = audit_entry("source_resumed", source=name)
+    audit = context.audit("source_resumed", source=name)
 
     async def work(storage: Storage) -> None:
         if not await storage.paused_sources.resume(name, audit):
@@ -83,12 +77,12 @@ def resume(context: OperatorContext, name: str) -> None:
     context.result(_row(name, None), f"{name} is in use again.")
 
 
-def _names(settings_path: Path | None) -> list[str]:
+def _names(context: OperatorContext) -> list[str]:
     """Return the aggregators of the settings. Raises click.UsageError."""
     from quietswap.server import factories
 
     try:
-        return factories.chosen_sources(read_settings(settings_path))
+        return factories.chosen_sources(context.settings())
     except BadSettings as error:
         raise click.UsageError(str(error)) from error
 
@@ -110,7 +104,7 @@ def check(context: OperatorContext) -> None:
     Exit code 1 means that the service cannot work: no node, no source or no relay responds, or no
     node can simulate a swap and quotes.require_verification is on.
     """
-    settings = read_settings(context.settings_path)
+    settings = context.settings()
     if not settings.node.urls:
         raise click.UsageError("node.urls is not set (QUIETSWAP_NODE__URLS=https://...)")
 

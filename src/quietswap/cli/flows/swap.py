@@ -15,19 +15,9 @@ from quietswap.cli.flows.signing import (
     require_submittable,
 )
 from quietswap.cli.options.connection import confirm
+from quietswap.cli.output import quote as output
 from quietswap.cli.output.console import final_text
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
-from quietswap.cli.output.quote import (
-    UNCHECKED,
-    compared,
-    machine,
-    nonce_to_sign,
-    report,
-    short,
-    summary,
-    to_sign,
-    tried,
-)
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import node_calls
 from quietswap.client.errors.base import ApiError, ClientError
@@ -106,9 +96,9 @@ class SwapRun(SigningFlow):
             if not self._queues():
                 raise
             result = self._run(self._swapped)
-        self._context.result(machine(result))
+        self._context.result(output.machine(result))
         self._context.screen.print()
-        self._context.screen.print(report(result, self._buy))
+        self._context.screen.print(output.report(result, self._buy))
         if result.may_be_mined:
             self._leave("Not decided by any block")
             self._retry(_params(result.quote).nonce)
@@ -223,7 +213,7 @@ class SwapRun(SigningFlow):
     def _show(self, quote: SwapQuoteResponse) -> None:
         screen = self._context.screen
         approves = self._context.rpc_url is not None and self._request.approval != "never"
-        screen.print(summary(quote, self._sell, self._buy, approves=approves))
+        screen.print(output.summary(quote, self._sell, self._buy, approves=approves))
         if self._context.rpc_url is not None:
             self._check_funds(quote)
         else:
@@ -237,10 +227,10 @@ class SwapRun(SigningFlow):
         params = _params(quote)
         nonce, approval_wei = Text(str(params.nonce)), 0
         if self._context.rpc_url is None:
-            self._print_warning(UNCHECKED, "unchecked")
+            self._print_warning(output.UNCHECKED, "unchecked")
         else:
             counted = self._client.node(node_calls.nonce(self._request.wallet))
-            nonce = nonce_to_sign(params.nonce, counted)
+            nonce = output.nonce_to_sign(params.nonce, counted)
             self._approves = self._show_allowance(quote)
             if self._approves:
                 # Before the public approval: its gas would be paid for a swap that is declined.
@@ -250,7 +240,7 @@ class SwapRun(SigningFlow):
                 if self._request.replace:  # otherwise the client's flow refuses
                     self._warn_of_open_orders()
         router = f"router of {quote.source}"
-        screen.print(to_sign(params, router, nonce, approval_wei=approval_wei))
+        screen.print(output.to_sign(params, router, nonce, approval_wei=approval_wei))
 
     def _compare(self, quote: SwapQuoteResponse) -> None:
         """Compare the quote with Chainlink prices at the caller's node, and judge its loss.
@@ -262,7 +252,7 @@ class SwapRun(SigningFlow):
             found = self._client.run(reference_price.find(asked))
         if found is not None:
             below = found.below_percent(quote, asked.slippage_bps)
-            self._context.screen.print(compared(found, below, self._buy))
+            self._context.screen.print(output.compared(found, below, self._buy))
         reference_price.require_fair(quote, asked, found)
         loss = judge_quote(quote, asked.slippage_bps, below)
         floor = asked.at_least is not None
@@ -284,7 +274,7 @@ class SwapRun(SigningFlow):
         amount = self._sell.show(quote.sell_amount)
         if self._request.approval == "max":
             amount = f"any amount of {self._sell.symbol}"
-        self._print_warning(f"first, publicly: {short(router)} may move {amount}", "approve")
+        self._print_warning(f"first, publicly: {output.short(router)} may move {amount}", "approve")
         return True
 
     def _approval_cost(self, quote: SwapQuoteResponse) -> int:
@@ -307,9 +297,9 @@ class SwapRun(SigningFlow):
             if event.amount < node_calls.UINT256_MAX:
                 amount = self._sell.show(event.amount)
             block = f"in block {event.receipt.block_number:,}"
-            self._progress.say(f"approved   {amount} for {short(event.router)} {block}")
+            self._progress.say(f"approved   {amount} for {output.short(event.router)} {block}")
         elif isinstance(event, SwapSimulation):
-            self._progress.say(tried(event, self._buy))
+            self._progress.say(output.tried(event, self._buy))
             if (quote := self._latest) is not None:
                 self._client.run(recheck_with_gas(quote, self._asked, event.gas_used))
         elif isinstance(event, OutcomeWatch):

@@ -56,6 +56,14 @@ class OperatorContext:
         """The database URL without user and password."""
         return storage_url(self.settings_path)
 
+    def settings(self, *sections: str) -> Settings:
+        """Return the settings, as `read_settings` does."""
+        return read_settings(self.settings_path, *sections)
+
+    def audit(self, event: str, **details: object) -> AuditEntry:
+        """Return an entry of the audit log, as `audit_entry` does."""
+        return audit_entry(event, **details)
+
     def run(self, work: Callable[[Storage], Awaitable[T]], *, creates: bool = False) -> T:
         """Return the result of `work`, as `with_storage` does."""
         return with_storage(self.settings_path, work, creates=creates)
