@@ -32,11 +32,10 @@ from quietswap.orders.order import Order, OrderEvent, OrderStatus
 from quietswap.orders.statistics import ExportFilter, ExportPage
 from quietswap.quoting.quote import NATIVE
 from quietswap.server.settings.load import BadSettings
-from quietswap.server.settings.schema import Settings
 from quietswap.storage.factory import Storage
 from quietswap.storage.operator_view import OrderFilter, search_orders
 from quietswap.storage.order_export import OrderExportStore
-from quietswap.tokens.token import visible
+from quietswap.tokens.token import Token, visible
 
 _BY_RELAY = ("relay_accepted", "relay_said", "refused", "not_sent", "would_fail")
 """Event types that record a relay's response. For `would_fail` the relay was queried too."""
@@ -253,29 +252,17 @@ def _tokens_at(path: Path | None, addresses: Collection[Address]) -> dict[Addres
     settings = read_settings(path, "node")
     if not missing or not settings.node.urls:
         return known
-    try:
-        return known | asyncio.run(_read_tokens(settings, missing))
-    except BadSettings:
-        return known
-
-
-async def _read_tokens(
-    settings: Settings, addresses: Collection[Address]
-) -> dict[Address, DisplayToken]:
-    """Return the tokens that the node returns within `_WITHIN_S`."""
     from quietswap.server.container import adapters_of_a_command
 
-    found = {}
-    async with adapters_of_a_command(settings) as outside:
-        try:
-            async with asyncio.timeout(_WITHIN_S):
-                asked = await asyncio.gather(*map(outside.chain.token, addresses))
-        except (NodeUnavailable, TimeoutError):
-            asked = []
-    for token in filter(None, asked):
-        symbol = shown_symbol(token.symbol, token.address)
-        found[token.address] = DisplayToken(token.address, symbol, token.decimals)
-    return found
+    async def read() -> list[Token | None]:
+        async with adapters_of_a_command(settings) as outside, asyncio.timeout(_WITHIN_S):
+            return await asyncio.gather(*map(outside.chain.token, missing))
+
+    with contextlib.suppress(BadSettings, NodeUnavailable, TimeoutError):
+        for token in filter(None, asyncio.run(read())):
+            symbol = shown_symbol(token.symbol, token.address)
+            known[token.address] = DisplayToken(token.address, symbol, token.decimals)
+    return known
 
 
 def _amount_of(units: int, address: Address, tokens: dict[Address, DisplayToken]) -> str:

@@ -5,14 +5,13 @@ from typing import Any
 
 import click
 
-from quietswap.cli.options.operator import OperatorContext, operator_command
+from quietswap.cli.options.operator import OperatorContext, operator_command, storage_errors
 from quietswap.cli.options.times import time_text
 from quietswap.clock import SystemClock
 from quietswap.operator.act import ActionRefused, checked_reason
 from quietswap.operator.operators import PausedSource
 from quietswap.server.checks import CheckResult, check_dependencies
 from quietswap.server.container import adapters_of_a_command
-from quietswap.server.settings.load import BadSettings
 from quietswap.storage.factory import Storage
 
 
@@ -81,10 +80,8 @@ def _names(context: OperatorContext) -> list[str]:
     """Return the aggregators of the settings. Raises click.UsageError."""
     from quietswap.server import factories
 
-    try:
+    with storage_errors():
         return factories.chosen_sources(context.settings())
-    except BadSettings as error:
-        raise click.UsageError(str(error)) from error
 
 
 def _row(name: str, held: PausedSource | None) -> dict[str, Any]:
@@ -112,10 +109,8 @@ def check(context: OperatorContext) -> None:
         async with adapters_of_a_command(settings) as outside:
             return await check_dependencies(outside, SystemClock())
 
-    try:
+    with storage_errors():
         findings = asyncio.run(run())
-    except BadSettings as error:
-        raise click.UsageError(str(error)) from error
     if context.as_json:
         context.result([finding.row() for finding in findings], "")
     else:
@@ -135,13 +130,7 @@ def _print(findings: list[CheckResult]) -> None:
     table = Table(box=None, pad_edge=False)
     for name in ("what", "name", "works", "ms", "found", "what to do"):
         table.add_column(name, justify="right" if name == "ms" else "left", overflow="fold")
-    for finding in findings:
-        table.add_row(
-            finding.kind,
-            finding.name,
-            "yes" if finding.works else "no",
-            "-" if finding.ms is None else str(finding.ms),
-            finding.found,
-            finding.advice,
-        )
+    for one in findings:
+        works, ms = "yes" if one.works else "no", "-" if one.ms is None else str(one.ms)
+        table.add_row(one.kind, one.name, works, ms, one.found, one.advice)
     open_screen().print(table)

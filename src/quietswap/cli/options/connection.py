@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# A range of numbers that are numbers: `nan` compares with nothing, so click lets it pass.
-
 
 class FiniteRange(click.FloatRange):
-    """click.FloatRange without `nan` and infinities."""
+    """click.FloatRange without infinities and `nan`, which compares with nothing and so passes."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number. Raises click.BadParameter."""

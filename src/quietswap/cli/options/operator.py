@@ -167,7 +167,9 @@ def read_settings(path: Path | None, *sections: str) -> Settings:
             return load(path)
         settings, strays = load_sections(path, sections)
     except BadSettings as error:
-        raise click.UsageError(_in_lines(error)) from error
+        first, *more = str(error).splitlines()
+        said = "\n" + "\n".join(f"- {line}" for line in (first, *more)) if more else f" {first}"
+        raise click.UsageError(f"the settings cannot be used:{said}") from error
     _warn_of(strays)
     return settings
 
@@ -181,13 +183,6 @@ def _warn_of(strays: Collection[str]) -> None:
             told.add(name)
             text = f"careful: {name} names no setting and is ignored; `quietswap serve` refuses it"
             click.echo(text, err=True)
-
-
-def _in_lines(error: BadSettings) -> str:
-    first, *more = str(error).splitlines()
-    if not more:
-        return f"the settings cannot be used: {first}"
-    return "the settings cannot be used:\n" + "\n".join(f"- {line}" for line in (first, *more))
 
 
 def storage_url(path: Path | None) -> str:
@@ -228,14 +223,14 @@ def with_storage(
 
 @contextmanager
 def storage_errors() -> Iterator[None]:
-    """Turn errors of storage and keys into click errors: exit code 1, 2 or 3 with a message."""
+    """Turn errors of storage, settings and keys into click errors: exit code 1, 2 or 3."""
     try:
         yield
     except StoreUnavailable as error:
         raise DependencyUnreachable(
             f"{error}: is storage.url right, and the database up?"
         ) from error
-    except BadDatabaseUrl as error:
+    except (BadDatabaseUrl, BadSettings) as error:
         raise click.UsageError(str(error)) from error
     except (KeyRefused, SchemaTooNew, SchemaTooOld, ForeignDatabase, CannotCopy) as error:
         raise click.ClickException(str(error)) from error

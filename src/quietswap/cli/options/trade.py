@@ -47,7 +47,10 @@ def token_address(
     entry = _listed(text, client)
     address = address_of(entry.address)
     _compare_symbols(text, address, client, context)
-    _show(entry, context)
+    by = "by the service's token list"
+    context.say(f"{entry.symbol} is {entry.address}, {entry.name}, {by}", "bold")
+    if entry.warnings:
+        context.say(f"  {', '.join(entry.warnings)}", "yellow")
     if signs and yes:
         raise click.UsageError(
             f"--yes takes {text} by its address only, because the service chose it: {address}"
@@ -109,13 +112,6 @@ def _compare_symbols(
             f"the service says that {text} is {address}, but that contract calls itself {own[:32]}:"
             " name the token by its address"
         )
-
-
-def _show(entry: "TokenEntry", context: CommandContext) -> None:
-    by = "by the service's token list"
-    context.say(f"{entry.symbol} is {entry.address}, {entry.name}, {by}", "bold")
-    if entry.warnings:
-        context.say(f"  {', '.join(entry.warnings)}", "yellow")
 
 
 def units_of(

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from quietswap.contract.webhooks import DeliveryResponse, WebhookListResponse
 
 
+Rows = list[tuple[str, RenderableType]]
+"""Names and values of `facts`."""
+
+
 def when(moment: datetime | None) -> str:
     """Return a time in this machine's time zone, empty for None."""
     if moment is None:
@@ -111,7 +115,7 @@ def order_details(
     """Return all facts of one order."""
     terms = found.order_params
     sell, buy = (_token(t, client, context) for t in (terms.from_token, terms.to_token))
-    rows: list[tuple[str, RenderableType]] = [
+    rows: Rows = [
         ("order", Text(found.order_id)),
         ("state", Text(found.status, STYLE.get(found.status, ""))),
         ("sell", sell.show(terms.amount)),
@@ -144,9 +148,7 @@ def order_details(
     return facts(*rows)
 
 
-def _reported(
-    found: "OrderStatusResponse", buy: DisplayToken, context: CommandContext
-) -> list[tuple[str, RenderableType]]:
+def _reported(found: "OrderStatusResponse", buy: DisplayToken, context: CommandContext) -> Rows:
     """Return what the service reports as received, without the caller's own node."""
     if context.rpc_url is not None or found.received is None or found.status != "confirmed":
         return []
@@ -163,7 +165,7 @@ def _received(
     pair: tuple[DisplayToken, DisplayToken],
     client: "QuietswapClient",
     context: CommandContext,
-) -> list[tuple[str, RenderableType]]:
+) -> Rows:
     """Return the amount received, if the caller's node has the receipt."""
     from quietswap.client import node_calls
     from quietswap.client.errors.base import ClientError
@@ -267,9 +269,7 @@ def _text(amount: int | None) -> str | None:
 
 def summary(found: "BalancesResponse", *, raw: bool, allowances: bool) -> RenderableType:
     """Return the balances as text."""
-    rows: list[tuple[str, RenderableType]] = [
-        ("ETH", replace(ETHER, raw=raw).number(int(found.eth.wei)))
-    ]
+    rows: Rows = [("ETH", replace(ETHER, raw=raw).number(int(found.eth.wei)))]
     for name, token in zip(names(found), found.tokens, strict=True):
         rows.append((name if len(name) <= 11 else short(name), _number(token, token.balance, raw)))
         if allowances:
@@ -310,7 +310,7 @@ def token_table(found: "TokensResponse") -> RenderableType:
 
 def _entry(token: "TokenEntry") -> RenderableType:
     head = Text.assemble((token.symbol or "no symbol", "bold"), f"  {token.name}")
-    rows: list[tuple[str, RenderableType]] = [
+    rows: Rows = [
         ("address", token.address),
         ("decimals", str(token.decimals)),
         ("lists", ", ".join(token.lists) or "none"),
