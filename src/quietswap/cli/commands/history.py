@@ -8,8 +8,6 @@ from quietswap.cli.options.signing import own_wallet, wallet_option
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
 
 _STATES = ("pending", "submitted", "mining", "confirmed", "failed", "cancelled")
-
-
 _KINDS = ("swap", "wrap", "cancel", "approval", "transaction", "any")
 
 

@@ -320,10 +320,7 @@ def export(
         wallet=Address(wallet_address(wallet)) if wallet else None,
     )
 
-    async def work(storage: Storage) -> None:
-        await _write(storage, settings_path, wanted, form, output)
-
-    with_storage(settings_path, work)
+    with_storage(settings_path, lambda it: _write(it, settings_path, wanted, form, output))
 
 
 async def _write(

@@ -13,14 +13,9 @@ from quietswap.cli.options.signing import own_wallet, wallet_option
 @wallet_option
 @with_context
 def quote(
-    *,
-    context: CommandContext,
-    amount: str,
-    sell: str,
-    buy: str,
-    slippage_bps: int,
+    *, context: CommandContext, amount: str, sell: str, buy: str, slippage_bps: int,
     wallet: str | None,
-) -> None:
+) -> None:  # fmt: skip
     """Ask for the best verified route for AMOUNT of token SELL into token BUY.
 
     AMOUNT is a number, all, or a share such as 50% of the balance at --rpc-url. Tokens are WETH,

@@ -146,7 +146,6 @@ def sandbox(
 async def _run(
     stack: "SandboxStack", block_time: float, env_file: Path | None, *, as_json: bool
 ) -> None:
-
     stop, broken = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     _report_late(broken)

@@ -47,12 +47,19 @@ def balances(
     With --rpc-url and no TOKENS, your own node tells the balances of tokens except WETH. Otherwise
     the service reads all of them at one block.
     """
+    from quietswap.cli.options.trade import token_address
+    from quietswap.cli.output.orders import as_json, summary
+    from quietswap.cli.output.tokens import KNOWN
+
     owner = own_wallet(wallet)
     with context.client() as client:
-        if tokens or allowances or not context.rpc_url:
-            _by_service(context, client, owner, tokens, allowances=allowances)
-        else:
+        if context.rpc_url and not tokens and not allowances:
             _by_own_node(context, client, owner)
+            return
+        asked = [token_address(text, client, context, signs=False) for text in tokens]
+        found = client.balances(owner, asked or [token.address for token in KNOWN.values()])
+    if context.result(as_json(found)):
+        context.screen.print(summary(found, raw=context.raw, allowances=allowances))
 
 
 def _by_own_node(context: CommandContext, client: "QuietswapClient", owner: str) -> None:
@@ -73,22 +80,3 @@ def _by_own_node(context: CommandContext, client: "QuietswapClient", owner: str)
         context.screen.print(Text(owner, "bold"))
         rows = [(t.symbol, replace(t, raw=context.raw).number(amount)) for t, amount in amounts]
         context.screen.print(facts(*rows))
-
-
-def _by_service(
-    context: CommandContext,
-    client: "QuietswapClient",
-    owner: str,
-    tokens: tuple[str, ...],
-    *,
-    allowances: bool,
-) -> None:
-    from quietswap.cli.options.trade import token_address
-    from quietswap.cli.output.orders import as_json, summary
-    from quietswap.cli.output.tokens import KNOWN
-
-    asked = [token_address(text, client, context, signs=False) for text in tokens]
-    asked = asked or [token.address for token in KNOWN.values()]
-    found = client.balances(owner, asked)
-    if context.result(as_json(found)):
-        context.screen.print(summary(found, raw=context.raw, allowances=allowances))

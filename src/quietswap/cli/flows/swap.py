@@ -20,24 +20,12 @@ from quietswap.cli.output.console import final_text
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import node_calls
+from quietswap.client.errors import flow
 from quietswap.client.errors.base import ApiError, ClientError
-from quietswap.client.errors.flow import (
-    MayBeMined,
-    NonceMismatch,
-    OrderStillOpen,
-    QuoteDeclined,
-    TransactionHashMismatch,
-)
-from quietswap.client.flows import reference_price
+from quietswap.client.flows import quoting, reference_price
 from quietswap.client.flows.approvals import ApprovalSent, Approved, approval_cost
 from quietswap.client.flows.polling import find_open_order
 from quietswap.client.flows.quote_checks import SwapRequest
-from quietswap.client.flows.quoting import (
-    judge_quote,
-    most_bps,
-    recheck_with_gas,
-    require_approvable,
-)
 from quietswap.client.flows.simulation import SwapSimulation
 from quietswap.client.flows.submission_outcome import OutcomeWatch
 from quietswap.client.flows.swap import Event, SwapResult
@@ -92,7 +80,7 @@ class SwapRun(SigningFlow):
         self._sell, self._buy = sell, buy
         try:
             result = self._run(self._swapped)
-        except NonceMismatch:
+        except flow.NonceMismatch:
             if not self._queues():
                 raise
             result = self._run(self._swapped)
@@ -148,24 +136,26 @@ class SwapRun(SigningFlow):
         if self._signer.called and not self._swap_is_signed:
             self._explain_approval(error)
             return
-        if not isinstance(error, OrderStillOpen | MayBeMined | TransactionHashMismatch):
+        if not isinstance(
+            error, flow.OrderStillOpen | flow.MayBeMined | flow.TransactionHashMismatch
+        ):
             return
         self._order_id = self._order_id or error.order_id
         if self._order_id is None and error.tx_hash is not None:
             self._order_id = self._find_order(error.tx_hash)
-        elif self._order_id is not None and _is_refusal(error):
+        elif self._order_id and _is_refusal(error):
             self._has_ended = False
             with contextlib.suppress(ClientError):  # an order that has ended takes no cancel
                 self._has_ended = self._client.order_status(self._order_id).is_terminal
-        if not isinstance(error, TransactionHashMismatch) or is_open_mismatch(error):
+        if not isinstance(error, flow.TransactionHashMismatch) or is_open_mismatch(error):
             self._leave("Not decided yet")
-            if not isinstance(error, OrderStillOpen):
+            if not isinstance(error, flow.OrderStillOpen):
                 self._retry(error.nonce)
 
     def _explain_approval(self, error: ClientError) -> None:
         """Print the approval that is sent, though no swap is signed."""
         self._progress.stop()
-        is_open = isinstance(error, MayBeMined | OrderStillOpen)
+        is_open = isinstance(error, flow.MayBeMined | flow.OrderStillOpen)
         how = "and may still be mined" if is_open else "before this"
         text = f"The swap was not signed, but an approval was sent, {how}:"
         self._context.say(text, "yellow")
@@ -221,7 +211,7 @@ class SwapRun(SigningFlow):
         floor = self._asked.at_least
         if floor is not None and quote.min_buy_amount < floor:
             least = self._buy.show(floor)
-            raise QuoteDeclined(f"it could deliver less than {least}: nothing was signed")
+            raise flow.QuoteDeclined(f"it could deliver less than {least}: nothing was signed")
         self._compare(quote)
         self._print_signer()
         params = _params(quote)
@@ -234,7 +224,7 @@ class SwapRun(SigningFlow):
             self._approves = self._show_allowance(quote)
             if self._approves:
                 # Before the public approval: its gas would be paid for a swap that is declined.
-                self._client.run(recheck_with_gas(quote, self._asked, quote.estimated_gas))
+                self._client.run(quoting.recheck_with_gas(quote, self._asked, quote.estimated_gas))
                 approval_wei = self._approval_cost(quote)
                 nonce = Text(f"from {counted}: first for the approval, then for the swap")
                 if self._request.replace:  # otherwise the client's flow refuses
@@ -254,9 +244,9 @@ class SwapRun(SigningFlow):
             below = found.below_percent(quote, asked.slippage_bps)
             self._context.screen.print(output.compared(found, below, self._buy))
         reference_price.require_fair(quote, asked, found)
-        loss = judge_quote(quote, asked.slippage_bps, below)
+        loss = quoting.judge_quote(quote, asked.slippage_bps, below)
         floor = asked.at_least is not None
-        self._loss = self._unaccepted(loss, most_bps(asked), has_floor=floor)
+        self._loss = self._unaccepted(loss, quoting.most_bps(asked), has_floor=floor)
 
     def _check_funds(self, quote: SwapQuoteResponse) -> None:
         held = self._client.node(node_calls.token_balance(quote.sell_token, self._request.wallet))
@@ -270,7 +260,7 @@ class SwapRun(SigningFlow):
         if allowed >= quote.sell_amount:
             return False
         polling = self._client.polling
-        self._client.run(require_approvable(self._request, router, allowed, polling))
+        self._client.run(quoting.require_approvable(self._request, router, allowed, polling))
         amount = self._sell.show(quote.sell_amount)
         if self._request.approval == "max":
             amount = f"any amount of {self._sell.symbol}"
@@ -301,7 +291,7 @@ class SwapRun(SigningFlow):
         elif isinstance(event, SwapSimulation):
             self._progress.say(output.tried(event, self._buy))
             if (quote := self._latest) is not None:
-                self._client.run(recheck_with_gas(quote, self._asked, event.gas_used))
+                self._client.run(quoting.recheck_with_gas(quote, self._asked, event.gas_used))
         elif isinstance(event, OutcomeWatch):
             self._no_order = event.why
             self._print_watch(event)
@@ -363,7 +353,7 @@ class SwapRun(SigningFlow):
 
 
 def _is_refusal(error: ClientError) -> bool:
-    return isinstance(error, MayBeMined) and isinstance(error.cause, ApiError)
+    return isinstance(error, flow.MayBeMined) and isinstance(error.cause, ApiError)
 
 
 def _params(quote: SwapQuoteResponse) -> TransactionParams:

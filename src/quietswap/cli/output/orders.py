@@ -22,16 +22,7 @@ from quietswap.routers.methods import ROUTERS
 
 if TYPE_CHECKING:
     from quietswap.client.sync_client import QuietswapClient
-    from quietswap.contract.orders import OrderHistoryResponse, OrderStatusResponse
-    from quietswap.contract.quotes import PriceResponse
-    from quietswap.contract.tokens import (
-        BalancesResponse,
-        RouterAllowance,
-        TokenBalance,
-        TokenEntry,
-        TokensResponse,
-    )
-    from quietswap.contract.webhooks import DeliveryResponse, WebhookListResponse
+    from quietswap.contract import orders, quotes, tokens, webhooks
 
 
 Rows = list[tuple[str, RenderableType]]
@@ -56,7 +47,7 @@ def _token(address: str, client: "QuietswapClient", context: CommandContext) -> 
 
 
 def history_table(
-    found: "OrderHistoryResponse", client: "QuietswapClient", context: CommandContext
+    found: "orders.OrderHistoryResponse", client: "QuietswapClient", context: CommandContext
 ) -> RenderableType:
     """Return one page of the history, with one to three lines per order by terminal width."""
     if not found.orders:
@@ -110,7 +101,7 @@ def _table(*names: str, folds: bool) -> Table:
 
 
 def order_details(
-    found: "OrderStatusResponse", client: "QuietswapClient", context: CommandContext
+    found: "orders.OrderStatusResponse", client: "QuietswapClient", context: CommandContext
 ) -> RenderableType:
     """Return all facts of one order."""
     terms = found.order_params
@@ -148,7 +139,9 @@ def order_details(
     return facts(*rows)
 
 
-def _reported(found: "OrderStatusResponse", buy: DisplayToken, context: CommandContext) -> Rows:
+def _reported(
+    found: "orders.OrderStatusResponse", buy: DisplayToken, context: CommandContext
+) -> Rows:
     """Return what the service reports as received, without the caller's own node."""
     if context.rpc_url is not None or found.received is None or found.status != "confirmed":
         return []
@@ -161,7 +154,7 @@ def _reported(found: "OrderStatusResponse", buy: DisplayToken, context: CommandC
 
 
 def _received(
-    found: "OrderStatusResponse",
+    found: "orders.OrderStatusResponse",
     pair: tuple[DisplayToken, DisplayToken],
     client: "QuietswapClient",
     context: CommandContext,
@@ -201,7 +194,7 @@ _STATES = {
 }
 
 
-def webhook_lines(found: "WebhookListResponse") -> Iterator[Text]:
+def webhook_lines(found: "webhooks.WebhookListResponse") -> Iterator[Text]:
     """Yield one line for each webhook."""
     if not found.webhooks:
         yield Text("No webhooks. Create one with: quietswap webhooks create URL")
@@ -215,7 +208,7 @@ def webhook_lines(found: "WebhookListResponse") -> Iterator[Text]:
         yield Text.assemble(f"{one.id}  {one.url}  {events}  ", (state, style), note)
 
 
-def delivery_line(delivery: "DeliveryResponse") -> Text:
+def delivery_line(delivery: "webhooks.DeliveryResponse") -> Text:
     """Return one try as a line."""
     number = f" #{delivery.sequence}" if delivery.sequence else ""
     result = (
@@ -236,7 +229,7 @@ _UNLIMITED = 2**128
 """An allowance from here on is shown as unlimited: no token has so many units."""
 
 
-def names(found: "BalancesResponse") -> list[str]:
+def names(found: "tokens.BalancesResponse") -> list[str]:
     """Return one name for each token: its symbol, or its address.
 
     The address if another one has the symbol, or if it has letters that imitate ASCII.
@@ -249,7 +242,7 @@ def names(found: "BalancesResponse") -> list[str]:
     ]
 
 
-def as_json(found: "BalancesResponse") -> dict[str, Any]:
+def as_json(found: "tokens.BalancesResponse") -> dict[str, Any]:
     """Return the JSON of `quietswap balances`: amounts in smallest units, null if unknown."""
     named = list(zip(names(found), found.tokens, strict=True))
     return {
@@ -267,7 +260,7 @@ def _text(amount: int | None) -> str | None:
     return None if amount is None else str(amount)
 
 
-def summary(found: "BalancesResponse", *, raw: bool, allowances: bool) -> RenderableType:
+def summary(found: "tokens.BalancesResponse", *, raw: bool, allowances: bool) -> RenderableType:
     """Return the balances as text."""
     rows: Rows = [("ETH", replace(ETHER, raw=raw).number(int(found.eth.wei)))]
     for name, token in zip(names(found), found.tokens, strict=True):
@@ -277,7 +270,7 @@ def summary(found: "BalancesResponse", *, raw: bool, allowances: bool) -> Render
     return Group(Text(f"{found.user_address} at block {found.block_number}", "bold"), facts(*rows))
 
 
-def _allowance(token: "TokenBalance", row: "RouterAllowance", raw: bool) -> Text:
+def _allowance(token: "tokens.TokenBalance", row: "tokens.RouterAllowance", raw: bool) -> Text:
     """Return what a router may move. The client knows its name, or shows its whole address."""
     name = ROUTERS.get(Address(row.router))
     router = f"{name} {short(row.router)}" if name else f"unknown router {row.router}"
@@ -285,7 +278,7 @@ def _allowance(token: "TokenBalance", row: "RouterAllowance", raw: bool) -> Text
     return Text(f"{router}: {_number(token, row.allowance, raw)}", style)
 
 
-def _number(token: "TokenBalance", amount: int | None, raw: bool) -> str:
+def _number(token: "tokens.TokenBalance", amount: int | None, raw: bool) -> str:
     if amount is None:
         return "unknown: the contract does not tell"
     if amount >= _UNLIMITED and not raw:
@@ -295,7 +288,7 @@ def _number(token: "TokenBalance", amount: int | None, raw: bool) -> str:
     return DisplayToken(token.address, token.symbol, token.decimals, raw).number(int(amount))
 
 
-def token_table(found: "TokensResponse") -> RenderableType:
+def token_table(found: "tokens.TokensResponse") -> RenderableType:
     """Return the tokens of a search, each with its warnings."""
     if not found.tokens:
         return Text("no token found")
@@ -308,7 +301,7 @@ def token_table(found: "TokensResponse") -> RenderableType:
     return Group(*lines)
 
 
-def _entry(token: "TokenEntry") -> RenderableType:
+def _entry(token: "tokens.TokenEntry") -> RenderableType:
     head = Text.assemble((token.symbol or "no symbol", "bold"), f"  {token.name}")
     rows: Rows = [
         ("address", token.address),
@@ -322,7 +315,9 @@ def _entry(token: "TokenEntry") -> RenderableType:
     return Group(head, facts(*rows))
 
 
-def price_table(found: "PriceResponse", sell: DisplayToken, buy: DisplayToken) -> RenderableType:
+def price_table(
+    found: "quotes.PriceResponse", sell: DisplayToken, buy: DisplayToken
+) -> RenderableType:
     """Return an indicative price and the promise of each source."""
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
     table.add_column("source", no_wrap=True)
