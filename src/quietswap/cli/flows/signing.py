@@ -9,12 +9,7 @@ import click
 from rich.text import Text
 
 from quietswap.cli.context import CommandContext, signals_as_ctrl_c
-from quietswap.cli.options.connection import (
-    confirm,
-    confirm_loss,
-    require_terminal,
-    typed_options,
-)
+from quietswap.cli.options.connection import confirm, confirm_loss, require_terminal, typed_options
 from quietswap.cli.options.signing import SIGNING, RecordingSigner, WalletSigner
 from quietswap.cli.output.console import OrderProgress
 from quietswap.cli.output.errors import error_name
@@ -29,25 +24,7 @@ from quietswap.client.flows.quoting import require_consent
 from quietswap.client.flows.submission_outcome import OutcomeWatch, TransactionOutcome
 from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract.base import TERMINAL
-from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.quoting.loss import Loss
-
-# Check of the issues that a quote reports, used if there is no --rpc-url.
-
-
-def require_submittable(quote: SwapQuoteResponse) -> None:
-    """Check that the wallet can pay for the transaction. Raises QuoteDeclined."""
-    issues = quote.issues
-    if issues.balance is not None:
-        short = "the wallet holds less than is sold"
-    elif issues.allowance is not None:
-        short = f"approve {issues.allowance.spender} first, or give --rpc-url"
-    elif issues.gas is not None:
-        short = "the wallet holds too little ETH for the gas"
-    else:
-        return
-    raise QuoteDeclined(f"nothing was signed: {short}")
-
 
 SAME_NONCE = "sign the same nonce: then at most one of the two can be mined."
 _NEWEST = 50

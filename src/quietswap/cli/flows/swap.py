@@ -8,12 +8,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from quietswap.cli.flows.signing import (
-    SAME_NONCE,
-    SigningFlow,
-    is_open_mismatch,
-    require_submittable,
-)
+from quietswap.cli.flows.signing import SAME_NONCE, SigningFlow, is_open_mismatch
 from quietswap.cli.options.connection import confirm
 from quietswap.cli.output import quote as output
 from quietswap.cli.output.console import final_text
@@ -167,7 +162,7 @@ class SwapRun(SigningFlow):
         agreed, screen, self._latest = self._agreed, self._context.screen, quote
         change = None if agreed is None else self._changes(quote, agreed)
         if agreed is not None and self._context.rpc_url is None:
-            require_submittable(quote)
+            _require_submittable(quote)
         if agreed is not None and change is None:
             return True
         self._progress.stop()
@@ -207,7 +202,7 @@ class SwapRun(SigningFlow):
         if self._context.rpc_url is not None:
             self._check_funds(quote)
         else:
-            require_submittable(quote)
+            _require_submittable(quote)
         floor = self._asked.at_least
         if floor is not None and quote.min_buy_amount < floor:
             least = self._buy.show(floor)
@@ -358,3 +353,17 @@ def _is_refusal(error: ClientError) -> bool:
 
 def _params(quote: SwapQuoteResponse) -> TransactionParams:
     return quote.mev_protection.transaction_params
+
+
+def _require_submittable(quote: SwapQuoteResponse) -> None:
+    """Check without a node that the wallet can pay, by the quote. Raises QuoteDeclined."""
+    issues = quote.issues
+    if issues.balance is not None:
+        short = "the wallet holds less than is sold"
+    elif issues.allowance is not None:
+        short = f"approve {issues.allowance.spender} first, or give --rpc-url"
+    elif issues.gas is not None:
+        short = "the wallet holds too little ETH for the gas"
+    else:
+        return
+    raise flow.QuoteDeclined(f"nothing was signed: {short}")

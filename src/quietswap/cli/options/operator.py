@@ -114,12 +114,14 @@ class OperatorContext:
 
 
 def operator_command(
-    group: click.Group, name: str | None = None, *, prints: str = "one JSON object"
+    group: click.Group | None = None, name: str | None = None, *, prints: str = "one JSON object"
 ) -> Callable[[Callable[..., None]], click.Command]:
-    """Add a command with `--settings` and `--json` to a group. It gets an OperatorContext."""
+    """Make a command with `--settings` and `--json`, of a group. It gets an OperatorContext."""
+
+    made = click.command(name) if group is None else group.command(name)
 
     def added(function: Callable[..., None]) -> click.Command:
-        @group.command(name)
+        @made
         @settings_option
         @functools.wraps(function)
         def command(*, settings_path: Path | None, as_json: bool, **given: Any) -> None:

@@ -124,11 +124,7 @@ def why(outcome: str, reason: str | None) -> str:
 
 
 def summary(
-    quote: "SwapQuoteResponse",
-    sell: DisplayToken,
-    buy: DisplayToken,
-    *,
-    approves: bool = False,
+    quote: "SwapQuoteResponse", sell: DisplayToken, buy: DisplayToken, *, approves: bool = False
 ) -> RenderableType:
     """Return sources, amounts, value, checks and MEV risk of a quote.
 
