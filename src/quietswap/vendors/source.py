@@ -6,6 +6,8 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar, Protocol, TypeVar
 
+import msgspec
+
 from quietswap.amounts import UINT256_MAX
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
@@ -47,6 +49,22 @@ class Aggregator(Protocol):
 
 
 T = TypeVar("T")
+
+
+class Token(msgspec.Struct):
+    """A token of an answer."""
+
+    address: Any = None
+
+
+class Transaction(msgspec.Struct):
+    """The transaction of an answer, with the names that most vendors use."""
+
+    to: Any = None
+    data: Any = None
+    value: Any = None
+    gas: Any = None
+
 
 _MOST_DIGITS = 78
 _MOST_GAS = 10**9

@@ -16,23 +16,12 @@ from quietswap.vendors.oneinch import VENDOR
 from quietswap.vendors.source import HttpAggregator
 
 
-class _Token(msgspec.Struct):
-    address: Any = None
-
-
-class _Tx(msgspec.Struct):
-    to: Any = None
-    data: Any = None
-    value: Any = None
-    gas: Any = None
-
-
 class _Answer(msgspec.Struct):
     dstAmount: Any = None
     gas: Any = None
-    srcToken: _Token | None = None
-    dstToken: _Token | None = None
-    tx: _Tx | None = None
+    srcToken: read.Token | None = None
+    dstToken: read.Token | None = None
+    tx: read.Transaction | None = None
 
 
 class _Failure(msgspec.Struct):

@@ -20,10 +20,6 @@ _TOKEN_UNKNOWN = ("token not", "invalid token", "unknown token", "not support")
 _NO_ROUTE = ("no route", "no liquidity", "insufficient liquidity", "no path")
 
 
-class _Token(msgspec.Struct):
-    address: Any = None
-
-
 class _Dex(msgspec.Struct):
     dexCode: Any = None
 
@@ -41,8 +37,8 @@ class _Path(msgspec.Struct):
 
 
 class _Data(msgspec.Struct):
-    inToken: _Token | None = None
-    outToken: _Token | None = None
+    inToken: read.Token | None = None
+    outToken: read.Token | None = None
     inAmount: Any = None
     outAmount: Any = None
     minOutAmount: Any = None

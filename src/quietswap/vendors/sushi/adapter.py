@@ -14,27 +14,16 @@ from quietswap.vendors.source import HttpAggregator
 from quietswap.vendors.sushi import VENDOR
 
 
-class _Token(msgspec.Struct):
-    address: Any = None
-
-
-class _Tx(msgspec.Struct):
-    to: Any = None
-    data: Any = None
-    value: Any = None
-    gas: Any = None
-
-
 class _Answer(msgspec.Struct):
     status: Any = None
-    tokens: list[_Token] = []
+    tokens: list[read.Token] = []
     tokenFrom: Any = None
     tokenTo: Any = None
     amountIn: Any = None
     assumedAmountOut: Any = None
     priceImpact: Any = None
     gasSpent: Any = None
-    tx: _Tx | None = None
+    tx: read.Transaction | None = None
 
 
 class _Failure(msgspec.Struct):

@@ -37,20 +37,9 @@ class _Fill(msgspec.Struct):
     source: Any = None
 
 
-class _Token(msgspec.Struct):
-    address: Any = None
-
-
 class _Path(msgspec.Struct):
     fills: list[_Fill] = []
-    tokens: list[_Token] = []
-
-
-class _Transaction(msgspec.Struct):
-    to: Any = None
-    data: Any = None
-    gas: Any = None
-    value: Any = None
+    tokens: list[read.Token] = []
 
 
 class _Answer(msgspec.Struct):
@@ -63,7 +52,7 @@ class _Answer(msgspec.Struct):
     minBuyAmount: Any = None
     gas: Any = None
     route: _Path | None = None
-    transaction: _Transaction | None = None
+    transaction: read.Transaction | None = None
 
 
 class _Failure(msgspec.Struct):
