@@ -26,8 +26,9 @@ from quietswap.client.wire import decode
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.quoting.quote import Route, RouteRequest
 from quietswap.sandbox.contracts import abi
-from quietswap.sandbox.contracts.addresses import SAFE_EXECUTOR, SUSHI
 from quietswap.sandbox.contracts.artifacts import own_runtime
+from quietswap.vendors.sushi import ROUTER as SUSHI
+from quietswap.vendors.sushi.stand_in import SAFE_EXECUTOR
 from tests.adapters.simulate_once import simulate_once
 from tests.adapters.small_chain import WALLET, SmallChain, odd, small_chain
 from tests.client.fake_servers import swap_quote
