@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 const here = dirname(fileURLToPath(import.meta.url))
 const solc = createRequire(join(here, '../../package.json'))('solc')
 const files = readdirSync(join(here, 'contracts'))
+const packages = join(here, '../../node_modules')
 const read = (file) => ({ content: readFileSync(join(here, 'contracts', file), 'utf8') })
 const input = {
   language: 'Solidity',
@@ -16,7 +17,8 @@ const input = {
     outputSelection: { '*': { '*': ['evm.deployedBytecode.object'] } },
   },
 }
-const output = JSON.parse(solc.compile(JSON.stringify(input)))
+const fromPackage = (path) => ({ contents: readFileSync(join(packages, path), 'utf8') })
+const output = JSON.parse(solc.compile(JSON.stringify(input), { import: fromPackage }))
 for (const { severity, formattedMessage } of output.errors ?? []) {
   if (severity === 'error') throw new Error(formattedMessage)
 }

@@ -34,6 +34,7 @@ VENUE = addresses.from_bytes(keccak256(b"Venue")[12:])
 
 
 _HERE = Path(__file__).parent
+PACKAGES = _HERE.parents[1] / "node_modules"
 _CACHE = _HERE.parents[1] / ".pytest_cache" / "odd_contracts"
 
 
@@ -56,10 +57,10 @@ def odd_runtimes() -> dict[str, str]:
 
 
 def _digest() -> str:
-    """Return a digest of all that the code depends on: sources, script, version of the compiler."""
-    solc = _HERE.parents[1] / "node_modules" / "solc" / "package.json"
+    """Return a digest of all that the code depends on: sources, script, packages."""
+    packages = [PACKAGES / name / "package.json" for name in ("solc", "solady")]
     sources = sorted((_HERE / "contracts").iterdir())
-    parts = [part.read_bytes() for part in (*sources, _HERE / "compile.mjs", solc)]
+    parts = [part.read_bytes() for part in (*sources, _HERE / "compile.mjs", *packages)]
     return keccak256(b"".join(keccak256(part) for part in parts)).hex()
 
 

@@ -90,6 +90,7 @@ QUOTED = {
         },
     ],
     "issues": {"allowance": None, "balance": None, "gas": None},
+    "batch": None,
 }
 
 

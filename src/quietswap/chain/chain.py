@@ -69,6 +69,13 @@ class PreparedSimulation(Protocol):
         must be one of the spenders that the preparation received.
         """
 
+    async def simulate_batched(self, route: Route) -> SimulationResult:
+        """Simulate approval and swap as one transaction of the wallet to itself, like `simulate`.
+
+        It runs on the router's real allowance; `broken` if any is left or the code of the wallet
+        does not support the mode. See `quietswap.routers.batch`.
+        """
+
 
 class NodeUnavailable(Exception):
     """The node returned no complete and valid response. It permits no conclusion."""

@@ -19,7 +19,7 @@ from quietswap.contract.base import (
     doc,
     ref,
 )
-from quietswap.contract.transactions import SwapMevProtection
+from quietswap.contract.transactions import SwapMevProtection, TransactionParams
 from quietswap.quoting import quote
 from quietswap.quoting.loss import LossCause, LossLevel
 from quietswap.quoting.quote import SourceOutcome
@@ -184,6 +184,23 @@ class Issues(WireStruct, frozen=True, kw_only=True):
     gas: Annotated[GasIssue | None, doc("Missing ETH for gas")] = None
 
 
+class BatchedSwap(WireStruct, frozen=True, kw_only=True):
+    """Approve and swap in one transaction of the wallet to itself (ERC-7821), if it is delegated.
+
+    Sign either these transactionParams or those of mevProtection, never both.
+    """
+
+    delegate: Annotated[
+        AddressText, doc("The contract whose code the wallet has (EIP-7702)", base.DELEGATE)
+    ]
+    transaction_params: Annotated[
+        TransactionParams | None,
+        doc("The simulated transaction to sign, unchanged; null if the wallet cannot use it"),
+    ] = None
+    estimated_gas: Annotated[Count | None, doc("Estimated gas units", 260_000)] = None
+    reason: Annotated[str | None, doc("Why the wallet cannot use it; null if it can")] = None
+
+
 class SwapQuoteResponse(WireStruct, frozen=True, kw_only=True):
     """Swap quote, valid for about 30 seconds."""
 
@@ -218,6 +235,10 @@ class SwapQuoteResponse(WireStruct, frozen=True, kw_only=True):
     )
     sources: Annotated[tuple[SourceEntry, ...], doc("Results of all configured aggregators")] = ()
     issues: Annotated[Issues, doc("What the wallet lacks to submit the quote")] = Issues()
+    batch: Annotated[
+        BatchedSwap | None,
+        doc("Approve and swap in one transaction; null for a wallet that is not delegated"),
+    ] = None
     timestamp: Annotated[
         EnvelopeTimestamp | UnsetType, doc("The envelope's timestamp", **BESIDE_DATA)
     ] = UNSET

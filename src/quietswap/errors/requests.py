@@ -266,6 +266,8 @@ class ValidationErrorDetails(PossiblyMined, frozen=True, kw_only=True):
             "the quote is no longer valid. WOULD_REVERT: the transaction would revert on the "
             "latest state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be "
             "cancelled. GAS_TOO_HIGH: the wallet's delegated code uses too much gas for a cancel. "
+            "BATCH_REFUSED: the wallet cannot approve and swap in one, as its code, nonce or "
+            "allowance now is. "
             "Other values are the relay's reason",
             "MISMATCH",
         ),

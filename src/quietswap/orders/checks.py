@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from quietswap.errors.requests import ValidationError
-
-_DELEGATION = bytes.fromhex("ef0100")
-"""Prefix of the code of a wallet that delegates (https://eips.ethereum.org/EIPS/eip-7702)."""
-
+from quietswap.routers.batch import DELEGATION
 
 _SUGGESTIONS = {
     "swap": "Nothing was sent. The market has moved: request a fresh quote and sign it.",
@@ -110,7 +107,7 @@ CONTRACT_NOTE = (
 
 def is_contract(code: bytes) -> bool:
     """Return whether an account with this code cannot send; one that delegates can."""
-    return bool(code) and not code.startswith(_DELEGATION)
+    return bool(code) and not code.startswith(DELEGATION)
 
 
 def would_revert(door: Door, fault: str) -> ValidationError:

@@ -27,6 +27,7 @@ from quietswap.quoting.quote import (
     WrapOrderTerms,
 )
 from quietswap.routers import calldata
+from quietswap.routers.batch import unwrapped
 
 GRACE_MS = 30_000
 """A quote is accepted this long after its validity: confirming on a hardware wallet takes time."""
@@ -117,7 +118,8 @@ def matching_quote(
 
 
 def _transaction(signed: SignedTransaction, quote: IssuedQuote) -> Iterator[Details]:
-    issued, params = quote.params, signed.params
+    params = signed.params
+    issued = quote.form_of(params)
     pairs = {
         "to": (issued.to, params.to),
         "data": ("0x" + issued.data.hex(), "0x" + params.data.hex()),
@@ -239,7 +241,7 @@ def new_pending_order(
     limits: OrderTimeouts,
 ) -> Order:
     """Return the pending order of a submission that was checked at block number `head`."""
-    trade, call = plan.trade, signed.params
+    trade, call = plan.trade, unwrapped(signed.params, signed.sender)
     is_swap, ends_at_ms = plan.kind is OrderKind.SWAP, now_ms + limits.expiry_ms
     deadline_s = calldata.deadline(call.to, call.data) if is_swap else None
     return Order(

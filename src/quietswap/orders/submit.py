@@ -33,8 +33,9 @@ from quietswap.orders.submission import (
     new_pending_order,
     planned_order,
 )
-from quietswap.quoting.quote import IssuedQuote, QuoteKind
+from quietswap.quoting.quote import IssuedQuote, QuoteKind, Trade
 from quietswap.relays.relay import Relay, SentTransaction, delivery_error
+from quietswap.routers import batch
 from quietswap.storage.orders import OrderStore
 from quietswap.storage.quotes import QuoteStore
 
@@ -45,12 +46,21 @@ from quietswap.storage.quotes import QuoteStore
 class RequiredSpend:
     """The tokens that the transaction takes from the wallet: `amount` in smallest units.
 
-    `spender` needs an allowance; None if the token's own contract is called.
+    `spender` needs an allowance; None if the token's own contract is called. `batched`: the
+    transaction itself gives that allowance (`quietswap.routers.batch`).
     """
 
     token: Address
     amount: int
     spender: Address | None
+    batched: bool = False
+
+
+def swap_spend(trade: Trade, signed: SignedTransaction) -> RequiredSpend:
+    """Return what a swap takes; `signed` is one of the two forms of a quote."""
+    call = batch.unwrapped(signed.params, signed.sender)
+    is_batched = call is not signed.params
+    return RequiredSpend(trade.sell_token, trade.sell_amount, call.to, is_batched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +96,8 @@ async def preflight(
 
     def passed(facts: WalletSnapshot, run: DryRun | None) -> PreflightResult:
         checks = {
-            Check.CONTRACT: lambda: _check_sender(facts),
-            Check.NONCE: lambda: _check_nonce(signed, facts),
+            Check.CONTRACT: lambda: _check_sender(facts, spend),
+            Check.NONCE: lambda: _check_nonce(signed, facts, spend),
             Check.FUNDS: lambda: _check_funds(signed, facts, spend),
             Check.ALLOWANCE: lambda: _check_allowance(facts, spend),
             Check.TRIAL: lambda: _check_trial(trial, run, door),
@@ -121,15 +131,27 @@ async def _read(
     return await chain.wallet_and_dry_run(trial, spend.token, spender)
 
 
-def _check_sender(facts: WalletSnapshot) -> None:
+def _check_sender(facts: WalletSnapshot, spend: RequiredSpend) -> None:
     """Refuse a sender that is a contract, as every node does (EIP-3607); a delegation may send."""
     if is_contract(facts.code):
         raise InvalidSignature(reason="its sender is a contract, which cannot send (EIP-3607)")
+    if spend.batched:
+        _refuse_batch(batch.refused_code(facts.code))
 
 
-def _check_nonce(signed: SignedTransaction, facts: WalletSnapshot) -> None:
+def _check_nonce(signed: SignedTransaction, facts: WalletSnapshot, spend: RequiredSpend) -> None:
     if signed.nonce < facts.nonce:
         raise NonceTooLow(provided=signed.nonce, expected=facts.nonce)
+    if spend.batched and signed.nonce > facts.nonce:
+        _refuse_batch(batch.LATER)
+
+
+def _refuse_batch(reason: str | None) -> None:
+    if reason is None:
+        return
+    error = ValidationError(f"approve and swap in one: {reason}", reason="BATCH_REFUSED")
+    error.suggestion = "Nothing was sent. Request a fresh quote and sign its plain form."
+    raise error
 
 
 def _check_funds(signed: SignedTransaction, facts: WalletSnapshot, spend: RequiredSpend) -> None:
@@ -144,6 +166,9 @@ def _check_funds(signed: SignedTransaction, facts: WalletSnapshot, spend: Requir
 
 
 def _check_allowance(facts: WalletSnapshot, spend: RequiredSpend) -> None:
+    if spend.batched:
+        _refuse_batch(batch.refused_allowance(facts.allowance))
+        return
     if spend.spender is not None and facts.allowance < spend.amount:
         raise InsufficientAllowance(
             token=spend.token, router=spend.spender, required=spend.amount, current=facts.allowance
@@ -211,6 +236,11 @@ class SubmitOrder:
         """
         wallet, fingerprint = signed.sender, signed.params.fingerprint()
         exact = await self.quotes.by_fingerprint(key.client_id, wallet, kind, fingerprint)
+        call = batch.unwrapped(signed.params, wallet)
+        if call is not signed.params:
+            exact = await self.quotes.since(
+                key.client_id, wallet, kind, 0, target=call.to, data=call.data
+            )
         return exact or await self.quotes.nearest(key.client_id, wallet, kind, NEAREST)
 
     def match(

@@ -15,7 +15,14 @@ from quietswap.errors.requests import (
 from quietswap.orders.checks import SWAP_ORDER, WRAP_ORDER
 from quietswap.orders.order import FailureCode, Order, OrderKind, signed_swap
 from quietswap.orders.submission import operation_of, swap_differences, wrap_differences
-from quietswap.orders.submit import RequiredSpend, SubmitOrder, accepted, decode_signed, preflight
+from quietswap.orders.submit import (
+    RequiredSpend,
+    SubmitOrder,
+    accepted,
+    decode_signed,
+    preflight,
+    swap_spend,
+)
 from quietswap.quoting.quote import IssuedQuote, QuoteKind, WrapOperation
 from quietswap.quoting.request import (
     SubmittedSwap,
@@ -81,7 +88,7 @@ class SubmitSwap:
         self, key: ApiKey, signed: SignedTransaction, quote: IssuedQuote, unsent: Order | None
     ) -> Order:
         core, trade = self._core, quote.terms.trade
-        spend = RequiredSpend(trade.sell_token, trade.sell_amount, spender=quote.params.to)
+        spend = swap_spend(trade, signed)
         swap = signed_swap(signed, trade.buy_token, trade.min_buy_amount)
         try:
             ready = await preflight(core.chain, signed, spend, SWAP_ORDER, swap)

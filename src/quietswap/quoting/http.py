@@ -12,7 +12,7 @@ from quietswap.contract.quotes import Scoring, SwapQuoteEnvelope
 from quietswap.contract.requests import SwapQuoteQuery
 from quietswap.contract.transactions import SwapMevProtection, TransactionParams
 from quietswap.quoting.loss import Loss, judge_swap
-from quietswap.quoting.quote import AlternativeRoute, SourceReport, SwapQuote
+from quietswap.quoting.quote import AlternativeRoute, BatchForm, SourceReport, SwapQuote
 from quietswap.quoting.scoring import IndicativePrice
 from quietswap.quoting.wallet_effects import QuoteIssues, Shortfall
 from quietswap.routers import calldata
@@ -83,6 +83,19 @@ def swap_quote_response(quote: SwapQuote) -> contract.SwapQuoteResponse:
         ),
         sources=tuple(map(_source, quote.sources)),
         issues=_issues(quote.issues),
+        batch=None if quote.batch is None else _batch(quote.batch),
+    )
+
+
+def _batch(form: BatchForm) -> contract.BatchedSwap:
+    params = form.params
+    return contract.BatchedSwap(
+        delegate=form.delegate,
+        transaction_params=None
+        if params is None
+        else transaction_params(params, TransactionParams),
+        estimated_gas=form.gas,
+        reason=form.reason,
     )
 
 

@@ -1,6 +1,6 @@
 """Computed quotes of swaps and wraps, with the result of each source."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -9,6 +9,7 @@ from quietswap.chain.address import Address
 from quietswap.chain.signed import UnsignedTransaction
 from quietswap.quoting.wallet_effects import QuoteIssues
 from quietswap.relays.settings import RelaySettings
+from quietswap.routers.batch import SwapBatch
 from quietswap.tokens.token import WETH, Token
 
 # The request to an aggregator, its route, and the reasons for no route.
@@ -165,6 +166,20 @@ class AlternativeRoute:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchForm:
+    """The batched form of a swap (`quietswap.routers.batch`) for a wallet that is delegated.
+
+    `delegate` is the address of the wallet's code. `params` is the simulated transaction, and `gas`
+    its use in units; both are None if the form cannot be used, for the `reason`.
+    """
+
+    delegate: Address
+    params: UnsignedTransaction | None = None
+    gas: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SwapQuote:
     """A complete swap quote. Amounts in smallest units, USD as Decimal, times in Unix ms."""
 
@@ -193,6 +208,8 @@ class SwapQuote:
     issues: QuoteIssues = field(default_factory=QuoteIssues)
     usd_cents: int | None = None
     """Value in USD cents, rounded up: the greater of what is sold and bought; None if unknown."""
+    batch: BatchForm | None = None
+    """None for a wallet that is not delegated."""
 
 
 class WrapOperation(StrEnum):
@@ -251,10 +268,19 @@ class Trade:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchTerms:
+    """Gas limit and fee cap (wei per gas) of the batched form; all else follows from the quote."""
+
+    gas_limit: int
+    max_fee_per_gas: int
+
+
+@dataclass(frozen=True, slots=True)
 class SwapOrderTerms:
     """The terms of a swap; its wallet, router, calldata and tier are in the issued quote.
 
-    `source` is the aggregator of the route; None in quotes of older releases.
+    `source` is the aggregator of the route; None in quotes of older releases. `batch`: the quote
+    may also be signed in its batched form.
     """
 
     kind: ClassVar = QuoteKind.SWAP
@@ -263,6 +289,7 @@ class SwapOrderTerms:
     source: str | None = None
     usd_cents: int | None = None
     """Value of the swap, rounded up; None if no price was known."""
+    batch: BatchTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,14 +342,40 @@ class IssuedQuote:
         """Return what the quote is for."""
         return self.terms.kind
 
+    @property
+    def batched(self) -> UnsignedTransaction | None:
+        """Return the batched form of a swap, which may be signed instead of `params`."""
+        terms = self.terms
+        if not isinstance(terms, SwapOrderTerms) or terms.batch is None:
+            return None
+        return replace(
+            self.params,
+            to=self.wallet,
+            data=SwapBatch(
+                terms.trade.sell_token, self.params.to, terms.trade.sell_amount, self.params.data
+            ).calldata(),
+            gas_limit=terms.batch.gas_limit,
+            max_fee_per_gas=terms.batch.max_fee_per_gas,
+        )
+
+    def form_of(self, params: UnsignedTransaction) -> UnsignedTransaction:
+        """Return the form to compare a transaction with: the batched one if it calls the wallet."""
+        batched = self.batched
+        return batched if batched is not None and params.to == batched.to else self.params
+
 
 def issued_swap(quote: SwapQuote, client_id: str, quote_id: str, validity_ms: int) -> IssuedQuote:
     """Return what is stored of a swap quote before the client receives it."""
     trade = Trade(
         quote.sell_token, quote.buy_token, quote.sell_amount, quote.min_buy_amount, quote.buy_amount
     )
+    form = quote.batch.params if quote.batch else None
     terms = SwapOrderTerms(
-        trade, quote.slippage_bps, source=quote.route.source, usd_cents=quote.usd_cents
+        trade,
+        quote.slippage_bps,
+        source=quote.route.source,
+        usd_cents=quote.usd_cents,
+        batch=BatchTerms(form.gas_limit, form.max_fee_per_gas) if form else None,
     )
     times = (quote.issued_at_ms, quote.issued_at_ms + validity_ms)
     return issue(quote_id, client_id, quote.wallet, quote.params, quote.protection, times, terms)

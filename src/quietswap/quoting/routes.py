@@ -256,8 +256,17 @@ class CollectedRoutes:
 
     candidates: tuple[Candidate, ...]
     reports: tuple[SourceReport, ...]
-    sender: AccountState
-    next_base_fee: int
+    prepared: PreparedSimulation
+
+    @property
+    def sender(self) -> AccountState:
+        """Return the wallet's state."""
+        return self.prepared.sender
+
+    @property
+    def next_base_fee(self) -> int:
+        """Return wei per gas."""
+        return self.prepared.next_base_fee
 
 
 class CollectRoutes:
@@ -311,8 +320,7 @@ class CollectRoutes:
         return CollectedRoutes(
             tuple(v.candidate for v in _in_order(answers, by_source) if v.candidate),
             tuple(_report(answer, by_source.get(answer.source)) for answer in answers),
-            prepared.sender,
-            prepared.next_base_fee,
+            prepared,
         )
 
     async def _wallet(self, request: RouteRequest) -> PreparedSimulation:

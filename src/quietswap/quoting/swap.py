@@ -17,6 +17,7 @@ from quietswap.failures import require_no_fork, service_unavailable
 from quietswap.orders.checks import CONTRACT_NOTE, is_contract
 from quietswap.prices.usd import UsdPrices
 from quietswap.quoting import mev
+from quietswap.quoting.batched import batched_form
 from quietswap.quoting.quote import (
     AlternativeRoute,
     RouteRequest,
@@ -152,7 +153,8 @@ class QuoteSwap:
             setting_task.cancel()
         if not collected.candidates:
             raise no_route_error(collected.reports, ask.sell_token, ask.buy_token)
-        return self._compose(request, collected, known, head)
+        quote = self._compose(request, collected, known, head)
+        return replace(quote, batch=await batched_form(quote, collected))
 
     async def _tokens_and_head(self, ask: SwapQuoteRequest) -> tuple[Token, Token, Head]:
         """Read one after the other: nearly always both are cached, and nothing is waited for."""

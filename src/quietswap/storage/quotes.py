@@ -12,6 +12,7 @@ from quietswap.clients.client import AuditEntry
 from quietswap.operator.operators import PausedSource
 from quietswap.orders.submission import swap_members
 from quietswap.quoting.quote import (
+    BatchTerms,
     CancelOrderTerms,
     IssuedQuote,
     OrderTerms,
@@ -45,7 +46,11 @@ def _members(quote: IssuedQuote) -> dict[str, Any]:
             "amount": format_ether(terms.amount),
             "userAddress": quote.wallet,
         }
-    known = {"source": terms.source, "usdCents": terms.usd_cents}
+    batch = terms.batch and {
+        "gasLimit": terms.batch.gas_limit,
+        "maxFeePerGas": str(terms.batch.max_fee_per_gas),
+    }
+    known = {"source": terms.source, "usdCents": terms.usd_cents, "batch": batch}
     return {
         **swap_members(quote),
         "buyAmount": str(terms.trade.buy_amount),
@@ -67,11 +72,13 @@ def terms_of(kind: QuoteKind, text: str) -> OrderTerms:
         int(members["minReturnAmount"]),
         int(members["buyAmount"]),
     )
+    batch = members.get("batch")
     return SwapOrderTerms(
         trade,
         members["slippageBps"],
         source=members.get("source"),
         usd_cents=members.get("usdCents"),
+        batch=batch and BatchTerms(batch["gasLimit"], int(batch["maxFeePerGas"])),
     )
 
 

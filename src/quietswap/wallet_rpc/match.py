@@ -11,11 +11,12 @@ from quietswap.errors.base import ProviderUnavailable
 from quietswap.orders import wallet_transaction as rules
 from quietswap.orders.order import Order, OrderKind
 from quietswap.orders.submission import GRACE_MS, PlannedOrder, planned_order
-from quietswap.orders.submit import RequiredSpend
+from quietswap.orders.submit import RequiredSpend, swap_spend
 from quietswap.quoting.quote import CancelOrderTerms, IssuedQuote, QuoteKind, Trade
 from quietswap.relays.choice import choose_relay
 from quietswap.relays.relay import Relay
 from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.routers.batch import unwrapped
 from quietswap.storage.orders import OrderStore
 from quietswap.storage.quotes import QuoteStore
 from quietswap.tokens.token import WETH
@@ -99,7 +100,7 @@ class MatchTransaction:
 
     def _again(self, signed: SignedTransaction, known: Order) -> MatchedTransaction:
         plan = _plan_like(known, known.kind, _trade_of(known))
-        return self._served(MatchedTransaction(plan, _spend(plan, signed.params), "sent again"))
+        return self._served(MatchedTransaction(plan, _spend(plan, signed), "sent again"))
 
     def _replacement(
         self, signed: SignedTransaction, rivals: Sequence[Order]
@@ -125,7 +126,7 @@ class MatchTransaction:
                 return self._served(
                     MatchedTransaction(
                         plan,
-                        _spend(plan, signed.params),
+                        _spend(plan, signed),
                         f"speed-up of {rival.order_id}",
                         unsimulated_gas=before.gas_limit,
                         replaces=rivals,
@@ -143,9 +144,9 @@ class MatchTransaction:
             return self._served(
                 MatchedTransaction(
                     plan,
-                    _spend(plan, params),
+                    _spend(plan, signed),
                     f"quote {quote.quote_id}",
-                    unsimulated_gas=quote.params.gas_limit,
+                    unsimulated_gas=quote.form_of(params).gas_limit,
                     spends=[each.quote_id for each in same],
                 )
             )
@@ -163,8 +164,10 @@ class MatchTransaction:
         self, token: WalletRpcToken, signed: SignedTransaction
     ) -> Sequence[IssuedQuote]:
         """Return the wallet's latest quotes with exactly this call, expired ones included."""
-        found = await self._quotes(token, signed, signed.params.to, signed.params.data)
-        return [quote for quote in found if rules.same_call(quote.params, signed.params)]
+        call = unwrapped(signed.params, signed.sender)
+        found = await self._quotes(token, signed, call.to, call.data)
+        forms = [(quote, quote.form_of(signed.params)) for quote in found]
+        return [quote for quote, form in forms if rules.same_call(form, signed.params)]
 
     async def _needs(
         self, token: WalletRpcToken, signed: SignedTransaction, approval: rules.ApprovalCall
@@ -197,7 +200,7 @@ class MatchTransaction:
         return self.clock.now_ms() <= quote.valid_until_ms + GRACE_MS
 
     async def require_unused(self, plan: PlannedOrder, signed: SignedTransaction) -> None:
-        """Refuse the same swap at another nonce while an earlier one is open.
+        """Refuse the same swap, in either form, at another nonce while an earlier one is open.
 
         Both would be paid, also with two quotes: a wallet that sends refused bytes again must not
         find an equal quote that a page has fetched meanwhile. Two that arrive at once are told
@@ -207,9 +210,10 @@ class MatchTransaction:
         """
         since_ms = self.clock.now_ms() - _OPEN_AT_MOST_MS
         earlier = await self.orders.same_trade(plan.client_id, signed.sender, plan.trade, since_ms)
+        swap = unwrapped(signed.params, signed.sender)
         for order in earlier:
             call = _call_of(order)
-            is_same = call is not None and rules.same_call(call, signed.params)
+            is_same = call is not None and rules.same_call(unwrapped(call, order.wallet), swap)
             is_open = not order.status.is_terminal or (order.is_at_large and order.watched)
             if is_same and is_open and order.nonce != signed.nonce:
                 raise rules.quote_used(order.nonce, signed.nonce, order)
@@ -226,7 +230,7 @@ class MatchTransaction:
             endpoint_type=self.policy.endpoint_type.value,
             share_mode=self.policy.share_mode.value,
         )
-        return MatchedTransaction(plan, _spend(plan, signed.params), f"wallet RPC {token.id}")
+        return MatchedTransaction(plan, _spend(plan, signed), f"wallet RPC {token.id}")
 
     def _served(self, found: MatchedTransaction) -> MatchedTransaction:
         if found.plan.tier not in self.relays:
@@ -251,11 +255,11 @@ def _unmatched(late: IssuedQuote | None, *, is_approval: bool) -> Exception:
     )
 
 
-def _spend(plan: PlannedOrder, params: UnsignedTransaction) -> RequiredSpend:
+def _spend(plan: PlannedOrder, signed: SignedTransaction) -> RequiredSpend:
     """Return the tokens that the wallet must hold."""
     trade = plan.trade
     if plan.kind is OrderKind.SWAP:
-        return RequiredSpend(trade.sell_token, trade.sell_amount, spender=params.to)
+        return swap_spend(trade, signed)
     unwraps = plan.kind is OrderKind.WRAP and trade.sell_token == WETH
     return RequiredSpend(WETH, trade.sell_amount if unwraps else 0, spender=None)
 

@@ -472,6 +472,28 @@ export interface components {
             /** @description One entry for each token asked for */
             tokens: components["schemas"]["TokenBalance"][];
         };
+        /**
+         * @description Approve and swap in one transaction of the wallet to itself (ERC-7821), if it is delegated.
+         *
+         *         Sign either these transactionParams or those of mevProtection, never both.
+         */
+        BatchedSwap: {
+            /**
+             * Format: eip55
+             * @description The contract whose code the wallet has (EIP-7702)
+             * @example 0x000000009B1D0aF20D8C6d0A44e162d11F9b8f00
+             */
+            delegate: string;
+            /** @description The simulated transaction to sign, unchanged; null if the wallet cannot use it */
+            transactionParams: components["schemas"]["TransactionParams"] | null;
+            /**
+             * @description Estimated gas units
+             * @example 260000
+             */
+            estimatedGas: number | null;
+            /** @description Why the wallet cannot use it; null if it can */
+            reason: string | null;
+        };
         /** @description The cancel, an order with its own id. */
         Cancel: {
             /**
@@ -3213,6 +3235,8 @@ export interface components {
             sources: components["schemas"]["SourceEntry"][];
             /** @description What the wallet lacks to submit the quote */
             issues: components["schemas"]["Issues"];
+            /** @description Approve and swap in one transaction; null for a wallet that is not delegated */
+            batch: components["schemas"]["BatchedSwap"] | null;
         };
         /** @description The limit of one swap. */
         SwapValueLimitDetails: {
@@ -3693,7 +3717,7 @@ export interface components {
             /** @description Always true: the relay reported a refusal, but the transaction may still be mined */
             mayBeMined?: boolean;
             /**
-             * @description MALFORMED: not JSON, wrong JSON types, or a time in another unit. MISMATCH: differs from the quote. NO_QUOTE: no quote was issued to this key and wallet. QUOTE_EXPIRED: the quote is no longer valid. WOULD_REVERT: the transaction would revert on the latest state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be cancelled. GAS_TOO_HIGH: the wallet's delegated code uses too much gas for a cancel. Other values are the relay's reason
+             * @description MALFORMED: not JSON, wrong JSON types, or a time in another unit. MISMATCH: differs from the quote. NO_QUOTE: no quote was issued to this key and wallet. QUOTE_EXPIRED: the quote is no longer valid. WOULD_REVERT: the transaction would revert on the latest state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be cancelled. GAS_TOO_HIGH: the wallet's delegated code uses too much gas for a cancel. BATCH_REFUSED: the wallet cannot approve and swap in one, as its code, nonce or allowance now is. Other values are the relay's reason
              * @example MISMATCH
              */
             reason: string;
@@ -4579,7 +4603,8 @@ export interface operations {
                      *           "allowance": null,
                      *           "balance": null,
                      *           "gas": null
-                     *         }
+                     *         },
+                     *         "batch": null
                      *       },
                      *       "timestamp": 1800000000000
                      *     }

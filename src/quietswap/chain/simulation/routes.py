@@ -84,6 +84,9 @@ class BalancesBefore:
 class RouteSimulationCodec:
     """Builds and reads the simulations of one request. `below` returns random numbers."""
 
+    _further = 0
+    """Views that a subclass appends to the second block."""
+
     def __init__(
         self,
         request: RouteRequest,
@@ -142,13 +145,9 @@ class RouteSimulationCodec:
         fee = self._max_fee(limit)
         lacks_wei = self._eth < limit * fee
         wei = plausible_wei(limit * fee, self._below) if lacks_wei else None
+        to, data = self._called(route)
         call = call_object(
-            self._request.wallet,
-            route.target,
-            route.data,
-            value=route.value,
-            gas=limit,
-            max_fee=fee,
+            self._request.wallet, to, data, value=route.value, gas=limit, max_fee=fee
         )
         overrides, reads = self._frame(block)
         first = {
@@ -160,6 +159,10 @@ class RouteSimulationCodec:
         }
         second = self._probing(block, route) if self._measures_itself(route) else reads
         return blocks_call([first, second], block.tag, validation=block.exact, transfers=True)
+
+    def _called(self, route: Route) -> tuple[Address, bytes]:
+        """Return target and calldata of the transaction."""
+        return route.target, route.data
 
     def _frame(self, block: NextBlock) -> tuple[msgspec.Raw, msgspec.Raw]:
         """Return the common part of all payloads as JSON: overrides and second block."""
@@ -238,7 +241,7 @@ class RouteSimulationCodec:
     def _read(self, result: Result, before: BalancesBefore, route: Route, limit: int) -> RanSwap:
         if isinstance(result, RpcErrorObject):
             return SimulationResult(None, reason=_not_simulated(result)), 0
-        after_count = 2 + STEPS if self._measures_itself(route) else 2
+        after_count = 2 + self._further + (STEPS if self._measures_itself(route) else 0)
         (block, (swap,)), (_, after) = read_blocks(result, 1, after_count)
         if block != before.block:
             return SimulationResult(None, reason=OTHER_BLOCK), 0
@@ -258,8 +261,11 @@ class RouteSimulationCodec:
         return SimulationResult(True, received, swap.gas, None, broken, limit, block), swap.gas
 
     def _lacks(self, before: BalancesBefore, route: Route) -> bool:
-        approved = before.allowances[route.spender]
-        return min(before.sell or 0, approved or 0) < self._request.sell_amount
+        return min(before.sell or 0, self._approved(before, route)) < self._request.sell_amount
+
+    def _approved(self, before: BalancesBefore, route: Route) -> int:
+        """Return what the router may move when the swap begins."""
+        return before.allowances[route.spender] or 0
 
     def _broken(
         self,
@@ -274,8 +280,7 @@ class RouteSimulationCodec:
         logs = logs_about(wallet, swap.logs)
         if logs is None:
             return "its logs about the wallet are too many or too large to be read"
-        approved = before.allowances[route.spender] or 0
-        amount = self._request.sell_amount
+        approved, amount = self._approved(before, route), self._request.sell_amount
         broken = broken_rule(
             logs,
             SwapBounds(wallet, route.spender, self.sell, amount, approved),

@@ -23,6 +23,7 @@ from quietswap.chain import fees, reads
 from quietswap.chain.chain import AccountState, Head, NodeUnavailable, SimulationResult
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
+from quietswap.chain.simulation.batched import BatchedSwapCodec
 from quietswap.chain.simulation.codec import (
     METHOD,
     VIEW_GAS,
@@ -210,15 +211,19 @@ class SwapSimulator:
             override = str(error)
         if isinstance(override, str):
             return PreparedSwapSimulation(self, head, sender, override, self._clock)
+        block = NextBlock.after(head, self._below)
+        below, measures_itself = self._below, self._measures_itself
         trials = RouteSimulationCodec(
-            request,
-            NextBlock.after(head, self._below),
-            sender,
-            override,
-            below=self._below,
-            measures_itself=self._measures_itself,
+            request, block, sender, override, below=below, measures_itself=measures_itself
         )
-        return PreparedSwapSimulation(self, head, sender, trials, self._clock)
+
+        def batched(route: Route) -> RouteSimulationCodec:
+            return BatchedSwapCodec(
+                request, block, sender, override, route,
+                below=below, measures_itself=measures_itself,
+            )  # fmt: skip
+
+        return PreparedSwapSimulation(self, head, sender, trials, self._clock, batched=batched)
 
     def pause_simulation(self) -> str:
         """Skip simulations for 3 s, as no node supports eth_simulateV1; return that reason."""
@@ -230,7 +235,7 @@ class SwapSimulator:
 class PreparedSwapSimulation:
     """Implements quietswap.chain.chain.PreparedSimulation.
 
-    `trials` is a text if there can be none.
+    `trials` is a text if there can be none; otherwise `batched` returns those of a batched form.
     """
 
     def __init__(
@@ -240,12 +245,15 @@ class PreparedSwapSimulation:
         sender: AccountState,
         trials: RouteSimulationCodec | str,
         clock: Clock,
+        *,
+        batched: Callable[[Route], RouteSimulationCodec] | None = None,
     ) -> None:
         self._simulator = simulator
         self._head = head
         self._sender = sender
         self._trials = trials
         self._clock = clock
+        self._batched = batched
         self._before: BalancesBefore | None = None
         """The balances before the swaps on the exact block, once they were read."""
 
@@ -292,6 +300,15 @@ class PreparedSwapSimulation:
                 limits = {at: limit for at, limit in limits.items() if at not in raised}
         results = (verdicts[at] for at in range(len(candidates)))
         return [_EXCESSIVE if _is_excessive(result) else result for result in results]
+
+    async def simulate_batched(self, route: Route) -> SimulationResult:
+        """Return the result of the batched form of a route; `route.gas` is its estimate."""
+        trials = self._trials if self._batched is None else self._batched(route)
+        alone = PreparedSwapSimulation(
+            self._simulator, self._head, self._sender, trials, self._clock
+        )
+        [result] = await alone.simulate([route])
+        return result
 
     async def _round(
         self,

@@ -40,6 +40,8 @@ MADE_UP_POOL: Final = _at("0xbad0000000000000000000000000000000000002")
 SHY_SETTLER: Final = _at("0xbad0000000000000000000000000000000000003")
 PARTNER: Final = _at("0x9a47000000000000000000000000000000000001")
 """Receives the fee that Velora takes from callers without a partner."""
+CALIBUR: Final = _at("0x000000009b1d0af20d8c6d0a44e162d11f9b8f00")
+"""The delegate of the Uniswap wallet (EIP-7702)."""
 QUOTER: Final = _at("0x9007e40000000000000000000000000000000001")
 SEEDER: Final = _at("0x5eed000000000000000000000000000000000001")
 BUILDER: Final = _at("0xb17de40000000000000000000000000000000001")
@@ -47,6 +49,7 @@ BUILDER: Final = _at("0xb17de40000000000000000000000000000000001")
 
 CONTRACTS: Final = {
     MULTICALL: "Multicall3",
+    CALIBUR: "Calibur",
     QUOTER: "Quoter",
     SEEDER: "Seeder",
     **dict.fromkeys(EXECUTORS.values(), "Executor"),
