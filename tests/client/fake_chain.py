@@ -93,6 +93,9 @@ class FakeChain:
     busy: Callable[[str], NodeSays | None] = lambda _: None
     """The error that a method is answered with, if any."""
 
+    code: str = "0x"
+    """The wallet's code."""
+
     lates: int = 0
     """Of several backends one is a block behind: after each transaction it answers the first so
     many calls of each method.
@@ -117,6 +120,9 @@ class FakeChain:
 
     def eth_getBalance(self, _wallet: str, _block: str) -> str:  # noqa: N802
         return hex(self.ether)
+
+    def eth_getCode(self, _wallet: str, _block: str) -> str:  # noqa: N802
+        return self.code
 
     def eth_getTransactionCount(self, _wallet: str, block: str) -> str:  # noqa: N802
         if block not in {"latest", "pending"}:

@@ -7,6 +7,10 @@ import pytest
 from eth_account.signers.local import LocalAccount
 
 from quietswap.chain.address import keccak256
+from quietswap.client import SwapRequest
+from quietswap.client.errors.flow import QuoteDeclined
+from quietswap.client.flows.polling import PollingPolicy
+from quietswap.client.sync_client import QuietswapClient
 from quietswap.sandbox.contracts.addresses import CALIBUR
 from quietswap.sandbox.contracts.pools import USDC, USDT, WETH, SandboxToken
 from tests.batches import STRANGER, Batch, delegated, wrong_batches
@@ -171,3 +175,29 @@ def test_the_wallet_rpc_takes_the_batch_with_the_wallets_own_gas(desk: ApiClient
     tx_hash = wallet.send(filled)
     assert wallet.decided(tx_hash) == "confirmed"
     require_one_transaction(desk, wallet.account, quote, tx_hash, WETH)
+
+
+def test_the_python_client_signs_the_batch(desk: ApiClient) -> None:
+    wallet = wallet_of(desk)
+    with client_of(desk) as client:
+        result = client.swap(
+            SwapRequest(WETH.address, USDC.address, SOLD, wallet.address, batch=True), wallet
+        )
+    assert result.succeeded
+    assert result.approvals == ()
+    assert result.status.tx_hash is not None
+    quote = {"sellAmount": SOLD, "dexRoute": {"target": result.quote.dex_route.target}}
+    require_one_transaction(desk, wallet, quote, result.status.tx_hash, WETH)
+
+
+def test_the_python_client_signs_nothing_for_a_plain_wallet(desk: ApiClient) -> None:
+    wallet = desk.wallet()
+    request = SwapRequest(WETH.address, USDC.address, SOLD, wallet.address, batch=True)
+    with client_of(desk) as client, pytest.raises(QuoteDeclined, match="not delegated"):
+        client.swap(request, wallet)
+    assert count(desk, wallet) == 0
+
+
+def client_of(desk: ApiClient) -> QuietswapClient:
+    facts, polling = desk.town.facts, PollingPolicy(interval_s=0.2, node_interval_s=0.1)
+    return QuietswapClient(facts["baseUrl"], desk.secret, rpc_url=facts["rpcUrl"], polling=polling)

@@ -144,6 +144,11 @@ def nonce(wallet: str, block: str = "pending") -> NodeCall[int]:
     return NodeCall("eth_getTransactionCount", (wallet, block), number)
 
 
+def code(wallet: str) -> NodeCall[bytes]:
+    """Request the code of an account; empty for a plain wallet."""
+    return NodeCall("eth_getCode", (wallet, "latest"), lambda text: bytes.fromhex(text[2:]))
+
+
 def eth_balance(wallet: str) -> NodeCall[int]:
     """Request the ETH balance, in wei."""
     return NodeCall("eth_getBalance", (wallet, "latest"), number)

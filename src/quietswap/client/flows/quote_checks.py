@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeVar, get_args
 
+import msgspec
+
 from quietswap.amounts import BPS
 from quietswap.chain.address import Address, from_any_case
-from quietswap.chain.signed import GAS_LIMIT_CAP, MAINNET, TYPE_2
+from quietswap.chain.signed import GAS_LIMIT_CAP, MAINNET, TYPE_2, UnsignedTransaction
 from quietswap.client import api_calls
 from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
 from quietswap.contract.quotes import SwapQuoteResponse
@@ -23,7 +25,7 @@ from quietswap.quoting import route_policy
 from quietswap.quoting.loss import Loss
 from quietswap.quoting.quote import Route
 from quietswap.quoting.quote import RouteRequest as Terms
-from quietswap.routers import calldata
+from quietswap.routers import batch, calldata
 from quietswap.routers import methods as routers
 from quietswap.routers.method import Measure
 from quietswap.routers.methods import measure
@@ -72,6 +74,10 @@ class SwapRequest:
     enforced, and any calldata for a contract of `routers`, after a simulation at the caller's own
     node. Calldata of a router that can be bound is refused all the same.
 
+    `batch`: a needed approval is part of the swap's transaction (`quietswap.routers.batch`). It
+    takes a client with a node and a wallet that is delegated (EIP-7702); otherwise the quote is
+    declined, and nothing is approved.
+
     `nonce` is the only nonce to sign with. If it is None and the client has a node, the quote must
     have that node's next nonce, unless `any_nonce` accepts the service's. `replace` allows an
     approval to use the nonce of an open order.
@@ -94,10 +100,15 @@ class SwapRequest:
     max_fee_wei: int | None = MAX_FEE_WEI
     max_loss_percent: Decimal | None = None
     confirm: Callable[[SwapQuoteResponse, Loss], bool] | None = None
+    batch: bool = False
 
     def __post_init__(self) -> None:
         if self.approval not in get_args(Approval):
             raise ValueError(f"approval must be exact, max or never, not {self.approval!r}")
+        if self.batch and self.approval != "exact":
+            raise ValueError(
+                f"batch approves exactly the amount, so approval is no {self.approval!r}"
+            )
         # a guard that compares with nothing, as nan does, or with too little would guard nothing
         require_int("sell_amount", self.sell_amount, 1)
         require_int("slippage_bps", self.slippage_bps, 1)
@@ -160,22 +171,28 @@ def check_params(params: TransactionParams) -> list[str]:
 
 
 def check_quote(
-    quote: SwapQuoteResponse, request: SwapRequest, settlers: Collection[Address] = ()
+    quote: SwapQuoteResponse,
+    request: SwapRequest,
+    settlers: Collection[Address] = (),
+    *,
+    batched: bool = False,
 ) -> None:
     """Refuse a quote that does not match the request.
 
     The router must be in the router pin. It must be proven to enforce both tokens, the amount, the
     wallet as the receiver, and a minimum within the slippage. `settlers` are 0x's genuine Settler
-    contracts, which only the caller's own node can name. Raises UnsafeQuote, and QuoteDeclined if
+    contracts, which only the caller's own node can name. `batched`: the transaction must be the
+    batched form, with the exact approval of that router. Raises UnsafeQuote, and QuoteDeclined if
     only the gas cost is above the limit.
     """
     params, route = quote.mev_protection.transaction_params, quote.dex_route
+    called, data = _called(params, request) if batched else (params.to, params.data)
     faults = {
         "another sell token": quote.sell_token.lower() != request.sell_token.lower(),
         "another buy token": quote.buy_token.lower() != request.buy_token.lower(),
         "another amount": quote.sell_amount != request.sell_amount,
-        "a target that is not the router": params.to.lower() != route.target.lower(),
-        "other calldata than the route's": params.data.lower() != route.data.lower(),
+        "a target that is not the router": called.lower() != route.target.lower(),
+        "other calldata than the route's": data.lower() != route.data.lower(),
         "ETH to be sent along": params.value != 0,
         "no nonce": params.nonce is None,
     }
@@ -189,6 +206,35 @@ def check_quote(
         raise UnsafeQuote(f"the quote cannot be read: {error}: not signed") from error
     if broken is not None:
         raise UnsafeQuote(f"the quote is not safe: {broken}: not signed")
+
+
+def _called(params: TransactionParams, request: SwapRequest) -> tuple[str, str]:
+    """Return target and calldata of the swap in a batch with the exact approval before it.
+
+    Of anything else they are those of the whole transaction, which calls no router.
+    """
+    found, token = batch_of(params, request.wallet), request.sell_token.lower()
+    if found is None or (found.token.lower(), found.amount) != (token, request.sell_amount):
+        return params.to, params.data
+    return found.router, "0x" + found.data.hex()
+
+
+def with_params(quote: SwapQuoteResponse, params: TransactionParams) -> SwapQuoteResponse:
+    """Return the quote with another transaction to sign."""
+    protection = msgspec.structs.replace(quote.mev_protection, transaction_params=params)
+    return msgspec.structs.replace(quote, mev_protection=protection)
+
+
+def batch_of(params: TransactionParams, wallet: str) -> batch.SwapBatch | None:
+    """Return the batch of approval and swap that a transaction is; None for any other."""
+    try:
+        sender, target, data = from_any_case(wallet), from_any_case(params.to), _octets(params.data)
+    except ValueError:
+        return None
+    call = UnsignedTransaction(
+        target, data, params.value, params.gas_limit, params.max_fee_per_gas, params.nonce
+    )
+    return batch.read(call, sender)
 
 
 def require_cost(subject: str, cost: int, most: int | None, option: str) -> None:

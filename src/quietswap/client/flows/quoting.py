@@ -32,6 +32,7 @@ from quietswap.client.flows.quote_checks import (
     check_unsimulated,
     is_accepted,
     is_bound,
+    with_params,
 )
 from quietswap.client.flows.reference_price import (
     find,
@@ -44,6 +45,7 @@ from quietswap.client.signing import Signer
 from quietswap.contract.quotes import PriceResponse, SwapQuoteResponse
 from quietswap.contract.transactions import TransactionParams
 from quietswap.quoting.loss import CONFIRM_BPS, Loss, accepted_bps, judge_swap, percent
+from quietswap.routers import batch
 from quietswap.tokens.token import WETH
 
 # What a quote may lose, judged by the service's rule with the client's own figures.
@@ -275,6 +277,8 @@ def approved_quote(
         )
         if allowed >= quote.sell_amount:
             return quote, tuple(approvals)
+        if request.batch:
+            return (yield from _batched(quote, request, allowed)), ()
         yield from require_approvable(request, router, allowed, polling)
         sent = yield from ensure_allowance(
             token=quote.sell_token,
@@ -289,6 +293,35 @@ def approved_quote(
         )
         approvals.extend(sent)
     raise QuoteDeclined("each fresh quote chose a router that was not approved yet")
+
+
+def _batched(
+    quote: SwapQuoteResponse, request: SwapRequest, allowed: int
+) -> Flow[SwapQuoteResponse]:
+    """Return the quote with the transaction of its batched form, checked by the service's rules.
+
+    Raises QuoteDeclined if the wallet cannot use it, and UnsafeQuote.
+    """
+    wallet, params = request.wallet, quote.batch.transaction_params if quote.batch else None
+    reason = (
+        batch.refused_code((yield from perform(node_calls.code(wallet))))
+        or batch.refused_allowance(allowed)
+        or (quote.batch.reason if quote.batch and params is None else None)
+    )
+    if reason is not None or params is None:
+        why = reason or "the service offers none"
+        raise QuoteDeclined(f"no approve and swap in one: {why}: not signed")
+    if params.nonce != (yield from perform(node_calls.nonce(wallet, "latest"))):
+        raise QuoteDeclined(f"no approve and swap in one: {batch.LATER}: not signed")
+    if params.nonce != quote.mev_protection.transaction_params.nonce:
+        raise UnsafeQuote("the two forms of the quote have different nonces: not signed")
+    form = with_params(quote, params)
+    is_zeroex = quote.dex_route.target.lower() == ALLOWANCE_HOLDER.lower()
+    settlers = (yield from read_settlers()) if is_zeroex else frozenset[Address]()
+    check_quote(form, request, settlers, batched=True)
+    yield from check_fee(params)
+    yield from require_eth(params, wallet)
+    return form
 
 
 def require_approvable(

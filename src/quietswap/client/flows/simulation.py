@@ -25,7 +25,12 @@ from quietswap.client import node_calls
 from quietswap.client.errors.base import NodeRpcError, UnexpectedResponse
 from quietswap.client.errors.flow import UnsafeQuote
 from quietswap.client.flows.effects import Flow, perform
-from quietswap.client.flows.quote_checks import SwapRequest, check_unsimulated, measures_itself
+from quietswap.client.flows.quote_checks import (
+    SwapRequest,
+    batch_of,
+    check_unsimulated,
+    measures_itself,
+)
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.quoting.route_policy import TransferFeeProbe, forwarder, lost
 from quietswap.quoting.wallet_effects import SwapBounds, arrived, broken_rule
@@ -113,6 +118,10 @@ def _call(
         probe = _probe(quote, request)
         steps += probe.steps()
         code = {probe.payer: {"code": "0x" + forwarder(probe.token).hex()}}
+    has_approval = is_batched(quote, request)
+    if has_approval:
+        left = node_calls.allowance(request.sell_token, wallet, quote.dex_route.target)
+        steps.append((from_any_case(request.sell_token), bytes.fromhex(left.params[0]["data"][2:])))
     blocks = [
         {
             "blockOverrides": block.overrides(),
@@ -129,7 +138,14 @@ def _call(
         },
     ]
     params = codec.blocks_params(blocks, block.tag, validation=True, transfers=True)
-    return node_calls.NodeCall(codec.METHOD, params, lambda result: _results(result, len(steps)))
+    return node_calls.NodeCall(
+        codec.METHOD, params, lambda result: _results(result, len(steps), is_batched=has_approval)
+    )
+
+
+def is_batched(quote: SwapQuoteResponse, request: SwapRequest) -> bool:
+    """Return whether the transaction of the quote is its batched form."""
+    return batch_of(quote.mev_protection.transaction_params, request.wallet) is not None
 
 
 def _swap(quote: SwapQuoteResponse, wallet: Address) -> dict[str, object]:
@@ -172,19 +188,24 @@ class _Before:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """Results of the simulated calls; `probe` has those of `TransferFeeProbe`, or is empty."""
+    """Results of the simulated calls; `probe` has those of `TransferFeeProbe`, or is empty.
+
+    `left` is the router's allowance after a batch; None for a plain swap.
+    """
 
     swap: SimulatedCall
     sell: SimulatedCall
     buy: SimulatedCall
     probe: tuple[SimulatedCall, ...]
+    left: SimulatedCall | None = None
 
 
-def _results(result: Any, count: int) -> _Outcome:
+def _results(result: Any, count: int, *, is_batched: bool) -> _Outcome:
     (_, (swap,)), (_, (sell, buy, *probe)) = codec.read_blocks(
         msgspec.json.encode(result), 1, count
     )
-    return _Outcome(swap, sell, buy, tuple(probe))
+    left = probe.pop() if is_batched else None
+    return _Outcome(swap, sell, buy, tuple(probe), left)
 
 
 def _judge(
@@ -199,8 +220,10 @@ def _judge(
         router=from_any_case(quote.dex_route.target),
         sell_token=from_any_case(request.sell_token),
         sell_amount=request.sell_amount,
-        allowance=before.allowed,
+        allowance=before.allowed if tried.left is None else request.sell_amount,
     )
+    if tried.left is not None and tried.left.number != 0:
+        raise UnsafeQuote("tried on your node it leaves the router an allowance: not signed")
     left = _amount(tried.sell)
     try:
         logs = codec.logs_about(bounds.wallet, swap.logs)

@@ -20,7 +20,7 @@ from quietswap.client.flows.polling import (
 )
 from quietswap.client.flows.quote_checks import SwapRequest, is_bound
 from quietswap.client.flows.quoting import approved_quote, recheck_with_gas
-from quietswap.client.flows.simulation import SwapSimulation, simulate_swap
+from quietswap.client.flows.simulation import SwapSimulation, is_batched, simulate_swap
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
     SignedOrders,
@@ -226,7 +226,8 @@ def swap(
     quote, approvals = yield from approved_quote(request, signer, polling, watch, has_node=has_node)
     if has_node:
         since = newest_block(approvals)
-        trial = yield from simulate_swap(quote, request, must=not is_bound(quote), since=since)
+        must = not is_bound(quote) or is_batched(quote, request)
+        trial = yield from simulate_swap(quote, request, must=must, since=since)
         yield from recheck_with_gas(quote, request, trial.gas_used)
         watch(trial)
     params = quote.mev_protection.transaction_params
