@@ -101,6 +101,26 @@ async def test_one_transaction_of_a_real_delegate(small: SmallChain, name: str) 
     assert await allowance(small) == 0
 
 
+@pytest.mark.parametrize("name", ["Calibur's stand-in", "MetaMask", "Solady"])
+async def test_a_real_delegate_reverts_all_if_the_swap_reverts(
+    small: SmallChain, name: str
+) -> None:
+    await small.raw.call("anvil_setCode", WALLET, delegated(await put(small, name)))
+    too_much = through(
+        ROUTER, "swap(address,address,uint256)", SELL.address, BUY.address, 2 * AMOUNT
+    )
+    prepared = await small.chain.prepare_simulation(request(), [ROUTER])
+    found = await prepared.simulate_batched(too_much)
+    assert found.succeeded is False
+    batch = SwapBatch(SELL.address, ROUTER, AMOUNT, too_much.data)
+    call = {"from": WALLET, "to": WALLET, "data": "0x" + batch.calldata().hex(), "gas": "0x7a120"}
+    tx_hash = await small.raw.call("eth_sendTransaction", call)
+    await small.mine()
+    receipt = await small.raw.call("eth_getTransactionReceipt", tx_hash)
+    assert receipt["status"] == "0x0"
+    assert await allowance(small) == 0
+
+
 @pytest.mark.parametrize(
     ("name", "broken"),
     [
