@@ -79,6 +79,15 @@ def one(root: Path, function: str, change: str) -> Mutant:
     return mutant
 
 
+def judged(bench: Workbench, mutant: Mutant, tests: list[str], bound_s: float) -> Verdict:
+    """Return the verdict; a machine that is too slow for the bound gets a longer one."""
+    try:
+        return bench.judge(mutant, tests, bound_s)
+    except RunFailed:
+        assert bound_s < 600
+        return judged(bench, mutant, tests, 4 * bound_s)
+
+
 @pytest.mark.parametrize(
     ("function", "change", "tests", "verdict"),
     [
@@ -96,8 +105,7 @@ def test_a_mutant_is_judged_by_the_tests_of_its_line(
     mutant = one(root, function, change)
     chosen = recorded.tests(mutant, ["tests/"])
     assert chosen == [f"tests/test_module.py::test_{name}" for name in tests]
-    bound_s = 8 if verdict is Verdict.HUNG else 600
-    assert bench.judge(mutant, chosen, bound_s) is verdict
+    assert judged(bench, mutant, chosen, 8 if verdict is Verdict.HUNG else 600) is verdict
     assert (root / "src" / "tiny" / "module.py").read_text("utf-8") == MODULE
 
 
