@@ -47,7 +47,7 @@ def _plain(code: str) -> Draft202012Validator:
 
 
 def messages(text: str) -> list[dict[str, Any]]:
-    """Return the `data` of each event of a stream, after its lines are checked."""
+    """Return the `data` of each event of a stream of orders, after its lines are checked."""
     found = []
     for block in filter(None, text.split("\n\n")):
         fields = dict(line.split(": ", 1) for line in block.split("\n") if line[0] != ":")
@@ -59,11 +59,34 @@ def messages(text: str) -> list[dict[str, Any]]:
     return found
 
 
-def check_stream(text: str) -> None:
+def quote_events(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return name and `data` of each event of a streamed quote, after its lines are checked."""
+    found = []
+    for block in text.removesuffix("\n\n").split("\n\n"):
+        (event, name), (data, value) = (line.split(": ", 1) for line in block.split("\n"))
+        assert (event, data) == ("event", "data")
+        found.append((name, json.loads(value)))
+    return found
+
+
+def check_stream(text: str, path: str) -> None:
     """Fail unless each event of a stream is one that the document describes."""
-    schema = _COMPONENTS["components"]["schemas"]["OrderEventMessage"] | _COMPONENTS
-    for message in messages(text):
-        Draft202012Validator(schema, format_checker=FormatChecker()).validate(message)
+    if path != "/api/v1/quote/stream":
+        for message in messages(text):
+            _event("OrderEventMessage").validate(message)
+        return
+    *routes, (last, answer) = quote_events(text)
+    for name, route in routes:
+        assert name == "route"
+        _event("StreamedRoute").validate(route)
+    assert last == "answer"
+    (_event("SwapQuoteEnvelope") if answer["ok"] else _plain(answer["error"])).validate(answer)
+
+
+@cache
+def _event(kind: str) -> Draft202012Validator:
+    schema = _COMPONENTS["components"]["schemas"][kind] | _COMPONENTS
+    return Draft202012Validator(schema, format_checker=FormatChecker())
 
 
 def _check_csv(answer: httpx.Response, template: str | None, method: str) -> None:
@@ -82,7 +105,7 @@ def check(answer: httpx.Response) -> None:
         return
     template = next((t for t, shape in _PATHS.items() if shape.fullmatch(path)), None)
     if answer.headers["content-type"].startswith("text/event-stream"):
-        check_stream(answer.text)
+        check_stream(answer.text, path)
         return
     if answer.headers["content-type"].startswith("text/csv"):
         _check_csv(answer, template, method)

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from schemathesis.schemas import BaseSchema
+from schemathesis.specs.openapi.checks import response_schema_conformance
 
 from quietswap.amounts import UINT256_MAX
 from quietswap.api.parsing.body import Field, body_fields
@@ -46,6 +47,16 @@ def teach(schema: BaseSchema) -> None:
     schemathesis.openapi.format("ether", st.decimals(1, 10**6, places=18).map(lambda d: f"{d:f}"))
     for hook in (filter_query, filter_path_parameters, filter_headers, filter_body, filter_case):
         schema.hook(hook)
+
+
+def excluded_checks(case: schemathesis.Case) -> list[Any]:
+    """Return the check of bodies for a streamed quote, else none.
+
+    schemathesis reads events as OpenAPI 3.2 describes them; the document has 3.1, where the schema
+    is that of the text. `tests/api` holds each event against its schema.
+    """
+    is_stream = case.operation.definition.raw["operationId"] == "swap_quote_stream"
+    return [response_schema_conformance] if is_stream else []
 
 
 def filter_query(context: schemathesis.HookContext, query: dict[str, Any] | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from quietswap.api.openapi.docs_page import answer_of, kind_of, rows
+from quietswap.api.openapi.docs_page import answers_of, kind_of, rows
 from quietswap.api.openapi.document import document
 from quietswap.api.openapi.schemas import error_name, expanded
 from quietswap.contract.errors import ERRORS
@@ -77,8 +77,8 @@ def _call(operation: Schema) -> Iterator[str]:
     if "requestBody" in operation:
         content = operation["requestBody"]["content"]["application/json"]
         yield "\n**Body**\n\n" + _fields(rows(content["schema"])) + _example(content["example"])
-    title, schema, shown = answer_of(operation)
-    yield f"\n**{title}**\n\n" + _fields(rows(schema)) + _example(shown)
+    for title, schema, shown in answers_of(operation):
+        yield f"\n**{title}**\n\n" + _fields(rows(schema)) + _example(shown)
     yield "\n**Errors**\n\n| status | code | when |\n|---|---|---|\n"
     for status, code, example in _refusals(operation):
         yield _row(status, _link(code), example["summary"])

@@ -12,6 +12,7 @@ from tests.api.scripted_use_cases import WALLET
 from tests.orders import USDC, order_params
 
 QUOTE = "/api/v1/quote"
+STREAM = "/api/v1/quote/stream"
 ORDERS = "/api/v1/mev/orders"
 ORDER = "/api/v1/mev/orders/ord_1"
 CANCEL = "/api/v1/mev/orders/ord_1/cancel"
@@ -76,11 +77,23 @@ async def ask(client: httpx.AsyncClient, path: str, **changes: Any) -> httpx.Res
         return await client.post(path, json=wrap_quote_body(**changes))
     if path == WRAP_ORDER:
         return await client.post(path, json=wrap_order_body(**changes))
-    if path == QUOTE:
+    if path in (QUOTE, STREAM):
         return await client.get(path, params=quote_query(**changes))
     if path == WRAP_INFO:
         return await client.get(path, params={"userAddress": WALLET} | changes)
     return await client.get(path, params=changes)
 
 
-ALL = (QUOTE, ORDERS, ORDER, CANCEL, HISTORY, WRAP_INFO, WRAP_QUOTE, WRAP_ORDER, EVENTS, USAGE)
+ALL = (
+    QUOTE,
+    STREAM,
+    ORDERS,
+    ORDER,
+    CANCEL,
+    HISTORY,
+    WRAP_INFO,
+    WRAP_QUOTE,
+    WRAP_ORDER,
+    EVENTS,
+    USAGE,
+)

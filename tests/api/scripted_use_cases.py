@@ -34,6 +34,7 @@ from quietswap.quoting.request import (
     WrapOrderRequest,
     WrapQuoteRequest,
 )
+from quietswap.quoting.scoring import Candidate
 from quietswap.relays.settings import EndpointType, RelaySettings, ShareMode
 from quietswap.tokens.token import WETH
 from tests.api.scripted_statistics import two_orders
@@ -172,6 +173,8 @@ class ScriptedUseCases:
         self.refuses: Exception | None = None
         self.keys: dict[str, ApiKey] = {SECRET: KEY}
         self.quote = swap_quote()
+        self.verified: list[Candidate] = []
+        self.fails_at_last: Exception | None = None
         self.order: Order = order(submitted_at_ms=NOW_MS + 400, status=OrderStatus.SUBMITTED)
         self.page = OrderPage((listed(self.order),), 1)
         self.rpc = ScriptedWalletRpc(self._failing)
@@ -255,6 +258,10 @@ class ScriptedUseCases:
         return self.keys.get(secret)
 
     def _quote_swap(self, _: ApiKey, ask: SwapQuoteRequest) -> SwapQuote:
+        for candidate in self.verified if ask.verified else ():
+            ask.verified(candidate)
+        if self.fails_at_last is not None:
+            raise self.fails_at_last
         return replace(self.quote, sell_token=ask.sell_token, buy_token=ask.buy_token)
 
     def _submit_swap(self, _: ApiKey, submission: SwapOrderRequest) -> SubmittedSwap:

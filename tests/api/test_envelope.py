@@ -21,6 +21,7 @@ from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 
 NAMES = {
     requests.QUOTE: "swap_quote",
+    requests.STREAM: "swap_quote_stream",
     requests.ORDERS: "swap_order",
     requests.ORDER: "order_status",
     requests.CANCEL: "order_cancel",

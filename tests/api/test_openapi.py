@@ -95,7 +95,7 @@ def test_every_reference_leads_somewhere() -> None:
 @pytest.mark.parametrize(("name", "status", "response"), SPOKEN)
 def test_every_example_fits_its_schema(name: str, status: str, response: dict[str, Any]) -> None:
     if "text/event-stream" in response["content"]:
-        check_stream(response["content"]["text/event-stream"]["example"])
+        check_stream(response["content"]["text/event-stream"]["example"], OPS[name].path)
         return
     content = response["content"]["application/json"]
     schema = closed(content["schema"]) | {"components": closed(DOCUMENT["components"])}

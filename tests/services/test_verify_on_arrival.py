@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -39,7 +39,11 @@ def at(**seconds: float) -> list[Scripted]:
     ]
 
 
-def collected(sources: Sequence[Scripted], node: SlowNode) -> tuple[CollectedRoutes, float]:
+def collected(
+    sources: Sequence[Scripted],
+    node: SlowNode,
+    verified: Callable[[Candidate], None] | None = None,
+) -> tuple[CollectedRoutes, float]:
     """Return what was collected, and the seconds it took."""
 
     async def work() -> tuple[CollectedRoutes, float]:
@@ -47,7 +51,7 @@ def collected(sources: Sequence[Scripted], node: SlowNode) -> tuple[CollectedRou
             sources_of(sources), verifying(node), LoopClock(), soft_s=SOFT_S, hard_s=HARD_S
         )
         started = asyncio.get_running_loop().time()
-        found = await collect("k", REQUEST)
+        found = await collect("k", REQUEST, verified)
         took = asyncio.get_running_loop().time() - started
         await asyncio.sleep(HARD_S)  # sources that were too late are seen off
         assert asyncio.all_tasks() == {asyncio.current_task()}
@@ -107,6 +111,60 @@ def test_with_many_quotes_in_flight_each_is_one_request_to_the_node() -> None:
     found = run(work())
     assert [won(one) for one in found] == [["a", "b"]] * (MOST_EARLY + 1)
     assert Counter("".join(names) for _, names in node.batches) == {"ab": MOST_EARLY + 1}
+
+
+def test_each_verified_route_is_told_when_its_simulation_ends() -> None:
+    told: list[tuple[float, Candidate]] = []
+    node = SlowNode()
+
+    def tell(candidate: Candidate) -> None:
+        told.append((round(asyncio.get_running_loop().time() - node.started, 3), candidate))
+
+    found, _ = collected(at(a=0.1, b=0.2, c=0.3), node, tell)
+    assert [at_s for at_s, _ in told] == [0.15, 0.25, 0.35]
+    assert tuple(candidate for _, candidate in told) == found.candidates
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        SimulationResult(False, reason="execution reverted"),
+        SimulationResult(True, 9000_000000, 1, broken="it moves WETH out of the wallet"),
+        SimulationResult(True, 1, 150_000, block="1"),
+        SimulationResult(None, reason="too large"),
+        NodeUnavailable("away"),
+    ],
+)
+def test_what_is_not_verified_is_not_told(odd: SimulationResult | Exception) -> None:
+    told: list[Candidate] = []
+    found, _ = collected(at(a=0.1, b=0.2), SlowNode(odd={"a": odd}), told.append)
+    assert [candidate.route.source for candidate in told] == won(found) == ["b"]
+
+
+def test_a_route_that_is_simulated_again_is_told_once() -> None:
+    told: list[Candidate] = []
+    found, _ = collected(at(a=0.1, b=0.2, c=0.3), SlowNode(blocks=["1", "2"]), told.append)
+    assert [candidate.route.source for candidate in told] == won(found) == ["a", "b", "c"]
+
+
+def test_what_somebody_waits_for_is_verified_on_arrival_with_many_quotes_in_flight() -> None:
+    node, told = SlowNode(), list[str]()
+
+    async def work() -> None:
+        collect = CollectRoutes(
+            sources_of(at(a=0.1, b=0.2)), verifying(node), LoopClock(), soft_s=SOFT_S, hard_s=HARD_S
+        )
+        asks = [replace(REQUEST, sell_amount=10**18 + n) for n in range(MOST_EARLY + 1)]
+        others = [asyncio.create_task(collect("k", ask)) for ask in asks]
+        await asyncio.sleep(0)
+        await collect("k", asks[0], lambda candidate: told.append(candidate.route.source))
+        await asyncio.gather(*others)
+
+    run(work())
+    assert told == ["a", "b"], "also with the same request in flight"
+    assert Counter("".join(names) for _, names in node.batches) == {
+        "a": 1, "b": 1, "ab": MOST_EARLY + 1,
+    }  # fmt: skip
 
 
 _LIES: dict[str, SimulationResult | Exception] = {

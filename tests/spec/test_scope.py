@@ -56,6 +56,8 @@ EVENTS = (
     "INVALID_ADDRESS", "INVALID_PARAMETER", "EVENTS_PRUNED", "TOO_MANY_STREAMS",
     "SERVICE_UNAVAILABLE",
 )  # fmt: skip
+STREAM = next(one.codes for one in OPERATIONS if one.name == "swap_quote")
+"""Decision 0065: the stream has the errors of the quote."""
 TRADES = ("swap_quote", "swap_order", "wrap_quote", "wrap_order")
 SWAP_VALUE = ("SWAP_VALUE_UNKNOWN", "SWAP_VALUE_LIMIT_EXCEEDED")
 WEBHOOKS = {
@@ -81,6 +83,7 @@ DECIDED = {
     *(("order_cancel", code) for code in CANCEL),
     *((name, code) for name, codes in RPC_URLS.items() for code in codes),
     *(("event_stream", code) for code in EVENTS),
+    *(("swap_quote_stream", code) for code in STREAM),
     *((name, code) for name, codes in WEBHOOKS.items() for code in codes),
     *((name, code) for name, codes in TOKENS_AND_READS.items() for code in codes),
     ("usage", "SERVICE_UNAVAILABLE"),

@@ -125,15 +125,14 @@ Receive = Callable[[], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class StreamedAnswer:
-    """Status 200 with the parts of `chunks` as its body, under the name `filename`.
+    """Status 200 with these `headers` and the parts of `chunks` as its body.
 
     The first part is produced before the status is sent: so a fault that it meets has the error
     envelope. After a later fault the server closes the connection, and the client finds the
     transfer incomplete. A client that has gone stops the production at the next part.
     """
 
-    media_type: str
-    filename: str
+    headers: Sequence[tuple[bytes, bytes]]
     chunks: AsyncGenerator[bytes]
 
     async def respond(self, receive: Receive, send: Send, *, has_body: bool) -> None:
@@ -162,17 +161,30 @@ class StreamedAnswer:
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
 
     def _start(self) -> Message:
-        headers = [
-            (b"content-type", self.media_type.encode()),
-            (b"content-disposition", f'attachment; filename="{self.filename}"'.encode()),
-            (b"cache-control", b"no-store"),
-        ]
+        headers = [*self.headers, (b"cache-control", b"no-store")]
         return {"type": "http.response.start", "status": 200, "headers": headers}
 
 
 async def _until_disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+# Server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html
+
+
+EVENT_STREAM = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"x-accel-buffering", b"no"),  # nginx would hold events back
+)
+ROUTE_EVENT, ANSWER_EVENT = "route", "answer"
+"""The events of a quote: a verified route, and at the end what the plain request would answer."""
+_encode = msgspec.json.Encoder().encode
+
+
+def event_text(event: str, data: WireStruct) -> bytes:
+    """Return one event as text. Its JSON has no line break."""
+    return b"event: %b\ndata: %b\n\n" % (event.encode(), _encode(data))
 
 
 # The input of every handler.

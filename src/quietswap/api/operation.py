@@ -39,10 +39,18 @@ class Operation:
     """Whether a request without a body is the same as one with `{}`."""
     headers: type[WireStruct] | None = None
     streams: type[WireStruct] | None = None
-    """The `data` of each event, if the answer is a stream of server-sent events."""
+    """The `data` of each event, if the answer is a stream of server-sent events.
+
+    With `answers` the stream ends with one of them, or with an error, as the event `answer`.
+    """
 
     rows: type[WireStruct] | None = None
     """The rows of a streamed answer, as CSV or as a JSON array, instead of an envelope."""
+
+    @property
+    def ends_with_answer(self) -> bool:
+        """Return whether the last event of a stream is what a plain request would answer."""
+        return self.streams is not None and bool(self.answers)
 
     @property
     def methods(self) -> tuple[str, ...]:

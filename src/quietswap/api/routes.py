@@ -17,7 +17,7 @@ from quietswap.contract.orders import (
     OrderStatusEnvelope,
     SwapOrderEnvelope,
 )
-from quietswap.contract.quotes import SwapQuoteEnvelope
+from quietswap.contract.quotes import StreamedRoute, SwapQuoteEnvelope
 from quietswap.contract.requests import (
     OrderCancelBody,
     OrderHistoryQuery,
@@ -38,6 +38,23 @@ from quietswap.tokens.http import TOKEN_OPERATIONS
 from quietswap.wallet_rpc.http import RPC_TOKEN_OPERATIONS
 from quietswap.webhooks.http import WEBHOOK_OPERATIONS
 
+_QUOTE_CODES = (
+    "INVALID_TOKEN_ADDRESS",
+    "NATIVE_ETH_NOT_SUPPORTED",
+    "INVALID_AMOUNT",
+    "USER_ADDRESS_REQUIRED",
+    "INVALID_ADDRESS",
+    "INVALID_PARAMETER",
+    "INSUFFICIENT_LIQUIDITY",
+    "TOKEN_NOT_SUPPORTED",
+    "WALLET_NOT_ALLOWED",
+    "TOKEN_NOT_ALLOWED",
+    "SWAP_VALUE_UNKNOWN",
+    "SWAP_VALUE_LIMIT_EXCEEDED",
+    "QUOTE_LIMIT_EXCEEDED",
+    "SERVICE_UNAVAILABLE",
+)
+
 OPERATIONS = (
     Operation(
         "order_status",
@@ -55,24 +72,20 @@ OPERATIONS = (
         "/api/v1/quote",
         "Best verified route and the transaction to sign",
         quoting_http.swap_quote,
-        (
-            "INVALID_TOKEN_ADDRESS",
-            "NATIVE_ETH_NOT_SUPPORTED",
-            "INVALID_AMOUNT",
-            "USER_ADDRESS_REQUIRED",
-            "INVALID_ADDRESS",
-            "INVALID_PARAMETER",
-            "INSUFFICIENT_LIQUIDITY",
-            "TOKEN_NOT_SUPPORTED",
-            "WALLET_NOT_ALLOWED",
-            "TOKEN_NOT_ALLOWED",
-            "SWAP_VALUE_UNKNOWN",
-            "SWAP_VALUE_LIMIT_EXCEEDED",
-            "QUOTE_LIMIT_EXCEEDED",
-            "SERVICE_UNAVAILABLE",
-        ),
+        _QUOTE_CODES,
         (SwapQuoteEnvelope,),
         query=SwapQuoteQuery,
+    ),
+    Operation(
+        "swap_quote_stream",
+        "GET",
+        "/api/v1/quote/stream",
+        "The same quote as events: each verified route, then the answer",
+        quoting_http.swap_quote_stream,
+        _QUOTE_CODES,
+        (SwapQuoteEnvelope,),
+        query=SwapQuoteQuery,
+        streams=StreamedRoute,
     ),
     Operation(
         "swap_order",

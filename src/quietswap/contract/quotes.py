@@ -256,6 +256,29 @@ class SwapQuoteEnvelope(Envelope[SwapQuoteResponse], frozen=True, kw_only=True):
     timestamp: EnvelopeTimestamp = 0
 
 
+class StreamedRoute(WireStruct, frozen=True, kw_only=True):
+    """A verified route of a quote that is not complete yet. A better one may follow."""
+
+    signable: Annotated[
+        bool, doc("Always false: only the quote of the last event is signed", const=False)
+    ]
+    source: Annotated[str, doc("Aggregator", "kyberswap")]
+    buy_amount: Annotated[
+        AmountText, doc("The smaller of promised and simulated, smallest units", "3000000000")
+    ]
+    min_buy_amount: Annotated[
+        AmountText, doc("Minimum that the route enforces, smallest units", "2985000000")
+    ]
+    promised: Annotated[
+        AmountText, doc("Output by the aggregator, smallest units of the buy token", "3000000000")
+    ]
+    simulated: Annotated[
+        AmountText,
+        doc("Output of the simulation, smallest units of the buy token", "3000000000"),
+    ]
+    estimated_gas: Annotated[Count, doc("Gas units of the simulation", 210_000)]
+
+
 # The answer of GET /api/v1/price.
 
 

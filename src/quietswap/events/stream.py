@@ -11,14 +11,11 @@ from collections.abc import Awaitable, Callable
 from starlette.types import Message, Receive, Send
 
 from quietswap import observe
+from quietswap.api.json import EVENT_STREAM
 from quietswap.api.use_cases import EventSubscription
 from quietswap.events.http import beat_text, event_text, opening_text
 from quietswap.orders.stores import StoreUnavailable
 
-_HEADERS = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"x-accel-buffering", b"no"),  # nginx would hold events back
-]
 _MOST_EVENTS = 50
 """Events per message, about 40 KB: a slow reader is noticed early."""
 
@@ -38,7 +35,7 @@ async def send_stream(
     """
     leaving = asyncio.create_task(_until_gone(receive, subscription))
     try:
-        await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
+        await send({"type": "http.response.start", "status": 200, "headers": [*EVENT_STREAM]})
         why = "head" if is_head else await _send_events(subscription, may_go_on, send, slow_s)
         observe.stream_ended(why)
         if why != "slow":

@@ -231,5 +231,8 @@ async def order_export(use_cases: UseCases, request: AuthenticatedRequest) -> St
     since_ms, until_ms = parse_times.parse_range(query, use_cases.now_ms())
     wanted = ExportFilter(since_ms, until_ms, request.key.client_id, wallet)
     write, media_type = WRITERS[form]
-    chunks = write(use_cases.export_orders(wanted))
-    return StreamedAnswer(media_type, f"orders-{wallet}.{form}", chunks)
+    headers = (
+        (b"content-type", media_type.encode()),
+        (b"content-disposition", f'attachment; filename="orders-{wallet}.{form}"'.encode()),
+    )
+    return StreamedAnswer(headers, write(use_cases.export_orders(wanted)))

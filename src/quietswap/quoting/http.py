@@ -1,19 +1,34 @@
 """The handler of swap quotes."""
 
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import replace
 from typing import TypeVar
 
-from quietswap.api.json import AuthenticatedRequest, amount, iso_second, number
+from quietswap.api.json import (
+    ANSWER_EVENT,
+    EVENT_STREAM,
+    ROUTE_EVENT,
+    AuthenticatedRequest,
+    StreamedAnswer,
+    amount,
+    event_text,
+    iso_second,
+    number,
+)
 from quietswap.api.parsing import requests
 from quietswap.api.use_cases import UseCases
 from quietswap.chain.fees import PRIORITY_FEE
 from quietswap.chain.signed import MAINNET, TYPE_2, UnsignedTransaction
+from quietswap.clients.client import ApiKey
 from quietswap.contract import quotes as contract
 from quietswap.contract.quotes import Scoring, SwapQuoteEnvelope
 from quietswap.contract.requests import SwapQuoteQuery
 from quietswap.contract.transactions import SwapMevProtection, TransactionParams
 from quietswap.quoting.loss import Loss, judge_swap
 from quietswap.quoting.quote import AlternativeRoute, BatchForm, SourceReport, SwapQuote
-from quietswap.quoting.scoring import IndicativePrice
+from quietswap.quoting.request import SwapQuoteRequest
+from quietswap.quoting.scoring import Candidate, IndicativePrice
 from quietswap.quoting.wallet_effects import QuoteIssues, Shortfall
 from quietswap.routers import calldata
 
@@ -163,9 +178,52 @@ def transaction_params(params: UnsignedTransaction, kind: type[P]) -> P:
 async def swap_quote(use_cases: UseCases, request: AuthenticatedRequest) -> SwapQuoteEnvelope:
     """GET /api/v1/quote; `timestamp` is the issue time of the quote in Unix ms."""
     query = request.query_values(SwapQuoteQuery)
-    quote = await use_cases.quote_swap(request.key, requests.parse_swap_quote(query))
+    return _envelope(await use_cases.quote_swap(request.key, requests.parse_swap_quote(query)))
+
+
+def _envelope(quote: SwapQuote) -> SwapQuoteEnvelope:
     data = swap_quote_response(quote)
     return SwapQuoteEnvelope(ok=True, data=data, timestamp=quote.issued_at_ms)
+
+
+async def swap_quote_stream(use_cases: UseCases, request: AuthenticatedRequest) -> StreamedAnswer:
+    """GET /api/v1/quote/stream."""
+    ask = requests.parse_swap_quote(request.query_values(SwapQuoteQuery))
+    return StreamedAnswer(EVENT_STREAM, _quote_events(use_cases, request.key, ask))
+
+
+async def _quote_events(
+    use_cases: UseCases, key: ApiKey, ask: SwapQuoteRequest
+) -> AsyncGenerator[bytes]:
+    """Yield an event for each route when it is verified, then the answer. Raises its error.
+
+    Nothing is left running when the generator is closed.
+    """
+    verified: asyncio.Queue[Candidate | None] = asyncio.Queue()
+    streamed = replace(ask, verified=verified.put_nowait)
+    quoting = asyncio.ensure_future(use_cases.quote_swap(key, streamed))
+    quoting.add_done_callback(lambda _: verified.put_nowait(None))
+    try:
+        while (candidate := await verified.get()) is not None:
+            yield event_text(ROUTE_EVENT, _streamed_route(candidate))
+        yield event_text(ANSWER_EVENT, _envelope(await quoting))
+    finally:
+        quoting.cancel()
+        await asyncio.gather(quoting, return_exceptions=True)
+
+
+def _streamed_route(candidate: Candidate) -> contract.StreamedRoute:
+    """Return a route without calldata: only the stored quote has a transaction."""
+    route = candidate.route
+    return contract.StreamedRoute(
+        signable=False,
+        source=route.source,
+        buy_amount=amount(candidate.worth),
+        min_buy_amount=amount(route.min_buy_amount),
+        promised=amount(route.buy_amount),
+        simulated=amount(candidate.simulated),
+        estimated_gas=candidate.gas,
+    )
 
 
 # Indicative prices: domain values to contract Structs.

@@ -4,23 +4,29 @@ The API has already checked form and ranges. Amounts are integers in smallest un
 times are Unix milliseconds unless a name says otherwise.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from quietswap.chain.address import Address
 from quietswap.orders.order import Order
 from quietswap.quoting.quote import WrapOperation
+from quietswap.quoting.scoring import Candidate
 
 
 @dataclass(frozen=True, slots=True)
 class SwapQuoteRequest:
-    """A swap to quote: `sell_amount` in smallest units, `slippage_bps` in basis points."""
+    """A swap to quote: `sell_amount` in smallest units, `slippage_bps` in basis points.
+
+    `verified` is called with each route when it is verified, while others are awaited.
+    """
 
     sell_token: Address
     buy_token: Address
     sell_amount: int
     wallet: Address
     slippage_bps: int
+    verified: Callable[[Candidate], None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

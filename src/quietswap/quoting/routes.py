@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from quietswap import observe
@@ -46,13 +46,17 @@ class ArrivingRoutes:
     """The routes of one quote. Use as an async context manager: no task outlives it.
 
     `preparing` is awaited by the first batch; it is not cancelled here. Without `early` all routes
-    wait for `settled`: one request to the node for all.
+    wait for `settled`: one request to the node for all. `verified` is called once for each route
+    whose simulation delivers its minimum. The verdict at the end may differ: see `verdicts`.
     """
 
     verify: VerifyRoutes
     request: RouteRequest
     preparing: "asyncio.Future[PreparedSimulation]"
     early: bool = True
+    verified: Callable[[Candidate], None] | None = None
+    _told: set[str] = field(default_factory=set)
+    """The sources whose routes `verified` has."""
     _sources: set[str] = field(default_factory=set)
     _waiting: list[Route] = field(default_factory=list)
     _batches: "list[asyncio.Task[None]]" = field(default_factory=list)
@@ -176,11 +180,16 @@ class ArrivingRoutes:
             # a second simulation without a result takes nothing back
             if result.succeeded is not None or route.source not in self._simulated:
                 self._note(route, result)
+        if self.verified is not None:
+            for candidate in self._verified_ones():
+                if candidate.route.source not in self._told:
+                    self._told.add(candidate.route.source)
+                    self.verified(candidate)
 
     async def _finished(self) -> None:
         while running := self._running:
             self._awaited.update(running)
-            ended = await self._one_ended(PATIENCE_S if self._has_verified else None)
+            ended = await self._one_ended(PATIENCE_S if self._verified_ones() else None)
             if not ended and not any(batch.done() for batch in running):
                 await _cancelled(running)
         for batch in self._batches:
@@ -207,10 +216,9 @@ class ArrivingRoutes:
         if self._ended_batch is not None and not self._ended_batch.done():
             self._ended_batch.set_result(ended)
 
-    @property
-    def _has_verified(self) -> bool:
+    def _verified_ones(self) -> list[Candidate]:
         candidates = (verdict.candidate for verdict in self._judged())
-        return any(c and c.verification is VerificationStatus.VERIFIED for c in candidates)
+        return [c for c in candidates if c and c.verification is VerificationStatus.VERIFIED]
 
     async def _compared(self) -> None:
         """Leave results of one block only: what delivered on several is simulated again, together.
@@ -244,7 +252,8 @@ async def _cancelled(tasks: "Collection[asyncio.Task[None]]") -> None:
 
 MOST_EARLY = 16
 """Quotes in flight with which a route is simulated on arrival. With more, the processor is what
-limits: all routes of a quote are one request to the node then, after the last answer."""
+limits: all routes of a quote are one request to the node then, after the last answer, unless
+somebody waits for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +283,8 @@ class CollectRoutes:
 
     A late route is used while it is the only one. Identical requests of a client in flight (tokens,
     amount, wallet, slippage) share one result. Those of two clients do not: which sources are asked
-    depends on the client's own budget and circuits.
+    depends on the client's own budget and circuits. A request with `verified` shares nothing, and
+    its routes are verified on arrival however many quotes are in flight.
     """
 
     def __init__(
@@ -293,7 +303,12 @@ class CollectRoutes:
         self._hard_s = hard_s
         self._in_flight: SingleFlight[tuple[object, ...], CollectedRoutes] = SingleFlight()
 
-    async def __call__(self, client_id: str, request: RouteRequest) -> CollectedRoutes:
+    async def __call__(
+        self,
+        client_id: str,
+        request: RouteRequest,
+        verified: Callable[[Candidate], None] | None = None,
+    ) -> CollectedRoutes:
         """Return the routes of all sources that answered in time.
 
         Raises NodeUnavailable if the wallet's state cannot be read.
@@ -305,14 +320,17 @@ class CollectRoutes:
             request.sell_amount,
             request.wallet,
             request.slippage_bps,
+            verified,
         )
-        return await self._in_flight(key, lambda: self._survey(client_id, request))
+        return await self._in_flight(key, lambda: self._survey(client_id, request, verified))
 
-    async def _survey(self, client_id: str, request: RouteRequest) -> CollectedRoutes:
+    async def _survey(
+        self, client_id: str, request: RouteRequest, verified: Callable[[Candidate], None] | None
+    ) -> CollectedRoutes:
         wallet = observe.in_phase("wallet", self._wallet(request))
         preparing = asyncio.create_task(wallet)  # read while the source requests are in flight
         try:
-            answers, verdicts = await self._asked(client_id, request, preparing)
+            answers, verdicts = await self._asked(client_id, request, preparing, verified)
             prepared = await preparing
         finally:
             preparing.cancel()
@@ -332,6 +350,7 @@ class CollectRoutes:
         client_id: str,
         request: RouteRequest,
         preparing: "asyncio.Task[PreparedSimulation]",
+        verified: Callable[[Candidate], None] | None,
     ) -> tuple[list[SourceAnswer[Route]], list[VerificationResult]]:
         def ask(aggregator: Aggregator) -> Awaitable[Route]:
             return aggregator.route(request)
@@ -342,8 +361,9 @@ class CollectRoutes:
                 return None
             return f"its vendor takes a slippage of {least} to {most} bps"
 
-        is_early = len(self._in_flight) <= MOST_EARLY
-        async with ArrivingRoutes(self._verify, request, preparing, is_early) as routes:
+        is_early = verified is not None or len(self._in_flight) <= MOST_EARLY
+        arriving = ArrivingRoutes(self._verify, request, preparing, is_early, verified)
+        async with arriving as routes:
             with SourceFanOut(
                 self._sources, client_id, ask, self._clock,
                 hard_s=self._hard_s, found=routes.add, unfit=unfit,

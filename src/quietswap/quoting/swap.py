@@ -147,7 +147,7 @@ class QuoteSwap:
         setting = observe.in_phase("prices", self._setting(key, request))
         setting_task = asyncio.create_task(setting)
         try:
-            collected = await self.collect_routes(key.client_id, request)
+            collected = await self.collect_routes(key.client_id, request, ask.verified)
             known = await setting_task
         finally:
             setting_task.cancel()

@@ -77,6 +77,7 @@ PAGE_OPERATIONS = frozenset(
         "rpc_token_list",
         "rpc_token_revoke",
         "swap_quote",
+        "swap_quote_stream",
         "token_balances",
         "token_list",
         "token_price",

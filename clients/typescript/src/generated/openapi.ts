@@ -38,6 +38,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/quote/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The same quote as events: each verified route, then the answer */
+        get: operations["swap_quote_stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/mev/orders": {
         parameters: {
             query?: never;
@@ -2909,6 +2926,44 @@ export interface components {
             /** @description Refunds by relays */
             refunds: components["schemas"]["RefundStats"];
         };
+        /** @description A verified route of a quote that is not complete yet. A better one may follow. */
+        StreamedRoute: {
+            /**
+             * @description Always false: only the quote of the last event is signed
+             * @constant
+             */
+            signable: false;
+            /**
+             * @description Aggregator
+             * @example kyberswap
+             */
+            source: string;
+            /**
+             * @description The smaller of promised and simulated, smallest units
+             * @example 3000000000
+             */
+            buyAmount: string;
+            /**
+             * @description Minimum that the route enforces, smallest units
+             * @example 2985000000
+             */
+            minBuyAmount: string;
+            /**
+             * @description Output by the aggregator, smallest units of the buy token
+             * @example 3000000000
+             */
+            promised: string;
+            /**
+             * @description Output of the simulation, smallest units of the buy token
+             * @example 3000000000
+             */
+            simulated: string;
+            /**
+             * @description Gas units of the simulation
+             * @example 210000
+             */
+            estimatedGas: number;
+        };
         /** @description How the swap is protected. */
         SwapMevProtection: {
             /**
@@ -4610,6 +4665,157 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["SwapQuoteEnvelope"];
+                };
+            };
+            /** @description INVALID_TOKEN_ADDRESS, NATIVE_ETH_NOT_SUPPORTED, INVALID_AMOUNT, USER_ADDRESS_REQUIRED, INVALID_ADDRESS, INVALID_PARAMETER */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidTokenAddressError"] | components["schemas"]["NativeEthNotSupportedError"] | components["schemas"]["InvalidAmountError"] | components["schemas"]["UserAddressRequiredError"] | components["schemas"]["InvalidAddressError"] | components["schemas"]["InvalidParameterError"];
+                };
+            };
+            /** @description UNAUTHORIZED */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnauthorizedError"];
+                };
+            };
+            /** @description WALLET_NOT_ALLOWED, TOKEN_NOT_ALLOWED, SWAP_VALUE_UNKNOWN, SWAP_VALUE_LIMIT_EXCEEDED */
+            403: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WalletNotAllowedError"] | components["schemas"]["TokenNotAllowedError"] | components["schemas"]["SwapValueUnknownError"] | components["schemas"]["SwapValueLimitExceededError"];
+                };
+            };
+            /** @description INSUFFICIENT_LIQUIDITY, TOKEN_NOT_SUPPORTED */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InsufficientLiquidityError"] | components["schemas"]["TokenNotSupportedError"];
+                };
+            };
+            /** @description QUOTE_LIMIT_EXCEEDED, RATE_LIMIT_EXCEEDED */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuoteLimitExceededError"] | components["schemas"]["RateLimitExceededError"];
+                };
+            };
+            /** @description INTERNAL_SERVER_ERROR */
+            500: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InternalServerError"];
+                };
+            };
+            /** @description SERVICE_UNAVAILABLE */
+            503: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailableError"];
+                };
+            };
+        };
+    };
+    swap_quote_stream: {
+        parameters: {
+            query: {
+                /**
+                 * @description Token to sell, EIP-55; native ETH is rejected.
+                 * @example 0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2
+                 */
+                sellToken: string;
+                /**
+                 * @description Token to buy, EIP-55; must differ from sellToken.
+                 * @example 0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48
+                 */
+                buyToken: string;
+                /**
+                 * @description Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^256 - 1.
+                 * @example 1000000000000000000
+                 */
+                sellAmount: string;
+                /**
+                 * @description Address of the wallet that will sign, with its EIP-55 checksum.
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
+                userAddress: string;
+                /**
+                 * @description Ethereum mainnet only.
+                 * @example 1
+                 */
+                chainId?: number;
+                /**
+                 * @description Slippage tolerance in basis points (50 = 0.5 %).
+                 * @example 50
+                 */
+                slippageBps?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events; `data` of each is an object of the schema of x-data; the last one is the answer, or an error as of a plain request */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example event: route
+                     *     data: {"signable":false,"source":"kyberswap","buyAmount":"3000000000","minBuyAmount":"2985000000","promised":"3000000000","simulated":"3000000000","estimatedGas":210000}
+                     *
+                     *     event: answer
+                     *     data: {"ok":true,"data":{"source":"kyberswap","sellToken":"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2","buyToken":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","sellAmount":"1000000000000000000","buyAmount":"3000000000","minBuyAmount":"2985000000","estimatedGas":210000,"priceImpact":0.12,"priceImpactAvailable":true,"dexRoute":{"dex":"uniswap-v3","target":"0x6131B5fae19EA4f9D964eAc0408E4408b66337b5","path":["0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"],"data":"0xe21fd0e9"},"executableUntil":"2027-01-15T08:00:00.000Z","scoring":{"netValueUsd":2999.1,"gasCostUsd":0.63,"priceAvailable":true},"alternatives":[{"source":"velora","buyAmount":"2990000000","netValueUsd":2989.2}],"mevAnalysis":{"threatLevel":"LOW","estimatedProtectionUsd":15.0,"known":true},"mevProtection":{"provider":"MEV Blocker","transactionParams":{"to":"0x6131B5fae19EA4f9D964eAc0408E4408b66337b5","data":"0xe21fd0e9","value":"0","gasLimit":"262500","maxFeePerGas":"2000000000","maxPriorityFeePerGas":"0","nonce":7,"chainId":1,"type":2},"providerMetadata":{"provider":"mev_relay","tier":2,"mevRelayMetadata":{"endpoint":"https://rpc.mevblocker.io/noreverts?shareSafe=1&referrer=quietswap","endpointType":"noreverts","shareMode":"shareSafe","revertProtection":true,"useBoost":false,"expectedRebate":0.04}}},"verification":{"status":"verified","bound":true,"notes":["..."]},"loss":{"level":"confirm","bps":420,"causes":[{"cause":"price_impact","bps":420}]},"sources":[{"source":"kyberswap","outcome":"won","latencyMs":210,"promised":null,"simulated":null,"differenceBps":null,"reason":null,"referenceBps":-31}],"issues":{"allowance":null,"balance":null,"gas":null},"batch":null},"timestamp":1800000000000}
+                     */
+                    "text/event-stream": string;
                 };
             };
             /** @description INVALID_TOKEN_ADDRESS, NATIVE_ETH_NOT_SUPPORTED, INVALID_AMOUNT, USER_ADDRESS_REQUIRED, INVALID_ADDRESS, INVALID_PARAMETER */

@@ -121,8 +121,9 @@ _SECRET = re.compile(r"(/rpc/|qr_).*", re.IGNORECASE | re.DOTALL)
 class ErrorHandlerMiddleware:
     """Answers an exception with the error envelope. Logs outages and unexpected exceptions.
 
-    An exception after the start of the answer is raised again: the server then closes the
-    connection, so that the client does not take a part of an answer for the whole.
+    After the start of a stream that ends with its answer, the envelope is the last event. Otherwise
+    an exception after the start is raised again: the server then closes the connection, so that the
+    client does not take a part of an answer for the whole.
     """
 
     app: ASGIApp
@@ -136,11 +137,16 @@ class ErrorHandlerMiddleware:
         try:
             await self.app(scope, receive, send)
         except Exception as error:
-            if scope["state"]["status"] is not None:
+            has_begun, operation = scope["state"]["status"] is not None, operation_of(scope)
+            if has_begun and not (operation and operation.ends_with_answer):
                 observe.request_failed(scope["state"]["request_id"], operation_name(scope), error)
                 raise
             api_error = self._api_error(scope, error)
             observe.request_refused(api_error.code)
+            if has_begun:
+                last = json.event_text(json.ANSWER_EVENT, json.error_envelope(api_error))
+                await send({"type": "http.response.body", "body": last})
+                return
             await error_response(api_error, operation_name(scope))(scope, receive, send)
 
     def _api_error(self, scope: Scope, error: Exception) -> RequestError:

@@ -64,22 +64,25 @@ def _section(path: str, method: str, operation: dict[str, Any]) -> str:
         content = operation["requestBody"]["content"]["application/json"]
         parts.append("<h3>Body</h3>" + _table(rows(content["schema"])))
         parts.append(_example("Example", content["example"]))
-    title, schema, example = answer_of(operation)
-    parts.append(f"<h3>{title}</h3>" + _table(rows(schema)))
-    parts.append(_example("Example", example))
+    for title, schema, example in answers_of(operation):
+        parts.append(f"<h3>{title}</h3>" + _table(rows(schema)))
+        parts.append(_example("Example", example))
     parts.append("<h3>Errors</h3>" + "".join(_errors(operation["responses"])))
     return "".join(parts) + "</section>"
 
 
-def answer_of(operation: dict[str, Any]) -> tuple[str, dict[str, Any], Any]:
-    """Return title, schema and example of a successful answer; of a stream, those of one event."""
+def answers_of(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any]]:
+    """Yield title, schema and example of a successful answer; of a stream, those of its events."""
     contents = operation["responses"]["200"]["content"]
     content = contents.get("application/json") or contents["text/event-stream"]
     if "x-data" not in content:
-        return "Answer", content["schema"], content["example"]
-    line = next(one for one in content["example"].split("\n") if one.startswith("data: "))
-    message = msgspec.json.decode(line.removeprefix("data: "))
-    return "Data of each event", content["x-data"], message
+        yield "Answer", content["schema"], content["example"]
+        return
+    kinds = content["x-data"].get("oneOf", [content["x-data"]])
+    for schema, event in zip(kinds, content["example"].strip().split("\n\n"), strict=True):
+        fields = dict(line.split(": ", 1) for line in event.split("\n"))
+        title = f"Data of the event {fields['event']}" if len(kinds) > 1 else "Data of each event"
+        yield title, schema, msgspec.json.decode(fields["data"])
 
 
 def rows(schema: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str, bool, str]]:

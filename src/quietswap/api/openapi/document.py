@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from quietswap import __version__
-from quietswap.api.json import error_envelope
+from quietswap.api.json import ANSWER_EVENT, ROUTE_EVENT, error_envelope
 from quietswap.api.openapi import schemas
 from quietswap.api.openapi.schemas import EXAMPLES, Schema, expanded, reference, sample
 from quietswap.api.operation import Operation
@@ -162,7 +162,7 @@ def _one_of(names: Sequence[str]) -> Schema:
 
 def _success(operation: Operation, components: dict[str, Schema]) -> dict[str, Any]:
     if operation.streams:
-        return _stream(operation.streams, components)
+        return _stream(operation.streams, operation.answers, components)
     if operation.rows:
         schema: Schema = {"type": "array", "items": reference(operation.rows.__name__)}
     else:
@@ -178,14 +178,23 @@ def _success(operation: Operation, components: dict[str, Schema]) -> dict[str, A
     return {"description": "Success", "headers": _headers(200), "content": content}
 
 
-def _stream(kind: type[WireStruct], components: dict[str, Schema]) -> dict[str, Any]:
+def _stream(
+    kind: type[WireStruct], answers: Sequence[type[WireStruct]], components: dict[str, Schema]
+) -> dict[str, Any]:
     """Return the answer of a stream. OpenAPI 3.1 describes its text, and not each event in it."""
-    schema = reference(kind.__name__)
-    message = sample(expanded(schema, components))
-    data = msgspec.json.encode(message).decode()
-    text = f"id: {message['sequence']}\nevent: {message['type']}\ndata: {data}\n\n"
+    schema = _one_of([one.__name__ for one in (kind, *answers)])
+    text = ""
+    for one in (kind, *answers):
+        message = sample(expanded(reference(one.__name__), components))
+        data = msgspec.json.encode(message).decode()
+        if "sequence" in message:
+            text += f"id: {message['sequence']}\n"
+        name = message.get("type") or (ANSWER_EVENT if one in answers else ROUTE_EVENT)
+        text += f"event: {name}\ndata: {data}\n\n"
+    last = "; the last one is the answer, or an error as of a plain request" if answers else ""
     return {
-        "description": "Server-sent events; `data` of each is an object of the schema of x-data",
+        "description": "Server-sent events; `data` of each is an object of the schema of x-data"
+        + last,
         "headers": _headers(200),
         "content": {
             "text/event-stream": {"schema": {"type": "string"}, "example": text, "x-data": schema}
