@@ -215,6 +215,7 @@ class FakeService:
 def _name(asked: Asked) -> str:
     names = {
         "/api/v1/quote": "quote",
+        "/api/v1/quote/stream": "quote stream",
         "/api/v1/mev/orders": "order",
         "/api/v1/mev/events": "events",
         "/api/v1/mev/wrap/info": "wrap info",

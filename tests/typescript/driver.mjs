@@ -66,13 +66,20 @@ async function run(command) {
   if (signer) given.push(signerOf(signer));
   if (["swap", "cancel", "follow"].includes(method)) given.push(watch);
   if (["wrap", "unwrap"].includes(method)) given.push({ ...answers(command.conditions), watch });
+  let client;
+  if (method === "streamQuote")
+    given.push((route) => {
+      events.push(route);
+      if (command.stops) throw new Error("stopped");
+      client.usage().catch(() => undefined); // tells the service that the route is here
+    });
   let result;
   try {
     const orders = new Map(Object.entries(options.orders ?? {}));
-    const client = new quietswap.QuietswapClient({ ...options, orders, ...clock });
+    client = new quietswap.QuietswapClient({ ...options, orders, ...clock });
     result = await client[method](...given);
   } catch (error) {
-    return { error: { ...told(error), pauses } };
+    return { error: { ...told(error), pauses, events } };
   }
   const getters = ["succeeded", "fellShort", "mayBeMined", "checked", "cancelled"];
   const judged = Object.fromEntries(getters.filter((name) => name in Object(result)).map((name) => [name, result[name]]));

@@ -19,7 +19,7 @@ import { hashOf, nonceIn, walletOf, type Signer } from "./signing.js";
 import { submitOrder, submitOrderCall, swap, usageCall, type SwapEvent, type SwapResult } from "./swap.js";
 import { segment, send, transportOf, type Call, type TransportOptions } from "./transport.js";
 import type { CancelOrder, CancelQuote, Hex, OrderEvent, OrderHistory, OrderState, OrderStatus, Schemas } from "./types.js";
-import type { SwapOrder, SwapQuote, WrapOperation, WrapOrder, WrapQuote } from "./types.js";
+import type { StreamedRoute, SwapOrder, SwapQuote, WrapOperation, WrapOrder, WrapQuote } from "./types.js";
 import type { WrapOptions, WrapResult } from "./wrap.js";
 
 // Parts that a page may never need are loaded when they are used; a swap needs none of them.
@@ -119,6 +119,18 @@ export class QuietswapClient {
   /** Return the best route and its transaction to sign, without checking it. */
   async quote(request: SwapRequest & { wallet: string }): Promise<SwapQuote> {
     return this.#call(swapQuoteCall(checkedRequest(request, request.wallet)));
+  }
+
+  /**
+   * Return the same as `quote`, and before it hand each verified route on. A route cannot be signed: a
+   * better one may follow. After a route an ApiError has status 200.
+   */
+  async streamQuote(
+    request: SwapRequest & { wallet: string },
+    verified: (route: StreamedRoute) => void,
+  ): Promise<SwapQuote> {
+    const { streamQuote } = await import("./stream.js");
+    return streamQuote(this.#context.io, swapQuoteCall(checkedRequest(request, request.wallet)), verified);
   }
 
   /** Submit a signed swap once. Throws TransactionHashMismatch. */

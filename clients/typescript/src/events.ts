@@ -2,7 +2,7 @@
 import { UnexpectedResponse } from "./errors.js";
 import { isObject } from "./reading.js";
 import { blocks, openEvents } from "./stream.js";
-import { send, type Query, type Transport } from "./transport.js";
+import { parsed, send, type Query, type Transport } from "./transport.js";
 import type { OrderEvent } from "./types.js";
 
 /** A stream has a comment every ten seconds: after so long a silence the connection is dead. */
@@ -55,13 +55,8 @@ export async function* followEvents(io: Transport, options: EventsOptions): Asyn
 }
 
 function event(data: string): OrderEvent {
-  let found: unknown;
-  try {
-    found = JSON.parse(data);
-  } catch {
-    found = undefined;
-  }
-  if (!isObject(found) || !isObject(found["order"])) throw new UnexpectedResponse("an event cannot be read");
+  const found = parsed(data);
+  if (!isObject(found["order"])) throw new UnexpectedResponse("an event cannot be read");
   return found as unknown as OrderEvent;
 }
 

@@ -99,6 +99,11 @@ export function swapQuote(quote: Json): void {
   truth(bound, "verification.bound");
 }
 
+export function streamedRoute(route: Json): void {
+  each(text, route, "source");
+  each(amount, route, "buyAmount", "minBuyAmount");
+}
+
 export const OPEN: readonly string[] = ["pending", "submitted", "mining"];
 export const TERMINAL: readonly string[] = ["confirmed", "failed", "cancelled"];
 

@@ -1,6 +1,9 @@
 /** The event stream: https://html.spec.whatwg.org/multipage/server-sent-events.html */
 import { UnexpectedResponse } from "./errors.js";
-import { COMMON, headersOf, pieces, urlOf, type Query, type Transport } from "./transport.js";
+import { streamedRoute } from "./reading.js";
+import { COMMON, headersOf, parsed, pieces, send, urlOf, whole } from "./transport.js";
+import type { Call, Query, Transport } from "./transport.js";
+import type { StreamedRoute, SwapQuote } from "./types.js";
 
 const LONGEST = 1 << 20;
 
@@ -10,8 +13,9 @@ export interface StreamPlace {
   readonly hasNews: boolean;
 }
 
-/** One block of the stream: its number, and its data if it is an event. */
+/** One block of the stream: its number, and its name and data if it is an event. */
 interface Block {
+  readonly event: string | undefined;
   readonly id: number | undefined;
   readonly data: string | undefined;
 }
@@ -23,10 +27,40 @@ export async function openEvents(io: Transport, query: Query, signal: AbortSigna
     headers: headersOf(io, "text/event-stream"),
     signal,
   });
-  const media = answer.headers.get("content-type") ?? "";
-  if (answer.status === 200 && media.startsWith("text/event-stream")) return answer;
+  if (isStream(answer)) return answer;
   void answer.body?.cancel();
   return undefined;
+}
+
+const isStream = ({ status, headers }: Response) =>
+  status === 200 && (headers.get("content-type") ?? "").startsWith("text/event-stream");
+
+/** Send the call of a quote as a stream, and hand each verified route on. Throws ClientError. */
+export async function streamQuote(
+  io: Transport,
+  call: Call<SwapQuote>,
+  verified: (route: StreamedRoute) => void,
+): Promise<SwapQuote> {
+  let fault: unknown;
+  const read: typeof whole = async (answer, at) => {
+    if (!isStream(answer)) return whole(answer, at);
+    for await (const { event, data = "" } of blocks(answer)) {
+      if (event === "answer") return data;
+      if (event !== "route") continue;
+      const route = parsed(data);
+      streamedRoute(route);
+      try {
+        verified(route as unknown as StreamedRoute);
+      } catch (thrown) {
+        fault = thrown;
+        break;
+      }
+    }
+    throw TypeError(); // cut: as a connection that fails
+  };
+  return send(io, { ...call, path: `${call.path}/stream` }, read).catch((error: unknown) => {
+    throw fault ?? error;
+  });
 }
 
 /**
@@ -36,6 +70,7 @@ export async function openEvents(io: Transport, query: Query, signal: AbortSigna
 export async function* blocks(answer: Response, beat?: () => void): AsyncGenerator<Block> {
   let rest = "";
   let id: number | undefined;
+  let event: string | undefined;
   let found: string[] = [];
   let size = 0;
   for await (const piece of pieces(answer.body && answer.body.pipeThrough(new TextDecoderStream()))) {
@@ -43,12 +78,14 @@ export async function* blocks(answer: Response, beat?: () => void): AsyncGenerat
     const lines = (rest + piece).split(/\r?\n/);
     rest = lines.pop() ?? "";
     for (const line of lines) {
-      const [, name, value = ""] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      const [, name, value = ""] = /([^:]*):? ?(.*)/s.exec(line) ?? [];
       if (name === "data") found.push(value);
+      if (name === "event") event = value;
       size += line.length;
       if (name === "id" && /^[0-9]{1,15}$/.test(value.trim())) id = Number(value);
       if (line) continue;
-      yield { id, data: found.length ? found.join("\n") : undefined };
+      yield { event, id, data: found.length ? found.join("\n") : undefined };
+      event = undefined;
       found = [];
       size = 0;
     }
@@ -68,10 +105,8 @@ export async function awaitEvent(
   seconds: number,
 ): Promise<StreamPlace | undefined> {
   let place: StreamPlace | undefined;
-  const cut = new AbortController();
-  const timer = setTimeout(() => cut.abort(), 1000 * (isOpening ? 30 : seconds));
   try {
-    const answer = await openEvents(io, query, cut.signal);
+    const answer = await openEvents(io, query, AbortSignal.timeout(1000 * (isOpening ? 30 : seconds)));
     if (!answer) return undefined;
     for await (const { id, data } of blocks(answer)) {
       const hasNews = data !== undefined;
@@ -80,9 +115,6 @@ export async function awaitEvent(
     }
   } catch {
     // what was read so far counts
-  } finally {
-    clearTimeout(timer);
-    cut.abort();
   }
   return place;
 }

@@ -60,7 +60,7 @@ export async function* pieces<T>(body: ReadableStream<T> | null): AsyncGenerator
 }
 
 /** Read at most MAX_BODY bytes after decompression. */
-async function whole(answer: Response, who: string): Promise<string> {
+export async function whole(answer: Response, who: string): Promise<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let read = 0;
   let text = "";
@@ -73,7 +73,7 @@ async function whole(answer: Response, who: string): Promise<string> {
 }
 
 /** The object that a text is; empty for any other text. */
-function parsed(text: string): Json {
+export function parsed(text: string): Json {
   try {
     const found: unknown = JSON.parse(text);
     return isObject(found) ? found : {};
@@ -114,11 +114,15 @@ export function transportOf(options: TransportOptions): Transport {
   };
 }
 
-/** Send a request to the service. Throws ClientError. */
-export async function send<T>(io: Transport, call: Call<T>): Promise<T> {
+/**
+ * Send a request to the service; `read` finds the body of the answer in a stream, which may hold a
+ * refusal. Throws ClientError.
+ */
+export async function send<T>(io: Transport, call: Call<T>, read?: typeof whole): Promise<T> {
   const url = urlOf(io, call.path, call.query);
-  const { status, body } = await fetched(io, "the service", url, headersOf(io, "application/json"), call.body);
-  if (status !== 200) {
+  const headers = headersOf(io, read ? "text/event-stream" : "application/json");
+  const { status, body } = await fetched(io, "the service", url, headers, call.body, read);
+  if (status !== 200 || (read && body["ok"] === false)) {
     if (body["ok"] === false && typeof body["error"] === "string") throw new ApiError(body, status);
     if (status >= 502 && status <= 504)
       throw new ServiceUnreachable(`HTTP ${status} from a gateway before the service`);
@@ -205,6 +209,7 @@ async function fetched(
   url: string,
   headers: Record<string, string>,
   body?: object,
+  read = whole,
 ): Promise<Answer> {
   const at = `${who} at ${new URL(url).origin}`; // the rest of a node's URL often contains a key
   const signal = AbortSignal.timeout(options.timeoutMs ?? 30_000);
@@ -215,7 +220,7 @@ async function fetched(
   };
   try {
     const answer = await (options.fetch ?? fetch)(url, { ...COMMON, headers, ...sent, signal });
-    return { status: answer.status, body: parsed(await whole(answer, at)) };
+    return { status: answer.status, body: parsed(await read(answer, at)) };
   } catch (error) {
     if (error instanceof ClientError) throw error;
     if (error instanceof TypeError && /encod|utf/i.test(error.message))

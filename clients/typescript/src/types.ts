@@ -5,6 +5,7 @@ export type Hex = `0x${string}`;
 
 export type Schemas = components["schemas"];
 export type SwapQuote = Schemas["SwapQuoteResponse"];
+export type StreamedRoute = Schemas["StreamedRoute"];
 export type SwapOrder = Schemas["SwapOrderResponse"];
 export type WrapQuote = Schemas["WrapQuoteResponse"];
 export type WrapOrder = Schemas["WrapOrderResponse"];

@@ -35,6 +35,7 @@ from quietswap.client.flows.wrap import WrapRequest as WrapRequest
 from quietswap.client.flows.wrap import WrapResult as WrapResult
 from quietswap.client.node_calls import NodeReceipt as NodeReceipt
 from quietswap.client.sync_client import QuietswapClient as QuietswapClient
+from quietswap.contract.quotes import StreamedRoute as StreamedRoute
 from quietswap.quoting.loss import Loss as Loss
 
 if not TYPE_CHECKING:  # a type checker follows the lines above

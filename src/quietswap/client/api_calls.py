@@ -1,7 +1,7 @@
 """One function per endpoint that returns its request, and `read_answer` for the answer. No I/O."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote as _percent
@@ -31,6 +31,7 @@ from quietswap.contract.orders import (
 from quietswap.contract.quotes import (
     PriceEnvelope,
     PriceResponse,
+    StreamedRoute,
     SwapQuoteEnvelope,
     SwapQuoteResponse,
 )
@@ -79,7 +80,10 @@ _ELSE = "something else than a quietswap service answered there"
 
 @dataclass(frozen=True, slots=True)
 class ApiCall(Generic[T]):
-    """One request to the service; `result` extracts the returned value from the envelope."""
+    """One request to the service; `result` extracts the returned value from the envelope.
+
+    `verified` is called with each route of a streamed quote.
+    """
 
     method: str
     path: str
@@ -87,6 +91,7 @@ class ApiCall(Generic[T]):
     result: Callable[[Any], T] = attrgetter("data")
     query: dict[str, str] = field(default_factory=dict)
     body: RequestStruct | None = None
+    verified: Callable[[StreamedRoute], None] | None = None
 
 
 def segment(text: str) -> str:
@@ -108,6 +113,13 @@ def quote(
     if slippage_bps is not None:
         query["slippageBps"] = str(slippage_bps)
     return ApiCall("GET", f"{_API}/quote", SwapQuoteEnvelope, _with_timestamp, query=query)
+
+
+def streamed(
+    call: ApiCall[SwapQuoteResponse], verified: Callable[[StreamedRoute], None]
+) -> ApiCall[SwapQuoteResponse]:
+    """Request the same quote as a stream."""
+    return replace(call, path=f"{call.path}/stream", verified=verified)
 
 
 def price(*, sell_token: str, buy_token: str, sell_amount: int) -> ApiCall[PriceResponse]:
@@ -229,9 +241,9 @@ def read_answer(call: ApiCall[T], status: int, body: bytes) -> T:
     """Return the value of an answer.
 
     Raises the ApiError of the answer's code, or UnexpectedResponse when the body does not follow
-    this interface.
+    this interface. A streamed quote may be refused after its first route, with status 200.
     """
-    if status != 200:
+    if status != 200 or (call.verified is not None and _is_refusal(body)):
         raise _refused(status, body)
     try:
         decode(body, Envelope[msgspec.Raw])
@@ -253,6 +265,14 @@ class _Refusal(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         if self.ok:
             raise ValueError("an error has ok: false")
+
+
+def _is_refusal(body: bytes) -> bool:
+    try:
+        decode(body, _Refusal)
+    except msgspec.DecodeError:
+        return False
+    return True
 
 
 def _with_timestamp(envelope: SwapQuoteEnvelope) -> SwapQuoteResponse:

@@ -32,7 +32,7 @@ from quietswap.contract.orders import (
     OrderStatusResponse,
     SwapOrderResponse,
 )
-from quietswap.contract.quotes import PriceResponse, SwapQuoteResponse
+from quietswap.contract.quotes import PriceResponse, StreamedRoute, SwapQuoteResponse
 from quietswap.contract.tokens import BalancesResponse, TokensResponse
 from quietswap.contract.webhooks import (
     CreatedWebhookResponse,
@@ -102,6 +102,15 @@ class AsyncQuietswapClient:
     async def quote(self, request: SwapRequest) -> SwapQuoteResponse:
         """Return the best route and its transaction to sign."""
         return await self.run(perform(request.call()))
+
+    async def stream_quote(
+        self, request: SwapRequest, verified: Callable[[StreamedRoute], None]
+    ) -> SwapQuoteResponse:
+        """Return the same as `quote`, and before it call `verified` with each verified route.
+
+        A route cannot be signed: a better one may follow. After a route an ApiError has status 200.
+        """
+        return await self.run(perform(api_calls.streamed(request.call(), verified)))
 
     async def submit_order(
         self, quote: SwapQuoteResponse, request: SwapRequest, signed: str

@@ -5,12 +5,18 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-inte
 
 import asyncio
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from pyreqwest.exceptions import RequestError
-from pyreqwest.response import Response
+from pyreqwest.response import BaseResponse, Response
+
+from quietswap.client.errors.base import UnexpectedResponse
+from quietswap.client.wire import decode
+from quietswap.contract.quotes import StreamedRoute
 
 _LONGEST = 1 << 20
 """Bytes kept of an unfinished line."""
@@ -81,6 +87,36 @@ class StreamReader:
             self._id = int(text)
 
 
+class QuoteEvents:
+    """Reads the text of a streamed quote: hands each route on, and keeps the answer."""
+
+    def __init__(self, verified: Callable[[StreamedRoute], None]) -> None:
+        self._verified = verified
+        self._rest = b""
+        self._event = b""
+        self.answer: bytes | None = None
+        """The body that the plain request would have; None before the last event."""
+
+    def feed(self, piece: bytes) -> None:
+        """Read a piece. Raises UnexpectedResponse for a route that cannot be read."""
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            name, _, value = line.removesuffix(b"\r").partition(b": ")
+            if name == b"event":
+                self._event = value
+            elif name == b"data":
+                self._take(value)
+
+    def _take(self, data: bytes) -> None:
+        if self._event == b"answer":
+            self.answer = data
+        elif self._event == b"route":
+            try:
+                self._verified(decode(data, StreamedRoute))
+            except msgspec.DecodeError as error:
+                raise UnexpectedResponse(f"a route cannot be read ({error})") from error
+
+
 # Reads the event stream over HTTP until there is news, the stream ends or the time is over.
 #
 # A stream that breaks is no error: the caller reads the status record, which says what is wrong.
@@ -132,11 +168,12 @@ async def read_events_async(request: Any, effect: AwaitEvent) -> StreamPlace | N
 
 
 async def _read(response: Response, reader: StreamReader) -> None:
-    while _is_stream(response) and (piece := await response.body_reader.read_chunk()):
+    while is_stream(response) and (piece := await response.body_reader.read_chunk()):
         if reader.feed(bytes(piece)):
             return
 
 
-def _is_stream(response: Response) -> bool:
+def is_stream(response: BaseResponse) -> bool:
+    """Return whether the answer is a stream of events."""
     media = str(response.headers.get("content-type", ""))
     return response.status == 200 and media.startswith("text/event-stream")

@@ -21,7 +21,7 @@ from pyreqwest.response import BaseResponse, Response, SyncResponse
 from quietswap.client import event_stream, wire
 from quietswap.client.api_calls import ApiCall, read_answer
 from quietswap.client.errors.base import NodeUnreachable, ServiceUnreachable, UnexpectedResponse
-from quietswap.client.event_stream import AwaitEvent
+from quietswap.client.event_stream import AwaitEvent, QuoteEvents
 from quietswap.client.flows.effects import ClockReading, Effect, ReadClock, Sleep
 from quietswap.client.node_calls import BUSY_STATUS, NodeCall, read_result
 from quietswap.client.wire import encode
@@ -128,13 +128,16 @@ class _Wire:
     def outgoing(self, effect: ApiCall[Any] | NodeCall[Any]) -> _Outgoing:
         if isinstance(effect, NodeCall):
             return self._to_node(effect)
-        headers = {"X-API-Key": self._at.api_key, "Accept": "application/json"}
+        is_stream = effect.verified is not None
+        media = "text/event-stream" if is_stream else "application/json"
+        headers = {"X-API-Key": self._at.api_key, "Accept": media}
         body = None
         if effect.body is not None:
             headers["Content-Type"] = "application/json"
             body = encode(effect.body)
         url = self._at.url.rstrip("/") + effect.path
-        return _Outgoing(effect.method, url, effect.query, headers, body)
+        timeout = timedelta(seconds=self._at.timeout_s) if is_stream else None
+        return _Outgoing(effect.method, url, effect.query, headers, body, timeout)
 
     def _to_node(self, call: NodeCall[Any]) -> _Outgoing:
         if self._at.rpc_url is None:
@@ -149,7 +152,19 @@ class _Wire:
         seconds = self._at.timeout_s if effect.after is None else effect.seconds
         return _Outgoing("GET", url, effect.query, headers, None, timedelta(seconds=seconds))
 
-    def incoming(self, effect: ApiCall[Any] | NodeCall[Any], status: int, body: bytes) -> Any:
+    def incoming(
+        self,
+        effect: ApiCall[Any] | NodeCall[Any],
+        status: int,
+        body: bytes,
+        events: QuoteEvents | None,
+    ) -> Any:
+        if len(body) > wire.MAX_BODY:
+            raise self._too_large(effect)
+        if events is not None:
+            if events.answer is None:
+                raise ServiceUnreachable("the stream of the quote ended before its answer")
+            body = events.answer
         try:
             return self._read(effect, status, body)
         except RecursionError as error:
@@ -176,7 +191,7 @@ class _Wire:
         how = "in time" if isinstance(error, TimeoutError) else "(connection failed)"
         return kind(f"{who} at {_host(url)} does not answer {how}")
 
-    def too_large(self, effect: ApiCall[Any] | NodeCall[Any]) -> UnexpectedResponse:
+    def _too_large(self, effect: ApiCall[Any] | NodeCall[Any]) -> UnexpectedResponse:
         url = (self._at.rpc_url or "") if isinstance(effect, NodeCall) else self._at.url
         return UnexpectedResponse(f"{_host(url)} answers more than {wire.MAX_BODY} bytes: not read")
 
@@ -231,24 +246,36 @@ def _request(client: Any, out: _Outgoing) -> Any:
     return builder.build_streamed()
 
 
-def _whole(response: SyncResponse) -> bytes:
-    """Return the body, or its first MAX_BODY + 1 bytes if it is larger."""
-    body = b""
+def _events(effect: ApiCall[Any] | NodeCall[Any], response: BaseResponse) -> QuoteEvents | None:
+    verified = effect.verified if isinstance(effect, ApiCall) else None
+    return QuoteEvents(verified) if verified and event_stream.is_stream(response) else None
+
+
+def _whole(response: SyncResponse, events: QuoteEvents | None) -> bytes:
+    """Return the body, or its first MAX_BODY + 1 bytes or more if it is larger.
+
+    `events` reads a stream while it comes.
+    """
+    body, reader = b"", response.body_reader
     while not _has_ended(response, len(body)):
-        more = response.body_reader.read(wire.MAX_BODY + 1 - len(body))
+        more = reader.read_chunk() if events else reader.read(wire.MAX_BODY + 1 - len(body))
         if not more:
             break
         body += bytes(more)
+        if events:
+            events.feed(bytes(more))
     return body
 
 
-async def _whole_async(response: Response) -> bytes:
-    body = b""
+async def _whole_async(response: Response, events: QuoteEvents | None) -> bytes:
+    body, reader = b"", response.body_reader
     while not _has_ended(response, len(body)):
-        more = await response.body_reader.read(wire.MAX_BODY + 1 - len(body))
+        more = await (reader.read_chunk() if events else reader.read(wire.MAX_BODY + 1 - len(body)))
         if not more:
             break
         body += bytes(more)
+        if events:
+            events.feed(bytes(more))
     return body
 
 
@@ -289,14 +316,13 @@ class SyncTransport:
         request = _request(self._client, self._wire.outgoing(effect))
         try:
             with request as response:
-                body = _whole(response)
+                events = _events(effect, response)
+                body = _whole(response, events)
         except RequestError as error:
             raise self._wire.silence(effect, error) from None
         except BuilderError:
             raise UnexpectedResponse(_NO_URL) from None
-        if len(body) > wire.MAX_BODY:
-            raise self._wire.too_large(effect)
-        return self._wire.incoming(effect, response.status, body)
+        return self._wire.incoming(effect, response.status, body, events)
 
     def close(self) -> None:
         """Close the connections."""
@@ -332,14 +358,13 @@ class AsyncTransport:
         request = _request(self._client, self._wire.outgoing(effect))
         try:
             async with request as response:
-                body = await _whole_async(response)
+                events = _events(effect, response)
+                body = await _whole_async(response, events)
         except RequestError as error:
             raise self._wire.silence(effect, error) from None
         except BuilderError:
             raise UnexpectedResponse(_NO_URL) from None
-        if len(body) > wire.MAX_BODY:
-            raise self._wire.too_large(effect)
-        return self._wire.incoming(effect, response.status, body)
+        return self._wire.incoming(effect, response.status, body, events)
 
     async def close(self) -> None:
         """Close the connections."""
