@@ -105,7 +105,11 @@ async function mangle({ page }, { text, keep, only }) {
   await page.route(new RegExp(only), async (route) => {
     try {
       const answer = await route.fetch()
-      await route.fulfill({ response: answer, json: swap(await answer.json(), '') })
+      const isStream = answer.headers()['content-type']?.startsWith('text/event-stream')
+      const body = isStream
+        ? (await answer.text()).replace(/^data: (.*)$/gm, (_, data) => `data: ${JSON.stringify(swap(JSON.parse(data), ''))}`)
+        : JSON.stringify(swap(await answer.json(), ''))
+      await route.fulfill({ response: answer, body })
     } catch (error) {
       // the page was closed or went elsewhere meanwhile, or its request ended
       await route.abort().catch(() => undefined)

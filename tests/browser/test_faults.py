@@ -1,7 +1,11 @@
 """Faults while the page is open: it recovers by itself and never shows a wrong end."""
 
+import threading
+import tomllib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,9 +27,11 @@ from tests.browser.steps import (
 )
 from tests.browser.wallets import HonestWallet
 from tests.e2e.conftest import Town
+from tests.e2e.late import late
 from tests.e2e.serving import serving
+from tests.e2e.test_late_venues import LATE, PATIENT
 from tests.spec.api_client import ApiClient
-from tests.waiting import WITHIN_S
+from tests.waiting import WITHIN_S, wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -54,6 +60,50 @@ def test_a_source_that_lies_and_one_that_hangs(
         assert "best" not in rows["Velora"]
         assert any("best" in row for row in rows.values())
         assert page.is_enabled("button", SWAP)
+        page.close()
+
+
+PLACES = """['form [type=submit]', '.arriving'].flatMap((at) => {
+  const { top, bottom } = document.querySelector(at).getBoundingClientRect()
+  return [top + scrollY, bottom + scrollY]
+})"""
+"""Where things are that must not move while routes appear."""
+
+
+def test_verified_routes_appear_while_a_source_is_awaited(
+    browser: Browser, town: Town, desk: ApiClient, tmp_path: Path
+) -> None:
+    """Two sources answer when the test lets them, and the third after the first route is seen."""
+    some, rest = threading.Event(), threading.Event()
+    hold = {"kyberswap": some, "velora": some, LATE: rest}
+    settings = tomllib.loads(Path(town.facts["settingsFile"]).read_text("utf-8"))["source"]
+    with ExitStack() as stack:
+        urls = {
+            f"SOURCE__{name.upper()}__URL": stack.enter_context(
+                late(settings[name]["url"], partial(wait_until, event.is_set))
+            ).url
+            for name, event in hold.items()
+        }
+        served = stack.enter_context(serving(town, tmp_path, **urls, **PATIENT))
+        own = replace(town, facts=town.facts | {"baseUrl": served.url})
+        page = private(browser, own, HonestWallet(own, allowed(desk)), width=360, height=740)
+        page.fill("You sell", "1")
+        page.click("button", "Get quote")
+        page.see("Nothing was verified by simulation yet.")
+        before = page.call("evaluate", expression=PLACES)
+        some.set()
+        page.wait(css(".arriving li"))
+        page.see("Verified by simulation, not final yet.")
+        assert page.call("evaluate", expression=PLACES) == before
+        assert page.overflow() <= 0
+        assert page.axe() == []
+        assert "Sushi" not in page.text(css(".arriving"))
+        assert page.count(role("button", SWAP)) == page.count(css(".quote")) == 0
+        rest.set()
+        page.wait(role("button", SWAP))
+        assert page.is_enabled("button", SWAP)
+        assert page.count(css(".arriving")) == 0
+        assert any("Sushi" in row for row in sources(page))
         page.close()
 
 

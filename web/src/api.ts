@@ -5,6 +5,8 @@ import { readable, SENTENCE } from './text'
 
 export type Schemas = components['schemas']
 
+export type Route = Schemas['StreamedRoute']
+
 /** An error envelope, or a service that cannot be reached (`code` UNREACHABLE). */
 export class ApiError extends Error {
   constructor(
@@ -32,22 +34,24 @@ let isRefused = false
 
 const isUnauthorized = (error: unknown): boolean => error instanceof ApiError && error.status === 401
 
-async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
+type Read = (response: Response) => Promise<unknown>
+
+async function request<T>(method: string, path: string, body?: unknown, read?: Read): Promise<T> {
   try {
-    return await once<T>(method, path, body)
+    return await once<T>(method, path, body, read)
   } catch (error) {
     if (!isUnauthorized(error) || path === SESSION || isRefused) throw error
   }
   await session()
   try {
-    return await once<T>(method, path, body)
+    return await once<T>(method, path, body, read)
   } catch (error) {
     isRefused = isUnauthorized(error)
     throw error
   }
 }
 
-async function once<T>(method: string, path: string, body?: unknown): Promise<T> {
+async function once<T>(method: string, path: string, body?: unknown, read?: Read): Promise<T> {
   let response: Response
   try {
     response = await fetch(path, {
@@ -63,7 +67,7 @@ async function once<T>(method: string, path: string, body?: unknown): Promise<T>
   }
   let envelope: Envelope<T>
   try {
-    envelope = (await response.json()) as Envelope<T>
+    envelope = (await (read && response.ok ? read(response) : response.json())) as Envelope<T>
   } catch {
     throw new ApiError('UNREACHABLE', `The service gave no readable answer (${response.status}).`)
   }
@@ -77,6 +81,32 @@ async function once<T>(method: string, path: string, body?: unknown): Promise<T>
 export const get = <T>(path: string, query: Record<string, string> = {}): Promise<T> => {
   const text = new URLSearchParams(query).toString()
   return request<T>('GET', text ? `${path}?${text}` : path)
+}
+
+/** Reads a stream of events: hands the data of each `route` on, and returns that of `answer`. */
+async function answerOf(response: Response, verified: (route: Route) => void): Promise<unknown> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  for (;;) {
+    const piece = await reader?.read()
+    if (!piece || piece.done) throw new Error('it ended early')
+    const events = (text + piece.value).split('\n\n')
+    text = events.pop() ?? ''
+    for (const event of events) {
+      const [, name, data = ''] = /^event: (\w+)\ndata: (.*)$/s.exec(event) ?? []
+      if (name === 'answer') return JSON.parse(data)
+      if (name === 'route') verified(JSON.parse(data) as Route)
+    }
+  }
+}
+
+/** A quote, and before it each verified route, which nobody can sign. */
+export const streamQuote = (
+  query: Record<string, string>,
+  verified: (route: Route) => void,
+): Promise<Schemas['SwapQuoteResponse']> => {
+  const path = `/api/v1/quote/stream?${new URLSearchParams(query).toString()}`
+  return request('GET', path, undefined, (response) => answerOf(response, verified))
 }
 
 export const remove = <T>(path: string): Promise<T> => request<T>('DELETE', path)

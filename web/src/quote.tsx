@@ -1,6 +1,6 @@
 // A quote as a person compares it: the table of sources, and the figures of the best route.
 
-import type { Schemas } from './api'
+import type { Route, Schemas } from './api'
 import { bps, percent, show, shortened } from './amounts'
 import { readable, SENTENCE } from './text'
 import type { Token } from './tokens'
@@ -66,6 +66,27 @@ export function Sources({ quote, buy }: { quote: Quote; buy: Token }) {
     </details>
   )
 }
+
+/** The verified routes of a quote that is still made, the best in bold. */
+export function Arriving({ routes, buy }: { routes: readonly Route[]; buy: Token }) {
+  const best = bestOf(routes)
+  return (
+    <ul class="arriving" aria-label="Verified routes" aria-live="polite">
+      {routes.map((one) => (
+        <li key={one.source} class={one === best ? 'strong' : ''}>
+          {nameOf(one.source)}: {show(one.buyAmount, buy.decimals, places(one.buyAmount.length - buy.decimals))}{' '}
+          <bdi>{buy.symbol}</bdi>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+export const bestOf = (routes: readonly Route[] = []): Route | undefined =>
+  routes.reduce<Route | undefined>(
+    (best, one) => (best && BigInt(best.buyAmount) >= BigInt(one.buyAmount) ? best : one),
+    undefined,
+  )
 
 /** Decimals of an amount with this many digits before them: large ones hid the last column. */
 export const places = (digits: number): number => (digits > 6 ? 0 : digits > 4 ? 2 : 6)

@@ -2,13 +2,13 @@
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { get, type Schemas } from './api'
+import { get, type Route, type Schemas, streamQuote } from './api'
 import { useAnswer } from './answer'
 import { approveData, parse, show, slippage } from './amounts'
 import type { Connection, Privacy } from './connect'
 import { Guard, isConsented } from './guard'
 import { type Flow, GAS_WEI } from './native'
-import { Facts, places, type Quote, Sources, usd } from './quote'
+import { Arriving, bestOf, Facts, places, type Quote, Sources, usd } from './quote'
 import { approvedAmount, isAsAsked, isWorse, whyNot } from './rules'
 import { Settings, usualSlippage } from './settings'
 import type { Order } from './stream'
@@ -78,6 +78,7 @@ export function Swap(props: Props) {
   const question = asked ? [...Object.values(asked), bpsAllowed].join() : ''
   const [price, setPrice] = useAnswer<Price>(question)
   const [live, setLive] = useAnswer<Live>(question)
+  const [routes = [], setRoutes] = useAnswer<readonly Route[]>(question)
   const [seen, setSeen] = useAnswer<Quote>(question)
   const [fault, setFault] = useAnswer<string>(question)
 
@@ -114,11 +115,13 @@ export function Swap(props: Props) {
     const mine = ++turn.current
     setAsking(true)
     setFault(undefined)
+    let verified: readonly Route[] = []
+    setRoutes(verified)
     try {
-      const found = await get<Quote>('/api/v1/quote', {
-        ...asked,
-        userAddress: connection.address,
-        slippageBps: String(bpsAllowed),
+      const query = { ...asked, userAddress: connection.address, slippageBps: String(bpsAllowed) }
+      const found = await streamQuote(query, (route) => {
+        verified = [...verified, route]
+        if (mine === turn.current) setRoutes(verified, question)
       })
       if (mine !== turn.current) return
       const lasts = Math.max(connection.session.quoteSeconds - EARLY_S, LEAST_S)
@@ -229,7 +232,8 @@ export function Swap(props: Props) {
   const issues = live?.quote.issues
   const blocked = whyNot(privacy, issues, sell)
   const isUnapproved = issues?.allowance != null && !issues.balance
-  const receives = expected(live?.quote, price, buy)
+  const best = isAsking ? bestOf(routes) : undefined
+  const receives = expected(live?.quote ?? best, price, buy)
   const isChanged = live !== undefined && seen !== undefined && isWorse(live.quote, seen)
   return (
     <section aria-labelledby={`${id}-title`}>
@@ -312,7 +316,11 @@ export function Swap(props: Props) {
             <p class="note">
               {live
                 ? `At least ${show(live.quote.minBuyAmount, buy?.decimals ?? 0, 6)}, or it fails.`
-                : price && 'Indicative: nothing was simulated yet.'}
+                : best
+                  ? 'Verified by simulation, not final yet.'
+                  : price
+                    ? 'Indicative: nothing was simulated yet.'
+                    : isAsking && 'Nothing was verified by simulation yet.'}
               {worth(live?.quote ?? price)}
             </p>
             {!live && price && price.loss.level !== 'none' && (
@@ -350,6 +358,7 @@ export function Swap(props: Props) {
         )}
       </form>
       {isAsking && <p class="busy">Asking the sources, and simulating each route…</p>}
+      {isAsking && !live && buy && <Arriving routes={routes} buy={buy} />}
       {signing !== undefined && <p class="busy">{signing}</p>}
       {isOutdated && (
         <p class="warn">
@@ -470,7 +479,7 @@ function worth(found: Quote | Price | undefined): string {
 const large = (text: string): string =>
   `large${text.length > 14 ? ' longer' : text.length > 9 ? ' long' : ''}`
 
-function expected(quote: Quote | undefined, price: Price | undefined, buy: Token | undefined) {
+function expected(quote: Quote | Route | undefined, price: Price | undefined, buy: Token | undefined) {
   const amount = quote?.buyAmount ?? price?.buyAmount
   if (amount === undefined || !buy) return '–'
   return show(amount, buy.decimals, places(amount.length - buy.decimals))
