@@ -76,9 +76,11 @@ def test_the_keyboard_alone_completes_a_swap(browser: Browser, town: Town, desk:
     tab_to(page, "Connect wallet")
     page.press("Enter")
     page.wait(role("button", "Set up private connection"))
+    assert page.focused()["tag"] != "BODY"
     tab_to(page, "Set up private connection")
     page.press("Enter")
     page.see(PRIVATE)
+    assert page.focused()["tag"] != "BODY"
     tab_to(page, "You sell")
     page.type("0.25")
     tab_to(page, "Buy token")
@@ -91,9 +93,11 @@ def test_the_keyboard_alone_completes_a_swap(browser: Browser, town: Town, desk:
     tab_to(page, "Get quote")
     page.press("Enter")
     page.wait(css(".quote"))
+    assert page.focused() == {"tag": "BUTTON", "name": "Get quote"}
     tab_to(page, SWAP)
     page.press("Enter")
     confirmed(page, "swap")
+    assert page.focused()["tag"] != "BODY"
     assert len(wallet.sent) == 1
     page.close()
 

@@ -1,6 +1,5 @@
 """What may be lost is shown, confirmed or typed; an edit of a field withdraws the quote."""
 
-import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 
 from quietswap.orders.checks import CONTRACT_NOTE
 from quietswap.sandbox.contracts.pools import VYPER
-from tests.browser.browser import Browser, Page, WalletRefusal
+from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.steps import (
     FAULT,
@@ -24,7 +23,7 @@ from tests.browser.steps import (
     sources,
 )
 from tests.browser.test_accessible import tab_to
-from tests.browser.wallets import REJECTED, HonestWallet
+from tests.browser.wallets import HoldingWallet, HonestWallet
 from tests.e2e.conftest import Town, running_town
 from tests.e2e.serving import serving
 from tests.spec.api_client import ApiClient
@@ -219,25 +218,6 @@ def desk_order(page: Page, town: Town) -> dict[str, Any]:
     )
     found: dict[str, Any] = page.call("evaluate", expression=read)
     return found
-
-
-class HoldingWallet(HonestWallet):
-    """Answers `method` only when `decide` is set; its person declines what is to be signed."""
-
-    def __init__(self, town: Town, account: Any, method: str) -> None:
-        super().__init__(town, account)
-        self.method = method
-        self.asks, self.decide = threading.Event(), threading.Event()
-        self.holds = False
-
-    def request(self, method: str, params: list[Any]) -> Any:
-        if self.holds and method == self.method:
-            self.asked.append(method)
-            self.asks.set()
-            assert self.decide.wait(WITHIN_S)
-            if method == "eth_sendTransaction":
-                raise WalletRefusal(REJECTED, "User rejected the request.")
-        return super().request(method, params)
 
 
 @in_each_look

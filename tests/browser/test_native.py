@@ -1,14 +1,17 @@
 """A person sells or buys ETH: two transactions that the page treats as one swap."""
 
+import json
+
 import pytest
 
 from quietswap.sandbox.contracts.pools import WETH
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, label, role
 from tests.browser.steps import FAULT, SWAP, approved, confirmed, private, quoted
-from tests.browser.wallets import HonestWallet
+from tests.browser.wallets import HoldingWallet, HonestWallet
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ETHER, ApiClient
+from tests.waiting import WITHIN_S
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -90,6 +93,86 @@ def test_eth_is_bought_in_two_steps(browser: Browser, town: Town, desk: ApiClien
     confirmed(page, "wrap")
     desk.until(lambda: desk.held(wallet.account, "WETH") == 1000 * ETHER)
     assert page.count(css("#second")) == 0
+    page.close()
+
+
+def ready_to_buy_eth(page: Page) -> None:
+    """Quote and approve the swap of 1000 USDC that buys ETH."""
+    chosen(page, "Sell token", "USDC")
+    chosen(page, "Buy token", "ETH")
+    quoted(page, "1000")
+    approved(page, "1,000", "USDC")
+
+
+def test_a_wallet_is_asked_for_one_transaction_at_a_time(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HoldingWallet(town, desk.wallet(tokens=0), "eth_sendTransaction")
+    page = private(browser, town, wallet)
+    wallet.holds = True
+    sells_eth(page)
+    assert wallet.asks.wait(WITHIN_S)
+    page.click("button", "Wrap and unwrap")
+    page.fill("Amount in ETH", "1")
+    page.click("button", "Wrap 1 ETH")
+    page.see("Your wallet still asks for another transaction", FAULT)
+    page.click("button", "Swap")
+    page.see("In your wallet, confirm: wrap 1 ETH")
+    page.fill("You sell", "2")
+    page.see("You changed the form. Your wallet still asks")
+    assert not page.is_enabled("button", "Get quote")
+    wallet.decide.set()
+    page.see("You declined it in your wallet. Nothing was sent.", css("main > [role=alert]"))
+    assert page.is_enabled("button", "Get quote")
+    assert wallet.asked.count("eth_sendTransaction") == 1
+    page.close()
+
+
+def test_the_second_step_follows_a_swap_that_is_sped_up(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    page = private(browser, town, HonestWallet(town, desk.wallet()))
+    ready_to_buy_eth(page)
+    with desk.no_blocks():
+        page.click("button", SWAP)
+        for orders in (2, 3):
+            page.click("button", "Speed up")
+            desk.until(lambda n=orders: page.count(css(".order[data-kind=swap]")) == n)
+            page.see("Step 1 of 2 is under way")
+    page.see("The swap brought")
+    page.close()
+
+
+def test_an_unwrap_that_was_made_elsewhere_ends_the_second_step(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HonestWallet(town, desk.wallet())
+    page = private(browser, town, wallet)
+    ready_to_buy_eth(page)
+    page.click("button", SWAP)
+    page.see("The swap brought")
+    arrived = desk.held(wallet.account, "WETH") - 1000 * ETHER
+    data = f"0x2e1a7d4d{arrived:064x}"
+    fields = {"from": wallet.account.address, "to": WETH.address, "data": data, "value": "0x0"}
+    wallet.send(fields)
+    page.wait(css("#second"), "hidden")
+    page.close()
+
+
+def test_a_remembered_swap_that_the_service_does_not_know_is_dropped(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HonestWallet(town, desk.wallet())
+    page = private(browser, town, wallet)
+    flow = {
+        "address": wallet.account.address.lower(), "first": "wrap", "orderId": "ord_none",
+        "buy": WETH.address, "amount": "1",
+    }  # fmt: skip
+    memory = f"localStorage.setItem('quietswap.native', '{json.dumps(flow)}')"
+    page.call("evaluate", expression=memory)
+    page.reload()
+    page.see("Your orders")
+    page.wait(css("#second"), "hidden")
     page.close()
 
 

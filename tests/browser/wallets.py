@@ -4,6 +4,7 @@ The wallets were read in their sources (docs/wallets.md) and are played here; no
 """
 
 import itertools
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -128,6 +129,25 @@ class RejectingWallet(HonestWallet):
         if method in self.declines:
             self.asked.append(method)
             raise WalletRefusal(REJECTED, "User rejected the request.")
+        return super().request(method, params)
+
+
+class HoldingWallet(HonestWallet):
+    """Answers `method` only when `decide` is set; its person declines what is to be signed."""
+
+    def __init__(self, town: Town, account: LocalAccount, method: str) -> None:
+        super().__init__(town, account)
+        self.method = method
+        self.asks, self.decide = threading.Event(), threading.Event()
+        self.holds = False
+
+    def request(self, method: str, params: list[Any]) -> Any:
+        if self.holds and method == self.method:
+            self.asked.append(method)
+            self.asks.set()
+            assert self.decide.wait(WITHIN_S)
+            if method == "eth_sendTransaction":
+                raise WalletRefusal(REJECTED, "User rejected the request.")
         return super().request(method, params)
 
 

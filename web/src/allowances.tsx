@@ -22,6 +22,7 @@ interface Props {
 export function Allowances({ connection, privacy, holdings, tokens, placed }: Props) {
   const [busy, setBusy] = useState<string>()
   const [fault, setFault] = useState<string>()
+  const [revoked, setRevoked] = useState<string[]>([])
   const standing = holdings.flatMap(({ address, allowances }) =>
     allowances.flatMap(({ router, allowance }) =>
       allowance == null || allowance === '0' ? [] : [{ address, router, amount: BigInt(allowance) }],
@@ -35,6 +36,7 @@ export function Allowances({ connection, privacy, holdings, tokens, placed }: Pr
     try {
       const tx = { to: address, data: approveData(router, 0n), value: '0' }
       placed(await sendPrivately(connection, 'approval', tx, () => true))
+      setRevoked((before) => [...before, address + router])
     } catch (error) {
       setFault(failureText(error))
     } finally {
@@ -69,10 +71,10 @@ export function Allowances({ connection, privacy, holdings, tokens, placed }: Pr
                 <button
                   type="button"
                   aria-label={`Revoke ${token.symbol} of ${shortened(router)}`}
-                  disabled={busy !== undefined || privacy !== 'private'}
+                  disabled={busy !== undefined || privacy !== 'private' || revoked.includes(address + router)}
                   onClick={() => void revoke(address, router)}
                 >
-                  Revoke
+                  {revoked.includes(address + router) ? 'Under way' : 'Revoke'}
                 </button>
               ) : (
                 <span class="note">Revoke it over another RPC URL: no list has this token.</span>

@@ -8,6 +8,7 @@ import { assertPrivate, Connect, type Connection, PrivateRpc, type Privacy } fro
 import { Allowances } from './allowances'
 import { type Known, OrderCard, Sum } from './orders'
 import { cancelFaults } from '../../clients/typescript/src/params'
+import { keepFocus } from './focus'
 import { etherOf, type Flow, Second, useFlow } from './native'
 import { Colours } from './settings'
 import { failureText, forget, raised, type Sent, sendPrivately, sentOf } from './submit'
@@ -70,7 +71,7 @@ function App() {
   const { orders, isLive, placed, changes } = useOrders(connection?.address)
   useNews(orders, say)
   const weth = tokens[WETH]
-  const { flow, order: firstOrder, keep } = useFlow(connection?.address, orders)
+  const { flow, order: firstOrder, keep } = useFlow(connection?.address, orders, placed)
   const traded = [...orders.values()].flatMap(({ order: { kind, orderParams: of } }) =>
     kind === 'swap' || kind === 'approval' ? [of.fromToken, of.toToken] : [],
   )
@@ -120,28 +121,39 @@ function App() {
       tell('')
       say('The cancel is under way. Whichever of the two is mined first decides.')
     } catch (error) {
+      say('')
       const isRejection = error instanceof WalletError && error.isRejection
       tell(isRejection ? 'You declined the cancel. The order goes on.' : (error as Error).message)
     }
   }
 
   /** The same transaction with a higher fee cap, for a base fee above the cap. */
-  const speedUp = async (sent: Sent, tell: (text: string) => void): Promise<void> => {
+  const speedUp = async (
+    sent: Sent,
+    replaced: string,
+    tell: (text: string) => void,
+  ): Promise<void> => {
     if (!connection) return
     tell('')
     try {
       say('Confirm in your wallet: the same swap with a higher fee cap.')
       const next = { ...sent, maxFeePerGas: raised(sent.maxFeePerGas) }
-      placed(await sendPrivately(connection, 'swap', next, () => true))
+      const order = await sendPrivately(connection, 'swap', next, () => true)
+      placed(order)
+      if (flow?.orderId === replaced) keep({ ...flow, orderId: order.orderId })
       say('The swap is sent again with a higher fee cap. Only one of the two can be mined.')
     } catch (error) {
+      say('')
       tell(failureText(error))
     }
   }
 
-  const faster = (txHash: string | undefined) => {
+  /** Of several at one nonce only the newest: it has the highest fee. */
+  const faster = ({ txHash, orderId }: Order) => {
     const sent = sentOf(txHash)
-    return sent && ((tell: (text: string) => void) => void speedUp(sent, tell))
+    const newest = list.find(({ order }) => sent && sentOf(order.txHash)?.nonce === sent.nonce)
+    if (!sent || newest?.order.orderId !== orderId) return undefined
+    return (tell: (text: string) => void) => void speedUp(sent, orderId, tell)
   }
   useEffect(() => {
     for (const { order, finalized } of orders.values()) if (finalized) forget(order.txHash)
@@ -202,9 +214,10 @@ function App() {
             </nav>
           </>
         )}
-        {tab === 'swap' || !connection ? (
-          <Swap
+        <Swap
             key={connection?.address ?? ''}
+            hidden={connection !== undefined && tab !== 'swap'}
+            lost={setTrouble}
             connection={connection}
             privacy={privacy}
             sell={sell}
@@ -225,10 +238,12 @@ function App() {
             say={say}
             placed={placed}
             changes={changes}
-          />
-        ) : (
+        />
+        {connection && (
           <Wrap
-            key={connection.address}
+            key={`wrap ${connection.address}`}
+            hidden={tab !== 'wrap'}
+            lost={setTrouble}
             connection={connection}
             privacy={privacy}
             eth={held.eth}
@@ -246,6 +261,7 @@ function App() {
             privacy={privacy}
             say={say}
             placed={placed}
+            lost={setTrouble}
             swap={isOfForm ? undefined : swapOfWrapped}
             leave={() => keep(undefined)}
           />
@@ -273,7 +289,7 @@ function App() {
                 session={connection.session}
                 inclusion={status?.inclusion}
                 cancel={(orderId, tell) => void cancel(orderId, tell)}
-                speedUp={faster(update.order.txHash)}
+                speedUp={faster(update.order)}
               />
             ))}
           </section>
@@ -306,4 +322,7 @@ async function linked(
 }
 
 const root = document.getElementById('app')
-if (root) render(<App />, root)
+if (root) {
+  render(<App />, root)
+  keepFocus(root)
+}

@@ -1,7 +1,9 @@
 // ETH as what is sold or bought: a swap of WETH with a wrap before it, or an unwrap after it.
 
 import { useEffect, useState } from 'preact/hooks'
+import { WETH } from './account'
 import { show } from './amounts'
+import { type ApiError, get } from './api'
 import type { Connection, Privacy } from './connect'
 import { remember, remembered } from './remembered'
 import type { Order, Orders } from './stream'
@@ -50,7 +52,11 @@ function rememberedFlow(address: string | undefined): Flow | undefined {
 }
 
 /** The flow of an account, over reloads, and the order of its first transaction. */
-export function useFlow(address: string | undefined, orders: Orders) {
+export function useFlow(
+  address: string | undefined,
+  orders: Orders,
+  placed: (order: Order) => void,
+) {
   const [flow, setFlow] = useState<Flow>()
   const keep = (next: Flow | undefined): void => {
     remember(NAME, next ? JSON.stringify(next) : '')
@@ -58,6 +64,27 @@ export function useFlow(address: string | undefined, orders: Orders) {
   }
   useEffect(() => setFlow(rememberedFlow(address)), [address])
   const order = flow && orders.get(flow.orderId)?.order
+  // One of the many that came later may have pushed it off the page of history.
+  useEffect(() => {
+    if (!flow || order) return
+    get<Order>(`/api/v1/mev/orders/${encodeURIComponent(flow.orderId)}`).then(
+      placed,
+      (error: ApiError) => error.status === 404 && keep(undefined),
+    )
+  }, [flow?.orderId])
+  // Unwrapped elsewhere: in another tab, or by a question that a reload left open in the wallet.
+  const isUnwrapped = [...orders.values()].some(
+    ({ order: { kind, status, createdAt, orderParams } }) =>
+      flow?.first === 'swap' &&
+      order?.received?.amount === orderParams.amount &&
+      kind === 'wrap' &&
+      orderParams.fromToken === WETH &&
+      createdAt > order.createdAt &&
+      !END.includes(status),
+  )
+  useEffect(() => {
+    if (isUnwrapped) keep(undefined)
+  }, [isUnwrapped])
   useEffect(() => {
     if (order && END.includes(order.status)) keep(undefined)
   }, [order?.status])
@@ -72,6 +99,7 @@ interface Props {
   privacy: Privacy
   say(text: string): void
   placed(order: Order): void
+  lost(text: string): void
   /** Fills the form with the swap of what was wrapped; undefined if the form says it already. */
   swap: (() => void) | undefined
   leave(): void
@@ -79,7 +107,7 @@ interface Props {
 
 /** Where a swap with ETH stands after its first transaction, and the unwrap of what arrived. */
 export function Second(props: Props) {
-  const { flow, order, weth, connection, privacy, say, placed, leave } = props
+  const { flow, order, weth, connection, privacy, say, placed, lost, leave } = props
   const isDone = order?.status === 'confirmed'
   const arrived = order?.received?.token === weth.address ? order.received.amount : null
   const unwraps = flow.first === 'swap' && isDone && arrived != null ? BigInt(arrived) : undefined
@@ -113,6 +141,7 @@ export function Second(props: Props) {
               placed(sent)
               leave()
             }}
+            lost={lost}
           />
         </>
       )}

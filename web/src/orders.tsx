@@ -112,6 +112,7 @@ function Waiting({ order, inclusion }: { order: Update['order']; inclusion: Prop
     const timer = setInterval(() => setNow(Date.now()), 1_000)
     return () => clearInterval(timer)
   }, [])
+  const stays = `after that it may still be mined, unless you cancel it${order.kind === 'swap' ? '' : ' in your wallet'}`
   const since = Date.parse(order.submittedAt ?? order.createdAt)
   const left = order.expiresAt === undefined ? undefined : (Date.parse(order.expiresAt) - now) / 1_000
   return (
@@ -121,7 +122,7 @@ function Waiting({ order, inclusion }: { order: Update['order']; inclusion: Prop
       {left !== undefined && (
         <Fact
           name="Sent again for"
-          text={`${duration(left)}; ${order.executableUntil ? ENDS : 'after that it may still be mined, unless you cancel it'}`}
+          text={`${duration(left)}; ${order.executableUntil ? ENDS : stays}`}
         />
       )}
     </>

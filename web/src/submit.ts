@@ -17,6 +17,21 @@ export async function sendPrivately(
   isStill: () => boolean,
   signed?: () => void,
 ): Promise<Order> {
+  // A wallet keeps a request that the page no longer shows: another one could be signed, too.
+  if (isOpen) throw new Error('Your wallet still asks for another transaction. Answer it first. Nothing was sent.')
+  isOpen = true
+  try {
+    return await once(connection, kind, tx, isStill, signed)
+  } finally {
+    isOpen = false
+  }
+}
+
+let isOpen = false
+
+async function once(
+  ...[connection, kind, tx, isStill, signed]: Parameters<typeof sendPrivately>
+): Promise<Order> {
   await assertPrivate(connection)
   if (!isStill()) throw new Error('You changed it meanwhile. Nothing was sent.')
   const hash = await send(connection.wallet.provider, connection.address.toLowerCase(), tx)

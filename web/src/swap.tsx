@@ -37,6 +37,9 @@ interface Props {
   /** Wei. */
   eth: string | undefined
   ether: Token | undefined
+  hidden: boolean
+  /** Called with a failure of a transaction whose form is no longer shown. */
+  lost(text: string): void
   /** ETH is being wrapped for a swap. */
   isWrapping: boolean
   /** Called with the order of a wrap or swap. */
@@ -63,6 +66,7 @@ export function Swap(props: Props) {
   const [isAsking, setAsking] = useState(false)
   const [signing, setSigning] = useState<ComponentChildren>()
   const [isOutdated, setOutdated] = useState(false)
+  const [isWrapAsked, setWrapAsked] = useState(false)
   const [consent, setConsent] = useState('')
   const turn = useRef(0)
   const edits = useRef(0)
@@ -89,7 +93,7 @@ export function Swap(props: Props) {
     setAsking(false)
     setLive(undefined)
     setConsent('')
-    if (signing !== undefined) setOutdated(true)
+    if (signing !== undefined || isWrapAsked) setOutdated(true)
   }
 
   const typed = (field: 'sell' | 'buy', is: boolean): void => {
@@ -140,7 +144,7 @@ export function Swap(props: Props) {
     }
   }
 
-  const isBusy = isAsking || signing !== undefined
+  const isBusy = isAsking || signing !== undefined || isWrapAsked
 
   // An order ended, so balances and allowances changed: the quote is asked for again, also for an
   // order that ended before the page knew it to be under way.
@@ -163,8 +167,8 @@ export function Swap(props: Props) {
   }, [sell?.wrapped === undefined])
 
   const left = useCountdown(live?.until, () => {
-    if (!document.hidden && !isBusy) void quote(false)
-    else setLive(undefined)
+    if (!document.hidden && !props.hidden && !isBusy) void quote(false)
+    else if (!isWrapAsked) setLive(undefined)
   })
 
   /** Sends one transaction through the wallet, and follows the order that it became. */
@@ -236,7 +240,7 @@ export function Swap(props: Props) {
   const receives = expected(live?.quote ?? best, price, buy)
   const isChanged = live !== undefined && seen !== undefined && isWorse(live.quote, seen)
   return (
-    <section aria-labelledby={`${id}-title`}>
+    <section aria-labelledby={`${id}-title`} hidden={props.hidden}>
       <h2 id={`${id}-title`}>Swap</h2>
       <form
         onSubmit={(event) => {
@@ -266,6 +270,9 @@ export function Swap(props: Props) {
               {amountText !== '' && typeof amount === 'string' && `${amount} `}
               {sell && balance != null && `You have ${show(balance, sell.decimals, 6)}.`}
               {sell?.wrapped && ` ${show(GAS_WEI, 18)} of it stays for gas in “Max”.`}
+              {sell?.wrapped && !isShort && typeof amount === 'bigint' && amount > whole && (
+                <strong class="warn"> Too little ETH may be left for gas.</strong>
+              )}
               {sell?.address === buy?.address && sell?.symbol !== buy?.symbol && ' Choose two tokens. ETH becomes WETH in “Wrap and unwrap”.'}
               {isShort && <strong class="warn"> That is less than this amount.</strong>}
             </p>
@@ -385,12 +392,18 @@ export function Swap(props: Props) {
                 }}
               />
             ) : (
-              <Guard loss={live.quote.loss} action="swap" consent={consent} setConsent={setConsent} />
+              !sell.wrapped && (
+                <Guard loss={live.quote.loss} action="swap" consent={consent} setConsent={setConsent} />
+              )
+            )}
+            {!isChanged && sell.wrapped && live.quote.loss.level !== 'none' && (
+              <p class="warn">You may lose: {lossText(live.quote.loss)}. It is asked before the swap.</p>
             )}
             {!isChanged && sell.wrapped && connection && typeof amount === 'bigint' && (
               <>
                 <p>
-                  Two steps: first wrap the ETH, then swap the WETH. Between them the WETH is yours.
+                  Two steps: first wrap the ETH, then swap the WETH, after an approval if the router
+                  needs one. Between them the WETH is yours.
                 </p>
                 {!props.isWrapping && (
                   <WrapForm
@@ -404,12 +417,17 @@ export function Swap(props: Props) {
                       placed(order)
                       props.began('wrap', order)
                     }}
+                    lost={props.lost}
+                    asks={(is) => {
+                      setWrapAsked(is)
+                      setOutdated(false)
+                    }}
                   />
                 )}
               </>
             )}
             {!isChanged && buy.wrapped && (
-              <p>Two steps: the swap brings WETH, then you unwrap it to ETH.</p>
+              <p>Two steps: the swap brings WETH, then you unwrap it to ETH. Each has its own gas.</p>
             )}
             {!isChanged && !sell.wrapped && isUnapproved && issues.allowance && (
               <button
@@ -477,7 +495,7 @@ function worth(found: Quote | Price | undefined): string {
 
 /** An amount is never cut off: a long one is written smaller. */
 const large = (text: string): string =>
-  `large${text.length > 14 ? ' longer' : text.length > 9 ? ' long' : ''}`
+  `large${text.length > 20 ? ' longer longest' : text.length > 14 ? ' longer' : text.length > 9 ? ' long' : ''}`
 
 function expected(quote: Quote | Route | undefined, price: Price | undefined, buy: Token | undefined) {
   const amount = quote?.buyAmount ?? price?.buyAmount

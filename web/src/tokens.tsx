@@ -39,6 +39,7 @@ export function TokenField({ label, chosen, ether, choose, typing }: Props) {
   const id = useId()
   const [text, setText] = useState<string>()
   const [found, setFound] = useState<Token[]>([])
+  const [foundFor, setFoundFor] = useState<string>()
   const [active, setActive] = useState(0)
   const [said, setSaid] = useState('')
   const turn = useRef(0)
@@ -53,9 +54,10 @@ export function TokenField({ label, chosen, ether, choose, typing }: Props) {
       find(text.trim()).then(
         (listed) => {
           if (mine !== turn.current) return
-          const isEther = ether && 'ether'.startsWith(text.trim().toLowerCase())
+          const isEther = ether && 'ethereum'.startsWith(text.trim().toLowerCase())
           const tokens = isEther ? [ether, ...listed] : listed
           setFound(tokens)
+          setFoundFor(text)
           setActive(0)
           setSaid(tokens.length ? '' : 'No token has this symbol, name or address.')
         },
@@ -83,7 +85,7 @@ export function TokenField({ label, chosen, ether, choose, typing }: Props) {
     if (!found.length) return
     if (event.key === 'ArrowDown') setActive((active + 1) % found.length)
     else if (event.key === 'ArrowUp') setActive((active + found.length - 1) % found.length)
-    else if (event.key === 'Enter') take(found[active])
+    else if (event.key === 'Enter') take(foundFor === text ? found[active] : undefined)
     else if (event.key === 'Escape') leave()
     else return
     event.preventDefault()

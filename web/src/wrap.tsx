@@ -1,7 +1,7 @@
 // Wrap and unwrap: ETH to WETH and back, through the same private connection.
 
 import type { ComponentChildren } from 'preact'
-import { useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { useAnswer } from './answer'
 import { wrapFaults } from '../../clients/typescript/src/params'
 import { post, type Schemas } from './api'
@@ -24,6 +24,10 @@ interface StepProps {
   say(text: string): void
   /** Called with the order that the transaction became; `isStill`: nothing was edited meanwhile. */
   placed(order: Order, isStill: boolean): void
+  /** Called with a failure of a transaction whose form is no longer shown. */
+  lost(text: string): void
+  /** Called when the wallet is asked, and when it has answered. */
+  asks?: (is: boolean) => void
 }
 
 type Quote = Schemas['WrapQuoteResponse']
@@ -36,8 +40,9 @@ export function WrapForm(props: StepProps) {
   const [consent = '', setConsent] = useAnswer<string>(question)
   const [busy, setBusy] = useState<{ text: string; question: string }>()
   const [fault, setFault] = useState<string>()
-  const current = useRef(question)
+  const current = useRef<string>(question)
   current.current = question
+  useEffect(() => () => void (current.current = 'left'), [])
   const [from, to] = operation === 'wrap' ? ['ETH', 'WETH'] : ['WETH', 'ETH']
   const name = operation === 'wrap' ? 'Wrap' : 'Unwrap'
 
@@ -47,6 +52,7 @@ export function WrapForm(props: StepProps) {
     const isStill = (): boolean => current.current === question
     const busyWith = (text: string): void => setBusy({ text, question })
     setFault(undefined)
+    props.asks?.(true)
     busyWith('Asking the service for the transaction…')
     try {
       const text = show(amount, 18).replaceAll(',', '')
@@ -64,8 +70,10 @@ export function WrapForm(props: StepProps) {
       setConsent(undefined, question)
       say(`The ${operation} is under way.`)
     } catch (error) {
-      setFault(failureText(error))
+      if (current.current === 'left') props.lost(failureText(error))
+      else setFault(failureText(error))
     } finally {
+      props.asks?.(false)
       setBusy(undefined)
     }
   }
@@ -132,11 +140,13 @@ interface Props {
   privacy: Privacy
   eth: string | undefined
   weth: string | undefined
+  hidden: boolean
   say(text: string): void
   placed(order: Order): void
+  lost(text: string): void
 }
 
-export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
+export function Wrap({ connection, privacy, eth, weth, hidden, say, placed, lost }: Props) {
   const id = useId()
   const [operation, setOperation] = useState<'wrap' | 'unwrap'>('wrap')
   const [text, setText] = useState('')
@@ -145,7 +155,7 @@ export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
   const isShort = typeof amount === 'bigint' && balance !== undefined && BigInt(balance) < amount
   const from = operation === 'wrap' ? 'ETH' : 'WETH'
   return (
-    <section aria-labelledby={`${id}-title`}>
+    <section aria-labelledby={`${id}-title`} hidden={hidden}>
       <h2 id={`${id}-title`}>Wrap and unwrap</h2>
       <WrapForm
         connection={connection}
@@ -158,6 +168,7 @@ export function Wrap({ connection, privacy, eth, weth, say, placed }: Props) {
           placed(order)
           if (isStill) setText('')
         }}
+        lost={lost}
       >
         <fieldset>
           <legend>Direction</legend>
