@@ -49,22 +49,20 @@ def send(relay: Relay, order: Order, raw: bytes) -> Awaitable[RelayResponse]:
 
 
 def passed_on(order: Order, answer: RelayResponse, relays: Mapping[int, Relay]) -> Order | None:
-    """Return the order for the backup, if the first relay did not take it; else None."""
-    if answer.outcome is not RelayOutcome.NOT_TAKEN or not may_pass_on(order, relays):
-        return None
-    return replace(order, tier=BACKUP_TIER, relay_answer=words_of(answer))
-
-
-def may_pass_on(order: Order, relays: Mapping[int, Relay]) -> bool:
-    """Return whether the backup may get an order of the first relay.
+    """Return the order for the backup, if the first relay did not take it; else None.
 
     The bytes are the same, so at most one is mined. The backup must promise as much: an order that
     is dropped if it would revert stays with a relay that drops it.
     """
-    backup, kind = relays.get(BACKUP_TIER), EndpointType(order.endpoint_type)
-    if order.tier != FIRST_TIER or backup is None or not backup.is_up:
-        return False
-    return backup.drops_reverts(kind) or not relays[FIRST_TIER].drops_reverts(kind)
+    backup = relays.get(BACKUP_TIER)
+    if answer.outcome is not RelayOutcome.NOT_TAKEN or order.tier != FIRST_TIER:
+        return None
+    if backup is None or not backup.is_up:
+        return None
+    kind = EndpointType(order.endpoint_type)
+    if relays[FIRST_TIER].drops_reverts(kind) and not backup.drops_reverts(kind):
+        return None
+    return replace(order, tier=BACKUP_TIER, relay_answer=words_of(answer))
 
 
 PASSED_ON = "the relay takes no transactions at the moment: the backup gets it"

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import replace
 
 from quietswap import observe
 from quietswap.clients.keys import Authenticate
@@ -41,8 +40,7 @@ def start_tracking(
     observe.tracker_standing_by(is_enabled=tracking.enabled)
     if not tracking.enabled:
         return _nothing
-    backup_after = parts.settings.relay.backup_after_blocks
-    rules = replace(tracking_rules(tracking), backup_after=backup_after)
+    rules = tracking_rules(tracking)
     tracker = OrderTracker(
         parts.storage.orders, parts.outside.chain, parts.outside.relays, clock, rules
     )

@@ -7,14 +7,7 @@ from itertools import islice
 from quietswap import observe
 from quietswap.chain.chain import ChainReader, NodeUnavailable
 from quietswap.concurrency import bounded_gather
-from quietswap.orders.deliver import (
-    PASSED_ON,
-    RELAY_SAID,
-    may_pass_on,
-    passed_on,
-    send,
-    transition_for_response,
-)
+from quietswap.orders.deliver import PASSED_ON, RELAY_SAID, passed_on, send, transition_for_response
 from quietswap.orders.order import DryRun, Order, OrderKind, OrderStatus, stored_swap
 from quietswap.orders.tracking.reconcile import OrderCache, Reconciler
 from quietswap.orders.tracking.rules import (
@@ -33,7 +26,6 @@ from quietswap.relays.relay import (
     response_text,
     words_of,
 )
-from quietswap.relays.settings import BACKUP_TIER
 
 # Simulate swaps before a resend: a swap that would fail now is not sent now.
 
@@ -147,8 +139,8 @@ class Resender:
         found = filter(None, map(self._cache.watches.get, due))
         wanted = [w for w in found if self._may_be_sent(w, tip, past)]
         raws = await self._cache.orders.claim([watch.order for watch in wanted], tip.number)
-        claims = [(w, raws[w.order.order_id], tip) for w in wanted if w.order.order_id in raws]
-        for watch, _, _ in claims:
+        claims = [(w, raws[w.order.order_id]) for w in wanted if w.order.order_id in raws]
+        for watch, _ in claims:
             watch.must_go_out = False
             watch.order = with_resend_recorded(watch.order, tip.number)
         await bounded_gather(claims, self._send, limit=PARALLEL)
@@ -156,16 +148,8 @@ class Resender:
             if watch.order.order_id not in raws:
                 await self._cache.refresh(watch.order.order_id)
 
-    async def _send(self, claim: tuple[TrackedOrder, bytes, BlockRef]) -> None:
-        watch, raw, tip = claim
-        if self._is_overdue(watch.order, tip):  # stored before the backup gets it
-            moved = replace(watch.order, tier=BACKUP_TIER)
-            blocks = self._cache.rules.backup_after
-            await self._note(
-                watch, moved, f"no block has it after {blocks}: the backup gets it, too"
-            )
-            if watch.order.tier != BACKUP_TIER or watch.order.status.is_terminal:
-                return
+    async def _send(self, claim: tuple[TrackedOrder, bytes]) -> None:
+        watch, raw = claim
         order = watch.order
         answer = await send(self._relays[order.tier], order, raw)
         observe.order_resent(order.order_id, order.attempts, answer.outcome.value)
@@ -173,19 +157,12 @@ class Resender:
 
     def _may_be_sent(self, watch: TrackedOrder, tip: BlockRef, past: int) -> bool:
         """Return whether it may go out now; `past` is what `_past` returns for `tip`."""
-        is_overdue = self._is_overdue(watch.order, tip)
-        relay = self._relays.get(BACKUP_TIER if is_overdue else watch.order.tier)
+        relay = self._relays.get(watch.order.tier)
         if watch.order.status.is_terminal or relay is None or not relay.is_up:
             return False
         if self._cache.watches.live_replacement(watch.order) is not None:
             return False  # its wallet cancels it, or pays more for it
         return past < watch.order.expires_at_ms or tip.number < watch.spared_until
-
-    def _is_overdue(self, order: Order, tip: BlockRef) -> bool:
-        """Return whether the first relay took it, no block has it, and the backup may get it."""
-        after, since = self._cache.rules.backup_after, order.submitted_head
-        is_late = after > 0 and since is not None and tip.number - since >= after
-        return is_late and may_pass_on(order, self._relays)
 
     def _past(self, tip: BlockRef) -> int:
         return safe_now_ms(self._cache.clock.now_ms(), tip.time)

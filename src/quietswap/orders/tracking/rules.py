@@ -17,7 +17,6 @@ from quietswap.orders.order import (
     Transition,
 )
 from quietswap.orders.received import Arrival, Refund
-from quietswap.relays.settings import FIRST_TIER
 
 # The states of a tracked order, as tables: its changes of state and the work of each state.
 
@@ -167,15 +166,11 @@ class CanonicalChain:
 
 @dataclass(frozen=True, slots=True)
 class TrackingRules:
-    """Numbers of blocks: that confirm, between two resends, between two checks of every order.
-
-    `backup_after`: after so many without an inclusion the backup relay gets an order, too; 0 never.
-    """
+    """Numbers of blocks: that confirm, between two resends, between two checks of every order."""
 
     confirmations: int
     resend_every: int
     backstop_every: int
-    backup_after: int = 0
 
 
 CLOCK_SLACK_MS = 60_000
@@ -300,17 +295,13 @@ def resend_at(watch: TrackedOrder, rules: TrackingRules) -> int:
     """Return the first block number at which the same bytes are sent again.
 
     One block after a first response without a known meaning; otherwise every `resend_every` blocks,
-    because relays drop transactions (Flashbots after 25 blocks). Sooner if the backup gets it then.
+    because relays drop transactions (Flashbots after 25 blocks).
     """
     order = watch.order
     if order.sent_head is None or watch.must_go_out:
         return 0
-    if order.status is OrderStatus.PENDING and order.attempts <= 1:
-        return order.sent_head + 1
-    wait = rules.resend_every
-    if rules.backup_after and order.tier == FIRST_TIER:
-        wait = min(wait, rules.backup_after)
-    return order.sent_head + wait
+    soon = order.status is OrderStatus.PENDING and order.attempts <= 1
+    return order.sent_head + (1 if soon else rules.resend_every)
 
 
 _FIELDS = [field.name for field in fields(Order)]
