@@ -73,16 +73,21 @@ def test_a_sum_of_the_swaps(browser: Browser, town: Town, desk: ApiClient) -> No
 GROUND = "getComputedStyle(document.body).backgroundColor"
 
 
+DARK = css("html[data-colours=dark]")
+
+
 def test_colours_are_chosen_and_remembered(browser: Browser, town: Town) -> None:
     page = opened(browser, town, None, scheme="light")
     light = page.call("evaluate", expression=GROUND)
     page.call("select", at=label("Colours"), text="dark")
+    page.wait(DARK)
     dark = page.call("evaluate", expression=GROUND)
     assert dark != light
     page.reload()
-    page.wait(label("Colours"))
+    page.wait(DARK)
     assert page.call("evaluate", expression=GROUND) == dark
     assert page.axe() == []
     page.call("select", at=label("Colours"), text="as the system")
+    page.wait(DARK, "detached")
     assert page.call("evaluate", expression=GROUND) == light
     page.close()
