@@ -58,7 +58,12 @@ SmallestArgument = Annotated[
 ]
 WalletArgument = Annotated[str, Field(description="Address of the wallet that sells")]
 SlippageArgument = Annotated[
-    int, Field(description="Accepted loss below the quote in basis points: 50 is 0.5 %")
+    int,
+    Field(
+        description="Accepted loss below the quote in basis points: 50 is 0.5 %",
+        ge=1,
+        le=MAX_SLIPPAGE_BPS,
+    ),
 ]
 PreparedArgument = Annotated[str, Field(description="preparedId of what was prepared")]
 OrderArgument = Annotated[str, Field(description="Order id", max_length=128)]
@@ -156,8 +161,6 @@ def swap_request(
     sell: DisplayToken, buy: DisplayToken, units: int, wallet: str, slippage_bps: int, **more: Any
 ) -> SwapRequest:
     """Return the request of a swap. Raises BadInput."""
-    if not 1 <= slippage_bps <= MAX_SLIPPAGE_BPS:
-        raise BadInput("slippage_bps", f"1 to {MAX_SLIPPAGE_BPS}, not {slippage_bps}")
     if sell.address == buy.address:
         raise BadInput("buy", "the same token as sell")
     return SwapRequest(sell.address, buy.address, units, read_wallet(wallet), slippage_bps, **more)

@@ -9,11 +9,14 @@ from typing import Any
 
 import click
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import ValidationError
 
 from quietswap import __version__
-from quietswap.cli.mcp.answers import answering
+from quietswap.cli.mcp.answers import BadInput, answering, bad_argument, refusal
 from quietswap.cli.mcp.marked import UNTRUSTED
 from quietswap.cli.mcp.prepare import Desk
 from quietswap.cli.mcp.quotes import QuoteBook
@@ -35,48 +38,58 @@ _SPENDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_worl
 _READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=True)
 
 
-class StrictServer(MCPServer[Any]):
-    """A server whose tools refuse arguments that they do not have.
+class _StrictArguments(FuncMetadata):
+    """Arguments of a tool: only those that it has, and each only in its own type.
 
-    The SDK ignores them: a misspelled limit would limit nothing.
+    The SDK ignores unknown ones, so that a misspelled limit would limit nothing. It reads numbers
+    and flags from text and from each other, and "null" as no limit.
     """
+
+    def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments by name. Raises pydantic.ValidationError."""
+        read = self.arg_model.model_validate(arguments_to_validate, strict=True, extra="forbid")
+        return read.model_dump_one_level()
+
+
+class StrictServer(MCPServer[Any]):
+    """A server that answers a call which it does not take like each other refusal."""
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool. Raises ToolError, which names an unknown argument."""
+        """Call a tool. Raises UnexpectedToolError if it crashes."""
         tool = self._tool_manager.get_tool(name)
-        known = tool.parameters.get("properties", {}) if tool else {}
-        unknown = sorted(set(arguments) - set(known)) if tool else []
-        if unknown:
-            takes = ", ".join(known)
-            raise ToolError(f"{name} has no argument {unknown[0][:100]!r}; it has: {takes}")
-        return await super().call_tool(name, arguments, context)
+        if tool is None:
+            return refusal(BadInput("name", "no such tool", name))
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            wrong = error.__cause__
+            if isinstance(error, UnexpectedToolError) or not isinstance(wrong, ValidationError):
+                raise
+            return refusal(bad_argument(wrong, tool.parameters["properties"]))
 
 
 def make_server(desk: Desk, signer: LocalSigner | None = None) -> StrictServer:
     """Return the server with its tools; with a local signer, with the tool that signs."""
-    tools = ReadingTools(desk.client, QuoteBook(desk.monotonic), has_node=desk.has_node)
-    told = _INSTRUCTIONS + (_NO_SIGNER if signer is None else signer.instructions)
-    server = StrictServer("quietswap", version=__version__, instructions=told, log_level="WARNING")
-    for tool in (
-        tools.search_tokens, tools.price, tools.quote, tools.explain_quote, tools.follow_order,
-        tools.list_orders,
-    ):  # fmt: skip
-        _add(server, tool, _READ_ONLY)
+    reading = ReadingTools(desk.client, QuoteBook(desk.monotonic), has_node=desk.has_node)
     writing = WritingTools(desk)
-    _add(server, writing.prepare_swap, _READ_ONLY)
-    _add(server, writing.prepare_cancel, _READ_ONLY)
-    _add(server, writing.submit_signed, _SPENDS)
-    if signer is not None:
-        _add(server, signer.tool(), _SPENDS)
-    return server
+    told = _INSTRUCTIONS + (_NO_SIGNER if signer is None else signer.instructions)
+    reads = (
+        reading.search_tokens, reading.price, reading.quote, reading.explain_quote,
+        reading.follow_order, reading.list_orders, writing.prepare_swap, writing.prepare_cancel,
+    )  # fmt: skip
+    spends = (writing.submit_signed, *((signer.tool(),) if signer else ()))
+    tools = [_tool(one, _READ_ONLY) for one in reads] + [_tool(one, _SPENDS) for one in spends]
+    return StrictServer(
+        "quietswap", version=__version__, instructions=told, log_level="WARNING", tools=tools
+    )
 
 
-def _add(
-    server: StrictServer, tool: Callable[..., Awaitable[dict[str, Any]]], hints: ToolAnnotations
-) -> None:
-    server.add_tool(answering(tool), description=inspect.getdoc(tool), annotations=hints)
+def _tool(tool: Callable[..., Awaitable[dict[str, Any]]], hints: ToolAnnotations) -> Tool:
+    made = Tool.from_function(answering(tool), description=inspect.getdoc(tool), annotations=hints)
+    made.fn_metadata = _StrictArguments(arg_model=made.fn_metadata.arg_model)
+    return made
 
 
 async def serve_stdio(server: StrictServer) -> None:

@@ -23,6 +23,7 @@ from quietswap.cli.mcp.quotes import (
 )
 from quietswap.cli.output.tokens import KNOWN
 from quietswap.client.flows.cancel import CancelRequest
+from quietswap.contract.base import MAX_SAFE_INTEGER
 
 
 class WritingTools:
@@ -88,6 +89,7 @@ class WritingTools:
                 description="The nonce that the order was signed with; needed if another program"
                 " submitted it",
                 ge=0,
+                le=MAX_SAFE_INTEGER,
             ),
         ] = None,
     ) -> dict[str, Any]:

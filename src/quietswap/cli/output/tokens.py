@@ -75,12 +75,20 @@ _AMOUNT = re.compile(r"([0-9]{1,78})(?:\.([0-9]{1,77}))?")
 _SHOWN = 100
 
 
+class BadText(click.UsageError):
+    """A text that a person or a program gave. The message shows its beginning; `why` has none."""
+
+    def __init__(self, text: str, why: str, option: str = "") -> None:
+        super().__init__(f"{option}{text[:_SHOWN]!r} {why}")
+        self.why = why
+
+
 def wallet_address(text: str, what: str = "wallet address") -> str:
     """Return an address with EIP-55 checksum; `what` is its name in click.UsageError."""
     try:
         return _address(text)
     except BadAddress as error:
-        raise click.UsageError(f"{text!r} is no {what}: {error}") from error
+        raise BadText(text, f"is no {what}: {error}") from error
 
 
 def _address(text: str) -> str:
@@ -97,7 +105,7 @@ def address_of(text: str) -> str:
         return _address(text)
     except BadAddress as error:
         names = ", ".join(KNOWN)
-        raise click.UsageError(f"{text!r} is neither {names} nor an address: {error}") from error
+        raise BadText(text, f"is neither {names} nor an address: {error}") from error
 
 
 def refuse_ether(text: str) -> None:
@@ -164,12 +172,12 @@ def parse_amount(text: str, token: DisplayToken, option: str = "") -> int:
     found = _AMOUNT.fullmatch(text)
     if found is None:
         form = "digits and a point, such as 1.5, 78 digits at most"
-        raise click.UsageError(f"{name}{text[:_SHOWN]!r} is not an amount: {form}")
+        raise BadText(text, f"is not an amount: {form}", name)
     whole, fraction = found[1], (found[2] or "").rstrip("0")
     decimals = 0 if token.raw else token.decimals
     if len(fraction) > decimals:
         most = "smallest units are whole" if token.raw else f"{token.symbol} has {decimals}"
-        raise click.UsageError(f"{name}{text!r} has too many decimals: {most}")
+        raise BadText(text, f"has too many decimals: {most}", name)
     units = int(whole + fraction.ljust(decimals, "0"))
     if units == 0:
         raise click.UsageError(f"{name}the amount must be greater than zero")
