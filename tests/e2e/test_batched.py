@@ -134,6 +134,21 @@ def test_an_open_transaction_before_it_is_refused(desk: ApiClient) -> None:
         assert "not mined yet" in batch["reason"]
 
 
+def test_one_form_of_a_quote_is_open_at_a_time(desk: ApiClient) -> None:
+    """The plain form would need an approval, which nothing advises here."""
+    wallet = wallet_of(desk)
+    with desk.no_blocks():
+        quote = desk.quote(wallet)
+        first = data(desk.submit(signed_batch(wallet, quote)))["order"]
+        raw = sign(wallet, quote["mevProtection"]["transactionParams"])
+        plain = Signed(quote, raw, order_body(wallet, quote, raw, 50))
+        body = refused(desk.submit(plain), 422, "VALIDATION_ERROR")
+        assert body["details"]["reason"] == "QUOTE_USED"
+        assert body["details"]["orderId"] == first["orderId"]
+        assert [o["orderId"] for o in desk.history(wallet)["orders"]] == [first["orderId"]]
+    assert desk.follow(first["orderId"])["status"] == "confirmed"
+
+
 def test_wrong_batches_are_refused_by_the_running_service(desk: ApiClient) -> None:
     wallet = wallet_of(desk)
     quote = desk.quote(wallet)
@@ -172,6 +187,10 @@ def test_the_wallet_rpc_takes_the_batch_with_the_wallets_own_gas(desk: ApiClient
     for wrong in wrong_batches(good)[::40]:
         with pytest.raises(Refused, match="not sent anywhere"):
             wallet.send(filled | wrong.fields)
+    with pytest.raises(Refused) as gap:
+        wallet.send(filled | {"nonce": 2})
+    assert gap.value.data["details"]["reason"] == "NONCE_GAP"
+    assert gap.value.data["details"]["fields"][0]["expected"] == "0"
     tx_hash = wallet.send(filled)
     assert wallet.decided(tx_hash) == "confirmed"
     require_one_transaction(desk, wallet.account, quote, tx_hash, WETH)

@@ -9,13 +9,14 @@ import pytest
 from quietswap.errors.base import RequestError
 from quietswap.orders.order import DryRun, OrderKind
 from quietswap.quoting.quote import BatchTerms, IssuedQuote, SwapOrderTerms
+from quietswap.relays.relay import RelayOutcome
 from quietswap.tokens.token import WETH
 from tests.batches import STRANGER, Batch, delegated, wrong_batches
 from tests.domain.signing import FIELDS, ROUTER, sign
 from tests.orders import swap_quote
 from tests.services.cancelling import submission
 from tests.services.submitting import KEY, Desk, open_desk, swap_submission
-from tests.services.wallet_sends import SELF, only_order, refused, token
+from tests.services.wallet_sends import SELF, deposit, only_order, refused, token
 
 GOOD = Batch(SELF, WETH, ROUTER, 10**18, bytes.fromhex(FIELDS["data"][2:]))
 GAS = 310_000
@@ -110,7 +111,7 @@ async def test_a_quote_without_the_batch_takes_none(desk: Desk) -> None:
 async def test_a_wallet_that_cannot_batch_any_more_is_refused(
     desk: Desk, door: str, facts: dict[str, Any], words: str
 ) -> None:
-    desk.chain.facts = replace(desk.chain.facts, **facts)
+    desk.chain.facts, desk.chain.pending = replace(desk.chain.facts, **facts), 7
     error = await (post(desk, sign(**OWN)) if door == "api" else refused(desk, sign(**OWN)))
     assert words in error.message
     assert (error.details or {})["reason"] == "BATCH_REFUSED"
@@ -146,6 +147,58 @@ async def test_a_quote_is_spent_in_one_form(desk: Desk, batch_first: bool) -> No
     assert (error.details or {})["reason"] == "QUOTE_USED"
     error = await refused(desk, sign(**second | {"maxFeePerGas": 60 * 10**9}))
     assert (error.details or {})["reason"] == "NONCE_IN_USE"
+
+
+@pytest.mark.parametrize("first_door", ["api", "rpc"])
+@pytest.mark.parametrize("batch_first", [True, False])
+async def test_the_other_form_of_an_open_order_is_refused(
+    desk: Desk, batch_first: bool, first_door: str
+) -> None:
+    """Before the chain is asked: an approval would be of no use."""
+    first, second = (sign(**OWN), sign()) if batch_first else (sign(), sign(**OWN))
+    desk.chain.facts = replace(desk.chain.facts, allowance=0 if batch_first else 10**18)
+    if first_door == "api":
+        await desk.swap(KEY, swap_submission(first))
+    else:
+        await desk.send(token(), first)
+    order = await only_order(desk)
+    for allowance in (0, 10**18):
+        desk.chain.facts = replace(desk.chain.facts, allowance=allowance)
+        error = await post(desk, second)
+        assert error.code == "VALIDATION_ERROR"
+        assert error.details == {"reason": "QUOTE_USED", "fields": [], "orderId": order.order_id}
+        assert order.order_id in error.message
+    assert await only_order(desk) == order
+    assert (await post(desk, first)).code == "SIGNATURE_REPLAY"
+
+
+async def test_the_other_form_is_taken_once_the_first_was_not_sent(desk: Desk) -> None:
+    desk.relay.answers(RelayOutcome.NOT_SENT)
+    with pytest.raises(RequestError):
+        await desk.swap(KEY, swap_submission(sign(**OWN)))
+    desk.relay.answers(RelayOutcome.ACCEPTED)
+    desk.chain.facts = replace(desk.chain.facts, allowance=10**18)
+    assert (await desk.swap(KEY, swap_submission())).order.quote_id == "quote-1"
+    desk.chain.facts = replace(desk.chain.facts, allowance=0)
+    assert (await post(desk, sign(**OWN))).code == "VALIDATION_ERROR"
+
+
+async def test_a_batch_after_a_gap_is_told_the_next_nonce(desk: Desk) -> None:
+    """Only an earlier transaction that is open makes the wallet wait."""
+
+    async def told(nonce: int) -> tuple[str, str]:
+        details = (await refused(desk, sign(**OWN | {"nonce": nonce}))).details or {}
+        fields = details.get("fields") or [{"expected": ""}]
+        return details["reason"], fields[0]["expected"]
+
+    desk.chain.facts = replace(desk.chain.facts, nonce=6)
+    for nonce in (7, 8, 2**64 - 2):
+        assert await told(nonce) == ("NONCE_GAP", "6")
+    await desk.send(token(), deposit(nonce=6))
+    assert await told(7) == ("BATCH_REFUSED", "")
+    assert await told(8) == ("NONCE_GAP", "7")
+    desk.chain.facts = replace(desk.chain.facts, nonce=7)
+    await desk.send(token(), sign(**OWN))
 
 
 async def test_a_batch_is_sped_up_by_the_same_batch_alone(desk: Desk) -> None:

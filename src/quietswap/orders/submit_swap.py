@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from quietswap.chain.signed import SignedTransaction
+from quietswap.chain.signed import SignedTransaction, decode
 from quietswap.clients.client import ApiKey
 from quietswap.errors.base import RequestError
 from quietswap.errors.requests import (
@@ -23,6 +23,7 @@ from quietswap.orders.submit import (
     preflight,
     swap_spend,
 )
+from quietswap.orders.wallet_transaction import other_form_open, same_call
 from quietswap.quoting.quote import IssuedQuote, QuoteKind, WrapOperation
 from quietswap.quoting.request import (
     SubmittedSwap,
@@ -31,6 +32,7 @@ from quietswap.quoting.request import (
     WrapOrderRequest,
 )
 from quietswap.relays.settings import FIRST_TIER
+from quietswap.routers.batch import unwrapped
 from quietswap.tokens.token import WETH
 
 ESTIMATED_EXECUTION = "15-45 seconds"
@@ -38,7 +40,7 @@ ESTIMATED_EXECUTION = "15-45 seconds"
 
 
 class SubmitSwap:
-    """Check the signature, replay, deadline and quote, then the chain, in this order.
+    """Check the signature, replay, deadline, quote and its other form, then the chain, in order.
 
     Replay comes before the chain: a mined swap is SIGNATURE_REPLAY, not NONCE_TOO_LOW. Bytes that
     were certainly not sent are no replay and go to the same order: on a quiet chain a fresh quote
@@ -69,6 +71,8 @@ class SubmitSwap:
             lambda quote: swap_differences(signed, submission.terms, submission.metadata, quote),
             signed.sender,
         )
+        if quote.batched is not None:
+            await self._check_other_form(quote, signed)
         order = await self._deliver(key, signed, quote, known)
         relay = core.relay(quote.tier)
         return SubmittedSwap(
@@ -83,6 +87,20 @@ class SubmitSwap:
         now = self._core.clock.now_ms() // 1000
         if deadline < now:
             raise DeadlineExpired(deadline=int(max(deadline, 0)), now=now)
+
+    async def _check_other_form(self, quote: IssuedQuote, signed: SignedTransaction) -> None:
+        """Refuse one form of a swap while an order with the other one is open at its nonce.
+
+        The storage refuses other nonces, and nothing that the chain says would be of use here.
+        """
+        found = await self._core.orders.contenders(quote.client_id, quote.wallet, signed.nonce)
+        for order in found:
+            if order.status.is_terminal or order.raw is None:
+                continue
+            call = decode("0x" + order.raw.hex()).params
+            is_swap = same_call(unwrapped(call, order.wallet), quote.params)
+            if is_swap and call.to != signed.params.to:
+                raise other_form_open(order)
 
     async def _deliver(
         self, key: ApiKey, signed: SignedTransaction, quote: IssuedQuote, unsent: Order | None

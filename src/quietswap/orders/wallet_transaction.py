@@ -188,6 +188,15 @@ def quote_used(used_nonce: int, nonce: int, order: Order | None = None) -> Valid
     return _refusal("QUOTE_USED", text, "nonce", str(used_nonce), nonce, order)
 
 
+def other_form_open(order: Order) -> ValidationError:
+    """Return the error for the second form (plain or batched) of the swap of an open order."""
+    text = f"order {order.order_id} is open with the other form of this swap, at the same nonce"
+    error = ValidationError(text, reason="QUOTE_USED")
+    error.details = {**(error.details or {}), "orderId": order.order_id}
+    error.suggestion = "Nothing was sent. Follow that order; it can be cancelled."
+    return error
+
+
 def unmatched(reason: str, message: str) -> ValidationError:
     """Return the error for a transaction that belongs to nothing this service issued."""
     error = ValidationError(message, reason=reason)

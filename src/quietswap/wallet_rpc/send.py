@@ -109,6 +109,11 @@ class SendRawTransaction:
         own = await core.orders.own_nonces(token.client_id, signed.sender)
         found = await self._match(token, signed, own, known)
         rules.check_bump(signed, [fee_cap(order) for order in found.replaces])
+        if (
+            found.spend.batched and not found.replaces
+        ):  # the preflight takes a gap for an open order
+            latest = await core.chain.nonces([signed.sender])
+            await self._check_gap(signed, latest[signed.sender], own)
         ready = await self._preflight(signed, found, own)
         if not found.replaces:
             await self._check_gap(signed, ready.nonce, own)

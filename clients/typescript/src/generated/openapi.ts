@@ -3772,7 +3772,7 @@ export interface components {
             /** @description Always true: the relay reported a refusal, but the transaction may still be mined */
             mayBeMined?: boolean;
             /**
-             * @description MALFORMED: not JSON, wrong JSON types, or a time in another unit. MISMATCH: differs from the quote. NO_QUOTE: no quote was issued to this key and wallet. QUOTE_EXPIRED: the quote is no longer valid. WOULD_REVERT: the transaction would revert on the latest state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be cancelled. GAS_TOO_HIGH: the wallet's delegated code uses too much gas for a cancel. BATCH_REFUSED: the wallet cannot approve and swap in one, as its code, nonce or allowance now is. Other values are the relay's reason
+             * @description MALFORMED: not JSON, wrong JSON types, or a time in another unit. MISMATCH: differs from the quote. NO_QUOTE: no quote was issued to this key and wallet. QUOTE_EXPIRED: the quote is no longer valid. QUOTE_USED: an order of the quote is open. WOULD_REVERT: the transaction would revert on the latest state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be cancelled. GAS_TOO_HIGH: the wallet's delegated code uses too much gas for a cancel. BATCH_REFUSED: the wallet cannot approve and swap in one, as its code, nonce or allowance now is. Other values are the relay's reason
              * @example MISMATCH
              */
             reason: string;
