@@ -149,9 +149,9 @@ function App() {
   }
 
   /** Of several at one nonce only the newest: it has the highest fee. */
-  const faster = ({ txHash, orderId }: Order) => {
-    const sent = sentOf(txHash)
-    const newest = list.find(({ order }) => sent && sentOf(order.txHash)?.nonce === sent.nonce)
+  const faster = ({ orderId }: Order) => {
+    const sent = sents.get(orderId)
+    const newest = list.find(({ order }) => sents.get(order.orderId)?.nonce === sent?.nonce)
     if (!sent || newest?.order.orderId !== orderId) return undefined
     return (tell: (text: string) => void) => void speedUp(sent, orderId, tell)
   }
@@ -162,6 +162,7 @@ function App() {
   const list = [...orders.values()].sort((a, b) =>
     a.order.createdAt < b.order.createdAt ? 1 : -1,
   )
+  const sents = new Map(list.map(({ order }) => [order.orderId, sentOf(order.txHash)]))
   return (
     <>
       <header>
