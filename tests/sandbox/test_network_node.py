@@ -1,6 +1,8 @@
 """The node's proxy: forwarded requests, and each of its faults."""
 
+import gzip
 import itertools
+import json
 from collections.abc import AsyncIterator
 
 import httpx
@@ -40,6 +42,39 @@ async def test_the_node_answers_batches_and_nonsense(
     for body in (b"{", b"[]", b"3", b'{"id":1}'):
         assert "error" in (await http.post(sandbox.rpc_url, content=body)).json()
     assert (await http.get(sandbox.rpc_url)).status_code == 405
+
+
+async def test_code_that_is_no_delegation_does_not_end_the_chain(
+    sandbox: SandboxNetwork, http: httpx.AsyncClient
+) -> None:
+    url, bob = sandbox.rpc_url, sandbox.wallets[1].address
+    state = json.loads(
+        gzip.decompress(bytes.fromhex((await rpc(http, url, "anvil_dumpState"))[2:]))
+    )
+    state["accounts"][bob.lower()]["code"] = "0xef010011"
+    loaded = "0x" + gzip.compress(json.dumps(state).encode()).hex()
+    for method, *params in (
+        ("anvil_setCode", bob, "0xef010011"),
+        ("hardhat_setCode", bob, "0XEF01"),
+        ("anvil_setCode", bob, [0xEF, 1, 0, 0x11]),
+        ("anvil_setCode", bob, "0xef0101" + bob[2:]),
+        ("anvil_loadState", loaded),
+        ("hardhat_loadState", "0x" + json.dumps(state).encode().hex()),
+    ):
+        refused = await rpc(http, url, method, *params)
+        assert refused["code"] == -32602, (method, refused)
+        assert "EIP-7702: 0xef0100 and 20 bytes" in refused["message"]
+    calls = (("anvil_setCode", [bob, "0xef01"]), ("eth_chainId", []))
+    batch = [
+        {"jsonrpc": "2.0", "id": n, "method": m, "params": p} for n, (m, p) in enumerate(calls)
+    ]
+    refused, answered = (await http.post(url, json=batch)).json()
+    assert refused["error"]["code"] == -32602
+    assert answered["result"] == "0x1"
+    delegation = "0xef0100" + bob[2:].lower()
+    for code in (delegation, "0xef", "0x"):
+        assert await rpc(http, url, "anvil_setCode", bob, code) is None
+        assert await rpc(http, url, "eth_getCode", bob, "latest") == code
 
 
 async def test_a_lagging_node(

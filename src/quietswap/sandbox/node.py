@@ -4,7 +4,11 @@ It blocks requests while a block is being built, and records every transaction s
 public.
 """
 
+import contextlib
+import gzip
 import random
+import re
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -172,6 +176,8 @@ def _height(answer: Any) -> int:
 
 NAME = "node"
 _SENDING = frozenset({"eth_sendRawTransaction", "eth_sendRawTransactionSync"})
+_NO_DELEGATION = re.compile(rb'"code":\s*"0xef01(?!00[0-9a-f]{40}")', re.IGNORECASE)
+"""Code in JSON that begins like a delegation of EIP-7702 and is none. It ends anvil."""
 
 
 class NodeProxy:
@@ -209,12 +215,15 @@ class NodeProxy:
             body = rpc_server.read(request)
         except rpc_server.InvalidRpcRequest as error:
             return error.reply
-        self._note(body if isinstance(body, list) else [body])
+        calls = body if isinstance(body, list) else [body]
+        self._note(calls)
         async with self._chain_lock.visit():
             method = await self._method(fault) if fault else None
-            if method is not None:
-                return await rpc_server.answer(body, method)
-            return HttpResponse(200, await self._pool.forward(request.body))
+            if method is None and not any(
+                _ends_anvil(call["method"], call.get("params") or []) for call in calls
+            ):
+                return HttpResponse(200, await self._pool.forward(request.body))
+            return await rpc_server.answer(body, _guarded(method or self._plain))
 
     def _note(self, calls: list[dict[str, Any]]) -> None:
         sent = (call.get("params") for call in calls if call["method"] in _SENDING)
@@ -245,14 +254,50 @@ class NodeProxy:
     async def _without_simulation(self, method: str, params: list[Any]) -> Any:
         if method == "eth_simulateV1":
             raise RpcError(-32601, f"the method {method} does not exist/is not available")
+        return await self._plain(method, params)
+
+    async def _plain(self, method: str, params: list[Any]) -> Any:
         return await self._rpc.call(method, *params)
 
 
-def _hash(raw: Any) -> str:
+def _guarded(answer: rpc_server.Method) -> rpc_server.Method:
+    async def guarded(method: str, params: list[Any]) -> Any:
+        if _ends_anvil(method, params):
+            raise RpcError(
+                -32602,
+                "invalid params: code that begins with 0xef01 must be a delegation of EIP-7702:"
+                " 0xef0100 and 20 bytes",
+            )
+        return await answer(method, params)
+
+    return guarded
+
+
+def _ends_anvil(method: str, params: list[Any]) -> bool:
+    """Whether the call sets code that ends anvil with a panic: alone, or within a whole state."""
+    match method, params:
+        case "anvil_setCode" | "hardhat_setCode", [_, code, *_]:
+            state = b'"code":"0x%s"' % _octets(code).hex().encode()
+        case "anvil_loadState" | "hardhat_loadState", [packed, *_]:
+            state = _octets(packed)
+            with contextlib.suppress(OSError, EOFError, zlib.error):
+                state = gzip.decompress(state)
+        case _:
+            return False
+    return _NO_DELEGATION.search(state) is not None
+
+
+def _octets(data: Any) -> bytes:
+    """Return the bytes of an RPC parameter: hexadecimal digits, or a list. Empty if neither."""
     try:
-        return "0x" + keccak256(bytes.fromhex(str(raw).removeprefix("0x"))).hex()
-    except ValueError:
-        return "0x"
+        digits = str(data).lower().removeprefix("0x")
+        return bytes(data) if isinstance(data, list) else bytes.fromhex(digits)
+    except (TypeError, ValueError):
+        return b""
+
+
+def _hash(raw: Any) -> str:
+    return "0x" + keccak256(_octets(raw)).hex()
 
 
 def _late(receipt: dict[str, Any], head: int) -> dict[str, Any] | None:
