@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from quietswap.orders.received import ReportedRefund
-from quietswap.relays.relay import RelayOutcome, RelayResponse
+from quietswap.relays.answers import RelayOutcome, RelayResponse
 from quietswap.relays.settings import EndpointType, ShareMode
 
 

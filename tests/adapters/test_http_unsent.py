@@ -11,8 +11,8 @@ import pytest
 import trustme
 
 from quietswap.http_client import ConnectionFailed, HttpClient, HttpTimeout, RequestBody
+from quietswap.relays.answers import RelayOutcome
 from quietswap.relays.mev_blocker import MevBlocker
-from quietswap.relays.relay import RelayOutcome
 from quietswap.relays.settings import EndpointType, ShareMode
 from quietswap.sandbox.ports import free_port
 from tests.adapters.manual_clock import ManualClock

@@ -11,7 +11,7 @@ from quietswap.api.routes import OPERATIONS
 from quietswap.contract.errors import ERRORS
 from quietswap.orders.order import OrderStatus
 from quietswap.quoting.quote import NoRouteReason, SourceOutcome
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from quietswap.webhooks.webhook import DisabledReason
 from tests.deploy.files import DEPLOY, DOCS, documents
 

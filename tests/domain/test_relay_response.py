@@ -6,7 +6,7 @@ from quietswap.chain.signed import decode
 from quietswap.errors.base import ProviderUnavailable
 from quietswap.errors.requests import InsufficientBalance, NonceTooLow, ValidationError
 from quietswap.orders.order import TRANSITIONS, FailureCode, OrderEventType, OrderStatus
-from quietswap.relays.relay import (
+from quietswap.relays.answers import (
     MEANINGS,
     EarlierSend,
     RelayOutcome,

@@ -4,8 +4,8 @@ import pytest
 
 from quietswap.http_client import HttpClient
 from quietswap.orders.order import OrderStatus
+from quietswap.relays.answers import RelayOutcome
 from quietswap.relays.private_rpc import PrivateRpc
-from quietswap.relays.relay import RelayOutcome
 from quietswap.relays.settings import EndpointType, ShareMode
 from tests.adapters.fake_web import Answer, serving
 from tests.adapters.manual_clock import ManualClock

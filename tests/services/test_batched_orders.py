@@ -9,7 +9,7 @@ import pytest
 from quietswap.errors.base import RequestError
 from quietswap.orders.order import DryRun, OrderKind
 from quietswap.quoting.quote import BatchTerms, IssuedQuote, SwapOrderTerms
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from quietswap.tokens.token import WETH
 from tests.batches import STRANGER, Batch, delegated, wrong_batches
 from tests.domain.signing import FIELDS, ROUTER, sign

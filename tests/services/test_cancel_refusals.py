@@ -18,7 +18,7 @@ from quietswap.errors.requests import (
 from quietswap.orders.cancel import VALIDITY_MS
 from quietswap.orders.order import FailureCode, OrderStatus
 from quietswap.orders.wallet_transaction import CancelOrderRequest
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from tests.domain.signing import OTHER_WALLET, WALLET, packed, sign, unpacked
 from tests.orders import swap_quote
 from tests.scripted_chain import Tx

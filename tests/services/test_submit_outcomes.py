@@ -19,7 +19,7 @@ from quietswap.errors.requests import (
 )
 from quietswap.orders.order import FailureCode, Order, OrderStatus
 from quietswap.quoting.request import SubmittedSwap
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from tests.domain.signing import WALLET, sign
 from tests.orders import MINUTE_MS, swap_quote
 from tests.scripted_chain import Tx

@@ -13,7 +13,7 @@ from quietswap.errors.requests import NonceTooLow, ValidationError
 from quietswap.orders.deliver import apply_transition
 from quietswap.orders.order import FailureCode, Order, OrderEventType, OrderStatus, Transition
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from tests.domain.signing import sign
 from tests.orders import NOW_MS, swap_quote
 from tests.scripted_chain import Tx

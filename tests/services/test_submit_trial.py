@@ -7,7 +7,7 @@ import pytest
 from quietswap.chain.chain import WalletSnapshot
 from quietswap.errors.requests import NonceTooLow, ValidationError
 from quietswap.orders.order import DryRun
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from tests.orders import swap_quote
 from tests.services.submitting import KEY, Desk, open_desk, swap_submission
 

@@ -19,7 +19,7 @@ from quietswap.errors.requests import (
 )
 from quietswap.orders.order import Order, OrderKind, OrderStatus
 from quietswap.quoting.quote import IssuedQuote, WrapOperation, WrapOrderTerms
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from quietswap.relays.settings import BACKUP_TIER, EndpointType, ShareMode
 from quietswap.tokens.token import WETH
 from tests.domain.signing import FIELDS, OTHER_WALLET, WALLET, sign

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from quietswap.orders.order import Failure, FailureCode, OrderStatus
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from tests.scripted_chain import Tx
 from tests.services.tracking import CANCEL, RIVAL, Scene, open_scene
 

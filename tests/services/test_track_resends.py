@@ -16,7 +16,7 @@ from quietswap.orders.order import (
 )
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.orders.tracking.resend import MOST_RESENT, PARALLEL
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from tests.services.tracking import Scene, open_scene
 from tests.waiting import eventually
 

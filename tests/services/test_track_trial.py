@@ -8,7 +8,7 @@ from quietswap.chain.address import Address
 from quietswap.chain.signed import decode
 from quietswap.orders.order import DryRun, Order, OrderKind, OrderStatus
 from quietswap.orders.tracking.resend import MOST_TRIED
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from tests.domain.signing import WALLET, sign
 from tests.services.tracking import Scene, Tx, open_scene
 

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quietswap.orders.order import BY_NONCE, WITHOUT_BLOCK, Order, OrderStatus
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from tests.scripted_chain import Tx
 from tests.services.tracking import RIVAL, Scene, open_scene
 

@@ -9,7 +9,7 @@ import pytest
 from quietswap.errors.base import ProviderUnavailable, RequestError
 from quietswap.orders.order import DryRun, FailureCode, OrderKind, OrderStatus
 from quietswap.quoting.quote import NATIVE
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from quietswap.relays.settings import EndpointType, ShareMode
 from quietswap.tokens.token import WETH
 from quietswap.wallet_rpc.send import NOT_SENT_ANYWHERE

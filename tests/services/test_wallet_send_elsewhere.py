@@ -9,7 +9,7 @@ import pytest
 from quietswap.errors.base import RequestError
 from quietswap.orders.deliver import OrderDelivery
 from quietswap.orders.order import OrderStatus
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from quietswap.wallet_rpc.send import NOT_SENT_ANYWHERE, SendRawTransaction
 from tests.adapters.manual_clock import ManualClock
 from tests.domain.signing import sign

@@ -10,7 +10,7 @@ from quietswap.chain.address import Address, from_bytes
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.orders.order import FailureCode, Order, OrderEvent, OrderStatus
 from quietswap.orders.tracking.tracker import OrderTracker
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome
 from quietswap.storage.factory import Storage
 from tests import orders
 from tests.adapters.manual_clock import ManualClock

@@ -25,9 +25,8 @@ from quietswap.orders.order import (
     Transition,
 )
 from quietswap.orders.stores import DuplicateTransaction, StoreUnavailable
-from quietswap.relays.relay import (
+from quietswap.relays.answers import (
     EarlierSend,
-    Relay,
     RelayOutcome,
     RelayResponse,
     answer_transition,
@@ -36,6 +35,7 @@ from quietswap.relays.relay import (
     response_text,
     words_of,
 )
+from quietswap.relays.relay import Relay
 from quietswap.relays.settings import BACKUP_TIER, FIRST_TIER, EndpointType, ShareMode
 from quietswap.storage.orders import OrderStore
 

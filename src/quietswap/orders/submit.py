@@ -34,7 +34,8 @@ from quietswap.orders.submission import (
     planned_order,
 )
 from quietswap.quoting.quote import IssuedQuote, QuoteKind, Trade
-from quietswap.relays.relay import Relay, SentTransaction, delivery_error
+from quietswap.relays.answers import SentTransaction, delivery_error
+from quietswap.relays.relay import Relay
 from quietswap.routers import batch
 from quietswap.storage.orders import OrderStore
 from quietswap.storage.quotes import QuoteStore

@@ -12,8 +12,8 @@ from decimal import Decimal, InvalidOperation
 from quietswap.clock import Clock
 from quietswap.http_client import HttpClient
 from quietswap.orders.received import ReportedRefund, reported_refund
-from quietswap.relays.client import RelayClient, checked_url, without_userinfo
-from quietswap.relays.relay import RelayResponse
+from quietswap.relays.answers import RelayResponse
+from quietswap.relays.relay import RelayClient, checked_url, without_userinfo
 from quietswap.relays.settings import EndpointType, ShareMode, endpoint_url
 
 _LONGEST_NUMBER = 100

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from quietswap.clock import Clock
 from quietswap.http_client import HttpClient
 from quietswap.orders.received import ReportedRefund
-from quietswap.relays.client import RelayClient, checked_url, without_userinfo
-from quietswap.relays.relay import RelayResponse
+from quietswap.relays.answers import RelayResponse
+from quietswap.relays.relay import RelayClient, checked_url, without_userinfo
 from quietswap.relays.settings import EndpointType, ShareMode
 
 

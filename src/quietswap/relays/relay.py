@@ -1,283 +1,34 @@
-"""Port: a private relay."""
+"""A private relay, and its JSON-RPC connection with a timeout and a circuit breaker.
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum, StrEnum, auto
+A submission is sent once. No log, error or answer contains the signed bytes or the URL.
+"""
+
+import ipaddress
+from dataclasses import replace
 from typing import Protocol
+from urllib.parse import urlsplit, urlunsplit
 
-from quietswap.chain.signed import SignedTransaction
-from quietswap.errors.base import ProviderUnavailable, RequestError
-from quietswap.errors.requests import (
-    InsufficientBalance,
-    InvalidTransaction,
-    NonceTooLow,
-    ValidationError,
-)
-from quietswap.orders.order import (
-    Failure,
-    FailureCode,
-    Order,
-    OrderEventType,
-    OrderKind,
-    Transition,
+import msgspec
+
+from quietswap import observe
+from quietswap.clock import Clock
+from quietswap.concurrency import CircuitBreaker
+from quietswap.http_client import (
+    ConnectionFailed,
+    HttpClient,
+    HttpError,
+    InvalidBody,
+    secrets_of,
 )
 from quietswap.orders.received import ReportedRefund
+from quietswap.relays.answers import SILENT, RelayOutcome, RelayResponse, classify_response
 from quietswap.relays.settings import EndpointType, ShareMode
 
-# What a relay's response means for an order: outcome -> transition -> error.
-#
-# `MEANINGS` is the one table. A response proves nothing about the chain: two outcomes count only
-# together with what the node or the order store knows. A refusal proves nothing about the bytes: a
-# relay that had them can have them mined. Only a send that never began is reported as "not sent".
-# Amounts in wei.
-
-
-class RelayOutcome(StrEnum):
-    """The class of a relay's response: accepted, refused for a reason, or unknown."""
-
-    ACCEPTED = "accepted"
-    ALREADY_KNOWN = "held"
-    """The relay already has these bytes: equal to accepted."""
-    CONFLICT = "conflict"
-    """The relay holds another transaction with this nonce, or these bytes."""
-    NONCE_USED = "nonce_used"
-    """The relay says the nonce is too low: the node must confirm it."""
-    INSUFFICIENT_FUNDS = "no_funds"
-    INVALID = "invalid"
-    WOULD_REVERT = "would_revert"
-    BUSY = "busy"
-    NOT_SENT = "not_sent"
-    """The connection failed before any byte was written, or the circuit breaker is open."""
-    NOT_TAKEN = "not_taken"
-    """The relay says that it takes nothing now, whatever it is: its key, its limit, its method."""
-    UNKNOWN = "silent"
-    """Unknown: timeout, 5xx, HTML or text without a known meaning."""
-
-
-@dataclass(frozen=True, slots=True)
-class RelayResponse:
-    """A relay's response; `reason` is our own plain text, never the relay's.
-
-    `serves`: whether it shows that the relay takes transactions; None if it shows neither. `said`
-    is the status and the words of one that took nothing: foreign text, bounded, masked, harmless.
-    """
-
-    outcome: RelayOutcome
-    reason: str = ""
-    serves: bool | None = True
-    said: str = ""
-
-
-class EarlierSend(Enum):
-    """Whether a relay may have the bytes from an earlier send."""
-
-    NONE = auto()
-    POSSIBLE = auto()
-    CERTAIN = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class SentTransaction:
-    """A signed transaction, and the wallet at the preflight: `eth` in wei, the next free nonce."""
-
-    signed: SignedTransaction
-    eth: int
-    next_nonce: int
-
-
-def _unreachable(order: Order, _: SentTransaction) -> RequestError:
-    return ProviderUnavailable("the relay cannot be reached", {"reason": "HAD_IT_BEFORE"})
-
-
-def _no_funds(order: Order, sent: SentTransaction) -> RequestError:
-    return InsufficientBalance(asset="ETH", required=sent.signed.max_cost_wei, available=sent.eth)
-
-
-def _nonce_held(order: Order, sent: SentTransaction) -> RequestError:
-    """No block has used the nonce yet. The error does not name the order that holds it."""
-    error = NonceTooLow(provided=order.nonce, expected=sent.next_nonce)
-    error.message = f"the relay holds another transaction with nonce {order.nonce}"
-    return error
-
-
-def _nonce_used(order: Order, _: SentTransaction) -> RequestError:
-    return NonceTooLow(provided=order.nonce, expected=order.nonce + 1)
-
-
-def _refused(order: Order, _: SentTransaction) -> RequestError:
-    assert order.failure is not None
-    if order.kind is OrderKind.WRAP:
-        return InvalidTransaction(reason=order.failure.message)
-    return ValidationError(order.failure.message, reason=order.failure.code.value)
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseMeaning:
-    """One row: the text of the event log, the transition, and the error for the client.
-
-    `evidence` is set where the response alone decides; `transition` None changes nothing.
-    """
-
-    text: str
-    transition: OrderEventType | None = None
-    evidence: str = ""
-    error: Callable[[Order, SentTransaction], RequestError] = _refused
-
-
-_HOLDS, _ACCEPTED, _REFUSAL = (
-    "the relay holds it",
-    OrderEventType.RELAY_ACCEPTED,
-    OrderEventType.REFUSED,
-)
-_NO_FUNDS = "the relay says the wallet cannot pay for it"
-_INVALID = "the relay refused it as invalid"
-_REVERT = "the relay's simulation says it would revert"
-
-MEANINGS: dict[RelayOutcome, ResponseMeaning] = {
-    RelayOutcome.ACCEPTED: ResponseMeaning(_HOLDS, _ACCEPTED, "the relay accepted it"),
-    RelayOutcome.ALREADY_KNOWN: ResponseMeaning(_HOLDS, _ACCEPTED, "the relay already holds it"),
-    RelayOutcome.INSUFFICIENT_FUNDS: ResponseMeaning(_NO_FUNDS, _REFUSAL, _NO_FUNDS, _no_funds),
-    RelayOutcome.INVALID: ResponseMeaning(_INVALID, _REFUSAL, _INVALID),
-    RelayOutcome.WOULD_REVERT: ResponseMeaning(_REVERT, _REFUSAL, _REVERT),
-    RelayOutcome.CONFLICT: ResponseMeaning(
-        "the relay holds a transaction with this nonce", error=_nonce_held
-    ),
-    RelayOutcome.NONCE_USED: ResponseMeaning("the relay says the nonce is used", error=_nonce_used),
-    RelayOutcome.NOT_SENT: ResponseMeaning("the relay cannot be reached", error=_unreachable),
-    RelayOutcome.BUSY: ResponseMeaning("the relay takes none of the wallet's at the moment"),
-    RelayOutcome.NOT_TAKEN: ResponseMeaning("the relay takes no transactions at the moment"),
-    RelayOutcome.UNKNOWN: ResponseMeaning("the relay's answer says nothing certain"),
-}
-"""CONFLICT, NONCE_USED and NOT_SENT get their transition from the functions below."""
-
-
-def response_text(answer: RelayResponse) -> str:
-    """Return a response as text for the event log, the same for equal responses."""
-    meaning = MEANINGS[answer.outcome]
-    if meaning.transition is _REFUSAL:
-        return _with_reason(meaning.text, answer)
-    return f"{meaning.text} ({answer.said})" if answer.said else meaning.text
-
-
-def words_of(answer: RelayResponse) -> str | None:
-    """Return what an order keeps of a response: the relay's words; None if the relay took it."""
-    if answer.outcome in (RelayOutcome.ACCEPTED, RelayOutcome.ALREADY_KNOWN):
-        return None
-    return answer.said or answer.reason or response_text(answer)
-
-
-def _with_reason(text: str, answer: RelayResponse) -> str:
-    return f"{text}: {answer.reason}" if answer.reason else text
-
-
-def answer_transition(answer: RelayResponse, earlier: EarlierSend) -> Transition | None:
-    """Return the transition that a response alone justifies; None if there is none."""
-    meaning = MEANINGS[answer.outcome]
-    if answer.outcome is RelayOutcome.NOT_SENT:
-        return _not_sent(earlier)
-    if meaning.transition is _REFUSAL:
-        return _dead(_with_reason(meaning.evidence, answer))
-    return Transition(_ACCEPTED, meaning.evidence) if meaning.transition else None
-
-
-def _not_sent(earlier: EarlierSend) -> Transition | None:
-    """Bytes that a relay had before may be mined, whether or not this send reached it."""
-    if earlier is EarlierSend.CERTAIN:
-        return _dead("the relay could not be reached this time, but it had the bytes before")
-    if earlier is EarlierSend.POSSIBLE:
-        return None
-    text = "the relay could not be reached: nothing was sent"
-    return _dead(text, OrderEventType.NOT_SENT, FailureCode.NOT_SENT)
-
-
-def conflict_transition(order: Order, *, has_rival: bool) -> Transition | None:
-    """Return the transition after CONFLICT; `has_rival`: another live order has this nonce.
-
-    A cancel always has a rival, the swap. On its first send the relay kept the swap; on a later
-    one it may hold the cancel itself.
-    """
-    if order.kind is OrderKind.CANCEL:
-        text = "the relay keeps the order's transaction and did not take another with its nonce"
-        return _dead(text) if order.attempts <= 1 else None
-    if has_rival:
-        return _dead("the relay holds another transaction of this wallet with the same nonce")
-    return Transition(
-        _ACCEPTED, "the relay holds a transaction with this nonce, and no other is known"
-    )
-
-
-def nonce_used_transition(order: Order, *, is_mined: bool, next_nonce: int) -> Transition | None:
-    """Return the transition after NONCE_USED; the node knows if the order has a receipt."""
-    if is_mined:
-        return Transition(_ACCEPTED, "the relay had it: the node has its receipt")
-    if next_nonce <= order.nonce:
-        return None
-    return _dead("another transaction of the wallet has already used the nonce")
-
-
-def _dead(
-    text: str, event_type: OrderEventType = _REFUSAL, code: FailureCode = FailureCode.REFUSED
-) -> Transition:
-    return Transition(event_type, text, Failure(code, text))
-
-
-def delivery_error(
-    order: Order, outcome: RelayOutcome | None, sent: SentTransaction
-) -> RequestError | None:
-    """Return the error of a failed delivery; None if it did not fail, or nothing is certain."""
-    if order.failure is None or outcome is None:
-        return None
-    if order.kind is OrderKind.CANCEL:
-        return _cancel_error(order, outcome, sent)
-    if outcome is RelayOutcome.NOT_SENT and not order.is_at_large:
-        swap = {"orderId": order.order_id} if order.kind is OrderKind.SWAP else {}
-        return ProviderUnavailable("the relay cannot be reached", {"reason": "NOT_SENT", **swap})
-    error = MEANINGS[outcome].error(order, sent)
-    error.message += "; the relay had the signed bytes and may still get them mined"
-    return _may_be_mined(error, order, _advice(order, outcome))
-
-
-def _may_be_mined(error: RequestError, order: Order, suggestion: str) -> RequestError:
-    found = {"orderId": order.order_id, "txHash": order.tx_hash, "mayBeMined": True}
-    error.details = {**(error.details or {}), **found}
-    error.suggestion = suggestion
-    return error
-
-
-def _advice(order: Order, outcome: RelayOutcome) -> str:
-    """Return the next step that cannot make the wallet pay twice."""
-    swap = order.kind is OrderKind.SWAP
-    watch = "The service still tracks the order: poll it" if swap else "Watch txHash at a node"
-    if outcome in (RelayOutcome.NONCE_USED, RelayOutcome.CONFLICT):
-        return (
-            f"{watch}. Do not repeat it before a block contains it, or another transaction with its"
-            " nonce."
-        )
-    fresh = " (a fresh quote has it)" if swap else ""
-    return (
-        f"{watch}. To try again, sign with the same nonce {order.nonce}{fresh}: at most one of the"
-        " two transactions can then be mined."
-    )
-
-
-def _cancel_error(order: Order, outcome: RelayOutcome, sent: SentTransaction) -> RequestError:
-    """Return the error of a cancel: the order to be cancelled stays open in each case."""
-    assert order.failure is not None
-    if order.failure.code is FailureCode.NOT_SENT:
-        return ProviderUnavailable(
-            "the relay cannot be reached, so nothing is cancelled",
-            {"reason": "NOT_SENT", "orderId": order.order_id},
-            "The order may still be mined. Post the same signed transaction again.",
-        )
-    if outcome in (RelayOutcome.INSUFFICIENT_FUNDS, RelayOutcome.NONCE_USED):
-        return MEANINGS[outcome].error(order, sent)
-    reason = order.failure.code.value
-    error = ValidationError(f"the cancel was not taken: {order.failure.message}", reason=reason)
-    suggestion = (
-        "The order is still open, and the relay had the bytes of the cancel: either may be mined."
-        " Follow the order, or ask for the cancel again and sign it with the higher fee."
-    )
-    return _may_be_mined(error, order, suggestion)
+MAX_ANSWER = 64 * 1024
+"""Bytes. The response to one call has a few hundred."""
+_NOT_SENT = RelayResponse(RelayOutcome.NOT_SENT, "no connection could be made", serves=False)
+_PAUSED = RelayResponse(RelayOutcome.NOT_SENT, "its circuit is open after failed calls")
+_FAILURES, _PAUSE_S = 3, 30.0
 
 
 class Relay(Protocol):
@@ -326,3 +77,131 @@ class Relay(Protocol):
 
     async def status_hint(self, tx_hash: str) -> str | None:
         """Return the relay's unproven status report as our text, for the order's events only."""
+
+
+def checked_url(url: str) -> str:
+    """Return the base URL of a relay without a trailing slash.
+
+    Raises ValueError unless it is https, or http on loopback: signed bytes stay private.
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "https" and parts.hostname:
+        return url.rstrip("/")
+    if parts.scheme == "http" and _is_loopback(parts.hostname or ""):
+        return url.rstrip("/")
+    raise ValueError("a relay's URL must be https://... (http:// only on this machine)")
+
+
+def without_userinfo(url: str) -> str:
+    """Return a URL without `user:password@`, as quotes show it."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class RelayClient:
+    """Base of the relays. `timeout_s` limits one exchange, `tracking_base` is where `/<hash>` goes.
+
+    The circuit opens for 30 s after three exchanges in a row without a response. After three that
+    took nothing the relay is down for as long, but still gets what is for it: it answers at once.
+    """
+
+    def __init__(
+        self, name: str, http: HttpClient, clock: Clock, *, tracking_base: str, timeout_s: float
+    ) -> None:
+        self._name = name
+        self._http = http
+        self._clock = clock
+        self._tracking = tracking_base.rstrip("/")
+        self._timeout_s = timeout_s
+        self._circuit = CircuitBreaker(clock, failures=_FAILURES, pause_s=_PAUSE_S)
+        self._taking = CircuitBreaker(clock, failures=_FAILURES, pause_s=_PAUSE_S)
+        self.last_miss: tuple[int, str] | None = None
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def is_up(self) -> bool:
+        return not (self._circuit.is_open or self._taking.is_open)
+
+    def tracking_url(self, tx_hash: str) -> str:
+        return f"{self._tracking}/{tx_hash}"
+
+    async def _submit(self, url: str, raw: bytes) -> RelayResponse:
+        """Send the bytes to `url` and return the meaning of the response."""
+        if self._circuit.is_open:
+            return _PAUSED
+        started = self._clock.monotonic()
+        answer = await observe.in_span("relay", self._exchange(url, raw), relay=self._name)
+        for secret in (*secrets_of(url), raw.hex()):
+            answer = replace(answer, said=answer.said.replace(secret, "***"))
+        self._judge(answer)
+        seconds = self._clock.monotonic() - started
+        said = "" if answer.serves else answer.said
+        observe.relay_answered(self._name, answer.outcome.value, seconds, said)
+        return answer
+
+    def _judge(self, answer: RelayResponse) -> None:
+        """Count whether the relay takes transactions: that bytes came back proves nothing."""
+        if answer.serves:
+            self._taking.record_success()
+            self.last_miss = None
+        elif answer.serves is False:
+            self._taking.record_failure()
+            self.last_miss = (self._clock.now_ms(), answer.said or answer.reason)
+
+    async def _exchange(self, url: str, raw: bytes) -> RelayResponse:
+        try:
+            reply = await self._http.post(
+                url,
+                _request("eth_sendRawTransaction", "0x" + raw.hex()),
+                timeout_s=self._timeout_s,
+                max_bytes=MAX_ANSWER,
+            )
+        except ConnectionFailed as trouble:
+            self._circuit.record_failure()
+            return _NOT_SENT if trouble.not_sent else SILENT
+        except InvalidBody:
+            self._circuit.record_success()
+            return replace(SILENT, said="an answer that is too large or cut short")
+        except HttpError as trouble:
+            self._circuit.record_failure()
+            return replace(SILENT, said=str(trouble))
+        self._circuit.record_success()
+        return classify_response(reply)
+
+    async def _cancel(self, url: str, tx_hash: str) -> None:
+        """Call `eth_cancelTransaction`. Its response proves nothing and is not read."""
+        if self._circuit.is_open:
+            return
+        try:
+            await self._http.post(
+                url,
+                _request("eth_cancelTransaction", tx_hash),
+                timeout_s=self._timeout_s,
+                max_bytes=MAX_ANSWER,
+            )
+        except HttpError:
+            self._circuit.record_failure()
+
+    async def _look(self, url: str) -> object:
+        """Return the JSON of a GET; None if there is none."""
+        if self._circuit.is_open:
+            return None
+        try:
+            reply = await self._http.get(url, timeout_s=self._timeout_s, max_bytes=MAX_ANSWER)
+            return reply.json() if reply.status == 200 else None
+        except HttpError:
+            return None
+
+
+def _request(method: str, param: str) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": [param]})

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietswap.http_client import HttpReply
-from quietswap.relays.client import classify_response
-from quietswap.relays.relay import RelayOutcome
+from quietswap.relays.answers import RelayOutcome, classify_response
 
 HASH = "0x" + "ab" * 32
 

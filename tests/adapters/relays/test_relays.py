@@ -9,9 +9,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from quietswap.http_client import HttpClient
+from quietswap.relays.answers import RelayOutcome
 from quietswap.relays.mev_blocker import MevBlocker, read_status
 from quietswap.relays.private_rpc import PrivateRpc
-from quietswap.relays.relay import Relay, RelayOutcome
+from quietswap.relays.relay import Relay
 from quietswap.relays.settings import EndpointType, ShareMode
 from quietswap.server.settings.schema import RelayConfig as RelaySettings
 from tests.adapters.fake_web import Answer, FakeWeb, Request, serving

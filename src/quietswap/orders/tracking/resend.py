@@ -18,14 +18,14 @@ from quietswap.orders.tracking.rules import (
     safe_now_ms,
     with_resend_recorded,
 )
-from quietswap.relays.relay import (
+from quietswap.relays.answers import (
     EarlierSend,
-    Relay,
     RelayOutcome,
     RelayResponse,
     response_text,
     words_of,
 )
+from quietswap.relays.relay import Relay
 
 # Simulate swaps before a resend: a swap that would fail now is not sent now.
 
