@@ -5,15 +5,8 @@ from typing import Any
 
 from quietswap.chain.address import Address
 from quietswap.chain.signed import UnsignedTransaction
-from quietswap.orders.order import (
-    Inclusion,
-    Order,
-    OrderKind,
-    OrderListItem,
-    OrderPage,
-    OrderStatus,
-    OrderView,
-)
+from quietswap.orders.order import Inclusion, Order, OrderKind, OrderStatus
+from quietswap.orders.stores import OrderListItem, OrderPage, OrderView
 from quietswap.quoting.quote import IssuedQuote, SwapOrderTerms, Trade
 from quietswap.relays.settings import EndpointType, RelaySettings, ShareMode
 from quietswap.server.background import tracking_rules

@@ -10,13 +10,15 @@ from quietswap.chain.chain import (
     Block,
     BlockTransaction,
     CallReverts,
+    DryRun,
     Head,
     NodeUnavailable,
     Receipt,
+    SignedSwap,
     WalletSnapshot,
 )
 from quietswap.chain.signed import UnsignedTransaction
-from quietswap.orders.order import DryRun, Order, SignedSwap
+from quietswap.orders.order import Order
 from quietswap.orders.received import Movements
 from tests.adapters.manual_clock import ManualClock
 from tests.domain.signing import ROUTER

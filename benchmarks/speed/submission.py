@@ -22,6 +22,7 @@ from benchmarks.speed.stage import (
     ready_to_swap,
 )
 from benchmarks.speed.upstreams import RELAY
+from quietswap.chain.chain import signed_swap
 from quietswap.chain.node import NodeChain
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.chain.signed import decode
@@ -31,7 +32,7 @@ from quietswap.client.wire import encode
 from quietswap.clock import SystemClock
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.http_client import HttpClient
-from quietswap.orders.order import Order, OrderEvent, signed_swap
+from quietswap.orders.order import Order, OrderEvent
 from quietswap.relays.mev_blocker import MevBlocker
 from quietswap.relays.settings import EndpointType, ShareMode
 from quietswap.storage.factory import open_storage

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 
 from quietswap.chain.address import Address
+from quietswap.chain.chain import DryRun, SignedSwap
 from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.chain.signed import UnsignedTransaction
-from quietswap.orders.order import DryRun, SignedSwap
 from quietswap.sandbox.contracts import abi
 from tests.adapters.small_chain import VENUE, WALLET, SmallChain, odd, small_chain
 from tests.adapters.test_simulate import asking

@@ -10,9 +10,9 @@ from quietswap.chain.address import Address
 from quietswap.chain.signed import UnsignedTransaction
 from quietswap.clients.client import ApiKey, ClientLimits, ClientUsage, DayUsage
 from quietswap.events.event import StoredEvent
-from quietswap.orders.order import Order, OrderKind, OrderPage, OrderStatus
+from quietswap.orders.order import Order, OrderKind, OrderStatus
 from quietswap.orders.statistics import ExportFilter, ExportPage, OrderStatistics
-from quietswap.orders.stores import RateWindow
+from quietswap.orders.stores import OrderPage, RateWindow
 from quietswap.orders.wallet_transaction import CancelOrderRequest, CancelQuote, SubmittedCancel
 from quietswap.quoting.quote import (
     AlternativeRoute,

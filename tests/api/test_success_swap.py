@@ -6,7 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.orders.order import Failure, FailureCode, OrderPage, OrderStatus
+from quietswap.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.orders.stores import OrderPage
 from quietswap.quoting.loss import WORDS
 from quietswap.quoting.request import SwapQuoteRequest
 from quietswap.quoting.wallet_effects import QuoteIssues, Shortfall

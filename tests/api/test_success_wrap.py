@@ -6,7 +6,8 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from quietswap.orders.order import OrderKind, OrderPage, OrderStatus
+from quietswap.orders.order import OrderKind, OrderStatus
+from quietswap.orders.stores import OrderPage
 from quietswap.quoting.quote import WrapOperation
 from quietswap.quoting.request import WrapBalances, WrapQuoteRequest
 from quietswap.tokens.token import WETH

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quietswap.orders.deliver import RELAY_SAID
 from quietswap.orders.order import BY_NONCE, FINALIZED, TRANSITIONS, OrderEventType, OrderStatus
 from quietswap.orders.tracking.resend import WOULD_FAIL, WOULD_WORK
+from quietswap.orders.transition import RELAY_SAID
 from quietswap.sandbox.rpc import SandboxRpcClient
 from tests.chaos.clients import Promised
 from tests.chaos.environment import CampaignEnvironment

@@ -10,7 +10,8 @@ from quietswap import errors
 from quietswap.cli import command
 from quietswap.cli.options import connection
 from quietswap.cli.output.quote import short
-from quietswap.orders.order import OrderKind, OrderPage, OrderStatus
+from quietswap.orders.order import OrderKind, OrderStatus
+from quietswap.orders.stores import OrderPage
 from quietswap.quoting.quote import NATIVE, WrapOperation
 from quietswap.tokens.token import WETH
 from tests.api.scripted_tokens import ROUTER

@@ -21,7 +21,8 @@ from quietswap.chain import erc20
 from quietswap.chain.address import Address
 from quietswap.contract.errors import status_of
 from quietswap.errors.base import NotFound, RequestError
-from quietswap.orders.order import Inclusion, Order, OrderPage, OrderStatus
+from quietswap.orders.order import Inclusion, Order, OrderStatus
+from quietswap.orders.stores import OrderPage
 from quietswap.quoting.quote import SwapQuote, WrapOperation
 from quietswap.quoting.request import SubmittedSwap, SubmittedWrap, WrapBalances, WrapQuoteRequest
 from quietswap.tokens.token import WETH

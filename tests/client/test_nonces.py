@@ -9,7 +9,8 @@ import pytest
 from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
 from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract.base import MAX_LIMIT
-from quietswap.orders.order import OrderPage, OrderStatus
+from quietswap.orders.order import OrderStatus
+from quietswap.orders.stores import OrderPage
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import TX_HASH, WALLET, Asked, FakeService, Reply, ok, placed

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 import pytest
 
 from quietswap.chain import signed
-from quietswap.chain.chain import CallReverts
+from quietswap.chain.chain import CallReverts, SignedSwap, signed_swap
 from quietswap.chain.node import NodeChain
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.chain.signed import SignedTransaction, UnsignedTransaction
 from quietswap.errors.base import RequestError
 from quietswap.http_client import HttpClient
-from quietswap.orders.checks import SWAP_ORDER
-from quietswap.orders.order import SignedSwap, signed_swap
-from quietswap.orders.submit import RequiredSpend, preflight
+from quietswap.orders.checks import SWAP_ORDER, RequiredSpend, preflight
 from quietswap.orders.tracking.reconcile import ChainFollower
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from quietswap.sandbox.chain.transactions import TransactionFields, sign

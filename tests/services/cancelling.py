@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from quietswap.errors.base import RequestError
-from quietswap.orders.deliver import apply_transition
 from quietswap.orders.order import Failure, FailureCode, Order, OrderEventType, Transition
+from quietswap.orders.transition import apply_transition
 from quietswap.orders.wallet_transaction import CancelOrderRequest, CancelQuote
 from tests.domain.signing import FIELDS, sign
 from tests.services.submitting import (

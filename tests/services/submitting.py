@@ -8,9 +8,8 @@ from typing import Any
 
 from quietswap.clients.client import ApiKey
 from quietswap.orders.cancel import CancelOrder
-from quietswap.orders.deliver import OrderDelivery
-from quietswap.orders.submission import OrderTimeouts
-from quietswap.orders.submit import SubmitOrder
+from quietswap.orders.order import OrderTimeouts
+from quietswap.orders.submit import OrderDelivery, SubmitOrder
 from quietswap.orders.submit_swap import SubmitSwap, SubmitWrap
 from quietswap.quoting.quote import WrapOperation
 from quietswap.quoting.request import SwapOrderRequest, WrapOrderRequest

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from quietswap.chain.chain import DryRun
 from quietswap.errors.base import RequestError
-from quietswap.orders.order import DryRun, OrderKind
+from quietswap.orders.order import OrderKind
 from quietswap.quoting.quote import BatchTerms, IssuedQuote, SwapOrderTerms
 from quietswap.relays.answers import RelayOutcome
 from quietswap.tokens.token import WETH

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from quietswap.chain.chain import DryRun
 from quietswap.errors.base import RequestError, ServiceUnavailable
 from quietswap.orders import checks
 from quietswap.orders.checks import Check, Door
-from quietswap.orders.order import DryRun
 from quietswap.quoting.quote import WrapOperation
 from quietswap.quoting.request import WrapQuoteRequest
 from quietswap.quoting.wrap import QuoteWrap, WrapQuotePolicy

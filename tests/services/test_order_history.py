@@ -9,7 +9,8 @@ from quietswap.clients.client import ApiKey
 from quietswap.contract.orders import Pagination
 from quietswap.orders.history import GetOrderHistory
 from quietswap.orders.http import order_history_response
-from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderPage, OrderStatus
+from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus
+from quietswap.orders.stores import OrderPage
 from quietswap.storage.factory import Storage
 from tests.patient import open_storage
 from tests.storage.examples import WALLET, HandClock, an_order

@@ -6,8 +6,7 @@ import pytest
 
 from quietswap.chain.signed import decode
 from quietswap.errors.requests import InvalidSignature
-from quietswap.orders.checks import WRAP_ORDER
-from quietswap.orders.submit import RequiredSpend, preflight
+from quietswap.orders.checks import WRAP_ORDER, RequiredSpend, preflight
 from quietswap.tokens.token import WETH
 from tests.adapters.manual_clock import ManualClock
 from tests.domain.signing import sign

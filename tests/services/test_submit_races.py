@@ -10,9 +10,9 @@ import pytest
 from quietswap.chain.signed import decode
 from quietswap.errors.base import ProviderUnavailable
 from quietswap.errors.requests import NonceTooLow, ValidationError
-from quietswap.orders.deliver import apply_transition
 from quietswap.orders.order import FailureCode, Order, OrderEventType, OrderStatus, Transition
 from quietswap.orders.stores import StoreUnavailable
+from quietswap.orders.transition import apply_transition
 from quietswap.relays.answers import RelayOutcome
 from tests.domain.signing import sign
 from tests.orders import NOW_MS, swap_quote

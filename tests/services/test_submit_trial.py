@@ -4,9 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.chain.chain import WalletSnapshot
+from quietswap.chain.chain import DryRun, WalletSnapshot
 from quietswap.errors.requests import NonceTooLow, ValidationError
-from quietswap.orders.order import DryRun
 from quietswap.relays.answers import RelayOutcome
 from tests.orders import swap_quote
 from tests.services.submitting import KEY, Desk, open_desk, swap_submission

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.orders.deliver import OrderDelivery
 from quietswap.orders.order import Failure, FailureCode, OrderStatus, may_be_mined
+from quietswap.orders.submit import OrderDelivery
 from tests.orders import MINUTE_MS
 from tests.scripted_chain import Tx
 from tests.services.tracking import CANCEL, RIVAL, Scene, a_tracker, open_scene

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 
 import pytest
 
-from quietswap.orders.deliver import apply_transition
 from quietswap.orders.order import (
     Failure,
     FailureCode,
@@ -16,6 +15,7 @@ from quietswap.orders.order import (
 )
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.orders.tracking.resend import MOST_RESENT, PARALLEL
+from quietswap.orders.transition import apply_transition
 from quietswap.relays.answers import RelayOutcome
 from tests.services.tracking import Scene, open_scene
 from tests.waiting import eventually

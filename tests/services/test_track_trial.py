@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from quietswap.chain.address import Address
+from quietswap.chain.chain import DryRun
 from quietswap.chain.signed import decode
-from quietswap.orders.order import DryRun, Order, OrderKind, OrderStatus
+from quietswap.orders.order import Order, OrderKind, OrderStatus
 from quietswap.orders.tracking.resend import MOST_TRIED
 from quietswap.relays.answers import RelayOutcome
 from tests.domain.signing import WALLET, sign

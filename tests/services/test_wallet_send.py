@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from quietswap.chain.chain import DryRun
 from quietswap.errors.base import ProviderUnavailable, RequestError
-from quietswap.orders.order import DryRun, FailureCode, OrderKind, OrderStatus
+from quietswap.orders.order import FailureCode, OrderKind, OrderStatus
 from quietswap.quoting.quote import NATIVE
 from quietswap.relays.answers import RelayOutcome
 from quietswap.relays.settings import EndpointType, ShareMode

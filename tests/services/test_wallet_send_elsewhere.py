@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from quietswap.errors.base import RequestError
-from quietswap.orders.deliver import OrderDelivery
 from quietswap.orders.order import OrderStatus
+from quietswap.orders.submit import OrderDelivery
 from quietswap.relays.answers import RelayOutcome
 from quietswap.wallet_rpc.send import NOT_SENT_ANYWHERE, SendRawTransaction
 from tests.adapters.manual_clock import ManualClock

@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 
 from quietswap.chain.address import Address
+from quietswap.chain.chain import DryRun
 from quietswap.chain.signed import GAS_LIMIT_CAP, SIZE_CAP
 from quietswap.clients.client import ClientLimits
-from quietswap.orders.deliver import apply_transition
 from quietswap.orders.order import (
-    DryRun,
     Failure,
     FailureCode,
     Inclusion,
@@ -18,6 +17,7 @@ from quietswap.orders.order import (
     OrderKind,
     Transition,
 )
+from quietswap.orders.transition import apply_transition
 from quietswap.quoting.quote import NATIVE
 from quietswap.tokens.token import WETH
 from tests.domain.signing import OTHER_WALLET, ROUTER, WALLET, packed, sign, unpacked

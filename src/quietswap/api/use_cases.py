@@ -11,9 +11,9 @@ from typing import Any, Protocol
 from quietswap.chain.address import Address
 from quietswap.clients.client import ApiKey, ClientUsage
 from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
-from quietswap.orders.order import OrderKind, OrderPage, OrderStatus, OrderView
+from quietswap.orders.order import OrderKind, OrderStatus
 from quietswap.orders.statistics import ExportFilter, ExportPage, OrderStatistics
-from quietswap.orders.stores import RateStore
+from quietswap.orders.stores import OrderPage, OrderView, RateStore
 from quietswap.orders.wallet_transaction import CancelOrderRequest, CancelQuote, SubmittedCancel
 from quietswap.quoting.quote import SwapQuote, WrapQuote
 from quietswap.quoting.request import (

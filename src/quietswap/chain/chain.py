@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from quietswap.chain.address import Address
-from quietswap.chain.signed import UnsignedTransaction
-from quietswap.orders.order import DryRun, SignedSwap
+from quietswap.chain.signed import SignedTransaction, UnsignedTransaction
 from quietswap.orders.received import Movements
 from quietswap.quoting.quote import Route, RouteRequest
 from quietswap.tokens.token import Token
@@ -47,6 +46,51 @@ class SimulationResult:
     gas_limit: int | None = None
     block: str | None = field(default=None, compare=False)
     exact: bool = field(default=True, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedSwap:
+    """A signed swap for a dry run, with its priority fee `tip` in wei and the least to receive."""
+
+    wallet: Address
+    params: UnsignedTransaction
+    buy_token: Address
+    min_buy_amount: int
+    tip: int = 0
+
+
+def signed_swap(signed: SignedTransaction, buy_token: Address, min_buy_amount: int) -> SignedSwap:
+    """Return the dry run's input for a decoded transaction."""
+    return SignedSwap(signed.sender, signed.params, buy_token, min_buy_amount, signed.priority_fee)
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """The result of a dry run on the latest state; `succeeded` None: unknown, for `reason`.
+
+    `received` is None if only success or failure is known.
+    """
+
+    succeeded: bool | None
+    received: int | None = None
+    reason: str = ""
+
+    def fault(self, swap: SignedSwap) -> str | None:
+        """Return why the swap would fail its terms; None if it would not, or if that is unknown."""
+        if self.succeeded is False:
+            return self.reason or "it reverts without a reason"
+        if self.succeeded and self.received is not None and self.received < swap.min_buy_amount:
+            return f"it would deliver {self.received}, less than its minimum {swap.min_buy_amount}"
+        return None
+
+    @property
+    def words(self) -> str:
+        """Return the result as text for the event log."""
+        if self.succeeded is None:
+            return f"not simulated: {self.reason}"
+        if self.received is None:
+            return "simulated by eth_call: it does not revert"
+        return f"simulated: it delivers {self.received}"
 
 
 class PreparedSimulation(Protocol):

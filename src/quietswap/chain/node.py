@@ -12,10 +12,12 @@ from quietswap.chain.chain import (
     AccountState,
     Block,
     CallReverts,
+    DryRun,
     Head,
     NodeUnavailable,
     PreparedSimulation,
     Receipt,
+    SignedSwap,
     UnreadableToken,
     WalletSnapshot,
 )
@@ -31,7 +33,6 @@ from quietswap.chain.simulation.routes import MeasuresItself, measures_itself
 from quietswap.chain.simulation.simulator import SwapSimulator
 from quietswap.clock import Clock
 from quietswap.concurrency import SingleFlight
-from quietswap.orders.order import DryRun, SignedSwap
 from quietswap.quoting.quote import RouteRequest
 from quietswap.tokens import metadata
 from quietswap.tokens.token import Token

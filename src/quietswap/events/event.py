@@ -9,7 +9,8 @@ each client: `newest` says which clients have more, `after` returns it.
 from dataclasses import dataclass
 
 from quietswap.chain.address import Address
-from quietswap.orders.order import OrderChange, OrderView
+from quietswap.orders.order import OrderChange
+from quietswap.orders.stores import OrderView
 
 
 @dataclass(frozen=True, slots=True, eq=False)

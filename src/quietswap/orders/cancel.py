@@ -7,23 +7,22 @@ be cancelled keeps its status until then.
 from collections.abc import Callable
 
 from quietswap.chain.address import Address
-from quietswap.chain.chain import CallReverts
+from quietswap.chain.chain import CallReverts, signed_swap
 from quietswap.chain.signed import SignedTransaction
 from quietswap.clients.client import ApiKey
 from quietswap.errors.base import RequestError
 from quietswap.errors.requests import InvalidSignature, NonceTooLow, OrderNotFound, SignatureReplay
 from quietswap.failures import service_unavailable
-from quietswap.orders.checks import CANCEL_ORDER, CANCEL_QUOTE, would_revert
-from quietswap.orders.order import Order, OrderKind, signed_swap
-from quietswap.orders.submission import cancel_differences
-from quietswap.orders.submit import (
-    NEAREST,
+from quietswap.orders.checks import (
+    CANCEL_ORDER,
+    CANCEL_QUOTE,
     RequiredSpend,
-    SubmitOrder,
-    accepted,
-    decode_signed,
     preflight,
+    would_revert,
 )
+from quietswap.orders.comparison import cancel_differences
+from quietswap.orders.order import Order, OrderKind
+from quietswap.orders.submit import NEAREST, SubmitOrder, accepted, decode_signed
 from quietswap.orders.wallet_transaction import (
     CancelOrderRequest,
     CancelQuote,

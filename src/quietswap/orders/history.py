@@ -6,7 +6,8 @@ from quietswap.chain.address import Address
 from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
 from quietswap.errors.requests import OrderNotFound
-from quietswap.orders.order import OrderKind, OrderPage, OrderStatus, OrderView
+from quietswap.orders.order import OrderKind, OrderStatus
+from quietswap.orders.stores import OrderPage, OrderView
 from quietswap.storage.orders import OrderStore
 
 _MOST_READERS = 4096

@@ -26,15 +26,8 @@ from quietswap.contract.wraps import (
     WrapQuoteData,
     WrapQuoteEnvelope,
 )
-from quietswap.orders.order import (
-    FailureCode,
-    Order,
-    OrderListItem,
-    OrderPage,
-    OrderStatus,
-    OrderView,
-    may_be_mined,
-)
+from quietswap.orders.order import FailureCode, Order, OrderStatus, may_be_mined
+from quietswap.orders.stores import OrderListItem, OrderPage, OrderView
 from quietswap.orders.wallet_transaction import CancelQuote, SubmittedCancel
 from quietswap.quoting.http import loss_judgement, transaction_params
 from quietswap.quoting.loss import judge_wrap

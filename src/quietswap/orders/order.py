@@ -10,11 +10,13 @@
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple
 
 from quietswap.chain.address import Address
-from quietswap.chain.signed import SignedTransaction, UnsignedTransaction, decode
+from quietswap.chain.signed import SignedTransaction
 from quietswap.orders.received import Refund
+from quietswap.quoting.quote import NATIVE, IssuedQuote, QuoteKind, Trade, WrapOperation
+from quietswap.routers import calldata
+from quietswap.routers.batch import unwrapped
 
 
 class OrderStatus(StrEnum):
@@ -343,136 +345,97 @@ def change_by(observation: str) -> OrderChange | None:
     return _BY_OBSERVATION.get(observation)
 
 
-# Read models of orders: the stored values that the interface shows.
-#
-# Amounts and prices stay decimal digits (smallest units, wei), because nothing is computed with
-# them; times are Unix ms. The fields of a block are None unless a block included the order. A page
-# has fifty lines: reading only what it shows halves its cost.
+# The order that a signed transaction becomes.
 
 
-class OrderView(NamedTuple):
-    """One order in full; `succeeded` is 1 or 0 if a block included it.
+def operation_of(order: Order) -> WrapOperation:
+    """Return the direction of a wrap order."""
+    return WrapOperation.WRAP if order.sell_token == NATIVE else WrapOperation.UNWRAP
 
-    `received` and the refund are None for orders that an older release confirmed. The last five
-    are None in events of older releases.
+
+@dataclass(frozen=True, slots=True)
+class OrderTimeouts:
+    """Time until an order expires, and the longest time it is tracked after its creation, in ms.
+
+    Tracking ends earlier when the block that used the nonce is final. No deadline in calldata
+    shortens it: after that deadline the transaction can still be mined, as a revert. An order with
+    a deadline expires when blocks are past it.
     """
 
-    order_id: str
-    kind: str
-    status: str
-    tx_hash: str
-    created_at_ms: int
-    submitted_at_ms: int | None
-    sell_token: str
-    buy_token: str
-    sell_amount: str
-    min_buy_amount: str
-    buy_amount: str
-    block_number: int | None
-    gas_used: int | None
-    effective_gas_price: str | None
-    block_time_ms: int | None
-    succeeded: int | None
-    failure_code: str | None
-    failure_message: str | None
-    received: str | None
-    received_issue: str | None
-    refund_status: str | None
-    refund_wei: str | None
-    refund_tx: str | None
-    expires_at_ms: int | None
-    endpoint_type: str | None
-    share_mode: str | None
-    relay_answer: str | None
-    deadline_s: int | None
-
-
-class OrderListItem(NamedTuple):
-    """One order in a page."""
-
-    order_id: str
-    status: str
-    tx_hash: str
-    created_at_ms: int
-    sell_token: str
-    buy_token: str
-    sell_amount: str
-    buy_amount: str
-    block_number: int | None
-    block_time_ms: int | None
-    failure_code: str | None
-    kind: str
-    relay_answer: str | None
+    expiry_ms: int
+    watch_ms: int
 
 
 @dataclass(frozen=True, slots=True)
-class OrderPage:
-    """One page, newest first, and the total of matching orders."""
+class PlannedOrder:
+    """What a signed transaction becomes: kind and amounts, and the relay endpoint it goes to."""
 
-    orders: tuple[OrderListItem, ...]
-    total: int
-
-    def next_offset(self, offset: int) -> int:
-        """Return the offset of the following page, for a page that was read at `offset`."""
-        return offset + len(self.orders)
-
-    def has_more(self, offset: int) -> bool:
-        """Return whether orders follow a page that was read at `offset`."""
-        return self.next_offset(offset) < self.total
-
-
-# The dry run of a signed swap on the latest state. Amounts in smallest units.
-
-
-@dataclass(frozen=True, slots=True)
-class SignedSwap:
-    """The signed fields with the priority fee `tip` in wei, and the least amount to receive."""
-
-    wallet: Address
-    params: UnsignedTransaction
-    buy_token: Address
-    min_buy_amount: int
-    tip: int = 0
+    client_id: str
+    kind: OrderKind
+    trade: Trade
+    tier: int
+    endpoint_type: str
+    share_mode: str
+    source: str | None = None
+    """The aggregator of a swap."""
+    usd_cents: int | None = None
+    """Value of a swap, as its quote says; None if no price was known."""
+    quote_id: str | None = None
+    """The quote of a swap: one quote is spent at one nonce."""
 
 
-def signed_swap(signed: SignedTransaction, buy_token: Address, min_buy_amount: int) -> SignedSwap:
-    """Return the dry run's input for a decoded transaction."""
-    return SignedSwap(signed.sender, signed.params, buy_token, min_buy_amount, signed.priority_fee)
+def planned_order(quote: IssuedQuote) -> PlannedOrder:
+    """Return the order of a quote."""
+    return PlannedOrder(
+        client_id=quote.client_id,
+        kind=OrderKind(quote.kind.value),
+        trade=quote.terms.trade,
+        tier=quote.tier,
+        endpoint_type=quote.endpoint_type,
+        share_mode=quote.share_mode,
+        source=getattr(quote.terms, "source", None),
+        usd_cents=quote.terms.usd_cents,
+        quote_id=quote.quote_id if quote.kind is QuoteKind.SWAP else None,
+    )
 
 
-def stored_swap(order: Order, raw: bytes) -> SignedSwap | None:
-    """Return the dry run's input for a stored order; None for missing or damaged bytes."""
-    try:
-        signed = decode("0x" + raw.hex())
-    except ValueError:
-        return None
-    return signed_swap(signed, order.buy_token, order.min_buy_amount)
-
-
-@dataclass(frozen=True, slots=True)
-class DryRun:
-    """The result; `succeeded` None: unknown, for the given `reason`.
-
-    `received` is None if only success or failure is known.
-    """
-
-    succeeded: bool | None
-    received: int | None = None
-    reason: str = ""
-
-    def fault(self, swap: SignedSwap) -> str | None:
-        """Return why the swap would fail its terms; None if it would not, or if that is unknown."""
-        if self.succeeded is False:
-            return self.reason or "it reverts without a reason"
-        if self.succeeded and self.received is not None and self.received < swap.min_buy_amount:
-            return f"it would deliver {self.received}, less than its minimum {swap.min_buy_amount}"
-        return None
-
-    @property
-    def words(self) -> str:
-        """Return the result as text for the event log."""
-        if self.succeeded is None:
-            return f"not simulated: {self.reason}"
-        if self.received is None:
-            return "simulated by eth_call: it does not revert"
-        return f"simulated: it delivers {self.received}"
+def new_pending_order(
+    order_id: str,
+    signed: SignedTransaction,
+    plan: PlannedOrder,
+    *,
+    now_ms: int,
+    head: int,
+    limits: OrderTimeouts,
+) -> Order:
+    """Return the pending order of a submission that was checked at block number `head`."""
+    trade, call = plan.trade, unwrapped(signed.params, signed.sender)
+    is_swap, ends_at_ms = plan.kind is OrderKind.SWAP, now_ms + limits.expiry_ms
+    deadline_s = calldata.deadline(call.to, call.data) if is_swap else None
+    return Order(
+        order_id=order_id,
+        client_id=plan.client_id,
+        kind=plan.kind,
+        status=OrderStatus.PENDING,
+        wallet=signed.sender,
+        nonce=signed.nonce,
+        tx_hash=signed.hash,
+        raw=signed.raw,
+        sell_token=trade.sell_token,
+        buy_token=trade.buy_token,
+        sell_amount=trade.sell_amount,
+        min_buy_amount=trade.min_buy_amount,
+        buy_amount=trade.buy_amount,
+        tier=plan.tier,
+        endpoint_type=plan.endpoint_type,
+        share_mode=plan.share_mode,
+        created_at_ms=now_ms,
+        expires_at_ms=ends_at_ms if deadline_s is None else min(ends_at_ms, deadline_s * 1000),
+        watch_until_ms=now_ms + limits.watch_ms,
+        sent_head=head,
+        attempts=1,
+        source=plan.source,
+        usd_cents=plan.usd_cents,
+        quote_id=plan.quote_id,
+        deadline_s=deadline_s,
+    )

@@ -1,10 +1,15 @@
-"""The steps that the submission of a swap, a wrap and a cancel share."""
+"""From signed bytes to one order: the steps that swap, wrap and cancel share.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+The row with its hash is committed before the relay is called, once for the same bytes. From then on
+the send completes even if the client disconnects, because it runs in its own task.
+"""
 
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from quietswap import observe
 from quietswap.chain.address import Address
-from quietswap.chain.chain import ChainReader, NodeUnavailable, WalletSnapshot
+from quietswap.chain.chain import ChainReader
 from quietswap.chain.signed import (
     BadSignature,
     SignedTransaction,
@@ -14,174 +19,49 @@ from quietswap.chain.signed import (
 )
 from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
-from quietswap.errors.base import Details, ProviderUnavailable, RequestError
+from quietswap.concurrency import SingleFlight
+from quietswap.errors.base import Details, ProviderUnavailable
 from quietswap.errors.requests import (
-    InsufficientAllowance,
-    InsufficientBalance,
     InvalidSignature,
     InvalidTransaction,
-    NonceTooLow,
     ValidationError,
 )
-from quietswap.orders.checks import Check, Door, is_contract, would_revert
-from quietswap.orders.deliver import DeliveryResult, OrderDelivery
-from quietswap.orders.order import DryRun, Order, OrderKind, SignedSwap
-from quietswap.orders.submission import (
+from quietswap.orders.checks import PreflightResult
+from quietswap.orders.comparison import matching_quote
+from quietswap.orders.order import (
+    POSTED,
+    Order,
+    OrderEvent,
+    OrderEventType,
+    OrderKind,
     OrderTimeouts,
     PlannedOrder,
-    matching_quote,
+    Transition,
     new_pending_order,
     planned_order,
 )
-from quietswap.quoting.quote import IssuedQuote, QuoteKind, Trade
-from quietswap.relays.answers import SentTransaction, delivery_error
+from quietswap.orders.stores import DuplicateTransaction, StoreUnavailable
+from quietswap.orders.transition import (
+    RELAY_SAID,
+    apply_transition,
+    remark,
+    transition_for_response,
+)
+from quietswap.quoting.quote import IssuedQuote, QuoteKind
+from quietswap.relays.answers import (
+    EarlierSend,
+    RelayOutcome,
+    RelayResponse,
+    SentTransaction,
+    delivery_error,
+    response_text,
+    words_of,
+)
+from quietswap.relays.choice import PASSED_ON, passed_on, send
 from quietswap.relays.relay import Relay
 from quietswap.routers import batch
 from quietswap.storage.orders import OrderStore
 from quietswap.storage.quotes import QuoteStore
-
-# Checks of a signed transaction against the chain before it is sent, in one round trip.
-
-
-@dataclass(frozen=True, slots=True)
-class RequiredSpend:
-    """The tokens that the transaction takes from the wallet: `amount` in smallest units.
-
-    `spender` needs an allowance; None if the token's own contract is called. `batched`: the
-    transaction itself gives that allowance (`quietswap.routers.batch`).
-    """
-
-    token: Address
-    amount: int
-    spender: Address | None
-    batched: bool = False
-
-
-def swap_spend(trade: Trade, signed: SignedTransaction) -> RequiredSpend:
-    """Return what a swap takes; `signed` is one of the two forms of a quote."""
-    call = batch.unwrapped(signed.params, signed.sender)
-    is_batched = call is not signed.params
-    return RequiredSpend(trade.sell_token, trade.sell_amount, call.to, is_batched)
-
-
-@dataclass(frozen=True, slots=True)
-class PreflightResult:
-    """The result of passed checks at block number `head`; the wallet had `eth` wei.
-
-    `nonce` is the wallet's next nonce on the chain. `run` is the result of the dry run,
-    None without one.
-    """
-
-    head: int
-    eth: int
-    nonce: int
-    run: DryRun | None = None
-
-
-async def preflight(
-    chain: ChainReader,
-    signed: SignedTransaction,
-    spend: RequiredSpend,
-    door: Door,
-    trial: SignedSwap | None,
-) -> PreflightResult:
-    """Make the checks of `door`: the wallet can pay, the nonce is free, and `trial` succeeds.
-
-    The simulation is checked last, because the other errors are more exact. The check is necessary:
-    a relay accepts a transaction that the wallet cannot pay for, and never includes it. A refusal
-    rests on the newest block of several backends of the node: an older one may lack an approval.
-    Raises InvalidSignature, NonceTooLow, InsufficientBalance, InsufficientAllowance,
-    ValidationError with reason WOULD_REVERT; ProviderUnavailable if the node does not answer:
-    nothing is sent then.
-    """
-
-    def passed(facts: WalletSnapshot, run: DryRun | None) -> PreflightResult:
-        checks = {
-            Check.CONTRACT: lambda: _check_sender(facts, spend),
-            Check.NONCE: lambda: _check_nonce(signed, facts, spend),
-            Check.FUNDS: lambda: _check_funds(signed, facts, spend),
-            Check.ALLOWANCE: lambda: _check_allowance(facts, spend),
-            Check.TRIAL: lambda: _check_trial(trial, run, door),
-        }
-        for check in Check:
-            if check in door.refuses:
-                checks[check]()
-        return PreflightResult(facts.head, facts.eth_balance, facts.nonce, run)
-
-    try:
-        facts, run = await _read(chain, signed, spend, trial)
-        try:
-            return passed(facts, run)
-        except RequestError:
-            if facts.head >= await chain.newest_number():
-                raise
-        return passed(*await _read(chain, signed, spend, trial))
-    except NodeUnavailable as error:
-        raise ProviderUnavailable(
-            "the Ethereum node does not answer, so the transaction could not be checked",
-            {"reason": "NODE_UNAVAILABLE"},
-        ) from error
-
-
-async def _read(
-    chain: ChainReader, signed: SignedTransaction, spend: RequiredSpend, trial: SignedSwap | None
-) -> tuple[WalletSnapshot, DryRun | None]:
-    spender = spend.spender or spend.token
-    if trial is None:
-        return await chain.wallet(signed.sender, spend.token, spender), None
-    return await chain.wallet_and_dry_run(trial, spend.token, spender)
-
-
-def _check_sender(facts: WalletSnapshot, spend: RequiredSpend) -> None:
-    """Refuse a sender that is a contract, as every node does (EIP-3607); a delegation may send."""
-    if is_contract(facts.code):
-        raise InvalidSignature(reason="its sender is a contract, which cannot send (EIP-3607)")
-    if spend.batched:
-        _refuse_batch(batch.refused_code(facts.code))
-
-
-def _check_nonce(signed: SignedTransaction, facts: WalletSnapshot, spend: RequiredSpend) -> None:
-    if signed.nonce < facts.nonce:
-        raise NonceTooLow(provided=signed.nonce, expected=facts.nonce)
-    if spend.batched and signed.nonce > facts.nonce:
-        _refuse_batch(batch.LATER)
-
-
-def _refuse_batch(reason: str | None) -> None:
-    if reason is None:
-        return
-    error = ValidationError(f"approve and swap in one: {reason}", reason="BATCH_REFUSED")
-    error.suggestion = "Nothing was sent. Request a fresh quote and sign its plain form."
-    raise error
-
-
-def _check_funds(signed: SignedTransaction, facts: WalletSnapshot, spend: RequiredSpend) -> None:
-    if facts.eth_balance < signed.max_cost_wei:
-        raise InsufficientBalance(
-            asset="ETH", required=signed.max_cost_wei, available=facts.eth_balance
-        )
-    if facts.token_balance < spend.amount:
-        raise InsufficientBalance(
-            asset=spend.token, required=spend.amount, available=facts.token_balance
-        )
-
-
-def _check_allowance(facts: WalletSnapshot, spend: RequiredSpend) -> None:
-    if spend.batched:
-        _refuse_batch(batch.refused_allowance(facts.allowance))
-        return
-    if spend.spender is not None and facts.allowance < spend.amount:
-        raise InsufficientAllowance(
-            token=spend.token, router=spend.spender, required=spend.amount, current=facts.allowance
-        )
-
-
-def _check_trial(trial: SignedSwap | None, run: DryRun | None, door: Door) -> None:
-    """Refuse what would fail now: nothing was sent and no nonce is used."""
-    fault = None if trial is None or run is None else run.fault(trial)
-    if fault is not None:
-        raise would_revert(door, fault)
-
 
 NEAREST = 20
 """Latest quotes of the wallet with which a transaction that no quote issued is compared."""
@@ -206,6 +86,135 @@ def decode_signed(raw_hex: str, kind: OrderKind) -> SignedTransaction:
             "provided": broken.provided,
         }
         raise ValidationError(f"the transaction is not valid: {broken}", [field]) from broken
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryResult:
+    """The order as stored, and the relay's outcome of this delivery.
+
+    `outcome` is None if it permits no conclusion: another post had sent the same bytes, another
+    writer changed the order meanwhile, or the response could not be stored.
+    """
+
+    order: Order
+    outcome: RelayOutcome | None
+
+
+_Commit = Callable[[], Awaitable[tuple[Order, bool]]]
+"""Stores an order; returns the stored order, and whether this delivery stored it."""
+
+
+class OrderDelivery:
+    """`relays` by tier. Posts of the same bytes at the same time share one delivery."""
+
+    def __init__(
+        self, orders: OrderStore, chain: ChainReader, relays: Mapping[int, Relay], clock: Clock
+    ) -> None:
+        self._orders = orders
+        self._chain = chain
+        self._relays = relays
+        self._clock = clock
+        self._in_flight: SingleFlight[str, DeliveryResult] = SingleFlight()
+
+    async def new(
+        self, order: Order, checked: str = "", spends: Sequence[str] = ()
+    ) -> DeliveryResult:
+        """Deliver a new pending order; if the bytes are known, return the order that has them.
+
+        `checked` is the result of the preflight, as text for the event log; `spends` are further
+        quotes that its nonce spends.
+
+        Raises the errors of `OrderStore.add`, and StoreUnavailable when it is not certain that the
+        order was stored: it was not sent then.
+        """
+        return await self._once(
+            order.tx_hash, lambda: self._add(order, checked, spends), EarlierSend.NONE
+        )
+
+    async def redeliver(self, dead: Order, fresh: Order, checked: str = "") -> DeliveryResult:
+        """Deliver an ended order once more, with the times and the relay of `fresh`."""
+        earlier = EarlierSend.CERTAIN if dead.is_at_large else EarlierSend.NONE
+        return await self._once(dead.tx_hash, lambda: self._reopen(dead, fresh, checked), earlier)
+
+    async def wait_for(self, order: Order) -> Order:
+        """Return the order after its running delivery, if there is one."""
+        delivered = await self._in_flight.wait_for(order.tx_hash)
+        return order if delivered is None else delivered.order
+
+    async def drain(self) -> None:
+        """Wait until all running deliveries have ended: called before the process stops."""
+        await self._in_flight.drain()
+
+    async def _once(self, tx_hash: str, commit: _Commit, earlier: EarlierSend) -> DeliveryResult:
+        return await self._in_flight(tx_hash, lambda: self._deliver(commit, earlier=earlier))
+
+    async def _deliver(self, commit: _Commit, *, earlier: EarlierSend) -> DeliveryResult:
+        order, is_ours = await commit()
+        if not is_ours:
+            return DeliveryResult(order, None)
+        assert order.raw is not None
+        answer = await send(self._relays[order.tier], order, order.raw)
+        try:
+            moved = passed_on(order, answer, self._relays)
+            if moved is not None:
+                now = self._clock.now_ms()
+                changed = await remark(self._orders, moved, RELAY_SAID, PASSED_ON, now)
+                if changed is not moved:  # stored before the backup gets it
+                    order, earlier = changed, EarlierSend.CERTAIN
+                    answer = await send(self._relays[order.tier], order, changed.raw or b"")
+            return await self._record(order, answer, earlier=earlier)
+        except StoreUnavailable:
+            return DeliveryResult(order, None)
+
+    async def _add(self, order: Order, checked: str, spends: Sequence[str]) -> tuple[Order, bool]:
+        evidence = "; ".join(filter(None, ("bytes committed", checked)))
+        now = self._clock.now_ms()
+        line = OrderEvent(order.order_id, now, POSTED, None, order.status, evidence)
+        try:
+            await self._orders.add(order, line, spends)
+        except DuplicateTransaction as error:
+            return error.order, False
+        observe.order_moved(order.order_id, line.event_type, order.status, line.evidence)
+        return order, True
+
+    async def _reopen(self, dead: Order, fresh: Order, checked: str) -> tuple[Order, bool]:
+        changed = replace(
+            dead,
+            tier=fresh.tier,
+            endpoint_type=fresh.endpoint_type,
+            share_mode=fresh.share_mode,
+            expires_at_ms=fresh.expires_at_ms,
+            watch_until_ms=fresh.watch_until_ms,
+            submitted_at_ms=None,
+            submitted_head=None,
+            relay_answer=None,
+            sent_head=fresh.sent_head,
+            attempts=dead.attempts + 1,
+        )
+        evidence = "; ".join(filter(None, ("its client posted the same bytes again", checked)))
+        step = Transition(OrderEventType.REPOSTED, evidence)
+        moved = await apply_transition(
+            self._orders, changed, step, self._clock.now_ms(), untouched=True
+        )
+        return moved.order, moved.applied
+
+    async def _record(
+        self, order: Order, answer: RelayResponse, *, earlier: EarlierSend
+    ) -> DeliveryResult:
+        """Store what the response means.
+
+        "Nothing was sent" is true only while no other writer has changed the order: the tracker
+        writes an order before it sends the bytes again.
+        """
+        now, outcome = self._clock.now_ms, answer.outcome
+        step = await transition_for_response(answer, order, self._orders, self._chain, earlier)
+        if step is None:
+            heard = replace(order, relay_answer=words_of(answer))
+            stored = await remark(self._orders, heard, RELAY_SAID, response_text(answer), now())
+            return DeliveryResult(order if stored is heard else stored, outcome)
+        unsent = outcome is RelayOutcome.NOT_SENT
+        moved = await apply_transition(self._orders, order, step, now(), untouched=unsent)
+        return DeliveryResult(moved.order, outcome if moved.applied else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
+from quietswap.chain.chain import signed_swap
 from quietswap.chain.signed import SignedTransaction, decode
 from quietswap.clients.client import ApiKey
 from quietswap.errors.base import RequestError
@@ -12,17 +13,10 @@ from quietswap.errors.requests import (
     SignatureReplay,
     ValidationError,
 )
-from quietswap.orders.checks import SWAP_ORDER, WRAP_ORDER
-from quietswap.orders.order import FailureCode, Order, OrderKind, signed_swap
-from quietswap.orders.submission import operation_of, swap_differences, wrap_differences
-from quietswap.orders.submit import (
-    RequiredSpend,
-    SubmitOrder,
-    accepted,
-    decode_signed,
-    preflight,
-    swap_spend,
-)
+from quietswap.orders.checks import SWAP_ORDER, WRAP_ORDER, RequiredSpend, preflight, swap_spend
+from quietswap.orders.comparison import swap_differences, wrap_differences
+from quietswap.orders.order import FailureCode, Order, OrderKind, operation_of
+from quietswap.orders.submit import SubmitOrder, accepted, decode_signed
 from quietswap.orders.wallet_transaction import other_form_open, same_call
 from quietswap.quoting.quote import IssuedQuote, QuoteKind, WrapOperation
 from quietswap.quoting.request import (

@@ -16,12 +16,11 @@ from quietswap.clock import Clock, SystemClock
 from quietswap.events.feed import EventFeed
 from quietswap.http_client import HttpClient
 from quietswap.orders.cancel import CancelOrder
-from quietswap.orders.deliver import OrderDelivery
 from quietswap.orders.export import ExportOrders, GetOrderStatistics
 from quietswap.orders.history import GetOrderHistory, GetOrderStatus
 from quietswap.orders.ids import PREFIX_OF, PREFIXES, new_order_id
-from quietswap.orders.submission import OrderTimeouts
-from quietswap.orders.submit import SubmitOrder
+from quietswap.orders.order import OrderTimeouts
+from quietswap.orders.submit import OrderDelivery, SubmitOrder
 from quietswap.orders.submit_swap import SubmitSwap, SubmitWrap
 from quietswap.orders.tracking.single_process import GuardedRateStore, SingleProcessGuard
 from quietswap.prices.sources import Chainlink, CoinGecko, DefiLlama

@@ -17,7 +17,7 @@ from quietswap.chain.simulation.routes import TransferFeeMeter
 from quietswap.clock import Clock
 from quietswap.http_client import HttpClient, can_be_asked
 from quietswap.observe.logs import LogOptions
-from quietswap.orders.submission import GRACE_MS
+from quietswap.orders.comparison import GRACE_MS
 from quietswap.prices.usd import UsdPrices
 from quietswap.quoting.price import QuotePrice
 from quietswap.quoting.sources import AggregatorSource

@@ -10,7 +10,8 @@ import msgspec
 
 from quietswap.chain.address import Address
 from quietswap.events.event import EventSpan, StoredEvent
-from quietswap.orders.order import Order, OrderChange, OrderEvent, OrderView, change_by
+from quietswap.orders.order import Order, OrderChange, OrderEvent, change_by
+from quietswap.orders.stores import OrderView
 from quietswap.storage.database import Database, Row, Transaction
 
 # The rows of `events`: written with the change of an order, and read back.

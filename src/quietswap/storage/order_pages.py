@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from quietswap.chain.address import Address
-from quietswap.orders.order import OrderKind, OrderPage, OrderStatus
+from quietswap.orders.order import OrderKind, OrderStatus
+from quietswap.orders.stores import OrderPage
 from quietswap.storage.database import Database, Row, Transaction, Value
 from quietswap.storage.order_rows import LINE, WalletOrders, indexed_by, items, only
 

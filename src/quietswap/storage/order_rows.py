@@ -13,11 +13,10 @@ from quietswap.orders.order import (
     Order,
     OrderEvent,
     OrderKind,
-    OrderListItem,
-    OrderPage,
     OrderStatus,
 )
 from quietswap.orders.received import Refund, RefundStatus
+from quietswap.orders.stores import OrderListItem, OrderPage
 from quietswap.quoting.quote import Trade
 from quietswap.storage.database import Database, Row, Value
 

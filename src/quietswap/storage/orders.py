@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from quietswap.chain.address import Address
 from quietswap.chain.fees import OwnNonces
-from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus, OrderView
-from quietswap.orders.stores import DuplicateTransaction, StoreUnavailable
+from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus
+from quietswap.orders.stores import DuplicateTransaction, OrderView, StoreUnavailable
 from quietswap.orders.wallet_transaction import quote_used
 from quietswap.storage.client_usage import admit_again, admit_order
 from quietswap.storage.database import Row, Transaction, Value

@@ -10,7 +10,7 @@ from quietswap.chain.address import Address
 from quietswap.chain.signed import UnsignedTransaction
 from quietswap.clients.client import AuditEntry
 from quietswap.operator.operators import PausedSource
-from quietswap.orders.submission import swap_members
+from quietswap.orders.comparison import swap_members
 from quietswap.quoting.quote import (
     BatchTerms,
     CancelOrderTerms,

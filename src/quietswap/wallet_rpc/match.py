@@ -9,9 +9,9 @@ from quietswap.chain.signed import SignedTransaction, UnsignedTransaction, decod
 from quietswap.clock import Clock
 from quietswap.errors.base import ProviderUnavailable
 from quietswap.orders import wallet_transaction as rules
-from quietswap.orders.order import Order, OrderKind
-from quietswap.orders.submission import GRACE_MS, PlannedOrder, planned_order
-from quietswap.orders.submit import RequiredSpend, swap_spend
+from quietswap.orders.checks import RequiredSpend, swap_spend
+from quietswap.orders.comparison import GRACE_MS
+from quietswap.orders.order import Order, OrderKind, PlannedOrder, planned_order
 from quietswap.quoting.quote import CancelOrderTerms, IssuedQuote, QuoteKind, Trade
 from quietswap.relays.choice import choose_relay
 from quietswap.relays.relay import Relay

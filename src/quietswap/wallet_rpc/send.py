@@ -7,16 +7,16 @@ have passed. The bytes only ever go to a private relay.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from quietswap.chain.chain import NodeUnavailable
+from quietswap.chain.chain import DryRun, NodeUnavailable, signed_swap
 from quietswap.chain.fees import OwnNonces
 from quietswap.chain.signed import SignedTransaction
 from quietswap.errors.base import ProviderUnavailable, RequestError
 from quietswap.errors.requests import InvalidSignature, SignatureReplay, ValidationError
 from quietswap.orders import wallet_transaction as rules
-from quietswap.orders.checks import RPC_CALL, RPC_SWAP
-from quietswap.orders.order import DryRun, FailureCode, Order, OrderKind, OrderStatus, signed_swap
+from quietswap.orders.checks import RPC_CALL, RPC_SWAP, PreflightResult, preflight
+from quietswap.orders.order import FailureCode, Order, OrderKind, OrderStatus
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.orders.submit import PreflightResult, SubmitOrder, accepted, decode_signed, preflight
+from quietswap.orders.submit import SubmitOrder, accepted, decode_signed
 from quietswap.orders.wallet_transaction import fee_cap
 from quietswap.wallet_rpc.match import MatchedTransaction, MatchTransaction
 from quietswap.wallet_rpc.tokens import WalletRpcToken

@@ -10,7 +10,7 @@ Without eth_simulateV1, an eth_call shows whether the swap reverts.
 from collections.abc import Sequence
 
 from quietswap.chain import erc20
-from quietswap.chain.chain import NodeUnavailable
+from quietswap.chain.chain import DryRun, NodeUnavailable, SignedSwap
 from quietswap.chain.rpc_wire import MalformedResult, Result, RpcCall, RpcErrorObject, hex_bytes
 from quietswap.chain.simulation.codec import (
     VIEW_GAS,
@@ -21,7 +21,6 @@ from quietswap.chain.simulation.codec import (
     reason,
 )
 from quietswap.chain.simulation.wire import blocks_call, read_blocks
-from quietswap.orders.order import DryRun, SignedSwap
 
 _REVERTS = ("revert", "out of gas", "gas required exceeds")
 

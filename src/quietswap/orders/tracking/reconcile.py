@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from quietswap import observe
 from quietswap.chain.chain import Block, ChainReader, Head, NodeUnavailable, Receipt
 from quietswap.clock import Clock
-from quietswap.orders.deliver import apply_transition, remark
 from quietswap.orders.order import FINALIZED, Order, OrderEvent, OrderEventType, Transition
 from quietswap.orders.tracking.index import OrderIndex
 from quietswap.orders.tracking.rules import (
@@ -25,6 +24,7 @@ from quietswap.orders.tracking.rules import (
     is_by_nonce,
     nonce_consumed_transition,
 )
+from quietswap.orders.transition import apply_transition, remark
 from quietswap.storage.orders import OrderStore
 
 # The tracked orders in memory, written through to the database.

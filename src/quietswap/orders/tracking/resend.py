@@ -5,10 +5,10 @@ from dataclasses import replace
 from itertools import islice
 
 from quietswap import observe
-from quietswap.chain.chain import ChainReader, NodeUnavailable
+from quietswap.chain.chain import ChainReader, DryRun, NodeUnavailable, SignedSwap, signed_swap
+from quietswap.chain.signed import decode
 from quietswap.concurrency import bounded_gather
-from quietswap.orders.deliver import PASSED_ON, RELAY_SAID, passed_on, send, transition_for_response
-from quietswap.orders.order import DryRun, Order, OrderKind, OrderStatus, stored_swap
+from quietswap.orders.order import Order, OrderKind, OrderStatus
 from quietswap.orders.tracking.reconcile import OrderCache, Reconciler
 from quietswap.orders.tracking.rules import (
     BlockRef,
@@ -18,6 +18,7 @@ from quietswap.orders.tracking.rules import (
     safe_now_ms,
     with_resend_recorded,
 )
+from quietswap.orders.transition import RELAY_SAID, transition_for_response
 from quietswap.relays.answers import (
     EarlierSend,
     RelayOutcome,
@@ -25,6 +26,7 @@ from quietswap.relays.answers import (
     response_text,
     words_of,
 )
+from quietswap.relays.choice import PASSED_ON, passed_on, send
 from quietswap.relays.relay import Relay
 
 # Simulate swaps before a resend: a swap that would fail now is not sent now.
@@ -34,6 +36,15 @@ MOST_TRIED = 32
 """Swaps simulated per block, in one batch; further ones are resent without a simulation."""
 WOULD_FAIL, WOULD_WORK = "would_fail", "would_work"
 """Event types."""
+
+
+def stored_swap(order: Order, raw: bytes) -> SignedSwap | None:
+    """Return the dry run's input for a stored order; None for missing or damaged bytes."""
+    try:
+        signed = decode("0x" + raw.hex())
+    except ValueError:
+        return None
+    return signed_swap(signed, order.buy_token, order.min_buy_amount)
 
 
 class ResendDryRun:

@@ -1,4 +1,4 @@
-"""The comparison of a submitted order with the issued quote, field by field; the order it becomes.
+"""The comparison of a submitted order with the issued quote, field by field.
 
 The signed transaction, the terms that an order must repeat and `providerMetadata` are compared. The
 other members of an order move no money and are not compared: `deadline` (checked against the
@@ -7,7 +7,6 @@ clock), `threatAnalysis`, `transactionValueUsd`, `referrer`, and `source` and `e
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from quietswap.amounts import format_ether
@@ -16,18 +15,12 @@ from quietswap.chain.fees import PRIORITY_FEE
 from quietswap.chain.signed import MAINNET, SignedTransaction
 from quietswap.errors.base import Details
 from quietswap.errors.requests import ValidationError, recovered
-from quietswap.orders.order import Order, OrderKind, OrderStatus
 from quietswap.quoting.quote import (
-    NATIVE,
     IssuedQuote,
-    QuoteKind,
     SwapOrderTerms,
-    Trade,
     WrapOperation,
     WrapOrderTerms,
 )
-from quietswap.routers import calldata
-from quietswap.routers.batch import unwrapped
 
 GRACE_MS = 30_000
 """A quote is accepted this long after its validity: confirming on a hardware wallet takes time."""
@@ -178,96 +171,3 @@ def _shown(value: Any) -> Any:
     if isinstance(value, str) and len(value) > _LONGEST_SHOWN:
         return f"{value[:_LONGEST_SHOWN]}… ({len(value)} characters)"
     return value
-
-
-def operation_of(order: Order) -> WrapOperation:
-    """Return the direction of a wrap order."""
-    return WrapOperation.WRAP if order.sell_token == NATIVE else WrapOperation.UNWRAP
-
-
-@dataclass(frozen=True, slots=True)
-class OrderTimeouts:
-    """Time until an order expires, and the longest time it is tracked after its creation, in ms.
-
-    Tracking ends earlier when the block that used the nonce is final. No deadline in calldata
-    shortens it: after that deadline the transaction can still be mined, as a revert. An order with
-    a deadline expires when blocks are past it.
-    """
-
-    expiry_ms: int
-    watch_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedOrder:
-    """What a signed transaction becomes: kind and amounts, and the relay endpoint it goes to."""
-
-    client_id: str
-    kind: OrderKind
-    trade: Trade
-    tier: int
-    endpoint_type: str
-    share_mode: str
-    source: str | None = None
-    """The aggregator of a swap."""
-    usd_cents: int | None = None
-    """Value of a swap, as its quote says; None if no price was known."""
-    quote_id: str | None = None
-    """The quote of a swap: one quote is spent at one nonce."""
-
-
-def planned_order(quote: IssuedQuote) -> PlannedOrder:
-    """Return the order of a quote."""
-    return PlannedOrder(
-        client_id=quote.client_id,
-        kind=OrderKind(quote.kind.value),
-        trade=quote.terms.trade,
-        tier=quote.tier,
-        endpoint_type=quote.endpoint_type,
-        share_mode=quote.share_mode,
-        source=getattr(quote.terms, "source", None),
-        usd_cents=quote.terms.usd_cents,
-        quote_id=quote.quote_id if quote.kind is QuoteKind.SWAP else None,
-    )
-
-
-def new_pending_order(
-    order_id: str,
-    signed: SignedTransaction,
-    plan: PlannedOrder,
-    *,
-    now_ms: int,
-    head: int,
-    limits: OrderTimeouts,
-) -> Order:
-    """Return the pending order of a submission that was checked at block number `head`."""
-    trade, call = plan.trade, unwrapped(signed.params, signed.sender)
-    is_swap, ends_at_ms = plan.kind is OrderKind.SWAP, now_ms + limits.expiry_ms
-    deadline_s = calldata.deadline(call.to, call.data) if is_swap else None
-    return Order(
-        order_id=order_id,
-        client_id=plan.client_id,
-        kind=plan.kind,
-        status=OrderStatus.PENDING,
-        wallet=signed.sender,
-        nonce=signed.nonce,
-        tx_hash=signed.hash,
-        raw=signed.raw,
-        sell_token=trade.sell_token,
-        buy_token=trade.buy_token,
-        sell_amount=trade.sell_amount,
-        min_buy_amount=trade.min_buy_amount,
-        buy_amount=trade.buy_amount,
-        tier=plan.tier,
-        endpoint_type=plan.endpoint_type,
-        share_mode=plan.share_mode,
-        created_at_ms=now_ms,
-        expires_at_ms=ends_at_ms if deadline_s is None else min(ends_at_ms, deadline_s * 1000),
-        watch_until_ms=now_ms + limits.watch_ms,
-        sent_head=head,
-        attempts=1,
-        source=plan.source,
-        usd_cents=plan.usd_cents,
-        quote_id=plan.quote_id,
-        deadline_s=deadline_s,
-    )

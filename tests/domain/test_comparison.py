@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from quietswap.chain.address import Address
 from quietswap.chain.signed import decode
 from quietswap.errors.requests import ValidationError
-from quietswap.orders.submission import (
+from quietswap.orders.comparison import (
     GRACE_MS,
     matching_quote,
     swap_differences,
