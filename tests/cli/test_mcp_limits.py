@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -172,15 +172,9 @@ async def test_a_sale_that_only_the_service_can_measure_is_not_prepared(
     assert (refused["error"], refused["field"]) == ("BAD_INPUT", "amount")
 
 
-@pytest.mark.parametrize(("typed", "error"), [("yes", None), ("no", "NOT_CONFIRMED")])
-async def test_the_person_confirms_on_the_terminal(
-    outside: FakeServers,
-    node: FakeChain,
-    service: FakeService,
-    tmp_path: Path,
-    typed: str,
-    error: str | None,
-) -> None:
+@pytest.fixture
+def asking(outside: FakeServers, node: FakeChain, tmp_path: Path) -> Iterator[tuple[Terminal, str]]:
+    """Start a server that asks on its terminal; return that, and the server's URL."""
     node.allowances[ROUTER.lower()] = ONE
     env = forked.without_settings() | {
         "QUIETSWAP_URL": outside.url,
@@ -192,19 +186,45 @@ async def test_the_person_confirms_on_the_terminal(
     }
     words = ("mcp", "--http", "0", "--confirm", "terminal", "--limit", "WETH=2")
     with Terminal(quietswap(*words), env) as terminal:
-        await asyncio.to_thread(terminal.expect, "/mcp")
+        terminal.expect("/mcp")
         (url,) = re.findall(r"ready: (\S+)", terminal.text)
-        async with over_http(url, TOKEN) as model:
-            prepared = await call(model, "prepare_swap", **SWAP)
-            ids = {"prepared_id": prepared["preparedId"]}
-            running = asyncio.create_task(model.call_tool("sign_and_submit", ids))
-            await asyncio.to_thread(terminal.expect, "To sign it, type yes")
-            terminal.type(f"{typed}\n")
-            done = await running
+        yield terminal, url
+
+
+@pytest.mark.parametrize(("typed", "error"), [("yes", None), ("no", "NOT_CONFIRMED")])
+async def test_the_person_confirms_on_the_terminal(
+    asking: tuple[Terminal, str], service: FakeService, typed: str, error: str | None
+) -> None:
+    terminal, url = asking
+    async with over_http(url, TOKEN) as model:
+        prepared = await call(model, "prepare_swap", **SWAP)
+        ids = {"prepared_id": prepared["preparedId"]}
+        running = asyncio.create_task(model.call_tool("sign_and_submit", ids))
+        await asyncio.to_thread(terminal.expect, "To sign it, type yes")
+        terminal.type(f"{typed}\n")
+        done = await running
     assert done.structured_content.get("error") == error
     assert len(service.bodies("order")) == (error is None)
     assert "for at least 2,985 USDC" in terminal.text
     assert KEY[2:] not in terminal.text + json.dumps(done.structured_content)
+
+
+async def test_ctrl_c_ends_it_while_the_terminal_asks(
+    asking: tuple[Terminal, str], service: FakeService
+) -> None:
+    terminal, url = asking
+    async with over_http(url, TOKEN) as model:
+        prepared = await call(model, "prepare_swap", **SWAP)
+        ids = {"prepared_id": prepared["preparedId"]}
+        running = asyncio.create_task(model.call_tool("sign_and_submit", ids))
+        await asyncio.to_thread(terminal.expect, "To sign it, type yes: ")
+        terminal.type("\x03")
+        code = await asyncio.to_thread(terminal.end)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    assert code == 1
+    assert re.fullmatch(r"\^C\s*Aborted!\s*", terminal.text.rpartition("type yes: ")[2])
+    assert service.bodies("order") == []
 
 
 def test_a_keystore_without_a_password_cannot_be_asked_for_one(tmp_path: Path) -> None:

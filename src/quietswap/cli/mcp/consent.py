@@ -5,6 +5,7 @@ the person started it in.
 """
 
 import asyncio
+import sys
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -63,7 +64,7 @@ class Person:
         """Return if the person accepts: in the `answer`, or on the terminal. Raises Refused."""
         if self.asks == "terminal":
             async with self._terminal:
-                typed = await asyncio.to_thread(_typed, question)
+                typed = await _typed(question)
         elif isinstance(answer, AcceptedElicitation) and isinstance(answer.data, Consent):
             typed = answer.data.answer
         else:
@@ -72,14 +73,17 @@ class Person:
             raise Refused("NOT_CONFIRMED", "the person did not confirm it: nothing was signed")
 
 
-def _typed(question: Question) -> str:
-    """Return what the person types on the terminal; "" at its end."""
+async def _typed(question: Question) -> str:
+    """Return the line that the person types on the terminal; "" at its end.
+
+    No thread reads it: Ctrl-C, and a caller that gives up, would wait for that thread until Enter.
+    """
     click.echo("\n" + visible(question.text, keep="\n"), err=True)
+    click.echo(f"To sign it, type {question.wanted}: ", nl=False, err=True)
+    loop, readable = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin, readable.set)
     try:
-        return str(
-            click.prompt(
-                f"To sign it, type {question.wanted}", default="no", show_default=False, err=True
-            )
-        )
-    except click.Abort:
-        return ""
+        await readable.wait()
+    finally:
+        loop.remove_reader(sys.stdin)
+    return sys.stdin.readline()

@@ -2,6 +2,7 @@
 
 import hmac
 import inspect
+import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable
@@ -115,9 +116,12 @@ async def serve_http(server: StrictServer, port: int, token: str) -> None:
         app, log_config=None, access_log=False, lifespan="on", server_header=False,
         timeout_graceful_shutdown=1,
     )  # fmt: skip
+    served = uvicorn.Server(config)
+    # a question that Ctrl-C ends is no error of the server
+    logging.getLogger("uvicorn.error").addFilter(lambda _: not served.should_exit)
     with listener:
         click.echo(f"ready: http://{HOST}:{listener.getsockname()[1]}{PATH}", err=True)
-        await uvicorn.Server(config).serve(sockets=[listener])
+        await served.serve(sockets=[listener])
 
 
 class _WithToken:
