@@ -103,6 +103,7 @@ def recorded(order: Order) -> OrderView:
         share_mode=order.share_mode,
         relay_answer=order.relay_answer,
         deadline_s=order.deadline_s,
+        nonce=str(order.nonce),
     )
 
 

@@ -234,6 +234,7 @@ async def test_the_status_of_an_open_order_leaves_out_what_is_not_known(
             "endpointType": "noreverts",
             "shareMode": "shareSafe",
             "executableUntil": None,
+            "nonce": 7,
         },
     }
 

@@ -125,6 +125,9 @@ def test_a_wallet_is_asked_for_one_transaction_at_a_time(
     page.see("You declined it in your wallet. Nothing was sent.", css("main > [role=alert]"))
     assert page.is_enabled("button", "Get quote")
     assert wallet.asked.count("eth_sendTransaction") == 1
+    page.reload()
+    page.see("None yet.")
+    assert page.count(css("#second")) == 0
     page.close()
 
 
@@ -135,9 +138,9 @@ def test_the_second_step_follows_a_swap_that_is_sped_up(
     ready_to_buy_eth(page)
     with desk.no_blocks():
         page.click("button", SWAP)
-        for orders in (2, 3):
+        for times in (2, 3):
             page.click("button", "Speed up")
-            desk.until(lambda n=orders: page.count(css(".order[data-kind=swap]")) == n)
+            page.see(f"Sent {times} times", css(".order[data-kind=swap]"))
             page.see("Step 1 of 2 is under way")
     page.see("The swap brought")
     page.close()
@@ -159,6 +162,43 @@ def test_an_unwrap_that_was_made_elsewhere_ends_the_second_step(
     page.close()
 
 
+def test_a_reload_while_the_wallet_asks_forgets_no_second_step(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HoldingWallet(town, desk.wallet(tokens=0), "eth_sendTransaction", signs=True)
+    page = private(browser, town, wallet)
+    page.see("None yet.")
+    wallet.holds = True
+    sells_eth(page)
+    assert wallet.asks.wait(WITHIN_S)
+    page.reload()
+    page.see("Your wallet was asked to wrap 1 ETH for a swap.", css("[aria-labelledby=second]"))
+    assert page.axe() == []
+    assert page.count(role("button", "Wrap 1 ETH")) == 0, "it is wrapped once"
+    wallet.decide.set()
+    page.see("You wrapped 1 ETH for a swap")
+    page.click("button", "Fill in the swap")
+    assert page.call("value", at=label("Sell token")) == "WETH"
+    page.close()
+
+
+def test_a_request_that_is_declined_after_a_reload(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HoldingWallet(town, desk.wallet(), "eth_sendTransaction")
+    page = private(browser, town, wallet)
+    ready_to_buy_eth(page)
+    wallet.holds = True
+    page.click("button", SWAP)
+    assert wallet.asks.wait(WITHIN_S)
+    page.reload()
+    page.see("Your wallet was asked for a swap that brings WETH")
+    wallet.decide.set()
+    page.click("button", "It asks no more")
+    page.wait(css("#second"), "hidden")
+    page.close()
+
+
 def test_a_remembered_swap_that_the_service_does_not_know_is_dropped(
     browser: Browser, town: Town, desk: ApiClient
 ) -> None:
@@ -166,7 +206,7 @@ def test_a_remembered_swap_that_the_service_does_not_know_is_dropped(
     page = private(browser, town, wallet)
     flow = {
         "address": wallet.account.address.lower(), "first": "wrap", "orderId": "ord_none",
-        "buy": WETH.address, "amount": "1",
+        "sell": WETH.address, "buy": WETH.address, "amount": "1", "units": "1", "after": "",
     }  # fmt: skip
     memory = f"localStorage.setItem('quietswap.native', '{json.dumps(flow)}')"
     page.call("evaluate", expression=memory)

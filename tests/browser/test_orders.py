@@ -26,13 +26,32 @@ def test_a_swap_is_sped_up(browser: Browser, town: Town, desk: ApiClient) -> Non
         page.see("At least", SWAPS)
         page.reload()  # the browser knows what it sent
         page.click("button", "Speed up")
-        page.wait(css(".order[data-kind=swap] ~ .order[data-kind=swap]"))
+        page.see("Sent 2 times with the same nonce: only one of them can be mined.", SWAPS)
     confirmed(page, "swap")
-    page.wait(css(".order[data-kind=swap][data-status=cancelled]"))
-    assert page.count(SWAPS) == 2
+    page.see("this one was mined", SWAPS)
+    page.reload()
+    page.see("Sent 2 times with the same nonce: this one was mined.", SWAPS)
+    assert page.count(SWAPS) == 1, "one swap has one card"
     assert desk.held(wallet.account, "WETH") == 999 * ETHER, "one of the two was mined"
     assert page.count(role("button", "Speed up")) == 0
     page.see("against the quote", css(".order[data-status=confirmed]"))
+    page.close()
+
+
+def test_a_swap_says_what_it_waits_for(browser: Browser, town: Town, desk: ApiClient) -> None:
+    page = private(browser, town, HonestWallet(town, allowed(desk)), width=360, height=740)
+    waits = "Its nonce is 1. It waits for nonce 0 (swap)"
+    with desk.no_blocks():
+        for amount in ("1", "2"):
+            quoted(page, amount)
+            page.click("button", SWAP)
+            page.see(f"{amount} WETH for USDC", SWAPS)
+        page.see(waits, SWAPS)
+        page.see("Speed up or cancel nonce 0 on its card, and the next one follows.", SWAPS)
+        assert page.axe() == []
+        assert page.overflow() <= 0
+    desk.until(lambda: page.count(css(".order.confirmed[data-kind=swap]")) == 2)
+    assert not any(waits in text for text in page.texts(SWAPS))
     page.close()
 
 

@@ -133,11 +133,14 @@ class RejectingWallet(HonestWallet):
 
 
 class HoldingWallet(HonestWallet):
-    """Answers `method` only when `decide` is set; its person declines what is to be signed."""
+    """Answers `method` only when `decide` is set; its person signs or declines what is asked."""
 
-    def __init__(self, town: Town, account: LocalAccount, method: str) -> None:
+    def __init__(
+        self, town: Town, account: LocalAccount, method: str, *, signs: bool = False
+    ) -> None:
         super().__init__(town, account)
         self.method = method
+        self.signs = signs
         self.asks, self.decide = threading.Event(), threading.Event()
         self.holds = False
 
@@ -146,7 +149,7 @@ class HoldingWallet(HonestWallet):
             self.asked.append(method)
             self.asks.set()
             assert self.decide.wait(WITHIN_S)
-            if method == "eth_sendTransaction":
+            if method == "eth_sendTransaction" and not self.signs:
                 raise WalletRefusal(REJECTED, "User rejected the request.")
         return super().request(method, params)
 

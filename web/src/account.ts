@@ -2,25 +2,26 @@
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiError, get, type Schemas, type Status, status as readStatus } from './api'
-import type { Known } from './orders'
+import type { Card, Known } from './orders'
 import { type Following, follow, type Order, type Orders } from './stream'
 import { find, type Token } from './tokens'
-import { KINDS as KIND_NAMES, standing } from './words'
+import { KINDS, standing } from './words'
 
 export const WETH = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2'
-const KINDS = ['swap', 'wrap', 'approval'] as const
-const HISTORY = '10'
+const HISTORY = { kind: 'any', limit: '30' }
 
 /** The wallet's orders: those of before, and what the stream tells. */
 export function useOrders(address: string | undefined) {
   const [orders, setOrders] = useState<Orders>(new Map())
   const [isLive, setLive] = useState(false)
+  const [isRead, setRead] = useState(false)
   const [changes, setChanges] = useState(0)
   const following = useRef<Following>(undefined)
 
   useEffect(() => {
     setOrders(new Map())
     setLive(false)
+    setRead(false)
     if (address === undefined) return
     let isOver = false
     const changed = (known: Orders): void => {
@@ -29,20 +30,16 @@ export function useOrders(address: string | undefined) {
     }
     const now = follow(address, changed, setLive)
     following.current = now
-    for (const kind of KINDS) {
-      get<{ orders: Array<{ orderId: string }> }>(`/api/v1/mev/orders/user/${address}`, {
-        limit: HISTORY,
-        kind,
+    get<{ orders: Array<{ orderId: string }> }>(`/api/v1/mev/orders/user/${address}`, HISTORY)
+      .then(async (page) => {
+        for (const { orderId } of page.orders) {
+          const order = await get<Order>(`/api/v1/mev/orders/${encodeURIComponent(orderId)}`)
+          if (isOver) return
+          now.add(order)
+        }
+        if (!isOver) setRead(true)
       })
-        .then(async (page) => {
-          for (const { orderId } of page.orders) {
-            const order = await get<Order>(`/api/v1/mev/orders/${encodeURIComponent(orderId)}`)
-            if (isOver) return
-            now.add(order)
-          }
-        })
-        .catch(() => undefined) // the stream tells what is new; a reload reads the rest
-    }
+      .catch(() => undefined) // the stream tells what is new; a reload reads the rest
     return () => {
       isOver = true
       now.stop()
@@ -50,22 +47,23 @@ export function useOrders(address: string | undefined) {
   }, [address])
 
   const placed = useCallback((order: Order) => following.current?.add(order), [])
-  return { orders, isLive, placed, changes }
+  return { orders, isLive, isRead, placed, changes }
 }
 
 /** Says each change of an order's state, also for people who do not see the page. */
-export function useNews(orders: Orders, say: (text: string) => void): void {
+export function useNews(cards: readonly Card[], say: (text: string) => void): void {
   const told = useRef(new Map<string, string>())
   useEffect(() => {
-    for (const { order, finalized } of orders.values()) {
+    for (const { key, update } of cards) {
+      const { order, finalized } = update
       const now = standing(order, finalized)
-      const before = told.current.get(order.orderId)
-      told.current.set(order.orderId, now)
+      const before = told.current.get(key)
+      told.current.set(key, now)
       if (before !== undefined && before !== now) {
-        say(`${KIND_NAMES[order.kind] ?? 'Order'}: ${now}`)
+        say(`${KINDS[order.kind] ?? 'Order'}: ${now}`)
       }
     }
-  }, [orders])
+  }, [cards])
 }
 
 const STATUS_MS = 10_000

@@ -1,15 +1,16 @@
 // The page: connect, private connection, swap or wrap, and what became of it.
 
 import { render } from 'preact'
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import { useBalances, useNews, useOrders, useStatus, useUnknownTokens, WETH } from './account'
 import { post, type Schemas, session as beginSession } from './api'
 import { assertPrivate, Connect, type Connection, PrivateRpc, type Privacy } from './connect'
 import { Allowances } from './allowances'
-import { type Known, OrderCard, Sum } from './orders'
+import { cardsOf, type Known, OrderCard, Sum } from './orders'
 import { cancelFaults } from '../../clients/typescript/src/params'
 import { keepFocus } from './focus'
 import { etherOf, type Flow, Second, useFlow } from './native'
+import { parse } from './amounts'
 import { Colours } from './settings'
 import { failureText, forget, raised, type Sent, sendPrivately, sentOf } from './submit'
 import type { Order } from './stream'
@@ -68,10 +69,11 @@ function App() {
     setConnection(next)
   }, [])
 
-  const { orders, isLive, placed, changes } = useOrders(connection?.address)
-  useNews(orders, say)
+  const { orders, isLive, isRead, placed, changes } = useOrders(connection?.address)
+  const cards = useMemo(() => cardsOf(orders), [orders])
+  useNews(cards, say)
   const weth = tokens[WETH]
-  const { flow, order: firstOrder, keep } = useFlow(connection?.address, orders, placed)
+  const { flow, order: firstOrder, keep, asks } = useFlow(connection?.address, cards, placed)
   const traded = [...orders.values()].flatMap(({ order: { kind, orderParams: of } }) =>
     kind === 'swap' || kind === 'approval' ? [of.fromToken, of.toToken] : [],
   )
@@ -92,12 +94,24 @@ function App() {
     if (isOfForm && isWrapped) setSell(weth)
   }, [isWrapped])
 
-  /** Keeps in mind what a wrap or a swap leaves to be done. */
+  /** What a wrap or a swap leaves to be done; undefined for nothing. */
+  const flowOf = (first: Flow['first'], orderId: string): Flow | undefined => {
+    if (!connection || !sell || !buy || !(first === 'wrap' || buy.wrapped)) return undefined
+    return {
+      address: connection.address.toLowerCase(),
+      first,
+      orderId,
+      sell: sell.address,
+      buy: buy.address,
+      amount,
+      units: String(parse(amount, sell.decimals)),
+      after: [...orders.values()].map(({ order }) => order.createdAt).sort().at(-1) ?? '',
+    }
+  }
   const began = (first: Flow['first'], { orderId }: Order): void => {
-    if (!connection || !sell || !buy) return
-    const next = { address: connection.address.toLowerCase(), first, orderId, buy: buy.address, amount }
-    if (first === 'wrap' || buy.wrapped) keep(next)
-    else if (flow?.first === 'wrap' && sell.address === WETH) keep(undefined)
+    const next = flowOf(first, orderId)
+    if (next) keep(next)
+    else if (flow?.first === 'wrap' && sell?.address === WETH) keep(undefined)
   }
 
   /** `tell` shows what must stay in sight; the status line is replaced by the next event. */
@@ -128,19 +142,13 @@ function App() {
   }
 
   /** The same transaction with a higher fee cap, for a base fee above the cap. */
-  const speedUp = async (
-    sent: Sent,
-    replaced: string,
-    tell: (text: string) => void,
-  ): Promise<void> => {
+  const speedUp = async (sent: Sent, tell: (text: string) => void): Promise<void> => {
     if (!connection) return
     tell('')
     try {
       say('Confirm in your wallet: the same swap with a higher fee cap.')
       const next = { ...sent, maxFeePerGas: raised(sent.maxFeePerGas) }
-      const order = await sendPrivately(connection, 'swap', next, () => true)
-      placed(order)
-      if (flow?.orderId === replaced) keep({ ...flow, orderId: order.orderId })
+      placed(await sendPrivately(connection, 'swap', next, () => true))
       say('The swap is sent again with a higher fee cap. Only one of the two can be mined.')
     } catch (error) {
       say('')
@@ -148,21 +156,15 @@ function App() {
     }
   }
 
-  /** Of several at one nonce only the newest: it has the highest fee. */
-  const faster = ({ orderId }: Order) => {
-    const sent = sents.get(orderId)
-    const newest = list.find(({ order }) => sents.get(order.orderId)?.nonce === sent?.nonce)
-    if (!sent || newest?.order.orderId !== orderId) return undefined
-    return (tell: (text: string) => void) => void speedUp(sent, orderId, tell)
+  const faster = ({ txHash }: Order) => {
+    const sent = sents.get(txHash)
+    return sent && ((tell: (text: string) => void) => void speedUp(sent, tell))
   }
   useEffect(() => {
     for (const { order, finalized } of orders.values()) if (finalized) forget(order.txHash)
   }, [orders])
 
-  const list = [...orders.values()].sort((a, b) =>
-    a.order.createdAt < b.order.createdAt ? 1 : -1,
-  )
-  const sents = new Map(list.map(({ order }) => [order.orderId, sentOf(order.txHash)]))
+  const sents = new Map(cards.map(({ update: { order } }) => [order.txHash, sentOf(order.txHash)]))
   return (
     <>
       <header>
@@ -230,6 +232,7 @@ function App() {
             ether={weth && etherOf(weth)}
             isWrapping={flow?.first === 'wrap' && !isWrapped}
             began={began}
+            asks={(first) => asks(first && isRead ? flowOf(first, '') : undefined)}
             setSell={(token) => setSell(learn(token))}
             setBuy={(token) => setBuy(learn(token))}
             flip={() => {
@@ -280,17 +283,18 @@ function App() {
           <section aria-labelledby="orders">
             <h2 id="orders">Your orders</h2>
             {!isLive && <p class="warn">Connecting to the service for live news…</p>}
-            {!list.length && <p>None yet.</p>}
-            <Sum orders={list} />
-            {list.map((update) => (
+            {!cards.length && <p>None yet.</p>}
+            <Sum cards={cards} />
+            {cards.map((card) => (
               <OrderCard
-                key={update.order.orderId}
-                update={update}
+                key={card.key}
+                card={card}
+                cards={cards}
                 tokens={tokens}
                 session={connection.session}
                 inclusion={status?.inclusion}
                 cancel={(orderId, tell) => void cancel(orderId, tell)}
-                speedUp={faster(update.order)}
+                speedUp={faster(card.update.order)}
               />
             ))}
           </section>

@@ -1,12 +1,13 @@
 // ETH as what is sold or bought: a swap of WETH with a wrap before it, or an unwrap after it.
 
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { WETH } from './account'
 import { show } from './amounts'
 import { type ApiError, get } from './api'
 import type { Connection, Privacy } from './connect'
 import { remember, remembered } from './remembered'
-import type { Order, Orders } from './stream'
+import { type Card, cardOf } from './orders'
+import { isOver, type Order } from './stream'
 import type { Token } from './tokens'
 import { WrapForm } from './wrap'
 
@@ -22,28 +23,36 @@ export const etherOf = (weth: Token): Token => ({
   wrapped: weth,
 })
 
-/** A swap with ETH of which the first transaction was sent. */
+/** A swap with ETH of which the wallet was asked for the first transaction. */
 export interface Flow {
   /** Lower case. */
   address: string
   /** The wrap before the swap, or the swap before the unwrap. */
   first: 'wrap' | 'swap'
+  /** The first transaction's order; '' as long as the wallet has not answered. */
   orderId: string
+  sell: string
   /** What is swapped after a wrap. */
   buy: string
-  /** In ETH, as typed; of a wrap. */
+  /** As typed. */
   amount: string
+  /** The amount in smallest units. */
+  units: string
+  /** When the newest order before it was created, by the service's clock; '' without one. */
+  after: string
 }
 
 const NAME = 'native'
-const END = ['failed', 'cancelled']
+
+/** Whether it ended and changed nothing. */
+const hasFailed = (order: Pick<Order, 'status'>): boolean => isOver(order) && order.status !== 'confirmed'
 
 /** The flow that the browser remembers for an account; undefined without one. */
 function rememberedFlow(address: string | undefined): Flow | undefined {
   try {
     const flow = JSON.parse(remembered(NAME)) as Partial<Record<keyof Flow, unknown>>
-    const { first, orderId, buy, amount } = flow
-    const isText = [orderId, buy, amount].every((text) => typeof text === 'string')
+    const { first, orderId, sell, buy, amount, units, after } = flow
+    const isText = [orderId, sell, buy, amount, units, after].every((text) => typeof text === 'string')
     const isMine = address !== undefined && flow.address === address.toLowerCase()
     return isMine && isText && (first === 'wrap' || first === 'swap') ? (flow as Flow) : undefined
   } catch {
@@ -51,44 +60,68 @@ function rememberedFlow(address: string | undefined): Flow | undefined {
   }
 }
 
+/** Whether an order can be the first transaction of a flow for which the wallet was asked. */
+const isFirst = (flow: Flow, { kind, createdAt, orderParams: of }: Order): boolean =>
+  kind === flow.first &&
+  createdAt > flow.after &&
+  of.amount === flow.units &&
+  of.toToken === WETH &&
+  (flow.first === 'wrap' || of.fromToken === flow.sell)
+
 /** The flow of an account, over reloads, and the order of its first transaction. */
 export function useFlow(
   address: string | undefined,
-  orders: Orders,
+  cards: readonly Card[],
   placed: (order: Order) => void,
 ) {
   const [flow, setFlow] = useState<Flow>()
+  const held = useRef<Flow>(undefined)
   const keep = (next: Flow | undefined): void => {
-    remember(NAME, next ? JSON.stringify(next) : '')
+    held.current = next
     setFlow(next)
+    asks(undefined)
   }
-  useEffect(() => setFlow(rememberedFlow(address)), [address])
-  const order = flow && orders.get(flow.orderId)?.order
+  /** Remembers what the wallet is asked for: a reload takes the page away, and not the request. */
+  const asks = (next: Flow | undefined): void => {
+    const kept = next ?? held.current
+    remember(NAME, kept ? JSON.stringify(kept) : '')
+  }
+  useEffect(() => {
+    held.current = rememberedFlow(address)
+    setFlow(held.current)
+  }, [address])
+  const card = flow?.orderId ? cardOf(cards, flow.orderId) : undefined
+  const order = flow?.orderId
+    ? card?.update.order
+    : cards.map(({ update }) => update.order).find((one) => flow && isFirst(flow, one))
+  useEffect(() => {
+    if (flow?.orderId === '' && order) keep({ ...flow, orderId: order.orderId })
+  }, [order?.orderId])
   // One of the many that came later may have pushed it off the page of history.
   useEffect(() => {
-    if (!flow || order) return
+    if (!flow?.orderId || order) return
     get<Order>(`/api/v1/mev/orders/${encodeURIComponent(flow.orderId)}`).then(
       placed,
       (error: ApiError) => error.status === 404 && keep(undefined),
     )
   }, [flow?.orderId])
   // Unwrapped elsewhere: in another tab, or by a question that a reload left open in the wallet.
-  const isUnwrapped = [...orders.values()].some(
-    ({ order: { kind, status, createdAt, orderParams } }) =>
+  const isUnwrapped = cards.some(
+    ({ update: { order: { kind, status, createdAt, orderParams } } }) =>
       flow?.first === 'swap' &&
       order?.received?.amount === orderParams.amount &&
       kind === 'wrap' &&
       orderParams.fromToken === WETH &&
       createdAt > order.createdAt &&
-      !END.includes(status),
+      !hasFailed({ status }),
   )
   useEffect(() => {
     if (isUnwrapped) keep(undefined)
   }, [isUnwrapped])
   useEffect(() => {
-    if (order && END.includes(order.status)) keep(undefined)
+    if (order && hasFailed(order)) keep(undefined)
   }, [order?.status])
-  return { flow, order, keep }
+  return { flow, order, keep, asks }
 }
 
 interface Props {
@@ -111,6 +144,7 @@ export function Second(props: Props) {
   const isDone = order?.status === 'confirmed'
   const arrived = order?.received?.token === weth.address ? order.received.amount : null
   const unwraps = flow.first === 'swap' && isDone && arrived != null ? BigInt(arrived) : undefined
+  if (!flow.orderId) return <Unanswered flow={flow} leave={leave} />
   return (
     <section aria-labelledby="second">
       <h2 id="second">{isDone ? 'Step 2 of 2' : 'Step 1 of 2 is under way'}</h2>
@@ -158,3 +192,21 @@ export function Second(props: Props) {
     </section>
   )
 }
+
+/** The page was reloaded while the wallet asked for the first transaction. */
+const Unanswered = ({ flow, leave }: Pick<Props, 'flow' | 'leave'>) => (
+  <section aria-labelledby="second">
+    <h2 id="second">Step 1 of 2 was not answered</h2>
+    <p>
+      {flow.first === 'wrap'
+        ? `Your wallet was asked to wrap ${flow.amount} ETH for a swap.`
+        : 'Your wallet was asked for a swap that brings WETH, to be unwrapped to ETH.'}{' '}
+      Look there: if you confirm, step 2 follows here. If it asks no more, start again.
+    </p>
+    <p class="shares">
+      <button type="button" onClick={leave}>
+        It asks no more
+      </button>
+    </p>
+  </section>
+)

@@ -4,8 +4,8 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Inclusion, Session } from './api'
 import { percent, show, shortened } from './amounts'
 import type { Token } from './tokens'
-import type { Update } from './stream'
-import { duration, expected, KINDS, relayAnswered, seenBy, standing, TAKEN_BACK } from './words'
+import { isOver, type Order, type Orders, type Update } from './stream'
+import { duration, expected, KINDS, relayAnswered, seenBy, sentAgain, standing, TAKEN_BACK, waitsFor } from './words'
 
 /** What a router with a deadline does. */
 const ENDS = 'soon after that its router refuses it'
@@ -14,8 +14,55 @@ export interface Known {
   [address: string]: Token | undefined
 }
 
-interface Props {
+/** One swap, wrap or other step, with all transactions that were sent for it. */
+export interface Card {
+  key: string
+  ids: string[]
+  /** What became of it: the transaction that a block has, else the newest that is open. */
   update: Update
+}
+
+/** The orders as cards, newest first: a speed-up is the same swap again, with its nonce. */
+export function cardsOf(orders: Orders): Card[] {
+  const cards = new Map<string, Card>()
+  const newest = [...orders.values()].sort((a, b) => (a.order.createdAt < b.order.createdAt ? 1 : -1))
+  for (const update of newest) {
+    const { orderId, kind, nonce, orderParams: of } = update.order
+    const terms = [nonce, of.fromToken, of.toToken, of.amount, of.minReturnAmount].join()
+    const key = kind === 'swap' && nonce !== undefined ? terms : orderId
+    const known = cards.get(key)
+    const isNews = !known || weight(update.order) > weight(known.update.order)
+    cards.set(key, {
+      key,
+      ids: [...(known?.ids ?? []), orderId],
+      update: isNews ? update : known.update,
+    })
+  }
+  return [...cards.values()]
+}
+
+const weight = (order: Order): number => (isMined(order) ? 2 : isOver(order) ? 0 : 1)
+const isMined = ({ status, error }: Order): boolean =>
+  status === 'confirmed' || error?.blockNumber !== undefined
+
+export const cardOf = (cards: readonly Card[], orderId: string): Card | undefined =>
+  cards.find(({ ids }) => ids.includes(orderId))
+
+/** The orders whose nonces come before that of an open order, and may still be unused. */
+function before({ order }: Update, cards: readonly Card[]): Order[] {
+  const { nonce } = order
+  if (nonce === undefined || isOver(order)) return []
+  const all = cards.map(({ update }) => update.order)
+  const used = all.filter(isMined).map((one) => one.nonce)
+  return all
+    .filter((one) => one.nonce !== undefined && one.nonce < nonce && !used.includes(one.nonce))
+    .filter((one) => !isOver(one) || one.error?.mayBeMined)
+    .sort((a, b) => (a.nonce ?? 0) - (b.nonce ?? 0))
+}
+
+interface Props {
+  card: Card
+  cards: readonly Card[]
   tokens: Known
   session: Session
   inclusion: Inclusion | null | undefined
@@ -24,13 +71,13 @@ interface Props {
   speedUp: ((tell: (text: string) => void) => void) | undefined
 }
 
-const END = ['confirmed', 'failed', 'cancelled']
-
-export function OrderCard({ update, tokens, session, inclusion, cancel, speedUp }: Props) {
+export function OrderCard({ card, cards, tokens, session, inclusion, cancel, speedUp }: Props) {
+  const { update, ids } = card
   const { order, finalized, takenBack } = update
   const { fromToken: sellToken, toToken: buyToken, amount: sellAmount } = order.orderParams
   const { kind } = order
-  const isOver = END.includes(order.status)
+  const isDone = isOver(order)
+  const waits = waitsFor(order, before(update, cards))
   const [fault, setFault] = useState('')
   return (
     <article class={`order ${order.status}`} data-order={order.orderId} data-status={order.status} data-kind={kind}>
@@ -47,14 +94,16 @@ export function OrderCard({ update, tokens, session, inclusion, cancel, speedUp 
       </h3>
       <p>{standing(order, finalized)}</p>
       {order.relayAnswer !== undefined && <p class="note">{relayAnswered(order.relayAnswer)}</p>}
-      {takenBack && !isOver && <p class="warn">{TAKEN_BACK}</p>}
+      {ids.length > 1 && <p class="note">{sentAgain(ids.length, isMined(order))}</p>}
+      {waits && <p class="warn">{waits}</p>}
+      {takenBack && !isDone && <p class="warn">{TAKEN_BACK}</p>}
       {(order.status === 'submitted' || order.status === 'mining') && (
         <p class="note">{seenBy(order)}</p>
       )}
       <dl>
-        {!isOver && <Waiting order={order} inclusion={inclusion} />}
+        {!isDone && <Waiting order={order} inclusion={inclusion} />}
         <Received update={update} tokens={tokens} />
-        {!isOver && kind === 'swap' && (
+        {!isDone && kind === 'swap' && (
           <>
             <dt>At least</dt>
             <dd>
@@ -84,7 +133,7 @@ export function OrderCard({ update, tokens, session, inclusion, cancel, speedUp 
           </>
         )}
       </dl>
-      {!isOver && kind === 'swap' && (
+      {!isDone && kind === 'swap' && (
         <>
           {fault && (
             <p role="alert" class="fault">
@@ -157,8 +206,8 @@ function Received({ update, tokens }: { update: Update; tokens: Known }) {
 const signed = (value: number): string => (value >= 0 ? '+' : '') + percent(value)
 
 /** What the confirmed swaps that the page shows have brought and cost. */
-export function Sum({ orders }: { orders: Update[] }) {
-  const swaps = orders.flatMap(({ order }) =>
+export function Sum({ cards }: { cards: readonly Card[] }) {
+  const swaps = cards.flatMap(({ update: { order } }) =>
     order.kind === 'swap' && order.status === 'confirmed' ? order : [],
   )
   const known = swaps.flatMap(({ delivered }) => delivered?.toPromiseBps ?? [])

@@ -21,6 +21,7 @@ const TYPES = [
   'order.cancelled', 'order.reorganised', 'order.finalized',
 ] // prettier-ignore
 const ENDS: readonly string[] = ['confirmed', 'failed', 'cancelled']
+export const isOver = ({ status }: Pick<Order, 'status'>): boolean => ENDS.includes(status)
 const PATIENCE_MS = 15_000
 const AGAIN_MS = 2_000
 
@@ -62,7 +63,7 @@ export function follow(
     put({
       order,
       finalized: finality.finalized,
-      takenBack: type === 'order.reorganised' || (wasTakenBack && !ENDS.includes(order.status)),
+      takenBack: type === 'order.reorganised' || (wasTakenBack && !isOver(order)),
     })
   }
 

@@ -42,6 +42,8 @@ interface Props {
   lost(text: string): void
   /** ETH is being wrapped for a swap. */
   isWrapping: boolean
+  /** Called with the first step that the wallet is asked for, and with undefined when it has answered. */
+  asks(first: Flow['first'] | undefined): void
   /** Called with the order of a wrap or swap. */
   began(first: Flow['first'], order: Order): void
   setSell(token: Token): void
@@ -74,9 +76,10 @@ export function Swap(props: Props) {
 
   const amount = sell ? parse(amountText, sell.decimals) : 'Choose a token to sell.'
   const bpsAllowed = slippage(slippageText)
+  const isSame = sell?.address === buy?.address
   const isReadable = typeof amount === 'bigint' && typeof bpsAllowed === 'number'
   const asked =
-    sell && buy && isReadable && !typing.sell && !typing.buy
+    sell && buy && isReadable && !isSame && !typing.sell && !typing.buy
       ? { sellToken: sell.address, buyToken: buy.address, sellAmount: String(amount) }
       : undefined
   const question = asked ? [...Object.values(asked), bpsAllowed].join() : ''
@@ -182,6 +185,7 @@ export function Swap(props: Props) {
     setSigning(<>In your wallet, confirm: {what}.</>)
     setOutdated(false)
     setFault(undefined)
+    if (kind === 'swap') props.asks('swap')
     try {
       const order = await sendPrivately(connection, kind, tx, () => mine === edits.current, () =>
         setSigning('The wallet has signed. Waiting for the service to confirm that it has it…'),
@@ -194,6 +198,7 @@ export function Swap(props: Props) {
     } catch (error) {
       setFault(failureText(error))
     } finally {
+      if (kind === 'swap') props.asks(undefined)
       setSigning(undefined)
       setOutdated(false)
     }
@@ -273,7 +278,6 @@ export function Swap(props: Props) {
               {sell?.wrapped && !isShort && typeof amount === 'bigint' && amount > whole && (
                 <strong class="warn"> Too little ETH may be left for gas.</strong>
               )}
-              {sell?.address === buy?.address && sell?.symbol !== buy?.symbol && ' Choose two tokens. ETH becomes WETH in “Wrap and unwrap”.'}
               {isShort && <strong class="warn"> That is less than this amount.</strong>}
             </p>
             {sell && whole > 0n && (
@@ -321,6 +325,8 @@ export function Swap(props: Props) {
             <label for={`${id}-buy`}>You receive</label>
             <input id={`${id}-buy`} class={large(receives)} readOnly value={receives} />
             <p class="note">
+              {sell && isSame && <strong class="warn">Choose another token to buy. </strong>}
+              {sell?.symbol !== buy?.symbol && isSame && 'ETH becomes WETH in “Wrap and unwrap”.'}
               {live
                 ? `At least ${show(live.quote.minBuyAmount, buy?.decimals ?? 0, 6)}, or it fails.`
                 : best
@@ -419,6 +425,7 @@ export function Swap(props: Props) {
                     }}
                     lost={props.lost}
                     asks={(is) => {
+                      props.asks(is ? 'wrap' : undefined)
                       setWrapAsked(is)
                       setOutdated(false)
                     }}

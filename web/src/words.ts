@@ -3,6 +3,7 @@
 import { LOSS_WORDS } from '../../clients/typescript/src/generated/rules'
 import { percent } from './amounts'
 import type { Inclusion, Schemas } from './api'
+import type { Order } from './stream'
 import { readable, SENTENCE } from './text'
 
 export type Status = Schemas['OrderStatusResponse']['status']
@@ -38,6 +39,22 @@ export function seenBy({ endpointType, shareMode }: Schemas['OrderStatusResponse
   const isFull = endpointType === 'fullprivacy'
   const who = isFull ? 'and no searcher' : (SEARCHERS[shareMode ?? 'none'] ?? SEARCHERS.none)
   return `Seen by the relay, its block builders ${who}. Not in the public mempool.`
+}
+
+/** What is said of a swap that was sped up. */
+export const sentAgain = (times: number, isMined: boolean): string =>
+  `Sent ${times} times with the same nonce: ${isMined ? 'this one was mined' : 'only one of them can be mined'}.`
+
+/** What an open order waits for, and what can be done about it; '' if nothing is before it. */
+export function waitsFor({ nonce }: Order, before: readonly Order[]): string {
+  const [first] = before
+  if (!first) return ''
+  const names = before.map((one) => `nonce ${one.nonce} (${(KINDS[one.kind] ?? 'Order').toLowerCase()})`)
+  const where = first.kind === 'swap' && !first.error ? 'on its card' : 'in your wallet'
+  return (
+    `Its nonce is ${nonce}. It waits for ${[...new Set(names)].join(', ')}: blocks take the transactions of a ` +
+    `wallet in this order. Speed up or cancel nonce ${first.nonce} ${where}, and the next one follows.`
+  )
 }
 
 /** The words of a relay, which are neither ours nor the service's. */

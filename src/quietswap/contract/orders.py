@@ -221,6 +221,7 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
     ] = None
     relay_answer: RelayAnswer = None
     executable_until: ExecutableUntil | UnsetType = UNSET
+    nonce: Annotated[Count | None, doc("Nonce of its transaction", 7)] = None
 
     @property
     def is_terminal(self) -> bool:

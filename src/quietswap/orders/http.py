@@ -165,6 +165,7 @@ def order_status_response(order: OrderView) -> contract.OrderStatusResponse:
         share_mode=order.share_mode,
         relay_answer=order.relay_answer if order.block_number is None else None,
         executable_until=iso_second(order.deadline_s),
+        nonce=None if order.nonce is None else int(order.nonce),
     )
 
 

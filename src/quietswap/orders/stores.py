@@ -28,7 +28,7 @@ class DuplicateTransaction(Exception):
 class OrderView(NamedTuple):
     """One order in full; `succeeded` is 1 or 0 if a block included it.
 
-    `received` and the refund are None for orders that an older release confirmed. The last five
+    `received` and the refund are None for orders that an older release confirmed. The last six
     are None in events of older releases.
     """
 
@@ -60,6 +60,7 @@ class OrderView(NamedTuple):
     share_mode: str | None
     relay_answer: str | None
     deadline_s: int | None
+    nonce: str | None
 
 
 class OrderListItem(NamedTuple):

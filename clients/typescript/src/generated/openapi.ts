@@ -2195,6 +2195,11 @@ export interface components {
              * @example 2027-01-15T08:00:00.000Z
              */
             executableUntil: string | null;
+            /**
+             * @description Nonce of its transaction
+             * @example 7
+             */
+            nonce?: number;
         };
         /** @description Tokens and amounts of the order. */
         OrderSummary: {
