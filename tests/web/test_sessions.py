@@ -9,7 +9,7 @@ import pytest
 from quietswap.api.routes import OPERATIONS
 from quietswap.clients.client import ApiKey
 from quietswap.storage.factory import Storage
-from quietswap.web.session import PAGE_OPERATIONS
+from quietswap.web.cookie import PAGE_OPERATIONS
 from quietswap.web.sessions import FIRST_MS, LASTS_MS
 from tests import loopback
 from tests.api.requests import CANCEL, HISTORY, ORDERS, QUOTE, RPC, USAGE, WEBHOOKS, ask

@@ -12,10 +12,10 @@ from quietswap.clock import SystemClock
 from quietswap.orders.order import OrderStatus
 from quietswap.storage.factory import Storage
 from quietswap.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
-from quietswap.webhooks.exchange import SenderPolicy, WebhookSender, tls_context
 from quietswap.webhooks.http import encoded_event
 from quietswap.webhooks.resolver import SystemResolver
 from quietswap.webhooks.secrets import SecretBox
+from quietswap.webhooks.sender import SenderPolicy, WebhookSender, tls_context
 from tests.patient import open_storage
 from tests.storage.examples import an_event, an_order
 

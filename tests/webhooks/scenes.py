@@ -8,11 +8,11 @@ from quietswap.clients.client import ApiKey, Client
 from quietswap.orders.order import Order, OrderStatus
 from quietswap.storage.factory import Storage
 from quietswap.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
-from quietswap.webhooks.exchange import SenderPolicy, WebhookSender
 from quietswap.webhooks.http import encoded_event, encoded_test_event
 from quietswap.webhooks.manage import ManageWebhooks
 from quietswap.webhooks.resolver import SystemResolver
 from quietswap.webhooks.secrets import SecretBox
+from quietswap.webhooks.sender import SenderPolicy, WebhookSender
 from quietswap.webhooks.stores import Delivery, Webhook
 from quietswap.webhooks.webhook import RETRY_AFTER_S, WebhookRequest
 from tests.patient import open_storage

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 
 import trustme
 
-from quietswap.webhooks.exchange import SenderPolicy, WebhookSender, tls_context
+from quietswap.webhooks.sender import SenderPolicy, WebhookSender, tls_context
 from quietswap.webhooks.webhook import IpAddress
 
 NAME = "hooks.example.com"

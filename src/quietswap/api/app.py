@@ -16,14 +16,14 @@ from quietswap.api.endpoint import (
     exact_route,
     path_endpoints,
 )
-from quietswap.api.middleware.access import (
+from quietswap.api.middleware.errors import (
     AccessLogMiddleware,
     ErrorHandlerMiddleware,
     OnAnswer,
     RequestIdMiddleware,
 )
 from quietswap.api.middleware.headers import ResponseHeadersMiddleware
-from quietswap.api.middleware.limits import AuthenticationMiddleware, RateLimitMiddleware
+from quietswap.api.middleware.rate_limits import AuthenticationMiddleware, RateLimitMiddleware
 from quietswap.api.operation import ApiOptions
 from quietswap.api.parsing.body import BodyMemory
 from quietswap.api.routes import OPERATIONS
@@ -34,8 +34,8 @@ from quietswap.operator.use_cases import OperatorOptions, OperatorUseCases
 from quietswap.wallet_rpc.endpoint import PATH as WALLET_RPC_PATH
 from quietswap.wallet_rpc.endpoint import WalletRpcEndpoint
 from quietswap.web.assets import Page, WebOptions, public_pages, web_pages
-from quietswap.web.session import PATH as WEB_SESSION_PATH
-from quietswap.web.session import SessionCookieMiddleware, WebSessionEndpoint
+from quietswap.web.cookie import PATH as WEB_SESSION_PATH
+from quietswap.web.cookie import SessionCookieMiddleware, WebSessionEndpoint
 from quietswap.web.status import PATH as WEB_STATUS_PATH
 from quietswap.web.status import WebStatusEndpoint
 

@@ -11,11 +11,11 @@ from quietswap.server.settings.load import BadSettings
 from quietswap.server.settings.schema import Settings
 from quietswap.storage.factory import Storage
 from quietswap.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
-from quietswap.webhooks.exchange import SenderPolicy, WebhookSender, tls_context
 from quietswap.webhooks.http import encoded_event, encoded_test_event
 from quietswap.webhooks.manage import ManageWebhooks, rotate_secrets
 from quietswap.webhooks.resolver import MAX_LOOKUPS, SystemResolver
 from quietswap.webhooks.secrets import BadEncryptionKey, SecretBox, read_key
+from quietswap.webhooks.sender import SenderPolicy, WebhookSender, tls_context
 
 _DAY_MS = 86_400_000
 _ROTATE_AGAIN_S = 1.0

@@ -12,7 +12,7 @@ from quietswap.clock import Clock
 from quietswap.contract.clients import InclusionRecord, WebStatusEnvelope, WebStatusResponse
 from quietswap.errors.base import Unauthorized
 from quietswap.web.assets import INCLUSION_DAYS, WebOptions
-from quietswap.web.session import count_address, is_of_the_page
+from quietswap.web.cookie import count_address, is_of_the_page
 
 PATH = "/web/status"
 MANY = 100

@@ -18,8 +18,8 @@ from quietswap.failures import guarded
 from quietswap.orders.stores import LeaderLock, StoreUnavailable
 from quietswap.storage.events import EventStore
 from quietswap.storage.webhooks import WebhookStore
-from quietswap.webhooks.exchange import WebhookSender
 from quietswap.webhooks.secrets import SecretBox, SecretUnreadable, signed_headers
+from quietswap.webhooks.sender import WebhookSender
 from quietswap.webhooks.stores import (
     Delivery,
     DeliveryFailed,

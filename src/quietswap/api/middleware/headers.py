@@ -14,8 +14,8 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from quietswap.api.middleware.access import error_response, request_id_of
-from quietswap.api.middleware.limits import rate_limit_headers
+from quietswap.api.middleware.errors import error_response, request_id_of
+from quietswap.api.middleware.rate_limits import rate_limit_headers
 from quietswap.api.parsing.query import shown
 from quietswap.errors.base import HostNotAllowed
 

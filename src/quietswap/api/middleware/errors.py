@@ -1,4 +1,4 @@
-"""The access log line and the metrics of each request."""
+"""The one error path: every exception becomes the envelope; the request id and the access log."""
 
 import random
 import re
@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from quietswap import observe
 from quietswap.api import json
 from quietswap.api.endpoint import operation_name, operation_of
-from quietswap.api.middleware.limits import bodies_exceeded
+from quietswap.api.middleware.rate_limits import bodies_exceeded
 from quietswap.api.operation import ApiOptions, RateLimits
 from quietswap.api.parsing.body import BodyMemoryFull
 from quietswap.api.parsing.headers import client_address

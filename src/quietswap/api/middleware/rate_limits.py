@@ -1,4 +1,4 @@
-"""Authentication by API key, and the limit of wrong keys per client address."""
+"""Rate limits of each API key and of wrong keys by client address, and the authentication."""
 
 from dataclasses import dataclass
 

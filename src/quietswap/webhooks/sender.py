@@ -1,4 +1,4 @@
-"""One HTTP/1.1 request to one IP address, on asyncio streams.
+"""Requests to the URLs of webhooks: HTTP/1.1 to one checked IP address, on asyncio streams.
 
 Why not the HTTP client of the service: docs/decisions/0032-webhooks.md. Only the status of the
 answer is used. Its head and the part of its body that is read are limited, and nothing is

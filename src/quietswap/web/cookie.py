@@ -1,4 +1,4 @@
-"""POST /web/session: begins or continues the anonymous session of a browser."""
+"""The cookie of an anonymous session: where it is set (POST /web/session), and what it may do."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from quietswap import observe
 from quietswap.api.endpoint import operation_of
 from quietswap.api.json import iso_timestamp
-from quietswap.api.middleware.limits import limit_exceeded
+from quietswap.api.middleware.rate_limits import limit_exceeded
 from quietswap.api.operation import ApiOptions, RateLimits
 from quietswap.api.parsing.body import BodyMemory, check_media_type, parse_body, read_body
 from quietswap.api.parsing.headers import client_address, cookie_value, is_same_origin, set_cookie
