@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 
 from quietswap.server.settings.schema import Settings, WebhooksConfig
 from quietswap.server.webhooks import make_callers
-from quietswap.webhooks import exchange as sender_module
 from quietswap.webhooks import resolver as resolver_module
+from quietswap.webhooks import sender as sender_module
 from quietswap.webhooks.resolver import (
     MAX_LOOKUPS,
     PER_CLIENT,

@@ -6,7 +6,7 @@ import ssl
 import pytest
 import trustme
 
-from quietswap.webhooks import exchange as sender_module
+from quietswap.webhooks import sender as sender_module
 from quietswap.webhooks.resolver import SystemResolver
 from quietswap.webhooks.stores import DeliveryFailed, WebhookUrlRefused
 from quietswap.webhooks.webhook import IpAddress
