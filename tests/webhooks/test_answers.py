@@ -27,8 +27,9 @@ async def test_redirects_are_not_followed(receiver: Receiver, url: str, status: 
         (b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n", b"x" * 4096),
         (b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 4096),
         (CHUNKED, b"1000\r\n" + b"x" * 4096 + b"\r\n"),
+        (CHUNKED, b"1;" + b"x" * 16_000 + b"\r\nx\r\n"),
     ],
-    ids=["declared", "until the end", "chunked"],
+    ids=["declared", "until the end", "chunked", "chunk extensions"],
 )  # fmt: skip
 async def test_an_answer_of_a_gigabyte_is_cut(
     receiver: Receiver, url: str, head: bytes, part: bytes

@@ -1,4 +1,4 @@
-"""Requests to the URLs of webhooks: HTTP/1.1 to one checked IP address, on asyncio streams.
+"""Requests to the URLs of webhooks: HTTP/1.1 to one checked IP address, on asyncio streams and h11.
 
 Why not the HTTP client of the service: docs/decisions/0032-webhooks.md. Only the status of the
 answer is used. Its head and the part of its body that is read are limited, and nothing is
@@ -6,11 +6,12 @@ decompressed or decoded.
 """
 
 import asyncio
-import re
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import h11
 
 from quietswap.webhooks.resolver import ResolutionFailed, Resolver, TooManyLookups
 from quietswap.webhooks.stores import DeliveryFailed, SenderBusy, WebhookUrlRefused
@@ -27,22 +28,13 @@ MAX_HEAD = 16_384
 """Bytes of the status line and the headers of an answer."""
 MAX_BODY = 16_384
 """Bytes of the answer's body that are read. A longer body is cut, and its status counts."""
+_MOST_READ = MAX_HEAD + 2 * MAX_BODY
+"""Bytes of an answer with all that surrounds its chunks."""
 _MOST_INTERIM = 8
-_STATUS = re.compile(rb"HTTP/1\.[01] ([1-5][0-9]{2})(?: [^\r\n]*)?")
-_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
-_CUT = "the connection closed before the end of the answer"
 
 
 class BadAnswer(Exception):
     """The answer is not HTTP/1.1, or it ended early; the message is the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The status of an answer and its headers, whose names are in lower case."""
-
-    status: int
-    headers: Mapping[bytes, bytes]
 
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -54,11 +46,7 @@ async def connect(url: WebhookUrl, address: IpAddress, context: ssl.SSLContext |
     Raises OSError, which includes ssl.SSLError. The caller limits the time.
     """
     return await asyncio.open_connection(
-        str(address),
-        url.port,
-        ssl=context,
-        server_hostname=url.host if context else None,
-        limit=MAX_HEAD,
+        str(address), url.port, ssl=context, server_hostname=url.host if context else None
     )
 
 
@@ -69,16 +57,17 @@ async def post(streams: Streams, url: WebhookUrl, headers: Mapping[str, str], bo
     """
     reader, writer = streams
     try:
+        peer = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD)
         # Without a drain: it could fail where the answer came before the end of the request.
-        writer.write(_request(url, headers, body))
-        head = await _head(reader)
-        await _skip_body(reader, head)
-        return head.status
+        writer.write(_request(peer, url, headers, body))
+        return await _status(peer, reader)
     finally:
         writer.transport.abort()
 
 
-def _request(url: WebhookUrl, headers: Mapping[str, str], body: bytes) -> bytes:
+def _request(
+    peer: h11.Connection, url: WebhookUrl, headers: Mapping[str, str], body: bytes
+) -> bytes:
     fields = {
         "Host": url.authority,
         "User-Agent": "quietswap-webhooks",
@@ -88,82 +77,50 @@ def _request(url: WebhookUrl, headers: Mapping[str, str], body: bytes) -> bytes:
         "Connection": "close",
         **headers,
     }
-    lines = [f"POST {url.target} HTTP/1.1", *(f"{name}: {text}" for name, text in fields.items())]
-    if any("\r" in line or "\n" in line for line in lines):
-        raise ValueError("a header holds a line break")
-    return "\r\n".join([*lines, "", ""]).encode("ascii") + body
+    try:
+        request = h11.Request(method="POST", target=url.target, headers=list(fields.items()))
+    except h11.LocalProtocolError:
+        raise ValueError("a header holds a line break or a control character") from None
+    parts = (request, h11.Data(body), h11.EndOfMessage())
+    return b"".join(peer.send(part) or b"" for part in parts)
 
 
-async def _head(reader: asyncio.StreamReader) -> Head:
-    """Return the head of the final answer, after any interim answers (1xx)."""
-    for _ in range(_MOST_INTERIM):
+async def _status(peer: h11.Connection, reader: asyncio.StreamReader) -> int:
+    """Return the status of the answer once it is complete, or its body is as long as is read."""
+    status, interim, size, body, ended = 0, 0, 0, 0, False
+    while body < MAX_BODY and (not status or size < _MOST_READ):
         try:
-            raw = await reader.readuntil(b"\r\n\r\n")
-        except asyncio.IncompleteReadError:
-            raise BadAnswer(_CUT) from None
-        except asyncio.LimitOverrunError:
-            raise BadAnswer(f"the headers of the answer exceed {MAX_HEAD} bytes") from None
-        first, *lines = raw[:-4].split(b"\r\n")
-        found = _STATUS.fullmatch(first)
-        if not found:
-            raise BadAnswer("the answer is not HTTP/1.1")
-        status = int(found[1])
-        if status == 101:
-            raise BadAnswer("the receiver changed the protocol")
-        if status >= 200:
-            pairs = (line.partition(b":") for line in lines)
-            return Head(status, {name.strip().lower(): text.strip() for name, _, text in pairs})
-    raise BadAnswer("the receiver sent only interim answers")
-
-
-async def _skip_body(reader: asyncio.StreamReader, head: Head) -> None:
-    """Read the body up to the limit. Raises BadAnswer if it ends early."""
-    if head.status in (204, 304):
-        return
-    if head.headers.get(b"transfer-encoding", b"").lower().endswith(b"chunked"):
-        await _skip_chunks(reader)
-        return
-    declared = head.headers.get(b"content-length")
-    if declared is None:  # the body ends with the connection
-        await _read_up_to(reader, MAX_BODY)
-        return
-    if not declared.isdigit() or len(declared) > 20:
-        raise BadAnswer("the answer has an invalid Content-Length")
-    wanted = min(int(declared), MAX_BODY)
-    if await _read_up_to(reader, wanted) < wanted:
-        raise BadAnswer(_CUT)
-
-
-async def _read_up_to(reader: asyncio.StreamReader, limit: int) -> int:
-    """Read until the limit or the end; return the number of bytes."""
-    count = 0
-    while count < limit:
-        part = await reader.read(limit - count)
-        if not part:
+            event = peer.next_event()
+        except h11.RemoteProtocolError as error:
+            raise BadAnswer(_fault(error, status, ended=ended)) from None
+        if event is h11.NEED_DATA:
+            read = await reader.read(MAX_HEAD)
+            peer.receive_data(read)
+            size, ended = size + len(read), not read
+        elif isinstance(event, h11.InformationalResponse):
+            interim += 1
+            if interim > _MOST_INTERIM:
+                raise BadAnswer("the receiver sent only interim answers")
+        elif isinstance(event, h11.Response):
+            status = event.status_code
+        elif isinstance(event, h11.Data):
+            body += len(event.data)
+        else:
             break
-        count += len(part)
-    return count
+    return status
 
 
-async def _skip_chunks(reader: asyncio.StreamReader) -> None:
-    left = MAX_BODY
-    while left > 0:
-        try:
-            line = await reader.readuntil(b"\r\n")
-        except asyncio.IncompleteReadError:
-            raise BadAnswer(_CUT) from None
-        except asyncio.LimitOverrunError:
-            raise BadAnswer("the answer has an invalid chunk") from None
-        size = _SIZE.fullmatch(line.partition(b";")[0].strip())
-        if not size:
-            raise BadAnswer("the answer has an invalid chunk")
-        length = int(size[0], 16)
-        if length == 0:
-            return
-        wanted = min(length + 2, left)
-        if await _read_up_to(reader, wanted) < wanted:
-            raise BadAnswer(_CUT)
-        left -= wanted + len(line)
+def _fault(error: h11.RemoteProtocolError, status: int, *, ended: bool) -> str:
+    """Return what is wrong with the answer, without a word of it."""
+    if ended:
+        return "the connection closed before the end of the answer"
+    if status:
+        return "the answer has an invalid chunk"
+    if error.error_status_hint == 431:
+        return f"the headers of the answer exceed {MAX_HEAD} bytes"
+    if "Content-Length" in str(error):
+        return "the answer has an invalid Content-Length"
+    return "the answer is not HTTP/1.1, or changes the protocol"
 
 
 # Requests to the URLs of webhooks, without access to the operator's own network.
