@@ -121,6 +121,8 @@ export interface Session {
   connected: { to: string; data: string }
   expiresAt: string
   quoteSeconds: number
+  /** The service takes the transaction of a quote for so long, and refuses it afterwards. */
+  takenSeconds: number
   address?: string
 }
 

@@ -10,18 +10,16 @@ import { type Issued, send, WalletError } from './wallet'
  * just before the wallet is asked, whether it is still wanted; `signed` is called when the wallet
  * has named its hash. Raises an error for `failureText`.
  */
-export async function sendPrivately(
-  connection: Connection,
-  kind: 'approval' | 'swap' | 'wrap',
-  tx: Issued,
-  isStill: () => boolean,
-  signed?: () => void,
-): Promise<Order> {
+export const sendPrivately = (...sent: Parameters<typeof once>): Promise<Order> =>
+  alone(() => once(...sent))
+
+/** Lets the wallet be asked for one thing at a time. */
+export async function alone<T>(work: () => Promise<T>): Promise<T> {
   // A wallet keeps a request that the page no longer shows: another one could be signed, too.
   if (isOpen) throw new Error('Your wallet still asks for another transaction. Answer it first. Nothing was sent.')
   isOpen = true
   try {
-    return await once(connection, kind, tx, isStill, signed)
+    return await work()
   } finally {
     isOpen = false
   }
@@ -29,11 +27,20 @@ export async function sendPrivately(
 
 let isOpen = false
 
-async function once(
-  ...[connection, kind, tx, isStill, signed]: Parameters<typeof sendPrivately>
-): Promise<Order> {
+/** Checks, just before the wallet is asked, where it would send, and that it is still wanted. */
+export async function assertWanted(connection: Connection, isStill: () => boolean): Promise<void> {
   await assertPrivate(connection)
   if (!isStill()) throw new Error('You changed it meanwhile. Nothing was sent.')
+}
+
+async function once(
+  connection: Connection,
+  kind: 'approval' | 'swap' | 'wrap',
+  tx: Issued,
+  isStill: () => boolean,
+  signed?: () => void,
+): Promise<Order> {
+  await assertWanted(connection, isStill)
   const hash = await send(connection.wallet.provider, connection.address.toLowerCase(), tx)
   if (tx.nonce !== undefined) remember(`sent.${hash}`, JSON.stringify(tx))
   signed?.()

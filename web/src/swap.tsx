@@ -5,6 +5,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hook
 import { get, type Route, type Schemas, streamQuote } from './api'
 import { useAnswer } from './answer'
 import { approveData, parse, show, slippage } from './amounts'
+import { useCalls } from './calls'
 import type { Connection, Privacy } from './connect'
 import { Guard, isConsented } from './guard'
 import { type Flow, GAS_WEI } from './native'
@@ -147,7 +148,8 @@ export function Swap(props: Props) {
     }
   }
 
-  const isBusy = isAsking || signing !== undefined || isWrapAsked
+  const calls = useCalls(connection, live?.quote, say)
+  const isBusy = isAsking || calls.isHeld || signing !== undefined || isWrapAsked
 
   // An order ended, so balances and allowances changed: the quote is asked for again, also for an
   // order that ended before the page knew it to be under way.
@@ -177,18 +179,19 @@ export function Swap(props: Props) {
   /** Sends one transaction through the wallet, and follows the order that it became. */
   const through = async (
     kind: 'approval' | 'swap',
-    tx: Issued,
     what: ComponentChildren,
+    send: (isStill: () => boolean, signed: () => void) => Promise<Order>,
   ): Promise<void> => {
-    if (!connection) return
+    if (calls.isOpen()) return
     const mine = edits.current
     setSigning(<>In your wallet, confirm: {what}.</>)
     setOutdated(false)
     setFault(undefined)
     if (kind === 'swap') props.asks('swap')
     try {
-      const order = await sendPrivately(connection, kind, tx, () => mine === edits.current, () =>
-        setSigning('The wallet has signed. Waiting for the service to confirm that it has it…'),
+      const order = await send(
+        () => mine === edits.current,
+        () => setSigning('The wallet has signed. Waiting for the service to confirm that it has it…'),
       )
       setLive(undefined)
       isApproving.current = kind === 'approval' && mine === edits.current
@@ -204,16 +207,19 @@ export function Swap(props: Props) {
     }
   }
 
-  const swap = (): void => {
-    if (!live || !sell || !buy) return
-    const safe = isAsAsked(live.quote, asked)
+  const plainly = (kind: 'approval' | 'swap', tx: Issued, what: ComponentChildren): void => {
+    if (connection) void through(kind, what, (...asks) => sendPrivately(connection, kind, tx, ...asks))
+  }
+
+  const swap = (isBatched: boolean): void => {
+    if (!live || !sell || !buy || !connection) return
+    const { quote } = live
+    const safe = isAsAsked(quote, asked)
     if (safe !== undefined) return setFault(`${safe} Nothing was sent.`)
-    void through(
-      'swap',
-      live.quote.mevProtection.transactionParams,
-      <>
-        swap <Terms quote={live.quote} sell={sell} buy={buy.wrapped ?? buy} />
-      </>,
+    const terms = <Terms quote={quote} sell={sell} buy={buy.wrapped ?? buy} />
+    if (!isBatched) return plainly('swap', quote.mevProtection.transactionParams, <>swap {terms}</>)
+    void through('swap', <>approve and swap {terms}, with the gas in ETH</>, (...asks) =>
+      calls.send(connection, quote, ...asks),
     )
   }
 
@@ -225,7 +231,7 @@ export function Swap(props: Props) {
     }
     const exact = approvedAmount(issue, asked)
     const tx = { to: asked.sellToken, data: approveData(issue.spender, exact), value: '0' }
-    void through(
+    plainly(
       'approval',
       tx,
       <>
@@ -384,6 +390,7 @@ export function Swap(props: Props) {
           {fault}
         </p>
       )}
+      {calls.note}
       {live && buy && sell && (
         <div class="quote">
           <div class="decision" ref={decision}>
@@ -436,11 +443,27 @@ export function Swap(props: Props) {
             {!isChanged && buy.wrapped && (
               <p>Two steps: the swap brings WETH, then you unwrap it to ETH. Each has its own gas.</p>
             )}
+            {!isChanged && !sell.wrapped && calls.can && (
+              <>
+                <button
+                  type="button"
+                  class="primary"
+                  disabled={isBusy || privacy !== 'private' || !isConsented(live.quote.loss, consent)}
+                  onClick={() => swap(true)}
+                >
+                  Approve and swap <Terms quote={live.quote} sell={sell} buy={buy.wrapped ?? buy} />
+                </button>
+                <p class="note">
+                  Your wallet does both in one transaction. Pay its gas in ETH: for another token your
+                  wallet sends it elsewhere. Or in two steps:
+                </p>
+              </>
+            )}
             {!isChanged && !sell.wrapped && isUnapproved && issues.allowance && (
               <button
                 type="button"
-                class="primary"
-                disabled={isBusy || privacy !== 'private'}
+                class={calls.can ? '' : 'primary'}
+                disabled={isBusy || calls.isAsking || privacy !== 'private'}
                 onClick={approve}
               >
                 Approve exactly {show(approvedAmount(issues.allowance, asked), sell.decimals)}{' '}
@@ -452,12 +475,12 @@ export function Swap(props: Props) {
                 type="button"
                 class="primary"
                 disabled={isBusy || blocked !== undefined || !isConsented(live.quote.loss, consent)}
-                onClick={swap}
+                onClick={() => swap(false)}
               >
                 Swap <Terms quote={live.quote} sell={sell} buy={buy.wrapped ?? buy} />
               </button>
             )}
-            {blocked !== undefined && !sell.wrapped && <p class="note">{blocked}</p>}
+            {blocked !== undefined && !sell.wrapped && !calls.can && <p class="note">{blocked}</p>}
           </div>
           <p class="note">A fresh quote follows in {left} s.</p>
           <Facts quote={live.quote} buy={buy} />

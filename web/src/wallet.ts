@@ -45,10 +45,14 @@ export function discover(found: (wallet: Wallet) => void): () => void {
 export class WalletError extends Error {
   constructor(
     message: string,
-    readonly isRejection: boolean,
+    readonly code: number | undefined,
     readonly data: unknown = null,
   ) {
     super(message)
+  }
+
+  get isRejection(): boolean {
+    return this.code === REJECTED
   }
 }
 
@@ -64,7 +68,7 @@ export async function ask<T>(provider: Provider, method: string, params?: unknow
       message?: unknown
       data?: unknown
     }
-    throw new WalletError(readable(message ?? error, SENTENCE), code === REJECTED, data)
+    throw new WalletError(readable(message ?? error, SENTENCE), code, data)
   }
 }
 
@@ -78,7 +82,7 @@ export async function account(provider: Provider, mayAsk: boolean): Promise<stri
     : undefined
 }
 
-const hex = (value: string | number | bigint): string => `0x${BigInt(value).toString(16)}`
+export const hex = (value: string | number | bigint): string => `0x${BigInt(value).toString(16)}`
 
 /** A transaction as the service issued it: decimal texts. */
 export interface Issued {
@@ -102,7 +106,7 @@ export async function send(provider: Provider, from: string, tx: Issued): Promis
   if (tx.nonce !== undefined) fields.nonce = hex(tx.nonce)
   const hash = await ask<unknown>(provider, 'eth_sendTransaction', [fields])
   if (typeof hash !== 'string' || !/^0x[0-9a-fA-F]{64}$/.test(hash)) {
-    throw new WalletError('The wallet named no transaction hash.', false)
+    throw new WalletError('The wallet named no transaction hash.', undefined)
   }
   return hash.toLowerCase()
 }

@@ -81,6 +81,7 @@ class WebSessionResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=Tr
     explorer_url: Annotated[UrlText, doc("Block explorer")]
     connected: Annotated[ConnectionCheck, doc("How to check a wallet's RPC URL")]
     quote_seconds: Annotated[int, doc("Seconds that a swap quote is valid", 30)]
+    taken_seconds: Annotated[int, doc("After so many seconds its transaction is refused", 60)]
     expires_at: Annotated[Timestamp, doc("When the session ends (ISO 8601, UTC)")]
     address: Annotated[AddressText | None, doc("The account of the body, EIP-55 checksummed")] = (
         None

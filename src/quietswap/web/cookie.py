@@ -26,6 +26,7 @@ from quietswap.contract.clients import (
 )
 from quietswap.errors.base import Unauthorized
 from quietswap.errors.requests import InvalidAddress
+from quietswap.orders.comparison import GRACE_MS
 from quietswap.wallet_rpc.wire import CONNECTED_DATA, CONNECTED_TO
 from quietswap.web.assets import RATE_PREFIX, WebOptions
 from quietswap.web.sessions import SECRET_PREFIX
@@ -183,6 +184,7 @@ class WebSessionEndpoint:
                     explorer_url=self.web.explorer_url,
                     connected=ConnectionCheck(to=CONNECTED_TO, data=CONNECTED_DATA),
                     quote_seconds=self.web.quote_s,
+                    taken_seconds=self.web.quote_s + GRACE_MS // 1000,
                     expires_at=iso_timestamp(end_ms),
                     address=address,
                 ),

@@ -1,0 +1,313 @@
+"""Approve and swap in one question of a wallet that batches calls (EIP-5792): never paid twice."""
+
+import pytest
+
+from quietswap.sandbox.contracts.addresses import CALIBUR
+from quietswap.sandbox.contracts.pools import WETH
+from tests.adapters.test_simulate_batched import METAMASK, metamask_creation
+from tests.batches import STRANGER, delegated
+from tests.browser.batching import (
+    CAPABILITIES,
+    SEND,
+    STATUS,
+    AddingBatches,
+    BatchingWallet,
+    FailingBatches,
+    HoldingBatches,
+    MisreportingBatches,
+    NeverSentBatches,
+    delegated_account,
+)
+from tests.browser.browser import Browser, Page
+from tests.browser.locators import css, role
+from tests.browser.steps import FAULT, PRIVATE, SWAP, approved, confirmed, private, quoted
+from tests.browser.steps import STATUS as SAID
+from tests.browser.test_accessible import tab_to
+from tests.browser.wallets import REJECTED
+from tests.e2e.conftest import Town
+from tests.e2e.test_batched import allowance, count
+from tests.spec.api_client import ETHER, ApiClient
+from tests.waiting import WITHIN_S
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+BOTH = "^Approve and swap 1 WETH for at least "
+APPROVE = "Approve exactly 1 WETH"
+ORDER = css(".order[data-kind=swap]")
+UNKNOWN = "it is not known yet whether it sends that"
+IN_TWO = "Go on in two steps."
+NOT_SENT = "Your wallet did not send it"
+LOOKED = "I have looked, go on"
+TO_SIGN = "eth_sendTransaction"
+KEPT = "Object.keys(localStorage).filter((name) => name.startsWith('quietswap.calls.'))"
+LATER = f"""for (const name of {KEPT}) {{
+  const kept = JSON.parse(localStorage[name])
+  localStorage[name] = JSON.stringify({{ ...kept, until: 0 }})
+}}"""
+"""The time is over in which the service takes the transaction."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _metamask(town: Town) -> None:
+    """Put MetaMask's own delegate beside the one that each sandbox has."""
+    with ApiClient(town) as desk:
+        code = desk.rpc("eth_call", {"data": metamask_creation()}, "latest")
+        desk.rpc("anvil_setCode", METAMASK, code)
+
+
+def offered(browser: Browser, town: Town, wallet: BatchingWallet, **look: object) -> Page:
+    """Open the page with a quote that the wallet can approve and swap in one."""
+    page = private(browser, town, wallet, **look)
+    quoted(page)
+    page.wait(role("button", BOTH))
+    return page
+
+
+def again(page: Page) -> None:
+    """Load the page again; the wallet is connected and private as before."""
+    page.reload()
+    page.see(PRIVATE)
+
+
+def in_two_steps(page: Page, wallet: BatchingWallet, desk: ApiClient) -> None:
+    """Go on in two steps to the end: the amount is sold once, and the batch was asked for once."""
+    approved(page)
+    assert page.count(role("button", BOTH)) == 0
+    page.click("button", SWAP)
+    confirmed(page, "swap")
+    sold_once(page, wallet, desk)
+
+
+def sold_once(page: Page, wallet: BatchingWallet, desk: ApiClient) -> None:
+    assert desk.held(wallet.account, "WETH") == 999 * ETHER
+    assert page.count(ORDER) == 1
+    assert wallet.asked.count(SEND) == 1
+    page.close()
+
+
+def is_stuck(page: Page) -> None:
+    """Nothing can be signed, and no fresh quote renews the time of the open one."""
+    page.see(UNKNOWN)
+    for button in (BOTH, APPROVE, SWAP):
+        assert not page.count(role("button", button)) or not page.is_enabled("button", button)
+    assert not page.is_enabled("button", "Get quote")
+    assert page.axe() == []
+    assert page.overflow() <= 0
+
+
+@pytest.mark.parametrize("delegate", [CALIBUR, METAMASK], ids=["Calibur", "MetaMask"])
+def test_one_question_approves_and_swaps(
+    browser: Browser, town: Town, desk: ApiClient, delegate: str
+) -> None:
+    """By the keyboard, on a phone; the wallet tells what became of it, and all is forgotten."""
+    wallet = BatchingWallet(town, delegated_account(desk, delegate))
+    page = offered(browser, town, wallet, width=360, height=740, scheme="dark")
+    assert page.axe() == []
+    assert page.overflow() <= 0
+    router = page.attribute(css(".facts code"), "title") or ""
+    tab_to(page, BOTH)
+    page.press("Enter")
+    confirmed(page, "swap")
+    assert page.focused()["tag"] != "BODY"
+    desk.until(lambda: page.call("evaluate", expression=KEPT) == [])
+    assert STATUS in wallet.asked
+    assert TO_SIGN not in wallet.asked
+    assert list(wallet.batches.values()) == wallet.sent
+    assert (len(wallet.sent), count(desk, wallet.account)) == (1, 1)
+    assert allowance(desk, wallet.account, WETH, router) == 0
+    sold_once(page, wallet, desk)
+
+
+@pytest.mark.parametrize("why", ["ready", "unsupported", "stranger", "allowed"])
+def test_it_is_not_offered(browser: Browser, town: Town, desk: ApiClient, why: str) -> None:
+    """Nor asked for: an account that would change its code, and code that nobody read."""
+    wallet = BatchingWallet(town, delegated_account(desk))
+    if why in ("ready", "unsupported"):
+        wallet.atomic = why
+    elif why == "stranger":
+        desk.rpc("anvil_setCode", wallet.account.address, delegated(STRANGER))
+    else:
+        desk.rpc("anvil_setCode", wallet.account.address, "0x")
+    page = private(browser, town, wallet)
+    quoted(page)
+    desk.until(lambda: page.is_enabled("button", APPROVE))
+    assert page.count(role("button", BOTH)) == 0
+    assert (CAPABILITIES in wallet.asked) is (why in ("ready", "unsupported"))
+    assert SEND not in wallet.asked
+    page.close()
+
+
+def test_a_wallet_that_says_it_can_and_cannot(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = FailingBatches(town, delegated_account(desk))
+    page = offered(browser, town, wallet)
+    for wallet.code in (4100, 4200, -32601, -32602, 5700, 5710, 5740, 5750, 5760):
+        page.click("button", BOTH)
+        page.see(IN_TWO, FAULT)
+        page.wait(role("button", BOTH), "detached")
+        assert page.is_enabled("button", APPROVE)
+        assert page.call("evaluate", expression=KEPT) == []
+        again(page)
+        quoted(page)
+        page.wait(role("button", BOTH))
+    assert wallet.sent == []
+    wallet.asked.clear()
+    page.click("button", BOTH)
+    page.see(IN_TWO, FAULT)
+    in_two_steps(page, wallet, desk)
+
+
+def test_a_person_who_declines_can_be_asked_again(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = FailingBatches(town, delegated_account(desk))
+    wallet.code = REJECTED
+    page = offered(browser, town, wallet)
+    page.click("button", BOTH)
+    page.see("You declined it in your wallet. Nothing was sent.", FAULT)
+    assert page.is_enabled("button", BOTH)
+    assert UNKNOWN not in page.text()
+    assert page.is_enabled("button", APPROVE)
+    assert wallet.sent == []
+    page.close()
+
+
+@pytest.mark.parametrize("code", [-32603, 4900, 5720, None])
+def test_an_uncertain_answer_is_followed_by_no_second_question(
+    browser: Browser, town: Town, desk: ApiClient, code: int | None
+) -> None:
+    wallet = FailingBatches(town, delegated_account(desk))
+    wallet.code = code
+    page = offered(browser, town, wallet)
+    page.click("button", BOTH)
+    is_stuck(page)
+    again(page)
+    is_stuck(page)
+    assert (wallet.asked.count(SEND), TO_SIGN in wallet.asked) == (1, False)
+    page.call("evaluate", expression=LATER)
+    again(page)
+    page.see(NOT_SENT, SAID)
+    page.fill("You sell", "1")
+    page.click("button", "Get quote")
+    desk.until(lambda: page.count(role("button", APPROVE)) and page.is_enabled("button", APPROVE))
+    page.close()
+
+
+@pytest.mark.parametrize("code", [-32603, 4200, 5720, REJECTED])
+def test_a_batch_that_was_sent_and_then_failed_is_its_order(
+    browser: Browser, town: Town, desk: ApiClient, code: int
+) -> None:
+    """The service is the judge, whatever the wallet says."""
+    wallet = FailingBatches(town, delegated_account(desk))
+    wallet.code, wallet.sends = code, True
+    page = offered(browser, town, wallet)
+    page.click("button", BOTH)
+    confirmed(page, "swap")
+    assert page.count(FAULT) == 0
+    sold_once(page, wallet, desk)
+
+
+@pytest.mark.parametrize("code", [400, 500])
+def test_a_batch_that_the_wallet_gave_up(
+    browser: Browser, town: Town, desk: ApiClient, code: int
+) -> None:
+    wallet = NeverSentBatches(town, delegated_account(desk))
+    wallet.code = 100
+    page = offered(browser, town, wallet)
+    page.click("button", BOTH)
+    page.see("Your wallet took it, and this service did not get it.", FAULT)
+    is_stuck(page)
+    assert page.count(role("button", LOOKED)) == 0
+    page.call("evaluate", expression=LATER)
+    again(page)
+    page.see(UNKNOWN)
+    assert page.is_enabled("button", LOOKED), "a wallet may say for ever that it is under way"
+    wallet.code = code
+    page.see(NOT_SENT, SAID)
+    page.fill("You sell", "1")
+    page.click("button", "Get quote")
+    in_two_steps(page, wallet, desk)
+
+
+def test_a_batch_with_another_call_is_refused(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = AddingBatches(town, delegated_account(desk))
+    page = offered(browser, town, wallet)
+    page.click("button", BOTH)
+    page.see("not sent anywhere", FAULT)
+    is_stuck(page)
+    assert (count(desk, wallet.account), page.count(ORDER)) == (0, 0)
+    page.close()
+
+
+def test_a_wallet_that_names_another_transaction(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = MisreportingBatches(town, delegated_account(desk))
+    page = offered(browser, town, wallet)
+    page.click("button", BOTH)
+    page.see(f"Your wallet says that it was transaction {wallet.other}. No order here")
+    assert not page.is_enabled("button", "Get quote")
+    again(page)
+    page.see(f"Your wallet says that it was transaction {wallet.other}.")
+    confirmed(page, "swap")
+    page.click("button", LOOKED)
+    page.wait(role("button", LOOKED), "detached")
+    again(page)
+    confirmed(page, "swap")
+    assert page.count(role("button", LOOKED)) == 0
+    sold_once(page, wallet, desk)
+
+
+def test_a_wallet_that_sent_it_elsewhere(browser: Browser, town: Town, desk: ApiClient) -> None:
+    """Without an order, "done" is no end: a person looks."""
+    wallet = NeverSentBatches(town, delegated_account(desk))
+    wallet.code, wallet.hashes = 200, ["0x" + "ef" * 32]
+    page = offered(browser, town, wallet)
+    page.click("button", BOTH)
+    page.see("your wallet may have sent it elsewhere, in public.")
+    wallet.hashes = []
+    page.see("Your wallet says that it was done, and no order here is it.")
+    assert not page.is_enabled("button", "Get quote")
+    page.click("button", LOOKED)
+    page.wait(role("button", LOOKED), "detached")
+    assert page.is_enabled("button", "Get quote")
+    page.close()
+
+
+def test_a_reload_while_it_is_pending(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = BatchingWallet(town, delegated_account(desk))
+    page = offered(browser, town, wallet)
+    with desk.no_blocks():
+        page.click("button", BOTH)
+        page.wait(ORDER)
+        wallet.asked.clear()
+        again(page)
+        desk.until(lambda: STATUS in wallet.asked)
+        page.wait(ORDER)
+        assert page.call("evaluate", expression=KEPT) != []
+    confirmed(page, "swap")
+    desk.until(lambda: page.call("evaluate", expression=KEPT) == [])
+    assert (len(wallet.sent), SEND in wallet.asked) == (1, False)
+    page.close()
+
+
+def test_a_reload_while_the_wallet_asks(browser: Browser, town: Town, desk: ApiClient) -> None:
+    """The page gets no answer; another tab waits, too; then the person confirms."""
+    wallet = HoldingBatches(town, delegated_account(desk))
+    page = offered(browser, town, wallet)
+    page.click("button", BOTH)
+    assert wallet.asks.wait(WITHIN_S)
+    again(page)
+    is_stuck(page)
+    other = browser.page({"w": wallet}, like=page)
+    other.goto(town.facts["baseUrl"] + "/")
+    is_stuck(other)
+    wallet.decide.set()
+    confirmed(page, "swap")
+    for one in (page, other):
+        one.wait(css("[aria-label='What your wallet was asked']"), "detached")
+    other.close()
+    sold_once(page, wallet, desk)
