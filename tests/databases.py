@@ -22,6 +22,7 @@ import pytest
 
 from quietswap.storage import migrate
 from quietswap.storage.factory import open_database
+from tests.example_counts import LONG
 from tests.waiting import WITHIN_S, wait_until
 
 _names = itertools.count(1)
@@ -260,11 +261,12 @@ def running_stores() -> Iterator[tuple[PostgresCluster, RedisServer]]:
 
 
 def both_databases(group: str) -> list[object]:
-    """Return the parameters of a fixture that runs on either database, each an xdist group."""
-    return [
-        pytest.param("sqlite", marks=pytest.mark.xdist_group(group)),
-        pytest.param("postgresql", marks=pytest.mark.xdist_group(f"{group}-postgresql")),
-    ]
+    """Return the parameters of a fixture that runs on either database, each an xdist group.
+
+    `make test` takes SQLite alone: what differs between the two is tested in `tests/storage`.
+    """
+    names = {"sqlite": group} | ({"postgresql": f"{group}-postgresql"} if LONG else {})
+    return [pytest.param(name, marks=pytest.mark.xdist_group(own)) for name, own in names.items()]
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """A running sandbox for the interface's tests, and a desk with a key of its own for each.
 
-Every test that asks for `town` or `desk` runs twice: on SQLite, and on PostgreSQL with Redis. The
-two are groups of their own, so that parallel test processes start one each.
+In `make test-long` every test that asks for `town` or `desk` runs twice: on SQLite, and on
+PostgreSQL with Redis. The two are groups, so that one test process starts a sandbox for each.
 """
 
 from collections.abc import Iterator
