@@ -2,8 +2,8 @@
 
 from quietswap.clients.client import ApiKey
 from quietswap.errors.requests import InvalidParameter
-from quietswap.webhooks.stores import Delivery, Webhook
-from quietswap.webhooks.webhook import MAX_LENGTH, WebhookRequest
+from quietswap.webhooks.addresses import MAX_LENGTH
+from quietswap.webhooks.webhook import Delivery, Webhook, WebhookRequest
 from tests.orders import NOW_MS
 
 WEBHOOK = Webhook(

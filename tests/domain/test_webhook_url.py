@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietswap.webhooks.webhook import MAX_LENGTH, InvalidWebhookUrl, parse_webhook_url
+from quietswap.webhooks.addresses import MAX_LENGTH, InvalidWebhookUrl, parse_webhook_url
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from quietswap.clients.client import ApiKey, Client
 from quietswap.storage.factory import Storage
-from quietswap.webhooks.stores import Delivery, Webhook
-from quietswap.webhooks.webhook import DisabledReason, WebhookState
+from quietswap.webhooks.webhook import Delivery, DisabledReason, Webhook, WebhookState
 from tests.storage.examples import T0, an_event, an_order
 
 KEY = ApiKey("key-1", "a wallet", T0, None, "client-1")

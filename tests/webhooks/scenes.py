@@ -13,8 +13,7 @@ from quietswap.webhooks.manage import ManageWebhooks
 from quietswap.webhooks.resolver import SystemResolver
 from quietswap.webhooks.secrets import SecretBox
 from quietswap.webhooks.sender import SenderPolicy, WebhookSender
-from quietswap.webhooks.stores import Delivery, Webhook
-from quietswap.webhooks.webhook import RETRY_AFTER_S, WebhookRequest
+from quietswap.webhooks.webhook import RETRY_AFTER_S, Delivery, Webhook, WebhookRequest
 from tests.patient import open_storage
 from tests.storage.examples import T0, HandClock, an_event, an_order
 from tests.webhooks.receiver import Receiver, receiving

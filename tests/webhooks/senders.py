@@ -8,8 +8,8 @@ from ipaddress import ip_address
 
 import trustme
 
+from quietswap.webhooks.addresses import IpAddress
 from quietswap.webhooks.sender import SenderPolicy, WebhookSender, tls_context
-from quietswap.webhooks.webhook import IpAddress
 
 NAME = "hooks.example.com"
 AUTHORITY = trustme.CA()

@@ -5,7 +5,7 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from quietswap.webhooks.webhook import (
+from quietswap.webhooks.addresses import (
     MAX_LENGTH,
     InvalidWebhookUrl,
     IpAddress,

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from quietswap.webhooks.sender import MAX_BODY, MAX_HEAD
-from quietswap.webhooks.stores import DeliveryFailed
+from quietswap.webhooks.webhook import DeliveryFailed
 from tests.webhooks.receiver import OK, Received, Receiver, always, answer, receiving
 from tests.webhooks.senders import sender
 

@@ -24,8 +24,7 @@ from quietswap.webhooks.deliver import WebhookCaller
 from quietswap.webhooks.http import encoded_test_event
 from quietswap.webhooks.manage import ManageWebhooks
 from quietswap.webhooks.secrets import SecretBox
-from quietswap.webhooks.stores import Webhook
-from quietswap.webhooks.webhook import WebhookRequest
+from quietswap.webhooks.webhook import Webhook, WebhookRequest
 from tests.patient import open_storage
 from tests.webhooks.killed_process import KEY_BYTES
 from tests.webhooks.receiver import OK, Received, Receiver, answer, receiving

@@ -22,8 +22,7 @@ from quietswap.webhooks.resolver import (
     SystemResolver,
     TooManyLookups,
 )
-from quietswap.webhooks.stores import SenderBusy, WebhookUrlRefused
-from quietswap.webhooks.webhook import WebhookRequest, WebhookState
+from quietswap.webhooks.webhook import SenderBusy, WebhookRequest, WebhookState, WebhookUrlRefused
 from tests.storage.examples import HandClock
 from tests.waiting import eventually
 from tests.webhooks.receiver import receiving

@@ -7,9 +7,9 @@ import pytest
 import trustme
 
 from quietswap.webhooks import sender as sender_module
+from quietswap.webhooks.addresses import IpAddress
 from quietswap.webhooks.resolver import SystemResolver
-from quietswap.webhooks.stores import DeliveryFailed, WebhookUrlRefused
-from quietswap.webhooks.webhook import IpAddress
+from quietswap.webhooks.webhook import DeliveryFailed, WebhookUrlRefused
 from tests.webhooks.receiver import Receiver, answer, receiving
 from tests.webhooks.senders import NAME, Rebinding, Silent, sender, serving
 from tests.webhooks.test_addresses import REFUSED

@@ -29,8 +29,7 @@ from quietswap.quoting.request import (
 from quietswap.quoting.scoring import IndicativePrice
 from quietswap.tokens.view import TokenPage, WalletHoldings
 from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, UnmatchedPolicy, WalletRpcToken
-from quietswap.webhooks.stores import Delivery, Webhook
-from quietswap.webhooks.webhook import WebhookRequest
+from quietswap.webhooks.webhook import Delivery, Webhook, WebhookRequest
 
 
 @dataclass(frozen=True, slots=True)

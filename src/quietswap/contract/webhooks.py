@@ -7,7 +7,8 @@ from msgspec import Meta
 from quietswap.contract import base
 from quietswap.contract.base import Count, Envelope, RequestStruct, Timestamp, WireStruct, doc
 from quietswap.orders.order import OrderChange
-from quietswap.webhooks.webhook import MAX_LENGTH, PRUNED, TEST, DisabledReason, WebhookState
+from quietswap.webhooks.addresses import MAX_LENGTH
+from quietswap.webhooks.webhook import PRUNED, TEST, DisabledReason, WebhookState
 
 _TYPES = [change.value for change in OrderChange]
 

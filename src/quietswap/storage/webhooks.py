@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from itertools import count
 
 from quietswap.storage.database import Database, Row, Transaction, Value
-from quietswap.webhooks.stores import Delivery, Webhook
-from quietswap.webhooks.webhook import DisabledReason, WebhookState
+from quietswap.webhooks.webhook import Delivery, DisabledReason, Webhook, WebhookState
 
 _COLUMNS = """webhook_id, client_id, url, events, description, secret, cursor, created_at_ms, state,
 disabled_reason, failures, next_try_ms"""

@@ -1,7 +1,7 @@
 """Answers the calls of one body: local ones, sends in their order, then all reads in one batch."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,14 +31,7 @@ from quietswap.wallet_rpc.parameters import (
     needs_head,
 )
 from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, NodeFailure, WalletRpcToken
-from quietswap.wallet_rpc.wire import (
-    Call,
-    Invalid,
-    Message,
-    Notification,
-    connected_answer,
-    is_connection_check,
-)
+from quietswap.wallet_rpc.wire import Call, Invalid, Message, Notification
 
 # What an anonymous visitor of the web page may let the node execute.
 #
@@ -310,3 +303,30 @@ def _response(slot: _Slot) -> bytes:
     assert slot.outcome is not None
     observe.wallet_rpc_answered(method, slot.outcome.code)
     return wire.error(slot.call.id, slot.outcome)
+
+
+# A call that only this endpoint answers: a page asks through the wallet which RPC URL it uses.
+#
+# The address is the end of keccak256("quietswap wallet rpc"), so no one has a key for it and no
+# contract can be deployed there. Another node answers `0x`.
+
+
+CONNECTED_TO = "0x82928fd51ebc8f9602fc6c19c2550c9ee7dc79f5"
+"""`to` of the call, in lower case."""
+CONNECTED_DATA = "0x8f167b9a"
+"""`data` of the call: the selector of `walletRpcTokenId()`."""
+_WORD = 32
+
+
+def is_connection_check(params: list[Any]) -> bool:
+    """Return whether the checked parameters of an eth_call are this call, at any block."""
+    call: Mapping[str, Any] = params[0]
+    data = call.get("data") or call.get("input") or ""
+    return str(call.get("to")).lower() == CONNECTED_TO and data.lower() == CONNECTED_DATA
+
+
+def connected_answer(token_id: str) -> str:
+    """Return the token's id as the ABI encoding of one string, in hex."""
+    text = token_id.encode()
+    padded = text.ljust(-(-len(text) // _WORD) * _WORD, b"\0")
+    return "0x" + (_WORD.to_bytes(_WORD) + len(text).to_bytes(_WORD) + padded).hex()

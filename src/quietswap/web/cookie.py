@@ -27,7 +27,7 @@ from quietswap.contract.clients import (
 from quietswap.errors.base import Unauthorized
 from quietswap.errors.requests import InvalidAddress
 from quietswap.orders.comparison import GRACE_MS
-from quietswap.wallet_rpc.wire import CONNECTED_DATA, CONNECTED_TO
+from quietswap.wallet_rpc.dispatch import CONNECTED_DATA, CONNECTED_TO
 from quietswap.web.assets import RATE_PREFIX, WebOptions
 from quietswap.web.sessions import SECRET_PREFIX
 

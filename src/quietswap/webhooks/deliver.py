@@ -20,19 +20,17 @@ from quietswap.storage.events import EventStore
 from quietswap.storage.webhooks import WebhookStore
 from quietswap.webhooks.secrets import SecretBox, SecretUnreadable, signed_headers
 from quietswap.webhooks.sender import WebhookSender
-from quietswap.webhooks.stores import (
-    Delivery,
-    DeliveryFailed,
-    SenderBusy,
-    Webhook,
-    WebhookUrlRefused,
-)
 from quietswap.webhooks.webhook import (
     GONE,
     PRUNED,
     RETRY_AFTER_S,
+    Delivery,
+    DeliveryFailed,
     DisabledReason,
+    SenderBusy,
+    Webhook,
     WebhookState,
+    WebhookUrlRefused,
     is_success,
 )
 

@@ -28,8 +28,7 @@ from quietswap.errors.requests import InvalidParameter
 from quietswap.events.event import StoredEvent
 from quietswap.events.http import order_event_message
 from quietswap.orders.order import OrderChange
-from quietswap.webhooks.stores import Delivery, Webhook
-from quietswap.webhooks.webhook import TEST, WebhookRequest
+from quietswap.webhooks.webhook import TEST, Delivery, Webhook, WebhookRequest
 
 # Webhooks and deliveries: stored values to contract Structs.
 

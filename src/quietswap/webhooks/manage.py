@@ -12,8 +12,7 @@ from quietswap.storage.events import EventStore
 from quietswap.storage.webhooks import WebhookStore
 from quietswap.webhooks.deliver import Message, NotTried, WebhookCaller, untried
 from quietswap.webhooks.secrets import SecretBox, SecretUnreadable, new_secret
-from quietswap.webhooks.stores import Delivery, Webhook, WebhookUrlRefused
-from quietswap.webhooks.webhook import TEST, WebhookRequest
+from quietswap.webhooks.webhook import TEST, Delivery, Webhook, WebhookRequest, WebhookUrlRefused
 
 _SHOWN = 100
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Protocol
 
-from quietswap.webhooks.webhook import IpAddress
+from quietswap.webhooks.addresses import IpAddress
 
 MAX_LOOKUPS = 16
 """Lookups at the same time. A lookup cannot be cancelled: it keeps its thread until it ends."""

@@ -13,9 +13,7 @@ from pathlib import Path
 
 import h11
 
-from quietswap.webhooks.resolver import ResolutionFailed, Resolver, TooManyLookups
-from quietswap.webhooks.stores import DeliveryFailed, SenderBusy, WebhookUrlRefused
-from quietswap.webhooks.webhook import (
+from quietswap.webhooks.addresses import (
     InvalidWebhookUrl,
     IpAddress,
     WebhookUrl,
@@ -23,6 +21,8 @@ from quietswap.webhooks.webhook import (
     parse_webhook_url,
     refusal,
 )
+from quietswap.webhooks.resolver import ResolutionFailed, Resolver, TooManyLookups
+from quietswap.webhooks.webhook import DeliveryFailed, SenderBusy, WebhookUrlRefused
 
 MAX_HEAD = 16_384
 """Bytes of the status line and the headers of an answer."""

@@ -1,12 +1,7 @@
-"""States of a webhook, and event types beside those of orders. The values are in the interface."""
+"""Webhooks, their states and deliveries, and event types beside those of orders."""
 
-import ipaddress
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
-from urllib.parse import urlsplit
 
 
 class WebhookState(StrEnum):
@@ -62,177 +57,57 @@ class WebhookRequest:
     description: str | None
 
 
-# The URL of a webhook.
-#
-# Only one spelling of each host is accepted: a host name, or an IP address in its usual notation.
-# Other notations of an address (`127.1`, `0x7f000001`, `2130706433`) are refused, because
-# libraries read them differently.
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A URL that receives the events of one client, in their order.
 
+    `events` holds event types; empty means all. `secret` is encrypted. `cursor` is the sequence of
+    the last event that is done, `failures` the number of failed tries of the next one, which is not
+    tried before `next_try_ms`. Times in Unix ms.
+    """
 
-MAX_LENGTH = 2048
-"""Characters of a URL."""
-_PORTS = {"https": 443, "http": 80}
-_VISIBLE = re.compile(r"[!-~]+")
-_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
-_NAME = re.compile(rf"(?:{_LABEL}\.)*{_LABEL}")
-_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
-_ESCAPED = '<>"{}|\\^`'
-"""ASCII characters that RFC 3986 does not allow in a URL."""
-
-
-class InvalidWebhookUrl(ValueError):
-    """The URL cannot be a webhook; the message is the reason."""
+    webhook_id: str
+    client_id: str
+    url: str
+    events: tuple[str, ...]
+    description: str | None
+    secret: bytes
+    cursor: int
+    created_at_ms: int
+    state: WebhookState = WebhookState.ACTIVE
+    disabled_reason: DisabledReason | None = None
+    failures: int = 0
+    next_try_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookUrl:
-    """A valid URL, in the parts that a request needs.
+class Delivery:
+    """One try to deliver an event.
 
-    `host` is a lower-case name or an IP address without brackets; `target` is path and query.
+    `sequence` is 0 for a test. `attempt` counts from 1 for each event; 0 means that events up to
+    `sequence` were pruned before they could be sent. `ms` is its duration. `status` is None without
+    a complete answer; `error` says why it is not delivered, None if it is.
     """
 
-    scheme: str
-    host: str
-    port: int
-    target: str
-
-    @property
-    def authority(self) -> str:
-        """Return the value of the Host header."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
-
-
-def parse_webhook_url(text: str, *, allow_http: bool = False) -> WebhookUrl:
-    """Return the parts of a webhook's URL. Raises InvalidWebhookUrl.
-
-    `allow_http` also accepts http, for receivers on this machine.
-    """
-    if not text or len(text) > MAX_LENGTH:
-        raise InvalidWebhookUrl(f"it must have 1 to {MAX_LENGTH} characters")
-    if not _VISIBLE.fullmatch(text) or any(char in _ESCAPED for char in text):
-        raise InvalidWebhookUrl("it must be ASCII without spaces; write other characters as %20")
-    try:
-        parts = urlsplit(text)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        raise InvalidWebhookUrl("its host or port cannot be read") from None
-    if parts.scheme not in (("https", "http") if allow_http else ("https",)):
-        raise InvalidWebhookUrl("it must begin with https://")
-    if "@" in parts.netloc:
-        raise InvalidWebhookUrl("it must not contain a user name or password")
-    if "#" in text:
-        raise InvalidWebhookUrl("it must not contain a fragment (#)")
-    if not host or parts.netloc.endswith(":") or port == 0:
-        raise InvalidWebhookUrl("it must have a host, and a port from 1 to 65535 if it has one")
-    target = (parts.path or "/") + (f"?{parts.query}" if "?" in text else "")
-    return WebhookUrl(parts.scheme, _host(host, parts.netloc), port or _PORTS[parts.scheme], target)
+    delivery_id: str
+    webhook_id: str
+    event_id: str
+    event_type: str
+    sequence: int
+    attempt: int
+    at_ms: int
+    ms: int
+    status: int | None
+    error: str | None
 
 
-def _host(host: str, netloc: str) -> str:
-    if netloc.startswith("["):
-        try:
-            return ipaddress.IPv6Address(host if "%" not in host else "zone").compressed
-        except ValueError:
-            raise InvalidWebhookUrl("its IPv6 address cannot be read") from None
-    if not _NAME.fullmatch(host) or len(host) > 253:
-        raise InvalidWebhookUrl("its host is not a host name; write an international one as xn--")
-    if not _NUMBER.fullmatch(host.rpartition(".")[2]):
-        return host
-    try:
-        return ipaddress.IPv4Address(host).compressed
-    except ValueError:
-        raise InvalidWebhookUrl("its IPv4 address must have four decimal numbers") from None
+class WebhookUrlRefused(Exception):
+    """A webhook must not have this URL, or its host; the message is the reason."""
 
 
-def is_allowed_host(host: str, allowed: Sequence[str]) -> bool:
-    """Return whether a host is in the allow list; an empty list allows every host.
-
-    `*.example.com` allows all names below example.com, but not example.com itself.
-    """
-    wanted = [entry.lower() for entry in allowed]
-    return not wanted or any(
-        host.endswith(entry[1:]) if entry.startswith("*.") else host == entry for entry in wanted
-    )
+class DeliveryFailed(Exception):
+    """No complete answer was received; the message is the reason, without the URL."""
 
 
-# The IP addresses that a webhook may have. The first network of a table that matches counts.
-#
-# The service sends requests to addresses that its clients name, from inside the operator's
-# network. Only public unicast addresses are safe. For IPv6 the list is positive: global unicast is
-# 2000::/3, so IPv4-mapped (::ffff:0:0/96), IPv4-compatible (::/96), NAT64 (64:ff9b::/96,
-# 64:ff9b:1::/48), unique local, link-local, site-local and multicast addresses are outside of it.
-#
-# Sources: https://www.iana.org/assignments/iana-ipv4-special-registry and
-# https://www.iana.org/assignments/iana-ipv6-special-registry
-
-
-IpAddress = IPv4Address | IPv6Address
-
-_NOT_PUBLIC_4: dict[str, str] = {
-    "100.100.100.200/32": "a cloud provider's metadata",
-    "168.63.129.16/32": "a cloud provider's metadata",
-    "0.0.0.0/8": "this network",
-    "10.0.0.0/8": "private",
-    "100.64.0.0/10": "carrier-grade NAT",
-    "127.0.0.0/8": "loopback",
-    "169.254.0.0/16": "link-local",
-    "172.16.0.0/12": "private",
-    "192.0.0.0/24": "reserved",
-    "192.0.2.0/24": "documentation",
-    "192.88.99.0/24": "6to4",
-    "192.168.0.0/16": "private",
-    "198.18.0.0/15": "benchmarking",
-    "198.51.100.0/24": "documentation",
-    "203.0.113.0/24": "documentation",
-    "224.0.0.0/4": "multicast",
-    "240.0.0.0/4": "reserved",
-}
-_NOT_PUBLIC_6: dict[str, str] = {
-    "::/128": "unspecified",
-    "::1/128": "loopback",
-    "::ffff:0:0/96": "IPv4-mapped",
-    "::/96": "IPv4-compatible",
-    "64:ff9b::/96": "NAT64",
-    "64:ff9b:1::/48": "NAT64",
-    "2001::/32": "Teredo",
-    "2001::/23": "reserved",
-    "2001:db8::/32": "documentation",
-    "2002::/16": "6to4",
-    "3fff::/20": "documentation",
-    "fd00:ec2::/32": "a cloud provider's metadata",
-    "fd20:ce::/32": "a cloud provider's metadata",
-    "fc00::/7": "unique local",
-    "fe80::/10": "link-local",
-    "fec0::/10": "site-local",
-    "ff00::/8": "multicast",
-}
-_KINDS_4 = [(IPv4Network(network), kind) for network, kind in _NOT_PUBLIC_4.items()]
-_KINDS_6 = [(IPv6Network(network), kind) for network, kind in _NOT_PUBLIC_6.items()]
-_GLOBAL_6 = IPv6Network("2000::/3")
-_OWN = frozenset({"private", "loopback", "carrier-grade NAT", "unique local"})
-"""Kinds that `webhooks.allow_private` allows: addresses of hosts in a network of one's own.
-
-No host that receives webhooks has a link-local address, but the metadata of a cloud, and so the
-keys of the machine, are at one.
-"""
-
-
-def refusal(address: IpAddress, *, allow_private: bool = False) -> str | None:
-    """Return the kind of an address that is refused; None if a webhook may have it.
-
-    `allow_private` also allows the kinds that hosts of a private network have.
-    """
-    kind = _kind(address)
-    return None if allow_private and kind in _OWN else kind
-
-
-def _kind(address: IpAddress) -> str | None:
-    if isinstance(address, IPv4Address):
-        return next((kind for network, kind in _KINDS_4 if address in network), None)
-    if address.scope_id is not None:
-        return "link-local"
-    for network, kind in _KINDS_6:
-        if address in network:
-            return kind
-    return None if address in _GLOBAL_6 else "reserved"
+class SenderBusy(Exception):
+    """Nothing was sent, because this service does too much at once; the message is the reason."""

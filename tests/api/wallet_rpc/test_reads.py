@@ -7,8 +7,8 @@ import pytest
 
 from quietswap.chain.address import keccak256
 from quietswap.chain.chain import NodeUnavailable
+from quietswap.wallet_rpc.dispatch import CONNECTED_DATA, CONNECTED_TO
 from quietswap.wallet_rpc.tokens import NodeCall, NodeFailure
-from quietswap.wallet_rpc.wire import CONNECTED_DATA, CONNECTED_TO
 from tests.api.scripted_use_cases import ScriptedUseCases
 from tests.api.scripted_wallet_rpc import HASH, WALLET
 from tests.api.wallet_rpc.calls import BLOCK_HASH, READS, call, failed, post, request
