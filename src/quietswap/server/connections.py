@@ -1,4 +1,4 @@
-"""Bounds the connections that one client address holds in this process.
+"""Bounds of connections: request heads in bytes and time, and the number that one address holds.
 
 granian accepts connections up to a number of all clients together (its option `backpressure`); then
 nobody is accepted until one ends. A connection without a complete request ends after ten seconds,
@@ -16,10 +16,21 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
+from granian.http import HTTP1Settings
+
 from quietswap import observe
 from quietswap.api.parsing.headers import Network, address_block, is_trusted
 from quietswap.clock import Clock
 
+_MOST_HEAD_BYTES = 128 * 1024
+"""Buffer size of a request head. granian rejects larger heads without the error envelope.
+
+granian compares the size before each read, so one more read may pass: request heads above 256 KiB
+are always rejected."""
+
+_HEAD_WITHIN_MS = 10_000
+"""Time limit for a complete request head, and for an idle connection."""
+HEAD_BOUNDS = HTTP1Settings(max_buffer_size=_MOST_HEAD_BYTES, header_read_timeout=_HEAD_WITHIN_MS)
 LOOK_EVERY_S = 1.0
 PATIENCE_S = 2.0
 """So long a new connection of an address with too many has for TLS and its first request."""

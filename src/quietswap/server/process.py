@@ -12,7 +12,6 @@ from typing import Any
 import click
 import msgspec
 from granian.constants import HTTPModes, Interfaces, Loops, SSLProtocols
-from granian.http import HTTP1Settings
 from granian.server import MPServer
 
 from quietswap import __version__, observe
@@ -20,7 +19,7 @@ from quietswap.operator.audit_file import AuditFile
 from quietswap.operator.operators import AuditUnavailable
 from quietswap.orders.tracking.single_process import WHY_NOT_ALONE, WHY_NOT_SHARED
 from quietswap.server import asgi, factories
-from quietswap.server.connections import allow_files, most_connections
+from quietswap.server.connections import HEAD_BOUNDS, allow_files, most_connections
 from quietswap.server.settings.load import BadSettings, load
 from quietswap.server.settings.schema import ServerConfig, Settings
 from quietswap.server.settings.summary import settings_summary
@@ -28,14 +27,6 @@ from quietswap.server.shutdown import KILLED_AFTER_S
 from quietswap.server.start_checks import wait_for_free_port
 from quietswap.storage.database import is_same_database
 
-_MOST_HEAD_BYTES = 128 * 1024
-"""Buffer size of a request head. granian rejects larger heads without the error envelope.
-
-granian compares the size before each read, so one more read may pass: request heads above 256 KiB
-are always rejected."""
-
-_HEAD_WITHIN_MS = 10_000
-"""Time limit for a complete request head, and for an idle connection."""
 LOWEST_TLS = SSLProtocols.tls13
 """The spec requires TLS 1.3. Given explicitly, so that another default of granian has no effect."""
 _CHECK_WITHIN_S = 30
@@ -100,9 +91,7 @@ class _Reloading(MPServer):
             ssl_key=Path(server.tls_key) if server.tls_key else None,
             ssl_protocol_min=LOWEST_TLS,
             http=HTTPModes.http1,  # the other modes have no time limit for an idle connection
-            http1_settings=HTTP1Settings(
-                max_buffer_size=_MOST_HEAD_BYTES, header_read_timeout=_HEAD_WITHIN_MS
-            ),
+            http1_settings=HEAD_BOUNDS,
             workers_kill_timeout=KILLED_AFTER_S,
             respawn_failed_workers=True,
         )
