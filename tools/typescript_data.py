@@ -50,10 +50,7 @@ from quietswap.routers.method import (
     RouterMethod,
 )
 from quietswap.routers.methods import METHODS, ROUTERS
-from quietswap.tokens.token import (
-    WETH,
-    WITHOUT_TRANSFER_FEE,
-)
+from quietswap.tokens.token import WETH, WITHOUT_TRANSFER_FEE
 from quietswap.vendors import VENDORS
 from quietswap.vendors.zeroex import settlers
 from tests.vectors import quote_vectors

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietswap.chain import fees
-from quietswap.chain.fees import OwnNonces
 from quietswap.chain.signed import GAS_LIMIT_CAP
+from quietswap.orders.nonces import OwnNonces, next_nonce
 
 GWEI = 10**9
 
@@ -90,12 +90,12 @@ def test_the_value_sent_along_is_not_available_for_fees() -> None:
 def test_the_nonce_passes_the_chain_the_mempool_and_live_orders_without_a_gap(
     latest: int, pending: int, live: list[int], expected: int
 ) -> None:
-    assert fees.next_nonce(latest, pending, OwnNonces(live=tuple(live))) == expected
+    assert next_nonce(latest, pending, OwnNonces(live=tuple(live))) == expected
 
 
 @given(st.integers(0, 10**4), st.sets(st.integers(0, 10**4), max_size=30))
 def test_a_nonce_is_never_used_twice(latest: int, live: set[int]) -> None:
-    nonce = fees.next_nonce(latest, latest, OwnNonces(live=tuple(live)))
+    nonce = next_nonce(latest, latest, OwnNonces(live=tuple(live)))
     assert nonce >= latest
     assert nonce not in live
 
@@ -162,4 +162,4 @@ def test_what_may_yet_be_mined_keeps_its_nonce_for_the_next_transaction(
     latest: int, pending: int, live: list[int], at_large: list[int], expected: int
 ) -> None:
     own = OwnNonces(tuple(live), tuple(at_large))
-    assert fees.next_nonce(latest, pending, own) == expected
+    assert next_nonce(latest, pending, own) == expected

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietswap.chain.address import Address
-from quietswap.tokens.token import WETH, harmless
+from quietswap.foreign_text import harmless
+from quietswap.tokens.token import WETH
 from quietswap.tokens.token_list import BUILT_IN, ListedToken, TokenCatalogue
 from quietswap.tokens.view import TokenWarning, TransferFee, own_warnings
 from tests.orders import USDC

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.fees import OwnNonces, next_nonce
 from quietswap.chain.node import NodeChain
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.http_client import HttpClient
+from quietswap.orders.nonces import OwnNonces, next_nonce
 from tests.adapters.fake_node import Refusal, fake_node
 from tests.adapters.fake_web import Answer
 from tests.adapters.manual_clock import ManualClock

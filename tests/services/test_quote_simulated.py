@@ -9,10 +9,10 @@ import pytest
 
 from quietswap.chain.address import Address
 from quietswap.chain.chain import AccountState, Head, SimulationResult, UnreadableToken
-from quietswap.chain.fees import OwnNonces
 from quietswap.clients.client import ApiKey
 from quietswap.errors.base import InsufficientLiquidity, ServiceUnavailable
 from quietswap.errors.requests import TokenNotSupported
+from quietswap.orders.nonces import OwnNonces
 from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome, SwapQuote
 from quietswap.quoting.request import SwapQuoteRequest
 from quietswap.quoting.routes import CollectRoutes

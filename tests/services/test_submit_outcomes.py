@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from quietswap.chain.address import Address
-from quietswap.chain.fees import OwnNonces, next_nonce
 from quietswap.chain.signed import decode
 from quietswap.errors.base import ProviderUnavailable, RequestError
 from quietswap.errors.requests import (
@@ -17,6 +16,7 @@ from quietswap.errors.requests import (
     SignatureReplay,
     ValidationError,
 )
+from quietswap.orders.nonces import OwnNonces, next_nonce
 from quietswap.orders.order import FailureCode, Order, OrderStatus
 from quietswap.quoting.request import SubmittedSwap
 from quietswap.relays.answers import RelayOutcome

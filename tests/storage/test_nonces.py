@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from quietswap.chain.fees import OwnNonces
+from quietswap.orders.nonces import OwnNonces
 from quietswap.orders.order import AT_LARGE, Failure, FailureCode, OrderStatus
 from quietswap.storage.factory import Storage
 from tests.storage.examples import OTHER_WALLET, WALLET, an_order, store

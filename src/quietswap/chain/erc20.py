@@ -2,8 +2,8 @@
 
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
+from quietswap.foreign_text import harmless
 from quietswap.quoting.quote import WrapOperation
-from quietswap.tokens.token import harmless
 
 DECIMALS = bytes.fromhex("313ce567")
 SYMBOL = bytes.fromhex("95d89b41")

@@ -1,6 +1,4 @@
-"""Gas limits, fee caps and nonces of issued transactions. Integers only: wei and gas units."""
-
-from dataclasses import dataclass
+"""Gas limits and fee caps of issued transactions. Integers only: wei and gas units."""
 
 from quietswap.chain.signed import GAS_LIMIT_CAP
 
@@ -118,30 +116,3 @@ def max_fee_per_gas(
     least = -(-next_fee * _LEAST_MULTIPLE_PERCENT // 100)
     affordable = max(balance - value, 0) // gas_limit
     return max(min(wanted, affordable), least, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class OwnNonces:
-    """The nonces of one key's orders of one wallet, ascending.
-
-    `live`: of open orders. `at_large`: of expired or refused orders that may still be mined.
-    """
-
-    live: tuple[int, ...] = ()
-    at_large: tuple[int, ...] = ()
-
-
-def next_nonce(latest: int, pending: int, own: OwnNonces) -> int:
-    """Return the nonce to issue: after the chain, the public mempool and the live orders.
-
-    An expired or refused order that may still be mined keeps its nonce: the next transaction uses
-    the same one, so that at most one of the two can be mined. This holds even if a relay leaked the
-    first one into the public mempool and the node counts it. Only live orders without a gap count:
-    a transaction behind a gap could not be mined. The relay's count is never used: it is wrong
-    after the relay has dropped a transaction.
-    """
-    nonce = max(latest, pending)
-    while nonce in own.live:
-        nonce += 1
-    contested = (n for n in own.at_large if latest <= n < nonce and n not in own.live)
-    return min(contested, default=nonce)

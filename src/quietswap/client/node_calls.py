@@ -15,7 +15,7 @@ from quietswap.chain.fees import next_base_fee
 from quietswap.client.errors.base import NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
 from quietswap.contract.base import WireStruct
-from quietswap.tokens.token import harmless
+from quietswap.foreign_text import harmless
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ import msgspec
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
-from quietswap.tokens.token import visible
+from quietswap.foreign_text import visible
 
 # Log output to standard error, at once or buffered for some milliseconds.
 

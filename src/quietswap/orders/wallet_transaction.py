@@ -11,7 +11,7 @@ from typing import Any
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
 from quietswap.chain.erc20 import calldata, value_of
-from quietswap.chain.fees import OwnNonces, gas_limit_for, intrinsic_gas
+from quietswap.chain.fees import gas_limit_for, intrinsic_gas
 from quietswap.chain.signed import SignedTransaction, UnsignedTransaction, decode
 from quietswap.errors.requests import ValidationError
 from quietswap.orders.order import Order, OrderKind, may_be_mined
@@ -147,14 +147,6 @@ def check_bump(signed: SignedTransaction, replaced: Sequence[int]) -> None:
     if cap < least:
         text = "it replaces an open order and must raise maxFeePerGas by a tenth"
         raise _refusal("REPLACEMENT_UNDERPRICED", text, "maxFeePerGas", f">= {least}", cap)
-
-
-def next_free_nonce(latest: int, pending: int, own: OwnNonces) -> int:
-    """Return the first nonce after the chain, the public mempool and the client's live orders."""
-    nonce = max(latest, pending)
-    while nonce in own.live:
-        nonce += 1
-    return nonce
 
 
 def check_nonce_gap(nonce: int, free: int) -> None:

@@ -15,6 +15,7 @@ from quietswap.clock import Clock
 from quietswap.errors.requests import InvalidTokenAddress, TokenNotSupported
 from quietswap.failures import require_no_fork, service_unavailable
 from quietswap.orders.checks import CONTRACT_NOTE, is_contract
+from quietswap.orders.nonces import OwnNonces, next_nonce
 from quietswap.prices.usd import UsdPrices
 from quietswap.quoting import mev
 from quietswap.quoting.batched import batched_form
@@ -99,7 +100,7 @@ class SwapQuotePolicy:
 class _Setting:
     """The inputs that are read while the source requests are in flight."""
 
-    nonces: fees.OwnNonces
+    nonces: OwnNonces
     rates: UsdRates
     reference: int | None
 
@@ -284,9 +285,7 @@ def _impact(best: Candidate, market: PricingContext) -> Decimal | None:
     )
 
 
-def _params(
-    best: Candidate, collected: CollectedRoutes, nonces: fees.OwnNonces
-) -> UnsignedTransaction:
+def _params(best: Candidate, collected: CollectedRoutes, nonces: OwnNonces) -> UnsignedTransaction:
     sender = collected.sender
     limit = best.gas_limit or fees.gas_limit_for(best.gas) + fees.NEW_SLOT_GAS
     return UnsignedTransaction(
@@ -300,7 +299,7 @@ def _params(
             gas_limit=limit,
             balance=sender.eth_balance,
         ),
-        nonce=fees.next_nonce(sender.nonce, sender.pending_nonce, nonces),
+        nonce=next_nonce(sender.nonce, sender.pending_nonce, nonces),
     )
 
 

@@ -19,6 +19,7 @@ from quietswap.errors.requests import (
     NonceTooLow,
     ValidationError,
 )
+from quietswap.foreign_text import quoted
 from quietswap.http_client import HttpReply
 from quietswap.orders.order import (
     Failure,
@@ -28,7 +29,6 @@ from quietswap.orders.order import (
     OrderKind,
     Transition,
 )
-from quietswap.tokens.token import harmless
 
 # What a relay's response means for an order: outcome -> transition -> error.
 #
@@ -403,8 +403,8 @@ def _said(reply: HttpReply) -> str:
 
     A relay may repeat what it was sent: no long hexadecimal number is shown.
     """
-    words = harmless(_LONG_HEX.sub("***", reply.words()), _LONGEST_WORDS)
-    return f"HTTP {reply.status}" + (f", it says “{words}”" if words else "")
+    words = quoted(_LONG_HEX.sub("***", reply.words()), _LONGEST_WORDS)
+    return f"HTTP {reply.status}" + (f", it says {words}" if words else "")
 
 
 def _meaning(reply: HttpReply) -> RelayResponse:

@@ -8,7 +8,7 @@ change is also an event of its client (`events`), numbered last.
 from collections.abc import Mapping, Sequence
 
 from quietswap.chain.address import Address
-from quietswap.chain.fees import OwnNonces
+from quietswap.orders.nonces import OwnNonces
 from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus
 from quietswap.orders.stores import DuplicateTransaction, OrderView, StoreUnavailable
 from quietswap.orders.wallet_transaction import quote_used

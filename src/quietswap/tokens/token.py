@@ -1,7 +1,5 @@
 """ERC-20 tokens, and the two conventional placeholders for native ETH."""
 
-import json
-import unicodedata
 from dataclasses import dataclass
 
 from quietswap.chain.address import Address
@@ -50,61 +48,3 @@ class TokenPolicy:
         if self.allowed is not None and address not in self.allowed:
             return "it is not on this service's allow list"
         return None
-
-
-# Text that anybody can choose, such as a token's name, made harmless to show.
-
-
-_DROPPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Controls, bidirectional and zero-width marks, surrogates, private use, line separators."""
-_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
-"""Letters, marks and symbols that show nothing: fillers of Hangul, the empty Braille pattern."""
-_MARKS = frozenset({"Mn", "Me"})
-_MOST_MARKS = 2
-"""Combining marks on one letter. More of them draw over the neighbouring lines."""
-_MARKUP = str.maketrans({"<": "‹", ">": "›", '"': "”", "'": "’", "`": "’"})
-"""Characters with a meaning in HTML, and what looks like them without it."""
-_READ_FACTOR = 8
-
-
-def _is_invisible(char: str) -> bool:
-    """Return whether a character shows nothing; variation selectors change the one before only."""
-    return (
-        char in _INVISIBLE or "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
-    )
-
-
-def printable(text: bytes, limit: int) -> str:
-    """Return at most `limit` printable ASCII characters of untrusted text."""
-    shown = text.decode("ascii", "ignore")
-    return "".join(c for c in shown if c.isprintable())[:limit].strip()
-
-
-def harmless(text: str, limit: int) -> str:
-    """Return at most `limit` characters in one line: no control, no direction mark, no markup.
-
-    A page that shows the text as HTML by mistake gets no element and no attribute from it.
-    """
-    kept: list[str] = []
-    marks = 0
-    for char in unicodedata.normalize("NFC", text[: limit * _READ_FACTOR]):
-        kind = unicodedata.category(char)
-        marks = marks + 1 if kind in _MARKS else 0
-        if char.isspace():
-            kept.append(" ")
-        elif kind not in _DROPPED and marks <= _MOST_MARKS and not _is_invisible(char):
-            kept.append(char)
-    return " ".join("".join(kept).translate(_MARKUP).split())[:limit].rstrip()
-
-
-def visible(text: str, keep: str = "") -> str:
-    """Return `text` with each unprintable character outside `keep` as its JSON escape.
-
-    No terminal acts on the result: it has no control character and no direction mark. JSON keeps
-    its value, because JSON has such characters within strings only.
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() or char in keep else json.dumps(char)[1:-1] for char in text
-    )

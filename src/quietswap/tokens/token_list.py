@@ -12,8 +12,9 @@ from msgspec import Meta
 
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
-from quietswap.tokens.token import WETH, harmless
-from quietswap.tokens.view import LookAlikes
+from quietswap.foreign_text import harmless
+from quietswap.tokens.look_alikes import LookAlikes
+from quietswap.tokens.token import WETH
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from quietswap.chain.address import Address, BadAddress, from_any_case
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.clients.client import ApiKey
 from quietswap.failures import service_unavailable
+from quietswap.foreign_text import harmless
 from quietswap.tokens.metadata import TokenReader
-from quietswap.tokens.token import TokenPolicy, harmless
+from quietswap.tokens.token import TokenPolicy
 from quietswap.tokens.token_list import BUILT_IN, ListedToken, TokenCatalogue
 from quietswap.tokens.view import (
     TokenDetails,

@@ -11,6 +11,7 @@ import msgspec
 from quietswap.amounts import UINT256_MAX
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
+from quietswap.foreign_text import quoted
 from quietswap.http_client import (
     HttpClient,
     HttpError,
@@ -21,7 +22,6 @@ from quietswap.http_client import (
 )
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
-from quietswap.tokens.token import harmless
 from quietswap.vendors.vendor import Vendor
 
 # Port: a DEX aggregator.
@@ -76,7 +76,6 @@ _LARGEST_EXPONENT = 40
 _MOST_WORDS = 500
 _LONGEST_SENTENCE = 90
 _MOST_CODES = 10**6
-_NO_QUOTES = str.maketrans("“”", "’’")
 _LONGEST_PATH = 16
 """In tokens, both ends included."""
 _MOST_STEPS_READ = 64
@@ -262,13 +261,13 @@ def refusal(
     `miss` None is a refusal of unknown meaning; without sentence and code it is a bad reply.
     """
     said = " ".join(text[:_MOST_WORDS] for text in sentence if isinstance(text, str))
-    said = harmless(said, _LONGEST_SENTENCE).translate(_NO_QUOTES)
+    said = quoted(said, _LONGEST_SENTENCE)
     is_code = isinstance(code, int) and not isinstance(code, bool) and 0 <= code < _MOST_CODES
     number = f"code {code}" if is_code else ""
     if miss is None:
         miss = NoRouteReason.REFUSED if said or number else NoRouteReason.BAD_REPLY
     if said:
-        return NoRoute(miss, f"vendor: “{said}”" + (f" ({number})" if number else ""))
+        return NoRoute(miss, f"vendor: {said}" + (f" ({number})" if number else ""))
     return NoRoute(miss, number or otherwise or "refused without a reason")
 
 

@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from quietswap.chain.address import Address
-from quietswap.chain.fees import OwnNonces
 from quietswap.chain.signed import SignedTransaction, UnsignedTransaction, decode, pending_json
 from quietswap.clock import Clock
 from quietswap.errors.base import ProviderUnavailable
 from quietswap.orders import wallet_transaction as rules
 from quietswap.orders.checks import RequiredSpend, swap_spend
 from quietswap.orders.comparison import GRACE_MS
+from quietswap.orders.nonces import OwnNonces
 from quietswap.orders.order import Order, OrderKind, PlannedOrder, planned_order
 from quietswap.quoting.quote import CancelOrderTerms, IssuedQuote, QuoteKind, Trade
 from quietswap.relays.choice import choose_relay

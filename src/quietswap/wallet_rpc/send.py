@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from quietswap.chain.chain import DryRun, NodeUnavailable, signed_swap
-from quietswap.chain.fees import OwnNonces
 from quietswap.chain.signed import SignedTransaction
 from quietswap.errors.base import ProviderUnavailable, RequestError
 from quietswap.errors.requests import InvalidSignature, SignatureReplay, ValidationError
 from quietswap.orders import wallet_transaction as rules
 from quietswap.orders.checks import RPC_CALL, RPC_SWAP, PreflightResult, preflight
+from quietswap.orders.nonces import OwnNonces, next_free_nonce
 from quietswap.orders.order import FailureCode, Order, OrderKind, OrderStatus
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.orders.submit import SubmitOrder, accepted, decode_signed
@@ -141,13 +141,13 @@ class SendRawTransaction:
 
     async def _check_gap(self, signed: SignedTransaction, latest: int, own: OwnNonces) -> None:
         """Refuse a nonce after the next free one; the public mempool is read only if it matters."""
-        if signed.nonce <= rules.next_free_nonce(latest, latest, own):
+        if signed.nonce <= next_free_nonce(latest, latest, own):
             return
         chain, sender = self._core.chain, signed.sender
         await chain.newest_number()  # `latest` may be of a backend that lags
         latest = max(latest, (await chain.nonces([sender]))[sender])
         pending = await chain.pending_nonce(sender)
-        rules.check_nonce_gap(signed.nonce, rules.next_free_nonce(latest, pending, own))
+        rules.check_nonce_gap(signed.nonce, next_free_nonce(latest, pending, own))
 
     async def _deliver(
         self,

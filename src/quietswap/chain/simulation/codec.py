@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import msgspec
 
 from quietswap.chain.address import Address, from_any_case
+from quietswap.foreign_text import printable
 from quietswap.quoting.wallet_effects import EventLog, is_effect, parse_log, wallet_word
-from quietswap.tokens.token import printable
 
 # The block of a simulated swap. It equals the real next block as far as that is predictable.
 #

@@ -26,6 +26,7 @@ from quietswap.cli.options.times import SINCE, since_option
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, shown_symbol, wallet_address
 from quietswap.clock import SystemClock
 from quietswap.contract.exports import FORMATS
+from quietswap.foreign_text import visible
 from quietswap.orders.export import ExportOrders
 from quietswap.orders.ids import PREFIXES
 from quietswap.orders.order import Order, OrderEvent, OrderStatus
@@ -35,7 +36,7 @@ from quietswap.server.settings.load import BadSettings
 from quietswap.storage.factory import Storage
 from quietswap.storage.operator_view import OrderFilter, search_orders
 from quietswap.storage.order_export import OrderExportStore
-from quietswap.tokens.token import Token, visible
+from quietswap.tokens.token import Token
 
 _BY_RELAY = ("relay_accepted", "relay_said", "refused", "not_sent", "would_fail")
 """Event types that record a relay's response. For `would_fail` the relay was queried too."""

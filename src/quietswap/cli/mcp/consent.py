@@ -14,7 +14,7 @@ from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, Elicitati
 from pydantic import BaseModel, Field
 
 from quietswap.cli.mcp.answers import Refused
-from quietswap.tokens.token import visible
+from quietswap.foreign_text import visible
 
 Asks = Literal["client", "terminal"]
 

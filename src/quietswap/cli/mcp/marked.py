@@ -19,7 +19,7 @@ from msgspec import UNSET
 
 from quietswap.client.wire import encode
 from quietswap.contract.base import WireAmount, WireStruct
-from quietswap.tokens.token import harmless
+from quietswap.foreign_text import harmless
 from quietswap.vendors import VENDORS
 
 UNTRUSTED = "untrustedText"

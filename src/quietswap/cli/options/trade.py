@@ -18,7 +18,7 @@ from quietswap.cli.output.tokens import (
     parse_amount,
     refuse_ether,
 )
-from quietswap.tokens.token import visible
+from quietswap.foreign_text import visible
 
 if TYPE_CHECKING:
     from quietswap.client.sync_client import QuietswapClient

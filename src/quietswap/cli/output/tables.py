@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Column, Table
 
-from quietswap.tokens.token import visible
+from quietswap.foreign_text import visible
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
