@@ -7,7 +7,7 @@ import pytest
 
 from quietswap.chain.chain import SimulationResult
 from quietswap.quoting.quote import Route
-from quietswap.quoting.routes import ArrivingRoutes
+from quietswap.quoting.verify import ArrivingRoutes
 from tests.services.slow_node import SlowNode, verifying
 from tests.services.test_collect_routes import REQUEST, a_route
 from tests.virtual_time import run, turn

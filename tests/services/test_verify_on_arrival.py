@@ -9,8 +9,9 @@ import pytest
 
 from quietswap.chain.chain import NodeUnavailable, SimulationResult
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, SourceOutcome, VerificationStatus
-from quietswap.quoting.routes import MOST_EARLY, PATIENCE_S, CollectedRoutes, CollectRoutes
+from quietswap.quoting.routes import MOST_EARLY, CollectedRoutes, CollectRoutes
 from quietswap.quoting.scoring import Candidate
+from quietswap.quoting.verify import PATIENCE_S
 from tests.services.slow_node import NODE_S, SlowNode, verifying
 from tests.services.test_collect_routes import (
     REQUEST,
