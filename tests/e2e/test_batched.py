@@ -1,12 +1,15 @@
 """Approve and swap in one transaction of a delegated wallet, on the whole service."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from eth_account.signers.local import LocalAccount
 
 from quietswap.chain.address import keccak256
+from quietswap.cli import command
 from quietswap.client import SwapRequest
 from quietswap.client.errors.flow import QuoteDeclined
 from quietswap.client.flows.polling import PollingPolicy
@@ -215,6 +218,28 @@ def test_the_python_client_signs_nothing_for_a_plain_wallet(desk: ApiClient) -> 
     with client_of(desk) as client, pytest.raises(QuoteDeclined, match="not delegated"):
         client.swap(request, wallet)
     assert count(desk, wallet) == 0
+
+
+def test_the_command_line_shows_and_signs_the_batch(desk: ApiClient) -> None:
+    wallet, facts = wallet_of(desk), desk.town.facts
+    environment = {
+        "QUIETSWAP_URL": facts["baseUrl"],
+        "QUIETSWAP_API_KEY": desk.secret,
+        "QUIETSWAP_RPC_URL": facts["rpcUrl"],
+        "QUIETSWAP_PRIVATE_KEY": "0x" + bytes(wallet.key).hex(),
+    }
+    swap = ["swap", "0.1", "WETH", "USDC", "--approve", "batch"]
+    words = [*swap, "--yes", "--poll", "0.2", "--json"]
+    done = CliRunner().invoke(command, words, env=environment)
+    assert done.exit_code == 0, done.output
+    shown = " ".join(done.stderr.split())
+    assert "in the same transaction: 0x" in shown
+    assert "may move exactly 0.1 WETH" in shown
+    assert f"{wallet.address} (the wallet itself: approval and swap in one)" in shown
+    answer = json.loads(done.stdout)
+    assert (answer["order"]["status"], answer["approvals"]) == ("confirmed", [])
+    quote = {"sellAmount": SOLD, "dexRoute": answer["quote"]["dexRoute"]}
+    require_one_transaction(desk, wallet, quote, answer["order"]["txHash"], WETH)
 
 
 def client_of(desk: ApiClient) -> QuietswapClient:

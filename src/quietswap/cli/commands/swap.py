@@ -1,6 +1,7 @@
 """`quietswap swap`: quote, approve, sign, submit, follow, and report the amount received."""
 
 from decimal import Decimal
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -17,13 +18,18 @@ from quietswap.cli.options.connection import (
 )
 from quietswap.cli.options.signing import WalletSigner, signing_options
 
+if TYPE_CHECKING:
+    from quietswap.client.flows.quote_checks import Approval
+
 
 @click.command()
 @pair_arguments
 @slippage_option
 @click.option(
-    "--approve", type=click.Choice(["exact", "max", "never"]), default="exact", show_default=True,
-    help="Amount to approve if the router's allowance is too low; needs --rpc-url.",
+    "--approve", type=click.Choice(["exact", "max", "never", "batch"]), default="exact",
+    show_default=True,
+    help="Amount to approve if the router's allowance is too low; needs --rpc-url. batch: exactly,"
+    " in the swap's own transaction, from a wallet that is delegated (EIP-7702).",
 )  # fmt: skip
 @click.option(
     "--at-least", metavar="AMOUNT",
@@ -112,7 +118,7 @@ def swap(
             units_of(amount, selling, client, context, signer.wallet),
             signer.wallet,
             slippage_bps,
-            approve if context.rpc_url else "never",  # type: ignore[arg-type]
+            _approval(approve) if context.rpc_url else "never",
             floor,
             routers=frozenset(wallet_address(each, "router's address") for each in routers),
             max_impact_percent=Decimal(str(max_impact)) if compares else None,
@@ -122,6 +128,7 @@ def swap(
             accept_unbound=accept_unbound,
             max_fee_wei=most_fee,
             max_loss_percent=_most_loss(max_loss),
+            batch=approve == "batch",
         )
         SwapRun(context, client, signer, yes=yes)(request, selling, buying)
 
@@ -135,6 +142,11 @@ def _check_without_node(approve: str, *, unpriced: bool) -> None:
         )
     if is_typed("approve") and approve != "never":
         raise click.UsageError(f"--approve {approve} needs --rpc-url: approvals are sent there")
+
+
+def _approval(approve: str) -> "Approval":
+    """Return the amount to approve: that of a batch is exact."""
+    return "exact" if approve == "batch" else cast("Approval", approve)
 
 
 def _most_loss(typed: float | None) -> Decimal | None:

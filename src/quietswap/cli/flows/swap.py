@@ -209,22 +209,24 @@ class SwapRun(SigningFlow):
             raise flow.QuoteDeclined(f"it could deliver less than {least}: nothing was signed")
         self._compare(quote)
         self._print_signer()
-        params = _params(quote)
+        params, router = _params(quote), f"router of {quote.source}"
         nonce, approval_wei = Text(str(params.nonce)), 0
         if self._context.rpc_url is None:
             self._print_warning(output.UNCHECKED, "unchecked")
         else:
             counted = self._client.node(node_calls.nonce(self._request.wallet))
             nonce = output.nonce_to_sign(params.nonce, counted)
-            self._approves = self._show_allowance(quote)
-            if self._approves:
+            form = self._show_allowance(quote)
+            self._approves = form is None
+            if form is None:
                 # Before the public approval: its gas would be paid for a swap that is declined.
                 self._client.run(quoting.recheck_with_gas(quote, self._asked, quote.estimated_gas))
                 approval_wei = self._approval_cost(quote)
                 nonce = Text(f"from {counted}: first for the approval, then for the swap")
                 if self._request.replace:  # otherwise the client's flow refuses
                     self._warn_of_open_orders()
-        router = f"router of {quote.source}"
+            elif form is not quote:
+                params, router = _params(form), "the wallet itself: approval and swap in one"
         screen.print(output.to_sign(params, router, nonce, approval_wei=approval_wei))
 
     def _compare(self, quote: SwapQuoteResponse) -> None:
@@ -247,20 +249,25 @@ class SwapRun(SigningFlow):
         held = self._client.node(node_calls.token_balance(quote.sell_token, self._request.wallet))
         self._require_funds(held, quote.sell_amount, self._sell, "swap")
 
-    def _show_allowance(self, quote: SwapQuoteResponse) -> bool:
-        """Show the approval before the swap. Return whether one is needed."""
+    def _show_allowance(self, quote: SwapQuoteResponse) -> SwapQuoteResponse | None:
+        """Show the approval, if one is needed. Return what is signed; None after an approval."""
         router = quote.dex_route.target
         call = node_calls.allowance(quote.sell_token, self._request.wallet, router)
         allowed = self._client.node(call)
         if allowed >= quote.sell_amount:
-            return False
+            return quote
+        amount = self._sell.show(quote.sell_amount)
+        if self._request.batch:
+            form = self._client.run(quoting.batched_quote(quote, self._request, allowed))
+            text = f"in the same transaction: {output.short(router)} may move exactly {amount}"
+            self._print_warning(text, "approve")
+            return form
         polling = self._client.polling
         self._client.run(quoting.require_approvable(self._request, router, allowed, polling))
-        amount = self._sell.show(quote.sell_amount)
         if self._request.approval == "max":
             amount = f"any amount of {self._sell.symbol}"
         self._print_warning(f"first, publicly: {output.short(router)} may move {amount}", "approve")
-        return True
+        return None
 
     def _approval_cost(self, quote: SwapQuoteResponse) -> int:
         return self._client.run(

@@ -278,7 +278,7 @@ def approved_quote(
         if allowed >= quote.sell_amount:
             return quote, tuple(approvals)
         if request.batch:
-            return (yield from _batched(quote, request, allowed)), ()
+            return (yield from batched_quote(quote, request, allowed)), ()
         yield from require_approvable(request, router, allowed, polling)
         sent = yield from ensure_allowance(
             token=quote.sell_token,
@@ -295,10 +295,12 @@ def approved_quote(
     raise QuoteDeclined("each fresh quote chose a router that was not approved yet")
 
 
-def _batched(
+def batched_quote(
     quote: SwapQuoteResponse, request: SwapRequest, allowed: int
 ) -> Flow[SwapQuoteResponse]:
     """Return the quote with the transaction of its batched form, checked by the service's rules.
+
+    `allowed` is what its router may move already, in smallest units.
 
     Raises QuoteDeclined if the wallet cannot use it, and UnsafeQuote.
     """

@@ -1,0 +1,48 @@
+"""`quietswap swap --approve batch`: approval and swap in one transaction, or nothing is signed."""
+
+import pytest
+
+from quietswap.chain.signed import decode
+from tests.api.scripted_use_cases import ROUTER
+from tests.batches import delegated
+from tests.cli.conftest import Quietswap
+from tests.cli.test_swap_command import SWAP
+from tests.client.fake_chain import FakeChain
+from tests.client.fake_servers import ETHER, FakeService, ok
+from tests.client.test_batched import offered
+
+BATCH = (*SWAP, "--approve", "batch")
+
+
+@pytest.fixture
+def delegate(service: FakeService, node: FakeChain) -> FakeChain:
+    node.code, node.delivers, node.takes = delegated(), 3 * 10**9, ETHER
+    service.next("quote", *[ok(offered())] * 3)
+    return node
+
+
+def test_nothing_is_asked_of_a_person_whose_wallet_cannot(
+    quietswap: Quietswap, service: FakeService, delegate: FakeChain
+) -> None:
+    delegate.code = "0x"
+    result = quietswap(*BATCH, "--yes")
+    assert result.exit_code == 1
+    assert "the wallet is not delegated (EIP-7702)" in " ".join(result.output.split())
+    assert (delegate.sent, service.bodies("order")) == ([], [])
+
+
+def test_an_allowance_that_suffices_needs_no_batch(
+    quietswap: Quietswap, service: FakeService, delegate: FakeChain
+) -> None:
+    delegate.allowances[ROUTER.lower()] = ETHER
+    result = quietswap(*BATCH, "--yes")
+    assert f"{ROUTER} (router of kyberswap)" in " ".join(result.stdout.split())
+    [body] = service.bodies("order")
+    assert decode(body["signedTransaction"]).params.to == ROUTER
+
+
+def test_it_needs_a_node(quietswap: Quietswap, environment: dict[str, str | None]) -> None:
+    environment["QUIETSWAP_RPC_URL"] = None
+    result = quietswap(*BATCH, "--yes", "--at-least", "1")
+    assert result.exit_code == 2
+    assert "--approve batch needs --rpc-url" in result.output
