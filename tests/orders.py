@@ -104,6 +104,8 @@ def recorded(order: Order) -> OrderView:
         relay_answer=order.relay_answer,
         deadline_s=order.deadline_s,
         nonce=str(order.nonce),
+        reference=str(block.reference.amount) if block and block.reference else None,
+        reference_wei=str(block.reference.value_wei) if block and block.reference else None,
     )
 
 

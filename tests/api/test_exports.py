@@ -30,7 +30,7 @@ def row(**changes: Any) -> ExportRow:
         buy_amount="3000000000", source="kyberswap", tier=2, block_number=100, block_hash=HASH,
         block_time_ms=NOW_MS + 12_000, gas_used=180_123, effective_gas_price=str(10**9),
         received="2998000000", received_issue=None, refund_status="none", refund_wei="0",
-        refund_tx=None, failure_code=None,
+        refund_tx=None, failure_code=None, reference="3000000000", reference_wei=str(10**18),
     )  # fmt: skip
     return plain._replace(**changes)
 
@@ -38,7 +38,7 @@ def row(**changes: Any) -> ExportRow:
 NEW = row(
     order_id="ord_2", status="pending", submitted_at_ms=None, block_number=None, block_hash=None,
     block_time_ms=None, gas_used=None, effective_gas_price=None, received=None, refund_status=None,
-    refund_wei=None,
+    refund_wei=None, reference=None, reference_wei=None,
 )  # fmt: skip
 TOKENS = {WETH: Token(WETH, 18, "WETH"), USDC: Token(USDC, 6, '=HYPERLINK("http://x","USDC")\n')}
 PAGES = [ExportPage([row(), NEW], TOKENS), ExportPage([row(order_id="ord_3")], {})]
@@ -57,6 +57,9 @@ async def test_csv_has_every_order_and_no_formula(
     assert (first["sellAmount"], first["sellAmountWhole"]) == (str(15 * 10**17), "1.5")
     assert (first["receivedAmount"], first["receivedWhole"]) == ("2998000000", "2998")
     assert (first["toPromiseBps"], first["toMinimumBps"]) == ("-7", "43")
+    against = first["referenceAmount"], first["referenceWei"], first["toReferenceBps"]
+    assert against == ("3000000000", str(10**18), "-7")
+    assert (new["referenceAmount"], new["toReferenceBps"]) == ("", "")
     assert (first["feePaidWei"], first["feePaidEth"]) == ("180123000000000", "0.000180123")
     assert first["minedAt"] == "2027-01-15T08:00:12.000Z"
     assert {new[name] for name in ("receivedAmount", "minedAt", "feePaidWei", "toPromiseBps")} == {

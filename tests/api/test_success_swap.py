@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from quietswap.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.orders.received import Reference
 from quietswap.orders.stores import OrderPage
 from quietswap.quoting.loss import WORDS
 from quietswap.quoting.request import SwapQuoteRequest
@@ -251,6 +252,22 @@ async def test_the_status_of_a_confirmed_order_tells_block_and_cost(
     assert data["effectiveGasPrice"] == "1000000000"
     assert data["confirmedAt"] == "2027-01-15T08:00:12.000Z"
     assert "error" not in data
+
+
+async def test_the_status_of_a_confirmed_swap_compares_it_with_the_reference(
+    client: httpx.AsyncClient, inside: ScriptedUseCases
+) -> None:
+    block = inclusion(received=2_996_400_000, reference=Reference(3_000 * 10**6, 10**18))
+    inside.order = order(status=OrderStatus.CONFIRMED, inclusion=block)
+    data = (await requests.ask(client, requests.ORDER)).json()["data"]
+    assert data["reference"] == {
+        "blockNumber": 99,
+        "amount": "3000000000",
+        "valueWei": "1000000000000000000",
+        "receivedBps": -12,
+    }
+    inside.order = order(status=OrderStatus.CONFIRMED, inclusion=inclusion(received=1))
+    assert "reference" not in (await requests.ask(client, requests.ORDER)).json()["data"]
 
 
 async def test_an_included_order_is_not_confirmed_before_its_status_says_so(

@@ -35,6 +35,7 @@ def test_a_swap_is_sped_up(browser: Browser, town: Town, desk: ApiClient) -> Non
     assert desk.held(wallet.account, "WETH") == 999 * ETHER, "one of the two was mined"
     assert page.count(role("button", "Speed up")) == 0
     page.see("against the quote", css(".order[data-status=confirmed]"))
+    page.see("USDC by their price at block", css(".order[data-status=confirmed]"))
     page.close()
 
 
@@ -85,7 +86,8 @@ def test_a_sum_of_the_swaps(browser: Browser, town: Town, desk: ApiClient) -> No
         quoted(page)
         page.click("button", SWAP)
         desk.until(lambda n=number: page.count(css(".order.confirmed[data-kind=swap]")) == n)
-    page.see("2 swaps confirmed: on average")
+    page.see("2 swaps below are confirmed: on average")
+    page.see("than 2 ETH, their worth by the pools' prices at their blocks")
     page.close()
 
 

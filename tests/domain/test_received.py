@@ -1,5 +1,7 @@
 """What a receipt's logs say about the wallet: sums, odd logs, and the reasons for no amount."""
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,9 +12,11 @@ from quietswap.orders.received import (
     WITHDRAWAL,
     Arrival,
     ReceivedIssue,
+    Reference,
     TokenLog,
     arrival,
     net_movements,
+    reference_of,
 )
 from quietswap.quoting.quote import NATIVE
 from quietswap.quoting.wallet_effects import APPROVAL, TRANSFER
@@ -135,3 +139,24 @@ def test_what_arrived_or_why_it_is_unknown() -> None:
 def test_eth_is_known_for_an_unwrap_alone() -> None:
     assert said(NATIVE, {_ETH: 7}, from_weth=True) == Arrival(7)
     assert said(NATIVE, {_ETH: 7}) == Arrival(issue=ReceivedIssue.ETH_NOT_LOGGED)
+
+
+ONE = Decimal("1e-18")
+
+
+@pytest.mark.parametrize(
+    ("sold", "bought", "ether", "expected"),
+    [
+        (ONE, ONE, ONE, Reference(7, 7)),
+        (3 * ONE, ONE, 2 * ONE, Reference(21, 10)),
+        (None, ONE, ONE, None),
+        (ONE, Decimal(0), ONE, None),
+        (ONE, ONE, None, None),
+        (ONE, 8 * ONE, ONE, None),  # less than one smallest unit is no price
+        (Decimal("1e77"), ONE, ONE, None),
+    ],
+)
+def test_a_reference_is_worth_what_was_sold(
+    sold: Decimal | None, bought: Decimal | None, ether: Decimal | None, expected: Reference | None
+) -> None:
+    assert reference_of(7, sold, bought, ether) == expected

@@ -43,7 +43,9 @@ async def test_a_former_leader_does_not_expire_what_was_posted_again(scene: Scen
         nonlocal taken_over
         if not taken_over:
             taken_over = True
-            await a_tracker(scene.storage, scene.chain, scene.relay, scene.clock).start()
+            await a_tracker(
+                scene.storage, scene.chain, scene.relay, scene.clock, scene.prices
+            ).start()
             dead = await scene.now(order)
             assert dead.failure is not None
             assert dead.failure.code is FailureCode.EXPIRED

@@ -16,6 +16,7 @@ from quietswap.relays.mev_blocker import MevBlocker
 from quietswap.sandbox.chain.transactions import DecodedTransaction
 from quietswap.sandbox.component_server import ComponentServer
 from quietswap.storage.factory import Storage
+from quietswap.vendors.uniswap.reference import PoolPrices
 from tests import orders
 from tests.adapters.manual_clock import ManualClock
 from tests.defaults import NODE, RELAY
@@ -83,7 +84,8 @@ async def place() -> AsyncIterator[Place]:
         chain = NodeChain(rpc, clock)
         relay = MevBlocker(http, clock, referrer="test", base_url=part.url, **RELAY)
         storage = await open_storage("sqlite:///:memory:", clock=clock)
-        tracker = OrderTracker(storage.orders, chain, {2: relay}, clock, RULES)
+        pools = PoolPrices(rpc, clock)
+        tracker = OrderTracker(storage.orders, chain, {2: relay}, clock, RULES, prices=pools)
         try:
             await tracker.start()
             yield Place(town, storage, clock, chain, tracker)

@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
-from quietswap.chain.address import from_bytes
+from quietswap.chain.address import Address, from_bytes
 from quietswap.orders.order import Order, OrderKind, OrderStatus
-from quietswap.orders.received import Refund, RefundStatus, ReportedRefund
+from quietswap.orders.received import Reference, Refund, RefundStatus, ReportedRefund
 from quietswap.quoting.quote import NATIVE
 from quietswap.tokens.token import WETH
 from tests.orders import USDC
@@ -81,6 +82,65 @@ async def test_a_reorganisation_takes_it_back(scene: Scene) -> None:
     assert (now.status, now.inclusion) == (OrderStatus.MINING, None)
     await scene.mine(swap_of(order, 5 * 10**6), blocks=2)
     assert await result(scene, order) == (5 * 10**6, None, NO_REFUND)
+
+
+PRICES = {WETH: Decimal("3e-15"), USDC: Decimal("1e-6")}
+WORTH = Reference(3_000 * 10**6, 10**18)
+
+
+async def reference(scene: Scene, order: Order) -> Reference | None:
+    block = (await scene.now(order)).inclusion
+    assert block is not None
+    return block.reference
+
+
+async def test_the_reference_is_read_before_the_block_and_kept(scene: Scene) -> None:
+    scene.prices.usd |= PRICES
+    order = await scene.order()
+    await scene.mine(swap_of(order), blocks=14)
+    assert await reference(scene, order) == WORTH
+    inclusion = (await scene.now(order)).inclusion
+    assert inclusion is not None
+    assert scene.prices.asked == [inclusion.block_number - 1]
+
+
+@pytest.mark.parametrize("unknown", [WETH, USDC])
+async def test_without_a_price_the_reference_is_unknown(scene: Scene, unknown: Address) -> None:
+    scene.prices.usd |= {token: usd for token, usd in PRICES.items() if token != unknown}
+    order = await scene.order()
+    await scene.mine(swap_of(order), blocks=2)
+    assert await result(scene, order) == (2_990 * 10**6, None, NO_REFUND)
+    assert await reference(scene, order) is None
+
+
+async def test_prices_that_hang_delay_no_confirmation_for_long(scene: Scene) -> None:
+    scene.prices.hangs = True
+    order = await scene.order()
+    await scene.mine(swap_of(order), blocks=2)
+    assert await scene.status(order) is OrderStatus.CONFIRMED
+    assert await reference(scene, order) is None
+
+
+async def test_only_a_swap_that_brought_something_has_a_reference(scene: Scene) -> None:
+    scene.prices.usd |= PRICES
+    failed, odd = await scene.order(), await scene.order()
+    wrap = await scene.order(kind=OrderKind.WRAP, sell_token=NATIVE, buy_token=WETH)
+    txs = Tx.of(failed, succeeded=False), swap_of(odd, None), swap_of(wrap)
+    await scene.mine(*txs, blocks=2)
+    assert [await reference(scene, each) for each in (failed, odd, wrap)] == [None] * 3
+    assert scene.prices.asked == []
+
+
+async def test_a_reorganisation_reads_the_reference_again(scene: Scene) -> None:
+    scene.prices.usd |= PRICES
+    order = await scene.order()
+    await scene.mine(swap_of(order), blocks=2)
+    scene.chain.reorg(2, length=3)
+    await scene.look()
+    assert (await scene.now(order)).inclusion is None
+    scene.prices.usd[USDC] *= 2
+    await scene.mine(swap_of(order), blocks=2)
+    assert await reference(scene, order) == Reference(1_500 * 10**6, 10**18)
 
 
 async def test_a_refund_is_reported_first_and_paid_only_by_the_chain(scene: Scene) -> None:

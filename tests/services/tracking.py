@@ -1,8 +1,10 @@
 """A tracker on a real database, with a scripted chain and relay, and orders to follow."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import count
 from typing import Any
 
@@ -24,6 +26,21 @@ CANCEL = {"hash": "0x" + "cc" * 32, "data_size": 0}
 RIVAL = {"hash": "0x" + "dd" * 32}
 
 
+class ScriptedPrices:
+    """USD per smallest unit by token, at any block. `hangs`: no answer comes."""
+
+    def __init__(self) -> None:
+        self.usd: dict[Address, Decimal] = {}
+        self.asked: list[int] = []
+        self.hangs = False
+
+    async def after(self, block: int, tokens: Sequence[Address]) -> Sequence[Decimal | None]:
+        self.asked.append(block)
+        if self.hangs:
+            await asyncio.Event().wait()
+        return [self.usd.get(token) for token in tokens]
+
+
 @dataclass
 class Scene:
     """Everything a test of the tracker looks at or turns."""
@@ -32,6 +49,7 @@ class Scene:
     chain: ScriptedChain
     relay: ScriptedRelay
     clock: ManualClock
+    prices: ScriptedPrices
     tracker: OrderTracker
 
     async def order(self, status: OrderStatus = OrderStatus.SUBMITTED, **changes: Any) -> Order:
@@ -74,7 +92,7 @@ class Scene:
 
     async def restart(self) -> None:
         """Let another tracker take over, as after a crash."""
-        self.tracker = a_tracker(self.storage, self.chain, self.relay, self.clock)
+        self.tracker = a_tracker(self.storage, self.chain, self.relay, self.clock, self.prices)
         await self.tracker.start()
 
     async def now(self, order: Order) -> Order:
@@ -103,10 +121,14 @@ class Scene:
 
 
 def a_tracker(
-    storage: Storage, chain: ScriptedChain, relay: ScriptedRelay, clock: ManualClock
+    storage: Storage,
+    chain: ScriptedChain,
+    relay: ScriptedRelay,
+    clock: ManualClock,
+    prices: ScriptedPrices,
 ) -> OrderTracker:
     """Return a tracker with the default rules."""
-    return OrderTracker(storage.orders, chain, {2: relay}, clock, RULES)
+    return OrderTracker(storage.orders, chain, {2: relay}, clock, RULES, prices=prices)
 
 
 @asynccontextmanager
@@ -116,7 +138,9 @@ async def open_scene(*, started: bool = True) -> AsyncIterator[Scene]:
     storage = await open_storage("sqlite:///:memory:", clock=clock)
     chain, relay = ScriptedChain(clock), ScriptedRelay(RelayOutcome.ALREADY_KNOWN)
     chain.mine(blocks=5)
-    scene = Scene(storage, chain, relay, clock, a_tracker(storage, chain, relay, clock))
+    prices = ScriptedPrices()
+    tracker = a_tracker(storage, chain, relay, clock, prices)
+    scene = Scene(storage, chain, relay, clock, prices, tracker)
     try:
         if started:
             await scene.tracker.start()

@@ -50,9 +50,15 @@ def test_a_swap_tells_exactly_what_the_wallet_received(desk: ApiClient) -> None:
     }
     assert found["delivered"]["toMinimumBps"] >= 0
     assert found["refund"] == {"status": "none", "amountWei": "0"}
+    reference = found["reference"]
+    assert reference["blockNumber"] == found["blockNumber"] - 1
+    assert reference["receivedBps"] == difference_bps(gained, int(reference["amount"]))
+    assert -200 < reference["receivedBps"] < 100
+    assert reference["valueWei"] == found["orderParams"]["amount"], "WETH is worth its amount"
 
     [row] = export(desk, wallet)
     assert (row["receivedAmount"], row["feePaidWei"]) == (str(gained), str(paid))
+    assert row["toReferenceBps"] == reference["receivedBps"]
     assert (row["buySymbol"], row["sellAmountWhole"]) == ("USDC", "0.1")
     assert (row["source"], row["txHash"]) == (quote["source"], order["txHash"])
     assert (row["createdAt"], row["minedAt"]) == (found["createdAt"], found["confirmedAt"])

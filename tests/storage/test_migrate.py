@@ -86,6 +86,7 @@ async def insert(
 _LATER = {
     "source", "received", "received_issue", "delivered_bps", "refund_status", "refund_wei",
     "refund_tx", "usd_cents", "quote_id", "relay_answer", "deadline_s",
+    "reference", "reference_wei",
 }  # fmt: skip
 """Columns of `orders` that the first release did not have."""
 

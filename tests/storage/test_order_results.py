@@ -8,7 +8,7 @@ import pytest
 from quietswap.chain.address import Address, from_bytes
 from quietswap.orders.ids import PREFIXES
 from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
-from quietswap.orders.received import Refund, RefundStatus
+from quietswap.orders.received import Reference, Refund, RefundStatus
 from quietswap.orders.statistics import ExportFilter, Tally
 from quietswap.storage.factory import Storage
 from quietswap.storage.order_export import (
@@ -53,6 +53,7 @@ def confirmed(number: int, received: int | None, **changes: object) -> Order:
         inclusion(received=2**256 - 1, refund=Refund()),
         inclusion(received_issue="NO_LOGS", refund=Refund(RefundStatus.REPORTED, 2**70)),
         inclusion(received=0, refund=Refund(RefundStatus.PAID, 5, "0x" + "ef" * 32)),
+        inclusion(received=9, refund=Refund(), reference=Reference(2**256 - 1, 2**70)),
         inclusion(),
     ],
 )
@@ -71,6 +72,7 @@ async def test_a_result_is_stored_as_it_is(storage: Storage, block: object) -> N
     shown = await storage.orders.record(order.client_id, order.order_id)
     assert shown is not None
     assert (shown.received, shown.received_issue, shown.refund_status) == (None, None, None)
+    assert (shown.reference, shown.reference_wei) == (None, None)
 
 
 async def test_tallies_count_the_results_of_one_client(storage: Storage) -> None:
@@ -150,7 +152,8 @@ async def test_an_export_is_complete_and_in_order_of_time(storage: Storage) -> N
 
 
 async def test_a_row_has_what_was_stored(storage: Storage) -> None:
-    order = await stored(storage, confirmed(1, 2_999))
+    block = inclusion(received=2_999, refund=Refund(), reference=Reference(3_001, 7))
+    order = await stored(storage, confirmed(1, None, inclusion=block))
     export = OrderExportStore(storage.database, PREFIXES)
     [[row]] = [rows async for rows in export.pages(ExportFilter(0, EVER, order.client_id))]
     assert order.inclusion is not None
@@ -166,7 +169,7 @@ async def test_a_row_has_what_was_stored(storage: Storage) -> None:
         "sell_amount": str(order.sell_amount), "min_buy_amount": str(order.min_buy_amount),
         "buy_amount": "3000", "effective_gas_price": str(order.inclusion.effective_gas_price),
         "received": "2999", "refund_status": "none", "refund_wei": "0", "refund_tx": None,
-        "failure_code": None,
+        "failure_code": None, "reference": "3001", "reference_wei": "7",
     }  # fmt: skip
 
 

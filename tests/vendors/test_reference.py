@@ -72,6 +72,23 @@ async def test_the_median_of_the_pools_in_usd_by_one_call() -> None:
     assert len(node.calls) == 1
 
 
+async def test_a_price_after_a_past_block_is_of_its_state_and_its_time() -> None:
+    node = PricedNode(HONEST)
+    prices = PoolPrices(node, ManualClock(node.now + 10**8))  # the feeds were fresh then
+    found = await prices.after(0x1234, [DAI, USDT])
+    assert found == [pytest.approx(Decimal("1e-18"), rel=Decimal("1e-6")), None]
+    assert node.blocks == ["0x1234"] * 2
+    assert await prices.usd(DAI) is None
+
+
+async def test_a_node_without_that_state_gives_no_price() -> None:
+    node = PricedNode(HONEST)
+    node.cut = 0
+    assert await PoolPrices(node, ManualClock()).after(7, [DAI, WETH]) == [None, None]
+    node.fails = NodeUnavailable("away")
+    assert await PoolPrices(node, ManualClock()).after(7, [DAI]) == [None]
+
+
 async def test_weth_is_counted_in_dollars() -> None:
     one, other = pool(WETH, USDC), pool(WETH, USDC, 500)
     pools = {

@@ -55,6 +55,7 @@ class PoolNode:
     def __init__(self, pools: dict[Pool, Depth]) -> None:
         self.pools = pools
         self.calls: list[int] = []
+        self.blocks: list[str] = []
         self.fails: Exception | None = None
         self.cut: int | None = None
         self.ends: Pool | None = None
@@ -68,6 +69,7 @@ class PoolNode:
     def _answer(self, call: RpcCall) -> Result:
         assert call.method == "eth_call"
         assert call.params[0]["to"] == MULTICALL3
+        self.blocks.append(call.params[1])
         data = bytes.fromhex(call.params[0]["data"][10:])
         (views,) = decode(["(address,bool,bytes)[]"], data)
         self.calls.append(len(views))

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks'
 import type { Inclusion, Session } from './api'
-import { percent, show, shortened } from './amounts'
+import { bps, percent, show, shortened } from './amounts'
 import type { Token } from './tokens'
 import { isOver, type Order, type Orders, type Update } from './stream'
 import { duration, expected, KINDS, relayAnswered, seenBy, sentAgain, standing, TAKEN_BACK, waitsFor } from './words'
@@ -103,6 +103,7 @@ export function OrderCard({ card, cards, tokens, session, inclusion, cancel, spe
       <dl>
         {!isDone && <Waiting order={order} inclusion={inclusion} />}
         <Received update={update} tokens={tokens} />
+        {order.status === 'confirmed' && kind === 'swap' && <Reference order={order} tokens={tokens} />}
         {!isDone && kind === 'swap' && (
           <>
             <dt>At least</dt>
@@ -203,6 +204,22 @@ function Received({ update, tokens }: { update: Update; tokens: Known }) {
   )
 }
 
+/** What the swap was worth by the pools, read when it was confirmed. */
+function Reference({ order, tokens }: { order: Order; tokens: Known }) {
+  const { reference, orderParams: of } = order
+  if (!reference) return <Fact name="Against the pools" text="not read" />
+  return (
+    <>
+      <dt>Against the pools</dt>
+      <dd>
+        {signed(reference.receivedBps)}: worth{' '}
+        <Amount amount={reference.amount} token={tokens[of.toToken]} address={of.toToken} /> by their price
+        at block {reference.blockNumber}, before fees
+      </dd>
+    </>
+  )
+}
+
 const signed = (value: number): string => (value >= 0 ? '+' : '') + percent(value)
 
 /** What the confirmed swaps that the page shows have brought and cost. */
@@ -220,9 +237,29 @@ export function Sum({ cards }: { cards: readonly Card[] }) {
   )
   return (
     <p class="note">
-      {swaps.length} swaps confirmed: on average {signed(average)} against their quotes,{' '}
-      {show(paid, 18, 6)} ETH of gas, {show(refunded, 18, 6)} ETH refunded.
+      {swaps.length} swaps below are confirmed: on average {signed(average)} against their quotes,{' '}
+      {show(paid, 18, 6)} ETH of gas, {show(refunded, 18, 6)} ETH refunded. {againstPools(swaps)}
     </p>
+  )
+}
+
+/** What swaps brought against the pools' prices at their blocks, in ETH; '' where none is known. */
+function againstPools(swaps: readonly Order[]): string {
+  let sold = 0n
+  let brought = 0n
+  const known = swaps.filter(({ reference, received }) => {
+    if (!reference || !received?.amount) return false
+    const value = BigInt(reference.valueWei)
+    sold += value
+    brought += (value * BigInt(received.amount)) / BigInt(reference.amount)
+    return true
+  })
+  if (!known.length) return ''
+  const [difference, word] = brought < sold ? [sold - brought, 'less'] : [brought - sold, 'more']
+  const who = known.length === swaps.length ? 'They' : `${known.length} of them, the others were not read,`
+  return (
+    `${who} brought ${show(difference, 18, 6)} ETH ${word} than ${show(sold, 18, 6)} ETH, their worth by the ` +
+    `pools' prices at their blocks (${signed(bps(brought, sold))}).`
   )
 }
 

@@ -113,6 +113,14 @@ class ExportedOrder(WireStruct, frozen=True, kw_only=True):
     source: Annotated[str | None, doc("Aggregator of the route", "kyberswap")] = None
     tier: Tier
     error_code: Annotated[str | None, doc("Why it failed or was cancelled", "EXPIRED")] = None
+    reference_amount: Annotated[
+        AmountText | None,
+        doc("Sold amount at the pools' price before its block, smallest units", "3003600000"),
+    ] = None
+    reference_wei: Annotated[AmountText | None, doc("The same in wei", base.ONE_ETHER)] = None
+    to_reference_bps: Annotated[
+        int | None, doc("Received against the pools' price, basis points, rounded down", -12)
+    ] = None
 
 
 # The answer of the statistics endpoint.

@@ -84,6 +84,20 @@ class Refund(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
 
 
+class Reference(WireStruct, frozen=True, kw_only=True):
+    """What the swap was worth at the price of Uniswap's pools, before fees and before its block."""
+
+    block_number: Annotated[
+        Count, doc("Block after which the pools were read: the one before the order's", 23_799_999)
+    ]
+    amount: Annotated[
+        AmountText,
+        doc("The sold amount in the bought token, smallest units", "3003600000"),
+    ]
+    value_wei: Annotated[AmountText, doc("The sold amount in ETH, wei", base.ONE_ETHER)]
+    received_bps: Annotated[Bps, doc("Received against `amount`, basis points", -12)]
+
+
 OrderId = Annotated[str, doc("Order id", base.ORDER_ID)]
 TrackingUrl = Annotated[
     UrlText, doc("Tracking URL of the relay", f"https://relay.example/tx/{base.TX_HASH}")
@@ -207,6 +221,10 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
     ] = None
     refund: Annotated[
         Refund | None, doc("Refund by the relay; present once a block includes the order")
+    ] = None
+    reference: Annotated[
+        Reference | None,
+        doc("Received against the pools' price; present if it was read when it was confirmed"),
     ] = None
     expires_at: ExpiresAt | None = None
     endpoint_type: Annotated[

@@ -69,6 +69,18 @@ def delivered(order: OrderView) -> contract.Delivered | None:
     )
 
 
+def reference(order: OrderView) -> contract.Reference | None:
+    """Return `reference`; None unless it was read when the order was confirmed."""
+    if order.reference is None or order.received is None or order.block_number is None:
+        return None
+    return contract.Reference(
+        block_number=order.block_number - 1,
+        amount=json_form(order.reference),
+        value_wei=json_form(order.reference_wei),
+        received_bps=difference_bps(int(order.received), int(order.reference)),
+    )
+
+
 def refund(order: OrderView) -> contract.Refund | None:
     """Return `refund`; None before a block, and for an order that an older release confirmed."""
     if order.refund_status is None:
@@ -160,6 +172,7 @@ def order_status_response(order: OrderView) -> contract.OrderStatusResponse:
         fee_paid_wei=fee_paid(order),
         delivered=delivered(order),
         refund=refund(order),
+        reference=reference(order),
         expires_at=None if order.expires_at_ms is None else iso_timestamp(order.expires_at_ms),
         endpoint_type=order.endpoint_type,
         share_mode=order.share_mode,

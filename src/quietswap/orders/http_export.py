@@ -57,7 +57,7 @@ def exported_order(row: ExportRow, page: ExportPage) -> ExportedOrder:
     fee = None
     if row.gas_used is not None and row.effective_gas_price is not None:
         fee = row.gas_used * int(row.effective_gas_price)
-    to_promise, to_minimum = _delivered(row)
+    to_promise, to_minimum, to_reference = _delivered(row)
     return ExportedOrder(
         order_id=row.order_id,
         kind=json_form(row.kind),
@@ -93,16 +93,19 @@ def exported_order(row: ExportRow, page: ExportPage) -> ExportedOrder:
         source=row.source,
         tier=row.tier,
         error_code=row.failure_code,
+        reference_amount=json_form(row.reference),
+        reference_wei=json_form(row.reference_wei),
+        to_reference_bps=to_reference,
     )
 
 
-def _delivered(row: ExportRow) -> tuple[int | None, int | None]:
+def _delivered(row: ExportRow) -> list[int | None]:
+    """Return what arrived against promise, minimum and reference, in bps."""
+    against = row.buy_amount, row.min_buy_amount, row.reference
     if row.received is None or row.status != OrderStatus.CONFIRMED or row.kind == "cancel":
-        return None, None
+        return [None] * len(against)
     received = int(row.received)
-    quoted = int(row.buy_amount), int(row.min_buy_amount)
-    to_promise, to_minimum = (difference_bps(received, q) if q else None for q in quoted)
-    return to_promise, to_minimum
+    return [difference_bps(received, int(each)) if each and int(each) else None for each in against]
 
 
 def _time(unix_ms: int | None) -> Any:

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from quietswap.chain.address import Address
 from quietswap.chain.signed import SignedTransaction
-from quietswap.orders.received import Refund
+from quietswap.orders.received import Reference, Refund
 from quietswap.quoting.quote import NATIVE, IssuedQuote, QuoteKind, Trade, WrapOperation
 from quietswap.routers import calldata
 from quietswap.routers.batch import unwrapped
@@ -139,7 +139,7 @@ class Inclusion:
 
     `received` is the amount of the buy token that arrived; None with the reason in
     `received_issue`. `refund` is what is known of a refund by the relay. Orders of older releases
-    have none of the three, and a cancel has no `received`.
+    have none of the three, and a cancel has no `received`. `reference` is None unless it was read.
     """
 
     block_number: int
@@ -151,6 +151,7 @@ class Inclusion:
     received: int | None = None
     received_issue: str | None = None
     refund: Refund | None = None
+    reference: Reference | None = None
 
 
 _PROOF = {OrderEventType.INCLUDED: True, OrderEventType.REVERTED: False}

@@ -166,6 +166,29 @@ def arrival(
     return Arrival(amount) if amount <= _MOST else Arrival(issue=ReceivedIssue.OUT_OF_RANGE)
 
 
+# What a swap was worth by the pools, before their fees and before its block.
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The sold amount in smallest units of the bought token, and in wei."""
+
+    amount: int
+    value_wei: int
+
+
+def reference_of(
+    sell_amount: int, sold: Decimal | None, bought: Decimal | None, ether: Decimal | None
+) -> Reference | None:
+    """Return the reference at these prices: USD per smallest unit. None without one of them."""
+    if not sold or not bought or not ether:
+        return None
+    worth = sell_amount * sold
+    amount, value_wei = int(worth / bought), int(worth / ether)
+    is_amount = 0 < amount <= _MOST and 0 < value_wei <= _MOST
+    return Reference(amount, value_wei) if is_amount else None
+
+
 # A refund that a relay reports, and the transaction that paid it.
 #
 # MEV Blocker pays the user's share of a backrun in the block of the swap, by a transaction of the

@@ -161,6 +161,8 @@ class ExportRow(NamedTuple):
     refund_wei: str | None
     refund_tx: str | None
     failure_code: str | None
+    reference: str | None
+    reference_wei: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class DuplicateTransaction(Exception):
 class OrderView(NamedTuple):
     """One order in full; `succeeded` is 1 or 0 if a block included it.
 
-    `received` and the refund are None for orders that an older release confirmed. The last six
+    `received` and the refund are None for orders that an older release confirmed. The last eight
     are None in events of older releases.
     """
 
@@ -61,6 +61,8 @@ class OrderView(NamedTuple):
     relay_answer: str | None
     deadline_s: int | None
     nonce: str | None
+    reference: str | None
+    reference_wei: str | None
 
 
 class OrderListItem(NamedTuple):

@@ -41,8 +41,9 @@ def start_tracking(
     if not tracking.enabled:
         return _nothing
     rules = tracking_rules(tracking)
+    outside = parts.outside
     tracker = OrderTracker(
-        parts.storage.orders, parts.outside.chain, parts.outside.relays, clock, rules
+        parts.storage.orders, outside.chain, outside.relays, clock, rules, prices=outside.pools
     )
     worker = TrackerWorker(tracker, parts.storage.leadership, clock, poll_s=tracking.poll_s)
     following = asyncio.create_task(worker.run())

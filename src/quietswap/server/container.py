@@ -60,6 +60,7 @@ class ExternalServices:
     chain: NodeChain
     wallet_node: WalletNodeClient
     prices: UsdPrices
+    pools: PoolPrices
     relays: Mapping[int, Relay]
     sources: tuple[AggregatorSource, ...]
     webhooks: webhooks.WebhookCallers
@@ -86,6 +87,7 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
     gecko = CoinGecko(http, clock, url=web.coingecko_url, key=web.coingecko_key)
     llama = DefiLlama(http, clock, url=web.defillama_url)
     names = factories.chosen_sources(settings)
+    pools = PoolPrices(rpc, clock)
     return ExternalServices(
         http=http,
         rpc=rpc,
@@ -93,12 +95,13 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
         wallet_node=make_wallet_node(settings, http, clock),
         prices=UsdPrices(
             Chainlink(rpc, clock),
-            PoolPrices(rpc, clock),
+            pools,
             [llama, gecko],
             clock,
             ttl_s=web.cache_s,
             hubs=factories.hub_tokens(settings),
         ),
+        pools=pools,
         relays=factories.make_relays(settings, http, clock),
         sources=tuple(factories.make_source(settings, name, http, rpc, clock) for name in names),
         webhooks=webhooks.make_callers(settings, clock),

@@ -15,7 +15,7 @@ from quietswap.orders.order import (
     OrderKind,
     OrderStatus,
 )
-from quietswap.orders.received import Refund, RefundStatus
+from quietswap.orders.received import Reference, Refund, RefundStatus
 from quietswap.orders.stores import OrderListItem, OrderPage
 from quietswap.quoting.quote import Trade
 from quietswap.storage.database import Database, Row, Value
@@ -36,6 +36,7 @@ _INCLUSION = (
 )  # fmt: skip
 _RESULT = (
     "received", "received_issue", "delivered_bps", "refund_status", "refund_wei", "refund_tx",
+    "reference", "reference_wei",
 )  # fmt: skip
 """What the block brought. `delivered_bps` is derived, for statistics in SQL."""
 MOVING = (*_PLAIN, *_INCLUSION, *_RESULT, "failure_code", "failure_message", "watched")
@@ -77,14 +78,14 @@ def moving_values(order: Order) -> tuple[Value, ...]:
     return (
         *_plain(order),
         *((None,) * 6 if block is None else (*_included(block), int(block.succeeded))),
-        *((None,) * 6 if block is None else _result(order, block)),
+        *((None,) * len(_RESULT) if block is None else _result(order, block)),
         *((None, None) if failure is None else (failure.code.value, failure.message)),
         int(order.watched),
     )
 
 
 def _result(order: Order, block: Inclusion) -> tuple[Value, ...]:
-    received, refund = block.received, block.refund
+    received, refund, reference = block.received, block.refund, block.reference
     has_bps = received is not None and block.succeeded and order.buy_amount > 0
     bps = difference_bps(received or 0, order.buy_amount) if has_bps else None
     return (
@@ -92,6 +93,7 @@ def _result(order: Order, block: Inclusion) -> tuple[Value, ...]:
         block.received_issue,
         None if bps is None else max(-_MOST_BPS, min(bps, _MOST_BPS)),
         *((None,) * 3 if refund is None else _refund(refund)),
+        *((None,) * 2 if reference is None else (str(reference.amount), str(reference.value_wei))),
     )
 
 
@@ -126,7 +128,7 @@ def order_from(row: Row) -> Order:
 
 def _result_from(cells: dict[str, Any]) -> dict[str, Any]:
     """Return the members of an Inclusion that `_RESULT` holds."""
-    received, status = cells["received"], cells["refund_status"]
+    received, status, worth = cells["received"], cells["refund_status"], cells["reference"]
     refund = None
     if status is not None:
         refund = Refund(RefundStatus(status), int(cells["refund_wei"]), cells["refund_tx"])
@@ -134,6 +136,7 @@ def _result_from(cells: dict[str, Any]) -> dict[str, Any]:
         "received": None if received is None else int(received),
         "received_issue": cells["received_issue"],
         "refund": refund,
+        "reference": worth and Reference(int(worth), int(cells["reference_wei"])),
     }
 
 

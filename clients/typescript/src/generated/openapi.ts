@@ -1188,6 +1188,21 @@ export interface components {
              * @example EXPIRED
              */
             errorCode: string | null;
+            /**
+             * @description Sold amount at the pools' price before its block, smallest units
+             * @example 3003600000
+             */
+            referenceAmount: string | null;
+            /**
+             * @description The same in wei
+             * @example 1000000000000000000
+             */
+            referenceWei: string | null;
+            /**
+             * @description Received against the pools' price, basis points, rounded down
+             * @example -12
+             */
+            toReferenceBps: number | null;
         };
         /** @description One field that does not match. */
         FieldFault: {
@@ -2169,6 +2184,8 @@ export interface components {
             delivered?: components["schemas"]["Delivered"];
             /** @description Refund by the relay; present once a block includes the order */
             refund?: components["schemas"]["Refund"];
+            /** @description Received against the pools' price; present if it was read when it was confirmed */
+            reference?: components["schemas"]["Reference"];
             /**
              * Format: date-time
              * @description When the order expires (ISO 8601, UTC)
@@ -2563,6 +2580,29 @@ export interface components {
              * @enum {string}
              */
             reason?: "NO_LOGS" | "OTHER_SENDER" | "UNREADABLE" | "NET_LOSS" | "OUT_OF_RANGE" | "ETH_NOT_LOGGED";
+        };
+        /** @description What the swap was worth at the price of Uniswap's pools, before fees and before its block. */
+        Reference: {
+            /**
+             * @description Block after which the pools were read: the one before the order's
+             * @example 23799999
+             */
+            blockNumber: number;
+            /**
+             * @description The sold amount in the bought token, smallest units
+             * @example 3003600000
+             */
+            amount: string;
+            /**
+             * @description The sold amount in ETH, wei
+             * @example 1000000000000000000
+             */
+            valueWei: string;
+            /**
+             * @description Received against `amount`, basis points
+             * @example -12
+             */
+            receivedBps: number;
         };
         /** @description A refund by the relay for the backrun of the order. */
         Refund: {
@@ -5595,12 +5635,15 @@ export interface operations {
                      *         "refundTxHash": "0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c",
                      *         "source": "kyberswap",
                      *         "tier": 2,
-                     *         "errorCode": "EXPIRED"
+                     *         "errorCode": "EXPIRED",
+                     *         "referenceAmount": "3003600000",
+                     *         "referenceWei": "1000000000000000000",
+                     *         "toReferenceBps": -12
                      *       }
                      *     ]
                      */
                     "application/json": components["schemas"]["ExportedOrder"][];
-                    /** @example orderId,kind,status,wallet,nonce,txHash,createdAt,submittedAt,minedAt,blockNumber,blockHash,sellToken,sellSymbol,sellAmount,sellAmountWhole,buyToken,buySymbol,quotedAmount,minimumAmount,receivedAmount,receivedWhole,receivedReason,toPromiseBps,toMinimumBps,gasUsed,effectiveGasPrice,feePaidWei,feePaidEth,refundStatus,refundWei,refundTxHash,source,tier,errorCode */
+                    /** @example orderId,kind,status,wallet,nonce,txHash,createdAt,submittedAt,minedAt,blockNumber,blockHash,sellToken,sellSymbol,sellAmount,sellAmountWhole,buyToken,buySymbol,quotedAmount,minimumAmount,receivedAmount,receivedWhole,receivedReason,toPromiseBps,toMinimumBps,gasUsed,effectiveGasPrice,feePaidWei,feePaidEth,refundStatus,refundWei,refundTxHash,source,tier,errorCode,referenceAmount,referenceWei,toReferenceBps */
                     "text/csv": string;
                 };
             };

@@ -150,6 +150,8 @@ def _reported(
     text = buy.show(found.received.amount)
     if found.delivered is not None:
         text += f" ({found.delivered.to_promise_bps / 100:+.2f} % against the quote)"
+    if found.reference is not None:
+        text += f" ({found.reference.received_bps / 100:+.2f} % against the pools' price)"
     return [("received", Text(f"{text}, as the service reports"))]
 
 

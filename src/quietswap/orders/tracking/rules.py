@@ -16,7 +16,7 @@ from quietswap.orders.order import (
     OrderStatus,
     Transition,
 )
-from quietswap.orders.received import Arrival, Refund
+from quietswap.orders.received import Arrival, Reference, Refund
 
 # The states of a tracked order, as tables: its changes of state and the work of each state.
 
@@ -354,7 +354,13 @@ def failure_by(winner: Order, loser: Order) -> Failure:
 
 
 def inclusion_transition(
-    place: BlockRef, succeeded: bool, gas_used: int, price: int, arrived: Arrival | None = None
+    place: BlockRef,
+    succeeded: bool,
+    gas_used: int,
+    price: int,
+    arrived: Arrival | None = None,
+    *,
+    reference: Reference | None = None,
 ) -> Transition:
     """Return the transition of an order whose receipt is in the canonical block `place`.
 
@@ -370,6 +376,7 @@ def inclusion_transition(
         received=arrived.amount if arrived else None,
         received_issue=arrived.issue.value if arrived and arrived.issue else None,
         refund=Refund(),
+        reference=reference,
     )
     evidence = f"block {place.number} {place.hash}"
     if succeeded:

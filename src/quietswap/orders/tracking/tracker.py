@@ -22,6 +22,7 @@ from quietswap.orders.tracking.reconcile import (
     OrderCache,
     Reconciler,
 )
+from quietswap.orders.tracking.reference import BlockPrices, ReferenceReader
 from quietswap.orders.tracking.refunds import RefundReader
 from quietswap.orders.tracking.resend import Resender
 from quietswap.orders.tracking.rules import (
@@ -44,7 +45,7 @@ from quietswap.storage.orders import OrderStore
 
 
 class OrderTracker:
-    """One active tracker follows all orders. `relays` by tier.
+    """One active tracker follows all orders. `relays` by tier, `prices` for what swaps were worth.
 
     `start` and `run_once` raise NodeUnavailable and StoreUnavailable. A failed turn is safe to
     repeat: each step depends on the stored state only, so the next turn completes it.
@@ -57,10 +58,13 @@ class OrderTracker:
         relays: Mapping[int, Relay],
         clock: Clock,
         rules: TrackingRules,
+        *,
+        prices: BlockPrices,
     ) -> None:
         self._chain = chain
         self._relays = relays
         self._cache = OrderCache(orders, clock, rules)
+        self._references = ReferenceReader(prices)
         self._begin()
 
     def _begin(self) -> None:
@@ -182,16 +186,27 @@ class OrderTracker:
         An unreadable receipt is ignored, too. The order is due again at the next block.
         """
         receipts = await self._chain.receipts([w.order.tx_hash for w in watches])
+        mined: list[tuple[TrackedOrder, BlockRef, Receipt, Arrival | None]] = []
         for watch in watches:
             receipt, place = receipts.get(watch.order.tx_hash), watch.seen
-            if receipt is None or place is None or receipt.block_hash != place.hash:
-                continue
+            if receipt is not None and place is not None and receipt.block_hash == place.hash:
+                mined.append((watch, place, receipt, _arrival(watch.order, receipt)))
+        references = await self._references.read(
+            [
+                (watch.order, place.number)
+                for watch, place, receipt, arrived in mined
+                if watch.order.kind is OrderKind.SWAP
+                if receipt.succeeded and arrived is not None and arrived.amount is not None
+            ]
+        )
+        for watch, place, receipt, arrived in mined:
             step = inclusion_transition(
                 place,
                 receipt.succeeded,
                 receipt.gas_used,
                 receipt.effective_gas_price,
-                _arrival(watch.order, receipt),
+                arrived,
+                reference=references.get(watch.order.order_id),
             )
             deep = depth(tip.number, place.number)
             await self._cache.apply(watch, replace(step, depth=deep))

@@ -57,32 +57,64 @@ class PoolPrices:
         self._known[token] = price
         return price
 
-    async def _read(self, token: Address) -> Decimal | None:
-        others = [counted for counted in _COUNTED if counted != token]
-        pools = [(pool, counted) for counted in others for pool in pools_of(token, counted)]
-        views = [ViewCall(MULTICALL3, BLOCK_TIMESTAMP), ViewCall(token, DECIMALS)]
-        views += [ViewCall(FEEDS[one].address, feeds.LATEST_ROUND_DATA) for one in _COUNTED]
-        for pool, counted in pools:
-            views += [ViewCall(counted, balance_of(pool.address)), *state_views(pool)]
+    async def after(self, block: int, tokens: Sequence[Address]) -> Sequence[Decimal | None]:
+        """Return USD per smallest unit at the state after `block`, in order, in one round trip.
+
+        None where the pools do not decide, and for all if the node has no such state.
+        """
+        views = [_views(token) for token in tokens]
         try:
-            answers = iter(await multicall.read_views(self._node, views))
+            asked = [multicall.call(of_token, at=hex(block)) for of_token in views]
+            found = await self._node.batch(asked)
+            answers = [
+                multicall.answers(result, len(of_token))
+                for result, of_token in zip(found, views, strict=True)
+            ]
+        except NodeUnavailable:
+            return [None] * len(tokens)
+        return [_usd(token, answer, 0) for token, answer in zip(tokens, answers, strict=True)]
+
+    async def _read(self, token: Address) -> Decimal | None:
+        try:
+            views = [ViewCall(token, DECIMALS), *_views(token)]
+            decimals, *answers = await multicall.read_views(self._node, views)
         except NodeUnavailable:
             return None
-        block_time, decimals = read_uint(next(answers)), read_uint(next(answers))
-        clock_s = self._clock.now_ms() // 1000
-        usd = {
-            one: feeds.usd(FEEDS[one], next(answers), block_time=block_time, clock_s=clock_s)
-            for one in _COUNTED
-        }
-        if decimals is None or decimals > 77:
-            return None
-        found = []
-        for pool, counted in pools:
-            held, state = next(answers), [next(answers) for _ in state_views(pool)]
-            price = _price(pool, counted, read_uint(held) or 0, state, usd)
-            if price is not None:
-                found.append(price.scaleb(decimals))
-        return agreed(found)
+        scale, price = read_uint(decimals), _usd(token, answers, self._clock.now_ms() // 1000)
+        return None if price is None or scale is None or scale > 77 else price.scaleb(scale)
+
+
+def _pools(token: Address) -> list[tuple[Pool, Address]]:
+    """Return the pools of a token that may exist, each with the token that it is counted in."""
+    others = [counted for counted in _COUNTED if counted != token]
+    return [(pool, counted) for counted in others for pool in pools_of(token, counted)]
+
+
+def _views(token: Address) -> list[ViewCall]:
+    views = [ViewCall(MULTICALL3, BLOCK_TIMESTAMP)]
+    views += [ViewCall(FEEDS[one].address, feeds.LATEST_ROUND_DATA) for one in _COUNTED]
+    for pool, counted in _pools(token):
+        views += [ViewCall(counted, balance_of(pool.address)), *state_views(pool)]
+    return views
+
+
+def _usd(token: Address, read: Sequence[bytes | None], clock_s: int) -> Decimal | None:
+    """Return USD per smallest unit by the answers of `_views`; feeds are as old as the clock says.
+
+    A clock of 0 leaves only the time of the block."""
+    answers = iter(read)
+    block_time = read_uint(next(answers))
+    usd = {
+        one: feeds.usd(FEEDS[one], next(answers), block_time=block_time, clock_s=clock_s)
+        for one in _COUNTED
+    }
+    found = []
+    for pool, counted in _pools(token):
+        held, state = next(answers), [next(answers) for _ in state_views(pool)]
+        price = _price(pool, counted, read_uint(held) or 0, state, usd)
+        if price is not None:
+            found.append(price)
+    return agreed(found)
 
 
 def _price(
