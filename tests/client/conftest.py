@@ -10,6 +10,7 @@ from quietswap.client.async_client import AsyncQuietswapClient
 from quietswap.client.sync_client import QuietswapClient
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import FakeServers, FakeService
+from tests.example_counts import LONG
 
 Do = Callable[..., Any]
 
@@ -65,8 +66,15 @@ def client(outside: FakeServers, time: Time) -> Iterator[QuietswapClient]:
         yield client
 
 
-@pytest.fixture(params=["blocking", "asynchronous"])
+@pytest.fixture(params=["asynchronous", *["blocking"] * LONG])
 def manner(request: pytest.FixtureRequest) -> str:
+    """The blocking client is generated from the other one, and both run the same flows."""
+    return str(request.param)
+
+
+@pytest.fixture(params=["blocking", "asynchronous"])
+def either_manner(request: pytest.FixtureRequest) -> str:
+    """`manner` for a module whose subject is what the two do not share: their transport."""
     return str(request.param)
 
 

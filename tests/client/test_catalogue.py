@@ -13,9 +13,12 @@ from quietswap.client.errors.api import ERROR_CLASSES
 from quietswap.client.errors.base import ApiError
 from quietswap.errors.base import NoDetails
 from tests.client.conftest import Do
+from tests.client.conftest import either_manner as manner
 from tests.client.fake_servers import WALLET, FakeService, Reply, refused
 from tests.orders import USDC
 from tests.spec import tables
+
+__all__ = ["manner"]
 
 TRANSIENT = {
     "TOO_MANY_STREAMS",

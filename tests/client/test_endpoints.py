@@ -13,8 +13,11 @@ from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WETH
 from quietswap.client.sync_client import QuietswapClient
 from tests.client.conftest import Do
+from tests.client.conftest import either_manner as manner
 from tests.client.fake_servers import ETHER, WALLET, FakeService, Reply
 from tests.orders import NOW_MS, USDC
+
+__all__ = ["manner"]
 
 REQUEST = SwapRequest(WETH, USDC, ETHER, WALLET, slippage_bps=70)
 NOON = datetime.fromtimestamp(NOW_MS / 1000, UTC)

@@ -8,12 +8,15 @@ from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.sync_client import QuietswapClient
 from quietswap.orders.order import OrderStatus
 from tests.client.conftest import Do, Time
+from tests.client.conftest import either_manner as manner
 from tests.client.fake_chain import ACCOUNT
 from tests.client.fake_servers import FakeService, Reply, ok, placed, refused
 from tests.client.silence import TYPE, Silence
 from tests.client.test_swap_flow import REQUEST
 from tests.orders import recorded
 from tests.response_json import orders
+
+__all__ = ["manner"]
 
 WAIT = AwaitEvent("ord_1", 5, 25.0)
 OPENING = b"retry: 2000\nid: 5\n\n"

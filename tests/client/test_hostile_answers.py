@@ -17,6 +17,7 @@ from quietswap.client.sync_client import QuietswapClient
 from quietswap.orders.order import OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Do, Time
+from tests.client.conftest import either_manner as manner
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import (
     ETHER,
@@ -33,6 +34,8 @@ from tests.client.test_cancel_flow import SWAP_HASH, CancelService
 from tests.client.test_polling import at
 from tests.client.test_swap_flow import REQUEST
 from tests.orders import USDC
+
+__all__ = ["manner"]
 
 DEEP = 60_000
 

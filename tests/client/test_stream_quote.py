@@ -12,11 +12,14 @@ from quietswap.client import InsufficientLiquidity, ServiceUnreachable, Streamed
 from quietswap.client.errors import UnexpectedResponse
 from quietswap.client.event_stream import QuoteEvents
 from tests.client.conftest import Do
+from tests.client.conftest import either_manner as manner
 from tests.client.fake_servers import FakeService, Reply, refused
 from tests.client.silence import TYPE
 from tests.client.test_swap_flow import REQUEST
 from tests.orders import NOW_MS
 from tests.waiting import WITHIN_S
+
+__all__ = ["manner"]
 
 ROUTE = (
     b'event: route\ndata: {"signable":false,"source":"velora","buyAmount":"9","minBuyAmount":"8",'
