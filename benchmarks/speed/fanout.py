@@ -20,7 +20,7 @@ from quietswap.chain.node import NodeChain
 from quietswap.chain.rpc import MAX_BYTES, NodeRpcClient
 from quietswap.clock import SystemClock
 from quietswap.http_client import HttpClient, HttpReply
-from quietswap.server.factories import make_aggregator
+from quietswap.server.factories import make_adapter
 
 _TIMEOUT_S = 10.0
 
@@ -79,7 +79,7 @@ async def calls_of_a_quote(stage: Stage) -> Calls:
     settings = source_settings({name: f"{stage.upstreams_url}/{name}" for name in SOURCES})
     rows, routes = [], []
     for name in SOURCES:
-        routes.append(await make_aggregator(settings, name, http).route(request))
+        routes.append(await make_adapter(settings, name, http).route(request))
         rows.append(http.taken())
     rpc = NodeRpcClient(http, [stage.sandbox.chain.url], clock, timeout_s=3, max_lag_blocks=3)
     await rpc.call("eth_chainId")  # asked once in the life of a process

@@ -30,7 +30,7 @@ from quietswap.sandbox.faults import PRICES, RELAYS
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from quietswap.sandbox.ports import free_port
 from quietswap.sandbox.stack import QUIETSWAP, ServiceProcess, StoreUrls, settings_text
-from quietswap.server.factories import make_aggregator
+from quietswap.server.factories import make_adapter
 from quietswap.server.settings.schema import Settings
 from quietswap.tokens.token import Token
 
@@ -244,7 +244,7 @@ async def answers_of(
 ) -> Mapping[str, str]:
     """Return what a venue answers the service's adapter for one swap, by path."""
     recorder = Recorder()
-    await make_aggregator(source_settings(venues), name, recorder).route(request)
+    await make_adapter(source_settings(venues), name, recorder).route(request)
     await recorder.close()
     return recorder.rows
 

@@ -50,7 +50,7 @@ def decode(text: bytes | msgspec.Raw, shape: type[T]) -> T:
 # The query of a GET.
 #
 # pyreqwest's own `query` releases the GIL: 25 us, 60 under load. `urllib.parse.urlencode` takes 15
-# us for the parameters of an aggregator, this 2: mostly addresses and digits, which need no
+# us for the parameters of a source, this 2: mostly addresses and digits, which need no
 # escape.
 
 

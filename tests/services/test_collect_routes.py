@@ -17,7 +17,7 @@ from quietswap.quoting.quote import (
     SourceReport,
 )
 from quietswap.quoting.routes import CollectedRoutes, CollectRoutes
-from quietswap.quoting.sources import AggregatorSource
+from quietswap.quoting.sources import Source
 from quietswap.quoting.verify import VerifyRoutes
 from quietswap.server.settings.schema import QuotesConfig
 from quietswap.tokens.token import WETH, Token
@@ -93,10 +93,8 @@ class Simulator:
         return SimulationResult(True, received, 150_000)
 
 
-def sources_of(
-    aggregators: Sequence[Scripted], budget: RequestBudget = PLENTY
-) -> list[AggregatorSource]:
-    return [AggregatorSource(a, budget, LoopClock()) for a in aggregators]
+def sources_of(aggregators: Sequence[Scripted], budget: RequestBudget = PLENTY) -> list[Source]:
+    return [Source(a, budget, LoopClock()) for a in aggregators]
 
 
 def collector(
@@ -261,9 +259,7 @@ def test_the_markets_own_answers_do_not_open_the_circuit() -> None:
 
 def test_a_spent_budget_skips_the_source_instead_of_queueing() -> None:
     async def work() -> list[bool]:
-        source = AggregatorSource(
-            Scripted("a", a_route("a")), RequestBudget(1.0, per_day=3), LoopClock()
-        )
+        source = Source(Scripted("a", a_route("a")), RequestBudget(1.0, per_day=3), LoopClock())
         asked = [await source.refusal("k") is None, await source.refusal("k") is None]
         for _ in range(3):
             await asyncio.sleep(1)
@@ -278,7 +274,7 @@ def test_a_vendors_rate_limit_is_respected_for_as_long_as_it_says() -> None:
     limited = Scripted("a", NoRoute(NoRouteReason.RATE_LIMITED, "429", retry_after=7.0), 0.0)
 
     async def work() -> list[bool]:
-        source = AggregatorSource(limited, PLENTY, LoopClock())
+        source = Source(limited, PLENTY, LoopClock())
         source.note("k", limited.answer)  # type: ignore[arg-type]
         before = await source.refusal("k") is None
         await asyncio.sleep(7.1)
@@ -320,9 +316,9 @@ def test_what_a_source_refused_last_is_kept_with_its_time() -> None:
     moved = NoRoute(NoRouteReason.NO_ROUTE, "vendor: “the rate has changed”")
     refuses = Scripted("a", moved, 0.01)
 
-    async def work() -> AggregatorSource:
+    async def work() -> Source:
         clock = LoopClock()
-        source = AggregatorSource(refuses, PLENTY, clock)
+        source = Source(refuses, PLENTY, clock)
         assert source.last_miss is None
         source.note("k", moved)
         source.note("k", None)

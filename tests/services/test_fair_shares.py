@@ -12,7 +12,7 @@ from quietswap.clients.client import visitor_id
 from quietswap.quoting.quote import SourceOutcome
 from quietswap.quoting.routes import CollectRoutes
 from quietswap.quoting.source_limits import Demand, FairBudget, shares
-from quietswap.quoting.sources import AggregatorSource
+from quietswap.quoting.sources import Source
 from quietswap.quoting.verify import VerifyRoutes
 from quietswap.vendors import OVER_HTTP, VENDORS
 from quietswap.vendors.vendor import RequestBudget
@@ -118,7 +118,7 @@ def test_a_light_client_gets_every_source_of_every_quote(monkeypatch: pytest.Mon
         clock = LoopClock()
         aggregators = [Scripted(name, a_route(name)) for name in KEYLESS]
         sources = [
-            AggregatorSource(one, VENDORS[one.name].budget, clock)  # type: ignore[arg-type]
+            Source(one, VENDORS[one.name].budget, clock)  # type: ignore[arg-type]
             for one in aggregators
         ]
         verify = VerifyRoutes(Simulator(), {n: [ROUTER] for n in KEYLESS}, required=False)  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from quietswap.quoting.fan_out import SourceFanOut
 from quietswap.quoting.quote import Route, RouteRequest
-from quietswap.quoting.sources import AggregatorSource
+from quietswap.quoting.sources import Source
 from tests.services.test_collect_routes import PLENTY, REQUEST, Scripted, a_route
 from tests.virtual_time import LoopClock, run
 
@@ -15,7 +15,7 @@ def test_a_source_does_not_wait_for_the_budget_of_the_next() -> None:
             order.append(f"asked {self.name}")
             return await super().route(request)
 
-    class Counted(AggregatorSource):
+    class Counted(Source):
         async def refusal(self, client_id: str) -> str | None:
             order.append(f"budget of {self.name}")
             return await super().refusal(client_id)

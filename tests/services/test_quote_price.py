@@ -17,7 +17,7 @@ from quietswap.quoting.price import ANSWER_TTL_S, QuotePrice
 from quietswap.quoting.quote import NoRoute, NoRouteReason, SourceOutcome
 from quietswap.quoting.request import IndicativePriceRequest
 from quietswap.quoting.scoring import IndicativePrice, SourcePrice, SourcePriceRequest
-from quietswap.quoting.sources import AggregatorSource
+from quietswap.quoting.sources import Source
 from quietswap.tokens.token import WETH, Token, TokenPolicy
 from quietswap.vendors.vendor import RequestBudget
 from tests.orders import USDC
@@ -93,7 +93,7 @@ def desk(
     return QuotePrice(
         chain=chain or Chain(),  # type: ignore[arg-type]
         prices=usd or Usd(),
-        sources=[AggregatorSource(one, budget, clock) for one in aggregators],  # type: ignore[arg-type]
+        sources=[Source(one, budget, clock) for one in aggregators],  # type: ignore[arg-type]
         tokens=policy or TokenPolicy(),
         clock=clock,
         soft_s=0.6,

@@ -16,7 +16,7 @@ from quietswap.orders.nonces import OwnNonces
 from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome, SwapQuote
 from quietswap.quoting.request import SwapQuoteRequest
 from quietswap.quoting.routes import CollectRoutes
-from quietswap.quoting.sources import AggregatorSource
+from quietswap.quoting.sources import Source
 from quietswap.quoting.swap import QuoteSwap
 from quietswap.quoting.verify import VerifyRoutes
 from quietswap.relays.settings import FIRST_TIER
@@ -115,7 +115,7 @@ def quoted(
         nothing: Any = reads or Nothing()
         clock = LoopClock()
         verify = VerifyRoutes(chain, {"kyberswap": [ROUTER]}, required=False)
-        sources = [AggregatorSource(source or OneRoute(impact), RequestBudget(1000.0), clock)]
+        sources = [Source(source or OneRoute(impact), RequestBudget(1000.0), clock)]
         collect = CollectRoutes(sources, verify, clock, soft_s=0.6, hard_s=3.0)
         quote = QuoteSwap(
             chain=chain, prices=nothing, collect_routes=collect,
@@ -130,7 +130,7 @@ def quoted(
 def test_a_source_is_asked_before_what_it_does_not_need() -> None:
     asked: list[str] = []
 
-    class Source(OneRoute):
+    class OtherRoute(OneRoute):
         async def route(self, request: RouteRequest) -> Route:
             asked.append("source")
             return await super().route(request)
@@ -152,7 +152,7 @@ def test_a_source_is_asked_before_what_it_does_not_need() -> None:
             return await super().prepare_simulation(request, spenders)
 
     simulation = SimulationResult(True, PROMISE, 180_000, gas_limit=300_000)
-    quoted(simulation, source=Source(None), reads=Reads(), node=Node(simulation))
+    quoted(simulation, source=OtherRoute(None), reads=Reads(), node=Node(simulation))
     assert asked[0] == "source"
     assert sorted(asked) == ["nonces", "prices", "source", "wallet"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from quietswap.clients.client import visitor_id
 from quietswap.quoting.quote import NoRoute, NoRouteReason, SourceOutcome
-from quietswap.quoting.sources import AggregatorSource
+from quietswap.quoting.sources import Source
 from tests.services.test_collect_routes import (
     PLENTY,
     REQUEST,
@@ -70,7 +70,7 @@ def test_the_answers_nobody_waits_for_are_bounded() -> None:
     dead = Scripted("dead", a_route("dead"), 3600)
 
     async def work() -> int:
-        source = AggregatorSource(dead, PLENTY, LoopClock())
+        source = Source(dead, PLENTY, LoopClock())
         answers = [asyncio.create_task(asyncio.sleep(3600)) for _ in range(100)]
         for task in answers:
             source.let_finish(task, "k", 3.0)  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ def test_one_keys_odd_requests_do_not_switch_a_source_off_for_the_others() -> No
     odd = NoRoute(NoRouteReason.TIMED_OUT, "too hard a question")
 
     async def work() -> list[list[bool]]:
-        source = AggregatorSource(Scripted("a", a_route("a")), PLENTY, LoopClock())
+        source = Source(Scripted("a", a_route("a")), PLENTY, LoopClock())
         for _ in range(50):
             source.note("odd", odd)
         one = [
@@ -126,7 +126,7 @@ def test_visitors_of_the_page_do_not_switch_a_source_off_for_clients() -> None:
     crowd = [visitor_id(f"192.0.2.{n % 20}", b"salt", str(n)) for n in range(50)]
 
     async def work() -> list[list[bool]]:
-        source = AggregatorSource(Scripted("a", a_route("a")), PLENTY, LoopClock())
+        source = Source(Scripted("a", a_route("a")), PLENTY, LoopClock())
 
         async def asks(*names: str) -> list[bool]:
             return [await source.refusal(name) is None for name in names]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from quietswap.operator.operators import PausedSource
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.quoting.sources import AggregatorSource, SourcePauses
+from quietswap.quoting.sources import Source, SourcePauses
 from quietswap.vendors.vendor import RequestBudget
 from tests.services.test_collect_routes import Scripted, a_route
 from tests.storage.examples import HandClock
@@ -28,9 +28,9 @@ class Pauses:
         return [*self.paused]
 
 
-def sources(clock: HandClock) -> list[AggregatorSource]:
+def sources(clock: HandClock) -> list[Source]:
     return [
-        AggregatorSource(Scripted(name, a_route(name)), RequestBudget(1.0), clock)  # type: ignore[arg-type]
+        Source(Scripted(name, a_route(name)), RequestBudget(1.0), clock)  # type: ignore[arg-type]
         for name in ("velora", "sushi")
     ]
 

@@ -15,7 +15,7 @@ from quietswap.quoting.quote import NoRouteReason, RouteRequest
 from quietswap.sandbox.network import SandboxNetwork
 from quietswap.tokens.token import WETH, Token
 from quietswap.vendors import OVER_HTTP, VENDORS
-from quietswap.vendors.source import Aggregator
+from quietswap.vendors.adapter import VendorAdapter
 from tests.adapters.upstream import Reply, js
 from tests.vendors.router import StandInCase, Swap
 
@@ -141,7 +141,7 @@ class _Adapter(Protocol):
         client_name: str,
         timeout_s: float,
         api_key: str | None = None,
-    ) -> Aggregator: ...
+    ) -> VendorAdapter: ...
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class VendorCase:
         status, body = self.says[kind]
         return js(body, status)
 
-    def made(self, http: HttpClient, url: str, timeout_s: float = 5.0) -> Aggregator:
+    def made(self, http: HttpClient, url: str, timeout_s: float = 5.0) -> VendorAdapter:
         """Return the adapter, with a key where it needs one."""
         key = KEY if VENDORS[self.name].needs_key else None
         adapter: _Adapter = import_module(f"quietswap.vendors.{self.name}.adapter").Adapter

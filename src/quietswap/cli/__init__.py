@@ -44,7 +44,7 @@ class LazyGroup(click.Group):
             "keys": ("keys:keys", "Create, list, rotate and revoke API keys."),
             "operators": ("operators:operators", "Say who may open the operator view."),
             "rpc": ("rpc:rpc", "Create, list and revoke RPC URLs for wallets."),
-            "sources": ("sources:sources", "Check dependencies; pause and resume aggregators."),
+            "sources": ("sources:sources", "Check dependencies; pause and resume sources."),
             "orders": ("orders:orders", "Show stored orders and their event logs."),
             "audit": ("audit:audit", "Show what administrators changed."),
         },

@@ -158,7 +158,7 @@ class DemoReport:
         self._began = time.monotonic()
         self._checks: list[tuple[bool, str]] = []
         self.facts: dict[str, Any] = {"ok": False}
-        self._starting = OrderProgress(screen, "starting chain, venues, relay, searcher, service")
+        self._starting = OrderProgress(screen, "starting chain, vendors, relay, searcher, service")
 
     @property
     def passed(self) -> bool:

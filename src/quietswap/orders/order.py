@@ -211,7 +211,7 @@ class Order:
     watched: bool = True
     version: int = 0
     source: str | None = None
-    """The aggregator of a swap's route; None for other orders and those of older releases."""
+    """The source of a swap's route; None for other orders and those of older releases."""
     usd_cents: int | None = None
     """Value of a swap when it was quoted, None if no price was known."""
     quote_id: str | None = None
@@ -378,7 +378,7 @@ class PlannedOrder:
     endpoint_type: str
     share_mode: str
     source: str | None = None
-    """The aggregator of a swap."""
+    """The source of a swap's route."""
     usd_cents: int | None = None
     """Value of a swap, as its quote says; None if no price was known."""
     quote_id: str | None = None

@@ -13,10 +13,10 @@ from quietswap.clients.client import ApiKey, day_of
 from quietswap.clock import Clock
 from quietswap.quoting.quote import NoRoute, NoRouteReason, SwapQuote, WrapQuote
 from quietswap.quoting.request import SwapQuoteRequest, WrapQuoteRequest
-from quietswap.quoting.sources import AggregatorSource, F, SourceAnswer
+from quietswap.quoting.sources import F, Source, SourceAnswer
 from quietswap.storage.client_usage import UsageStore
 from quietswap.tokens.token import WETH
-from quietswap.vendors.source import Aggregator
+from quietswap.vendors.adapter import VendorAdapter
 
 TOO_LATE = "no answer before the quote's deadline"
 
@@ -25,7 +25,7 @@ class SourceFanOut(Generic[F]):
     """One request of a client to all sources; `ask` sends it to one. Use as a context manager.
 
     `found` is called with each result when it arrives, also after the exit. `unfit` returns why an
-    aggregator cannot be asked for this request, or None.
+    adapter cannot be asked for this request, or None.
 
     After the exit late requests may continue; those without an answer within `hard_s` of the start
     are cancelled and count as failures.
@@ -33,14 +33,14 @@ class SourceFanOut(Generic[F]):
 
     def __init__(
         self,
-        sources: Sequence[AggregatorSource],
+        sources: Sequence[Source],
         client_id: str,
-        ask: Callable[[Aggregator], Awaitable[F]],
+        ask: Callable[[VendorAdapter], Awaitable[F]],
         clock: Clock,
         *,
         hard_s: float,
         found: Callable[[F], None] = lambda _: None,
-        unfit: Callable[[Aggregator], str | None] = lambda _: None,
+        unfit: Callable[[VendorAdapter], str | None] = lambda _: None,
     ) -> None:
         self._clock = clock
         self._found = found
@@ -52,7 +52,7 @@ class SourceFanOut(Generic[F]):
         self._order = [source.name for source in sources]
         self._answers: dict[str, SourceAnswer[F]] = {}
         self._taken: set[str] = set()
-        self._tasks: dict[asyncio.Task[SourceAnswer[F]], AggregatorSource] = {}
+        self._tasks: dict[asyncio.Task[SourceAnswer[F]], Source] = {}
         for source in sources:
             self._tasks[asyncio.create_task(self._ask(source))] = source
 
@@ -108,10 +108,10 @@ class SourceFanOut(Generic[F]):
     def _milliseconds(self) -> int:
         return round(self.elapsed_s * 1000)
 
-    async def _ask(self, source: AggregatorSource) -> SourceAnswer[F]:
+    async def _ask(self, source: Source) -> SourceAnswer[F]:
         answer: SourceAnswer[F]
         # here: no source waits for another's budget
-        refusal = self._unfit(source.aggregator) or await source.refusal(self._client_id)
+        refusal = self._unfit(source.adapter) or await source.refusal(self._client_id)
         if refusal is not None:
             miss = NoRoute(NoRouteReason.RATE_LIMITED, refusal)
             answer = self._answers[source.name] = SourceAnswer(
@@ -119,7 +119,7 @@ class SourceFanOut(Generic[F]):
             )
             return answer
         try:
-            asking = self._request(source.aggregator)
+            asking = self._request(source.adapter)
             found = await observe.in_span("source", asking, source=source.name)
         except NoRoute as miss:
             source.note(self._client_id, miss)
@@ -136,7 +136,7 @@ class SourceFanOut(Generic[F]):
         return answer
 
 
-# Refuses a quote that the limits of its client do not allow, before any aggregator is asked.
+# Refuses a quote that the limits of its client do not allow, before any source is asked.
 #
 # The store checks the same limits once more when it counts the quote: only there is the count
 # exact.

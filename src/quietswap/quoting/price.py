@@ -33,9 +33,9 @@ from quietswap.quoting.scoring import (
     value_usd,
     with_reference,
 )
-from quietswap.quoting.sources import AggregatorSource, SourceAnswer
+from quietswap.quoting.sources import Source, SourceAnswer
 from quietswap.tokens.token import WETH, Token, TokenPolicy
-from quietswap.vendors.source import Aggregator
+from quietswap.vendors.adapter import VendorAdapter
 
 ANSWER_TTL_S = 2.0
 """An answer is given again for so long: a page asks while its user types."""
@@ -64,7 +64,7 @@ class QuotePrice:
 
     chain: ChainReader
     prices: UsdPrices
-    sources: Sequence[AggregatorSource]
+    sources: Sequence[Source]
     tokens: TokenPolicy
     clock: Clock
     soft_s: float
@@ -132,8 +132,8 @@ class QuotePrice:
     async def _collect(
         self, client_id: str, request: SourcePriceRequest
     ) -> list[SourceAnswer[SourcePrice]]:
-        def ask(aggregator: Aggregator) -> Awaitable[SourcePrice]:
-            return aggregator.price(request)
+        def ask(adapter: VendorAdapter) -> Awaitable[SourcePrice]:
+            return adapter.price(request)
 
         with SourceFanOut(self.sources, client_id, ask, self.clock, hard_s=self.hard_s) as asked:
             await asked.wait(self.soft_s)

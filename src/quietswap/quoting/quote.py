@@ -12,7 +12,7 @@ from quietswap.relays.settings import RelaySettings
 from quietswap.routers.batch import SwapBatch
 from quietswap.tokens.token import WETH, Token
 
-# The request to an aggregator, its route, and the reasons for no route.
+# The request to a source, its route, and the reasons for no route.
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,7 @@ class BatchTerms:
 class SwapOrderTerms:
     """The terms of a swap; its wallet, router, calldata and tier are in the issued quote.
 
-    `source` is the aggregator of the route; None in quotes of older releases. `batch`: the quote
+    `source` is that of the route; None in quotes of older releases. `batch`: the quote
     may also be signed in its batched form.
     """
 

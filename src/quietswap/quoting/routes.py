@@ -20,10 +20,10 @@ from quietswap.quoting.quote import (
     SourceReport,
 )
 from quietswap.quoting.scoring import Candidate
-from quietswap.quoting.sources import AggregatorSource, SourceAnswer
+from quietswap.quoting.sources import Source, SourceAnswer
 from quietswap.quoting.verify import ArrivingRoutes, VerificationResult, VerifyRoutes
 from quietswap.tokens.token import Token, TokenPolicy
-from quietswap.vendors.source import Aggregator
+from quietswap.vendors.adapter import VendorAdapter
 
 MOST_EARLY = 16
 """Quotes in flight with which a route is simulated on arrival. With more, the processor is what
@@ -64,7 +64,7 @@ class CollectRoutes:
 
     def __init__(
         self,
-        sources: Sequence[AggregatorSource],
+        sources: Sequence[Source],
         verify: VerifyRoutes,
         clock: Clock,
         *,
@@ -127,11 +127,11 @@ class CollectRoutes:
         preparing: "asyncio.Task[PreparedSimulation]",
         verified: Callable[[Candidate], None] | None,
     ) -> tuple[list[SourceAnswer[Route]], list[VerificationResult]]:
-        def ask(aggregator: Aggregator) -> Awaitable[Route]:
-            return aggregator.route(request)
+        def ask(adapter: VendorAdapter) -> Awaitable[Route]:
+            return adapter.route(request)
 
-        def unfit(aggregator: Aggregator) -> str | None:
-            least, most = aggregator.slippage_bps
+        def unfit(adapter: VendorAdapter) -> str | None:
+            least, most = adapter.slippage_bps
             if least <= request.slippage_bps <= most:
                 return None
             return f"its vendor takes a slippage of {least} to {most} bps"
@@ -265,4 +265,4 @@ def no_route_error(
             token=sell_token if buy_token in MAJORS and sell_token not in MAJORS else buy_token,
             reason=f"sellToken or buyToken is unknown to {names}; no other source gave a route",
         )
-    return ServiceUnavailable("no aggregator gave a usable answer", {"sources": rows})
+    return ServiceUnavailable("no source gave a usable answer", {"sources": rows})

@@ -1,4 +1,4 @@
-"""One aggregator with its circuit breaker and request budget, and its answer to one request."""
+"""One source with its circuit breaker and request budget, and its answer to one request."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,7 +14,7 @@ from quietswap.orders.stores import StoreUnavailable
 from quietswap.quoting.quote import NoRoute, NoRouteReason
 from quietswap.quoting.source_limits import FairBudget, SourceCircuit
 from quietswap.storage.quotes import PausedSourceStore
-from quietswap.vendors.source import Aggregator
+from quietswap.vendors.adapter import VendorAdapter
 from quietswap.vendors.vendor import RequestBudget
 
 _SILENCE = frozenset({NoRouteReason.TIMED_OUT, NoRouteReason.UNAVAILABLE})
@@ -48,23 +48,23 @@ class SourceAnswer(Generic[F]):
     skipped: bool = False
 
 
-class AggregatorSource:
-    """One aggregator with its circuit breaker and its budget, both shared fairly between keys.
+class Source:
+    """An adapter with its circuit breaker and its budget, both shared fairly between keys.
 
     Market results (no route, unknown token) are no failures.
     """
 
     def __init__(
         self,
-        aggregator: Aggregator,
+        adapter: VendorAdapter,
         budget: RequestBudget,
         clock: Clock,
         *,
         failures: int = 5,
         pause_s: float = 15.0,
     ) -> None:
-        self.aggregator = aggregator
-        self.name = aggregator.name
+        self.adapter = adapter
+        self.name = adapter.name
         self._clock = clock
         self._budget = FairBudget(budget, clock)
         self._circuit = SourceCircuit(clock, failures=failures, pause_s=pause_s)
@@ -167,9 +167,7 @@ LASTS_S = 1.0
 class SourcePauses:
     """Puts the stored pauses on the sources of this process."""
 
-    def __init__(
-        self, store: PausedSourceStore, sources: Sequence[AggregatorSource], clock: Clock
-    ) -> None:
+    def __init__(self, store: PausedSourceStore, sources: Sequence[Source], clock: Clock) -> None:
         self._store = store
         self._sources = sources
         self._clock = clock

@@ -14,7 +14,7 @@ from quietswap.chain.multicall import MULTICALL3
 from quietswap.clock import Clock
 from quietswap.http_client import HttpError
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
-from quietswap.quoting.sources import AggregatorSource
+from quietswap.quoting.sources import Source
 from quietswap.relays.relay import Relay
 from quietswap.relays.settings import BACKUP_TIER
 from quietswap.server.container import ExternalServices
@@ -68,12 +68,12 @@ def _request(clock: Clock) -> RouteRequest:
     return RouteRequest(_ETHER, _USDC, 10**18, _WALLET, 50, 10**9, later)
 
 
-async def _source(source: AggregatorSource, clock: Clock) -> CheckResult:
+async def _source(source: Source, clock: Clock) -> CheckResult:
     request = _request(clock)
     started = clock.monotonic()
     try:
         async with asyncio.timeout(_TIMEOUT_S):
-            route = await source.aggregator.route(request)
+            route = await source.adapter.route(request)
     except NoRoute as miss:
         advice = _ADVICE.get(miss.miss, "").format(name=source.name)
         return CheckResult("source", source.name, False, _since(started, clock), str(miss), advice)

@@ -27,7 +27,7 @@ from quietswap.prices.sources import Chainlink, CoinGecko, DefiLlama
 from quietswap.prices.usd import UsdPrices
 from quietswap.quoting.fan_out import AdmitQuotes
 from quietswap.quoting.routes import CollectRoutes
-from quietswap.quoting.sources import AggregatorSource, SourcePauses
+from quietswap.quoting.sources import Source, SourcePauses
 from quietswap.quoting.swap import QuoteSwap
 from quietswap.quoting.verify import VerifyRoutes
 from quietswap.quoting.wrap import GetWrapInfo, QuoteWrap
@@ -62,7 +62,7 @@ class ExternalServices:
     prices: UsdPrices
     pools: PoolPrices
     relays: Mapping[int, Relay]
-    sources: tuple[AggregatorSource, ...]
+    sources: tuple[Source, ...]
     webhooks: webhooks.WebhookCallers
 
 

@@ -20,7 +20,7 @@ from quietswap.observe.logs import LogOptions
 from quietswap.orders.comparison import GRACE_MS
 from quietswap.prices.usd import UsdPrices
 from quietswap.quoting.price import QuotePrice
-from quietswap.quoting.sources import AggregatorSource
+from quietswap.quoting.sources import Source
 from quietswap.quoting.swap import SwapQuotePolicy
 from quietswap.quoting.wrap import WrapQuotePolicy
 from quietswap.relays.mev_blocker import MevBlocker
@@ -36,7 +36,7 @@ from quietswap.tokens.token import TokenPolicy
 from quietswap.tokens.token_list import BUILT_IN, BadTokenList, TokenCatalogue, read_token_list
 from quietswap.tokens.tokens import GetBalances, ListTokens
 from quietswap.vendors import UNBINDABLE, VENDORS
-from quietswap.vendors.source import Aggregator
+from quietswap.vendors.adapter import VendorAdapter
 from quietswap.vendors.vendor import RequestBudget
 from quietswap.wallet_rpc.match import WalletRpcPolicy
 from quietswap.wallet_rpc.node import WalletNodeClient
@@ -122,7 +122,7 @@ def trusted_networks(settings: Settings) -> tuple[Network, ...]:
 
 
 def chosen_sources(settings: Settings) -> list[str]:
-    """Return the names of the aggregators in use. Raises BadSettings for an unknown name."""
+    """Return the names of the sources in use. Raises BadSettings for an unknown name."""
     unknown = {*settings.quotes.sources, *settings.source} - set(VENDORS)
     if unknown:
         raise BadSettings(
@@ -200,22 +200,23 @@ def token_list(path: str, name: str) -> frozenset[Address]:
     raise BadSettings(f"{name}: {path} is not a readable token list: {fault}")
 
 
-def _adapter(name: str) -> Callable[..., Aggregator]:
-    adapter: Callable[..., Aggregator] = import_module(f"quietswap.vendors.{name}.adapter").Adapter
+def _adapter_class(name: str) -> Callable[..., VendorAdapter]:
+    module = import_module(f"quietswap.vendors.{name}.adapter")
+    adapter: Callable[..., VendorAdapter] = module.Adapter
     return adapter
 
 
-def make_aggregator(settings: Settings, name: str, http: HttpClient) -> Aggregator:
+def make_adapter(settings: Settings, name: str, http: HttpClient) -> VendorAdapter:
     """Return the adapter of a vendor under its settings. Raises BadSettings."""
     chosen = _source(settings, name)
-    aggregator: Aggregator = _adapter(name)(
+    adapter: VendorAdapter = _adapter_class(name)(
         http,
         base_url=source_url(settings, name),
         client_name=settings.quotes.client_name,
         timeout_s=chosen.timeout_s,
         api_key=chosen.api_key,
     )
-    return aggregator
+    return adapter
 
 
 def hub_tokens(settings: Settings) -> list[Address]:
@@ -239,13 +240,13 @@ def relay_urls(settings: Settings) -> Mapping[int, str]:
 
 def make_source(
     settings: Settings, name: str, http: HttpClient, node: NodeReads, clock: Clock
-) -> AggregatorSource:
+) -> Source:
     """Return a source with its circuit breaker and its request budget. Raises BadSettings."""
     if VENDORS[name].url is None:
-        aggregator: Aggregator = _adapter(name)(node, clock, hub_tokens(settings))
+        adapter: VendorAdapter = _adapter_class(name)(node, clock, hub_tokens(settings))
     else:
-        aggregator = make_aggregator(settings, name, http)
-    return AggregatorSource(aggregator, request_budget(settings, name), clock)
+        adapter = make_adapter(settings, name, http)
+    return Source(adapter, request_budget(settings, name), clock)
 
 
 def request_budget(settings: Settings, name: str) -> RequestBudget:
@@ -378,7 +379,7 @@ def quote_price(
     settings: Settings,
     chain: NodeChain,
     prices: UsdPrices,
-    sources: tuple[AggregatorSource, ...],
+    sources: tuple[Source, ...],
     clock: Clock,
 ) -> QuotePrice:
     """Return the use case of GET /api/v1/price; it shares the sources' budgets with quotes."""

@@ -14,7 +14,7 @@ _MOST_LETTERS = 2
 MOST_UNKNOWN = 50
 """Maximum number of unknown names in one object, because each comparison takes time."""
 _UNIT = "Bps"
-"""Aggregators take a slippage in percent, as a fraction or in bps, and name it in as many ways."""
+"""Vendors take a slippage in percent, as a fraction or in bps, and name it in as many ways."""
 
 
 class TooManyUnknownNames(Exception):

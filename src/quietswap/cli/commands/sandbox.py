@@ -111,7 +111,7 @@ def sandbox(
 ) -> None:  # fmt: skip
     """Run a miniature mainnet with the whole service on it.
 
-    A real EVM with WETH9 and Uniswap, venues with the aggregators' protocols, a private relay, a
+    A real EVM with WETH9 and Uniswap, stand-ins with the vendors' protocols, a private relay, a
     block builder and a searcher, all on loopback. It needs no node, no key and no network. API key,
     wallets and their RPC URL are the same at each start; so are the ports that are free.
     """

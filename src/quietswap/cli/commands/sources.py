@@ -1,4 +1,4 @@
-"""`quietswap sources`: check each dependency of the service, and pause or resume aggregators."""
+"""`quietswap sources`: check each dependency of the service, and pause or resume sources."""
 
 import asyncio
 from typing import Any
@@ -17,12 +17,12 @@ from quietswap.storage.factory import Storage
 
 @click.group()
 def sources() -> None:
-    """Check aggregators, node, relay and prices; pause and resume aggregators."""
+    """Check sources, node, relay and prices; pause and resume sources."""
 
 
 @operator_command(sources, "list", prints="a JSON array")
 def list_sources(context: OperatorContext) -> None:
-    """List the aggregators in use, and which of them are paused. Times are UTC."""
+    """List the sources in use, and which of them are paused. Times are UTC."""
     names = _names(context)
     held = {one.name: one for one in context.run(lambda it: it.paused_sources.list())}
     names += [name for name in held if name not in names]
@@ -77,7 +77,7 @@ def resume(context: OperatorContext, name: str) -> None:
 
 
 def _names(context: OperatorContext) -> list[str]:
-    """Return the aggregators of the settings. Raises click.UsageError."""
+    """Return the sources of the settings. Raises click.UsageError."""
     from quietswap.server import factories
 
     with storage_errors():

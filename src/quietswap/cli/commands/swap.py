@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--router", "routers", multiple=True, metavar="ADDRESS",
     help="Also permit approval of and calls to this contract, besides the known routers of the"
-    " aggregators; repeatable. What it enforces is unknown: needs --accept-unbound.",
+    " vendors; repeatable. What it enforces is unknown: needs --accept-unbound.",
 )  # fmt: skip
 @click.option(
     "--accept-unbound", is_flag=True,

@@ -299,7 +299,7 @@ class NodeConfig(Section, frozen=True):
 
 
 class SourceConfig(Section, frozen=True):
-    """One aggregator. Values that are not set have the default of the vendor."""
+    """One source. Values that are not set have the default of its vendor."""
 
     url: Annotated[str | None, says("Base URL.")] = None
     api_key: Annotated[str | None, says("The vendor's API key.")] = None
@@ -319,7 +319,7 @@ class SourceConfig(Section, frozen=True):
 
 
 class QuotesConfig(Section, frozen=True):
-    """The aggregators, the deadlines of a quote, and what it may contain."""
+    """The sources, the deadlines of a quote, and what it may contain."""
 
     sources: Annotated[
         tuple[str, ...],

@@ -12,9 +12,9 @@ from quietswap.amounts import less_slippage
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
-from quietswap.vendors import source as read
+from quietswap.vendors import answers as read
+from quietswap.vendors.adapter import HttpAdapter
 from quietswap.vendors.kyberswap import VENDOR
-from quietswap.vendors.source import HttpAggregator
 
 _MEANING = {
     **dict.fromkeys((4008, 4009, 4010), NoRouteReason.NO_ROUTE),
@@ -72,8 +72,8 @@ class _Failure(msgspec.Struct):
     message: Any = None
 
 
-class Adapter(HttpAggregator):
-    """Implements quietswap.vendors.source.Aggregator."""
+class Adapter(HttpAdapter):
+    """Implements quietswap.vendors.adapter.VendorAdapter."""
 
     vendor = VENDOR
     slippage_bps = (0, 2000)

@@ -11,9 +11,9 @@ from quietswap.amounts import format_units, less_slippage
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
-from quietswap.vendors import source as read
+from quietswap.vendors import answers as read
+from quietswap.vendors.adapter import HttpAdapter
 from quietswap.vendors.oneinch import VENDOR
-from quietswap.vendors.source import HttpAggregator
 
 
 class _Answer(msgspec.Struct):
@@ -29,8 +29,8 @@ class _Failure(msgspec.Struct):
     description: Any = None
 
 
-class Adapter(HttpAggregator):
-    """Implements quietswap.vendors.source.Aggregator."""
+class Adapter(HttpAdapter):
+    """Implements quietswap.vendors.adapter.VendorAdapter."""
 
     vendor = VENDOR
     slippage_bps = (0, 5000)

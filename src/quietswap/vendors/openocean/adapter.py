@@ -12,9 +12,9 @@ from quietswap.amounts import format_units
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
-from quietswap.vendors import source as read
+from quietswap.vendors import answers as read
+from quietswap.vendors.adapter import HttpAdapter
 from quietswap.vendors.openocean import VENDOR
-from quietswap.vendors.source import HttpAggregator
 
 _TOKEN_UNKNOWN = ("token not", "invalid token", "unknown token", "not support")
 _NO_ROUTE = ("no route", "no liquidity", "insufficient liquidity", "no path")
@@ -58,8 +58,8 @@ class _Answer(msgspec.Struct):
     errorMsg: Any = None
 
 
-class Adapter(HttpAggregator):
-    """Implements quietswap.vendors.source.Aggregator."""
+class Adapter(HttpAdapter):
+    """Implements quietswap.vendors.adapter.VendorAdapter."""
 
     vendor = VENDOR
     slippage_bps = (5, 5000)

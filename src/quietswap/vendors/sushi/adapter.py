@@ -9,8 +9,8 @@ from quietswap.amounts import format_units, less_slippage
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
-from quietswap.vendors import source as read
-from quietswap.vendors.source import HttpAggregator
+from quietswap.vendors import answers as read
+from quietswap.vendors.adapter import HttpAdapter
 from quietswap.vendors.sushi import VENDOR
 
 
@@ -30,8 +30,8 @@ class _Failure(msgspec.Struct):
     detail: Any = None
 
 
-class Adapter(HttpAggregator):
-    """Implements quietswap.vendors.source.Aggregator."""
+class Adapter(HttpAdapter):
+    """Implements quietswap.vendors.adapter.VendorAdapter."""
 
     vendor = VENDOR
     slippage_bps = (0, 9999)

@@ -67,7 +67,7 @@ class _Pair:
 
 
 class Adapter:
-    """Implements quietswap.vendors.source.Aggregator. `hubs` are tokens that a path may cross."""
+    """Implements quietswap.vendors.adapter.VendorAdapter. `hubs`: tokens that a path may cross."""
 
     vendor = VENDOR
     slippage_bps = (0, 10_000)

@@ -10,8 +10,8 @@ import msgspec
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
-from quietswap.vendors import source as read
-from quietswap.vendors.source import HttpAggregator
+from quietswap.vendors import answers as read
+from quietswap.vendors.adapter import HttpAdapter
 from quietswap.vendors.zeroex import VENDOR
 
 _QUOTE, _PRICE = "/swap/allowance-holder/quote", "/swap/allowance-holder/price"
@@ -60,8 +60,8 @@ class _Failure(msgspec.Struct):
     message: Any = None
 
 
-class Adapter(HttpAggregator):
-    """Implements quietswap.vendors.source.Aggregator."""
+class Adapter(HttpAdapter):
+    """Implements quietswap.vendors.adapter.VendorAdapter."""
 
     vendor = VENDOR
 
