@@ -43,7 +43,6 @@ def page() -> str:
     api = expanded(api, api["components"]["schemas"])
     tags = [tag["name"] for tag in api["tags"]]
     calls = [(p, m.upper(), o) for p, found in api["paths"].items() for m, o in found.items()]
-    calls.sort(key=lambda call: tags.index(call[2]["tags"][0]))
     headers = (
         _row(f"`{name}`", header["description"])
         for name, header in api["components"]["headers"].items()

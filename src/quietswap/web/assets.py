@@ -55,15 +55,13 @@ class WebOptions:
 Page = Callable[[Request], Awaitable[Response]]
 """Answers GET without an API key."""
 
-_SELF_CONTAINED = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
-
 
 def public_pages(*, docs: bool) -> Mapping[str, Page]:
     """Return the pages by path; `/healthz` says only that the process answers."""
     pages: dict[str, Page] = {"/healthz": _alive}
     if docs:
         pages["/openapi.json"] = _generated_page(_document)
-        pages["/docs"] = _generated_page(_html, "text/html", _SELF_CONTAINED)
+        pages["/docs"] = _generated_page(_html)
     return pages
 
 
@@ -72,28 +70,25 @@ async def _alive(_: Request) -> Response:
 
 
 @cache
-def _document() -> bytes:
-    return msgspec.json.encode(openapi_document.document())
+def _document() -> "_Content":
+    return _Content(msgspec.json.encode(openapi_document.document()), "application/json", {})
 
 
 @cache
-def _html() -> bytes:
-    return docs_page.page(msgspec.json.decode(_document())).encode()
+def _html() -> "_Content":
+    made = docs_page.page(msgspec.json.decode(_document().plain)).encode()
+    headers = SECURITY_HEADERS | {"content-security-policy": docs_page.POLICY}
+    return _Content(made, _TYPES["html"], headers | {"cache-control": _COMPARED})
 
 
-def _generated_page(
-    body: Callable[[], bytes],
-    media_type: str = "application/json",
-    headers: Mapping[str, str] | None = None,
-) -> Page:
-    """Return a page whose body is made at its first request, in a thread.
+def _generated_page(content: "Callable[[], _Content]") -> Page:
+    """Return a page whose content is made at its first request, in a thread.
 
     The two documents take a fifth of a second: no start of a process waits for them.
     """
 
-    async def page(_: Request) -> Response:
-        made = await asyncio.to_thread(body)
-        return Response(made, headers=headers, media_type=media_type)
+    async def page(request: Request) -> Response:
+        return (await asyncio.to_thread(content)).answer(request)
 
     return page
 
@@ -133,29 +128,44 @@ def web_pages(documents: Mapping[str, str]) -> Mapping[str, Page]:
     return pages
 
 
-def _page(folder: Traversable, name: str, caching: str) -> Page:
-    """Return a page with a file, compressed as the browser accepts it."""
-    plain = folder.joinpath(name).read_bytes()
-    brotli = folder.joinpath(f"{name}.br")
-    encoded = {"br": brotli.read_bytes()} if brotli.is_file() else {}
-    encoded["gzip"] = gzip.compress(plain, mtime=0)
-    headers = {
-        **SECURITY_HEADERS,
-        "cache-control": caching,
-        "etag": f'W/"{hashlib.sha256(plain).hexdigest()[:32]}"',
-        "vary": "accept-encoding",
-    }
-    media_type = _TYPES[name.rpartition(".")[2]]
+class _Content:
+    """What GET of a page answers, compressed as the browser accepts it."""
 
-    async def page(request: Request) -> Response:
+    def __init__(
+        self, plain: bytes, media_type: str, headers: Mapping[str, str], brotli: bytes | None = None
+    ) -> None:
+        self.plain = plain
+        self._encoded = ({} if brotli is None else {"br": brotli}) | {
+            "gzip": gzip.compress(plain, mtime=0)
+        }
+        self._media_type = media_type
+        etag = f'W/"{hashlib.sha256(plain).hexdigest()[:32]}"'
+        self._headers = {**headers, "etag": etag, "vary": "accept-encoding"}
+
+    def answer(self, request: Request) -> Response:
+        headers = self._headers
         if request.headers.get("if-none-match") == headers["etag"]:
             return Response(status_code=304, headers=headers)
         accepted = _accepted(request.headers.get("accept-encoding", ""))
-        for coding, body in encoded.items():
+        for coding, body in self._encoded.items():
             if coding in accepted:
                 coded = {**headers, "content-encoding": coding}
-                return Response(body, headers=coded, media_type=media_type)
-        return Response(plain, headers=headers, media_type=media_type)
+                return Response(body, headers=coded, media_type=self._media_type)
+        return Response(self.plain, headers=headers, media_type=self._media_type)
+
+
+def _page(folder: Traversable, name: str, caching: str) -> Page:
+    """Return a page with a file."""
+    brotli = folder.joinpath(f"{name}.br")
+    content = _Content(
+        folder.joinpath(name).read_bytes(),
+        _TYPES[name.rpartition(".")[2]],
+        {**SECURITY_HEADERS, "cache-control": caching},
+        brotli.read_bytes() if brotli.is_file() else None,
+    )
+
+    async def page(request: Request) -> Response:
+        return content.answer(request)
 
     return page
 

@@ -1,25 +1,32 @@
-"""The documentation page: one HTML file without a script, font or picture from anywhere else."""
+"""The documentation page: one HTML file with its style and script, and nothing from elsewhere."""
 
-from collections.abc import Iterator
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator
 from html import escape
+from importlib import resources
+from itertools import groupby
 from typing import Any
 
 import msgspec
 
 from quietswap.api.openapi.schemas import expanded
 
-_STYLE = """
-:root{color-scheme:light dark;--line:#8884;--soft:#8881;--accent:#3a6ea5}
-body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}
-code,pre{font-family:ui-monospace,monospace;font-size:.88em}
-pre{background:var(--soft);padding:.8rem;overflow:auto;border-radius:4px}
-table{border-collapse:collapse;width:100%;margin:.5rem 0}
-td,th{border-top:1px solid var(--line);padding:.3rem .6rem .3rem 0;text-align:left;
-vertical-align:top}
-section{border-top:2px solid var(--line);margin-top:2.5rem}
-h2 b{background:var(--accent);color:#fff;padding:.1rem .5rem;border-radius:4px;font-size:.75em}
-summary{cursor:pointer} nav li{list-style:none} a{color:var(--accent)}
-"""
+_FILES = resources.files("quietswap.api.openapi")
+_STYLE = _FILES.joinpath("docs.css").read_text("utf-8")
+_SCRIPT = _FILES.joinpath("docs.js").read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+POLICY = (
+    f"default-src 'none'; script-src {_hash(_SCRIPT)}; style-src {_hash(_STYLE)}; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""The page's content security policy: its own script and style, and requests to its own origin."""
 
 
 def page(document: dict[str, Any]) -> str:
@@ -33,42 +40,86 @@ def page(document: dict[str, Any]) -> str:
         for method, operation in methods.items()
     ]
     index = "".join(
-        f'<li><a href="#{o["operationId"]}">{escape(o["summary"])}</a></li>'
-        for _, _, o in operations
+        f'<div class="group"><h2>{escape(tag)}</h2><ul>{"".join(map(_link, group))}</ul></div>'
+        for tag, group in groupby((o for _, _, o in operations), lambda o: o["tags"][0])
     )
     about = "".join(f"<p>{_prose(part)}</p>" for part in info["description"].split("\n\n"))
     sections = "".join(_section(path, method, o) for path, method, o in operations)
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<style>{_STYLE}</style><h1>{escape(title)}</h1>{about}"
+        f"<style>{_STYLE}</style><header><h1>{escape(title)}</h1>{about}"
         "<p>Send your key in the <code>X-API-Key</code> header. The same description for programs: "
-        '<a href="/openapi.json">openapi.json</a>.</p>'
-        f"<nav><ul>{index}</ul></nav>{sections}</html>"
+        '<a href="/openapi.json">openapi.json</a>.</p></header>'
+        '<nav aria-label="Operations"><label>Search operations, fields and error codes'
+        '<input id="search" type="search" autocomplete="off"></label><p id="found" role="status">'
+        f'</p><details id="list"><summary>All operations</summary>{index}</details></nav>'
+        f"<main>{sections}</main><script>{_SCRIPT}</script></html>"
     )
+
+
+def _link(operation: dict[str, Any]) -> str:
+    name, summary = operation["operationId"], escape(operation["summary"])
+    return f'<li><a href="#{name}">{summary}</a></li>'
 
 
 def _section(path: str, method: str, operation: dict[str, Any]) -> str:
     parts = [
         f'<section id="{operation["operationId"]}">',
-        f"<h2><b>{method.upper()}</b> <code>{escape(path)}</code></h2>",
-        f"<p>{escape(operation['summary'])}.</p>",
+        f"<header><h2><b>{method.upper()}</b> <code>{escape(path)}</code></h2>",
+        f"<p>{escape(operation['summary'])}.</p></header>",
+        _try(path, method, operation),
     ]
     if "parameters" in operation:
         listed = [
             (p["name"], f"{p['in']}, {kind_of(p['schema'])}", p["required"], p["description"])
             for p in operation["parameters"]
         ]
-        parts.append("<h3>Parameters</h3>" + _table(listed))
+        parts.append(_block("Parameters", _list(listed)))
     if "requestBody" in operation:
         content = operation["requestBody"]["content"]["application/json"]
-        parts.append("<h3>Body</h3>" + _table(rows(content["schema"])))
-        parts.append(_example("Example", content["example"]))
+        shown = _list(rows(content["schema"])) + _example("Example", content["example"])
+        parts.append(_block("Body", shown))
     for title, schema, example in answers_of(operation):
-        parts.append(f"<h3>{title}</h3>" + _table(rows(schema)))
-        parts.append(_example("Example", example))
-    parts.append("<h3>Errors</h3>" + "".join(_errors(operation["responses"])))
+        parts.append(_block(title, _list(rows(schema)) + _example("Example", example)))
+    parts.append(_block("Errors", "".join(_errors(operation["responses"]))))
     return "".join(parts) + "</section>"
+
+
+def _block(title: str, content: str) -> str:
+    return f'<div class="block"><h3>{title}</h3>{content}</div>'
+
+
+def _try(path: str, method: str, operation: dict[str, Any]) -> str:
+    """Return the form that sends a request, with the examples of what is required."""
+    key = '<input name="X-API-Key" data-in="header" type="password" autocomplete="off" required>'
+    fields = [f"<label>Your API key (kept in this page until you close it){key}</label>"]
+    fields.extend(map(_field, operation.get("parameters", ())))
+    if "requestBody" in operation:
+        body = operation["requestBody"]["content"]["application/json"]["example"]
+        text = f'<textarea name="body" rows="8" spellcheck="false">{_json(body)}</textarea>'
+        fields.append(f"<label>Body{text}</label>")
+    real = "" if method == "get" else "<p>This is a real request, not a test.</p>"
+    send = '<button>Send</button> <button type="button" hidden>Stop</button>'
+    return (
+        f'<details class="try"><summary>Try it</summary><form data-method="{method.upper()}"'
+        f' data-path="{escape(path)}" autocomplete="off">{"".join(fields)}{real}<div>{send}</div>'
+        '<p role="status"></p><pre hidden></pre></form></details>'
+    )
+
+
+def _field(parameter: dict[str, Any]) -> str:
+    name, is_required = parameter["name"], parameter["required"]
+    attributes = f'name="{name}" data-in="{parameter["in"]}"' + " required" * is_required
+    example = escape(str(parameter["example"]))
+    if "enum" in parameter["schema"]:
+        values = [value for value in parameter["schema"]["enum"] if value is not None]
+        options = "".join(f"<option>{escape(str(value))}" for value in ("", *values))
+        control = f"<select {attributes}>{options}</select>"
+    else:
+        shown = "value" if is_required else "placeholder"
+        control = f'<input {attributes} {shown}="{example}" spellcheck="false">'
+    return f"<label>{name}{'' if is_required else ' (optional)'}{control}</label>"
 
 
 def answers_of(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any]]:
@@ -124,13 +175,13 @@ def kind_of(schema: dict[str, Any]) -> str:
     return text + (f", default {schema['default']}" if "default" in schema else "")
 
 
-def _table(found: Any) -> str:
+def _list(found: Iterable[tuple[str, str, bool, str]]) -> str:
     lines = "".join(
-        f"<tr><td><code>{escape(name)}</code>{'' if required else ' (optional)'}</td>"
-        f"<td>{escape(kind)}</td><td>{_prose(words)}</td></tr>"
+        f"<div data-part><dt><code>{escape(name)}</code> <span>{escape(kind)}"
+        f"{'' if required else ', optional'}</span></dt><dd>{_prose(words)}</dd></div>"
         for name, kind, required, words in found
     )
-    return f"<table>{lines}</table>"
+    return f"<dl>{lines}</dl>"
 
 
 def _errors(responses: dict[str, Any]) -> Iterator[str]:
@@ -138,12 +189,16 @@ def _errors(responses: dict[str, Any]) -> Iterator[str]:
         if status == "200":
             continue
         for code, example in response["content"]["application/json"]["examples"].items():
-            yield _example(f"{status} {code}: {example['summary']}", example["value"])
+            title = f"{status} {code}: {example['summary']}"
+            yield f"<div data-part>{_example(title, example['value'])}</div>"
 
 
 def _example(title: str, value: Any) -> str:
-    shown = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    return f"<details><summary>{escape(title)}</summary><pre>{escape(shown)}</pre></details>"
+    return f"<details><summary>{escape(title)}</summary><pre>{_json(value)}</pre></details>"
+
+
+def _json(value: Any) -> str:
+    return escape(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
 def _prose(text: str) -> str:

@@ -37,7 +37,8 @@ def document() -> dict[str, Any]:
     """Return the whole document."""
     components = _components()
     paths: dict[str, Any] = defaultdict(dict)
-    for operation in OPERATIONS:
+    tags = list(_TITLES)
+    for operation in sorted(OPERATIONS, key=lambda one: tags.index(_tag(one))):
         paths[operation.path][operation.method.lower()] = _operation(operation, components)
     return {
         "openapi": "3.1.0",
@@ -112,11 +113,15 @@ def _headers(status: int) -> dict[str, Any]:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in sorted(names)}
 
 
+def _tag(operation: Operation) -> str:
+    return operation.name.partition("_")[0]
+
+
 def _operation(operation: Operation, components: dict[str, Schema]) -> dict[str, Any]:
     written: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
-        "tags": [_TITLES[operation.name.partition("_")[0]]],
+        "tags": [_TITLES[_tag(operation)]],
     }
     parameters = [
         *_parameters(operation.path_params, "path"),
