@@ -12,6 +12,7 @@ package and of what the documentation says to type start Python anew.
 import atexit
 import multiprocessing
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -103,7 +104,8 @@ def run(
 ) -> "subprocess.CompletedProcess[str]":
     """Run `quietswap` with the arguments `words` to its end, `typed` on its standard input.
 
-    Raises subprocess.TimeoutExpired; the process is then killed.
+    A first word that ends in `.py` is a script, run as `python` would run it. Raises
+    subprocess.TimeoutExpired; the process is then killed.
     """
     with (
         tempfile.TemporaryFile() as stdin,
@@ -140,10 +142,20 @@ def _run(start: _Start) -> None:
     os.environ.update(start.variables)
     os.chdir(start.folder)
     multiprocessing.set_start_method("fork", force=True)  # the default of a new interpreter
-    sys.argv = ["quietswap", *start.words]
-    from quietswap.__main__ import main
-
     try:
-        main()
+        _main(start.words)
     finally:
         atexit._run_exitfuncs()  # multiprocessing leaves them out
+
+
+def _main(words: Sequence[str]) -> None:
+    script = Path(words[0])
+    if script.suffix == ".py":
+        sys.argv = list(words)
+        sys.path.insert(0, str(script.resolve().parent))
+        runpy.run_path(words[0], run_name="__main__")
+        return
+    sys.argv = ["quietswap", *words]
+    from quietswap.__main__ import main
+
+    main()

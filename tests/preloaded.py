@@ -1,6 +1,7 @@
 """What the fork server of `tests.forked` has imported before it forks."""
 
 import gc
+import sys
 
 import quietswap.cli.commands.cancel
 import quietswap.cli.commands.history
@@ -16,4 +17,5 @@ import quietswap.server.asgi
 import quietswap.server.process
 import quietswap.storage.sqlite.database  # noqa: F401
 
+sys.setrecursionlimit(1_000)  # eth_account lifts it, and a service does not import that
 gc.freeze()  # no collection in a child touches, and so copies, what the children share

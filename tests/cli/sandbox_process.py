@@ -25,16 +25,29 @@ def environment(town: SandboxInfo, wallet: int) -> dict[str, str]:
     }
 
 
-def run(words: list[str], env: dict[str, str]) -> "subprocess.CompletedProcess[str]":
-    """Run a command in the project's folder to its end."""
+def run(
+    words: Sequence[str], env: Mapping[str, str], typed: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command in the project's folder to its end, `typed` on its standard input."""
     return subprocess.run(
-        words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=LONG_S, check=False
-    )
+        words, cwd=ROOT, env=env, input=typed, capture_output=True, text=True, timeout=LONG_S,
+        check=False,
+    )  # fmt: skip
 
 
 def run_command(words: Sequence[str], env: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
     """Run `quietswap` with the arguments `words` in the project's folder to its end."""
     return forked.run(words, env, folder=ROOT)
+
+
+def run_example(
+    words: Sequence[str], env: Mapping[str, str], typed: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    """Do as `run`, without a start of Python for an example in Python."""
+    program, *script = words
+    if program == sys.executable:
+        return forked.run(script, env, typed=typed, folder=ROOT)
+    return run(words, env, typed)
 
 
 def quietswap(*words: str) -> list[str]:

@@ -2,7 +2,10 @@
 
 import pytest
 
-from tests.deploy.recipes import example
+from tests import forked
+from tests.deploy.files import ROOT
+from tests.deploy.recipes import client, example
+from tests.deploy.test_commands import environment
 from tests.deploy.test_cookbook_bot import BOT
 from tests.spec.api_client import ApiClient
 
@@ -42,7 +45,8 @@ def test_the_bot_names_the_variable_that_is_wrong(
     desk: ApiClient, name: str, text: str, says: str
 ) -> None:
     limits = {"LIMIT_PRICE": "2500", "KEEP_WETH": "999.9"}
-    done = example(desk, desk.wallet(), BOT, **limits | {name: text})
+    env = environment(desk.town, **client(desk, desk.wallet()) | limits | {name: text})
+    done = forked.run(BOT.split()[1:], env, folder=ROOT)
     assert done.returncode == 1
     assert says in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr

@@ -1,15 +1,13 @@
 """A variable, argument or file of an example that is missing or wrong is named in its message."""
 
 import os
-import subprocess
 import sys
 
 import pytest
 
 from quietswap.cli.demo import SandboxInfo
-from tests.cli.sandbox_process import ROOT, environment, run
+from tests.cli.sandbox_process import environment, run_example
 from tests.deploy.test_examples import TRANSACTION, TSX, town
-from tests.waiting import LONG_S
 
 __all__ = ["town"]
 
@@ -39,10 +37,7 @@ __all__ = ["town"]
     ],
 )
 def test_a_variable_that_is_missing_is_named(words: list[str], says: str) -> None:
-    done = subprocess.run(
-        words, cwd=ROOT, env={"PATH": os.environ["PATH"]}, input=TRANSACTION, text=True,
-        capture_output=True, check=False,
-    )  # fmt: skip
+    done = run_example(words, {"PATH": os.environ["PATH"]}, typed=TRANSACTION)
     assert done.returncode != 0
     assert says in done.stderr
     assert "Traceback" not in done.stderr
@@ -113,10 +108,7 @@ def test_what_is_wrong_is_named_in_one_line(
     words: list[str], variable: str, text: str, says: str
 ) -> None:
     env = {"PATH": os.environ["PATH"]} | RIGHT | {variable: text}
-    done = subprocess.run(
-        words, cwd=ROOT, env=env, input="", text=True, capture_output=True, check=False,
-        timeout=LONG_S,
-    )  # fmt: skip
+    done = run_example(words, env)
     assert done.returncode in (1, 2)
     *usage, last = done.stderr.splitlines()
     assert says in last
@@ -124,7 +116,7 @@ def test_what_is_wrong_is_named_in_one_line(
 
 
 def test_the_events_of_an_order_that_is_unknown_are_not_awaited(town: SandboxInfo) -> None:
-    done = run([sys.executable, "examples/follow_events.py", "ord_1"], environment(town, 1))
+    done = run_example([sys.executable, "examples/follow_events.py", "ord_1"], environment(town, 1))
     assert done.returncode == 1
     assert "ORDER_NOT_FOUND" in done.stderr
 
@@ -134,6 +126,6 @@ def test_another_server_is_not_taken_for_the_service_or_the_node(town: SandboxIn
     service, node = env["QUIETSWAP_URL"], env["QUIETSWAP_RPC_URL"]
     words = [sys.executable, "examples/python_flow.py"]
     for variable, url in (("QUIETSWAP_URL", node), ("QUIETSWAP_RPC_URL", service)):
-        done = run(words, env | {variable: url})
+        done = run_example(words, env | {variable: url})
         assert done.returncode == 1
         assert done.stderr == f"{variable} is the address of something else\n"
