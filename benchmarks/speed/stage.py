@@ -1,6 +1,6 @@
 """A service among local upstreams: anvil, one process of recorded answers, and `quietswap serve`.
 
-Venue answers are recorded once from the sandbox's venues through the service's own adapters, then
+A vendor's answers are recorded once from its stand-in through the service's own adapter, then
 padded to the size of a real one and repeated by `benchmarks.speed.upstreams`, so that pricing a
 route costs the upstream nothing. The chain is the sandbox's: simulations run real bytecode.
 """

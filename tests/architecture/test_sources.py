@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_ins import STAND_INS
 from quietswap.vendors import OVER_HTTP, VENDORS
 
 

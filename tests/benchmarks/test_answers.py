@@ -8,9 +8,9 @@ from benchmarks.speed.answers import grown, lengthened
 from quietswap.routers.calldata import decode
 from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.pools import DAI, WETH
-from quietswap.sandbox.venues.market import routes_between
-from quietswap.sandbox.venues.router_calldata import RouterSwap
-from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.market import routes_between
+from quietswap.sandbox.vendors.router_calldata import RouterSwap
+from quietswap.sandbox.vendors.stand_ins import STAND_INS
 from tests.domain.signing import WALLET
 
 SOURCES = ("kyberswap", "velora", "sushi", "openocean")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_ins import STAND_INS
 from quietswap.vendors import OVER_HTTP, VENDORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import serving

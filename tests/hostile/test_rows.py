@@ -8,8 +8,8 @@ import pytest_asyncio
 from quietswap.routers import calldata
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts.pools import USDC, WETH
-from quietswap.sandbox.venues.market import amount_out, best_route, routes_between
-from quietswap.sandbox.venues.router_calldata import NOBODY, RouterSwap
+from quietswap.sandbox.vendors.market import amount_out, best_route, routes_between
+from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
 from quietswap.vendors import VENDORS
 from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
 from tests.domain.router_calldata import OWN

@@ -15,10 +15,10 @@ from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, BY_ADDRESS, DAI, USDC, V3_WETH_USDC, WETH
-from quietswap.sandbox.venues.hostile_calldata import made_up_pool_word
-from quietswap.sandbox.venues.market import best_route, routes_between
-from quietswap.sandbox.venues.router_calldata import RouterSwap
-from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.hostile_calldata import made_up_pool_word
+from quietswap.sandbox.vendors.market import best_route, routes_between
+from quietswap.sandbox.vendors.router_calldata import RouterSwap
+from quietswap.sandbox.vendors.stand_ins import STAND_INS
 from quietswap.tokens.token import Token
 from quietswap.vendors import UNBINDABLE, zeroex
 from quietswap.vendors.oneinch import stand_in as oneinch_stand_in

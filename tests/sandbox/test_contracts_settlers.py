@@ -6,7 +6,7 @@ from quietswap.chain.address import Address
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import TREASURY, WALLETS
-from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_ins import STAND_INS
 from quietswap.vendors.zeroex import settlers
 from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.sandbox.restored_chain import chain, module_chain

@@ -9,9 +9,9 @@ from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, USDC, WETH, SandboxToken
-from quietswap.sandbox.venues.market import best_route, routes_between
-from quietswap.sandbox.venues.router_calldata import RouterSwap
-from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.market import best_route, routes_between
+from quietswap.sandbox.vendors.router_calldata import RouterSwap
+from quietswap.sandbox.vendors.stand_ins import STAND_INS
 from tests.sandbox.restored_chain import chain, module_chain
 from tests.vendors.case import cases
 

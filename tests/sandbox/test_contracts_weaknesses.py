@@ -9,10 +9,10 @@ import pytest_asyncio
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import USDC, WETH
-from quietswap.sandbox.venues import hostile_calldata, router_calldata
-from quietswap.sandbox.venues.hostile_calldata import pays, script, word
-from quietswap.sandbox.venues.market import amount_out, routes_between
-from quietswap.sandbox.venues.router_calldata import NOBODY, RouterSwap
+from quietswap.sandbox.vendors import hostile_calldata, router_calldata
+from quietswap.sandbox.vendors.hostile_calldata import pays, script, word
+from quietswap.sandbox.vendors.market import amount_out, routes_between
+from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
 from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
 from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.hostile.trial import WALLET, Outcome, Trade, approved_chain, tried

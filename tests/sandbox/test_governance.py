@@ -8,9 +8,9 @@ from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.faults import ActiveFaults
-from quietswap.sandbox.venues.market import Market
-from quietswap.sandbox.venues.router_calldata import NOBODY
-from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.market import Market
+from quietswap.sandbox.vendors.router_calldata import NOBODY
+from quietswap.sandbox.vendors.stand_ins import STAND_INS
 from quietswap.vendors.openocean import stand_in as openocean_stand_in
 from quietswap.vendors.velora import stand_in as velora_stand_in
 

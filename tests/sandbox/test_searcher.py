@@ -12,9 +12,9 @@ from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.abi import SEARCHER
 from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.searcher import Sandwich, amount_out, best_front, largest_front
-from quietswap.sandbox.venues import router_calldata
-from quietswap.sandbox.venues.market import PricedRoute, priced_routes
-from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.sandbox.vendors import router_calldata
+from quietswap.sandbox.vendors.market import PricedRoute, priced_routes
+from quietswap.sandbox.vendors.stand_ins import STAND_INS
 from tests.sandbox.small_network import ALICE, BOB, GWEI, SmallNetwork, running_small_network
 
 POOL = 1_000_000

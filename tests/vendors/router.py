@@ -9,7 +9,7 @@ from eth_abi.abi import encode
 from quietswap.chain.address import Address, keccak256
 from quietswap.routers.method import Measure
 from quietswap.sandbox.contracts import abi
-from quietswap.sandbox.venues.router_calldata import RouterSwap
+from quietswap.sandbox.vendors.router_calldata import RouterSwap
 from tests.hostile.draw import Draw
 from tests.hostile.trial import Row
 

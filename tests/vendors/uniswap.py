@@ -8,8 +8,8 @@ from quietswap.routers.swap_router02 import Leg, pays_wallet
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import THIEF
 from quietswap.sandbox.contracts.pools import POOLS
-from quietswap.sandbox.venues.market import Hop, routes_between
-from quietswap.sandbox.venues.router_calldata import FOREVER
+from quietswap.sandbox.vendors.market import Hop, routes_between
+from quietswap.sandbox.vendors.router_calldata import FOREVER
 from quietswap.vendors.uniswap import VENDOR
 from tests.hostile.draw import Draw
 from tests.hostile.trial import WALLET

@@ -7,7 +7,7 @@ from quietswap.chain.address import Address
 from quietswap.quoting.quote import NoRouteReason
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import SETTLER, SHY_SETTLER, THIEF
-from quietswap.sandbox.venues.router_calldata import FOREVER
+from quietswap.sandbox.vendors.router_calldata import FOREVER
 from quietswap.tokens.token import WETH
 from quietswap.vendors.zeroex import stand_in
 from quietswap.vendors.zeroex.stand_in import (

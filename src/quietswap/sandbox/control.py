@@ -13,7 +13,7 @@ from quietswap.sandbox.faults import PARTS, ActiveFaults, UnknownFault
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.relay import RelayTransaction, SandboxRelay
 from quietswap.sandbox.searcher import Searcher
-from quietswap.sandbox.venues.market import FeedUpdater
+from quietswap.sandbox.vendors.market import FeedUpdater
 
 _MOST_BLOCKS = 1000
 ROUTES = {

@@ -23,8 +23,8 @@ from quietswap.sandbox.node import NAME as NODE
 from quietswap.sandbox.node import NodeProxy
 from quietswap.sandbox.relay import SandboxRelay
 from quietswap.sandbox.searcher import Searcher
-from quietswap.sandbox.venues.market import CoinGeckoStub, DefiLlamaStub, FeedUpdater, Market
-from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.market import CoinGeckoStub, DefiLlamaStub, FeedUpdater, Market
+from quietswap.sandbox.vendors.stand_ins import STAND_INS
 
 CONTROL = "control"
 

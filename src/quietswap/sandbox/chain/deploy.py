@@ -27,7 +27,7 @@ from quietswap.sandbox.contracts.pools import (
     v3_opening,
 )
 from quietswap.sandbox.rpc import SandboxRpcClient
-from quietswap.sandbox.venues.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_ins import STAND_INS
 
 WALLET_USD, SEARCHER_USD = Decimal(100_000), Decimal(3_000_000)
 """USD value of each token that a wallet or thief, and that the searcher holds at genesis."""

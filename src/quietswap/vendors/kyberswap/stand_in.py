@@ -1,7 +1,7 @@
 """KyberSwap Aggregator, `GET /ethereum/api/v1/routes` and `POST /ethereum/api/v1/route/build`.
 
 https://docs.kyberswap.com/kyberswap-solutions/kyberswap-aggregator/aggregator-api-specification/evm-swaps
-This venue prefers V3 pools.
+This stand-in prefers V3 pools.
 """
 
 import hmac
@@ -20,18 +20,18 @@ from quietswap.sandbox.contracts.abi import Call, entry, set_storage
 from quietswap.sandbox.contracts.pools import BY_ADDRESS, POOLS
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
-from quietswap.sandbox.venues import hostile_calldata as hostile
-from quietswap.sandbox.venues.market import Hop, Market, PoolRoute, prefers_v3
-from quietswap.sandbox.venues.quote_engine import (
+from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors.market import Hop, Market, PoolRoute, prefers_v3
+from quietswap.sandbox.vendors.quote_engine import (
     BadParameter,
     HopAmounts,
     PriceQuote,
     QueryParams,
     RejectReason,
-    Venue,
+    VendorStandIn,
     less,
 )
-from quietswap.sandbox.venues.router_calldata import FOREVER, NOBODY, RouterSwap
+from quietswap.sandbox.vendors.router_calldata import FOREVER, NOBODY, RouterSwap
 from quietswap.vendors.kyberswap import VENDOR
 
 _BAD_QUERY = 400, 4001, "unable to bind query parameters"
@@ -102,7 +102,7 @@ def kyberswap_calls(target: Address, allowed: bool) -> Call:
     return set_storage(VENDOR.router, slot, int(allowed))
 
 
-class StandIn(Venue):
+class StandIn(VendorStandIn):
     """`handle` serves the two calls. Only an unchanged route summary can be built."""
 
     vendor = VENDOR

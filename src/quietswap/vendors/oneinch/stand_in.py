@@ -13,18 +13,18 @@ from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
-from quietswap.sandbox.venues import hostile_calldata as hostile
-from quietswap.sandbox.venues.market import best
-from quietswap.sandbox.venues.quote_engine import (
+from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors.market import best
+from quietswap.sandbox.vendors.quote_engine import (
     BadParameter,
     PriceQuote,
     QueryParams,
     RejectReason,
-    Venue,
+    VendorStandIn,
     described,
     less,
 )
-from quietswap.sandbox.venues.router_calldata import FOREVER, RouterSwap
+from quietswap.sandbox.vendors.router_calldata import FOREVER, RouterSwap
 from quietswap.vendors.oneinch import VENDOR
 
 _SWAP, _QUOTE = "/swap/v6.1/1/swap", "/swap/v6.1/1/quote"
@@ -92,7 +92,7 @@ def partial_fill(swap: RouterSwap) -> bytes:
     return hostile.part(swap, encode, VENDOR.router)
 
 
-class StandIn(Venue):
+class StandIn(VendorStandIn):
     """`handle` serves `/swap` and `/quote`."""
 
     vendor = VENDOR

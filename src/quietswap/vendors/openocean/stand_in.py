@@ -1,6 +1,6 @@
 """OpenOcean API v4, `GET /v4/1/swap` and `GET /v4/1/quote`; https://docs.openocean.finance/docs/swap-api.
 
-Like the real one, this venue quotes the output without price impact and chooses its route by it.
+Like the real one, this stand-in quotes the output without price impact and chooses its route by it.
 The quote is too high, the more so the larger the swap. Its minimum is correct.
 """
 
@@ -14,18 +14,18 @@ from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.abi import Call, set_storage
 from quietswap.sandbox.contracts.pools import V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
-from quietswap.sandbox.venues import hostile_calldata as hostile
-from quietswap.sandbox.venues.market import PricedRoute
-from quietswap.sandbox.venues.quote_engine import (
+from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors.market import PricedRoute
+from quietswap.sandbox.vendors.quote_engine import (
     BadParameter,
     PriceQuote,
     QueryParams,
     RejectReason,
-    Venue,
+    VendorStandIn,
     described,
     less,
 )
-from quietswap.sandbox.venues.router_calldata import NOBODY, RouterSwap
+from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
 from quietswap.vendors.openocean import VENDOR
 
 _CHAINS = ("1", "eth", "ethereum")
@@ -105,7 +105,7 @@ def openocean_runs(implementation: Address) -> Call:
     return set_storage(VENDOR.router, _IMPLEMENTATION, int(implementation, 16))
 
 
-class StandIn(Venue):
+class StandIn(VendorStandIn):
     """`handle` serves `/swap`, and `/quote` without a wallet and calldata."""
 
     vendor = VENDOR

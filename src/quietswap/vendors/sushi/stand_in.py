@@ -1,6 +1,6 @@
 """Sushi Swap API v7, `GET /swap/v7/1` and `GET /quote/v7/1`; https://docs.sushi.com/api/swagger.
 
-This venue uses the direct pair of the two tokens if there is one, and quotes slightly less than it
+It uses the direct pair of the two tokens if there is one, and quotes slightly less than it
 delivers.
 """
 
@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 from quietswap.chain.address import from_any_case
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
-from quietswap.sandbox.venues import hostile_calldata as hostile
-from quietswap.sandbox.venues import quote_engine
-from quietswap.sandbox.venues.market import direct_v2
-from quietswap.sandbox.venues.quote_engine import (
+from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors import quote_engine
+from quietswap.sandbox.vendors.market import direct_v2
+from quietswap.sandbox.vendors.quote_engine import (
     BadParameter,
     PriceQuote,
     QueryParams,
     QuoteRejected,
     RejectReason,
-    Venue,
+    VendorStandIn,
     less,
 )
-from quietswap.sandbox.venues.router_calldata import RouterSwap
+from quietswap.sandbox.vendors.router_calldata import RouterSwap
 from quietswap.vendors.sushi import VENDOR
 
 _SWAP, _QUOTE = "/swap/v7/1", "/quote/v7/1"
@@ -64,7 +64,7 @@ def drain(swap: RouterSwap) -> bytes:
     )
 
 
-class StandIn(Venue):
+class StandIn(VendorStandIn):
     """`handle` serves `/swap`, and `/quote` without a wallet and a transaction."""
 
     vendor = VENDOR

@@ -1,7 +1,7 @@
 """Velora (ParaSwap) Market API, `GET /swap` and `GET /prices`; https://velora.xyz/docs/api-reference/market/swap.
 
 As in the real API, an answer without `version=6.2` is for the old router, which has another
-spender, and an answer without `partner` pays a fee of one basis point. This venue uses V2 pairs.
+spender, and an answer without `partner` pays a fee of one basis point. This stand-in uses V2 pairs.
 """
 
 import hashlib
@@ -15,19 +15,19 @@ from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import Call, entry, set_storage
 from quietswap.sandbox.contracts.pools import BY_ADDRESS, V3_WETH_USDC
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
-from quietswap.sandbox.venues import hostile_calldata as hostile
-from quietswap.sandbox.venues.market import only_v2
-from quietswap.sandbox.venues.quote_engine import (
+from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors.market import only_v2
+from quietswap.sandbox.vendors.quote_engine import (
     STRANGER,
     BadParameter,
     HopAmounts,
     PriceQuote,
     QueryParams,
     RejectReason,
-    Venue,
+    VendorStandIn,
     less,
 )
-from quietswap.sandbox.venues.router_calldata import NOBODY, RouterSwap
+from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
 from quietswap.vendors.velora import VENDOR
 
 V5_ROUTER = "0xDEF171Fe48CF0115B1d80b88dc8eAB59176FEe57"
@@ -95,7 +95,7 @@ def velora_has(selector: bytes, facet: Address) -> Call:
     return set_storage(VENDOR.router, slot, int(facet, 16))
 
 
-class StandIn(Venue):
+class StandIn(VendorStandIn):
     """`handle` serves `/swap`, and `/prices` without a wallet and a transaction."""
 
     vendor = VENDOR

@@ -14,17 +14,17 @@ from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import TREASURY, Call, entry, items, set_storage
 from quietswap.sandbox.contracts.pools import BY_ADDRESS
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
-from quietswap.sandbox.venues import hostile_calldata as hostile
-from quietswap.sandbox.venues.market import best
-from quietswap.sandbox.venues.quote_engine import (
+from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors.market import best
+from quietswap.sandbox.vendors.quote_engine import (
     BadParameter,
     PriceQuote,
     QueryParams,
     RejectReason,
-    Venue,
+    VendorStandIn,
     less,
 )
-from quietswap.sandbox.venues.router_calldata import FOREVER, NOBODY, RouterSwap
+from quietswap.sandbox.vendors.router_calldata import FOREVER, NOBODY, RouterSwap
 from quietswap.vendors.zeroex import VENDOR
 
 _QUOTE, _PRICE = "/swap/allowance-holder/quote", "/swap/allowance-holder/price"
@@ -96,7 +96,7 @@ def settlers(instances: Sequence[Address]) -> Iterator[Call]:
         yield set_storage(addresses.SETTLER_DEPLOYER, items(listed) + at, int(instance, 16))
 
 
-class StandIn(Venue):
+class StandIn(VendorStandIn):
     """`handle` serves `/quote`, and `/price`, which needs no taker."""
 
     vendor = VENDOR

@@ -12,7 +12,7 @@ from typing import Any
 from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import USDC, V3_WETH_USDC, WETH
-from quietswap.sandbox.venues.router_calldata import RouterSwap
+from quietswap.sandbox.vendors.router_calldata import RouterSwap
 
 Attack = Callable[[RouterSwap], bytes]
 

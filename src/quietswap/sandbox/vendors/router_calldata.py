@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import addresses
-from quietswap.sandbox.venues.market import PoolRoute
+from quietswap.sandbox.vendors.market import PoolRoute
 
 NOBODY = Address("0x" + "00" * 20)
 FOREVER = 2**48 - 1

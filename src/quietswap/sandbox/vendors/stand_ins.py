@@ -2,10 +2,10 @@
 
 from importlib import import_module
 
-from quietswap.sandbox.venues.quote_engine import Venue
+from quietswap.sandbox.vendors.quote_engine import VendorStandIn
 from quietswap.vendors import OVER_HTTP
 
-STAND_INS: dict[str, type[Venue]] = {
+STAND_INS: dict[str, type[VendorStandIn]] = {
     name: import_module(f"quietswap.vendors.{name}.stand_in").StandIn for name in OVER_HTTP
 }
 """By vendor."""

@@ -20,9 +20,9 @@ from quietswap.sandbox.contracts.pools import SandboxToken
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest
 from quietswap.sandbox.rpc import SandboxRpcClient
-from quietswap.sandbox.venues.hostile_calldata import Attack
-from quietswap.sandbox.venues.market import Hop, Market, PoolRoute, PricedRoute, RouteChoice
-from quietswap.sandbox.venues.router_calldata import RouterSwap
+from quietswap.sandbox.vendors.hostile_calldata import Attack
+from quietswap.sandbox.vendors.market import Hop, Market, PoolRoute, PricedRoute, RouteChoice
+from quietswap.sandbox.vendors.router_calldata import RouterSwap
 from quietswap.vendors.vendor import Vendor
 
 STRANGER = addresses.from_any_case("0xbad0000000000000000000000000000000000bad")
@@ -220,7 +220,7 @@ class QuoteEngine:
         return self.active_faults.shows(self.name, kind)
 
 
-class Venue(ABC):
+class VendorStandIn(ABC):
     """The stand-in for one aggregator: `handle` serves its HTTP API."""
 
     vendor: ClassVar[Vendor]

@@ -1,0 +1,1 @@
+"""Stand-ins of the vendors: each has its vendor's HTTP protocol and the sandbox's pools."""
