@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from cachetools import TTLCache
 
@@ -19,9 +20,11 @@ from quietswap.orders.statistics import (
     grouped,
 )
 from quietswap.quoting.quote import NATIVE
-from quietswap.relays.relay import Relay
 from quietswap.storage.order_export import OrderExportStore, OrderStatisticsStore
 from quietswap.tokens.token import Token
+
+if TYPE_CHECKING:
+    from quietswap.relays.relay import Relay
 
 _PARALLEL = 8
 _ETHER = Token(NATIVE, 18, "ETH")
@@ -88,7 +91,7 @@ class GetOrderStatistics:
     """An answer is kept for ten seconds, so that a page that polls does not count again."""
 
     def __init__(
-        self, orders: OrderStatisticsStore, relays: Mapping[int, Relay], clock: Clock
+        self, orders: OrderStatisticsStore, relays: Mapping[int, "Relay"], clock: Clock
     ) -> None:
         self._orders = orders
         self._relays = relays
