@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from quietswap.cli import command
-from quietswap.cli.options.operator import recorded_in_audit_log
+from quietswap.cli.options.operator import OperatorContext
 from quietswap.operator import audit_file
 from quietswap.operator.audit_file import AuditFile
 from tests.cli.operator_commands import Run
@@ -23,7 +23,7 @@ def test_a_failed_action_has_its_reason(tmp_path: Path) -> None:
     said = "there is no live key key_1"
     with (
         pytest.raises(click.ClickException),
-        recorded_in_audit_log(file, "key_revoked", key="key_1"),
+        OperatorContext(file).recorded("key_revoked", key="key_1"),
     ):
         raise click.ClickException(said)
     [line] = map(json.loads, log.read_text("utf-8").splitlines())

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from quietswap.cli import command
-from quietswap.cli.options.operator import audit_entry
+from quietswap.cli.options.operator import OperatorContext
 from quietswap.clients.client import ApiKey, Client
 from quietswap.orders import http_export
 from quietswap.orders.ids import PREFIX_OF
@@ -69,8 +69,10 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in (1, 2):
             owner = Client(f"client-{number}", f"desk {number}", NOW_MS)
             key = ApiKey(f"key_{number}", "bot", NOW_MS, None, owner.id)
-            await storage.keys.add(key, bytes([number]) * 32, owner, audit_entry("key_created"))
-        await storage.keys.revoke("key_2", NOW_MS + 1, audit_entry("key_revoked"))
+            await storage.keys.add(
+                key, bytes([number]) * 32, owner, OperatorContext.audit("key_created")
+            )
+        await storage.keys.revoke("key_2", NOW_MS + 1, OperatorContext.audit("key_revoked"))
         await storage.close()
 
     asyncio.run(fill())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.cli.options.operator import storage_url
+from quietswap.cli.options.operator import OperatorContext
 from tests.cli.conftest import Quietswap
 
 
@@ -80,7 +80,7 @@ def test_an_empty_database_is_named(
 def test_a_database_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     url = "postgresql://someone:secret@db.example:5432/quietswap"
     monkeypatch.setenv("QUIETSWAP_STORAGE__URL", url)
-    assert storage_url(None) == "postgresql://db.example:5432/quietswap"
+    assert OperatorContext(None).url == "postgresql://db.example:5432/quietswap"
 
 
 @pytest.mark.parametrize("eth", ["ETH", "eth", "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"])

@@ -4,12 +4,7 @@ import asyncio
 
 import click
 
-from quietswap.cli.options.operator import (
-    OperatorContext,
-    operator_command,
-    recorded_in_audit_log,
-    storage_errors,
-)
+from quietswap.cli.options.operator import OperatorContext, operator_command, storage_errors
 from quietswap.storage.factory import migrate_storage
 from quietswap.storage.sqlite_to_postgres import copy_storage
 
@@ -23,8 +18,7 @@ def migrate(context: OperatorContext, source: str | None) -> None:
     """Apply the missing migrations. Run it before the first start with PostgreSQL."""
     url = context.settings("storage").storage.url
     copied: dict[str, int] = {}
-    audit = recorded_in_audit_log(context.settings_path, "database_migrated")
-    with storage_errors(), audit as record:
+    with storage_errors(), context.recorded("database_migrated") as record:
         applied = asyncio.run(migrate_storage(url))
         record["applied"] = list(applied)
         if source is not None:

@@ -18,9 +18,7 @@ from quietswap.cli.options.client import owner_of, owner_options
 from quietswap.cli.options.operator import (
     OperatorContext,
     operator_command,
-    read_settings,
     settings_option,
-    with_storage,
 )
 from quietswap.cli.options.times import SINCE, since_option
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, shown_symbol, wallet_address
@@ -74,7 +72,7 @@ def list_orders(
     """
     wanted = OrderFilter(
         wallet=wallet_address(wallet) if wallet else None,
-        client_id=owner_of(context.settings_path, client, key_id),
+        client_id=owner_of(context, client, key_id),
         status=OrderStatus(status) if status else None,
         since_ms=since,
     )
@@ -146,7 +144,7 @@ def show(context: OperatorContext, order: str) -> None:
     if looked is None:
         raise click.ClickException(f"there is no order {order} in {context.url}")
     found, events = looked
-    tokens = _tokens_at(context.settings_path, {found.sell_token, found.buy_token})
+    tokens = _tokens_at(context, {found.sell_token, found.buy_token})
     row = {**_row(found), "relay": relay_verdict(events)}
     units = {"sell": _unit(tokens, found.sell_token), "buy": _unit(tokens, found.buy_token)}
     body = {**row, "tokens": units, "events": [_event(event) for event in events]}
@@ -242,7 +240,9 @@ def _event(event: OrderEvent) -> dict[str, Any]:
 _WITHIN_S = 5.0
 
 
-def _tokens_at(path: Path | None, addresses: Collection[Address]) -> dict[Address, DisplayToken]:
+def _tokens_at(
+    context: OperatorContext, addresses: Collection[Address]
+) -> dict[Address, DisplayToken]:
     """Return the tokens that are built in or known to the service's node.
 
     A token is missing if no node is configured, none responds, or none knows it.
@@ -250,7 +250,7 @@ def _tokens_at(path: Path | None, addresses: Collection[Address]) -> dict[Addres
     built_in = {token.address: token for token in KNOWN.values()} | {NATIVE: ETHER}
     known = {address: built_in[address] for address in addresses if address in built_in}
     missing = [address for address in addresses if address not in known]
-    settings = read_settings(path, "node")
+    settings = context.settings("node")
     if not missing or not settings.node.urls:
         return known
     from quietswap.server.container import adapters_of_a_command
@@ -310,38 +310,38 @@ def export(
     with the number of orders. Whole tokens need the service's node: without it these columns are
     empty.
     """
-    since_ms = since or 0
+    context, since_ms = OperatorContext(settings_path), since or 0
     until_ms = SystemClock().now_ms() + 1 if until is None else until
     if since_ms >= until_ms:
         raise click.UsageError("--to: it must be later than --from")
     wanted = ExportFilter(
         since_ms=since_ms,
         until_ms=until_ms,
-        client_id=owner_of(settings_path, client, key_id),
+        client_id=owner_of(context, client, key_id),
         wallet=Address(wallet_address(wallet)) if wallet else None,
     )
 
-    with_storage(settings_path, lambda it: _write(it, settings_path, wanted, form, output))
+    context.run(lambda it: _write(it, context, wanted, form, output))
 
 
 async def _write(
-    storage: Storage, path: Path | None, wanted: ExportFilter, form: str, output: Path | None
+    storage: Storage, context: OperatorContext, wanted: ExportFilter, form: str, output: Path | None
 ) -> None:
     from quietswap.orders.http_export import WRITERS
 
     write, _ = WRITERS[form]
     with _target(output) as file:
-        async for chunk in write(_pages(storage, path, wanted)):
+        async for chunk in write(_pages(storage, context, wanted)):
             file.write(chunk)
         file.flush()
 
 
 async def _pages(
-    storage: Storage, path: Path | None, wanted: ExportFilter
+    storage: Storage, context: OperatorContext, wanted: ExportFilter
 ) -> AsyncGenerator[ExportPage]:
     """Yield the pages, with the tokens that the service's node knows."""
     orders = OrderExportStore(storage.database, PREFIXES, _PAGE)
-    settings = read_settings(path, "node")
+    settings = context.settings("node")
     async with contextlib.AsyncExitStack() as stack:
         chain = None
         if settings.node.urls:

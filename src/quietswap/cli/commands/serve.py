@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from quietswap.cli.options.operator import read_settings, settings_option
+from quietswap.cli.options.operator import OperatorContext, settings_option
 from quietswap.cli.output.exit_codes import USAGE
 from quietswap.server import start_checks
 from quietswap.server.certificates import expires_at, untimely
@@ -39,7 +39,8 @@ def serve(
     """Serve the API until SIGINT or SIGTERM. SIGHUP reloads settings and certificate."""
     if (as_json or stores or node) and not check:
         raise click.UsageError("--json, --stores and --node need --check")
-    settings = read_settings(settings_path)
+    context = OperatorContext(settings_path)
+    settings = context.settings()
     given = {name: value for name, value in given.items() if value is not None}
     server = msgspec.structs.replace(settings.server, **given)
     settings = msgspec.structs.replace(settings, server=server)
@@ -70,7 +71,7 @@ def serve(
     if check:
         click.echo(_summary(settings))
         if stores:
-            click.echo(_reached(settings, settings_path))
+            click.echo(_reached(settings, context))
         if node:
             click.echo("the node answers and simulates what a quote asks")
         for one in secrets:
@@ -78,11 +79,11 @@ def serve(
         return
     from quietswap.server.process import run_server
 
-    _begin_on_storage(settings_path, shared=bool(settings.storage.redis_url))
+    _begin_on_storage(context, shared=bool(settings.storage.redis_url))
     run_server(settings, settings_path, {name: str(value) for name, value in given.items()})
 
 
-def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
+def _begin_on_storage(context: OperatorContext, *, shared: bool) -> None:
     """Check that the database is usable and that no process that serves from it excludes this one.
 
     Waits for a process that shuts down. Then no process of an older release has a SQLite file open,
@@ -90,7 +91,6 @@ def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
     no lock: an older schema is refused. A shared rate store that is away is named. Raises
     click.ClickException.
     """
-    from quietswap.cli.options.operator import audit_entry, recorded_in_audit_log, with_storage
     from quietswap.clock import SystemClock
     from quietswap.orders.stores import StoreUnavailable
     from quietswap.orders.tracking.single_process import (
@@ -124,28 +124,27 @@ def _begin_on_storage(path: Path | None, *, shared: bool) -> None:
         if shared or version == 0 or version >= migrate.known()[-1].version:
             await migrate.check(storage.database)
             return
-        with recorded_in_audit_log(path, "database_migrated") as record:
+        with context.recorded("database_migrated") as record:
             applied = await migrate.migrate(storage.database)
             record["applied"] = applied
-            await storage.audit.append(audit_entry("database_migrated", applied=applied))
+            await storage.audit.append(context.audit("database_migrated", applied=applied))
         click.echo(f"the database was migrated: {', '.join(applied)}", err=True)
 
     try:
-        with_storage(path, begin, creates=True, checked=False, rates=True)
+        context.run(begin, creates=True, checked=False, rates=True)
     except SecondProcessError as error:
         raise click.ClickException(f"quietswap cannot start: {error}") from error
 
 
-def _reached(settings: Settings, path: Path | None) -> str:
+def _reached(settings: Settings, context: OperatorContext) -> str:
     """Return what `store_faults` connected to, without passwords."""
-    from quietswap.cli.options.operator import storage_url
     from quietswap.storage.database import missing_file
 
     has_redis = settings.storage.redis_url is not None
     redis = "Redis was reached" if has_redis else "Redis is not set (storage.redis_url)"
     if missing_file(settings.storage.url):
-        return f"the database {storage_url(path)} does not exist yet, a start creates it; {redis}"
-    return f"the database {storage_url(path)} was reached and takes writes; {redis}"
+        return f"the database {context.url} does not exist yet, a start creates it; {redis}"
+    return f"the database {context.url} was reached and takes writes; {redis}"
 
 
 def _summary(settings: Settings) -> str:

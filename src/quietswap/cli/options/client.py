@@ -3,13 +3,12 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from quietswap.chain.address import Address
-from quietswap.cli.options.operator import with_storage
+from quietswap.cli.options.operator import OperatorContext
 from quietswap.cli.output.tokens import KNOWN, wallet_address
 from quietswap.clients.client import Client, ClientLimits
 from quietswap.storage.factory import Storage
@@ -56,7 +55,7 @@ def owner_options(command: F) -> F:
     )(by_key(command))
 
 
-def owner_of(settings_path: Path | None, client: str | None, key_id: str | None) -> str | None:
+def owner_of(context: OperatorContext, client: str | None, key_id: str | None) -> str | None:
     """Return the client id that these options name. Raises click.ClickException for an unknown one.
 
     A key is never deleted, so one that is revoked or expired still names its client. The id of a
@@ -73,9 +72,9 @@ def owner_of(settings_path: Path | None, client: str | None, key_id: str | None)
     if client and key_id:
         raise click.UsageError("--client and --key: give one of them")
     if client:
-        return with_storage(settings_path, lambda storage: the_client(storage, client)).id
+        return context.run(lambda storage: the_client(storage, client)).id
     if key_id:
-        return with_storage(settings_path, lambda storage: of_key(storage, key_id))
+        return context.run(lambda storage: of_key(storage, key_id))
     return None
 
 

@@ -46,27 +46,95 @@ settings_option: Callable[[F], F] = click.option(
 
 @dataclass(frozen=True, slots=True)
 class OperatorContext:
-    """The database of one operator command, and its output."""
+    """Settings and database of one operator command, and its output."""
 
     settings_path: Path | None
-    as_json: bool
+    as_json: bool = False
 
     @property
     def url(self) -> str:
         """The database URL without user and password."""
-        return storage_url(self.settings_path)
+        scheme, _, rest = self.settings("storage").storage.url.partition("://")
+        return f"{scheme}://{rest.rpartition('@')[2]}"
 
     def settings(self, *sections: str) -> Settings:
-        """Return the settings, as `read_settings` does."""
-        return read_settings(self.settings_path, *sections)
+        """Return the settings. Raises click.UsageError with one line for each fault.
 
-    def audit(self, event: str, **details: object) -> AuditEntry:
-        """Return an entry of the audit log, as `audit_entry` does."""
-        return audit_entry(event, **details)
+        With `sections`, the caller reads these only: a variable that names no setting is an error
+        only if it may be meant for them, and a warning otherwise.
+        """
+        try:
+            if not sections:
+                return load(self.settings_path)
+            settings, strays = load_sections(self.settings_path, sections)
+        except BadSettings as error:
+            first, *more = str(error).splitlines()
+            said = "\n" + "\n".join(f"- {line}" for line in (first, *more)) if more else f" {first}"
+            raise click.UsageError(f"the settings cannot be used:{said}") from error
+        _warn_of(strays)
+        return settings
 
-    def run(self, work: Callable[[Storage], Awaitable[T]], *, creates: bool = False) -> T:
-        """Return the result of `work`, as `with_storage` does."""
-        return with_storage(self.settings_path, work, creates=creates)
+    @staticmethod
+    def audit(event: str, **details: object) -> AuditEntry:
+        """Return an entry of now by the account that runs the command. Details are no secrets."""
+        now = SystemClock().now_ms()
+        who = {name: str(value) for name, value in actor().items()}
+        return AuditEntry(f"aud_{now:012x}{secrets.token_hex(6)}", now, who, event, details)
+
+    def run(
+        self,
+        work: Callable[[Storage], Awaitable[T]],
+        *,
+        creates: bool = False,
+        checked: bool = True,
+        rates: bool = False,
+    ) -> T:
+        """Open the storage and return the result of `work`. Raises as `storage_errors` does.
+
+        Only with `creates`, a missing SQLite file is created. Otherwise `work` gets an empty
+        database in memory: the path may be mistyped. `checked` is that of `open_storage`. With
+        `rates` the shared rate store is opened, too, if one is set.
+        """
+
+        async def opened() -> T:
+            chosen = self.settings("storage").storage
+            url, redis_url = chosen.url, chosen.redis_url if rates else None
+            if not creates and (missing := missing_file(url)) and missing.parent.is_dir():
+                url = SQLITE + IN_MEMORY
+            storage = await open_storage(
+                url, clock=SystemClock(), rates_url=redis_url, checked=checked
+            )
+            try:
+                return await work(storage)
+            finally:
+                await storage.close()
+
+        with storage_errors():
+            return asyncio.run(opened())
+
+    @contextmanager
+    def recorded(self, event: str, **details: object) -> Iterator[dict[str, object]]:
+        """Record the outcome of the `with` block, done or failed, in the audit file.
+
+        The block can add details to the mapping. Raises click.ClickException before the block if
+        the audit file cannot be written. What was done and could not be recorded is done
+        nevertheless, and its output may be a secret: this is a warning on standard error.
+        """
+        audit = AuditFile(self.settings("observe").observe.audit_file)
+        found: dict[str, object] = {}
+        try:
+            audit.check()
+        except AuditUnavailable as error:
+            raise click.ClickException(f"{error}; nothing was done") from error
+        try:
+            yield found
+        except BaseException as error:
+            reason = type(error).__name__
+            if isinstance(error, click.ClickException):
+                reason = error.format_message()
+            _write(audit, event, outcome="failed", reason=reason, **details, **found)
+            raise
+        _write(audit, event, outcome="done", **details, **found)
 
     def change(
         self,
@@ -81,8 +149,8 @@ class OperatorContext:
 
         `adds` returns further details of the result.
         """
-        with recorded_in_audit_log(self.settings_path, event, **details) as record:
-            found = with_storage(self.settings_path, work, creates=creates)
+        with self.recorded(event, **details) as record:
+            found = self.run(work, creates=creates)
             record.update(adds(found))
         return found
 
@@ -158,24 +226,6 @@ def secret_option(prefix: str, what: str) -> Callable[[F], F]:
     )  # fmt: skip
 
 
-def read_settings(path: Path | None, *sections: str) -> Settings:
-    """Return the settings. Raises click.UsageError with one line for each fault.
-
-    With `sections`, the caller reads these only: a variable that names no setting is an error only
-    if it may be meant for them, and a warning otherwise.
-    """
-    try:
-        if not sections:
-            return load(path)
-        settings, strays = load_sections(path, sections)
-    except BadSettings as error:
-        first, *more = str(error).splitlines()
-        said = "\n" + "\n".join(f"- {line}" for line in (first, *more)) if more else f" {first}"
-        raise click.UsageError(f"the settings cannot be used:{said}") from error
-    _warn_of(strays)
-    return settings
-
-
 def _warn_of(strays: Collection[str]) -> None:
     """Name each variable on standard error, once in a command."""
     context = click.get_current_context(silent=True)  # none where the output is being closed
@@ -185,42 +235,6 @@ def _warn_of(strays: Collection[str]) -> None:
             told.add(name)
             text = f"careful: {name} names no setting and is ignored; `quietswap serve` refuses it"
             click.echo(text, err=True)
-
-
-def storage_url(path: Path | None) -> str:
-    """Return the database URL without user and password."""
-    scheme, _, rest = read_settings(path, "storage").storage.url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
-
-
-def with_storage(
-    path: Path | None,
-    work: Callable[[Storage], Awaitable[T]],
-    *,
-    creates: bool = False,
-    checked: bool = True,
-    rates: bool = False,
-) -> T:
-    """Open the storage and return the result of `work`. Raises as `storage_errors` does.
-
-    Only with `creates`, a missing SQLite file is created. Otherwise `work` gets an empty database
-    in memory: the path may be mistyped. `checked` is that of `open_storage`. With `rates` the
-    shared rate store is opened, too, if one is set.
-    """
-
-    async def run() -> T:
-        chosen = read_settings(path, "storage").storage
-        url, redis_url = chosen.url, chosen.redis_url if rates else None
-        if not creates and (missing := missing_file(url)) and missing.parent.is_dir():
-            url = SQLITE + IN_MEMORY
-        storage = await open_storage(url, clock=SystemClock(), rates_url=redis_url, checked=checked)
-        try:
-            return await work(storage)
-        finally:
-            await storage.close()
-
-    with storage_errors():
-        return asyncio.run(run())
 
 
 @contextmanager
@@ -244,43 +258,9 @@ def storage_errors() -> Iterator[None]:
 # record cannot be written.
 
 
-@contextmanager
-def recorded_in_audit_log(
-    path: Path | None, event: str, **details: object
-) -> Iterator[dict[str, object]]:
-    """Record the outcome of the `with` block, done or failed, in the audit file of the settings.
-
-    The block can add details to the mapping. Raises click.ClickException before the block if the
-    audit file cannot be written. What was done and could not be recorded is done nevertheless, and
-    its output may be a secret: this is a warning on standard error.
-    """
-    audit = AuditFile(read_settings(path, "observe").observe.audit_file)
-    found: dict[str, object] = {}
-    try:
-        audit.check()
-    except AuditUnavailable as error:
-        raise click.ClickException(f"{error}; nothing was done") from error
-    try:
-        yield found
-    except BaseException as error:
-        reason = type(error).__name__
-        if isinstance(error, click.ClickException):
-            reason = error.format_message()
-        _write(audit, event, outcome="failed", reason=reason, **details, **found)
-        raise
-    _write(audit, event, outcome="done", **details, **found)
-
-
 def _write(audit: AuditFile, event: str, **details: object) -> None:
     try:
         audit.write(event, **details)
     except AuditUnavailable as error:
         text = f"careful: this is not recorded in the audit file: {error} ({details['outcome']})"
         click.echo(text, err=True)
-
-
-def audit_entry(event: str, **details: object) -> AuditEntry:
-    """Return an entry of now by the account that runs the command. Details are no secrets."""
-    now = SystemClock().now_ms()
-    who = {name: str(value) for name, value in actor().items()}
-    return AuditEntry(f"aud_{now:012x}{secrets.token_hex(6)}", now, who, event, details)
