@@ -6,16 +6,17 @@ takes the transaction and stops the flow. So what is prepared is what they would
 
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
+from cachetools import FIFOCache
+
 from quietswap.amounts import format_units
 from quietswap.cli.mcp.answers import BadInput
 from quietswap.cli.mcp.marked import marked, order_named
-from quietswap.cli.mcp.quotes import KeptQuote, loss_members, summary
+from quietswap.cli.mcp.quotes import KeptQuote, find_token, loss_members, summary
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client.async_client import AsyncQuietswapClient
 from quietswap.client.errors.base import ClientError
@@ -85,7 +86,12 @@ class Desk:
     client: AsyncQuietswapClient
     has_node: bool
     monotonic: Callable[[], float] = time.monotonic
-    _kept: OrderedDict[str, Prepared] = field(default_factory=OrderedDict)
+    _kept: FIFOCache[str, Prepared] = field(default_factory=lambda: FIFOCache(_KEPT))
+
+    async def pair(self, sell: str, buy: str) -> tuple[DisplayToken, DisplayToken]:
+        """Return the tokens of the arguments `sell` and `buy`. Raises BadInput."""
+        selling = await find_token("sell", sell, self.client, has_node=self.has_node)
+        return selling, await find_token("buy", buy, self.client, has_node=self.has_node)
 
     async def swap(
         self,
@@ -150,8 +156,6 @@ class Desk:
         """Keep what is prepared and return its id."""
         prepared_id = f"p_{secrets.token_hex(8)}"
         self._kept[prepared_id] = prepared
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
         return prepared_id
 
     def get(self, prepared_id: str) -> Prepared:

@@ -2,12 +2,12 @@
 
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import msgspec
+from cachetools import FIFOCache
 from pydantic import Field
 
 from quietswap.amounts import format_units
@@ -129,7 +129,7 @@ class QuoteBook:
     """The newest quotes by id. Ids are random, so that no other session guesses one."""
 
     monotonic: Callable[[], float] = time.monotonic
-    _kept: OrderedDict[str, KeptQuote] = field(default_factory=OrderedDict)
+    _kept: FIFOCache[str, KeptQuote] = field(default_factory=lambda: FIFOCache(_KEPT))
 
     async def ask(
         self,
@@ -142,8 +142,6 @@ class QuoteBook:
         found = await client.quote(request)
         quote_id = f"q_{secrets.token_hex(8)}"
         self._kept[quote_id] = KeptQuote(found, request, sell, buy, self.monotonic())
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
         return quote_id
 
     def get(self, quote_id: str) -> KeptQuote:

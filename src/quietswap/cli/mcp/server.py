@@ -20,7 +20,6 @@ from quietswap import __version__
 from quietswap.cli.mcp.answers import BadInput, answering, bad_argument, refusal
 from quietswap.cli.mcp.marked import UNTRUSTED
 from quietswap.cli.mcp.prepare import Desk
-from quietswap.cli.mcp.quotes import QuoteBook
 from quietswap.cli.mcp.signing import LocalSigner
 from quietswap.cli.mcp.tools import ReadingTools
 from quietswap.cli.mcp.writing import WritingTools
@@ -73,8 +72,7 @@ class StrictServer(MCPServer[Any]):
 
 def make_server(desk: Desk, signer: LocalSigner | None = None) -> StrictServer:
     """Return the server with its tools; with a local signer, with the tool that signs."""
-    reading = ReadingTools(desk.client, QuoteBook(desk.monotonic), has_node=desk.has_node)
-    writing = WritingTools(desk)
+    reading, writing = ReadingTools(desk), WritingTools(desk)
     told = _INSTRUCTIONS + (_NO_SIGNER if signer is None else signer.instructions)
     reads = (
         reading.search_tokens, reading.price, reading.quote, reading.explain_quote,

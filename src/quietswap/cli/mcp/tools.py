@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from quietswap.cli.mcp.marked import marked
+from quietswap.cli.mcp.prepare import Desk
 from quietswap.cli.mcp.quotes import (
     AmountArgument,
     OrderArgument,
@@ -16,7 +17,6 @@ from quietswap.cli.mcp.quotes import (
     TokenArgument,
     WalletArgument,
     explained,
-    find_token,
     in_tokens,
     loss_members,
     read_units,
@@ -24,8 +24,6 @@ from quietswap.cli.mcp.quotes import (
     summary,
     swap_request,
 )
-from quietswap.cli.output.tokens import DisplayToken
-from quietswap.client.async_client import AsyncQuietswapClient
 from quietswap.client.errors.flow import OrderStillOpen
 from quietswap.client.flows import polling
 from quietswap.client.flows.quoting import judge_quote
@@ -44,10 +42,10 @@ OffsetArgument = Annotated[int, Field(ge=0, le=MAX_OFFSET)]
 class ReadingTools:
     """The tools that change nothing. Their docstrings are what a model reads."""
 
-    def __init__(self, client: AsyncQuietswapClient, book: QuoteBook, *, has_node: bool) -> None:
-        self._client = client
-        self._book = book
-        self._has_node = has_node
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._client = desk.client
+        self._book = QuoteBook(desk.monotonic)
 
     async def search_tokens(
         self,
@@ -73,7 +71,7 @@ class ReadingTools:
         smallest_units: SmallestArgument = False,
     ) -> dict[str, Any]:
         """Show an indicative price, without a wallet. Nothing is verified: `quote` verifies."""
-        selling, buying = await self._pair(sell, buy)
+        selling, buying = await self._desk.pair(sell, buy)
         units = read_units(amount, selling, smallest=smallest_units)
         found = await self._client.price(selling.address, buying.address, units)
         whole = {
@@ -97,7 +95,7 @@ class ReadingTools:
         `issues` says what the wallet lacks; `loss` what the swap may lose. The quote is valid for
         about 30 seconds; `explain_quote` says why it is what it is.
         """
-        selling, buying = await self._pair(sell, buy)
+        selling, buying = await self._desk.pair(sell, buy)
         units = read_units(amount, selling, smallest=smallest_units)
         request = swap_request(selling, buying, units, wallet, slippage_bps)
         quote_id = await self._book.ask(self._client, request, selling, buying)
@@ -112,7 +110,7 @@ class ReadingTools:
         `checks` is the result of this program's own checks, which do not trust the service.
         """
         kept = self._book.get(quote_id)
-        parts = await explained(kept, self._client, has_node=self._has_node)
+        parts = await explained(kept, self._client, has_node=self._desk.has_node)
         return {"quoteId": quote_id, "validForSeconds": self._book.left_s(kept), **parts}
 
     async def follow_order(
@@ -152,7 +150,3 @@ class ReadingTools:
             read_wallet(wallet), limit=limit, offset=offset, status=status, kind=kind
         )
         return {"orders": marked(found.orders), "total": found.total, "hasMore": found.has_more}
-
-    async def _pair(self, sell: str, buy: str) -> tuple[DisplayToken, DisplayToken]:
-        selling = await find_token("sell", sell, self._client, has_node=self._has_node)
-        return selling, await find_token("buy", buy, self._client, has_node=self._has_node)

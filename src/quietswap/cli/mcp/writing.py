@@ -16,7 +16,6 @@ from quietswap.cli.mcp.quotes import (
     SmallestArgument,
     TokenArgument,
     WalletArgument,
-    find_token,
     read_units,
     read_wallet,
     swap_request,
@@ -60,9 +59,8 @@ class WritingTools:
         then prepare the swap again. Sign `transaction` unchanged; `hashToSign` is its EIP-1559
         hash. Then call submit_signed within 30 seconds.
         """
-        has_node, client = self._desk.has_node, self._desk.client
-        selling = await find_token("sell", sell, client, has_node=has_node)
-        buying = await find_token("buy", buy, client, has_node=has_node)
+        has_node = self._desk.has_node
+        selling, buying = await self._desk.pair(sell, buy)
         for name, token in (("amount", selling), *((("at_least", buying),) if at_least else ())):
             if not (has_node or smallest_units or token in KNOWN.values()):
                 raise BadInput(
