@@ -146,7 +146,6 @@ class ComponentServer:
         )
         self._moves: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Lock()
-        self._is_listening = False
         self._is_wanted = False
 
     @property
@@ -157,7 +156,7 @@ class ComponentServer:
     async def start(self) -> str:
         """Listen, unless the part is `down` from the start, and return the URL."""
         await self._server.start()
-        self._is_listening = self._is_wanted = True
+        self._is_wanted = True
         self._active_faults.listen(self._changed)
         await self._settle()
         return self.url
@@ -180,9 +179,7 @@ class ComponentServer:
 
     async def _settle(self) -> None:
         async with self._turn:
-            wanted = self._is_wanted and not self._active_faults.shows(self.name, "down")
-            if wanted and not self._is_listening:
+            if self._is_wanted and not self._active_faults.shows(self.name, "down"):
                 await self._server.start()
-            if not wanted and self._is_listening:
+            else:
                 await self._server.stop()
-            self._is_listening = wanted

@@ -119,10 +119,12 @@ class HttpServer:
         return f"http://127.0.0.1:{self.port}"
 
     async def start(self) -> str:
-        """Listen and return the URL. Port 0 becomes a free port, which a restart keeps.
+        """Listen, unless it does so already, and return the URL.
 
-        Raises OSError when the port is in use.
+        Port 0 becomes a free port, which a restart keeps. Raises OSError when the port is in use.
         """
+        if self._server is not None:
+            return self.url
         try:
             self._server = await self._listen()
         except OSError as error:
@@ -169,25 +171,24 @@ class HttpServer:
         try:
             request = await _read(reader)
         except _BadRequest as fault:
-            return await _refuse(writer, HttpResponse(fault.status))
+            return await _send(writer, HttpResponse(fault.status))
         if request is None:
             return False
         if _is_foreign(request):
-            return await _refuse(writer, _FOREIGN)
+            return await _send(writer, _FOREIGN)
         answer = await self._handler(request)
         if not isinstance(answer, HttpResponse):
             await answer(reader, writer)
             return False
         close = request.headers.get("connection", "").lower() == "close"
-        writer.write(answer.head(close=close) + answer.body)
-        await writer.drain()
-        return not close
+        return await _send(writer, answer, close=close)
 
 
-async def _refuse(writer: asyncio.StreamWriter, reply: HttpResponse) -> bool:
-    writer.write(reply.head(close=True) + reply.body)
+async def _send(writer: asyncio.StreamWriter, reply: HttpResponse, *, close: bool = True) -> bool:
+    """Send a complete answer. Return False when the connection must be closed."""
+    writer.write(reply.head(close=close) + reply.body)
     await writer.drain()
-    return False
+    return not close
 
 
 async def _read(reader: asyncio.StreamReader) -> HttpRequest | None:
