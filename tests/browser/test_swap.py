@@ -198,6 +198,48 @@ def test_the_approval_is_exact(browser: Browser, town: Town, desk: ApiClient) ->
     page.close()
 
 
+OPTIONS = css("[role=option]")
+
+
+def test_what_the_wallet_has_is_listed_first(browser: Browser, town: Town, desk: ApiClient) -> None:
+    account = desk.wallet(tokens=0)
+    desk.give(account, TOKENS["DAI"], TOKENS["DAI"].units(25))
+    page = private(browser, town, HonestWallet(town, account), width=360, height=740)
+    page.call("click", at=label("Buy token"))
+    page.see("25", OPTIONS)
+    rows = page.texts(OPTIONS)
+    assert ["ETH" in rows[0], "DAI" in rows[1]] == [True, True]
+    assert "100" in rows[0]
+    assert len(rows) > 4
+    assert page.axe() == []
+    assert page.overflow() <= 0
+    assert page.count(css("[role=option][aria-selected=true]")) == 0, "nothing is chosen by a look"
+    page.press("Escape")
+    page.wait(OPTIONS, "detached")
+    page.press("ArrowDown")
+    page.wait(OPTIONS)
+    page.press("ArrowDown")
+    page.press("ArrowDown")
+    page.press("Enter")
+    assert page.call("value", at=label("Buy token")) == "DAI"
+    page.fill("Buy token", "us")
+    page.see("USDC", OPTIONS)
+    assert all(text.startswith("0") for text in page.texts(OPTIONS)), page.texts(OPTIONS)
+    page.close()
+
+
+def test_a_balance_that_was_not_read_is_not_zero(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    page = private(browser, town, HonestWallet(town, desk.wallet()))
+    page.mangle("0x0", keep="^(?!address$|=0x)", only="/mev/balances/")
+    page.fill("Buy token", "DAI")
+    page.see("not read", OPTIONS)
+    page.press("Enter")
+    assert page.call("value", at=label("Buy token")) == "DAI"
+    page.close()
+
+
 def test_usdt_is_approved_after_its_old_approval_is_zero(
     browser: Browser, town: Town, desk: ApiClient
 ) -> None:

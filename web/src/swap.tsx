@@ -307,6 +307,7 @@ export function Swap(props: Props) {
           <TokenField
             label="Sell token"
             chosen={sell}
+            wallet={connection?.address}
             ether={props.ether}
             choose={props.setSell}
             typing={(is) => typed('sell', is)}
@@ -351,6 +352,7 @@ export function Swap(props: Props) {
           <TokenField
             label="Buy token"
             chosen={buy}
+            wallet={connection?.address}
             ether={props.ether}
             choose={props.setBuy}
             typing={(is) => typed('buy', is)}

@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { get, type Schemas } from './api'
-import { shortened } from './amounts'
+import { show, shortened } from './amounts'
 import { readable } from './text'
 import { WARNINGS } from './words'
 
@@ -14,6 +14,8 @@ export type Token = Schemas['TokenEntry'] & {
 interface Props {
   label: string
   chosen: Token | undefined
+  /** Whose balances are listed; undefined for none. */
+  wallet: string | undefined
   /** Offered first to one who types its name. */
   ether: Token | undefined
   choose(token: Token): void
@@ -26,8 +28,8 @@ const SYMBOL_CHARS = 16
 const NAME_CHARS = 48
 const MILD = 'pausable/blacklist'
 
-export async function find(search: string): Promise<Token[]> {
-  const { tokens } = await get<{ tokens: Token[] }>('/api/v1/tokens', { search, limit: '8' })
+export async function find(search: string, limit = '8'): Promise<Token[]> {
+  const { tokens } = await get<{ tokens: Token[] }>('/api/v1/tokens', { search, limit })
   return tokens.map((token) => ({
     ...token,
     symbol: readable(token.symbol, SYMBOL_CHARS),
@@ -35,57 +37,103 @@ export async function find(search: string): Promise<Token[]> {
   }))
 }
 
-export function TokenField({ label, chosen, ether, choose, typing }: Props) {
+/** Most tokens whose balances the service reads in one request. */
+const WHOLE_LIST = '50'
+const PATIENCE_MS = 2_000
+
+/** A token with what the wallet has of it; undefined if that was not read. */
+type Held = Token & { held: string | undefined }
+
+/** The tokens with their balances at one block, by one request. */
+async function withBalances(wallet: string, tokens: readonly Token[]): Promise<Held[]> {
+  const query = { tokens: [...new Set(tokens.map(({ address }) => address))].join() }
+  const late = new Promise<undefined>((wake) => setTimeout(wake, PATIENCE_MS))
+  const read = get<Schemas['BalancesResponse']>(`/api/v1/mev/balances/${wallet}`, query)
+  const found = await Promise.race([read.catch(() => undefined), late])
+  const balances = new Map(found?.tokens.map(({ address, balance }) => [address, balance]))
+  const units = (text: string | null | undefined) => (/^\d+$/.test(text ?? '') ? (text ?? '') : undefined)
+  return tokens.map((token) => ({
+    ...token,
+    held: units(token.wrapped ? found?.eth.wei : balances.get(token.address)),
+  }))
+}
+
+/** The token with this very symbol first, then what the wallet has, then the others. */
+function ranked(tokens: readonly Held[], text: string): Held[] {
+  const place = ({ symbol, held }: Held): number =>
+    symbol.toLowerCase() === text.toLowerCase() ? 0 : held && held !== '0' ? 1 : 2
+  return [...tokens].sort((a, b) => place(a) - place(b))
+}
+
+/** What is listed for a text: of '' the first tokens of the lists. */
+async function listed(
+  text: string,
+  ether: Token | undefined,
+  wallet: string | undefined,
+): Promise<Array<Token & Partial<Held>>> {
+  const tokens = await find(text, text === '' ? WHOLE_LIST : undefined)
+  if (ether && 'ethereum'.startsWith(text.toLowerCase())) tokens.unshift(ether)
+  return wallet && tokens.length ? ranked(await withBalances(wallet, tokens), text) : tokens
+}
+
+export function TokenField({ label, chosen, wallet, ether, choose, typing }: Props) {
   const id = useId()
   const [text, setText] = useState<string>()
-  const [found, setFound] = useState<Token[]>([])
+  const [isOpen, setOpen] = useState(false)
+  const [found, setFound] = useState<Array<Token & Partial<Held>>>([])
   const [foundFor, setFoundFor] = useState<string>()
-  const [active, setActive] = useState(0)
+  const [active, setActive] = useState(-1)
   const [said, setSaid] = useState('')
   const turn = useRef(0)
 
   useEffect(() => {
-    if (text === undefined || text.trim() === '') {
+    const mine = ++turn.current
+    if (text === undefined && !isOpen) {
       setFound([])
       return
     }
-    const mine = ++turn.current
+    const wanted = (text ?? '').trim()
     const timer = setTimeout(() => {
-      find(text.trim()).then(
-        (listed) => {
+      listed(wanted, ether, wallet).then(
+        (tokens) => {
           if (mine !== turn.current) return
-          const isEther = ether && 'ethereum'.startsWith(text.trim().toLowerCase())
-          const tokens = isEther ? [ether, ...listed] : listed
           setFound(tokens)
           setFoundFor(text)
-          setActive(0)
+          setActive(wanted === '' ? -1 : 0)
           setSaid(tokens.length ? '' : 'No token has this symbol, name or address.')
         },
         (error: Error) => mine === turn.current && setSaid(error.message),
       )
-    }, WAIT_MS)
+    }, wanted === '' ? 0 : WAIT_MS)
     return () => clearTimeout(timer)
-  }, [text])
+  }, [text, isOpen, wallet])
+
+  useEffect(() => {
+    document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' })
+  }, [active])
 
   const take = (token: Token | undefined): void => {
     if (token === undefined) return
-    turn.current++
     choose(token)
     leave()
     setSaid('')
   }
 
   const leave = (): void => {
+    turn.current++
     setText(undefined)
+    setOpen(false)
     setFound([])
     typing(false)
   }
 
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (!found.length) return
-    if (event.key === 'ArrowDown') setActive((active + 1) % found.length)
-    else if (event.key === 'ArrowUp') setActive((active + found.length - 1) % found.length)
-    else if (event.key === 'Enter') take(foundFor === text ? found[active] : undefined)
+    if (!found.length) {
+      if (event.key !== 'ArrowDown') return
+      setOpen(true)
+    } else if (event.key === 'ArrowDown') setActive((active + 1) % found.length)
+    else if (event.key === 'ArrowUp') setActive((active < 1 ? found.length : active) - 1)
+    else if (event.key === 'Enter' && active >= 0) take(foundFor === text ? found[active] : undefined)
     else if (event.key === 'Escape') leave()
     else return
     event.preventDefault()
@@ -100,13 +148,14 @@ export function TokenField({ label, chosen, ether, choose, typing }: Props) {
         aria-autocomplete="list"
         aria-expanded={found.length > 0}
         aria-controls={`${id}-list`}
-        aria-activedescendant={found.length ? `${id}-${active}` : undefined}
+        aria-activedescendant={found.length && active >= 0 ? `${id}-${active}` : undefined}
         aria-describedby={`${id}-said`}
         autocomplete="off"
         spellcheck={false}
         maxLength={100}
         value={text ?? chosen?.symbol ?? ''}
         onFocus={(event) => event.currentTarget.select()}
+        onClick={() => setOpen(true)}
         onInput={(event) => {
           setText(event.currentTarget.value)
           typing(true)
@@ -126,6 +175,11 @@ export function TokenField({ label, chosen, ether, choose, typing }: Props) {
               take(token)
             }}
           >
+            {wallet && (
+              <span class="held">
+                {token.held === undefined ? 'not read' : show(token.held, token.decimals, 4)}
+              </span>
+            )}
             <Monogram token={token} /> <bdi class="symbol">{token.symbol}</bdi>{' '}
             <bdi>{token.name}</bdi>{' '}
             {!token.wrapped && <code>{shortened(token.address)}</code>}
