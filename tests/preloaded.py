@@ -12,6 +12,7 @@ import quietswap.cli.commands.serve
 import quietswap.cli.commands.swap
 import quietswap.cli.commands.tokens
 import quietswap.cli.commands.wrap
+import quietswap.cli.mcp.server
 import quietswap.sandbox.stack
 import quietswap.server.asgi
 import quietswap.server.process

@@ -1,9 +1,10 @@
 """Sessions of the official client of the Model Context Protocol with `quietswap mcp`."""
 
 import json
-import sys
+import os
+import signal
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from quietswap.cli.mcp.signing import LocalSigner
 from quietswap.client.async_client import AsyncQuietswapClient
 from tests import forked
 from tests.client.fake_servers import FakeServers
+from tests.waiting import LONG_S
 
 WITHIN_S = 120.0
 
@@ -33,18 +35,42 @@ def variables(town: SandboxInfo, folder: Path) -> dict[str, str]:
     }
 
 
+_TEES = 'cd "$0" && { tee out.log <from_server & tee in.log >to_server; wait; }'
+
+
 @asynccontextmanager
 async def over_stdio(
     env: Mapping[str, str], folder: Path, *words: str, **options: Any
 ) -> AsyncIterator[Client]:
-    """Start the command, and write all that passes in `folder`: in.log, out.log, err.log."""
-    script = 'cd "$0" && tee in.log | "$@" 2>err.log | tee out.log'
-    command = [sys.executable, "-m", "quietswap", "mcp", *words]
-    server = StdioServerParameters(
-        command="/bin/sh", args=["-c", script, str(folder), *command], env=dict(env)
-    )
-    async with Client(server, read_timeout_seconds=WITHIN_S, **options) as client:
-        yield client
+    """Start the command, and write all that passes in `folder`: in.log, out.log, err.log.
+
+    It is forked, so what the client starts as its command are two pipes to it.
+    """
+    to_server, from_server = folder / "to_server", folder / "from_server"
+    with ExitStack() as held:
+        both = []
+        for fifo in (to_server, from_server):
+            os.mkfifo(fifo)
+            held.callback(fifo.unlink)
+            # while this one is open, no other end waits for its peer and none sees an end
+            both.append(held.enter_context(os.fdopen(os.open(fifo, os.O_RDWR), "rb")))
+        with (
+            os.fdopen(os.open(to_server, os.O_RDONLY), "rb") as stdin,
+            from_server.open("wb") as stdout,
+            (folder / "err.log").open("wb") as stderr,
+        ):
+            numbers = [stdin.fileno(), stdout.fileno(), stderr.fileno()]
+            process = forked.Forked(
+                ["mcp", *words], env,
+                stdin=numbers[0], stdout=numbers[1], stderr=numbers[2], folder=folder,
+            )  # fmt: skip
+        held.callback(process.send_signal, signal.SIGKILL)
+        server = StdioServerParameters(command="/bin/sh", args=["-c", _TEES, str(folder)])
+        async with Client(server, read_timeout_seconds=WITHIN_S, **options) as client:
+            for fifo in both:
+                fifo.close()
+            yield client
+        assert process.wait(LONG_S) == 0
 
 
 @asynccontextmanager
