@@ -1,9 +1,9 @@
 """Candidates on a real node: what they deliver, what they cost, and when nobody can tell."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from quietswap.chain import fees
 from quietswap.chain.address import Address
@@ -177,7 +177,7 @@ async def test_no_gas_limit_is_issued_that_a_route_demands_and_does_not_use(
     signature = "swapWithMuchGas(address,address,uint256,uint256)"
     greedy = calling(signature, ORDINARY.address, BOUGHT.address, AMOUNT, least)
     honest = paying(ORDINARY, 1000)
-    routes = [replace(greedy, gas=claimed), replace(honest, gas=claimed)]
+    routes = [structs.replace(greedy, gas=claimed), structs.replace(honest, gas=claimed)]
     [refused, fair] = await simulate_once(small.chain, asking(ORDINARY), routes)
     assert refused.succeeded is False
     assert fair.succeeded

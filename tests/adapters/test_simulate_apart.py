@@ -1,11 +1,11 @@
 """One hostile candidate does not take the simulation away from the others."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from quietswap.chain.chain import SimulationResult
 from quietswap.http_client import HttpClient
@@ -24,7 +24,7 @@ from tests.adapters.simulating_node import (
     traded,
 )
 
-BOMB = replace(ROUTE, data=abi.call("bomb()"))
+BOMB = structs.replace(ROUTE, data=abi.call("bomb()"))
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
+from msgspec import structs
+
 from quietswap.api.use_cases import UseCases, WebhookUseCases
 from quietswap.chain.address import Address
 from quietswap.chain.signed import UnsignedTransaction
@@ -63,7 +65,7 @@ SWAP_PROTECTION = RelaySettings(
     expected_rebate_usd=Decimal("0.04"),
     drops_reverts=True,
 )
-WRAP_PROTECTION = replace(
+WRAP_PROTECTION = structs.replace(
     SWAP_PROTECTION,
     endpoint="https://relay.test/fullprivacy?referrer=quietswap",
     endpoint_type=EndpointType.FULLPRIVACY,
@@ -105,7 +107,7 @@ def swap_quote(**changes: Any) -> SwapQuote:
         ),
         notes=("a note",),
     )  # fmt: skip
-    return replace(plain, **changes)
+    return structs.replace(plain, **changes)
 
 
 def wrap_quote(ask: WrapQuoteRequest) -> WrapQuote:
@@ -262,7 +264,7 @@ class ScriptedUseCases:
             ask.verified(candidate)
         if self.fails_at_last is not None:
             raise self.fails_at_last
-        return replace(self.quote, sell_token=ask.sell_token, buy_token=ask.buy_token)
+        return structs.replace(self.quote, sell_token=ask.sell_token, buy_token=ask.buy_token)
 
     def _submit_swap(self, _: ApiKey, submission: SwapOrderRequest) -> SubmittedSwap:
         hash_ = self.order.tx_hash

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from quietswap.cli.options import connection
 from quietswap.client.sync_client import QuietswapClient
@@ -261,7 +262,7 @@ def test_another_nonce_of_the_service_is_asked_about(
 
     monkeypatch.setattr("quietswap.cli.flows.signing.confirm", slow)
     plain = swap_quote()
-    quotes = [plain, replace(plain, params=replace(plain.params, nonce=3))]
+    quotes = [plain, structs.replace(plain, params=replace(plain.params, nonce=3))]
     service.next("quote", *(ok(response_quotes.swap_quote_response(quote)) for quote in quotes))
     result = quietswap(*SWAP, "--rpc-url", "")
     assert result.exit_code == 1, result.output

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 from eth_utils import keccak
+from msgspec import structs
 
 from quietswap.api.json import error_envelope
 from quietswap.chain import erc20
@@ -82,11 +83,11 @@ def swap_quote(*, target: str = ROUTER, data: bytes | None = None, **changes: An
     source = {ROUTER_OF["velora"]: "velora"}.get(Address(target), "kyberswap")
     data = calldata(source, minimum=plain.min_buy_amount + 1) if data is None else data
     at = Address(target)
-    route = replace(
+    route = structs.replace(
         plain.route, target=at, spender=at, data=data,
         buy_amount=plain.buy_amount, min_buy_amount=plain.min_buy_amount,
     )  # fmt: skip
-    return replace(plain, route=route, params=replace(plain.params, to=at, data=data))
+    return structs.replace(plain, route=route, params=replace(plain.params, to=at, data=data))
 
 
 def refused(error: RequestError, operation: str = "") -> Reply:

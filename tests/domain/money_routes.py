@@ -1,7 +1,8 @@
 """Routes that keep every money rule, for tests that break one."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from quietswap.chain.address import Address
 from quietswap.quoting.quote import Route, RouteRequest
@@ -67,7 +68,7 @@ def of(source: str, swap: Swap = TERMS, **changes: Any) -> Route:
     """Return a route of `source` through its own router."""
     router = ROUTER_OF[source]
     data = (ENCODERS | OTHER_METHODS | REFUSED_METHODS | APART)[source](swap)
-    return replace(ROUTE, target=router, spender=router, data=data, **changes)
+    return structs.replace(ROUTE, target=router, spender=router, data=data, **changes)
 
 
 def enforced_by(source: str, minimum: int) -> int:

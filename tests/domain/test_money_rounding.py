@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from quietswap.amounts import less_slippage
 from quietswap.quoting.quote import Route
@@ -41,7 +42,7 @@ def test_rounding_is_settled_in_favour_of_the_calldata(
 
 def test_settling_changes_nothing_else() -> None:
     route, enforced = settled(2)
-    assert replace(route, min_buy_amount=enforced + 2) == replace(
+    assert structs.replace(route, min_buy_amount=enforced + 2) == structs.replace(
         ROUTE, data=route.data, bound=True
     )
 
@@ -58,8 +59,8 @@ def test_more_in_the_calldata_is_not_promised() -> None:
     ids=["hostile", "unknown", "none"],
 )
 def test_calldata_nobody_can_read_settles_nothing(data: bytes) -> None:
-    route = replace(ROUTE, data=data, bound=True)
-    assert with_enforced_minimum(route, REQUEST) == replace(route, bound=False)
+    route = structs.replace(ROUTE, data=data, bound=True)
+    assert with_enforced_minimum(route, REQUEST) == structs.replace(route, bound=False)
 
 
 def test_two_units_of_a_tiny_amount_are_no_dust() -> None:

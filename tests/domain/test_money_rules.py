@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from quietswap.amounts import less_slippage
 from quietswap.quoting.route_policy import check_route, with_enforced_minimum
@@ -26,7 +27,7 @@ from tests.vendors.zeroex import encoded as zeroex
 
 
 def broken(**changes: Any) -> str | None:
-    return check_route(replace(ROUTE, **changes), REQUEST, (ROUTER,))
+    return check_route(structs.replace(ROUTE, **changes), REQUEST, (ROUTER,))
 
 
 def written(source: str = "kyberswap", **changes: Any) -> str | None:
@@ -45,7 +46,7 @@ def test_honest_route_passes(source: str) -> None:
 def test_zero_recipient_is_the_wallet_that_signs(source: str) -> None:
     route = honest(source)
     data = ENCODERS[source](replace(TERMS, recipient=NOBODY))
-    assert judged(replace(route, data=data)) is None
+    assert judged(structs.replace(route, data=data)) is None
 
 
 @pytest.mark.parametrize("source", [one for one in BOUND if not WRITTEN[one].zero_is_sender])
@@ -96,7 +97,7 @@ def test_foreign_spender_is_refused() -> None:
 
 
 def test_pinned_spender_that_is_not_the_target_is_refused() -> None:
-    route = replace(ROUTE, spender=STRANGER)
+    route = structs.replace(ROUTE, spender=STRANGER)
     assert check_route(route, REQUEST, (ROUTER, STRANGER)) is not None
 
 
@@ -122,7 +123,9 @@ def test_a_method_whose_row_refuses_it_says_why() -> None:
 
 def test_a_router_the_operator_pinned_himself_has_no_rows() -> None:
     """Pinning is no proof: the rows are of the mainnet addresses."""
-    reason = check_route(replace(ROUTE, target=STRANGER, spender=STRANGER), REQUEST, (STRANGER,))
+    reason = check_route(
+        structs.replace(ROUTE, target=STRANGER, spender=STRANGER), REQUEST, (STRANGER,)
+    )
     assert reason == (
         f"not bound by its router: nothing is known of what the router {STRANGER} enforces"
     )
@@ -176,7 +179,7 @@ def test_accepting_the_unproven_accepts_no_disproven_method() -> None:
 def test_malformed_calldata_is_refused() -> None:
     assert "malformed" in (broken(data=ROUTE.data[:100]) or "")
     cut = zeroex(TERMS, inner=bytes.fromhex("1fff991f") + bytes(64))
-    assert "malformed" in (judged(replace(of("zeroex"), data=cut)) or "")
+    assert "malformed" in (judged(structs.replace(of("zeroex"), data=cut)) or "")
 
 
 @pytest.mark.parametrize(("buy", "minimum"), [(0, 0), (-1, -1), (3, 0), (3, 4)])
@@ -194,5 +197,5 @@ def test_minimum_must_keep_the_asked_slippage(bps: int) -> None:
     too_much = less_slippage(promise, bps + 2 + bps // 500)
     for minimum, refused in ((net_of_fee, False), (too_much, True)):
         data = ENCODERS["kyberswap"](replace(TERMS, minimum=minimum))
-        route = replace(ROUTE, buy_amount=promise, min_buy_amount=minimum, data=data)
+        route = structs.replace(ROUTE, buy_amount=promise, min_buy_amount=minimum, data=data)
         assert (check_route(route, request, (ROUTER,)) is not None) is refused

@@ -1,9 +1,9 @@
 """The ranking: what the user nets, deterministically."""
 
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from msgspec import structs
 
 from quietswap.chain.address import Address
 from quietswap.quoting.quote import Route, VerificationStatus
@@ -100,7 +100,7 @@ def test_an_approval_makes_a_dearer_slot_after_the_fork() -> None:
     other = Address("0x" + "33" * 20)
     kept = candidate("kept", 3000_000000, 3000_000000)
     better = candidate("better", 3004_000000, 3004_000000, target=other)
-    after = replace(market(), approval_gas=first_approval_gas(is_amsterdam=True))
+    after = structs.replace(market(), approval_gas=first_approval_gas(is_amsterdam=True))
     assert names(rank([kept, better], market(), {ROUTER})) == ["better", "kept"]
     assert names(rank([kept, better], after, {ROUTER})) == ["kept", "better"]
 
@@ -294,5 +294,7 @@ def test_between_equal_outputs_a_router_that_measures_itself_comes_first(rates: 
         for kind in (Measure.RECIPIENT, Measure.SELF)
     )
     assert names(rank([wallet, itself], market(rates))) == ["self", "recipient"]
-    better = replace(wallet, route=replace(wallet.route, buy_amount=10**9 + 1), simulated=10**9 + 1)
+    better = structs.replace(
+        wallet, route=structs.replace(wallet.route, buy_amount=10**9 + 1), simulated=10**9 + 1
+    )
     assert names(rank([itself, better], market(rates))) == ["recipient", "self"]

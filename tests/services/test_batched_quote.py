@@ -98,7 +98,10 @@ def test_a_wallet_that_cannot_use_it_is_told_why_at_once(
         (SimulationResult(False, reason="no"), "it would revert: no"),
         (replace(BATCHED, broken="it takes more"), "it takes more"),
         (replace(BATCHED, received=0), "it delivers 0, less than its minimum 2985000000"),
-        (replace(BATCHED, received=None), "it delivers 0, less than its minimum 2985000000"),
+        (
+            replace(BATCHED, received=None),
+            "it delivers 0, less than its minimum 2985000000",
+        ),
     ],
 )
 def test_a_batch_that_fails_is_not_offered(result: SimulationResult, reason: str) -> None:

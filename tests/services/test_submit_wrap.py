@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from quietswap.chain.signed import decode
 from quietswap.errors.base import ProviderUnavailable, RequestError
@@ -33,7 +34,7 @@ from tests.services.submitting import (
     wrap_submission,
 )
 
-OTHER_RELAY = replace(
+OTHER_RELAY = structs.replace(
     PROTECTION,
     tier=BACKUP_TIER,
     endpoint="https://backup.test/fast?shareAll=1&referrer=quietswap",

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from msgspec import structs
 from structlog.testing import capture_logs
 
 from quietswap.chain.address import Address
@@ -133,7 +134,7 @@ def test_less_than_the_settled_minimum_is_short() -> None:
 
 
 def test_a_router_of_another_source_is_unsafe() -> None:
-    stranger = replace(a_route(MINIMUM), source="nobody")
+    stranger = structs.replace(a_route(MINIMUM), source="nobody")
     [verdict] = verified(Delivers(PROMISE), stranger)
     assert verdict.outcome is SourceOutcome.UNSAFE
     assert verdict.candidate is None
@@ -153,7 +154,7 @@ def test_a_route_that_is_not_bound_is_named_and_never_simulated() -> None:
 
 def test_accepting_the_unproven_is_for_the_named_source_alone() -> None:
     """The sushi route here goes to OpenOcean's router, which is pinned for another source."""
-    odd = replace(a_route(MINIMUM, "openocean"), source="sushi")
+    odd = structs.replace(a_route(MINIMUM, "openocean"), source="sushi")
     [verdict] = verified(Delivers(PROMISE), odd, accept_unbound=True)
     assert verdict.outcome is SourceOutcome.UNSAFE
 
@@ -233,7 +234,7 @@ def test_an_unsafe_simulation_is_counted_and_logged(reason: str | None, shown: s
 def test_dust_raises_no_alarm(promise: int, event: str, enforced: int) -> None:
     """A client chooses the amount; rounding alone then gives more slippage than was asked."""
     with capture_logs() as lines:
-        [verdict] = verified(Answers(0), replace(a_route(enforced), buy_amount=promise))
+        [verdict] = verified(Answers(0), structs.replace(a_route(enforced), buy_amount=promise))
     assert verdict.outcome is SourceOutcome.UNSAFE
     assert [one["event"] for one in lines] == [event]
 
@@ -254,7 +255,7 @@ def test_dust_raises_no_alarm(promise: int, event: str, enforced: int) -> None:
 )
 def test_dust_hides_no_other_rule(hostile: dict[str, Any]) -> None:
     """A source chooses what it promises."""
-    route = replace(a_route(1), buy_amount=9_999, **hostile)
+    route = structs.replace(a_route(1), buy_amount=9_999, **hostile)
     with capture_logs() as lines:
         [verdict] = verified(Answers(0), route)
     assert verdict.outcome is SourceOutcome.UNSAFE
@@ -265,6 +266,6 @@ def test_dust_hides_no_other_rule(hostile: dict[str, Any]) -> None:
 def test_without_gas_of_the_simulation_it_is_estimated_by_hops(hops: int, gas: int) -> None:
     path = (WETH, *[Address(USDC)] * hops)
     chain = Answers(0, result=SimulationResult(True, PROMISE))
-    [verdict] = verified(chain, replace(a_route(MINIMUM), path=path))
+    [verdict] = verified(chain, structs.replace(a_route(MINIMUM), path=path))
     assert verdict.candidate is not None
     assert verdict.candidate.gas == gas

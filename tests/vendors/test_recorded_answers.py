@@ -6,12 +6,12 @@ shown is that every figure is read as the vendor meant it, and that the money ru
 
 import json
 import os
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from quietswap.chain import address as addresses
 from quietswap.http_client import HttpClient
@@ -68,7 +68,7 @@ async def test_recorded_route(http: HttpClient, upstream: Upstream, case: Answer
     assert route.source == case.source
     for verdict, value in ((case.verdict, route.value), (case.without_value, 0)):
         reason = check_route(
-            replace(route, value=value), case.request, {VENDORS[case.source].router}
+            structs.replace(route, value=value), case.request, {VENDORS[case.source].router}
         )
         assert reason is None if verdict is None else verdict in (reason or "")
 

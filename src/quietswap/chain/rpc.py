@@ -5,8 +5,10 @@ All calls are reads, so a retry on another node is always safe.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from quietswap import observe
 from quietswap.chain.chain import NodeUnavailable

@@ -6,7 +6,6 @@ alone: with neither a result nor an error, or both, it is an error of that entry
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -281,16 +280,14 @@ _UNSUPPORTED_WORDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RpcCall:
+class RpcCall(msgspec.Struct, frozen=True):
     """One call of a batch; `params` are JSON values."""
 
     method: str
     params: Sequence[object] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RpcErrorObject:
+class RpcErrorObject(msgspec.Struct, frozen=True):
     """The error of one call; `message` is masked and limited in length, `data` is hex or None."""
 
     code: int

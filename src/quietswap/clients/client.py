@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from quietswap.chain.address import Address
@@ -176,6 +177,7 @@ def is_visitor(client_id: str) -> bool:
     return client_id.startswith(WEB_SESSION_PREFIX)
 
 
+@lru_cache(maxsize=1024)
 def party_of(client_id: str) -> Party:
     """Return the party of a client."""
     if is_visitor(client_id):

@@ -1,6 +1,6 @@
 """The batched form of a quote, for a wallet that is delegated (`quietswap.routers.batch`)."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from quietswap.chain import fees
 from quietswap.chain.chain import SimulationResult

@@ -5,8 +5,9 @@ the victim's signed minimum holds. Sources: Zhou et al. 2021 (arXiv 2009.14021),
 Wattenhofer 2022 (arXiv 2202.03762). Fractions are Decimal (0.003 is 0.3 %).
 """
 
-from dataclasses import dataclass
 from decimal import Decimal
+
+import msgspec
 
 from quietswap.chain.address import Address
 from quietswap.quoting.quote import ThreatLevel
@@ -36,8 +37,7 @@ volume. An aggregator has already split the trade, which removes most of the cei
 _MAJORS_CAP = Decimal("0.0001")
 
 
-@dataclass(frozen=True, slots=True)
-class SandwichRisk:
+class SandwichRisk(msgspec.Struct, frozen=True):
     """`loss_usd` is an upper bound: the victim's loss if the attack happens.
 
     `known` is False if the value or the impact of the trade is unknown and a sandwich may pay.

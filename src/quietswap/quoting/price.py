@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cachetools import TTLCache
+from msgspec.structs import replace
 
 from quietswap.chain.address import Address
 from quietswap.chain.chain import ChainReader

@@ -7,6 +7,8 @@ signed.
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from quietswap.amounts import less_slippage
 from quietswap.chain.address import Address, to_bytes
 from quietswap.quoting.quote import Route, RouteRequest
@@ -32,11 +34,11 @@ def with_enforced_minimum(
             route.target, route.data, buy_token=request.buy.address, accept_unbound=accept_unbound
         )
     except calldata.UnboundCalldata:
-        return route.enforcing(route.min_buy_amount, bound=False)
+        return replace(route, bound=False)
     dust = max(_DUST_UNITS, route.buy_amount // _DUST_SHARE)
     is_rounding = 0 < route.min_buy_amount - terms.min_buy_amount <= dust
     minimum = terms.min_buy_amount if is_rounding else route.min_buy_amount
-    return route.enforcing(minimum, bound=terms.bound)
+    return replace(route, min_buy_amount=minimum, bound=terms.bound)
 
 
 def check_route(

@@ -1,10 +1,13 @@
 """Ranking of routes by their net value. Amounts are integers; USD and rates are Decimal."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median_low
 from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from quietswap.amounts import BPS, difference_bps
 from quietswap.chain import fees
@@ -36,8 +39,7 @@ _NEAR_BPS = 50
 """If gas cannot be converted, outputs this close to the best count as equal."""
 
 
-@dataclass(frozen=True, slots=True)
-class UsdRates:
+class UsdRates(msgspec.Struct, frozen=True):
     """USD per whole ETH, sell token and buy token; None without a reliable price."""
 
     eth: Decimal | None
@@ -45,8 +47,7 @@ class UsdRates:
     buy: Decimal | None
 
 
-@dataclass(frozen=True, slots=True)
-class PricingContext:
+class PricingContext(msgspec.Struct, frozen=True):
     """The inputs that all candidates share; `base_fee` of the next block in wei.
 
     `approval_gas`: what a first approval uses.
@@ -60,8 +61,7 @@ class PricingContext:
     approval_gas: int = APPROVAL_GAS
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A route that keeps every money rule, with the result of its simulation.
 
     `simulated` is the received amount in smallest units, None without a simulation. `gas` is the
@@ -90,8 +90,7 @@ class Promise(Protocol):
         """Return the output in smallest units of the buy token."""
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(msgspec.Struct, frozen=True):
     """USD values; None if the buy token (or ETH, for the gas) has no price."""
 
     net_value_usd: Decimal | None

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+import msgspec
 
 from quietswap import observe
 from quietswap.clients.client import ApiKey
@@ -37,8 +38,7 @@ class FromSource(Protocol):
 F = TypeVar("F", bound=FromSource)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceAnswer(Generic[F]):
+class SourceAnswer(msgspec.Struct, Generic[F], frozen=True):
     """The result of one source: either `found` or `miss`. `skipped`: it was not asked."""
 
     source: str

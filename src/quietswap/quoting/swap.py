@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from quietswap import observe
 from quietswap.chain import fees
@@ -180,10 +182,8 @@ class QuoteSwap:
             await asyncio.sleep(0)
         nonces = await self.orders.own_nonces(key.client_id, request.wallet)
         sell, buy = request.sell, request.buy
-        prices, by_pools = await asyncio.gather(
-            self.prices.usd(WETH, sell.address, buy.address),
-            self.prices.by_pools(sell.address, buy.address),
-        )
+        prices = await self.prices.usd(WETH, sell.address, buy.address)
+        by_pools = await self.prices.by_pools(sell.address, buy.address)  # nearly always read above
         await require_no_fork(self.chain, self.clock)
         reference = reference_amount(sell, request.sell_amount, buy, by_pools)
         return _Setting(nonces, UsdRates(*prices), reference)

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from quietswap import observe
 from quietswap.amounts import BPS, difference_bps
 from quietswap.chain import fees
@@ -31,8 +33,7 @@ _RECOGNISABLE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationResult:
+class VerificationResult(msgspec.Struct, frozen=True):
     """The result of one route: a candidate, or the outcome and reason of its rejection."""
 
     route: Route

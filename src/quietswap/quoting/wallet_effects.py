@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+import msgspec
+
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address, BadAddress, keccak256
 from quietswap.chain.signed import UnsignedTransaction
@@ -26,8 +28,7 @@ SYSTEM = Address("0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE")
 _WORD = 32
 
 
-@dataclass(frozen=True, slots=True)
-class EventLog:
+class EventLog(msgspec.Struct, frozen=True):
     """One log: the contract that emitted it, its topics of 32 bytes each, and its data."""
 
     address: Address
@@ -35,8 +36,7 @@ class EventLog:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class SwapBounds:
+class SwapBounds(msgspec.Struct, frozen=True):
     """The permitted effects of one swap on `wallet`.
 
     At most `sell_amount` of `sell_token` may leave it. Only the allowance of `router` may change;
@@ -239,8 +239,7 @@ class Shortfall:
     address: Address | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class QuoteIssues:
+class QuoteIssues(msgspec.Struct, frozen=True):
     """The shortfalls of the wallet's current state; None where nothing is missing."""
 
     allowance: Shortfall | None = None

@@ -1,11 +1,12 @@
 """The relay settings of a quote: endpoint and privacy, as shown in `providerMetadata`."""
 
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
+
+import msgspec
 
 PROVIDER = "mev_relay"
 
@@ -30,8 +31,7 @@ FIRST_TIER = 2
 BACKUP_TIER = 4
 
 
-@dataclass(frozen=True, slots=True)
-class RelaySettings:
+class RelaySettings(msgspec.Struct, frozen=True):
     """The relay settings issued with one quote. `expected_rebate_usd` is None for wraps.
 
     `drops_reverts`: the relay promises to drop the transaction once it would revert.

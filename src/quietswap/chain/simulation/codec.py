@@ -6,7 +6,7 @@ https://ethereum.github.io/execution-apis/api-documentation/ (eth_simulateV1)
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -115,26 +115,24 @@ class NextBlock:
             fields["beaconRoot"] = hex_word((self.root + later) % 2**256)
         return fields
 
-    def with_history(
-        self, overrides: Mapping[Address, Mapping[str, object]]
-    ) -> dict[Address, dict[str, object]]:
-        """Return state `overrides` with what the system calls at the start of the block write.
+    def history(self) -> dict[Address, dict[str, dict[str, str]]]:
+        """Return as state overrides what the system calls at the start of the block write.
 
         A contract can read it: the hash of the parent (EIP-2935) and the parent beacon root
-        (EIP-4788). Some nodes make no such calls in a simulation; others write over this.
+        (EIP-4788). Some nodes make no such calls in a simulation; others write over this. The
+        contracts of the two are no tokens, so a trial overrides nothing else of them.
         """
-        merged = {address: dict(fields) for address, fields in overrides.items()}
-        if self.exact:
-            time = self.head.time + SLOT_S
-            written = {
-                _HASHES: {self.head.number % _RING: int(self.head.hash, 16)},
-                _ROOTS: {time % _RING: time, time % _RING + _RING: self.root},
-            }
-            for address, words in written.items():
-                state = {hex_word(slot): hex_word(word) for slot, word in words.items()}
-                fields = merged.setdefault(address, {})
-                fields["stateDiff"] = dict(fields.get("stateDiff", {})) | state  # type: ignore[call-overload]
-        return merged
+        if not self.exact:
+            return {}
+        time = self.head.time + SLOT_S
+        written = {
+            _HASHES: {self.head.number % _RING: int(self.head.hash, 16)},
+            _ROOTS: {time % _RING: time, time % _RING + _RING: self.root},
+        }
+        return {
+            address: {"stateDiff": {hex_word(at): hex_word(word) for at, word in words.items()}}
+            for address, words in written.items()
+        }
 
 
 def unused_address(below: RandBelow) -> bytes:

@@ -47,7 +47,7 @@ class DryRunCodec:
     def _run(self, block: NextBlock, swap: SignedSwap) -> RpcCall:
         first = {
             "blockOverrides": block.overrides(),
-            "stateOverrides": block.with_history({}),
+            "stateOverrides": block.history(),
             "calls": [fields_of(swap)],
         }
         second = {

@@ -81,6 +81,9 @@ class BalancesBefore:
     allowances: Mapping[Address, int | None]
 
 
+_Frame = tuple[msgspec.Raw, msgspec.Raw, Mapping[Address, dict[str, dict[str, str]]]]
+
+
 class RouteSimulationCodec:
     """Builds and reads the simulations of one request. `below` returns random numbers."""
 
@@ -110,7 +113,7 @@ class RouteSimulationCodec:
         held = erc20.balance_of(request.wallet)
         self._balances = [self._view(self.sell, held), self._view(request.buy.address, held)]
         self._before: dict[NextBlock, msgspec.Raw] = {}
-        self._frames: dict[NextBlock, tuple[msgspec.Raw, msgspec.Raw]] = {}
+        self._frames: dict[NextBlock, _Frame] = {}
 
     def obstacle(self, route: Route) -> str | None:
         """Return why this route cannot be simulated; None if it can."""
@@ -149,12 +152,13 @@ class RouteSimulationCodec:
         call = call_object(
             self._request.wallet, to, data, value=route.value, gas=limit, max_fee=fee
         )
-        overrides, reads = self._frame(block)
+        overrides, reads, history = self._frame(block)
+        state = self._overrides(self._override.words(route.spender), wei)
+        for address, fields in history.items():
+            state[address] = state.get(address, {}) | fields  # the wallet may be one of the two
         first = {
             "blockOverrides": overrides,
-            "stateOverrides": block.with_history(
-                self._overrides(self._override.words(route.spender), wei)
-            ),
+            "stateOverrides": state,
             "calls": [call],
         }
         second = self._probing(block, route) if self._measures_itself(route) else reads
@@ -164,13 +168,13 @@ class RouteSimulationCodec:
         """Return target and calldata of the transaction."""
         return route.target, route.data
 
-    def _frame(self, block: NextBlock) -> tuple[msgspec.Raw, msgspec.Raw]:
-        """Return the common part of all payloads as JSON: overrides and second block."""
+    def _frame(self, block: NextBlock) -> _Frame:
+        """Return the common part of all payloads: overrides and second block as JSON, history."""
         frame = self._frames.get(block)
         if frame is None:
             parts = block.overrides(), self._second(block, self._balances)
             first, second = (msgspec.Raw(msgspec.json.encode(part)) for part in parts)
-            frame = self._frames[block] = first, second
+            frame = self._frames[block] = first, second, block.history()
         return frame
 
     def _second(self, block: NextBlock, calls: Sequence[object]) -> dict[str, object]:

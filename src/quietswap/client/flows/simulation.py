@@ -125,7 +125,7 @@ def _call(
     blocks = [
         {
             "blockOverrides": block.overrides(),
-            "stateOverrides": block.with_history({}),
+            "stateOverrides": block.history(),
             "calls": [_swap(quote, wallet)],
         },
         {
