@@ -133,6 +133,7 @@ _BATCH = 50
 """Events that are read at once."""
 
 
+@dataclass(frozen=True, slots=True)
 class DeliverEvents:
     """`encode` returns the JSON of an event, as the event stream has it.
 
@@ -140,32 +141,22 @@ class DeliverEvents:
     disabled.
     """
 
-    def __init__(
-        self,
-        webhooks: WebhookStore,
-        events: EventStore,
-        caller: WebhookCaller,
-        clock: Clock,
-        encode: Callable[[StoredEvent], bytes],
-        *,
-        retry_after_s: Sequence[float] = RETRY_AFTER_S,
-    ) -> None:
-        self._webhooks = webhooks
-        self._events = events
-        self._caller = caller
-        self._clock = clock
-        self._encode = encode
-        self._retry_after_s = retry_after_s
+    webhooks: WebhookStore
+    events: EventStore
+    caller: WebhookCaller
+    clock: Clock
+    encode: Callable[[StoredEvent], bytes]
+    retry_after_s: Sequence[float] = RETRY_AFTER_S
 
     async def __call__(self, webhook: Webhook, most: int, seconds: float) -> None:
         """Deliver up to `most` events, until none is left or one fails. Raises StoreUnavailable.
 
         After `seconds` no further event is begun.
         """
-        ends_at = self._clock.monotonic() + seconds
+        ends_at = self.clock.monotonic() + seconds
         current: Webhook | None = webhook
         while current is not None and most > 0:
-            batch = await self._events.after(current.client_id, current.cursor, _BATCH)
+            batch = await self.events.after(current.client_id, current.cursor, _BATCH)
             current = await self._without_pruned(current, batch)
             if current is None or not batch:
                 return
@@ -174,7 +165,7 @@ class DeliverEvents:
                 current, done = await self._handle(current, event), event
                 if current is None:
                     return
-                if self._clock.monotonic() >= ends_at:
+                if self.clock.monotonic() >= ends_at:
                     most = 0
                     break
             current = await self._passed(current, done.sequence)
@@ -184,15 +175,15 @@ class DeliverEvents:
         """Return the webhook after an event; None if the next one must wait."""
         if webhook.events and event.type.value not in webhook.events:
             return webhook  # the cursor follows with the next delivery, or after the batch
-        message = Message(event.event_id, event.type.value, event.sequence, self._encode(event))
+        message = Message(event.event_id, event.type.value, event.sequence, self.encode(event))
         try:
-            delivery = await self._caller.call(webhook, message, webhook.failures + 1)
+            delivery = await self.caller.call(webhook, message, webhook.failures + 1)
         except NotTried as reason:
-            next_try_ms = self._clock.now_ms() + round(reason.pause_s * 1000)
-            await self._webhooks.postpone(webhook, next_try_ms)
+            next_try_ms = self.clock.now_ms() + round(reason.pause_s * 1000)
+            await self.webhooks.postpone(webhook, next_try_ms)
             return None
         after = self._after(webhook, delivery)
-        if not await self._webhooks.record(webhook, after, delivery):
+        if not await self.webhooks.record(webhook, after, delivery):
             return None  # deleted, or another process delivers
         if after.state is WebhookState.DISABLED:
             assert after.disabled_reason
@@ -206,19 +197,19 @@ class DeliverEvents:
         reason = None
         if delivery.status == GONE:
             reason = DisabledReason.GONE
-        elif failures > len(self._retry_after_s):
+        elif failures > len(self.retry_after_s):
             reason = DisabledReason.FAILED
         if reason is not None:
             state = WebhookState.DISABLED
             return replace(webhook, failures=failures, state=state, disabled_reason=reason)
-        pause_ms = round(self._retry_after_s[failures - 1] * 1000)
-        return replace(webhook, failures=failures, next_try_ms=self._clock.now_ms() + pause_ms)
+        pause_ms = round(self.retry_after_s[failures - 1] * 1000)
+        return replace(webhook, failures=failures, next_try_ms=self.clock.now_ms() + pause_ms)
 
     async def _passed(self, webhook: Webhook, sequence: int) -> Webhook | None:
         """Move the cursor behind events that the webhook does not want."""
         if webhook.cursor == sequence:
             return webhook
-        if not await self._webhooks.advance(webhook, sequence):
+        if not await self.webhooks.advance(webhook, sequence):
             return None
         return replace(webhook, cursor=sequence)
 
@@ -229,10 +220,10 @@ class DeliverEvents:
         if batch:
             last = batch[0].sequence - 1
         else:
-            last = (await self._events.span(webhook.client_id)).oldest - 1
+            last = (await self.events.span(webhook.client_id)).oldest - 1
         if last <= webhook.cursor:
             return webhook
-        first, now = webhook.cursor + 1, self._clock.now_ms()
+        first, now = webhook.cursor + 1, self.clock.now_ms()
         observe.webhook_events_pruned(webhook.webhook_id, first, last)
         after = replace(webhook, cursor=last, failures=0, next_try_ms=0)
         delivery = Delivery(
@@ -247,7 +238,7 @@ class DeliverEvents:
             status=None,
             error=f"events {first} to {last} were deleted by retention before their delivery",
         )
-        return after if await self._webhooks.record(webhook, after, delivery) else None
+        return after if await self.webhooks.record(webhook, after, delivery) else None
 
 
 # The loop that delivers events, in the process that leads.

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from quietswap import observe
 from quietswap.clients.client import ApiKey
@@ -17,44 +18,35 @@ from quietswap.webhooks.webhook import TEST, Delivery, Webhook, WebhookRequest, 
 _SHOWN = 100
 
 
+@dataclass(frozen=True, slots=True)
 class ManageWebhooks:
     """The webhooks of the calling client only. Every method raises StoreUnavailable.
 
     `encode_test` returns the JSON of a test event from its id and its time in Unix ms.
     """
 
-    def __init__(
-        self,
-        webhooks: WebhookStore,
-        events: EventStore,
-        caller: WebhookCaller,
-        clock: Clock,
-        encode_test: Callable[[str, int], bytes],
-        *,
-        max_per_client: int,
-    ) -> None:
-        self._webhooks = webhooks
-        self._events = events
-        self._caller = caller
-        self._clock = clock
-        self._encode_test = encode_test
-        self._max_per_client = max_per_client
+    webhooks: WebhookStore
+    events: EventStore
+    caller: WebhookCaller
+    clock: Clock
+    encode_test: Callable[[str, int], bytes]
+    max_per_client: int
 
     async def create(self, key: ApiKey, wanted: WebhookRequest) -> tuple[Webhook, str]:
         """Store a webhook for events from now on; return it and its secret.
 
         Raises WebhooksNotConfigured, InvalidParameter for the URL, and WebhookLimitReached.
         """
-        box = self._caller.box
+        box = self.caller.box
         if not box.can_seal:
             raise WebhooksNotConfigured
         try:
-            await self._caller.sender.check(wanted.url, client_id=key.client_id)
+            await self.caller.sender.check(wanted.url, client_id=key.client_id)
         except WebhookUrlRefused as error:
             shown = wanted.url[:_SHOWN].encode("ascii", "backslashreplace").decode()
             raise InvalidParameter(parameter="url", provided=shown, reason=str(error)) from error
         webhook_id, secret = f"whk_{secrets.token_hex(12)}", new_secret()
-        newest = await self._events.newest([key.client_id])
+        newest = await self.events.newest([key.client_id])
         webhook = Webhook(
             webhook_id=webhook_id,
             client_id=key.client_id,
@@ -63,27 +55,27 @@ class ManageWebhooks:
             description=wanted.description,
             secret=box.seal(webhook_id, secret),
             cursor=newest.get(key.client_id, 0),
-            created_at_ms=self._clock.now_ms(),
+            created_at_ms=self.clock.now_ms(),
         )
-        if not await self._webhooks.add(webhook, self._max_per_client):
-            raise WebhookLimitReached(limit=self._max_per_client)
+        if not await self.webhooks.add(webhook, self.max_per_client):
+            raise WebhookLimitReached(limit=self.max_per_client)
         observe.webhook_created(webhook_id, key.client_id)
         return webhook, secret
 
     async def list(self, key: ApiKey) -> Sequence[Webhook]:
         """Return the webhooks, oldest first."""
-        return await self._webhooks.list(key.client_id)
+        return await self.webhooks.list(key.client_id)
 
     async def find(self, key: ApiKey, webhook_id: str) -> Webhook:
         """Return one webhook. Raises WebhookNotFound."""
-        webhook = await self._webhooks.find(key.client_id, webhook_id)
+        webhook = await self.webhooks.find(key.client_id, webhook_id)
         if webhook is None:
             raise WebhookNotFound
         return webhook
 
     async def delete(self, key: ApiKey, webhook_id: str) -> None:
         """Delete a webhook with its deliveries. Raises WebhookNotFound."""
-        if not await self._webhooks.delete(key.client_id, webhook_id):
+        if not await self.webhooks.delete(key.client_id, webhook_id):
             raise WebhookNotFound
         observe.webhook_deleted(webhook_id, key.client_id)
 
@@ -93,13 +85,13 @@ class ManageWebhooks:
         A success makes a disabled webhook active again: it goes on with the event it stopped at.
         """
         webhook = await self.find(key, webhook_id)
-        event_id, now = f"evt_test_{secrets.token_hex(12)}", self._clock.now_ms()
-        message = Message(event_id, TEST, 0, self._encode_test(event_id, now))
+        event_id, now = f"evt_test_{secrets.token_hex(12)}", self.clock.now_ms()
+        message = Message(event_id, TEST, 0, self.encode_test(event_id, now))
         try:
-            delivery = await self._caller.call(webhook, message, 1)
+            delivery = await self.caller.call(webhook, message, 1)
         except NotTried as reason:
             delivery = untried(webhook, message, now, str(reason))
-        if await self._webhooks.record_test(delivery, enable=delivery.error is None):
+        if await self.webhooks.record_test(delivery, enable=delivery.error is None):
             observe.webhook_enabled(webhook_id)
         return delivery
 
@@ -108,7 +100,7 @@ class ManageWebhooks:
     ) -> Sequence[Delivery]:
         """Return tries, newest first. Raises WebhookNotFound."""
         await self.find(key, webhook_id)
-        return await self._webhooks.deliveries(webhook_id, limit, offset)
+        return await self.webhooks.deliveries(webhook_id, limit, offset)
 
 
 # Encrypt the secrets of all webhooks with the present key.
