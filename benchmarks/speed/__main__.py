@@ -31,6 +31,8 @@ from quietswap import observe
 
 _ON_STAGE: dict[str, Callable[[Stage, int], Awaitable[list[Row]]]] = {
     "latency": quotes.latency,
+    "together": quotes.together,
+    "first_route": quotes.first_route,
     "slow_chain": quotes.slow_chain,
     "throughput": quotes.throughput,
     "shared_stores": shared_stores.shared_stores,
