@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, TextContent
 
 from quietswap.cli.demo import SandboxInfo
-from quietswap.cli.mcp.prepare import Desk
+from quietswap.cli.mcp.prepare import Preparer
 from quietswap.cli.mcp.server import make_server
 from quietswap.cli.mcp.signing import LocalSigner
 from quietswap.client.async_client import AsyncQuietswapClient
@@ -75,13 +75,13 @@ async def over_stdio(
 
 @asynccontextmanager
 async def in_process(
-    outside: FakeServers, local: Callable[[Desk], LocalSigner] | None = None, **options: Any
+    outside: FakeServers, local: Callable[[Preparer], LocalSigner] | None = None, **options: Any
 ) -> AsyncIterator[Client]:
     """Connect to the tools in this process, with the fake service and node."""
     connected = AsyncQuietswapClient(outside.url, "qs_right", rpc_url=outside.rpc_url)
     async with connected as client:
-        desk = Desk(client, has_node=True)
-        server = make_server(desk, local(desk) if local else None)
+        preparer = Preparer(client, has_node=True)
+        server = make_server(preparer, local(preparer) if local else None)
         async with Client(server, **options) as model:
             yield model
 

@@ -17,7 +17,7 @@ from mcp import Client
 from quietswap.cli.mcp.answers import Refused
 from quietswap.cli.mcp.consent import Person
 from quietswap.cli.mcp.limits import DAY_MS, SigningLimits, Spending
-from quietswap.cli.mcp.prepare import Desk
+from quietswap.cli.mcp.prepare import Preparer
 from quietswap.cli.mcp.server import make_server
 from quietswap.cli.mcp.signing import LocalSigner
 from quietswap.cli.options.signing import WalletSigner
@@ -39,7 +39,7 @@ from tests.client.fake_servers import ETHER as ONE
 from tests.client.fake_servers import WALLET, FakeServers, FakeService, quotes, swap_quote
 
 SWAP = {"sell": "WETH", "buy": "USDC", "amount": "1", "wallet": WALLET}
-Local = Callable[[Desk], LocalSigner]
+Local = Callable[[Preparer], LocalSigner]
 
 
 @pytest.fixture
@@ -57,10 +57,10 @@ def limits(tmp_path: Path, clock: ManualClock) -> SigningLimits:
 def local(limits: SigningLimits, clock: ManualClock, node: FakeChain) -> Local:
     node.allowances[ROUTER.lower()] = ONE
 
-    def of(desk: Desk) -> LocalSigner:
-        desk.monotonic = clock.monotonic
+    def of(preparer: Preparer) -> LocalSigner:
+        preparer.monotonic = clock.monotonic
         signer = WalletSigner(WALLET, ACCOUNT, "the keystore")
-        return LocalSigner(desk, signer, limits, Person("client"))
+        return LocalSigner(preparer, signer, limits, Person("client"))
 
     return of
 
@@ -95,8 +95,8 @@ async def test_what_the_signer_refuses_is_not_counted(
     def refuses(_: object) -> str:
         raise click.ClickException("the signing command refused (exit 1); nothing was sent")
 
-    def of(desk: Desk) -> LocalSigner:
-        return replace(local(desk), signer=WalletSigner(WALLET, refuses, "your command"))
+    def of(preparer: Preparer) -> LocalSigner:
+        return replace(local(preparer), signer=WalletSigner(WALLET, refuses, "your command"))
 
     async with in_process(outside, of, elicitation_callback=Asked("yes")) as model:
         prepared = await call(model, "prepare_swap", **SWAP)
@@ -165,7 +165,7 @@ async def test_a_sale_that_only_the_service_can_measure_is_not_prepared(
     entry = {"address": TOKEN_OF_SERVICE, "symbol": "ODD", "name": "Odd", "decimals": 6}
     async with (
         AsyncQuietswapClient(outside.url, "qs_right") as client,
-        Client(make_server(Desk(client, has_node=False))) as model,
+        Client(make_server(Preparer(client, has_node=False))) as model,
     ):
         service.next("tokens", page([entry]))
         refused = await refusal(model, "prepare_swap", **SWAP | {"sell": TOKEN_OF_SERVICE})

@@ -37,7 +37,7 @@ class Office:
         return json.loads(done.stdout)
 
 
-class Desk(ApiClient):
+class Preparer(ApiClient):
     """A client of the service of a test, with a key that the office made."""
 
     def __init__(self, town: Town, url: str, base_url: str, secret: str) -> None:
@@ -76,14 +76,14 @@ def test_a_key_is_rotated_under_load_with_open_orders_and_nothing_is_lost(
     client = office("clients", "create", "rotating")
     old = office("keys", "create", "--client", client["id"])
     url = f"sqlite:///{tmp_path / 'own.sqlite3'}"
-    with Desk(town, url, served.url, old["key"]) as desk, desk.no_blocks():
-        wallet = desk.wallet()
-        order = desk.order(wallet)
+    with Preparer(town, url, served.url, old["key"]) as preparer, preparer.no_blocks():
+        wallet = preparer.wallet()
+        order = preparer.order(wallet)
         statuses: Counter[int] = Counter()
         stop: list[bool] = []
 
         def load(secret: str) -> None:
-            with desk.client(secret) as api:
+            with preparer.client(secret) as api:
                 while not stop:
                     for path in (f"orders/{order['orderId']}", f"orders/user/{wallet.address}"):
                         statuses[api.get(f"/api/v1/mev/{path}").status_code] += 1
@@ -98,22 +98,22 @@ def test_a_key_is_rotated_under_load_with_open_orders_and_nothing_is_lost(
             stop.append(True)
             assert [one.result(PATIENCE_S) for one in loads] == [None] * 4
         assert set(statuses) == {200}, "no request failed within the overlap"
-        desk.api = desk.client(new["key"])
-        assert desk.history(wallet)["orders"][0]["orderId"] == order["orderId"]
-        second = desk.order(desk.wallet())
-        desk.api = desk.client(old["key"])
-        assert desk.status(second["orderId"])["status"] in ("submitted", "mining")
-        desk.api = desk.client(new["key"])
+        preparer.api = preparer.client(new["key"])
+        assert preparer.history(wallet)["orders"][0]["orderId"] == order["orderId"]
+        second = preparer.order(preparer.wallet())
+        preparer.api = preparer.client(old["key"])
+        assert preparer.status(second["orderId"])["status"] in ("submitted", "mining")
+        preparer.api = preparer.client(new["key"])
         third = office("keys", "rotate", new["id"], "--overlap", "0m")
-        until(lambda: desk.api.get("/api/v1/mev/usage").status_code == 401)
-        body = refused(desk.api.get("/api/v1/mev/usage"), 401, "UNAUTHORIZED")
+        until(lambda: preparer.api.get("/api/v1/mev/usage").status_code == 401)
+        body = refused(preparer.api.get("/api/v1/mev/usage"), 401, "UNAUTHORIZED")
         assert body["details"] == {"reason": "EXPIRED"}
-        desk.api = desk.client(third["key"])
-        desk.mine(5)
+        preparer.api = preparer.client(third["key"])
+        preparer.mine(5)
         for one in (order, second):
-            desk.until(lambda o=one: desk.status(o["orderId"])["status"] == "confirmed")
-        assert desk.history(wallet)["total"] == 1
-        assert data(desk.api.get("/api/v1/mev/usage"))["ordersToday"] == 2
+            preparer.until(lambda o=one: preparer.status(o["orderId"])["status"] == "confirmed")
+        assert preparer.history(wallet)["total"] == 1
+        assert data(preparer.api.get("/api/v1/mev/usage"))["ordersToday"] == 2
     keys = {key["id"]: key for key in office("keys", "list", "--client", "rotating")}
     assert set(keys) == {old["id"], new["id"], third["id"]}
     served.stop()
@@ -127,18 +127,18 @@ def test_the_open_orders_of_a_disabled_client_are_still_followed(
     client = office("clients", "create", "leaving")
     key = office("keys", "create", "--client", "leaving")
     url = f"sqlite:///{tmp_path / 'own.sqlite3'}"
-    with Desk(town, url, served.url, key["key"]) as desk:
-        with desk.no_blocks():
-            order = desk.order(desk.wallet())
+    with Preparer(town, url, served.url, key["key"]) as preparer:
+        with preparer.no_blocks():
+            order = preparer.order(preparer.wallet())
             gone = office("clients", "disable", client["id"])
             assert gone["openOrders"] == 1
-            until(lambda: desk.api.get("/api/v1/mev/usage").status_code == 401)
-            body = refused(desk.api.get("/api/v1/mev/usage"), 401, "UNAUTHORIZED")
+            until(lambda: preparer.api.get("/api/v1/mev/usage").status_code == 401)
+            body = refused(preparer.api.get("/api/v1/mev/usage"), 401, "UNAUTHORIZED")
             assert body["details"] == {"reason": "CLIENT_DISABLED"}
         until(lambda: office("orders", "show", order["orderId"])["status"] == "confirmed")
         office("clients", "enable", client["id"])
-        until(lambda: desk.api.get("/api/v1/mev/usage").status_code == 200)
-        assert desk.status(order["orderId"])["status"] == "confirmed"
+        until(lambda: preparer.api.get("/api/v1/mev/usage").status_code == 200)
+        assert preparer.status(order["orderId"])["status"] == "confirmed"
     events = [entry["event"] for entry in office("audit", "list", "--since", "1h")]
     assert events == [
         "key_created",  # of the service's own key
@@ -155,24 +155,24 @@ def test_the_value_of_a_swap_comes_from_its_quote(
     client = office("clients", "create", "small")
     key = office("keys", "create", "--client", "small")
     url = f"sqlite:///{tmp_path / 'own.sqlite3'}"
-    with Desk(town, url, served.url, key["key"]) as desk:
-        wallet = desk.wallet()
-        swap = desk.swap(wallet)
+    with Preparer(town, url, served.url, key["key"]) as preparer:
+        wallet = preparer.wallet()
+        swap = preparer.swap(wallet)
         office("clients", "limit", client["id"], "--usd-per-swap", "100", "--usd-per-day", "5000")
-        until(lambda: data(desk.api.get("/api/v1/mev/usage"))["usdPerSwap"] == "100.00")
-        body = refused(desk.submit(swap), 403, "SWAP_VALUE_LIMIT_EXCEEDED")
+        until(lambda: data(preparer.api.get("/api/v1/mev/usage"))["usdPerSwap"] == "100.00")
+        body = refused(preparer.submit(swap), 403, "SWAP_VALUE_LIMIT_EXCEEDED")
         assert body["details"]["limitUsd"] == "100.00"
         assert 100 < float(body["details"]["valueUsd"]) < 1_000, "0.1 WETH"
-        refused(desk.ask_quote(wallet), 403, "SWAP_VALUE_LIMIT_EXCEEDED")
-        assert desk.history(wallet)["total"] == 0
+        refused(preparer.ask_quote(wallet), 403, "SWAP_VALUE_LIMIT_EXCEEDED")
+        assert preparer.history(wallet)["total"] == 0
         office("clients", "limit", client["id"], "--usd-per-swap", "none")
-        until(lambda: data(desk.api.get("/api/v1/mev/usage"))["usdPerSwap"] is None)
-        data(desk.submit(swap))
-        used = data(desk.api.get("/api/v1/mev/usage"))["usdPerDay"]
+        until(lambda: data(preparer.api.get("/api/v1/mev/usage"))["usdPerSwap"] is None)
+        data(preparer.submit(swap))
+        used = data(preparer.api.get("/api/v1/mev/usage"))["usdPerDay"]
         assert used["used"] == body["details"]["valueUsd"]
         office("clients", "limit", client["id"], "--wallet", "0x" + "11" * 20)
-        until(lambda: data(desk.api.get("/api/v1/mev/usage"))["wallets"])
-        refused(desk.ask_quote(wallet), 403, "WALLET_NOT_ALLOWED")
+        until(lambda: data(preparer.api.get("/api/v1/mev/usage"))["wallets"])
+        refused(preparer.ask_quote(wallet), 403, "WALLET_NOT_ALLOWED")
         lines = town_metrics(served)
     assert f'quietswap_client_refusals_total{{client="{client["id"]}",code="WALLET' in lines
     assert f'quietswap_client_requests_total{{client="{client["id"]}",endpoint="usage"}}' in lines
@@ -194,12 +194,15 @@ def test_64_requests_to_two_processes_at_once_meet_the_limits_exactly(
     with (
         serving(town, folders[0], **shared_stores) as one,
         serving(town, folders[1], **shared_stores) as two,
-        Desk(town, shared_stores["STORAGE__URL"], one.url, key["key"]) as desk,
+        Preparer(town, shared_stores["STORAGE__URL"], one.url, key["key"]) as preparer,
     ):
-        wallets = [desk.wallet() for _ in range(8)]
-        wraps = [desk.wrap(wallet) for wallet in wallets]
+        wallets = [preparer.wallet() for _ in range(8)]
+        wraps = [preparer.wrap(wallet) for wallet in wallets]
         office("clients", "limit", client["id"], "--open-orders", "3", "--quotes-per-day", "30")
-        way = [desk.api, loopback.Client(base_url=two.url, headers=desk.api.headers, timeout=60)]
+        way = [
+            preparer.api,
+            loopback.Client(base_url=two.url, headers=preparer.api.headers, timeout=60),
+        ]
         for api in way:
             until(lambda a=api: data(a.get("/api/v1/mev/usage"))["openOrders"]["limit"] == 3)
         ask = {"operation": "wrap", "amount": "1", "userAddress": wallets[0].address}
@@ -209,13 +212,13 @@ def test_64_requests_to_two_processes_at_once_meet_the_limits_exactly(
                 return way[number % 2].post("/api/v1/mev/wrap/order", json=wraps[number].body)
             return way[number % 2].post("/api/v1/mev/wrap/quote", json=ask)
 
-        with desk.no_blocks(), ThreadPoolExecutor(32) as threads:
+        with preparer.no_blocks(), ThreadPoolExecutor(32) as threads:
             answers = list(threads.map(post, range(64)))
         orders = Counter(answer.status_code for answer in answers[:8])
         quotes = Counter(answer.status_code for answer in answers[8:])
         assert orders == {200: 3, 409: 5}
         assert quotes == {200: 30 - len(wraps), 429: 56 - 30 + len(wraps)}
         assert {a.json().get("error") for a in answers[8:]} == {None, "QUOTE_LIMIT_EXCEEDED"}
-        used = data(desk.api.get("/api/v1/mev/usage"))
+        used = data(preparer.api.get("/api/v1/mev/usage"))
         assert (used["openOrders"]["used"], used["quotesPerDay"]["left"]) == (3, 0)
         way[1].close()

@@ -109,7 +109,7 @@ async def test_lines_of_requests_come_together_and_in_order(stderr: Stderr) -> N
 async def test_a_process_that_is_about_to_end_lets_no_line_wait(stderr: Stderr) -> None:
     observe.request_began("id-1")
     observe.request_answered("order_status", 200, 0.001)
-    observe.hurry()
+    observe.stop_buffering()
     assert len(stderr.lines()) == 1
     observe.request_answered("order_status", 200, 0.001)
     assert len(stderr.lines()) == 2

@@ -77,6 +77,6 @@ async def test_an_answer_that_decides_nothing_is_in_the_diary(desk: Desk) -> Non
     last = (await desk.storage.orders.events(taken.order.order_id))[-1]
     assert (last.event_type, last.evidence) == (
         "relay_said",
-        "the relay's answer says nothing certain",
+        "the relay's answer has no known meaning",
     )
     assert taken.order == await desk.storage.orders.find(taken.order.order_id)

@@ -181,7 +181,9 @@ class _Wire:
                 raise NodeUnreachable(text, is_busy=is_busy) from error
             raise
 
-    def silence(self, effect: ApiCall[Any] | NodeCall[Any], error: Exception) -> ServiceUnreachable:
+    def unreachable(
+        self, effect: ApiCall[Any] | NodeCall[Any], error: Exception
+    ) -> ServiceUnreachable:
         is_node = isinstance(effect, NodeCall)
         who = "the node" if is_node else "the service"
         url = (self._at.rpc_url or "") if is_node else self._at.url
@@ -319,7 +321,7 @@ class SyncTransport:
                 events = _events(effect, response)
                 body = _whole(response, events)
         except RequestError as error:
-            raise self._wire.silence(effect, error) from None
+            raise self._wire.unreachable(effect, error) from None
         except BuilderError:
             raise UnexpectedResponse(_NO_URL) from None
         return self._wire.incoming(effect, response.status, body, events)
@@ -361,7 +363,7 @@ class AsyncTransport:
                 events = _events(effect, response)
                 body = await _whole_async(response, events)
         except RequestError as error:
-            raise self._wire.silence(effect, error) from None
+            raise self._wire.unreachable(effect, error) from None
         except BuilderError:
             raise UnexpectedResponse(_NO_URL) from None
         return self._wire.incoming(effect, response.status, body, events)

@@ -163,7 +163,7 @@ class EventFeed:
                 await self.clock.sleep(_PULSE_S)
             if self.clock.monotonic() >= pulse_at:
                 pulse_at = self.clock.monotonic() + _PULSE_S
-                self._pulse()
+                self._wake_waiting()
 
     async def poll(self) -> None:
         """Read the new events of all clients that have streams. Raises StoreUnavailable."""
@@ -184,7 +184,7 @@ class EventFeed:
             if len(events) < _PAGE:
                 return
 
-    def _pulse(self) -> None:
+    def _wake_waiting(self) -> None:
         now = self.clock.monotonic()
         for channel in self._channels.values():
             for stream in channel.streams:

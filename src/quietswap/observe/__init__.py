@@ -60,7 +60,7 @@ from quietswap.observe.events import (
     webhook_secrets_rotated,
     webhooks_waiting,
 )
-from quietswap.observe.logs import LogOptions, hurry, log_nothing, write_logs
+from quietswap.observe.logs import LogOptions, log_nothing, stop_buffering, write_logs
 from quietswap.observe.metrics import begin, exposition, registry
 from quietswap.observe.requests import (
     forget_figures,
@@ -100,7 +100,6 @@ __all__ = [
     "exposition",
     "figures_unstored",
     "forget_figures",
-    "hurry",
     "in_phase",
     "in_request_span",
     "in_span",
@@ -150,6 +149,7 @@ __all__ = [
     "source_won",
     "start_failed",
     "start_traces",
+    "stop_buffering",
     "stop_traces",
     "stream_ended",
     "streams_open",

@@ -34,18 +34,18 @@ https://man7.org/linux/man-pages/man7/pipe.7.html."""
 class BufferedLogger(structlog.BytesLogger):
     """A structlog logger that keeps the order of lines.
 
-    Only a killed process loses the lines of the last `SOON_S` seconds. Call `hurry` before the
-    process ends: a forked process does not run exit handlers.
+    Only a killed process loses the lines of the last `SOON_S` seconds. Call `stop_buffering` before
+    the process ends: a forked process does not run exit handlers.
     """
 
-    __slots__ = ("_due", "_hurries", "_taking", "_waiting")
+    __slots__ = ("_due", "_is_unbuffered", "_taking", "_waiting")
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__(file)
         self._waiting: deque[bytes] = deque()
         self._taking = threading.Lock()
         self._due: asyncio.TimerHandle | None = None
-        self._hurries = False
+        self._is_unbuffered = False
         atexit.register(self.flush)
 
     def msg(self, message: bytes) -> None:
@@ -59,14 +59,14 @@ class BufferedLogger(structlog.BytesLogger):
     def soon(self, message: bytes) -> None:
         """Write the line within `SOON_S` seconds. Call it on the event loop."""
         self._waiting.append(message)
-        if self._hurries:
+        if self._is_unbuffered:
             self.flush()
         elif self._due is None:
             self._due = asyncio.get_running_loop().call_later(SOON_S, self._come_due)
 
-    def hurry(self) -> None:
+    def stop_buffering(self) -> None:
         """Write the buffered lines, and from now on each line at once."""
-        self._hurries = True
+        self._is_unbuffered = True
         self.flush()
 
     def _come_due(self) -> None:
@@ -215,10 +215,10 @@ def log_request(**line: object) -> None:
     _lines.soon(_as_text(said) if _options.is_console else _as_json(said))
 
 
-def hurry() -> None:
+def stop_buffering() -> None:
     """Write each line at once from now on, because the process is about to end."""
     if _lines is not None:
-        _lines.hurry()
+        _lines.stop_buffering()
 
 
 class _Foreign(logging.Handler):

@@ -19,7 +19,7 @@ from quietswap.operator.operators import (
     FoundOrders,
     Operator,
     OperatorSession,
-    OrderDiary,
+    OrderDetail,
     OrderPlace,
     PausedSource,
     ProcessReport,
@@ -164,7 +164,7 @@ class FindOrders:
             what += f", the oldest of {len(owners)} clients with this name"
         return _page(what, await self.search.of_client(owners[0], after, PAGE + 1))
 
-    async def diary(self, order_id: str) -> OrderDiary | None:
+    async def detail(self, order_id: str) -> OrderDetail | None:
         """Return one order with its events; None when unknown."""
         order = await self.orders.find(order_id)
         if order is None:
@@ -172,7 +172,7 @@ class FindOrders:
         events = await self.orders.events(order_id)
         owners: Sequence[Client] = await self.clients.find(order.client_id)
         name = next((one.name for one in owners if one.id == order.client_id), "")
-        return OrderDiary(replace(order, raw=None), events, name)
+        return OrderDetail(replace(order, raw=None), events, name)
 
 
 def _page(what: str, orders: Sequence[Order]) -> FoundOrders:

@@ -93,7 +93,7 @@ class FoundOrders:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderDiary:
+class OrderDetail:
     """An order without its signed bytes, its events, and the name of its client."""
 
     order: Order

@@ -11,7 +11,7 @@ from quietswap.operator.operators import (
     Health,
     Operator,
     OperatorSession,
-    OrderDiary,
+    OrderDetail,
     OrderPlace,
     PausedSource,
     ProcessReport,
@@ -31,7 +31,7 @@ class OperatorUseCases:
     form_token: Callable[[str], str]
     """Returns the token that forms of a session hold."""
     find_orders: Callable[[str, OrderPlace | None], Awaitable[FoundOrders]]
-    order: Callable[[str], Awaitable[OrderDiary | None]]
+    order: Callable[[str], Awaitable[OrderDetail | None]]
     open_orders: Callable[[], Awaitable[Mapping[str, tuple[int, int]]]]
     """Number and oldest creation (Unix ms) by status."""
     figures: Callable[[Sequence[Measure], int], Awaitable[FigureWindow]]

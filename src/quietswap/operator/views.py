@@ -48,8 +48,8 @@ class Views:
             return await found(request)
         match request.path.split("/")[1:]:
             case ["orders", order_id]:
-                diary = await self.use_cases.order(order_id)
-                return orders.order_page(diary, self.options) if diary else None
+                detail = await self.use_cases.order(order_id)
+                return orders.order_page(detail, self.options) if detail else None
             case ["keys", key_id, "revoke"]:
                 key = await self.use_cases.key(key_id)
                 return revoke_key_page(request, key, self.clock.now_ms()) if key else None

@@ -97,9 +97,9 @@ class CollectRoutes:
             request.slippage_bps,
             verified,
         )
-        return await self._in_flight(key, lambda: self._survey(client_id, request, verified))
+        return await self._in_flight(key, lambda: self._collect(client_id, request, verified))
 
-    async def _survey(
+    async def _collect(
         self, client_id: str, request: RouteRequest, verified: Callable[[Candidate], None] | None
     ) -> CollectedRoutes:
         wallet = observe.in_phase("wallet", self._wallet(request))

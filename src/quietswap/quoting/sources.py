@@ -23,7 +23,7 @@ _SILENCE = frozenset({NoRouteReason.TIMED_OUT, NoRouteReason.UNAVAILABLE})
 request (such as a slippage that the vendor rejects), and one client must not disable a source for
 the others."""
 _LONGEST_PAUSE_S = 300.0
-_MOST_STRAGGLERS = 16
+_MOST_LATE = 16
 """Late requests per source that may continue after the quote was answered."""
 
 
@@ -68,7 +68,7 @@ class Source:
         self._clock = clock
         self._budget = FairBudget(budget, clock)
         self._circuit = SourceCircuit(clock, failures=failures, pause_s=pause_s)
-        self._stragglers: set[asyncio.Task[None]] = set()
+        self._late: set[asyncio.Task[None]] = set()
         self.pause_reason: str | None = None
         """Why an operator paused it; None if it is not paused. Clients see the text."""
         self.last_miss: tuple[int, str] | None = None
@@ -99,7 +99,7 @@ class Source:
         if self.pause_reason is not None:
             return self.pause_reason
         if not self._circuit.admits(client_id):
-            return "paused for a while after failures or a rate limit"
+            return "circuit open after failures or a rate limit"
         wait_s = self._budget.take(client_id)
         if wait_s is None:
             return "its own rate limit is spent"
@@ -130,14 +130,14 @@ class Source:
 
         A source that is slower than the others is no failure; one that never answers is.
         """
-        if left_s > 0 and len(self._stragglers) >= _MOST_STRAGGLERS:
+        if left_s > 0 and len(self._late) >= _MOST_LATE:
             task.cancel()
             return
-        straggler = asyncio.create_task(self._see_off(task, client_id, left_s))
-        self._stragglers.add(straggler)
-        straggler.add_done_callback(self._stragglers.discard)
+        late = asyncio.create_task(self._await_late(task, client_id, left_s))
+        self._late.add(late)
+        late.add_done_callback(self._late.discard)
 
-    async def _see_off(
+    async def _await_late(
         self, task: "asyncio.Task[SourceAnswer[F]]", client_id: str, left_s: float
     ) -> None:
         try:

@@ -152,7 +152,7 @@ MEANINGS: dict[RelayOutcome, ResponseMeaning] = {
     RelayOutcome.NOT_SENT: ResponseMeaning("the relay cannot be reached", error=_unreachable),
     RelayOutcome.BUSY: ResponseMeaning("the relay takes none of the wallet's at the moment"),
     RelayOutcome.NOT_TAKEN: ResponseMeaning("the relay takes no transactions at the moment"),
-    RelayOutcome.UNKNOWN: ResponseMeaning("the relay's answer says nothing certain"),
+    RelayOutcome.UNKNOWN: ResponseMeaning("the relay's answer has no known meaning"),
 }
 """CONFLICT, NONCE_USED and NOT_SENT get their transition from the functions below."""
 
@@ -295,7 +295,7 @@ def _cancel_error(order: Order, outcome: RelayOutcome, sent: SentTransaction) ->
 # neither that the relay has the transaction nor that it does not.
 
 
-SILENT = RelayResponse(RelayOutcome.UNKNOWN, "an answer that says nothing certain", serves=False)
+SILENT = RelayResponse(RelayOutcome.UNKNOWN, "an answer without a known meaning", serves=False)
 _UNCLEAR = replace(SILENT, serves=None)
 """An error without a known meaning: it may be about this transaction alone."""
 _NOT_TAKEN = RelayResponse(RelayOutcome.NOT_TAKEN, "it takes no transactions now", serves=False)

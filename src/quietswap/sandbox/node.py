@@ -195,7 +195,7 @@ class NodeProxy:
         self._public = public
         self._active_faults = active_faults
         self._fork: tuple[Fault, ForkView] | None = None
-        self._chance = random.Random(1)
+        self._random = random.Random(1)
         self._pool = SandboxRpcClient(
             rpc.url
         )  # client requests do not wait for the sandbox's own connections
@@ -209,7 +209,7 @@ class NodeProxy:
         if request.method != "POST":
             return HttpResponse(405, b"method not allowed", "text/plain")
         fault = self._active_faults.of(NAME)
-        if fault and fault.kind == "flap" and self._chance.random() < fault.share:
+        if fault and fault.kind == "flap" and self._random.random() < fault.share:
             return HttpResponse(502, b"Bad Gateway", "text/plain")
         try:
             body = rpc_server.read(request)
@@ -277,9 +277,9 @@ def _ends_anvil(method: str, params: list[Any]) -> bool:
     """Whether the call sets code that ends anvil with a panic: alone, or within a whole state."""
     match method, params:
         case "anvil_setCode" | "hardhat_setCode", [_, code, *_]:
-            state = b'"code":"0x%s"' % _octets(code).hex().encode()
+            state = b'"code":"0x%s"' % _hex_bytes(code).hex().encode()
         case "anvil_loadState" | "hardhat_loadState", [packed, *_]:
-            state = _octets(packed)
+            state = _hex_bytes(packed)
             with contextlib.suppress(OSError, EOFError, zlib.error):
                 state = gzip.decompress(state)
         case _:
@@ -287,7 +287,7 @@ def _ends_anvil(method: str, params: list[Any]) -> bool:
     return _NO_DELEGATION.search(state) is not None
 
 
-def _octets(data: Any) -> bytes:
+def _hex_bytes(data: Any) -> bytes:
     """Return the bytes of an RPC parameter: hexadecimal digits, or a list. Empty if neither."""
     try:
         digits = str(data).lower().removeprefix("0x")
@@ -297,7 +297,7 @@ def _octets(data: Any) -> bytes:
 
 
 def _hash(raw: Any) -> str:
-    return "0x" + keccak256(_octets(raw)).hex()
+    return "0x" + keccak256(_hex_bytes(raw)).hex()
 
 
 def _late(receipt: dict[str, Any], head: int) -> dict[str, Any] | None:

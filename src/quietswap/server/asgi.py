@@ -185,7 +185,7 @@ class ServiceApp:
             settle()
             await send({"type": "lifespan.startup.complete"})
             self._came_up()
-            await until_stopped(receive, _hurried(stop_tracking, parts.feed.stop))
+            await until_stopped(receive, _unbuffered(stop_tracking, parts.feed.stop))
         await send({"type": "lifespan.shutdown.complete"})
 
 
@@ -194,17 +194,17 @@ def _is_traced(path: str) -> bool:
     return path.startswith(("/api/", "/rpc/"))
 
 
-def _hurried(
+def _unbuffered(
     stop: Callable[[], Awaitable[None]], end_streams: Callable[[], None]
 ) -> Callable[[], Awaitable[None]]:
     """Return `stop`, preceded by a switch to unbuffered log lines and the end of all streams."""
 
-    async def stop_in_a_hurry() -> None:
-        observe.hurry()
+    async def stop_unbuffered() -> None:
+        observe.stop_buffering()
         end_streams()
         await stop()
 
-    return stop_in_a_hurry
+    return stop_unbuffered
 
 
 def _api(parts: Container, clock: Clock) -> ASGIApp:

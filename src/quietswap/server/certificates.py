@@ -182,7 +182,7 @@ def _unreadable(certificate: str, key: str) -> list[str]:
     return faults
 
 
-def untimely(certificate: str, now: datetime) -> str | None:
+def validity_fault(certificate: str, now: datetime) -> str | None:
     """Return one line that says why the certificate is not valid at `now`; None if it is valid.
 
     Raises OSError and ValueError as `expires_at` does.

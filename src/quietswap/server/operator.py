@@ -166,7 +166,7 @@ def _any_up(parts: Sequence[tuple[_Circuit, str]], unreachable: Collection[TcpAd
     paused = [one.name for one, _ in parts if not one.is_up and one.name not in lost]
     if len(lost) + len(paused) < len(parts):
         return "ok"
-    said = {"no connection": lost, "silent lately, and left alone for a while": paused}
+    said = {"no connection": lost, "circuit open after timeouts": paused}
     return "; ".join(f"{why}: {', '.join(names)}" for why, names in said.items() if names)
 
 
@@ -270,7 +270,7 @@ def operator_use_cases(
         log_out=sessions.log_out,
         form_token=form_token,
         find_orders=orders,
-        order=orders.diary,
+        order=orders.detail,
         open_orders=search.open_orders,
         figures=figures,
         reports=figures.reports,

@@ -14,7 +14,7 @@ from quietswap.cli.options.secret_files import read_secret
 from quietswap.cli.options.signing import WalletSigner, chosen_signer, signer_options
 
 if TYPE_CHECKING:
-    from quietswap.cli.mcp.prepare import Desk
+    from quietswap.cli.mcp.prepare import Preparer
     from quietswap.cli.mcp.signing import LocalSigner
 
 _TOKEN = "QUIETSWAP_MCP_TOKEN"
@@ -108,15 +108,15 @@ async def _serve(
     limits: tuple[str, ...],
     asks: str,
 ) -> None:
-    from quietswap.cli.mcp.prepare import Desk
+    from quietswap.cli.mcp.prepare import Preparer
     from quietswap.cli.mcp.server import make_server, serve_http, serve_stdio
     from quietswap.client.flows.polling import PollingPolicy
 
     polling = PollingPolicy(patience_s=_PATIENCE_S, doubt_s=_DOUBT_S)
     async with context.async_client(polling) as client:
-        desk = Desk(client, has_node=context.rpc_url is not None)
-        local = None if signer is None else await _local(desk, signer, limits, asks)
-        server = make_server(desk, local)
+        preparer = Preparer(client, has_node=context.rpc_url is not None)
+        local = None if signer is None else await _local(preparer, signer, limits, asks)
+        server = make_server(preparer, local)
         if port is None or token is None:
             await serve_stdio(server)
         else:
@@ -124,7 +124,7 @@ async def _serve(
 
 
 async def _local(
-    desk: "Desk", signer: WalletSigner, limits: tuple[str, ...], asks: Any
+    preparer: "Preparer", signer: WalletSigner, limits: tuple[str, ...], asks: Any
 ) -> "LocalSigner":
     """Return the local signer. Raises click.UsageError for a limit that cannot be read."""
     from quietswap.cli.mcp.answers import Refused
@@ -137,9 +137,9 @@ async def _local(
 
     file = state_home() / "quietswap" / "mcp-limits.sqlite3"
     try:
-        read = await read_limits(limits, desk.client, has_node=desk.has_node)
+        read = await read_limits(limits, preparer.client, has_node=preparer.has_node)
         kept = SigningLimits(file, signer.wallet, read, SystemClock())
         kept.spent(ETHER)
     except Refused as error:
         raise click.UsageError(f"--limit: {error}") from error
-    return LocalSigner(desk, signer, kept, Person(asks))
+    return LocalSigner(preparer, signer, kept, Person(asks))

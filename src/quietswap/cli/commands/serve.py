@@ -11,7 +11,7 @@ import msgspec
 from quietswap.cli.options.operator import OperatorContext, settings_option
 from quietswap.cli.output.exit_codes import USAGE
 from quietswap.server import start_checks
-from quietswap.server.certificates import expires_at, untimely
+from quietswap.server.certificates import expires_at, validity_fault
 from quietswap.server.settings.load import secret_origins
 from quietswap.server.settings.schema import Settings
 from quietswap.server.settings.summary import settings_summary
@@ -51,7 +51,7 @@ def serve(
     if node and not faults:
         faults = start_checks.node_faults(settings)
     if check and not faults and settings.server.tls_cert:
-        late = untimely(settings.server.tls_cert, datetime.now(UTC))
+        late = validity_fault(settings.server.tls_cert, datetime.now(UTC))
         faults = [f"server.tls_cert: {late}"] if late else []
     secrets = secret_origins(settings_path) if check and not faults else ()
     if as_json:

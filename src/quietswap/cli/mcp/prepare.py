@@ -80,7 +80,7 @@ class Prepared:
 
 
 @dataclass(slots=True)
-class Desk:
+class Preparer:
     """Prepares and submits. `has_node`: whether the caller gave a node of its own."""
 
     client: AsyncQuietswapClient

@@ -125,7 +125,7 @@ class KeptQuote:
 
 
 @dataclass(slots=True)
-class QuoteBook:
+class KeptQuotes:
     """The newest quotes by id. Ids are random, so that no other session guesses one."""
 
     monotonic: Callable[[], float] = time.monotonic

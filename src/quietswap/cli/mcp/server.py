@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from quietswap import __version__
 from quietswap.cli.mcp.answers import BadInput, answering, bad_argument, refusal
 from quietswap.cli.mcp.marked import UNTRUSTED
-from quietswap.cli.mcp.prepare import Desk
+from quietswap.cli.mcp.prepare import Preparer
 from quietswap.cli.mcp.signing import LocalSigner
 from quietswap.cli.mcp.tools import ReadingTools
 from quietswap.cli.mcp.writing import WritingTools
@@ -70,9 +70,9 @@ class StrictServer(MCPServer[Any]):
             return refusal(bad_argument(wrong, tool.parameters["properties"]))
 
 
-def make_server(desk: Desk, signer: LocalSigner | None = None) -> StrictServer:
+def make_server(preparer: Preparer, signer: LocalSigner | None = None) -> StrictServer:
     """Return the server with its tools; with a local signer, with the tool that signs."""
-    reading, writing = ReadingTools(desk), WritingTools(desk)
+    reading, writing = ReadingTools(preparer), WritingTools(preparer)
     told = _INSTRUCTIONS + (_NO_SIGNER if signer is None else signer.instructions)
     reads = (
         reading.search_tokens, reading.price, reading.quote, reading.explain_quote,

@@ -13,7 +13,7 @@ from quietswap.chain.address import Address
 from quietswap.cli.mcp.answers import Refused
 from quietswap.cli.mcp.consent import Consent, Person, Question
 from quietswap.cli.mcp.limits import SigningLimits, Spending
-from quietswap.cli.mcp.prepare import Desk, Prepared
+from quietswap.cli.mcp.prepare import Prepared, Preparer
 from quietswap.cli.mcp.quotes import PreparedArgument
 from quietswap.cli.options.signing import WalletSigner
 from quietswap.cli.output.tokens import ETHER
@@ -32,7 +32,7 @@ SignTool = Callable[..., Awaitable[dict[str, Any]]]
 class LocalSigner:
     """Signs for one wallet. The limits are checked before the person is asked, and again after."""
 
-    desk: Desk
+    preparer: Preparer
     signer: WalletSigner
     limits: SigningLimits
     person: Person
@@ -69,12 +69,12 @@ class LocalSigner:
             if isinstance(outcome, Refused):
                 raise outcome
             await self.person.require(self._question(self._own(prepared_id)), answer)
-            return await self._signed(await self._fresh(self.desk.take(prepared_id)))
+            return await self._signed(await self._fresh(self.preparer.take(prepared_id)))
 
         return sign_and_submit
 
     def _own(self, prepared_id: str) -> Prepared:
-        prepared = self.desk.get(prepared_id)
+        prepared = self.preparer.get(prepared_id)
         if prepared.wallet != self.signer.wallet:
             raise Refused(
                 "OTHER_WALLET",
@@ -107,7 +107,7 @@ class LocalSigner:
 
     async def _fresh(self, prepared: Prepared) -> Prepared:
         """Return what to sign now: of an old quote a new one within what was confirmed."""
-        age = self.desk.monotonic() - prepared.at
+        age = self.preparer.monotonic() - prepared.at
         if prepared.kind != "swap":
             if age > _LATEST_S:
                 raise Refused("TOO_OLD", "prepare it again: its fees are old: nothing was signed")
@@ -121,7 +121,7 @@ class LocalSigner:
             request, at_least=int(kept.quote.min_buy_amount), max_fee_wei=_gas(prepared).amount,
             slippage_bps=max(1, request.slippage_bps // 2),
         )  # fmt: skip
-        again = await self.desk.swap(request, kept.sell, kept.buy, judges=False)
+        again = await self.preparer.swap(request, kept.sell, kept.buy, judges=False)
         if again.kind != "swap":
             raise Refused(
                 "NEEDS_APPROVAL",
@@ -143,7 +143,7 @@ class LocalSigner:
             if isinstance(error, click.ClickException):
                 raise Refused("SIGNER_REFUSED", "the signer did not sign it") from error
             raise
-        return await self.desk.submit(prepared, raw)
+        return await self.preparer.submit(prepared, raw)
 
 
 def _approved(prepared: Prepared) -> int:

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from quietswap.cli.mcp.marked import marked
-from quietswap.cli.mcp.prepare import Desk
+from quietswap.cli.mcp.prepare import Preparer
 from quietswap.cli.mcp.quotes import (
     AmountArgument,
+    KeptQuotes,
     OrderArgument,
-    QuoteBook,
     SlippageArgument,
     SmallestArgument,
     TokenArgument,
@@ -42,10 +42,10 @@ OffsetArgument = Annotated[int, Field(ge=0, le=MAX_OFFSET)]
 class ReadingTools:
     """The tools that change nothing. Their docstrings are what a model reads."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._client = desk.client
-        self._book = QuoteBook(desk.monotonic)
+    def __init__(self, preparer: Preparer) -> None:
+        self._preparer = preparer
+        self._client = preparer.client
+        self._quotes = KeptQuotes(preparer.monotonic)
 
     async def search_tokens(
         self,
@@ -71,7 +71,7 @@ class ReadingTools:
         smallest_units: SmallestArgument = False,
     ) -> dict[str, Any]:
         """Show an indicative price, without a wallet. Nothing is verified: `quote` verifies."""
-        selling, buying = await self._desk.pair(sell, buy)
+        selling, buying = await self._preparer.pair(sell, buy)
         units = read_units(amount, selling, smallest=smallest_units)
         found = await self._client.price(selling.address, buying.address, units)
         whole = {
@@ -95,12 +95,12 @@ class ReadingTools:
         `issues` says what the wallet lacks; `loss` what the swap may lose. The quote is valid for
         about 30 seconds; `explain_quote` says why it is what it is.
         """
-        selling, buying = await self._desk.pair(sell, buy)
+        selling, buying = await self._preparer.pair(sell, buy)
         units = read_units(amount, selling, smallest=smallest_units)
         request = swap_request(selling, buying, units, wallet, slippage_bps)
-        quote_id = await self._book.ask(self._client, request, selling, buying)
-        kept = self._book.get(quote_id)
-        return {"quoteId": quote_id, "validForSeconds": self._book.left_s(kept), **summary(kept)}
+        quote_id = await self._quotes.ask(self._client, request, selling, buying)
+        kept = self._quotes.get(quote_id)
+        return {"quoteId": quote_id, "validForSeconds": self._quotes.left_s(kept), **summary(kept)}
 
     async def explain_quote(
         self, quote_id: Annotated[str, Field(description="quoteId of a quote")]
@@ -109,9 +109,9 @@ class ReadingTools:
 
         `checks` is the result of this program's own checks, which do not trust the service.
         """
-        kept = self._book.get(quote_id)
-        parts = await explained(kept, self._client, has_node=self._desk.has_node)
-        return {"quoteId": quote_id, "validForSeconds": self._book.left_s(kept), **parts}
+        kept = self._quotes.get(quote_id)
+        parts = await explained(kept, self._client, has_node=self._preparer.has_node)
+        return {"quoteId": quote_id, "validForSeconds": self._quotes.left_s(kept), **parts}
 
     async def follow_order(
         self,

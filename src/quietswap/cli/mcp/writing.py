@@ -7,7 +7,7 @@ from pydantic import Field
 
 from quietswap.chain.signed import SIZE_CAP
 from quietswap.cli.mcp.answers import BadInput
-from quietswap.cli.mcp.prepare import Desk, shown
+from quietswap.cli.mcp.prepare import Preparer, shown
 from quietswap.cli.mcp.quotes import (
     AmountArgument,
     OrderArgument,
@@ -28,8 +28,8 @@ from quietswap.contract.base import MAX_SAFE_INTEGER
 class WritingTools:
     """The tools that lead to a transaction. Their docstrings are what a model reads."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, preparer: Preparer) -> None:
+        self._preparer = preparer
 
     async def prepare_swap(
         self,
@@ -59,8 +59,8 @@ class WritingTools:
         then prepare the swap again. Sign `transaction` unchanged; `hashToSign` is its EIP-1559
         hash. Then call submit_signed within 30 seconds.
         """
-        has_node = self._desk.has_node
-        selling, buying = await self._desk.pair(sell, buy)
+        has_node = self._preparer.has_node
+        selling, buying = await self._preparer.pair(sell, buy)
         for name, token in (("amount", selling), *((("at_least", buying),) if at_least else ())):
             if not (has_node or smallest_units or token in KNOWN.values()):
                 raise BadInput(
@@ -74,8 +74,8 @@ class WritingTools:
             floor = read_units(at_least, buying, smallest=smallest_units, name="at_least")
         request = swap_request(selling, buying, units, wallet, slippage_bps, at_least=floor)
         most = None if max_loss_percent is None else Decimal(str(max_loss_percent))
-        prepared = await self._desk.swap(request, selling, buying, max_loss_percent=most)
-        return shown(prepared, self._desk.keep(prepared))
+        prepared = await self._preparer.swap(request, selling, buying, max_loss_percent=most)
+        return shown(prepared, self._preparer.keep(prepared))
 
     async def prepare_cancel(
         self,
@@ -96,8 +96,8 @@ class WritingTools:
         It has the order's nonce, so at most one of the two is mined. It costs gas.
         """
         request = CancelRequest(order_id, read_wallet(wallet), nonce=nonce)
-        prepared = await self._desk.cancel(request)
-        return shown(prepared, self._desk.keep(prepared))
+        prepared = await self._preparer.cancel(request)
+        return shown(prepared, self._preparer.keep(prepared))
 
     async def submit_signed(
         self,
@@ -115,4 +115,4 @@ class WritingTools:
         approval is public; this waits until it is mined. An error with `mayBeMined` true means that
         it was sent: never sign another nonce before this one is decided.
         """
-        return await self._desk.submit(self._desk.get(prepared_id), signed_transaction)
+        return await self._preparer.submit(self._preparer.get(prepared_id), signed_transaction)

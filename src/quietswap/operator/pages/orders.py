@@ -5,7 +5,7 @@ from urllib.parse import quote, urlencode
 
 from quietswap.amounts import difference_bps, format_ether, format_units
 from quietswap.chain.address import Address
-from quietswap.operator.operators import FoundOrders, OrderDiary, OrderPlace
+from quietswap.operator.operators import FoundOrders, OrderDetail, OrderPlace
 from quietswap.operator.page import (
     PATH,
     Child,
@@ -92,25 +92,25 @@ def _status(order: Order) -> Child:
     return joined(state(order.status.value), " ", order.failure.code.value)
 
 
-def order_page(diary: OrderDiary, options: OperatorOptions) -> Page:
+def order_page(detail: OrderDetail, options: OperatorOptions) -> Page:
     """Return one order: what was promised, what the chain proved, and each event."""
-    order = diary.order
+    order = detail.order
     return Page(
         f"Order {order.order_id}",
         joined(
-            facts(_facts(diary, options)),
+            facts(_facts(detail, options)),
             element("h2", "What the chain proved"),
             _block(order, options.tokens),
             element("h2", "Events"),
-            _timeline(diary.events, order.created_at_ms),
+            _timeline(detail.events, order.created_at_ms),
         ),
     )
 
 
-def _facts(diary: OrderDiary, options: OperatorOptions) -> list[tuple[str, Child]]:
-    order = diary.order
+def _facts(detail: OrderDetail, options: OperatorOptions) -> list[tuple[str, Child]]:
+    order = detail.order
     explorer_url, tokens = options.explorer_url, options.tokens
-    client = joined(_search_link(order.client_id, order.client_id), " ", diary.client_name)
+    client = joined(_search_link(order.client_id, order.client_id), " ", detail.client_name)
     return [
         ("status", _status(order)),
         ("kind", order.kind.value),

@@ -153,14 +153,14 @@ class ChainFollower:
 
     def __init__(self, chain: ChainReader) -> None:
         self._chain = chain
-        self.canon = CanonicalChain()
-        self._strange: set[str] = set()
+        self.canonical = CanonicalChain()
+        self._off_chain_heads: set[str] = set()
 
     @property
     def tip(self) -> BlockRef:
         """Return the newest block read; there is one after the first `advance`."""
-        assert self.canon.tip is not None
-        return self.canon.tip
+        assert self.canonical.tip is not None
+        return self.canonical.tip
 
     def is_news(self, head: Head) -> bool:
         """Return whether a head is new.
@@ -168,45 +168,45 @@ class ChainFollower:
         A known head comes from a node that lags. An unknown head below our own is on another fork:
         it is ignored until `PATIENCE` different ones have been seen.
         """
-        tip = self.canon.tip
+        tip = self.canonical.tip
         if tip is None or self._is_given_up():
             return True
-        if self.canon.holds(head.number, head.hash):
+        if self.canonical.holds(head.number, head.hash):
             return False
         if head.number >= tip.number:
             return True
-        self._strange.add(head.hash)
+        self._off_chain_heads.add(head.hash)
         return self._is_given_up()
 
     def _is_given_up(self) -> bool:
-        return len(self._strange) >= PATIENCE
+        return len(self._off_chain_heads) >= PATIENCE
 
     async def advance(self, head: Head) -> ChainUpdate:
         """Read up to `head`. On NodeUnavailable nothing has changed."""
-        tip = self.canon.tip
+        tip = self.canonical.tip
         newest = await self._chain.block_by_hash(head.hash)
         if newest is None or newest.number != head.number:
             raise NodeUnavailable("the head changed while it was read")
         if tip is not None:
             observe.tracker_lag(max(head.number - tip.number, 0))
         blocks = await self._walk(newest)
-        self._strange.clear()
+        self._off_chain_heads.clear()
         if blocks is None:
-            self.canon.restart(_ref(newest))
+            self.canonical.restart(_ref(newest))
             return ChainUpdate((), (newest,), restarted=True)
         return self._attach(blocks)
 
     async def _walk(self, newest: Block) -> list[Block] | None:
         """Return the blocks after the last known one, newest first; None if none is reached."""
-        tip = self.canon.tip
+        tip = self.canonical.tip
         if tip is None or newest.number - tip.number > LONGEST_WALK:
             return None
         blocks = [newest]
         while len(blocks) <= 2 * LONGEST_WALK:
             oldest = blocks[-1]
-            if self.canon.holds(oldest.number - 1, oldest.parent_hash):
+            if self.canonical.holds(oldest.number - 1, oldest.parent_hash):
                 return blocks
-            if oldest.number <= tip.number and self.canon.at(oldest.number - 1) is None:
+            if oldest.number <= tip.number and self.canonical.at(oldest.number - 1) is None:
                 return None
             parent = await self._chain.block_by_hash(oldest.parent_hash)
             if parent is None or parent.number != oldest.number - 1:
@@ -215,12 +215,12 @@ class ChainFollower:
         return None
 
     def _attach(self, blocks: list[Block]) -> ChainUpdate:
-        removed = self.canon.rewind(blocks[-1].number - 1)
+        removed = self.canonical.rewind(blocks[-1].number - 1)
         if removed:
             observe.reorg_seen(len(removed), removed[-1].number)
         blocks.reverse()
         for block in blocks:
-            self.canon.extend(_ref(block))
+            self.canonical.extend(_ref(block))
         return ChainUpdate(tuple(removed), tuple(blocks))
 
 
@@ -265,7 +265,9 @@ class Reconciler:
             if receipt is not None:
                 await self._found(watch, receipt)
             elif order.inclusion is not None:
-                await self._lost(watch, order.inclusion.block_number, order.inclusion.block_hash)
+                await self._without_receipt(
+                    watch, order.inclusion.block_number, order.inclusion.block_hash
+                )
             elif not watch.is_placed:
                 await self._absent(watch, is_used=nonces[order.wallet] > order.nonce)
         return checked
@@ -284,7 +286,7 @@ class Reconciler:
                 self._trust(other)
                 watches.set_block(other, None, Replacement(place, failure_by(order, other.order)))
 
-    async def _lost(self, watch: TrackedOrder, number: int, block_hash: str) -> None:
+    async def _without_receipt(self, watch: TrackedOrder, number: int, block_hash: str) -> None:
         """Handle an included order without a receipt: check that its block is canonical."""
         place = await self._canonical(number)
         if place is None:
@@ -333,7 +335,7 @@ class Reconciler:
 
     async def _canonical(self, number: int) -> BlockRef | None:
         """Return the canonical block of a number: from memory, or read once per check."""
-        known = self._follower.canon.at(number)
+        known = self._follower.canonical.at(number)
         if known is not None or number > self._follower.tip.number:
             return known
         if number not in self._others:

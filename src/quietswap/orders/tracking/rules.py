@@ -410,7 +410,7 @@ def reorg_transition(order: Order) -> Transition:
 def expiry_transition(hint: str | None) -> Transition:
     """Return the transition of an expired order; `hint` is the relay's unproven report."""
     text = "not mined in time, and not sent any more; until its nonce is used it may still be mined"
-    evidence = f"its time is over, the relay was asked to forget it; {hint or 'it says nothing'}"
+    evidence = f"expired, and the relay was asked to drop it; its status: {hint or 'none'}"
     return Transition(OrderEventType.EXPIRED, evidence, Failure(FailureCode.EXPIRED, text))
 
 

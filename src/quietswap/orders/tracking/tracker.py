@@ -133,7 +133,7 @@ class OrderTracker:
         for watch in list(self._cache.watches.accepted.values()):
             if was_offered(watch.order, tip.number):
                 await self._cache.apply(watch, new_head_transition(tip.number))
-        settled = self._follower.canon.at(tip.number - self._cache.rules.confirmations + 1)
+        settled = self._follower.canonical.at(tip.number - self._cache.rules.confirmations + 1)
         await self._sender.expire(tip, settled)
         await self._sender.resend(tip)
         await self._refunds.ask_due(tip.number)

@@ -189,8 +189,8 @@ def load_sections(
     sections: `QUIETSWAP_STORAGE_URL` would let the command work on another database. Raises
     BadSettings.
     """
-    settings, _, strays = _loaded(path, environment, sections)
-    return settings, strays
+    settings, _, unknown = _loaded(path, environment, sections)
+    return settings, unknown
 
 
 def secret_origins(
@@ -220,7 +220,7 @@ def _loaded(
     faults: list[str] = []
     given = environment or os.environ
     overrides: dict[str, str] = {}
-    strays: list[str] = []
+    unknown: list[str] = []
     for name in setting_names(given):
         try:
             _override(tree, name, given[name])
@@ -229,14 +229,14 @@ def _loaded(
             if sections is None or _may_be_meant(name, sections):
                 faults.append(str(error))
             else:
-                strays.append(name)
+                unknown.append(name)
         except BadSettings as error:
             faults.append(str(error))
     origins, unreadable = resolve(tree, given, overrides)
     faults += unreadable + _faults(tree)
     if faults:
         raise BadSettings("\n".join(faults))
-    return msgspec.convert(tree, Settings), origins, strays
+    return msgspec.convert(tree, Settings), origins, unknown
 
 
 def _may_be_meant(name: str, sections: Collection[str]) -> bool:
