@@ -2,6 +2,7 @@
 
 import pytest
 
+from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.pools import WETH
 from quietswap.vendors import sushi
 from tests.browser.browser import Browser
@@ -88,6 +89,25 @@ def test_a_sum_of_the_swaps(browser: Browser, town: Town, desk: ApiClient) -> No
         desk.until(lambda n=number: page.count(css(".order.confirmed[data-kind=swap]")) == n)
     page.see("2 swaps below are confirmed: on average")
     page.see("than 2 ETH, their worth by the pools' prices at their blocks")
+    page.close()
+
+
+def test_older_orders_are_read_page_by_page(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HonestWallet(town, desk.wallet())
+    page = private(browser, town, wallet)
+    data = "0x" + abi.call("approve(address,uint256)", sushi.ROUTER, 0).hex()
+    revoked = {"from": wallet.account.address, "to": WETH.address, "data": data, "value": "0x0"}
+    orders = css(".order[data-kind=approval][data-status=submitted]")
+    with desk.no_blocks():  # a later event would bring an older order by itself
+        for _ in range(21):
+            wallet.send(revoked)
+        desk.until(lambda: page.count(orders) == 21)
+        page.reload()
+        page.wait(role("button", "Older orders"))
+        assert page.count(orders) == 20
+        page.click("button", "Older orders")
+        desk.until(lambda: page.count(orders) == 21)
+    page.wait(role("button", "Older orders"), "hidden")
     page.close()
 
 

@@ -8,13 +8,14 @@ import { find, type Token } from './tokens'
 import { KINDS, standing } from './words'
 
 export const WETH = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2'
-const HISTORY = { kind: 'any', limit: '30' }
+const HISTORY = { kind: 'any', limit: '20' }
 
-/** The wallet's orders: those of before, and what the stream tells. */
+/** The wallet's orders: those of before, page by page, and what the stream tells. */
 export function useOrders(address: string | undefined) {
   const [orders, setOrders] = useState<Orders>(new Map())
   const [isLive, setLive] = useState(false)
   const [isRead, setRead] = useState(false)
+  const [older, setOlder] = useState<() => void>()
   const [changes, setChanges] = useState(0)
   const following = useRef<Following>(undefined)
 
@@ -22,6 +23,7 @@ export function useOrders(address: string | undefined) {
     setOrders(new Map())
     setLive(false)
     setRead(false)
+    setOlder(undefined)
     if (address === undefined) return
     let isOver = false
     const changed = (known: Orders): void => {
@@ -30,16 +32,23 @@ export function useOrders(address: string | undefined) {
     }
     const now = follow(address, changed, setLive)
     following.current = now
-    get<{ orders: Array<{ orderId: string }> }>(`/api/v1/mev/orders/user/${address}`, HISTORY)
-      .then(async (page) => {
-        for (const { orderId } of page.orders) {
-          const order = await get<Order>(`/api/v1/mev/orders/${encodeURIComponent(orderId)}`)
-          if (isOver) return
-          now.add(order)
-        }
-        if (!isOver) setRead(true)
-      })
-      .catch(() => undefined) // the stream tells what is new; a reload reads the rest
+    const path = `/api/v1/mev/orders/user/${address}`
+    const page = async (offset: number): Promise<void> => {
+      setOlder(undefined)
+      const read = await get<Schemas['OrderHistoryResponse']>(path, { ...HISTORY, offset: `${offset}` })
+      for (const { orderId } of read.orders) {
+        const order = await get<Order>(`/api/v1/mev/orders/${encodeURIComponent(orderId)}`)
+        if (isOver) return
+        now.add(order)
+      }
+      setRead(true)
+      const next = read.pagination.nextOffset
+      if (read.hasMore && next != null) setOlder(() => () => open(next))
+    }
+    // the stream tells what is new; a page that failed is offered again
+    const open = (offset: number): void =>
+      void page(offset).catch(() => !isOver && setOlder(() => () => open(offset)))
+    open(0)
     return () => {
       isOver = true
       now.stop()
@@ -47,7 +56,7 @@ export function useOrders(address: string | undefined) {
   }, [address])
 
   const placed = useCallback((order: Order) => following.current?.add(order), [])
-  return { orders, isLive, isRead, placed, changes }
+  return { orders, isLive, isRead, older, placed, changes }
 }
 
 /** Says each change of an order's state, also for people who do not see the page. */

@@ -1,5 +1,6 @@
 // Requests of the page to its own service. The session is an HttpOnly cookie; no key is in the page.
 
+import { blocks } from '../../clients/typescript/src/stream'
 import type { components } from '../../clients/typescript/src/generated/openapi'
 import { readable, SENTENCE } from './text'
 
@@ -85,19 +86,11 @@ export const get = <T>(path: string, query: Record<string, string> = {}): Promis
 
 /** Reads a stream of events: hands the data of each `route` on, and returns that of `answer`. */
 async function answerOf(response: Response, verified: (route: Route) => void): Promise<unknown> {
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
-  let text = ''
-  for (;;) {
-    const piece = await reader?.read()
-    if (!piece || piece.done) throw new Error('it ended early')
-    const events = (text + piece.value).split('\n\n')
-    text = events.pop() ?? ''
-    for (const event of events) {
-      const [, name, data = ''] = /^event: (\w+)\ndata: (.*)$/s.exec(event) ?? []
-      if (name === 'answer') return JSON.parse(data)
-      if (name === 'route') verified(JSON.parse(data) as Route)
-    }
+  for await (const { event, data = '' } of blocks(response)) {
+    if (event === 'answer') return JSON.parse(data)
+    if (event === 'route') verified(JSON.parse(data) as Route)
   }
+  throw new Error('it ended early')
 }
 
 /** A quote, and before it each verified route, which nobody can sign. */

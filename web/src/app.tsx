@@ -69,7 +69,7 @@ function App() {
     setConnection(next)
   }, [])
 
-  const { orders, isLive, isRead, placed, changes } = useOrders(connection?.address)
+  const { orders, isLive, isRead, older, placed, changes } = useOrders(connection?.address)
   const cards = useMemo(() => cardsOf(orders), [orders])
   useNews(cards, say)
   const weth = tokens[WETH]
@@ -297,6 +297,11 @@ function App() {
                 speedUp={faster(card.update.order)}
               />
             ))}
+            {older && (
+              <button type="button" onClick={older}>
+                Older orders
+              </button>
+            )}
           </section>
         )}
       </main>
