@@ -60,9 +60,9 @@ export function Allowances({ connection, privacy, holdings, tokens, placed }: Pr
               {amount < UNLIMITED ? (
                 <Amount amount={amount} token={token} address={address} />
               ) : (
-                <>
+                <span>
                   any amount of <Symbol token={token} address={address} />
-                </>
+                </span>
               )}{' '}
               <span>
                 by <code title={router}>{shortened(router)}</code>

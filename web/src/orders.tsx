@@ -82,15 +82,17 @@ export function OrderCard({ card, cards, tokens, session, inclusion, cancel, spe
   return (
     <article class={`order ${order.status}`} data-order={order.orderId} data-status={order.status} data-kind={kind}>
       <h3>
+        <span>
+          {KINDS[kind] ?? 'Order'}
+          {kind === 'swap' && (
+            <>
+              {' '}
+              <Amount amount={sellAmount} token={tokens[sellToken]} address={sellToken} /> for{' '}
+              <Symbol token={tokens[buyToken]} address={buyToken} />
+            </>
+          )}
+        </span>{' '}
         <time dateTime={order.createdAt}>{new Date(order.createdAt).toLocaleString()}</time>
-        {KINDS[kind] ?? 'Order'}
-        {kind === 'swap' && (
-          <>
-            {' '}
-            <Amount amount={sellAmount} token={tokens[sellToken]} address={sellToken} /> for{' '}
-            <Symbol token={tokens[buyToken]} address={buyToken} />
-          </>
-        )}
       </h3>
       <p>{standing(order, finalized)}</p>
       {order.relayAnswer !== undefined && <p class="note">{relayAnswered(order.relayAnswer)}</p>}

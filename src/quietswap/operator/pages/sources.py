@@ -142,11 +142,17 @@ def _source(name: str, window: FigureWindow, held: PausedSource | None, missed: 
             ]
         ),
         element(
-            "div",
-            chart("Requests by outcome", "requests", window, _outcomes(name, window), stacked=True),
-            chart("Latency", "ms", window, _latency(name, window)),
-            chart("Delivered against promised", "bps", window, _delivered(delivered, window)),
-            class_="cards",
+            "details",
+            element("summary", f"Charts of {name}"),
+            element(
+                "div",
+                chart(
+                    "Requests by outcome", "requests", window, _outcomes(name, window), stacked=True
+                ),
+                chart("Latency", "ms", window, _latency(name, window)),
+                chart("Delivered against promised", "bps", window, _delivered(delivered, window)),
+                class_="cards",
+            ),
         ),
     )
 
