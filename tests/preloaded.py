@@ -16,7 +16,7 @@ import quietswap.cli.mcp.server
 import quietswap.sandbox.stack
 import quietswap.server.asgi
 import quietswap.server.process
-import quietswap.storage.sqlite.database  # noqa: F401
+import quietswap.storage.sqlite  # noqa: F401
 
 sys.setrecursionlimit(1_000)  # eth_account lifts it, and a service does not import that
 gc.freeze()  # no collection in a child touches, and so copies, what the children share

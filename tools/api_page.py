@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from quietswap.api.openapi.docs_page import answers_of, kind_of, rows
-from quietswap.api.openapi.document import document
-from quietswap.api.openapi.schemas import error_name, expanded
+from quietswap.api.docs_page import answers_of, kind_of, rows
+from quietswap.api.openapi import document, error_name, expanded
 from quietswap.contract.errors import ERRORS
 
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"

@@ -21,7 +21,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from quietswap.api.openapi.document import document
+from quietswap.api.openapi import document
 from quietswap.chain.signed import GAS_LIMIT_CAP
 from quietswap.chain.simulation.codec import (
     SLOT_S,

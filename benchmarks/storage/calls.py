@@ -17,9 +17,9 @@ from benchmarks.storage.content import (
     wallet,
 )
 from quietswap.chain.address import Address
-from quietswap.orders.ids import PREFIXES
 from quietswap.orders.order import Order, OrderEvent, OrderEventType, OrderStatus, Transition
 from quietswap.orders.retention import RetentionJob
+from quietswap.orders.stores import PREFIXES
 from quietswap.orders.transition import event_for, with_transition
 from quietswap.storage.factory import Storage
 from quietswap.storage.order_pages import OrderRetention

@@ -129,7 +129,7 @@ def wallet(place: int) -> Address:
 
 
 def order_id(serial: int) -> str:
-    """Return an order's id, like one of quietswap.orders.ids."""
+    """Return an order's id, like one of quietswap.orders.order."""
     return f"ord_{START_MS + serial * 1000:012x}{_digest(serial)[:10].hex()}"
 
 

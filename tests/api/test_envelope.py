@@ -7,7 +7,7 @@ import pytest
 
 from quietswap.api import json
 from quietswap.api.app import create_api
-from quietswap.api.openapi.schemas import EXAMPLES
+from quietswap.api.openapi import EXAMPLES
 from quietswap.api.operation import ApiOptions
 from quietswap.api.routes import OPERATIONS
 from quietswap.chain.chain import NodeUnavailable

@@ -13,8 +13,7 @@ from jsonschema import Draft202012Validator
 
 from quietswap.api import json
 from quietswap.api.app import create_api
-from quietswap.api.openapi import document
-from quietswap.api.openapi.schemas import expanded
+from quietswap.api.openapi import document, expanded
 from quietswap.api.operation import ApiOptions, Operation
 from quietswap.api.parsing.body import Field, body_fields
 from quietswap.api.routes import OPERATIONS
@@ -214,5 +213,5 @@ async def test_the_description_can_be_kept_private(
 
 
 def test_every_document_is_made_anew() -> None:
-    assert document.document() == DOCUMENT
-    assert document.document() is not DOCUMENT
+    assert document() == DOCUMENT
+    assert document() is not DOCUMENT

@@ -8,7 +8,7 @@ import pytest
 from starlette.types import ASGIApp
 
 from quietswap.api.app import create_api
-from quietswap.api.openapi.schemas import EXAMPLES
+from quietswap.api.openapi import EXAMPLES
 from quietswap.api.operation import ApiOptions
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.quoting.quote import SwapQuote, VerificationStatus

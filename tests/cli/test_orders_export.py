@@ -17,9 +17,9 @@ from quietswap.cli import command
 from quietswap.cli.options.operator import OperatorContext
 from quietswap.clients.client import ApiKey, Client
 from quietswap.orders import http_export
-from quietswap.orders.ids import PREFIX_OF
 from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus
 from quietswap.orders.received import Refund, RefundStatus
+from quietswap.orders.stores import PREFIX_OF
 from quietswap.quoting.quote import NATIVE
 from quietswap.tokens.token import WETH
 from tests.adapters.manual_clock import ManualClock

@@ -13,7 +13,7 @@ from quietswap.cli import command
 from quietswap.clock import SystemClock
 from quietswap.orders.tracking.single_process import SingleProcessGuard
 from quietswap.storage import migrate
-from quietswap.storage.sqlite.file_lock import FileLeaderLock
+from quietswap.storage.sqlite import FileLeaderLock
 from tests.databases import RedisServer
 from tests.patient import open_database, open_storage
 

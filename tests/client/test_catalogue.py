@@ -7,7 +7,7 @@ import pytest
 
 from quietswap import errors as theirs
 from quietswap.api.json import unavailable_error
-from quietswap.api.openapi.schemas import EXAMPLES
+from quietswap.api.openapi import EXAMPLES
 from quietswap.client import errors
 from quietswap.client.errors.api import ERROR_CLASSES
 from quietswap.client.errors.base import ApiError

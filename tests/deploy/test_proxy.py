@@ -16,7 +16,7 @@ from quietswap.api.routes import OPERATIONS
 from quietswap.operator import page
 from quietswap.sandbox.ports import free_port
 from quietswap.wallet_rpc import endpoint
-from quietswap.web import assets, cookie, status
+from quietswap.web import assets, cookie
 from quietswap.web.assets import public_pages
 from tests import loopback
 from tests.deploy.files import DEPLOY, NODE, documents, good_settings
@@ -46,7 +46,7 @@ def directives(text: str) -> list[tuple[str, ...]]:
 def test_what_is_public_exists() -> None:
     assert API.keys() - {"/api/"} <= set(public_pages(docs=True))
     assert all(operation.path.startswith("/api/") for operation in OPERATIONS)
-    pages = {*assets.web_pages({"/": "index.html"}), cookie.PATH, status.PATH}
+    pages = {*assets.web_pages({"/": "index.html"}), cookie.PATH, cookie.STATUS_PATH}
     folders = ("/assets/", "/web/")
     assert {next(filter(path.startswith, folders), path) for path in pages} == set(PAGE)
     assert ("/rpc/{token}", *OPERATOR) == (endpoint.PATH, page.PATH)

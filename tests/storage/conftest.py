@@ -7,7 +7,7 @@ import pytest
 
 from quietswap.storage.database import Database
 from quietswap.storage.factory import Storage
-from quietswap.storage.sqlite.database import SqliteDatabase
+from quietswap.storage.sqlite import SqliteDatabase
 from tests.databases import PostgresCluster, RedisServer
 from tests.patient import open_database, open_storage
 from tests.storage.examples import HandClock

@@ -15,7 +15,7 @@ from quietswap.orders.stores import DuplicateTransaction
 from quietswap.storage import migrate, sqlite_to_postgres
 from quietswap.storage.database import BadDatabaseUrl
 from quietswap.storage.factory import Storage
-from quietswap.storage.sqlite.file_lock import FileLeaderLock
+from quietswap.storage.sqlite import FileLeaderLock
 from quietswap.storage.sqlite_to_postgres import TABLES, CannotCopy, copy_storage
 from quietswap.wallet_rpc.tokens import WalletRpcToken
 from quietswap.web.sessions import WebSessionBounds, WebSessions

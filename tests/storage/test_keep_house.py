@@ -10,9 +10,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from quietswap.clients.keys import Authenticate
-from quietswap.orders.ids import PREFIXES, new_order_id
 from quietswap.orders.order import Order, OrderKind, OrderStatus
 from quietswap.orders.retention import BATCH, RetentionJob
+from quietswap.orders.stores import PREFIXES, new_order_id
 from quietswap.server.background import _delete_old_data, start_key_uses
 from quietswap.server.container import Container
 from quietswap.server.settings.schema import Settings

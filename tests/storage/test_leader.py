@@ -9,7 +9,7 @@ import pytest
 
 from quietswap.orders.stores import LeaderLock
 from quietswap.storage.postgres import AdvisoryLeaderLock
-from quietswap.storage.sqlite.file_lock import FileLeaderLock
+from quietswap.storage.sqlite import FileLeaderLock
 from tests.databases import PostgresCluster
 from tests.patient import open_storage
 from tests.storage.examples import HandClock

@@ -6,8 +6,8 @@ import pytest
 
 from quietswap.clients.client import ApiKey, AuditEntry, Client, ClientLimits, day_of
 from quietswap.operator.operators import OrderPlace, PausedSource
-from quietswap.orders.ids import PREFIXES
 from quietswap.orders.order import Order, OrderKind, OrderStatus
+from quietswap.orders.stores import PREFIXES
 from quietswap.storage.factory import Storage
 from quietswap.storage.operator_view import (
     CLIENTS,

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from quietswap.chain.address import Address, from_bytes
-from quietswap.orders.ids import PREFIXES
 from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
 from quietswap.orders.received import Reference, Refund, RefundStatus
 from quietswap.orders.statistics import ExportFilter, Tally
+from quietswap.orders.stores import PREFIXES
 from quietswap.storage.factory import Storage
 from quietswap.storage.order_export import (
     OF_ALL,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from quietswap.orders.stores import StoreUnavailable
+from quietswap.storage import sqlite_writer as loop_time
 from quietswap.storage.database import Transaction
-from quietswap.storage.sqlite import writer as loop_time
-from quietswap.storage.sqlite.writer import (
+from quietswap.storage.sqlite_writer import (
     IN_THREADS_S,
     SLOW_S,
     NotOnLoop,

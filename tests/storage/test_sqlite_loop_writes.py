@@ -11,8 +11,8 @@ import pytest
 
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.database import Transaction
-from quietswap.storage.sqlite.database import SqliteDatabase
-from quietswap.storage.sqlite.writer import CHECKPOINT_EVERY, SqliteWriterThread, connect
+from quietswap.storage.sqlite import SqliteDatabase
+from quietswap.storage.sqlite_writer import CHECKPOINT_EVERY, SqliteWriterThread, connect
 from tests.waiting import WITHIN_S
 
 _LONG = "INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ?) "

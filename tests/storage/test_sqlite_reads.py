@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.sqlite.reader import SqliteReader
-from quietswap.storage.sqlite.writer import IN_THREADS_S, SLOW_S, connect
+from quietswap.storage.sqlite import SqliteReader
+from quietswap.storage.sqlite_writer import IN_THREADS_S, SLOW_S, connect
 from tests.storage.examples import HandClock
 from tests.waiting import WITHIN_S
 

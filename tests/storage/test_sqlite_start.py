@@ -13,7 +13,7 @@ import pytest
 
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage import migrate
-from quietswap.storage.sqlite.database import SqliteDatabase
+from quietswap.storage.sqlite import SqliteDatabase
 from tests.api.scripted_use_cases import HandClock
 from tests.patient import open_storage
 from tests.waiting import LONG_S, WITHIN_S

@@ -35,9 +35,12 @@ from quietswap.wallet_rpc.endpoint import PATH as WALLET_RPC_PATH
 from quietswap.wallet_rpc.endpoint import WalletRpcEndpoint
 from quietswap.web.assets import Page, WebOptions, public_pages, web_pages
 from quietswap.web.cookie import PATH as WEB_SESSION_PATH
-from quietswap.web.cookie import SessionCookieMiddleware, WebSessionEndpoint
-from quietswap.web.status import PATH as WEB_STATUS_PATH
-from quietswap.web.status import WebStatusEndpoint
+from quietswap.web.cookie import (
+    STATUS_PATH,
+    SessionCookieMiddleware,
+    WebSessionEndpoint,
+    WebStatusEndpoint,
+)
 
 Operator = tuple[OperatorUseCases, OperatorOptions]
 
@@ -103,7 +106,7 @@ def _api_routes(
         session = WebSessionEndpoint(use_cases, web, options, body_memory, clock)
         sessions.append(exact_route(WEB_SESSION_PATH, session))
         status = WebStatusEndpoint(use_cases, web, options, clock)
-        sessions.append(exact_route(WEB_STATUS_PATH, status))
+        sessions.append(exact_route(STATUS_PATH, status))
     endpoints = [
         OperationEndpoint(operation, use_cases, options, body_memory)
         # the first match counts: a parameter before the last segment matches literal segments, too

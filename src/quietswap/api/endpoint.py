@@ -25,7 +25,7 @@ from quietswap.clients.client import KeyScope
 from quietswap.contract.base import Envelope
 from quietswap.errors.base import Unauthorized
 from quietswap.errors.clients import Forbidden
-from quietswap.events.stream import send_stream
+from quietswap.events.http import send_stream
 from quietswap.operator.endpoint import OperatorEndpoint
 from quietswap.wallet_rpc.endpoint import WalletRpcEndpoint
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from quietswap.operator.figures import FigureRow, FigureWindow, by_slot, distribution
-from quietswap.operator.page import Markup, element, moment, table
-from quietswap.operator.pages.words import age
+from quietswap.operator.page import Markup, age, element, moment, table
 
 _LEFT, _RIGHT = 13, 98
 """Edges of the plot, in percent of the width."""

@@ -18,8 +18,8 @@ from quietswap.api.json import (
     iso_timestamp,
     json_form,
 )
-from quietswap.api.parsing import query as parse_times
 from quietswap.api.parsing import requests
+from quietswap.api.parsing.query import parse_range
 from quietswap.api.use_cases import UseCases
 from quietswap.contract import exports as contract
 from quietswap.contract.base import member_names
@@ -231,7 +231,7 @@ async def order_export(use_cases: UseCases, request: AuthenticatedRequest) -> St
     wallet = requests.parse_wallet(request.path_params["userAddress"])
     query = request.query_values(OrderExportQuery)
     form = requests.parse_choice(query, "format", FORMATS)
-    since_ms, until_ms = parse_times.parse_range(query, use_cases.now_ms())
+    since_ms, until_ms = parse_range(query, use_cases.now_ms())
     wanted = ExportFilter(since_ms, until_ms, request.key.client_id, wallet)
     write, media_type = WRITERS[form]
     headers = (

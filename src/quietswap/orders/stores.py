@@ -1,9 +1,11 @@
-"""What the stores return of orders, why they refuse; leader locks and rate windows."""
+"""What the stores return of orders, why they refuse; order ids, leader locks, rate windows."""
 
+import secrets
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from quietswap.orders.order import Order
+from quietswap.clock import Clock
+from quietswap.orders.order import Order, OrderKind
 
 
 class StoreUnavailable(Exception):
@@ -138,3 +140,27 @@ class RateStore(Protocol):
 
     async def hit(self, key: str, limit: int, window_s: int, count: int = 1) -> RateWindow:
         """Count one request, or `count`, and return the state of the window, atomically."""
+
+
+# Order ids.
+
+
+PREFIX_OF = {
+    OrderKind.SWAP: "ord",
+    OrderKind.WRAP: "wrp",
+    OrderKind.CANCEL: "cnl",
+    OrderKind.APPROVAL: "apr",
+    OrderKind.TRANSACTION: "txn",
+}
+PREFIXES = tuple(PREFIX_OF.values())
+"""Prefixes of order ids. Retention finds old orders by prefix and time."""
+
+
+def new_order_id(prefix: str, clock: Clock) -> str:
+    """Return `prefix`, 12 hexadecimal digits of Unix ms and 20 random ones.
+
+    As with UUIDv7 (RFC 9562, section 5.7), new ids are adjacent in an index. Inserts of an order
+    and its events then use index pages that are in memory, whatever the number of orders.
+    """
+    assert prefix in PREFIXES
+    return f"{prefix}_{clock.now_ms():012x}{secrets.token_hex(10)}"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from quietswap import observe
 from quietswap.chain import fees
 from quietswap.chain.address import Address
-from quietswap.chain.chain import AccountState, ChainReader, Head, UnreadableToken
+from quietswap.chain.chain import AccountState, ChainReader, Head, SimulationResult, UnreadableToken
 from quietswap.chain.signed import UnsignedTransaction
 from quietswap.clients.client import ApiKey, to_cents
 from quietswap.clock import Clock
@@ -20,9 +20,10 @@ from quietswap.orders.checks import CONTRACT_NOTE, is_contract
 from quietswap.orders.nonces import OwnNonces, next_nonce
 from quietswap.prices.usd import UsdPrices
 from quietswap.quoting import mev
-from quietswap.quoting.batched import batched_form
 from quietswap.quoting.quote import (
     AlternativeRoute,
+    BatchForm,
+    Route,
     RouteRequest,
     SourceOutcome,
     SourceReport,
@@ -51,6 +52,7 @@ from quietswap.quoting.wallet_effects import QuoteIssues, find_issues
 from quietswap.relays.choice import protect
 from quietswap.relays.relay import Relay
 from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.routers import batch
 from quietswap.storage.orders import OrderStore
 from quietswap.storage.quotes import QuoteStore
 from quietswap.tokens.token import WETH, Token, TokenPolicy
@@ -338,3 +340,62 @@ def _named(reports: Sequence[SourceReport], winner: str) -> tuple[SourceReport, 
         replace(report, outcome=SourceOutcome.WON) if report.source == winner else report
         for report in reports
     )
+
+
+# The batched form of a quote, for a wallet that is delegated (`quietswap.routers.batch`).
+
+
+async def batched_form(quote: SwapQuote, collected: CollectedRoutes) -> BatchForm | None:
+    """Return the form, simulated as its transaction, or the reason for none.
+
+    None for a wallet that is not delegated; nothing is asked of the node then.
+    """
+    sender, route = collected.sender, quote.route
+    delegate = batch.delegate_of(sender.code)
+    if delegate is None:
+        return None
+    reason = _obstacle(quote, collected)
+    if reason is not None:
+        return BatchForm(delegate, reason=reason)
+    run = await collected.prepared.simulate_batched(replace(route, gas=quote.gas + batch.FIRST_GAS))
+    reason = _fault(run, route)
+    if reason is not None or run.gas_limit is None:
+        return BatchForm(delegate, reason=reason)
+    calls = batch.SwapBatch(quote.sell_token, route.target, quote.sell_amount, route.data)
+    params = UnsignedTransaction(
+        to=quote.wallet,
+        data=calls.calldata(),
+        value=0,
+        gas_limit=run.gas_limit,
+        max_fee_per_gas=fees.max_fee_per_gas(
+            collected.next_base_fee,
+            fees.SWAP_FEE_MULTIPLE,
+            gas_limit=run.gas_limit,
+            balance=sender.eth_balance,
+        ),
+        nonce=quote.params.nonce,
+    )
+    return BatchForm(delegate, params, run.gas)
+
+
+def _obstacle(quote: SwapQuote, collected: CollectedRoutes) -> str | None:
+    sender, route = collected.sender, quote.route
+    if not route.bound:
+        return "no router is proven to enforce the terms of this route"
+    if quote.params.nonce != sender.nonce:
+        return batch.LATER
+    return batch.refused_code(sender.code) or batch.refused_allowance(
+        sender.allowances.get(route.spender)
+    )
+
+
+def _fault(run: SimulationResult, route: Route) -> str | None:
+    if run.succeeded is None:
+        return f"it could not be simulated: {run.reason}"
+    if not run.succeeded:
+        return f"it would revert: {run.reason}"
+    if run.broken is not None:
+        return run.broken
+    if run.received is None or run.received < route.min_buy_amount:
+        return f"it delivers {run.received or 0}, less than its minimum {route.min_buy_amount}"
+    return None

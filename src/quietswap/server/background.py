@@ -9,8 +9,8 @@ from quietswap import observe
 from quietswap.clients.keys import Authenticate
 from quietswap.clock import Clock
 from quietswap.failures import guarded
-from quietswap.orders.ids import PREFIXES
 from quietswap.orders.retention import RetentionJob
+from quietswap.orders.stores import PREFIXES
 from quietswap.orders.tracking.rules import TrackingRules
 from quietswap.orders.tracking.tracker import OrderTracker, TrackerWorker
 from quietswap.server.connections import ConnectionLimits

@@ -18,8 +18,8 @@ from quietswap.http_client import HttpClient
 from quietswap.orders.cancel import CancelOrder
 from quietswap.orders.export import ExportOrders, GetOrderStatistics
 from quietswap.orders.history import GetOrderHistory, GetOrderStatus
-from quietswap.orders.ids import PREFIX_OF, PREFIXES, new_order_id
 from quietswap.orders.order import OrderTimeouts
+from quietswap.orders.stores import PREFIX_OF, PREFIXES, new_order_id
 from quietswap.orders.submit import OrderDelivery, SubmitOrder
 from quietswap.orders.submit_swap import SubmitSwap, SubmitWrap
 from quietswap.orders.tracking.single_process import GuardedRateStore, SingleProcessGuard
@@ -34,8 +34,8 @@ from quietswap.quoting.wrap import GetWrapInfo, QuoteWrap
 from quietswap.relays.relay import Relay
 from quietswap.server import factories, webhooks
 from quietswap.server import factories as token_factories
+from quietswap.server.factories import check_public_url, make_match, make_wallet_node
 from quietswap.server.settings.schema import Settings
-from quietswap.server.wallet_rpc import check_public_url, make_match, make_wallet_node
 from quietswap.server.web import is_web_enabled, public_url
 from quietswap.storage.factory import Storage, open_storage
 from quietswap.storage.order_export import OrderExportStore, OrderStatisticsStore

@@ -7,7 +7,9 @@ from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
+from quietswap.api.middleware.headers import is_loopback
 from quietswap.api.parsing.headers import Network
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
@@ -31,6 +33,7 @@ from quietswap.server.settings.load import BadSettings
 from quietswap.server.settings.schema import RelayConfig as RelaySettings
 from quietswap.server.settings.schema import Settings
 from quietswap.server.settings.schema import SourceConfig as SourceSettings
+from quietswap.storage.factory import Storage
 from quietswap.tokens.metadata import TokenReader
 from quietswap.tokens.token import TokenPolicy
 from quietswap.tokens.token_list import BUILT_IN, BadTokenList, TokenCatalogue, read_token_list
@@ -38,7 +41,7 @@ from quietswap.tokens.tokens import GetBalances, ListTokens
 from quietswap.vendors import UNBINDABLE, VENDORS
 from quietswap.vendors.adapter import VendorAdapter
 from quietswap.vendors.vendor import RequestBudget
-from quietswap.wallet_rpc.match import WalletRpcPolicy
+from quietswap.wallet_rpc.match import MatchTransaction, WalletRpcPolicy
 from quietswap.wallet_rpc.node import WalletNodeClient
 
 Choice = TypeVar("Choice", EndpointType, ShareMode)
@@ -391,4 +394,51 @@ def quote_price(
         clock=clock,
         soft_s=settings.quotes.soft_deadline_s,
         hard_s=settings.quotes.hard_deadline_s,
+    )
+
+
+# The parts of the wallet RPC endpoint: its public address, reads of the node, and matching.
+
+
+def check_public_url(settings: Settings) -> None:
+    """Raise BadSettings unless `wallet_rpc.public_url` is an origin that wallets accept."""
+    url = settings.wallet_rpc.public_url
+    if url is None:
+        return
+    parts = urlsplit(url) if can_be_asked(url) else None
+    if parts is None or parts.path.strip("/") or parts.query or parts.username:
+        raise BadSettings("wallet_rpc.public_url: it must be https://host, with or without a port")
+    if parts.scheme != "https" and not is_loopback((parts.hostname or "").strip("[]")):
+        raise BadSettings(
+            "wallet_rpc.public_url: it must be https://, because the URLs of wallets are secrets; "
+            "http:// is for localhost only"
+        )
+
+
+def make_wallet_node(settings: Settings, http: HttpClient, clock: Clock) -> WalletNodeClient:
+    """Return the client of the nodes for reads of wallets."""
+    node = settings.node
+    return WalletNodeClient(
+        http,
+        node.urls,
+        clock,
+        timeout_s=node.timeout_s,
+        max_lag_blocks=node.max_lag_blocks,
+        max_bytes=settings.wallet_rpc.max_result_bytes,
+        batch_size=node.batch_size,
+    )
+
+
+def make_match(
+    settings: Settings, relays: Mapping[int, Relay], storage: Storage, clock: Clock
+) -> MatchTransaction:
+    """Return the rule that says what a wallet's transaction is."""
+    return MatchTransaction(
+        tokens=token_catalogue(settings),
+        routers=chosen_routers(settings),
+        quotes=storage.quotes,
+        orders=storage.orders,
+        relays=relays,
+        clock=clock,
+        policy=wallet_rpc_policy(settings),
     )

@@ -32,8 +32,7 @@ from quietswap.operator.audit_file import AuditFile
 from quietswap.operator.operators import ClientRow, Health, ProcessReport
 from quietswap.operator.pages.clients import PAGE
 from quietswap.operator.use_cases import OperatorOptions, OperatorUseCases
-from quietswap.orders.ids import PREFIXES
-from quietswap.orders.stores import RateStore, StoreUnavailable
+from quietswap.orders.stores import PREFIXES, RateStore, StoreUnavailable
 from quietswap.relays.relay import Relay
 from quietswap.server import factories
 from quietswap.server.checks import ConnectivityProbe, TcpAddress, address_of, try_quote

@@ -1,22 +1,32 @@
 """Opens the stores of a database. Only this module knows both."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from quietswap import observe
 from quietswap.clock import Clock
 from quietswap.orders.stores import LeaderLock, RateStore
 from quietswap.storage import migrate
 from quietswap.storage.client_usage import UsageStore
 from quietswap.storage.clients import ClientStore, KeyStore
-from quietswap.storage.database import SQLITE, BadDatabaseUrl, Database, is_embedded
+from quietswap.storage.database import (
+    SQLITE,
+    BadDatabaseUrl,
+    Body,
+    Database,
+    Row,
+    T,
+    Value,
+    is_embedded,
+)
 from quietswap.storage.events import EventStore
 from quietswap.storage.operator_view import FigureStore
 from quietswap.storage.operators import AuditStore, OperatorStore
 from quietswap.storage.orders import OrderStore
 from quietswap.storage.quotes import PausedSourceStore, QuoteStore
 from quietswap.storage.rate_limits import MemoryRateStore
-from quietswap.storage.sqlite.database import SqliteDatabase
-from quietswap.storage.sqlite.file_lock import FileLeaderLock
+from quietswap.storage.sqlite import FileLeaderLock, SqliteDatabase
 from quietswap.storage.wallet_rpc_tokens import WalletRpcTokenStore
 from quietswap.storage.web_sessions import WebSessionStore
 from quietswap.storage.webhooks import WebhookStore
@@ -124,7 +134,7 @@ async def open_storage(
     except BaseException:
         await database.close()
         raise
-    stored = _with_spans(database) if traced else database
+    stored = TracedDatabase(database) if traced else database
     leadership, serving = _locks(url, database, lock_patience_s, shared=rates_url is not None)
 
     return Storage(
@@ -148,12 +158,6 @@ async def open_storage(
         leadership=leadership,
         serving=serving,
     )
-
-
-def _with_spans(database: Database) -> Database:
-    from quietswap.storage.tracing import TracedDatabase
-
-    return TracedDatabase(database)
 
 
 async def migrate_storage(url: str) -> list[str]:
@@ -207,3 +211,34 @@ def _locks(
         AdvisoryLeaderLock(url, patience_s=patience_s),
         AdvisoryLeaderLock(url, SERVER, patience_s=patience_s, shared=shared),
     )
+
+
+# A database whose calls are spans of the request's trace. Used only if traces are enabled.
+
+
+class TracedDatabase:
+    """Implements Database. A span names the kind of call, never the SQL or its values."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.dialect = database.dialect
+
+    async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
+        return await observe.in_span("database", self._database.fetch(sql, *args), call="fetch")
+
+    async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
+        return await observe.in_span("database", self._database.scan(sql, *args), call="scan")
+
+    async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
+        work = self._database.change(sql, *args, durable=durable)
+        return await observe.in_span("database", work, call="change")
+
+    async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
+        work = self._database.transact(body, bounded=bounded, durable=durable)
+        return await observe.in_span("database", work, call="transact")
+
+    async def has_table(self, name: str) -> bool:
+        return await self._database.has_table(name)
+
+    async def close(self) -> None:
+        await self._database.close()

@@ -21,8 +21,7 @@ from quietswap.storage.database import (
     is_embedded,
 )
 from quietswap.storage.factory import open_database
-from quietswap.storage.sqlite.database import SqliteDatabase
-from quietswap.storage.sqlite.file_lock import FileLeaderLock
+from quietswap.storage.sqlite import FileLeaderLock, SqliteDatabase
 
 TABLES = (
     "clients",

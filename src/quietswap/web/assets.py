@@ -13,8 +13,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from quietswap.api.openapi import docs_page
-from quietswap.api.openapi import document as openapi_document
+from quietswap.api import docs_page, openapi
 from quietswap.clients.client import ApiKey
 from quietswap.operator.operators import Health
 from quietswap.orders.statistics import Percentiles
@@ -71,7 +70,7 @@ async def _alive(_: Request) -> Response:
 
 @cache
 def _document() -> "_Content":
-    return _Content(msgspec.json.encode(openapi_document.document()), "application/json", {})
+    return _Content(msgspec.json.encode(openapi.document()), "application/json", {})
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The cookie of an anonymous session: where it is set (POST /web/session), and what it may do."""
+"""The wallet page over HTTP: the cookie of a session (POST /web/session), and GET /web/status."""
 
 from dataclasses import dataclass
 
@@ -20,15 +20,18 @@ from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
 from quietswap.contract.clients import (
     ConnectionCheck,
+    InclusionRecord,
     WebSessionBody,
     WebSessionEnvelope,
     WebSessionResponse,
+    WebStatusEnvelope,
+    WebStatusResponse,
 )
 from quietswap.errors.base import Unauthorized
 from quietswap.errors.requests import InvalidAddress
 from quietswap.orders.comparison import GRACE_MS
 from quietswap.wallet_rpc.dispatch import CONNECTED_DATA, CONNECTED_TO
-from quietswap.web.assets import RATE_PREFIX, WebOptions
+from quietswap.web.assets import INCLUSION_DAYS, RATE_PREFIX, WebOptions
 from quietswap.web.sessions import SECRET_PREFIX
 
 # The session cookie of the web page, and which requests may use it.
@@ -235,3 +238,55 @@ class WebSessionEndpoint:
             return from_any_case(given)
         except BadAddress as error:
             raise InvalidAddress(provided=given[:100], reason=str(error), field="address") from None
+
+
+# GET /web/status: whether the service can work now, and how long inclusion takes.
+
+
+STATUS_PATH = "/web/status"
+MANY = 100
+"""More orders are told as this number: visitors do not learn how many the service has."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebStatusEndpoint:
+    """Answers the page, with or without a session. It names no host and no reason.
+
+    Raises Unauthorized for a request of another origin, and RateLimitExceeded.
+    """
+
+    use_cases: UseCases
+    web: WebOptions
+    options: ApiOptions
+    clock: Clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one HTTP request."""
+        if scope["method"] != "GET":
+            raise HTTPException(405, headers={"Allow": "GET"})
+        if not is_of_the_page(scope):
+            raise Unauthorized
+        await count_address(scope, self.use_cases, self.web, self.options, self.clock)
+        checks = (await self.web.health()).checks
+        found = await self.web.inclusion()
+        record = None
+        if found is not None:
+            record = InclusionRecord(
+                orders=min(found.count, MANY),
+                days=INCLUSION_DAYS,
+                half_s=found.p50,
+                most_s=found.p90,
+            )
+        answer = WebStatusResponse(
+            node=checks["node"] == "ok",
+            relay=checks["relay"] == "ok",
+            sources=checks["sources"] == "ok",
+            inclusion=record,
+        )
+        body = msgspec.json.encode(WebStatusEnvelope(ok=True, data=answer))
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})

@@ -23,7 +23,6 @@ from quietswap.chain import fees, reads
 from quietswap.chain.chain import AccountState, Head, NodeUnavailable, SimulationResult
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
-from quietswap.chain.simulation.batched import BatchedSwapCodec
 from quietswap.chain.simulation.codec import (
     METHOD,
     VIEW_GAS,
@@ -33,6 +32,7 @@ from quietswap.chain.simulation.codec import (
     plausible_wei,
     unused_address,
 )
+from quietswap.chain.simulation.dry_run import BatchedSwapCodec
 from quietswap.chain.simulation.overrides import (
     Holdings,
     SimulationUnsupported,

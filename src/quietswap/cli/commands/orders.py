@@ -26,9 +26,9 @@ from quietswap.clock import SystemClock
 from quietswap.contract.exports import FORMATS
 from quietswap.foreign_text import visible
 from quietswap.orders.export import ExportOrders
-from quietswap.orders.ids import PREFIXES
 from quietswap.orders.order import Order, OrderEvent, OrderStatus
 from quietswap.orders.statistics import ExportFilter, ExportPage
+from quietswap.orders.stores import PREFIXES
 from quietswap.quoting.quote import NATIVE
 from quietswap.server.settings.load import BadSettings
 from quietswap.storage.factory import Storage

@@ -14,9 +14,8 @@ from rich.text import Text
 
 from quietswap.chain.address import Address
 from quietswap.cli.context import CommandContext
-from quietswap.cli.output.console import STYLE, failure_text, gas_cost, relay_text
+from quietswap.cli.output.console import STYLE, ResponsiveTable, failure_text, gas_cost, relay_text
 from quietswap.cli.output.quote import facts, short, usd, why
-from quietswap.cli.output.tables import ResponsiveTable
 from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
 from quietswap.routers.methods import ROUTERS
 

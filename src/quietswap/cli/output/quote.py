@@ -11,8 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quietswap.amounts import difference_bps
-from quietswap.cli.output.console import failure_text, gas_cost
-from quietswap.cli.output.tables import ResponsiveTable
+from quietswap.cli.output.console import ResponsiveTable, failure_text, gas_cost
 from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
 from quietswap.client.flows.reference_price import ReferencePrice
 from quietswap.client.flows.simulation import SwapSimulation

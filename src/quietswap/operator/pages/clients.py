@@ -11,14 +11,15 @@ from quietswap.operator.page import (
     Markup,
     Page,
     PageRequest,
+    cents,
     code,
     element,
     joined,
     link,
     moment,
+    state,
     table,
 )
-from quietswap.operator.pages.words import cents, state
 
 PAGE = 25
 """Clients on one page."""

@@ -14,17 +14,21 @@ from quietswap.operator.page import (
     Child,
     Markup,
     Page,
+    age,
     code,
     element,
     facts,
     joined,
+    listed,
     moment,
     periods,
+    share,
+    spread,
+    state,
     table,
 )
 from quietswap.operator.pages.relay import answers_chart, ends, inclusion_chart, orders_chart
 from quietswap.operator.pages.sources import won_chart
-from quietswap.operator.pages.words import age, listed, share, spread, state
 
 OVERVIEW = (
     Measure.SOURCE_OUTCOME,

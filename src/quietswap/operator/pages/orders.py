@@ -11,15 +11,16 @@ from quietswap.operator.page import (
     Child,
     Markup,
     Page,
+    cents,
     code,
     element,
     facts,
     joined,
     link,
     moment,
+    state,
     table,
 )
-from quietswap.operator.pages.words import cents, state
 from quietswap.operator.use_cases import OperatorOptions
 from quietswap.orders.order import Order, OrderEvent
 from quietswap.orders.received import Refund

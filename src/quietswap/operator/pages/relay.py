@@ -13,9 +13,20 @@ from quietswap.operator.figures import (
     distribution,
 )
 from quietswap.operator.operators import ProcessReport
-from quietswap.operator.page import Child, Markup, Page, element, facts, joined, periods, table
+from quietswap.operator.page import (
+    Child,
+    Markup,
+    Page,
+    element,
+    facts,
+    joined,
+    listed,
+    periods,
+    share,
+    spread,
+    table,
+)
 from quietswap.operator.pages.sources import circuit_text, last_miss
-from quietswap.operator.pages.words import listed, share, spread
 from quietswap.orders.order import OrderEventType
 
 MEASURES = (

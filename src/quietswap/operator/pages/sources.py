@@ -29,11 +29,14 @@ from quietswap.operator.page import (
     element,
     facts,
     joined,
+    listed,
     moment,
     periods,
+    share,
+    spread,
+    state,
     table,
 )
-from quietswap.operator.pages.words import listed, share, spread, state
 
 MEASURES = (
     Measure.SOURCE_OUTCOME,

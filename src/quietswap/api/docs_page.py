@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from quietswap.api.openapi.schemas import expanded
+from quietswap.api.openapi import expanded
 
-_FILES = resources.files("quietswap.api.openapi")
+_FILES = resources.files("quietswap.api")
 _STYLE = _FILES.joinpath("docs.css").read_text("utf-8")
 _SCRIPT = _FILES.joinpath("docs.js").read_text("utf-8")
 

@@ -141,7 +141,7 @@ def is_for_a_thread(error: sqlite3.Error) -> bool:
 # SQLite writes on the event loop: those that need not wait for the disk, while they are short.
 #
 # The write of a quote takes less time than its handover to the writer thread and back. What cannot
-# be written here within the limits of `quietswap.storage.sqlite.writer` is undone and left to that
+# be written here within the limits of `quietswap.storage.sqlite_writer` is undone and left to that
 # thread, which can wait.
 
 

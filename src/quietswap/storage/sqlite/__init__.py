@@ -1,1 +1,0 @@
-"""SQLite: connections, the writer thread and the lock file; excludes repositories."""
