@@ -13,8 +13,8 @@ from quietswap.api.operation import ApiOptions
 from quietswap.clients.client import AuditEntry
 from quietswap.clients.credentials import hash_secret, new_operator
 from quietswap.operator.operators import Health, Operator
-from quietswap.operator.use_cases import OperatorOptions
-from quietswap.server.operator import operator_use_cases
+from quietswap.operator.page import OperatorOptions
+from quietswap.server.operator import operator_parts
 from quietswap.storage.factory import Storage
 from quietswap.storage.rate_limits import MemoryRateStore
 from quietswap.tokens.token_list import ListedToken, TokenCatalogue
@@ -78,7 +78,7 @@ async def visit(office: Office, clock: HandClock) -> AsyncIterator[Visit]:
 
     def open_client(address: str = "192.0.2.1", **changes: object) -> httpx.AsyncClient:
         chosen = replace(options, **changes)
-        use_cases = operator_use_cases(
+        parts = operator_parts(
             office.storage,
             clock,
             chosen,
@@ -88,7 +88,7 @@ async def visit(office: Office, clock: HandClock) -> AsyncIterator[Visit]:
             is_stopping=lambda: office.is_stopping,
         )
         inside = ScriptedUseCases(clock).use_cases()
-        app = create_api(inside, ApiOptions(), clock, operator=(use_cases, chosen))
+        app = create_api(inside, ApiOptions(), clock, operator=(parts, chosen))
         transport = httpx.ASGITransport(app=app, client=(address, 1234))
         scheme = "https" if chosen.secure else "http"
         origin = ORIGIN.replace("http", scheme)

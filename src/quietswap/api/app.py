@@ -29,8 +29,9 @@ from quietswap.api.parsing.body import BodyMemory
 from quietswap.api.routes import OPERATIONS
 from quietswap.api.use_cases import UseCases
 from quietswap.clock import Clock
+from quietswap.operator.act import OperatorParts
 from quietswap.operator.endpoint import operator_routes
-from quietswap.operator.use_cases import OperatorOptions, OperatorUseCases
+from quietswap.operator.page import OperatorOptions
 from quietswap.wallet_rpc.endpoint import PATH as WALLET_RPC_PATH
 from quietswap.wallet_rpc.endpoint import WalletRpcEndpoint
 from quietswap.web.assets import Page, WebOptions, public_pages, web_pages
@@ -42,7 +43,7 @@ from quietswap.web.cookie import (
     WebStatusEndpoint,
 )
 
-Operator = tuple[OperatorUseCases, OperatorOptions]
+Operator = tuple[OperatorParts, OperatorOptions]
 
 
 class _Api(Starlette):

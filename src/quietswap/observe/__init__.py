@@ -2,8 +2,8 @@
 
 from quietswap.observe.events import *  # noqa: F403  each event
 from quietswap.observe.logs import LogOptions as LogOptions
-from quietswap.observe.logs import hurry as hurry
 from quietswap.observe.logs import log_nothing as log_nothing
+from quietswap.observe.logs import stop_buffering as stop_buffering
 from quietswap.observe.logs import write_logs as write_logs
 from quietswap.observe.metrics import begin as begin
 from quietswap.observe.metrics import exposition as exposition

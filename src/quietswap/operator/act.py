@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from quietswap import observe
@@ -17,6 +17,7 @@ from quietswap.operator.figures import BUCKET_MS, FigureWindow, Measure
 from quietswap.operator.operators import (
     AuditUnavailable,
     FoundOrders,
+    Health,
     Operator,
     OperatorSession,
     OrderDetail,
@@ -25,9 +26,10 @@ from quietswap.operator.operators import (
     ProcessReport,
 )
 from quietswap.orders.order import Order
+from quietswap.orders.stores import RateStore
 from quietswap.storage.clients import ClientStore, KeyStore
 from quietswap.storage.operator_view import FigureStore, OperatorSearch
-from quietswap.storage.operators import OperatorStore
+from quietswap.storage.operators import AuditStore, OperatorStore
 from quietswap.storage.orders import OrderStore
 from quietswap.storage.quotes import PausedSourceStore
 
@@ -281,3 +283,22 @@ def step_of(hours: int) -> int:
     """Return the length of a slot in ms: a multiple of the stored ten minutes."""
     buckets = -(-hours * _HOUR_MS // (BUCKET_MS * _SLOTS))
     return buckets * BUCKET_MS
+
+
+# What the pages read and do.
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorParts:
+    """The stores and the use cases of one process; those that read raise StoreUnavailable."""
+
+    search: OperatorSearch
+    sessions: OperatorSessions
+    orders: FindOrders
+    figures: ReadFigures
+    actions: OperatorActions
+    paused_sources: PausedSourceStore
+    audit: AuditStore
+    health: Callable[[], Awaitable[Health]]
+    guesses: RateStore
+    is_stopping: Callable[[], bool]

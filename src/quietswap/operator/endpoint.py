@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -25,11 +25,20 @@ from quietswap.api.operation import ApiOptions
 from quietswap.api.parsing.body import BodyMemory, BodyMemoryFull, read_body
 from quietswap.api.parsing.headers import client_address, cookie_value, is_same_origin, set_cookie
 from quietswap.chain.chain import NodeUnavailable
+from quietswap.clients.client import day_of
 from quietswap.clock import Clock
 from quietswap.errors.base import RequestError
+from quietswap.operator.act import (
+    ActionRefused,
+    ActionUnrecorded,
+    OperatorParts,
+    form_token,
+)
+from quietswap.operator.operators import ClientRow
 from quietswap.operator.page import (
     PATH,
     SECURITY_HEADERS,
+    OperatorOptions,
     Page,
     PageRequest,
     bare,
@@ -49,7 +58,6 @@ from quietswap.operator.pages.clients import (
 )
 from quietswap.operator.pages.health import login_page
 from quietswap.operator.stream import OperatorStream
-from quietswap.operator.use_cases import OperatorOptions, OperatorUseCases
 from quietswap.orders.stores import StoreUnavailable
 
 # Which page a path shows, and which action a posted form takes.
@@ -65,7 +73,7 @@ _ENTRIES = 100
 class Views:
     """`show` returns a page, `act` the path to go to after an action."""
 
-    use_cases: OperatorUseCases
+    parts: OperatorParts
     options: OperatorOptions
     clock: Clock
 
@@ -86,10 +94,10 @@ class Views:
             return await found(request)
         match request.path.split("/")[1:]:
             case ["orders", order_id]:
-                detail = await self.use_cases.order(order_id)
+                detail = await self.parts.orders.detail(order_id)
                 return orders.order_page(detail, self.options) if detail else None
             case ["keys", key_id, "revoke"]:
-                key = await self.use_cases.key(key_id)
+                key = await self.parts.search.key(key_id)
                 return revoke_key_page(request, key, self.clock.now_ms()) if key else None
             case ["sources", name, "pause"] if name in self.options.sources:
                 return pause_source_page(request, name)
@@ -102,33 +110,33 @@ class Views:
 
         Raises StoreUnavailable.
         """
-        use, operator = self.use_cases, request.session.operator
+        actions, operator = self.parts.actions, request.session.operator
         try:
             match request.path.split("/")[1:]:
                 case ["keys", key_id, "revoke"]:
-                    await use.revoke_key(operator, key_id)
+                    await actions.revoke_key(operator, key_id)
                     return "/audit"
                 case ["sources", name, "pause"]:
-                    await use.pause_source(operator, name, request.form.get("reason", ""))
+                    await actions.pause_source(operator, name, request.form.get("reason", ""))
                     return "/sources"
                 case ["sources", name, "resume"]:
-                    await use.resume_source(operator, name)
+                    await actions.resume_source(operator, name)
                     return "/sources"
-        except use.refused as refusal:
+        except ActionRefused as refusal:
             return refused_page("Not done", str(refusal), _back(request))
-        except use.unrecorded as error:
+        except ActionUnrecorded as error:
             return unrecorded_page(str(error), _back(request))
         return None
 
     async def _overview(self, _: PageRequest) -> Page:
-        use = self.use_cases
+        parts = self.parts
         return health.overview_page(
             *await asyncio.gather(
-                use.health(),
-                use.open_orders(),
-                use.figures(health.OVERVIEW, _DAY_H),
-                use.reports(),
-                use.paused(),
+                parts.health(),
+                parts.search.open_orders(),
+                parts.figures(health.OVERVIEW, _DAY_H),
+                parts.figures.reports(),
+                parts.paused_sources.list(),
             ),
             sources=self.options.sources,
         )
@@ -136,12 +144,14 @@ class Views:
     async def _orders(self, request: PageRequest) -> Page:
         text = request.query.get("q", "").strip()[:200]
         place = orders.place_of(request.query.get("after", ""))
-        return orders.orders_page(text, await self.use_cases.find_orders(text, place))
+        return orders.orders_page(text, await self.parts.orders(text, place))
 
     async def _sources(self, request: PageRequest) -> Page:
-        use, hours = self.use_cases, _hours(request)
+        parts, hours = self.parts, _hours(request)
         window, reports, paused = await asyncio.gather(
-            use.figures(sources.MEASURES, hours), use.reports(), use.paused()
+            parts.figures(sources.MEASURES, hours),
+            parts.figures.reports(),
+            parts.paused_sources.list(),
         )
         names = self.options.sources
         return sources.sources_page(names, window, reports, paused, hours=hours, choices=HOURS)
@@ -149,14 +159,14 @@ class Views:
     async def _relay(self, request: PageRequest) -> Page:
         hours = _hours(request)
         window, reports = await asyncio.gather(
-            self.use_cases.figures(relay.MEASURES, hours), self.use_cases.reports()
+            self.parts.figures(relay.MEASURES, hours), self.parts.figures.reports()
         )
         return relay.relay_page(window, reports, hours=hours, choices=HOURS)
 
     async def _node(self, request: PageRequest) -> Page:
         hours = _hours(request)
         window, reports = await asyncio.gather(
-            self.use_cases.figures(node.MEASURES, hours), self.use_cases.reports()
+            self.parts.figures(node.MEASURES, hours), self.parts.figures.reports()
         )
         return node.node_page(window, reports, hours=hours, choices=HOURS)
 
@@ -164,16 +174,25 @@ class Views:
         text = request.query.get("q", "").strip()[:200]
         place = orders.place_of(request.query.get("after", ""))
         after = None if place is None else (place.created_at_ms, place.order_id)
-        found = await self.use_cases.clients(text, after)
+        found = await self._found_clients(text, after)
         return clients.clients_page(text, found, self.clock.now_ms())
+
+    async def _found_clients(self, text: str, after: tuple[int, str] | None) -> Sequence[ClientRow]:
+        """Return the clients that `text` names, or all; one more than a page if there are more."""
+        search, day = self.parts.search, day_of(self.clock.now_ms())
+        if not text:
+            return await search.clients(after, clients.PAGE + 1, day)
+        key = await search.key(text)
+        owners = await self.parts.orders.clients.find(key.client_id if key else text)
+        return [await search.client(owner, day) for owner in owners[: clients.PAGE]]
 
     async def _health(self, _: PageRequest) -> Page:
         return health.health_page(
-            *await asyncio.gather(self.use_cases.health(), self.use_cases.reports())
+            *await asyncio.gather(self.parts.health(), self.parts.figures.reports())
         )
 
     async def _audit(self, _: PageRequest) -> Page:
-        return health.audit_page(await self.use_cases.audit(_ENTRIES))
+        return health.audit_page(await self.parts.audit.list(0, _ENTRIES))
 
 
 def _back(request: PageRequest) -> str:
@@ -275,7 +294,7 @@ class OperatorEndpoint:
     name: ClassVar[str] = "operator"
     """The name in log lines and metrics."""
 
-    use_cases: OperatorUseCases
+    parts: OperatorParts
     options: OperatorOptions
     api_options: ApiOptions
     body_memory: BodyMemory
@@ -314,10 +333,10 @@ class OperatorEndpoint:
                 return await self._log_in(scope, receive)
             return self._login_form()
         secret = session_secret(scope, secure=self.options.secure)
-        session = None if secret is None else await self.use_cases.session(secret)
+        session = None if secret is None else await self.parts.sessions.find(secret)
         if secret is None or session is None:
             return redirect("/login")
-        token = self.use_cases.form_token(secret)
+        token = form_token(secret)
         form: Mapping[str, str] = {}
         if method == "POST":
             form = await form_of(scope, receive, self.body_memory, "operator")
@@ -350,7 +369,7 @@ class OperatorEndpoint:
     async def _log_in(self, scope: Scope, receive: Receive) -> Response:
         form = await form_of(scope, receive, self.body_memory, "operator login")
         check_token(form, _login_token(self._form_secret(scope)))
-        found = await self.use_cases.log_in(form.get("secret", "").strip()[:200])
+        found = await self.parts.sessions.log_in(form.get("secret", "").strip()[:200])
         if found is None:
             return await self._refused(scope)
         _, session = found
@@ -370,7 +389,7 @@ class OperatorEndpoint:
         random bits, so what is limited is work and the noise in the log, not the chance of a guess.
         """
         client = client_address(scope, self.api_options.trusted_proxies)
-        window = await self.use_cases.guesses.hit(
+        window = await self.parts.guesses.hit(
             f"operator:{client}", self.options.logins_per_minute, _MINUTE_S
         )
         if window.allowed:
@@ -383,7 +402,7 @@ class OperatorEndpoint:
         return response
 
     async def _log_out(self, secret: str) -> Response:
-        await self.use_cases.log_out(secret)
+        await self.parts.sessions.log_out(secret)
         response = redirect("/login")
         response.headers.append(
             "set-cookie", cookie(SESSION_COOKIE, "", 0, secure=self.options.secure)
@@ -394,7 +413,7 @@ class OperatorEndpoint:
         secret = session_secret(scope, secure=self.options.secure)
 
         async def is_live() -> bool:
-            return secret is not None and await self.use_cases.session(secret) is not None
+            return secret is not None and await self.parts.sessions.find(secret) is not None
 
         response = None
         if scope["method"] != "GET":
@@ -434,16 +453,16 @@ def _content(name: str) -> bytes:
 
 
 def operator_routes(
-    use_cases: OperatorUseCases, options: OperatorOptions, api_options: ApiOptions, clock: Clock
+    parts: OperatorParts, options: OperatorOptions, api_options: ApiOptions, clock: Clock
 ) -> list[BaseRoute]:
     """Return the routes. One endpoint serves them: each path has the same checks first."""
     endpoint = OperatorEndpoint(
-        use_cases,
+        parts,
         options,
         api_options,
         BodyMemory(api_options.bodies_bytes, api_options.key_bodies_bytes),
-        OperatorStream(use_cases.changes, use_cases.is_stopping, clock),
-        Views(use_cases, options, clock),
+        OperatorStream(parts.figures.changes, parts.is_stopping, clock),
+        Views(parts, options, clock),
         clock,
     )
     return [_route(PATH, endpoint), _route(f"{PATH}/{{path:path}}", endpoint)]

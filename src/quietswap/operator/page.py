@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from quietswap.operator.operators import OperatorSession
 from quietswap.orders.statistics import Percentiles
+from quietswap.tokens.token_list import TokenCatalogue
 
 # HTML of the operator view. Every value is escaped here, in one place.
 #
@@ -336,3 +337,20 @@ def listed(counts: Sequence[tuple[str, int]]) -> Child:
 def cents(amount: int | None) -> str:
     """Return USD cents as an amount."""
     return "–" if amount is None else f"{amount // 100:,}.{amount % 100:02} USD"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorOptions:
+    """`session_s` seconds of a session; `secure`: browsers reach the view over TLS.
+
+    `logins_per_minute`: wrong secrets of one client address; a right one is always accepted.
+
+    `tokens` names tokens and their decimals, for amounts that a person can read.
+    """
+
+    sources: tuple[str, ...]
+    explorer_url: str
+    session_s: int
+    logins_per_minute: int
+    secure: bool
+    tokens: TokenCatalogue

@@ -15,23 +15,19 @@ from starlette.responses import Response
 
 from quietswap import __version__, observe
 from quietswap.chain.chain import NodeUnavailable
-from quietswap.clients.client import day_of
 from quietswap.clock import Clock
 from quietswap.concurrency import SingleFlight
 from quietswap.failures import guarded
 from quietswap.operator.act import (
-    ActionRefused,
-    ActionUnrecorded,
     FindOrders,
     OperatorActions,
+    OperatorParts,
     OperatorSessions,
     ReadFigures,
-    form_token,
 )
 from quietswap.operator.audit_file import AuditFile
-from quietswap.operator.operators import ClientRow, Health, ProcessReport
-from quietswap.operator.pages.clients import PAGE
-from quietswap.operator.use_cases import OperatorOptions, OperatorUseCases
+from quietswap.operator.operators import Health, ProcessReport
+from quietswap.operator.page import OperatorOptions
 from quietswap.orders.stores import PREFIXES, RateStore, StoreUnavailable
 from quietswap.relays.relay import Relay
 from quietswap.server import factories
@@ -209,7 +205,7 @@ def is_enabled(settings: Settings) -> bool:
 
 def operator_view(
     parts: Container, clock: Clock, health: Callable[[], Awaitable[Health]]
-) -> tuple[OperatorUseCases, OperatorOptions]:
+) -> tuple[OperatorParts, OperatorOptions]:
     """Return what the operator view needs. `health` is the one of /readyz."""
     settings = parts.settings
     options = OperatorOptions(
@@ -220,7 +216,7 @@ def operator_view(
         secure=is_secure(settings.server),
         tokens=token_catalogue(settings),
     )
-    use_cases = operator_use_cases(
+    found = operator_parts(
         parts.storage,
         clock,
         options,
@@ -229,10 +225,10 @@ def operator_view(
         guesses=parts.use.guesses,
         is_stopping=lambda: parts.feed.is_stopping,
     )
-    return use_cases, options
+    return found, options
 
 
-def operator_use_cases(
+def operator_parts(
     storage: Storage,
     clock: Clock,
     options: OperatorOptions,
@@ -241,12 +237,9 @@ def operator_use_cases(
     audit_file: str | None,
     guesses: RateStore,
     is_stopping: Callable[[], bool],
-) -> OperatorUseCases:
-    """Return the use cases of the operator view on a database."""
+) -> OperatorParts:
+    """Return what the operator view reads and does on a database."""
     search = OperatorSearch(storage.database, PREFIXES)
-    orders = FindOrders(search, storage.orders, storage.clients)
-    figures = ReadFigures(storage.figures, clock)
-    sessions = OperatorSessions(storage.operators, clock, lasts_s=options.session_s)
     actions = OperatorActions(
         storage.keys,
         storage.paused_sources,
@@ -254,38 +247,17 @@ def operator_use_cases(
         sources=options.sources,
         audit_file=AuditFile(audit_file),
     )
-
-    async def clients(text: str, after: tuple[int, str] | None) -> Sequence[ClientRow]:
-        day = day_of(clock.now_ms())
-        if not text:
-            return await search.clients(after, PAGE + 1, day)
-        key = await search.key(text)
-        owners = await storage.clients.find(key.client_id if key else text)
-        return [await search.client(owner, day) for owner in owners[:PAGE]]
-
-    return OperatorUseCases(
-        log_in=sessions.log_in,
-        session=sessions.find,
-        log_out=sessions.log_out,
-        form_token=form_token,
-        find_orders=orders,
-        order=orders.detail,
-        open_orders=search.open_orders,
-        figures=figures,
-        reports=figures.reports,
-        changes=figures.changes,
-        clients=clients,
-        key=search.key,
-        paused=storage.paused_sources.list,
-        health=health,
-        audit=lambda limit: storage.audit.list(0, limit),
-        revoke_key=actions.revoke_key,
-        pause_source=actions.pause_source,
-        resume_source=actions.resume_source,
-        refused=ActionRefused,
-        unrecorded=ActionUnrecorded,
-        guesses=guesses,
-        is_stopping=is_stopping,
+    return OperatorParts(
+        search,
+        OperatorSessions(storage.operators, clock, lasts_s=options.session_s),
+        FindOrders(search, storage.orders, storage.clients),
+        ReadFigures(storage.figures, clock),
+        actions,
+        storage.paused_sources,
+        storage.audit,
+        health,
+        guesses,
+        is_stopping,
     )
 
 

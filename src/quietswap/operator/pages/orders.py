@@ -10,6 +10,7 @@ from quietswap.operator.page import (
     PATH,
     Child,
     Markup,
+    OperatorOptions,
     Page,
     cents,
     code,
@@ -21,7 +22,6 @@ from quietswap.operator.page import (
     state,
     table,
 )
-from quietswap.operator.use_cases import OperatorOptions
 from quietswap.orders.order import Order, OrderEvent
 from quietswap.orders.received import Refund
 from quietswap.quoting.quote import NATIVE
