@@ -39,7 +39,7 @@ _FLOWS = (
         client.Loss,
         client.OutcomeWatch,
     ),
-    *(node_calls.NodeReceipt, node_calls.ReceiptLog),
+    *(node_calls.NodeReceipt, node_calls.NodeLog),
 )
 _MODULES = (quotes, tokens, transactions, orders, wraps)
 _QUALIFIED = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])|quietswap\.(?:client|contract)\.[a-z_.]+\.|~")

@@ -10,13 +10,14 @@ import pytest
 from quietswap.chain.address import Address
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.chain.multicall import MULTICALL3
+from quietswap.chain.rpc_wire import RpcErrorObject
 from quietswap.chain.simulation.routes import TransferFeeMeter
 from quietswap.clients.client import visitor_id
 from quietswap.http_client import HttpClient
 from quietswap.tokens.metadata import TokenReader
 from quietswap.wallet_rpc import node as wallet_node
 from quietswap.wallet_rpc.node import MOST_TOGETHER, QUICK_PLACES, SLOW_PLACES, WalletNodeClient
-from quietswap.wallet_rpc.tokens import NodeCall, NodeFailure
+from quietswap.wallet_rpc.tokens import NodeCall
 from tests.adapters.fake_node import FakeNode, Refusal, fake_node
 from tests.adapters.fake_web import Answer, Request, serving
 from tests.adapters.manual_clock import ManualClock
@@ -74,8 +75,8 @@ async def test_an_error_of_a_call_is_the_wallet_s_and_no_failure_of_the_node(
         calls = [NodeCall("eth_call"), NodeCall("eth_getLogs"), NodeCall("eth_gasPrice")]
         answers = await client(http, node).read(calls, "rpc_1")
     assert answers == [
-        NodeFailure(3, "execution reverted", "0x08c379a0"),
-        NodeFailure(-32000, "header not found"),
+        RpcErrorObject(3, "execution reverted", "0x08c379a0"),
+        RpcErrorObject(-32000, "header not found"),
         b'"0x1"',
     ]
     assert failures == []
@@ -96,7 +97,7 @@ async def test_a_message_of_the_node_does_not_hold_its_url(http: HttpClient) -> 
     async with fake_node(eth_gasPrice="0x1") as node:
         node.answers["eth_call"] = refusing(-32000, f"see {node.url}")
         [answer] = await client(http, node).read([NodeCall("eth_call")], "rpc_1")
-    assert isinstance(answer, NodeFailure)
+    assert isinstance(answer, RpcErrorObject)
     assert node.url not in answer.message
 
 

@@ -28,8 +28,6 @@ class MulticallDecodeError(MalformedResult):
 
 @dataclass(frozen=True, slots=True)
 class ViewCall:
-    """One view call."""
-
     target: Address
     data: bytes
 

@@ -27,7 +27,6 @@ def count(wallet: Address, block: str) -> RpcCall:
 
 
 def hex_bytes(result: Result) -> bytes:
-    """Return bytes."""
     return rpc_wire.hex_bytes(value(result, str))
 
 
@@ -108,7 +107,6 @@ class NewestBlock:
 
     @property
     def number(self) -> int:
-        """Return the number."""
         return self._number if self.clock.monotonic() - self._seen_at < _NEWEST_S else 0
 
     def has(self, number: int) -> bool:

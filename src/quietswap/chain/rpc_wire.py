@@ -13,6 +13,7 @@ from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
 from quietswap.chain.chain import Block, BlockTransaction, Head, NodeUnavailable, Receipt
 from quietswap.chain.fees import next_base_fee
+from quietswap.chain.simulation.codec import NodeLog
 from quietswap.http_client import T, decode
 from quietswap.orders.received import MOVEMENT_TOPICS, Movements, TokenLog, net_movements
 from quietswap.quoting.wallet_effects import wallet_word
@@ -28,15 +29,7 @@ _WORD = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 _MOST_TOPICS = 4
 
 
-class LogWire(msgspec.Struct, frozen=True):
-    """The fields of a log that the service reads."""
-
-    address: str
-    topics: list[str]
-    data: str
-
-
-_decode = msgspec.json.Decoder(list[LogWire]).decode
+_decode = msgspec.json.Decoder(list[NodeLog]).decode
 
 
 def movements(sender: Address, logs: msgspec.Raw) -> Movements | None:
@@ -47,7 +40,7 @@ def movements(sender: Address, logs: msgspec.Raw) -> Movements | None:
         return None
 
 
-def _of(sender: Address, logs: list[LogWire]) -> Iterator[TokenLog]:
+def _of(sender: Address, logs: list[NodeLog]) -> Iterator[TokenLog]:
     """Yield the logs that move tokens from or to `sender`. Raises ValueError."""
     word = wallet_word(sender)
     for log in logs:
@@ -57,7 +50,7 @@ def _of(sender: Address, logs: list[LogWire]) -> Iterator[TokenLog]:
             yield _parsed(log)
 
 
-def _parsed(log: LogWire) -> TokenLog:
+def _parsed(log: NodeLog) -> TokenLog:
     token = log.address.lower()
     if not _ADDRESS.fullmatch(token) or not log.data.startswith("0x"):
         raise ValueError("a log without an address or without hex data")

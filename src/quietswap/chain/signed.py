@@ -93,7 +93,6 @@ class SignedTransaction:
 
     @property
     def nonce(self) -> int:
-        """Return the nonce."""
         assert self.params.nonce is not None
         return self.params.nonce
 

@@ -12,6 +12,7 @@ import msgspec
 
 from quietswap.chain.address import Address, from_any_case
 from quietswap.chain.fees import next_base_fee
+from quietswap.chain.simulation.codec import NodeLog
 from quietswap.client.errors.base import NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
 from quietswap.contract.base import WireStruct
@@ -54,14 +55,6 @@ class NodeCall(Generic[T]):
     read: Callable[[Any], T]
 
 
-class ReceiptLog(WireStruct, frozen=True):
-    """One event log of a receipt."""
-
-    address: str
-    topics: tuple[str, ...]
-    data: str
-
-
 @dataclass(frozen=True, slots=True)
 class NodeBlock:
     """The latest block: `time` in Unix seconds, `next_base_fee` in wei per gas."""
@@ -82,7 +75,7 @@ class NodeReceipt(WireStruct, frozen=True):
     block_number: int
     gas_used: int
     effective_gas_price: int
-    logs: tuple[ReceiptLog, ...]
+    logs: tuple[NodeLog, ...]
     sender: str = ""
 
 
@@ -258,7 +251,7 @@ def _receipt(result: Any) -> NodeReceipt | None:
             block_number=number(result["blockNumber"]),
             gas_used=number(result["gasUsed"]),
             effective_gas_price=number(result["effectiveGasPrice"]),
-            logs=msgspec.convert(result["logs"], tuple[ReceiptLog, ...]),
+            logs=msgspec.convert(result["logs"], tuple[NodeLog, ...]),
             sender=str(result.get("from") or ""),
         )
     except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:

@@ -179,7 +179,6 @@ def is_visitor(client_id: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def party_of(client_id: str) -> Party:
-    """Return the party of a client."""
     if is_visitor(client_id):
         return Party(VISITORS, client_id[: len(WEB_SESSION_PREFIX) + _GROUP_DIGITS])
     return Party(client_id, client_id)

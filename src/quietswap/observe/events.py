@@ -341,12 +341,10 @@ def webhook_called(
 
 
 def webhook_created(webhook: str, client: str) -> None:
-    """A client created a webhook."""
     log.info("webhook_created", webhook=webhook, client=client)
 
 
 def webhook_deleted(webhook: str, client: str) -> None:
-    """A client deleted a webhook."""
     log.info("webhook_deleted", webhook=webhook, client=client)
 
 

@@ -52,7 +52,6 @@ _values = attrgetter(*(field.name for field in msgspec.structs.fields(ExportedOr
 
 
 def exported_order(row: ExportRow, page: ExportPage) -> ExportedOrder:
-    """Return one order of an export."""
     sell, buy = page.tokens.get(row.sell_token), page.tokens.get(row.buy_token)
     fee = None
     if row.gas_used is not None and row.effective_gas_price is not None:

@@ -386,7 +386,6 @@ class PlannedOrder:
 
 
 def planned_order(quote: IssuedQuote) -> PlannedOrder:
-    """Return the order of a quote."""
     return PlannedOrder(
         client_id=quote.client_id,
         kind=OrderKind(quote.kind.value),

@@ -320,7 +320,6 @@ class IssuedQuote:
 
     @property
     def kind(self) -> QuoteKind:
-        """Return what the quote is for."""
         return self.terms.kind
 
     @property

@@ -90,7 +90,6 @@ class UsageStore:
 
 
 async def read_limits(database: Database, client_id: str) -> ClientLimits:
-    """Return the limits of a client."""
     rows = await database.fetch(_SELECT, client_id)
     return limits_of(rows[0]) if rows else ClientLimits()
 

@@ -65,7 +65,6 @@ class ClientStore:
         return await self._database.transact(body)
 
     async def limits(self, client_id: str) -> ClientLimits:
-        """Return the limits of a client."""
         return await read_limits(self._database, client_id)
 
     async def change_limits(

@@ -90,7 +90,6 @@ class OperatorSearch:
         return {status: (count, oldest) for status, count, oldest in rows}
 
     async def key(self, key_id: str) -> ApiKey | None:
-        """Return the key with this id."""
         return await KeyStore(self._database).by_id(key_id)
 
     async def clients(

@@ -155,7 +155,6 @@ class QuoteStore:
         )
 
     async def by_id(self, client_id: str, quote_id: str) -> IssuedQuote | None:
-        """Return one quote of this client."""
         quotes = await self._newest("quote_id = ? AND client_id = ?", quote_id, client_id, 1)
         return quotes[0] if quotes else None
 

@@ -12,6 +12,7 @@ from quietswap.api.operation import WalletRpcOptions
 from quietswap.api.use_cases import UseCases
 from quietswap.chain.address import Address, from_any_case
 from quietswap.chain.chain import NodeUnavailable
+from quietswap.chain.rpc_wire import RpcErrorObject
 from quietswap.chain.signed import MAINNET
 from quietswap.clock import Clock
 from quietswap.errors.base import RateLimitExceeded, RequestError
@@ -30,7 +31,7 @@ from quietswap.wallet_rpc.parameters import (
     check_log_range,
     needs_head,
 )
-from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, NodeFailure, WalletRpcToken
+from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, WalletRpcToken
 from quietswap.wallet_rpc.wire import Call, Invalid, Message, Notification
 
 # What an anonymous visitor of the web page may let the node execute.
@@ -200,7 +201,7 @@ class WalletRpc:
         calls = [NodeCall(slot.call.method, slot.call.params) for slot in slots]
         answers = await self.use_cases.rpc_read(calls, token.client_id)
         for slot, answer in zip(slots, answers, strict=True):
-            if isinstance(answer, NodeFailure):
+            if isinstance(answer, RpcErrorObject):
                 slot.outcome = RpcError(answer.code, answer.message, answer.data)
             else:
                 slot.outcome = await self._with_live_orders(token, slot.call, answer)

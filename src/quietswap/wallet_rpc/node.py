@@ -18,7 +18,7 @@ from quietswap.clients.client import Party, party_of
 from quietswap.clock import Clock
 from quietswap.concurrency import FairTurns
 from quietswap.http_client import HttpClient, HttpReply, HttpTimeout
-from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, NodeFailure
+from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall
 
 _SLOW = frozenset(
     ("eth_call", "eth_estimateGas", "eth_simulateV1", "eth_getLogs", "eth_feeHistory")
@@ -180,9 +180,7 @@ def _pieces(calls: Sequence[RpcCall]) -> Iterator[Sequence[RpcCall]]:
 
 
 def _answer(result: Result) -> NodeAnswer:
-    if isinstance(result, RpcErrorObject):
-        return NodeFailure(result.code, result.message, result.data)
-    return bytes(result)
+    return result if isinstance(result, RpcErrorObject) else bytes(result)
 
 
 def _report(node: str, kind: str, reason: str) -> None:

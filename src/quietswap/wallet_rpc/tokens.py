@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from quietswap.chain.address import Address
+from quietswap.chain.rpc_wire import RpcErrorObject
 from quietswap.clients.client import ApiKey, is_visitor
 from quietswap.clock import Clock
 from quietswap.errors.clients import RpcTokenNotFound
@@ -64,16 +65,7 @@ class NodeCall:
     params: Sequence[object] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFailure:
-    """The node's error to one call; `message` is masked and limited, `data` is hex or None."""
-
-    code: int
-    message: str
-    data: str | None = None
-
-
-NodeAnswer = bytes | NodeFailure
+NodeAnswer = bytes | RpcErrorObject
 """The JSON of a result as the node sent it, or its error."""
 
 

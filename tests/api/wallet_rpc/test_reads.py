@@ -7,8 +7,9 @@ import pytest
 
 from quietswap.chain.address import keccak256
 from quietswap.chain.chain import NodeUnavailable
+from quietswap.chain.rpc_wire import RpcErrorObject
 from quietswap.wallet_rpc.dispatch import CONNECTED_DATA, CONNECTED_TO
-from quietswap.wallet_rpc.tokens import NodeCall, NodeFailure
+from quietswap.wallet_rpc.tokens import NodeCall
 from tests.api.scripted_use_cases import ScriptedUseCases
 from tests.api.scripted_wallet_rpc import HASH, WALLET
 from tests.api.wallet_rpc.calls import BLOCK_HASH, READS, call, failed, post, request
@@ -157,7 +158,7 @@ async def test_one_body_reads_few_whole_blocks(
 async def test_an_error_of_the_node_is_told_with_its_data(
     client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
-    inside.rpc.answers["eth_call"] = NodeFailure(3, "execution reverted: no", "0x08c379a0")
+    inside.rpc.answers["eth_call"] = RpcErrorObject(3, "execution reverted: no", "0x08c379a0")
     error = await failed(client, 3, "eth_call", {"to": WALLET})
     assert error == {"code": 3, "message": "execution reverted: no", "data": "0x08c379a0"}
 

@@ -217,9 +217,11 @@ class _BlockWire(msgspec.Struct, frozen=True, rename="camel"):
         return f"{self.number} after {self.parent_hash}"
 
 
-class _LogWire(msgspec.Struct, frozen=True):
+class NodeLog(msgspec.Struct, frozen=True):
+    """One event log as a node sends it."""
+
     address: str
-    topics: list[str]
+    topics: tuple[str, ...]
     data: str
 
 
@@ -228,7 +230,7 @@ class MalformedSimulation(ValueError):
 
 
 _BLOCKS = msgspec.json.Decoder(list[_BlockWire])
-_LOGS = msgspec.json.Decoder(list[_LogWire])
+_LOGS = msgspec.json.Decoder(list[NodeLog])
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 
 

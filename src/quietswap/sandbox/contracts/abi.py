@@ -91,7 +91,6 @@ class Wallet:
 
 
 def wallet(private_key: str) -> Wallet:
-    """Return the wallet of a private key."""
     public = PrivateKey(bytes.fromhex(private_key.removeprefix("0x"))).public_key
     return Wallet(addresses.from_bytes(public.to_canonical_address()), private_key)
 
