@@ -127,37 +127,26 @@ class ServiceProcess:
         made = json.loads(await self._command(*words, typed=secret))
         return made["id"], made["key"]
 
-    async def create_rpc_url(
-        self, key_id: str, wallets: Sequence[str], secret: str | None = None
-    ) -> str:
-        """Create an RPC URL of `wallets` by `quietswap rpc create`; `secret` sets its secret."""
-        words = ["rpc", "create", "--key", key_id, "--name", "sandbox", "--json"]
-        words += [word for wallet in wallets for word in ("--wallet", wallet)]
-        words += ["--secret-stdin"] if secret else []
-        url: str = json.loads(await self._command(*words, typed=secret))["url"]
-        return url
+    async def create_access(
+        self, wallets: Sequence[str], operator: str, secrets: Sequence[str]
+    ) -> dict[str, str]:
+        """Create an API key, an RPC URL of `wallets` and an operator; return them for a client.
 
-    async def create_operator(self, name: str, secret: str | None = None) -> str:
-        """Create an operator by `quietswap operators create`; return the secret."""
-        words = ["operators", "create", name, "--json", *(["--secret-stdin"] if secret else [])]
-        created: str = json.loads(await self._command(*words, typed=secret))["secret"]
-        return created
+        `secrets` sets the three. One process runs the three commands: most of a command's time is
+        the start of Python.
+        """
+        program = (sys.executable, "-m", "quietswap.cli.sandbox_access", str(self.settings))
+        told = await _output("access", (*program, *wallets), "\n".join((operator, *secrets)))
+        access: dict[str, str] = json.loads(told)
+        return access
 
     async def migrate(self) -> None:
         """Migrate the database to this release's schema. Raises ServiceFailed."""
         await self._command("migrate")
 
     async def _command(self, *words: str, typed: str | None = None) -> bytes:
-        process = await asyncio.create_subprocess_exec(
-            *self._program, *words, "--settings", str(self.settings),
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE, env=_environment(),
-        )  # fmt: skip
-        out, err = await process.communicate((typed or "").encode())
-        if process.returncode:
-            why = err.decode().strip().rpartition("Error: ")[2]  # without the command's usage
-            raise ServiceFailed(f"quietswap {' '.join(words)}: {why[-500:]}")
-        return out
+        whole = (*self._program, *words, "--settings", str(self.settings))
+        return await _output(f"quietswap {' '.join(words)}", whole, typed or "")
 
     async def start(self) -> None:
         """Start the process and return when it answers. Raises ServiceFailed."""
@@ -206,6 +195,20 @@ class ServiceProcess:
                     return
                 await asyncio.sleep(0.02)
         raise ServiceFailed(f"the service did not answer within {_READY_SECONDS} s")
+
+
+async def _output(name: str, words: Sequence[str], typed: str) -> bytes:
+    """Run a program to its end and return what it prints. Raises ServiceFailed with `name`."""
+    process = await asyncio.create_subprocess_exec(
+        *words,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE, env=_environment(),
+    )  # fmt: skip
+    out, err = await process.communicate(typed.encode())
+    if process.returncode:
+        why = err.decode().strip().rpartition("Error: ")[2]  # without the command's usage
+        raise ServiceFailed(f"{name}: {why[-500:]}")
+    return out
 
 
 async def _answers(request: RequestBuilder) -> bool:
@@ -274,13 +277,17 @@ class SandboxStack:
         self.stage, self.service = stage, service
         if self._stores is not None:
             await service.migrate()
-        # the public secrets must not be in a database that outlives the sandbox
-        own = self._stores is None
-        (key, rpc_url), operator, _ = await asyncio.gather(
-            _access(stage, service, own), _operator(service, own), service.start()
-        )
-        view = {"operatorUrl": f"{service.url}/operator", "operatorSecret": operator}
-        return _facts(stage, service, key, rpc_url) | view
+        access, _ = await asyncio.gather(self._access(stage, service), service.start())
+        return _facts(stage, service) | access | {"operatorUrl": f"{service.url}/operator"}
+
+    async def _access(self, stage: SandboxNetwork, service: ServiceProcess) -> dict[str, str]:
+        wallets = [one.address for one in stage.wallets]
+        if self._stores is None:
+            public = (API_KEY, WALLET_RPC_SECRET, OPERATOR_SECRET)
+            return await service.create_access(wallets, "sandbox", public)
+        # a database that outlives the sandbox gets no public secret, and may have this operator
+        operator = f"sandbox-{secrets.token_hex(4)}"
+        return await service.create_access(wallets, operator, ("", "", ""))
 
     def moved(self, facts: Mapping[str, Any]) -> list[str]:
         """Return a line for each usual port that was in use; `facts` is the result of `start`."""
@@ -305,32 +312,11 @@ class SandboxStack:
         await self._stack.aclose()
 
 
-async def _access(
-    stage: SandboxNetwork, service: ServiceProcess, use_public_secrets: bool
-) -> tuple[str, str]:
-    """Return an API key, and an RPC URL of all wallets that belongs to it."""
-    public = (API_KEY, WALLET_RPC_SECRET) if use_public_secrets else (None, None)
-    key_id, key = await service.create_key("sandbox", public[0])
-    wallets = [one.address for one in stage.wallets]
-    return key, await service.create_rpc_url(key_id, wallets, public[1])
-
-
-async def _operator(service: ServiceProcess, use_public_secret: bool) -> str:
-    """Return the secret of a new operator. A database that lives on may have one of that name."""
-    if use_public_secret:
-        return await service.create_operator("sandbox", OPERATOR_SECRET)
-    return await service.create_operator(f"sandbox-{secrets.token_hex(4)}")
-
-
-def _facts(
-    stage: SandboxNetwork, service: ServiceProcess, key: str, wallet_rpc_url: str
-) -> dict[str, Any]:
+def _facts(stage: SandboxNetwork, service: ServiceProcess) -> dict[str, Any]:
     wallets = [{"address": one.address, "privateKey": one.private_key} for one in stage.wallets]
     return {
         "baseUrl": service.url,
-        "apiKey": key,
         "rpcUrl": stage.rpc_url,
-        "walletRpcUrl": wallet_rpc_url,
         "relayUrl": stage.relay_url,
         "controlUrl": stage.control_url,
         "wallets": wallets,
