@@ -279,7 +279,7 @@ export function useCalls(connection: Connection | undefined, quote: Quote | unde
   const isWrong = typeof fate === 'object'
   const note = isHeld && fate !== undefined && (
     <div class="loss red" role="group" aria-label="What your wallet was asked">
-      <p>
+      <p role={isWrong ? 'alert' : undefined}>
         {isWrong
           ? fate.wrong
           : 'Your wallet was asked to approve and swap in one transaction, and it is not known yet whether it sends that.'}{' '}
