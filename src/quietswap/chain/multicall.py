@@ -19,7 +19,8 @@ BLOCK_NUMBER = bytes.fromhex("42cbb15c")
 
 _AGGREGATE3 = bytes.fromhex("82ad56cb")
 _ETH_BALANCE = bytes.fromhex("4d2301cc")
-_TRUE = word(1)
+_MAY_FAIL = word(1) + word(96)
+"""`allowFailure`, and the place of the calldata."""
 
 
 class MulticallDecodeError(MalformedResult):
@@ -67,7 +68,7 @@ def encode(views: Sequence[ViewCall]) -> bytes:
 
 def _tuple(view: ViewCall) -> bytes:
     padded = view.data.ljust(-(-len(view.data) // 32) * 32, b"\0")
-    return address_word(view.target) + _TRUE + word(96) + word(len(view.data)) + padded
+    return address_word(view.target) + _MAY_FAIL + word(len(view.data)) + padded
 
 
 def decode(answer: bytes, count: int) -> list[bytes | None]:

@@ -155,7 +155,7 @@ class Adapter:
         """
         states = [view for pool in pools for view in state_views(pool)]
         quotes = [
-            [_quote(path, amount_at(amount, step + 1)) for step in range(steps)]
+            _quotes(path, [amount_at(amount, step + 1) for step in range(steps)])
             for path, steps in paths.items()
         ]
         try:
@@ -215,10 +215,10 @@ def depth_of(pool: Pool, answers: Sequence[bytes | None]) -> Depth | None:
     return Depth(liquidity * _Q96 // one, liquidity * one // _Q96)
 
 
-def _quote(path: Path, amount: int) -> ViewCall:
-    """Return the call of `quoteExactInput(path, amount)`."""
-    packed = abi_bytes(v3_path(path.leg(amount)))
-    return ViewCall(QUOTER, _QUOTE + word(64) + word(amount) + packed)
+def _quotes(path: Path, amounts: Sequence[int]) -> list[ViewCall]:
+    """Return the call of `quoteExactInput(path, amount)` for each amount."""
+    start, packed = _QUOTE + word(64), abi_bytes(v3_path(path.leg(0)))
+    return [ViewCall(QUOTER, start + word(amount) + packed) for amount in amounts]
 
 
 def _outputs(answers: Sequence[bytes | None]) -> list[int]:
