@@ -3,11 +3,12 @@
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 from msgspec import structs
 
-from quietswap.api.use_cases import UseCases, WebhookUseCases
+from quietswap.api.use_cases import UseCases
 from quietswap.chain.address import Address
 from quietswap.chain.signed import UnsignedTransaction
 from quietswap.clients.client import ApiKey, ClientLimits, ClientUsage, DayUsage
@@ -201,11 +202,13 @@ class ScriptedUseCases:
             wrap_info=self._answering(lambda *_: self.info),
             quote_wrap=self._answering(lambda _, ask: wrap_quote(ask)),
             submit_wrap=self._answering(self._submit_wrap),
-            quote_cancel=self._answering(lambda _, order_id: cancel_quote(order_id)),
-            submit_cancel=self._answering(self._submit_cancel),
+            cancel=SimpleNamespace(
+                issue=self._answering(lambda _, order_id: cancel_quote(order_id)),
+                submit=self._answering(self._submit_cancel),
+            ),
             **self.rpc.use_cases(),
             follow_events=self._answering(self._follow_events),
-            webhooks=WebhookUseCases(
+            webhooks=SimpleNamespace(
                 create=self._answering(created_webhook),
                 list=self._answering(lambda *_: (WEBHOOK,)),
                 find=self._answering(lambda *_: WEBHOOK),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 from quietswap.chain.address import Address
@@ -36,9 +37,9 @@ class ScriptedWalletRpc:
     def use_cases(self) -> dict[str, Any]:
         """Return the members of UseCases by name."""
         return {
-            "create_rpc_token": self._create,
-            "list_rpc_tokens": self._list,
-            "revoke_rpc_token": self._revoke,
+            "rpc_tokens": SimpleNamespace(
+                create=self._create, list=self._list, revoke=self._revoke
+            ),
             "rpc_token": self._token,
             "rpc_read": self._read,
             "rpc_send": self._send,

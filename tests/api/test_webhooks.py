@@ -14,7 +14,7 @@ from quietswap.clients.client import ApiKey
 from quietswap.orders.order import OrderChange
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.server.settings.schema import Settings, WebhooksConfig
-from quietswap.server.webhooks import make_use_cases
+from quietswap.server.webhooks import make_manager
 from tests import loopback
 from tests.api.scripted_use_cases import SECRET, ScriptedUseCases
 from tests.api.scripted_use_cases import HandClock as ApiClock
@@ -31,7 +31,7 @@ async def caller_of(scene: Scene) -> AsyncIterator[httpx.AsyncClient]:
     inside = ScriptedUseCases(ApiClock())
     inside.keys = {SECRET: KEY, "qs_other": OTHER}
     settings = Settings(webhooks=WebhooksConfig(max_per_client=2))
-    real = make_use_cases(settings, scene.storage, scene.caller, scene.clock)
+    real = make_manager(settings, scene.storage, scene.caller, scene.clock)
     app = create_api(replace(inside.use_cases(), webhooks=real), ApiOptions(), inside.clock)
 
     async def documented(answer: httpx.Response) -> None:

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 from quietswap.chain.address import Address
 from quietswap.clients.client import ApiKey, ClientUsage
 from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
+from quietswap.orders.cancel import CancelOrder
 from quietswap.orders.order import OrderKind, OrderStatus
 from quietswap.orders.statistics import ExportFilter, ExportPage, OrderStatistics
 from quietswap.orders.stores import OrderPage, OrderView, RateStore
-from quietswap.orders.wallet_transaction import CancelOrderRequest, CancelQuote, SubmittedCancel
 from quietswap.quoting.quote import SwapQuote, WrapQuote
 from quietswap.quoting.request import (
     IndicativePriceRequest,
@@ -28,22 +28,8 @@ from quietswap.quoting.request import (
 )
 from quietswap.quoting.scoring import IndicativePrice
 from quietswap.tokens.view import TokenPage, WalletHoldings
-from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, UnmatchedPolicy, WalletRpcToken
-from quietswap.webhooks.webhook import Delivery, Webhook, WebhookRequest
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookUseCases:
-    """Webhooks of the calling client. Those by id raise WebhookNotFound."""
-
-    create: Callable[[ApiKey, WebhookRequest], Awaitable[tuple[Webhook, str]]]
-    """Return the webhook and its secret."""
-    list: Callable[[ApiKey], Awaitable[Sequence[Webhook]]]
-    find: Callable[[ApiKey, str], Awaitable[Webhook]]
-    delete: Callable[[ApiKey, str], Awaitable[None]]
-    test: Callable[[ApiKey, str], Awaitable[Delivery]]
-    deliveries: Callable[[ApiKey, str, int, int], Awaitable[Sequence[Delivery]]]
-    """By webhook id, with limit and offset."""
+from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, WalletRpcToken, WalletRpcTokens
+from quietswap.webhooks.manage import ManageWebhooks
 
 
 class EventSubscription(Protocol):
@@ -80,10 +66,8 @@ class UseCases:
     wrap_info: Callable[[ApiKey, Address], Awaitable[WrapBalances]]
     quote_wrap: Callable[[ApiKey, WrapQuoteRequest], Awaitable[WrapQuote]]
     submit_wrap: Callable[[ApiKey, WrapOrderRequest], Awaitable[SubmittedWrap]]
-    quote_cancel: Callable[[ApiKey, str], Awaitable[CancelQuote]]
-    """By order id. Raises OrderNotFound."""
-    submit_cancel: Callable[[ApiKey, CancelOrderRequest], Awaitable[SubmittedCancel]]
-    webhooks: WebhookUseCases
+    cancel: CancelOrder
+    webhooks: ManageWebhooks
     follow_events: Callable[[str, ResumePoint | None, EventFilter], Awaitable[EventSubscription]]
     """By client. Raises InvalidParameter, EventsPruned, TooManyStreams."""
     list_tokens: Callable[[ApiKey, str, int, int], Awaitable[TokenPage]]
@@ -91,13 +75,7 @@ class UseCases:
     balances: Callable[[ApiKey, Address, Sequence[Address]], Awaitable[WalletHoldings]]
     """By wallet and tokens."""
     price: Callable[[ApiKey, IndicativePriceRequest], Awaitable[IndicativePrice]]
-    create_rpc_token: Callable[
-        [ApiKey, str, Sequence[Address], UnmatchedPolicy], Awaitable[tuple[WalletRpcToken, str]]
-    ]
-    """By name, wallets and treatment of unmatched transactions; returns the token and its URL."""
-    list_rpc_tokens: Callable[[ApiKey], Awaitable[Sequence[WalletRpcToken]]]
-    revoke_rpc_token: Callable[[ApiKey, str], Awaitable[int]]
-    """By token id; returns the time in Unix ms. Raises RpcTokenNotFound."""
+    rpc_tokens: WalletRpcTokens
     rpc_token: Callable[[str], Awaitable[WalletRpcToken | None]]
     """Return the live token with this secret, None if it is unknown or revoked."""
     rpc_read: Callable[[Sequence[NodeCall], str], Awaitable[Sequence[NodeAnswer]]]

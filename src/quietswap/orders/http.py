@@ -396,9 +396,9 @@ async def order_cancel(
     order_id = requests.parse_order_id(request.path_params["orderId"])
     submission = requests.parse_cancel_order(order_id, request.body)
     if submission is None:
-        quote = await use_cases.quote_cancel(request.key, order_id)
+        quote = await use_cases.cancel.issue(request.key, order_id)
         return CancelQuoteEnvelope(ok=True, data=cancel_quote_response(quote))
-    submitted = await use_cases.submit_cancel(request.key, submission)
+    submitted = await use_cases.cancel.submit(request.key, submission)
     return CancelOrderEnvelope(ok=True, data=cancel_order_response(submitted))
 
 

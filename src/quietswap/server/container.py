@@ -202,14 +202,12 @@ def _use_cases(
     feed: EventFeed,
 ) -> UseCases:
     core = _submit_order(settings, outside, storage, delivery, clock)
-    rpc_tokens = WalletRpcTokens(storage.rpc_tokens, clock, public_url(settings))
     reader = token_factories.token_reader(outside.wallet_node, clock)
     pauses = SourcePauses(storage.paused_sources, outside.sources, clock)
     price = token_factories.quote_price(
         settings, outside.chain, outside.prices, outside.sources, clock
     )
     admit = AdmitQuotes(storage.usage, clock)
-    cancel = CancelOrder(core, new_quote_id=lambda: f"cnq_{secrets.token_hex(12)}")
     return UseCases(
         quote_swap=pauses.read_first(admit.swaps(_quote_swap(settings, outside, storage, clock))),
         submit_swap=SubmitSwap(core),
@@ -232,17 +230,14 @@ def _use_cases(
             )
         ),
         submit_wrap=SubmitWrap(core, explorer_url=settings.tracking.explorer_url),
-        quote_cancel=cancel.issue,
-        submit_cancel=cancel.submit,
-        create_rpc_token=rpc_tokens.create,
-        list_rpc_tokens=rpc_tokens.list,
-        revoke_rpc_token=rpc_tokens.revoke,
+        cancel=CancelOrder(core, new_quote_id=lambda: f"cnq_{secrets.token_hex(12)}"),
+        rpc_tokens=WalletRpcTokens(storage.rpc_tokens, clock, public_url(settings)),
         rpc_token=FindWalletRpcToken(storage.rpc_tokens, clock),
         rpc_read=outside.wallet_node.read,
         rpc_send=SendRawTransaction(core, make_match(settings, outside.relays, storage, clock)),
         rpc_pending_transaction=PendingTransaction(storage.orders),
         rpc_pending_nonce=PendingNonce(storage.orders),
-        webhooks=webhooks.make_use_cases(settings, storage, outside.webhooks.requested, clock),
+        webhooks=webhooks.make_manager(settings, storage, outside.webhooks.requested, clock),
         follow_events=feed.follow,
         list_tokens=token_factories.list_tokens(settings, reader),
         balances=token_factories.balances(settings, reader),

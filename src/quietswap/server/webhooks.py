@@ -4,7 +4,6 @@ import ssl
 from dataclasses import dataclass
 
 from quietswap import observe
-from quietswap.api.use_cases import WebhookUseCases
 from quietswap.clock import Clock
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.server.settings.load import BadSettings
@@ -69,25 +68,17 @@ def _secret_box(settings: Settings) -> SecretBox:
     return SecretBox(keys)
 
 
-def make_use_cases(
+def make_manager(
     settings: Settings, storage: Storage, caller: WebhookCaller, clock: Clock
-) -> WebhookUseCases:
-    """Return what the API needs."""
-    manage = ManageWebhooks(
+) -> ManageWebhooks:
+    """Return what clients do with their webhooks."""
+    return ManageWebhooks(
         storage.webhooks,
         storage.events,
         caller,
         clock,
         encoded_test_event,
         max_per_client=settings.webhooks.max_per_client,
-    )
-    return WebhookUseCases(
-        create=manage.create,
-        list=manage.list,
-        find=manage.find,
-        delete=manage.delete,
-        test=manage.test,
-        deliveries=manage.deliveries,
     )
 
 

@@ -109,7 +109,7 @@ def parse_rpc_token_id(text: str) -> str:
 async def create_rpc_token(use_cases: UseCases, request: AuthenticatedRequest) -> RpcTokenEnvelope:
     """POST /api/v1/mev/rpc."""
     name, wallets, unmatched = parse_rpc_token(request.body)
-    token, url = await use_cases.create_rpc_token(request.key, name, wallets, unmatched)
+    token, url = await use_cases.rpc_tokens.create(request.key, name, wallets, unmatched)
     data = RpcTokenData(token=created_rpc_token_response(token, url))
     return RpcTokenEnvelope(ok=True, data=data)
 
@@ -118,7 +118,7 @@ async def list_rpc_tokens(
     use_cases: UseCases, request: AuthenticatedRequest
 ) -> RpcTokenListEnvelope:
     """GET /api/v1/mev/rpc."""
-    tokens = await use_cases.list_rpc_tokens(request.key)
+    tokens = await use_cases.rpc_tokens.list(request.key)
     data = RpcTokenListData(tokens=tuple(map(rpc_token_response, tokens)))
     return RpcTokenListEnvelope(ok=True, data=data)
 
@@ -128,7 +128,7 @@ async def revoke_rpc_token(
 ) -> RevokedRpcTokenEnvelope:
     """DELETE /api/v1/mev/rpc/:tokenId."""
     token_id = parse_rpc_token_id(request.path_params["tokenId"])
-    revoked_at_ms = await use_cases.revoke_rpc_token(request.key, token_id)
+    revoked_at_ms = await use_cases.rpc_tokens.revoke(request.key, token_id)
     data = RevokedRpcToken(id=token_id, revoked_at=iso_timestamp(revoked_at_ms))
     return RevokedRpcTokenEnvelope(ok=True, data=data)
 
