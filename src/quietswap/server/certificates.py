@@ -12,9 +12,12 @@ import socket
 import ssl
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
 
 # Trial TLS handshake with the two TLS files, by granian in a separate process.
 #
@@ -96,13 +99,8 @@ if __name__ == "__main__":
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.S)
 _KEY = re.compile(r"-----BEGIN ((?:[A-Z]+ )*PRIVATE KEY)-----")
 _KEY_FORMS = ("PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY")
-_V3 = 3
-_SEQUENCE, _INTEGER, _OID, _VERSION, _UTC_TIME = 0x30, 0x02, 0x06, 0xA0, 0x17
-_EC_KEY = bytes.fromhex("2a8648ce3d0201")
-_PLAIN_KEYS = (bytes.fromhex("2a864886f70d010101"), bytes.fromhex("2b6570"))
-"""RSA (RFC 8017, appendix A.1) and Ed25519 (RFC 8410, section 3)."""
-_CURVES = (bytes.fromhex("2a8648ce3d030107"), bytes.fromhex("2b81040022"))
-"""P-256 and P-384 (RFC 5480, section 2.1.1.1). With another curve the worker exits at its start."""
+_CURVES = ("secp256r1", "secp384r1")
+"""P-256 and P-384. With another curve the worker exits at its start."""
 
 
 def tls_faults(certificate: str, key: str) -> list[str]:
@@ -146,8 +144,8 @@ def _pair_faults(certificate: str, key: str) -> list[str]:
         context.load_cert_chain(certificate, key, password="")
         if not _is_usable(certificate):
             return [f"server.tls_cert: {certificate} is not of RSA, P-256, P-384 or Ed25519"]
-        if (version := _version(certificate)) != _V3:
-            fault = f"{certificate} is an X.509 v{version} certificate and the server takes only v3"
+        if _leaf(certificate).version.name != "v3":
+            fault = f"{certificate} is an X.509 v1 certificate and the server takes only v3"
             return [f"server.tls_cert: {fault}: reissue it with its names in subjectAltName"]
         expires_at(certificate)
     except ssl.SSLError as error:
@@ -187,7 +185,8 @@ def validity_fault(certificate: str, now: datetime) -> str | None:
 
     Raises OSError and ValueError as `expires_at` does.
     """
-    begins, expires = _validity(certificate)
+    leaf = _leaf(certificate)
+    begins, expires = leaf.not_valid_before_utc, leaf.not_valid_after_utc
     if now < begins:
         return (
             f"the certificate is not valid before {begins:%Y-%m-%d %H:%M} UTC: clients refuse it; "
@@ -201,69 +200,30 @@ def validity_fault(certificate: str, now: datetime) -> str | None:
 def expires_at(certificate: str) -> datetime:
     """Return `notAfter` of the first certificate in a PEM file, which is the server certificate.
 
-    Raises OSError, and ValueError if there is no readable certificate (RFC 5280, section 4.1).
+    Raises OSError, and ValueError if there is no readable certificate.
     """
-    return _validity(certificate)[1]
+    return _leaf(certificate).not_valid_after_utc
 
 
-def _validity(certificate: str) -> tuple[datetime, datetime]:
-    """Return notBefore and notAfter."""
-    validity, _ = _fields(certificate)
-    before, rest = _moment(validity)
-    return before, _moment(rest)[0]
+def _leaf(certificate: str) -> "Certificate":
+    """Return the first certificate of a PEM file. Raises OSError and ValueError."""
+    from cryptography.x509 import InvalidVersion, load_pem_x509_certificate
 
-
-def _moment(data: bytes) -> tuple[datetime, bytes]:
-    """Return the DER time at the start of `data`, and the bytes after it."""
-    text, rest = _inside(data, data[0])
-    form = "%y%m%d%H%M%SZ" if data[0] == _UTC_TIME else "%Y%m%d%H%M%SZ"
-    return datetime.strptime(text.decode("ascii"), form).replace(tzinfo=UTC), rest
+    try:
+        return load_pem_x509_certificate(Path(certificate).read_bytes())
+    except InvalidVersion as error:
+        raise ValueError(str(error)) from error
 
 
 def _is_usable(certificate: str) -> bool:
     """Return whether rustls can sign with this kind of key."""
-    _, algorithm = _fields(certificate)
-    name, parameters = _inside(algorithm, _OID)
-    return name in _PLAIN_KEYS or (name == _EC_KEY and _inside(parameters, _OID)[0] in _CURVES)
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-
-def _version(certificate: str) -> int:
-    """Return 1, 2 or 3. DER omits the default, version 1."""
-    body = _body(certificate)
-    if body[:1] != bytes([_VERSION]):
-        return 1
-    return int.from_bytes(_inside(_inside(body, _VERSION)[0], _INTEGER)[0]) + 1
-
-
-def _body(certificate: str) -> bytes:
-    """Return the first certificate's tbsCertificate, without its DER header. Raises ValueError."""
-    found = _CERTIFICATE.search(Path(certificate).read_text("latin-1"))
-    if found is None:
-        raise ValueError("there is no PEM certificate")
-    return _inside(_inside(ssl.PEM_cert_to_DER_cert(found[0]), _SEQUENCE)[0], _SEQUENCE)[0]
-
-
-def _fields(certificate: str) -> tuple[bytes, bytes]:
-    """Return validity and key algorithm, without their DER headers. Raises ValueError."""
-    body = _body(certificate)
-    if body[:1] == bytes([_VERSION]):
-        body = _inside(body, _VERSION)[1]
-    for kind in (_INTEGER, _SEQUENCE, _SEQUENCE):  # serial number, algorithm, issuer
-        body = _inside(body, kind)[1]
-    validity, body = _inside(body, _SEQUENCE)
-    body = _inside(body, _SEQUENCE)[1]  # subject
-    public_key = _inside(body, _SEQUENCE)[0]
-    return validity, _inside(public_key, _SEQUENCE)[0]
-
-
-def _inside(data: bytes, kind: int) -> tuple[bytes, bytes]:
-    """Return the content of the DER value at the start of `data`, and the bytes after it."""
-    if len(data) < 2 or data[0] != kind:
-        raise ValueError("it is not an X.509 certificate")
-    size, at = data[1], 2
-    if size & 0x80:
-        at += size & 0x7F
-        size = int.from_bytes(data[2:at])
-    if len(data) < at + size:
-        raise ValueError("the certificate is cut off: export it again")
-    return data[at : at + size], data[at + size :]
+    try:
+        key = _leaf(certificate).public_key()
+    except UnsupportedAlgorithm:
+        return False
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return key.curve.name in _CURVES
+    return isinstance(key, rsa.RSAPublicKey | ed25519.Ed25519PublicKey)
