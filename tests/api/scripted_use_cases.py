@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
-from quietswap.api.use_cases import UseCases
+from quietswap.api.operation import UseCases
 from quietswap.chain.address import Address
 from quietswap.chain.signed import UnsignedTransaction
 from quietswap.clients.client import ApiKey, ClientLimits, ClientUsage, DayUsage

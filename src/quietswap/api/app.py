@@ -24,10 +24,9 @@ from quietswap.api.middleware.errors import (
 )
 from quietswap.api.middleware.headers import ResponseHeadersMiddleware
 from quietswap.api.middleware.rate_limits import AuthenticationMiddleware, RateLimitMiddleware
-from quietswap.api.operation import ApiOptions
+from quietswap.api.operation import ApiOptions, UseCases
 from quietswap.api.parsing.body import BodyMemory
 from quietswap.api.routes import OPERATIONS
-from quietswap.api.use_cases import UseCases
 from quietswap.clock import Clock
 from quietswap.operator.act import OperatorParts
 from quietswap.operator.endpoint import operator_routes

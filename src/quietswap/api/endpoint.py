@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from quietswap.api.json import AuthenticatedRequest, Json, StreamedAnswer
-from quietswap.api.operation import Answer, ApiOptions, Operation
+from quietswap.api.operation import Answer, ApiOptions, EventSubscription, Operation, UseCases
 from quietswap.api.parsing.body import (
     BodyMemory,
     BodyReservation,
@@ -20,7 +20,6 @@ from quietswap.api.parsing.body import (
     parse_body,
     read_body,
 )
-from quietswap.api.use_cases import EventSubscription, UseCases
 from quietswap.clients.client import KeyScope
 from quietswap.contract.base import Envelope
 from quietswap.errors.base import Unauthorized

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from quietswap.api.json import AuthenticatedRequest, iso_timestamp
-from quietswap.api.use_cases import UseCases
+from quietswap.api.operation import UseCases
 from quietswap.clients.client import ApiKey, ClientLimits, ClientUsage, KeyScope, day_end_ms, day_of
 from quietswap.clock import Clock
 from quietswap.contract.clients import CountUsage, UsageEnvelope, UsageResponse, ValueUsage

@@ -16,9 +16,9 @@ from quietswap.api.json import (
     Send,
     iso_timestamp,
 )
+from quietswap.api.operation import EventSubscription, UseCases
 from quietswap.api.parsing.query import shown
 from quietswap.api.parsing.requests import parse_wallet
-from quietswap.api.use_cases import EventSubscription, UseCases
 from quietswap.contract import base
 from quietswap.contract.events import EventStreamQuery, Finality, OrderEventMessage
 from quietswap.errors.requests import InvalidParameter

@@ -4,8 +4,8 @@ from typing import Any
 
 from quietswap.amounts import difference_bps, format_ether
 from quietswap.api.json import AuthenticatedRequest, amount, iso_second, iso_timestamp, json_form
+from quietswap.api.operation import UseCases
 from quietswap.api.parsing import requests
-from quietswap.api.use_cases import UseCases
 from quietswap.chain.signed import MAINNET
 from quietswap.contract import orders as contract
 from quietswap.contract import wraps as wrap_bodies

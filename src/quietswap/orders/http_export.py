@@ -18,9 +18,9 @@ from quietswap.api.json import (
     iso_timestamp,
     json_form,
 )
+from quietswap.api.operation import UseCases
 from quietswap.api.parsing import requests
 from quietswap.api.parsing.query import parse_range
-from quietswap.api.use_cases import UseCases
 from quietswap.contract import exports as contract
 from quietswap.contract.base import member_names
 from quietswap.contract.exports import (

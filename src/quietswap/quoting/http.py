@@ -16,8 +16,8 @@ from quietswap.api.json import (
     iso_second,
     number,
 )
+from quietswap.api.operation import UseCases
 from quietswap.api.parsing import requests
-from quietswap.api.use_cases import UseCases
 from quietswap.chain.fees import PRIORITY_FEE
 from quietswap.chain.signed import MAINNET, TYPE_2, UnsignedTransaction
 from quietswap.clients.client import ApiKey

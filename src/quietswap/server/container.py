@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from quietswap import observe
-from quietswap.api.use_cases import UseCases
+from quietswap.api.operation import UseCases
 from quietswap.chain.node import NodeChain
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.clients.keys import Authenticate

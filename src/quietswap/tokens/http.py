@@ -4,11 +4,10 @@ from collections.abc import Mapping
 
 from quietswap.amounts import format_ether
 from quietswap.api.json import AuthenticatedRequest, amount
-from quietswap.api.operation import Operation
+from quietswap.api.operation import Operation, UseCases
 from quietswap.api.parsing import requests
 from quietswap.api.parsing.query import shown
 from quietswap.api.parsing.requests import parse_int, parse_swap_amounts
-from quietswap.api.use_cases import UseCases
 from quietswap.chain.address import Address
 from quietswap.contract import base
 from quietswap.contract import tokens as contract

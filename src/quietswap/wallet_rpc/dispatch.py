@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from quietswap import __version__, observe
-from quietswap.api.operation import WalletRpcOptions
-from quietswap.api.use_cases import UseCases
+from quietswap.api.operation import UseCases, WalletRpcOptions
 from quietswap.chain.address import Address, from_any_case
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.chain.rpc_wire import RpcErrorObject

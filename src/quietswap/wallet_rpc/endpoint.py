@@ -13,10 +13,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from quietswap import observe
-from quietswap.api.operation import ApiOptions
+from quietswap.api.operation import ApiOptions, UseCases
 from quietswap.api.parsing.body import BodyMemory, BodyMemoryFull, check_media_type, read_body
 from quietswap.api.parsing.headers import client_address
-from quietswap.api.use_cases import UseCases
 from quietswap.clock import Clock
 from quietswap.contract.errors import status_of
 from quietswap.errors.base import RequestError

@@ -3,10 +3,9 @@
 from typing import Any, cast
 
 from quietswap.api.json import AuthenticatedRequest, iso_timestamp
-from quietswap.api.operation import Operation
+from quietswap.api.operation import Operation, UseCases
 from quietswap.api.parsing.query import shown
 from quietswap.api.parsing.requests import parse_wallet
-from quietswap.api.use_cases import UseCases
 from quietswap.chain.address import Address
 from quietswap.contract import base
 from quietswap.contract import clients as contract

@@ -10,10 +10,9 @@ from quietswap import observe
 from quietswap.api.endpoint import operation_of
 from quietswap.api.json import iso_timestamp
 from quietswap.api.middleware.rate_limits import limit_exceeded
-from quietswap.api.operation import ApiOptions, RateLimits
+from quietswap.api.operation import ApiOptions, RateLimits, UseCases
 from quietswap.api.parsing.body import BodyMemory, check_media_type, parse_body, read_body
 from quietswap.api.parsing.headers import client_address, cookie_value, is_same_origin, set_cookie
-from quietswap.api.use_cases import UseCases
 from quietswap.chain.address import Address, BadAddress, from_any_case
 from quietswap.chain.signed import MAINNET
 from quietswap.clients.client import ApiKey

@@ -6,10 +6,9 @@ from typing import Any
 import msgspec
 
 from quietswap.api.json import AuthenticatedRequest, iso_timestamp
-from quietswap.api.operation import Operation
+from quietswap.api.operation import Operation, UseCases
 from quietswap.api.parsing.query import shown
 from quietswap.api.parsing.requests import parse_int
-from quietswap.api.use_cases import UseCases
 from quietswap.contract import base
 from quietswap.contract import webhooks as contract
 from quietswap.contract.webhooks import (

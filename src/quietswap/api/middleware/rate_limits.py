@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quietswap import observe
-from quietswap.api.operation import ApiOptions, RateLimits
+from quietswap.api.operation import ApiOptions, RateLimits, UseCases
 from quietswap.api.parsing.headers import client_address
-from quietswap.api.use_cases import UseCases
 from quietswap.clock import Clock
 from quietswap.errors.base import RateLimitExceeded, Unauthorized
 from quietswap.orders.stores import RateStore, RateWindow
