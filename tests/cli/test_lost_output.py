@@ -15,17 +15,19 @@ from tests.cli.test_swap_command import SWAP, approved
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import FakeServers, FakeService
 from tests.client.test_polling import at
+from tests.forked import Forked
 from tests.waiting import LONG_S
 
 __all__ = ["approved"]
 
 Start = Callable[..., subprocess.Popen[str]]
+Lose = Callable[..., tuple[int, str]]
 SIGNING = pytest.mark.parametrize("words", [(*SWAP, "--yes"), ("wrap", "0.5", "--yes")])
 
 
 @pytest.fixture
-def start(outside: FakeServers, tmp_path: Path) -> Start:
-    env = {
+def variables(outside: FakeServers, tmp_path: Path) -> dict[str, str]:
+    return {
         "PATH": os.environ["PATH"],
         "XDG_STATE_HOME": str(tmp_path),
         "QUIETSWAP_URL": outside.url,
@@ -34,11 +36,29 @@ def start(outside: FakeServers, tmp_path: Path) -> Start:
         "QUIETSWAP_PRIVATE_KEY": KEY,
     }
 
+
+@pytest.fixture
+def start(variables: dict[str, str]) -> Start:
     def run(*words: str, script: str = 'exec "$@"', **options: Any) -> subprocess.Popen[str]:
         return subprocess.Popen(
             ["sh", "-c", script, "sh", sys.executable, "-m", "quietswap", *words],
-            env=env, text=True, **{"stderr": subprocess.PIPE, **options},
+            env=variables, text=True, **{"stderr": subprocess.PIPE, **options},
         )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture
+def lose(variables: dict[str, str], tmp_path: Path) -> Lose:
+    """Run a command whose output is full, or both outputs; return its exit code and its errors."""
+
+    def run(*words: str, both: bool = False) -> tuple[int, str]:
+        errors = tmp_path / "errors"
+        with Path("/dev/full").open("wb") as full, errors.open("wb") as kept:
+            stderr = full if both else kept
+            process = Forked(words, variables, stdout=full.fileno(), stderr=stderr.fileno())
+            code = process.wait(LONG_S)
+        return code, errors.read_text("utf-8")
 
     return run
 
@@ -49,37 +69,31 @@ def posted(service: FakeService) -> int:
 
 @SIGNING
 def test_a_quote_that_cannot_be_shown_is_not_signed(
-    start: Start, service: FakeService, approved: FakeChain, words: tuple[str, ...]
+    lose: Lose, service: FakeService, approved: FakeChain, words: tuple[str, ...]
 ) -> None:
-    with Path("/dev/full").open("w", encoding="utf-8") as full:
-        process = start(*words, stdout=full)
-        _, told = process.communicate(timeout=LONG_S)
-    assert (process.returncode, posted(service)) == (1, 0), told
+    code, told = lose(*words)
+    assert (code, posted(service)) == (1, 0), told
     assert "the output cannot be written: No space left on device" in told
 
 
 @SIGNING
 def test_a_result_that_cannot_be_written_is_in_the_exit_code(
-    start: Start, service: FakeService, approved: FakeChain, words: tuple[str, ...]
+    lose: Lose, service: FakeService, approved: FakeChain, words: tuple[str, ...]
 ) -> None:
     """Code 1 says that nothing was swapped: a program would repeat it."""
-    with Path("/dev/full").open("w", encoding="utf-8") as full:
-        process = start(*words, "--json", stdout=full)
-        _, told = process.communicate(timeout=LONG_S)
-    assert (process.returncode, posted(service)) == (0, 1), told
+    code, told = lose(*words, "--json")
+    assert (code, posted(service)) == (0, 1), told
     assert told.endswith("No space left on device; the exit code says how it ended\n")
 
 
 @SIGNING
 @pytest.mark.parametrize("mode", [(), ("--json",)])
 def test_a_failure_that_cannot_be_told_is_in_the_exit_code(
-    start: Start, service: FakeService, approved: FakeChain, words: tuple[str, ...],
+    lose: Lose, service: FakeService, approved: FakeChain, words: tuple[str, ...],
     mode: tuple[str, ...],
 ) -> None:  # fmt: skip
-    with Path("/dev/full").open("w", encoding="utf-8") as full:
-        process = start(*words, *mode, stdout=full, stderr=subprocess.STDOUT)
-        process.communicate(timeout=LONG_S)
-    assert (process.returncode, posted(service)) == (1, 0)
+    code, _ = lose(*words, *mode, both=True)
+    assert (code, posted(service)) == (1, 0)
 
 
 @pytest.mark.parametrize("errors", [subprocess.PIPE, subprocess.STDOUT])
@@ -110,9 +124,7 @@ def test_nothing_begins_with_a_closed_output(
 
 @pytest.mark.parametrize("mode", [(), ("--json",)])
 def test_an_error_that_cannot_be_told_keeps_its_exit_code(
-    start: Start, service: FakeService, mode: tuple[str, ...]
+    lose: Lose, service: FakeService, mode: tuple[str, ...]
 ) -> None:
-    with Path("/dev/full").open("w", encoding="utf-8") as full:
-        process = start("price", "1", "WETH", "WETH2", *mode, stdout=full, stderr=subprocess.STDOUT)
-        process.communicate(timeout=LONG_S)
-    assert process.returncode == 2
+    code, _ = lose("price", "1", "WETH", "WETH2", *mode, both=True)
+    assert code == 2
