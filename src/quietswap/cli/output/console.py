@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.measure import Measurement
 from rich.protocol import rich_cast
 from rich.segment import Segment
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 from quietswap.foreign_text import visible
@@ -236,26 +236,14 @@ class ResponsiveTable:
     below: tuple[RenderableType, ...] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the layout that fits."""
-        needed = Measurement.get(console, options.update(max_width=_ANY_WIDTH), self.wide)
-        extra = sum(_beyond_words(column, console, options) for column in self.wide.columns)
-        if needed.minimum + extra <= options.max_width:
+        """Yield the layout that fits. By itself rich cuts a cell that may not wrap."""
+        anything = options.update(max_width=_ANY_WIDTH)
+        for column in self.wide.columns:
+            if column.no_wrap:
+                cells = (column.header, *column.cells)
+                column.min_width = max(Measurement.get(console, anything, c).maximum for c in cells)
+        if Measurement.get(console, anything, self.wide).minimum <= options.max_width:
             yield self.wide
             yield from self.below
         else:
             yield self.narrow
-
-
-def _beyond_words(column: Column, console: Console, options: ConsoleOptions) -> int:
-    """Return by how much a column without wrapping is wider than its longest word.
-
-    rich computes the minimum width of every column from its longest word, and cuts longer cells.
-    """
-    if not column.no_wrap:
-        return 0
-    found = [Measurement.get(console, options.update(max_width=_ANY_WIDTH), column.header)]
-    found += [
-        Measurement.get(console, options.update(max_width=_ANY_WIDTH), cell)
-        for cell in column.cells
-    ]
-    return max(cell.maximum for cell in found) - max(cell.minimum for cell in found)
