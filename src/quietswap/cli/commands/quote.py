@@ -47,17 +47,14 @@ def price(*, context: CommandContext, amount: str, sell: str, buy: str) -> None:
 
     Nothing is verified, so the figure cannot be traded: quietswap price 1 WETH USDC
     """
-    from quietswap.cli.options.trade import token_address
+    from quietswap.cli.options.trade import token_pair
     from quietswap.cli.output.orders import price_table
     from quietswap.cli.output.quote import loss_notice
-    from quietswap.cli.output.tokens import find_by_service, parse_amount
+    from quietswap.cli.output.tokens import parse_amount
     from quietswap.client.flows.quoting import judge_quote
 
     with context.client() as client:
-        selling, buying = (
-            find_by_service(token_address(text, client, context, signs=False), client, context)
-            for text in (sell, buy)
-        )
+        selling, buying = token_pair(sell, buy, client, context, signs=False, by_node=False)
         units = parse_amount(amount, selling)
         found = client.price(selling.address, buying.address, units)
     if context.result(found):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
+import click
 import msgspec
 from cachetools import FIFOCache
 from pydantic import Field
@@ -20,12 +21,11 @@ from quietswap.cli.output.tokens import (
     address_of,
     parse_amount,
     refuse_ether,
+    token_at,
     wallet_address,
 )
-from quietswap.client import node_calls
 from quietswap.client.async_client import AsyncQuietswapClient
 from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
-from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.quote_checks import ALLOWANCE_HOLDER, SwapRequest, check_quote, is_bound
 from quietswap.client.flows.quoting import judge_quote
 from quietswap.client.flows.reference_price import read_settlers
@@ -38,8 +38,6 @@ from quietswap.routers.methods import ROUTERS
 VALID_S = 30
 """A quote is valid for about 30 s, by the interface."""
 _KEPT = 100
-_MOST_DECIMALS = 77
-_BUILT_IN = {token.address: token for token in KNOWN.values()}
 
 # Arguments of the tools, with what a model reads about them.
 
@@ -72,25 +70,18 @@ OrderArgument = Annotated[str, Field(description="Order id", max_length=128)]
 async def find_token(
     field_name: str, text: str, client: AsyncQuietswapClient, *, has_node: bool
 ) -> DisplayToken:
-    """Return the token of a built-in symbol or an address, with its address as its symbol.
+    """Return the token of a built-in symbol or an address, which is the symbol of other tokens.
 
-    The decimals of other than the built-in tokens are those of the caller's own node, or without
-    one those that the service tells. Raises BadInput.
+    Their decimals are those of the caller's own node, or without one those that the service tells.
+    Raises BadInput.
     """
     read_with(field_name, refuse_ether, text)
     address = read_with(field_name, address_of, text)
-    if address in _BUILT_IN:
-        return _BUILT_IN[address]
-    decimals: int | None = None
-    if has_node:
-        await client.run(require_mainnet())
-        decimals = await client.node(node_calls.decimals(address))
-    else:
-        found = (await client.tokens(address)).tokens
-        decimals = next((one.decimals for one in found if one.address == address), None)
-    if decimals is None or decimals > _MOST_DECIMALS:
-        raise BadInput(field_name, f"{address} is not an ERC-20 token: it has no decimals")
-    return DisplayToken(address, address, decimals)
+    try:
+        token = await client.run(token_at(address, by_node=has_node))
+    except click.UsageError as error:
+        raise BadInput(field_name, error.message) from None
+    return token if token == KNOWN.get(token.symbol) else replace(token, symbol=address)
 
 
 def read_units(text: str, token: DisplayToken, *, smallest: bool, name: str = "amount") -> int:

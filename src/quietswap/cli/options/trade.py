@@ -68,13 +68,14 @@ def token_pair(
     *,
     signs: bool,
     yes: bool = False,
+    by_node: bool = True,
 ) -> tuple[DisplayToken, DisplayToken]:
-    """Return SELL and BUY, as `token_address` finds them, with the decimals that the node tells."""
+    """Return SELL and BUY, as `token_address` and `by_address` find them."""
     found = []
     for each in (sell, buy):
         address = token_address(each, client, context, signs=signs, yes=yes)
         refuse_ether(address)
-        found.append(by_address(address, client, context))
+        found.append(by_address(address, client, context, by_node=by_node))
     return found[0], found[1]
 
 

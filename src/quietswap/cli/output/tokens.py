@@ -11,6 +11,7 @@ from quietswap.chain.address import BadAddress, from_any_case, parse
 
 if TYPE_CHECKING:
     from quietswap.cli.context import CommandContext
+    from quietswap.client.flows.effects import Flow
     from quietswap.client.sync_client import QuietswapClient
 
 
@@ -114,48 +115,46 @@ def refuse_ether(text: str) -> None:
         raise click.UsageError("native ETH cannot be swapped: wrap it first, then use WETH")
 
 
-def find_by_service(
-    address: str, client: "QuietswapClient", context: "CommandContext"
+def by_address(
+    address: str, client: "QuietswapClient", context: "CommandContext", *, by_node: bool = True
 ) -> DisplayToken:
     """Return the token at a checksummed address. Raises click.UsageError.
 
-    The service tells the decimals of other than the built-in tokens: for figures only, never for
-    an amount to sign.
-    """
-    refuse_ether(address)
-    if address in _BY_ADDRESS:
-        return replace(_BY_ADDRESS[address], raw=context.raw)
-    found = client.tokens(address).tokens
-    if len(found) != 1 or found[0].address != address:
-        raise click.UsageError(f"{address} is not an ERC-20 token: the service found none")
-    symbol = shown_symbol(found[0].symbol, address)
-    return DisplayToken(address, symbol, found[0].decimals, context.raw)
-
-
-def by_address(address: str, client: "QuietswapClient", context: "CommandContext") -> DisplayToken:
-    """Return the token at a checksummed address. Raises click.UsageError.
-
-    The decimals of other than the built-in tokens are read from the caller's node.
+    The decimals of other than the built-in tokens are read from the caller's node. Without
+    `by_node` the service tells them: for figures only, never for an amount to sign.
     """
     if address.lower() == _NATIVE:
         return replace(ETHER, raw=context.raw)
-    if address in _BY_ADDRESS:
-        return replace(_BY_ADDRESS[address], raw=context.raw)
-    if context.rpc_url is None:
+    if by_node and context.rpc_url is None and address not in _BY_ADDRESS:
         if context.raw:
             return DisplayToken(address, shown_symbol("", address), 0, raw=True)
         raise click.UsageError(
             f"the decimals of {address} are unknown: give --rpc-url, or --raw and smallest units"
         )
-    from quietswap.client import node_calls
-    from quietswap.client.flows.approvals import require_mainnet
+    return replace(client.run(token_at(address, by_node=by_node)), raw=context.raw)
 
-    client.run(require_mainnet())
-    decimals = client.node(node_calls.decimals(address))
+
+def token_at(address: str, *, by_node: bool) -> "Flow[DisplayToken]":
+    """Return a built-in token, or another by the node or the service. Raises click.UsageError."""
+    from quietswap.client import api_calls, node_calls
+    from quietswap.client.flows.approvals import require_mainnet
+    from quietswap.client.flows.effects import perform
+
+    if address in _BY_ADDRESS:
+        return _BY_ADDRESS[address]
+    decimals: int | None = None
+    if by_node:
+        yield from require_mainnet()
+        decimals = yield from perform(node_calls.decimals(address))
+        symbol = "" if decimals is None else (yield from perform(node_calls.symbol(address)))
+    else:
+        found = (yield from perform(api_calls.tokens(address, limit=50, offset=0))).tokens
+        symbol, decimals = next(
+            ((t.symbol, t.decimals) for t in found if t.address == address), ("", None)
+        )
     if decimals is None or decimals > _MOST_DECIMALS:
-        raise click.UsageError(f"{address} is not an ERC-20 token: it has no decimals()")
-    symbol = client.node(node_calls.symbol(address))
-    return DisplayToken(address, shown_symbol(symbol, address), decimals, context.raw)
+        raise click.UsageError(f"{address} is not an ERC-20 token: it has no decimals")
+    return DisplayToken(address, shown_symbol(symbol, address), decimals)
 
 
 def shown_symbol(symbol: str, address: str) -> str:
