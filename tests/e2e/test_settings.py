@@ -107,6 +107,32 @@ def test_a_bad_setting_is_refused_by_name(name: str, value: str, said: str) -> N
     assert "hush" not in done.stderr + done.stdout
 
 
+_SECOND = {"URL": "https://relay.example", "NAME": "Second", "KIND": "mev_blocker"}
+
+
+@pytest.mark.parametrize(
+    ("backup", "endpoint", "said"),
+    [
+        ({}, "fast", "it needs a second relay"),
+        (_SECOND | {"URL": "https://boost.rpc.mevblocker.io"}, "fast", "of one operator"),
+        (_SECOND | {"NAME": "MEV Blocker"}, "fast", "are equal"),
+        (_SECOND | {"KIND": "private_rpc"}, "noreverts", "does not drop what would revert"),
+        (_SECOND | {"KIND": "private_rpc"}, "fast", ""),
+        (_SECOND, "noreverts", ""),
+    ],
+)
+def test_a_backup_that_could_get_no_order_is_refused(
+    backup: dict[str, str], endpoint: str, said: str
+) -> None:
+    unset = {given: None for given in os.environ if "QUIETSWAP" in given}
+    own = {f"QUIETSWAP_RELAY__BACKUP__{name}": value for name, value in backup.items()}
+    own |= {"QUIETSWAP_RELAY__BACKUP_AFTER_BLOCKS": "3"}
+    own |= {"QUIETSWAP_RELAY__SWAP_ENDPOINT": endpoint}
+    done = CliRunner().invoke(command, ["serve", "--check"], env=unset | NODE | own)
+    assert ("relay.backup_after_blocks" in done.stderr, said in done.stderr) == (bool(said), True)
+    assert (done.exit_code == 2) is bool(said), done.stderr
+
+
 def test_each_faulty_setting_has_a_line_of_its_own(tmp_path: Path) -> None:
     file = tmp_path / "quietswap.toml"
     file.write_text("[tracking]\npoll_s = 0\n[server]\nprot = 1\n")

@@ -179,7 +179,7 @@ def test_events_are_counted_with_their_labels(counting: None) -> None:
     observe.source_answered("velora", "timed_out", 3.2)
     observe.route_verified("velora", "answered", -3)
     observe.order_mined(
-        "velora", 2, blocks=1, ms=12_400, delivered_bps=-7, endpoint="fast", tip="none"
+        "velora", "2", blocks=1, ms=12_400, delivered_bps=-7, endpoint="fast", tip="none"
     )
     observe.order_moved("ord_1", "included", "confirmed", "block")
     observe.reorg_seen(2, 100)

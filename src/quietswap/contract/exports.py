@@ -158,16 +158,25 @@ class RefundStats(WireStruct, frozen=True, kw_only=True):
 class StatsGroup(WireStruct, frozen=True, kw_only=True):
     """The orders of one source or relay. Shares are basis points of `orders`, rounded down."""
 
-    name: Annotated[str, doc("Source, or display name of the relay", base.RELAY)]
+    name: Annotated[
+        str,
+        doc(
+            "Source, or display name of the relay; `both relays` for orders that two may have had:"
+            " no block shows which of them had it mined",
+            base.RELAY,
+        ),
+    ]
     orders: Annotated[Count, doc("Swaps and wraps", 125)]
     open: Annotated[Count, doc("Not decided yet", 1)]
     confirmed: Annotated[Count, doc("Mined successfully", 120)]
     reverted: Annotated[Count, doc("Mined and reverted", 0)]
     failed: Annotated[Count, doc("Failed, reverted ones included", 2)]
     cancelled: Annotated[Count, doc("Cancelled, replaced or expired", 2)]
+    dropped: Annotated[Count, doc("Taken by the relay, and in no block until they expired", 1)]
     resent: Annotated[Count, doc("Sent to the relay more than once", 4)]
     confirmed_bps: Annotated[Count, doc("Share of `confirmed`", 9600)]
     failed_bps: Annotated[Count, doc("Share of `failed`", 160)]
+    dropped_bps: Annotated[Count, doc("Share of `dropped`", 80)]
     resent_bps: Annotated[Count, doc("Share of `resent`", 320)]
     inclusion_blocks: Annotated[
         PercentileRow | None, doc("Blocks from the relay's acceptance to inclusion; null: none")

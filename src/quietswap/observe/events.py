@@ -127,7 +127,7 @@ def order_confirmed(ms: int) -> None:
 
 def order_mined(
     source: str | None,
-    tier: int,
+    level: str,
     *,
     blocks: int | None,
     ms: int | None,
@@ -137,9 +137,10 @@ def order_mined(
 ) -> None:
     """A block included an order, this long after the relay accepted it; None: not known.
 
-    `endpoint` is the relay's, `tip` the class of the highest priority fee.
+    `level` are the tiers of the relays that had it, `endpoint` is the relay's, `tip` the class of
+    the highest priority fee.
     """
-    name, level = source or "none", str(tier)
+    name = source or "none"
     if blocks is not None:
         metrics.inclusion_blocks(name, level).observe(blocks)
         count(Measure.INCLUSION_BLOCKS, endpoint, tip, blocks)
@@ -151,9 +152,9 @@ def order_mined(
         count(Measure.SOURCE_DELIVERED, name, value=delivered_bps)
 
 
-def order_refunded(order_id: str, tier: int, status: str, wei: int) -> None:
-    """A relay reports a refund, or a transaction paid it."""
-    metrics.refunds(str(tier), status).inc()
+def order_refunded(order_id: str, level: str, status: str, wei: int) -> None:
+    """A relay reports a refund, or a transaction paid it; `level` as in `order_mined`."""
+    metrics.refunds(level, status).inc()
     count(Measure.ORDER_REFUNDED, status)
     log.info("order_refunded", order=order_id, status=status, wei=str(wei))
 

@@ -114,7 +114,7 @@ class CancelOrder:
         if order.nonce < facts.nonce:
             raise _too_late(order.nonce, facts.nonce)
         gas_limit = cancel_gas(await self._gas(order.wallet) if facts.code else None)
-        rivals = await self._core.orders.live_at(order.wallet, order.nonce)
+        rivals = await self._core.orders.at_nonce(order.wallet, order.nonce)
         caps = [fee_cap(one) for one in (order, *rivals)]
         now = core.clock.now_ms()
         return CancelQuote(
@@ -153,8 +153,6 @@ class CancelOrder:
                 raise _too_late(signed.nonce, (error.details or {})["expected"]) from error
             raise
         fresh = core.new_order(signed, quote, ready)
-        # Best effort, and first: a relay that has dropped the swap needs no higher fee.
-        await core.relay(quote.tier).cancel(target.tx_hash)
         return accepted(await core.deliver(fresh, ready, known), signed, ready)
 
     def _answer(self, order: Order, target: Order) -> SubmittedCancel:

@@ -12,6 +12,7 @@ from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
 from quietswap.concurrency import bounded_gather
 from quietswap.orders.statistics import (
+    TWO_RELAYS,
     ExportFilter,
     ExportPage,
     ExportRow,
@@ -123,5 +124,7 @@ class GetOrderStatistics:
         )
 
     def _name(self, tier: int) -> str:
+        if tier == TWO_RELAYS:
+            return "both relays"
         relay = self._relays.get(tier)
         return f"tier {tier}" if relay is None else relay.name

@@ -221,6 +221,24 @@ class Order:
     deadline_s: int | None = None
     """The last second (Unix) in which the router executes it; None if the router has no deadline.
     Only blocks decide that it is past, and then the order expires for good."""
+    second_tier: int | None = None
+    """The other relay that may have its bytes, too: what replaces it must go to both."""
+
+    @property
+    def tiers(self) -> tuple[int, ...]:
+        """Return the relays that may have its bytes, the one of its quote first."""
+        return (self.tier,) if self.second_tier is None else (self.tier, self.second_tier)
+
+    @property
+    def relays_label(self) -> str:
+        """Return the tiers for figures: an order that two relays have is neither's alone."""
+        return "+".join(str(tier) for tier in sorted(self.tiers))
+
+    def is_newer(self, other: "Order") -> bool:
+        """Return whether it came after `other`; a cancel comes after all that is no cancel."""
+        if (self.kind is OrderKind.CANCEL) is not (other.kind is OrderKind.CANCEL):
+            return self.kind is OrderKind.CANCEL
+        return (self.created_at_ms, self.order_id) > (other.created_at_ms, other.order_id)
 
     def after(
         self,

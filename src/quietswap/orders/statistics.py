@@ -16,6 +16,8 @@ class Measure(StrEnum):
     ORDERS = "orders"
     """`value` is 1 for an order whose bytes were sent again, else 0; `text` is the status."""
     REVERTED = "reverted"
+    DROPPED = "dropped"
+    """Taken by the relay, and in no block until it expired."""
     BLOCKS = "blocks"
     """Blocks from the relay's acceptance to inclusion."""
     SECONDS = "seconds"
@@ -24,6 +26,10 @@ class Measure(StrEnum):
     """Received against the quoted output, basis points."""
     REFUND = "refund"
     """`text` is the status and the amount in wei, separated by a space."""
+
+
+TWO_RELAYS = 0
+"""The tier of a tally of orders that two relays had: the chain does not show which had it mined."""
 
 
 class Tally(NamedTuple):
@@ -53,6 +59,7 @@ class GroupStatistics:
 
     statuses: Counter[str] = field(default_factory=Counter)
     reverted: int = 0
+    dropped: int = 0
     resent: int = 0
     refunds: Counter[str] = field(default_factory=Counter)
     refunds_wei: Counter[str] = field(default_factory=Counter)
@@ -66,6 +73,8 @@ class GroupStatistics:
                 self.resent += tally.orders * tally.value
             case Measure.REVERTED:
                 self.reverted += tally.orders
+            case Measure.DROPPED:
+                self.dropped += tally.orders
             case Measure.REFUND:
                 status, wei = tally.text.split(" ")
                 self.refunds[status] += tally.orders

@@ -57,8 +57,16 @@ from quietswap.relays.answers import (
     response_text,
     words_of,
 )
-from quietswap.relays.choice import PASSED_ON, passed_on, send
+from quietswap.relays.choice import (
+    ALSO_SENT,
+    PASSED_ON,
+    forget,
+    other_relay,
+    passed_on,
+    send,
+)
 from quietswap.relays.relay import Relay
+from quietswap.relays.settings import BACKUP_TIER
 from quietswap.routers import batch
 from quietswap.storage.orders import OrderStore
 from quietswap.storage.quotes import QuoteStore
@@ -153,18 +161,53 @@ class OrderDelivery:
         if not is_ours:
             return DeliveryResult(order, None)
         assert order.raw is not None
-        answer = await send(self._relays[order.tier], order, order.raw)
         try:
-            moved = passed_on(order, answer, self._relays)
+            rivals = await self._rivals(order)
+            order = await self._for_all(order, rivals)
+            if order.kind is OrderKind.CANCEL:  # first: a relay without the swap takes any fee
+                await forget(self._relays, order, rivals)
+            answer = await self._send(order, rivals)
+            stays = earlier is not EarlierSend.NONE or bool(rivals)
+            moved = passed_on(order, answer, self._relays, stays=stays)
             if moved is not None:
-                now = self._clock.now_ms()
-                changed = await remark(self._orders, moved, RELAY_SAID, PASSED_ON, now)
-                if changed is not moved:  # stored before the backup gets it
-                    order, earlier = changed, EarlierSend.CERTAIN
-                    answer = await send(self._relays[order.tier], order, changed.raw or b"")
+                order, answer = await self._pass_on(order, moved, answer)
+                earlier = EarlierSend.CERTAIN if order.tier == BACKUP_TIER else earlier
             return await self._record(order, answer, earlier=earlier)
-        except StoreUnavailable:
+        except StoreUnavailable:  # what was not sent is the tracker's to send
             return DeliveryResult(order, None)
+
+    async def _pass_on(
+        self, order: Order, moved: Order, answer: RelayResponse
+    ) -> tuple[Order, RelayResponse]:
+        """Store the order for the backup, then send it; return it and the last answer."""
+        now = self._clock.now_ms()
+        stored = await remark(self._orders, moved, RELAY_SAID, PASSED_ON, now)
+        if stored is moved:  # another writer was first: the tracker sends it
+            return order, answer
+        rivals = await self._rivals(stored)
+        if any(one.is_newer(stored) for one in rivals):
+            return stored, answer
+        return stored, await self._send(stored, rivals)
+
+    async def _send(self, order: Order, rivals: Sequence[Order]) -> RelayResponse:
+        replaces = order.kind is OrderKind.CANCEL or bool(rivals)
+        return await send(self._relays, order, order.raw or b"", replaces=replaces)
+
+    async def _rivals(self, order: Order) -> Sequence[Order]:
+        """Return the other transactions with its nonce that may be mined, as stored now."""
+        found = await self._orders.at_nonce(order.wallet, order.nonce)
+        return [one for one in found if one.order_id != order.order_id]
+
+    async def _for_all(self, order: Order, rivals: Sequence[Order]) -> Order:
+        """Return the order, stored for every relay that may have one of `rivals`."""
+        while (other := other_relay(order, rivals)) is not None:
+            changed = replace(order, second_tier=other)
+            now = self._clock.now_ms()
+            stored = await remark(self._orders, changed, RELAY_SAID, ALSO_SENT, now)
+            if stored is not changed:
+                return stored
+            order = await self._orders.find(order.order_id) or order
+        return order
 
     async def _add(self, order: Order, checked: str, spends: Sequence[str]) -> tuple[Order, bool]:
         evidence = "; ".join(filter(None, ("bytes committed", checked)))
@@ -178,9 +221,11 @@ class OrderDelivery:
         return order, True
 
     async def _reopen(self, dead: Order, fresh: Order, checked: str) -> tuple[Order, bool]:
+        had = dead.tiers if dead.is_at_large else ()
         changed = replace(
             dead,
             tier=fresh.tier,
+            second_tier=next((tier for tier in had if tier != fresh.tier), None),
             endpoint_type=fresh.endpoint_type,
             share_mode=fresh.share_mode,
             expires_at_ms=fresh.expires_at_ms,

@@ -74,7 +74,7 @@ def _observe_inclusion(order: Order, block: Inclusion, tip: str) -> None:
     sent, sent_ms = order.submitted_head, order.submitted_at_ms
     observe.order_mined(
         order.source,
-        order.tier,
+        order.relays_label,
         blocks=None if sent is None else max(block.block_number - sent, 0),
         ms=None if sent_ms is None else max(block.block_time_ms - sent_ms, 0),
         delivered_bps=bps,

@@ -5,7 +5,7 @@ status.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto
 
@@ -72,6 +72,32 @@ class RelayResponse:
     reason: str = ""
     serves: bool | None = True
     said: str = ""
+
+
+_HELD = (RelayOutcome.ACCEPTED, RelayOutcome.ALREADY_KNOWN)
+_UNDECIDED = (
+    RelayOutcome.UNKNOWN, RelayOutcome.BUSY, RelayOutcome.NOT_TAKEN, RelayOutcome.NOT_SENT,
+)  # fmt: skip
+
+
+def joint_answer(
+    answers: Sequence[tuple[str, RelayResponse]], *, all_must_take: bool
+) -> RelayResponse:
+    """Return the answers of relays to the same bytes, by name, as the answer of one.
+
+    What replaces another transaction must be taken by each: a relay without it may have the other
+    one mined. It is refused only if each refuses it, and unsent only if none was reached.
+    """
+    taken = [answer for _, answer in answers if answer.outcome in _HELD]
+    if taken and (len(taken) == len(answers) or not all_must_take):
+        return taken[0]
+    outcomes = {answer.outcome for _, answer in answers}
+    is_certain = outcomes.isdisjoint(_UNDECIDED) or outcomes == {RelayOutcome.NOT_SENT}
+    if len(answers) == 1 or (not taken and is_certain):
+        used = (answer for _, answer in answers if answer.outcome is RelayOutcome.NONCE_USED)
+        return next(used, answers[0][1])
+    missing = "; ".join(f"{name}: {words}" for name, one in answers if (words := words_of(one)))
+    return RelayResponse(RelayOutcome.UNKNOWN, said=f"not each relay took it: {missing}")
 
 
 class EarlierSend(Enum):
@@ -167,7 +193,7 @@ def response_text(answer: RelayResponse) -> str:
 
 def words_of(answer: RelayResponse) -> str | None:
     """Return what an order keeps of a response: the relay's words; None if the relay took it."""
-    if answer.outcome in (RelayOutcome.ACCEPTED, RelayOutcome.ALREADY_KNOWN):
+    if answer.outcome in _HELD:
         return None
     return answer.said or answer.reason or response_text(answer)
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 from quietswap import observe
 from quietswap.clients.keys import Authenticate
@@ -13,6 +14,7 @@ from quietswap.orders.retention import RetentionJob
 from quietswap.orders.stores import PREFIXES
 from quietswap.orders.tracking.rules import TrackingRules
 from quietswap.orders.tracking.tracker import OrderTracker, TrackerWorker
+from quietswap.server import factories
 from quietswap.server.connections import ConnectionLimits
 from quietswap.server.container import Container
 from quietswap.server.settings.schema import TrackingConfig
@@ -40,8 +42,12 @@ def start_tracking(
     observe.tracker_standing_by(is_enabled=tracking.enabled)
     if not tracking.enabled:
         return _nothing
-    rules = tracking_rules(tracking)
     outside = parts.outside
+    rules = replace(
+        tracking_rules(tracking),
+        backup_after=parts.settings.relay.backup_after_blocks,
+        backup_endpoints=factories.backup_endpoints(outside.relays),
+    )
     tracker = OrderTracker(
         parts.storage.orders, outside.chain, outside.relays, clock, rules, prices=outside.pools
     )

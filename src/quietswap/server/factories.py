@@ -31,7 +31,7 @@ from quietswap.relays.relay import Relay
 from quietswap.relays.settings import BACKUP_TIER, FIRST_TIER, EndpointType, ShareMode
 from quietswap.server.settings.load import BadSettings
 from quietswap.server.settings.schema import RelayConfig as RelaySettings
-from quietswap.server.settings.schema import Settings
+from quietswap.server.settings.schema import RelaysConfig, Settings
 from quietswap.server.settings.schema import SourceConfig as SourceSettings
 from quietswap.storage.factory import Storage
 from quietswap.tokens.metadata import TokenReader
@@ -266,7 +266,47 @@ def make_relays(settings: Settings, http: HttpClient, clock: Clock) -> Mapping[i
     relays = {FIRST_TIER: _relay(settings, settings.relay.first, "first", http, clock)}
     if settings.relay.backup is not None:
         relays[BACKUP_TIER] = _relay(settings, settings.relay.backup, "backup", http, clock)
+    if settings.relay.backup_after_blocks:
+        _check_hand_on(settings.relay, relays)
     return relays
+
+
+def backup_endpoints(relays: Mapping[int, Relay]) -> frozenset[str]:
+    """Return the endpoints for which the backup promises as much as the first relay."""
+    backup = relays.get(BACKUP_TIER)
+    if backup is None:
+        return frozenset()
+    first = relays[FIRST_TIER]
+    kept = (k for k in EndpointType if backup.drops_reverts(k) or not first.drops_reverts(k))
+    return frozenset(kind.value for kind in kept)
+
+
+def _check_hand_on(chosen: RelaysConfig, relays: Mapping[int, Relay]) -> None:
+    """Refuse a backup that could get no order, or that the first relay's operator runs."""
+    name = "relay.backup_after_blocks"
+    if chosen.backup is None:
+        raise BadSettings(f"{name}: it needs a second relay, relay.backup")
+    if _operator(chosen.first.url) == _operator(chosen.backup.url):
+        raise BadSettings(f"{name}: relay.first and relay.backup are of one operator, so the"
+                          " backup would lose or keep what the first loses or keeps")  # fmt: skip
+    if chosen.first.name == chosen.backup.name:
+        raise BadSettings(f"{name}: relay.first.name and relay.backup.name are equal, so figures"
+                          " could not tell the relays apart")  # fmt: skip
+    if chosen.swap_endpoint not in backup_endpoints(relays):
+        raise BadSettings(f"{name}: relay.backup does not drop what would revert, as"
+                          f" relay.swap_endpoint {chosen.swap_endpoint} promises: it could get no"
+                          " swap")  # fmt: skip
+
+
+def _operator(url: str) -> str:
+    """Return the registered domain of a URL, or host and port of an address."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    labels = host.split(".")
+    if len(labels) < 2 or labels[-1].isdigit() or ":" in host:
+        return parts.netloc.rpartition("@")[2]
+    is_short = len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) <= 3  # as co.uk
+    return ".".join(labels[-3 if is_short else -2 :])
 
 
 def _relay(

@@ -93,7 +93,8 @@ def _matches(row: ExportRow, wanted: ExportFilter) -> bool:
 
 TALLIES = """
 WITH recent AS (
-    SELECT source, tier, status, attempts, failure_code, delivered_bps, refund_status, refund_wei,
+    SELECT source, CASE WHEN second_tier IS NULL THEN tier ELSE 0 END AS tier, status, attempts,
+        failure_code, submitted_at_ms, delivered_bps, refund_status, refund_wei,
         block_number - submitted_head AS blocks, block_time_ms - submitted_at_ms AS ms
     FROM orders
     WHERE client_id = ? AND created_at_ms >= ? AND kind IN ('swap', 'wrap')
@@ -104,6 +105,9 @@ FROM recent GROUP BY source, tier, status, CASE WHEN attempts > 1 THEN 1 ELSE 0 
 UNION ALL
 SELECT 'reverted', source, tier, '', 0, COUNT(*)
 FROM recent WHERE failure_code = 'REVERTED' GROUP BY source, tier
+UNION ALL
+SELECT 'dropped', source, tier, '', 0, COUNT(*)
+FROM recent WHERE failure_code = 'EXPIRED' AND submitted_at_ms IS NOT NULL GROUP BY source, tier
 UNION ALL
 SELECT 'blocks', source, tier, '', CASE WHEN blocks < 0 THEN 0 ELSE blocks END, COUNT(*)
 FROM recent WHERE blocks IS NOT NULL

@@ -29,7 +29,7 @@ FIXED = (
 _PLAIN = (
     "status", "buy_amount", "tier", "endpoint_type", "share_mode", "expires_at_ms",
     "watch_until_ms", "submitted_at_ms", "submitted_head", "sent_head", "attempts",
-    "relay_answer",
+    "relay_answer", "second_tier",
 )  # fmt: skip
 _INCLUSION = (
     "block_number", "block_hash", "gas_used", "effective_gas_price", "block_time_ms", "succeeded",

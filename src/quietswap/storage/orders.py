@@ -104,6 +104,11 @@ UNION ALL
 SELECT nonce, 0 FROM orders WHERE wallet = ? AND client_id = ? AND {_AT_LARGE}
 """  # noqa: S608
 """Columns: nonce, whether the order is open."""
+_AT = _SELECT + "WHERE o.wallet = ? AND o.nonce = ? AND "
+AT_NONCE = (
+    f"{_AT} o.status IN ('pending', 'submitted', 'mining') UNION ALL "
+    f"{_AT} o.watched = 1 AND o.failure_code IN ('REFUSED', 'EXPIRED')"
+)
 
 
 class OrderStore(OrderPages):
@@ -165,9 +170,9 @@ class OrderStore(OrderPages):
             return True
 
         # If a power failure undoes this write, the order is pending and the tracker sends it again.
-        return await self._database.transact(
-            body, durable=order.status is not OrderStatus.SUBMITTED
-        )
+        # That a second relay gets the bytes must not be forgotten.
+        is_light = order.status is OrderStatus.SUBMITTED and order.second_tier is None
+        return await self._database.transact(body, durable=not is_light)
 
     async def claim(self, orders: Sequence[Order], head: int) -> Mapping[str, bytes]:
         """Record a resend of these orders at block `head`; return their signed bytes by id.
@@ -236,15 +241,14 @@ class OrderStore(OrderPages):
         )
         return sorted(int(row[0]) for row in rows)
 
-    async def live_at(self, wallet: Address, nonce: int) -> Sequence[Order]:
-        """Return this wallet's non-terminal orders with this nonce, bytes included."""
-        rows = await self._database.fetch(
-            _SELECT + "WHERE o.wallet = ? AND o.nonce = ? "
-            "AND o.status IN ('pending', 'submitted', 'mining')",
-            wallet,
-            str(nonce),
-        )
-        return [order_from(row) for row in rows]
+    async def at_nonce(self, wallet: Address, nonce: int) -> Sequence[Order]:
+        """Return what may still be mined at this nonce, of all clients, bytes included.
+
+        These are open orders, and expired or refused ones that are still tracked. They must not be
+        shown to a client.
+        """
+        of = wallet, str(nonce)
+        return [order_from(row) for row in await self._database.fetch(AT_NONCE, *of, *of)]
 
     async def own_nonces(self, client_id: str, wallet: Address) -> OwnNonces:
         """Return the nonces of this client's orders of a wallet that may still be mined."""

@@ -157,8 +157,6 @@ class SendRawTransaction:
         known: Order | None,
     ) -> str:
         core = self._core
-        if found.plan.kind is OrderKind.CANCEL:
-            await self._forget(found)
         fresh = core.new_planned(signed, found.plan, ready)
         checked = "; ".join(filter(None, (found.origin, _words(found, ready.run))))
         try:
@@ -182,12 +180,6 @@ class SendRawTransaction:
             if error.details.get("reason") == FailureCode.NOT_SENT.value:
                 error.message = NOT_SENT_ANYWHERE + error.message
             raise
-
-    async def _forget(self, found: MatchedTransaction) -> None:
-        """Ask the relay to drop what is cancelled: best effort, and it proves nothing."""
-        for order in found.replaces:
-            if not rules.is_cancel(order) and order.tier in self._core.relays:
-                await self._core.relay(order.tier).cancel(order.tx_hash)
 
 
 def _hash_of(order: Order) -> str:

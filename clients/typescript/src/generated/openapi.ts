@@ -2908,7 +2908,7 @@ export interface components {
         /** @description The orders of one source or relay. Shares are basis points of `orders`, rounded down. */
         StatsGroup: {
             /**
-             * @description Source, or display name of the relay
+             * @description Source, or display name of the relay; `both relays` for orders that two may have had: no block shows which of them had it mined
              * @example MEV Blocker
              */
             name: string;
@@ -2943,6 +2943,11 @@ export interface components {
              */
             cancelled: number;
             /**
+             * @description Taken by the relay, and in no block until they expired
+             * @example 1
+             */
+            dropped: number;
+            /**
              * @description Sent to the relay more than once
              * @example 4
              */
@@ -2957,6 +2962,11 @@ export interface components {
              * @example 160
              */
             failedBps: number;
+            /**
+             * @description Share of `dropped`
+             * @example 80
+             */
+            droppedBps: number;
             /**
              * @description Share of `resent`
              * @example 320
@@ -5754,9 +5764,11 @@ export interface operations {
                      *             "reverted": 0,
                      *             "failed": 2,
                      *             "cancelled": 2,
+                     *             "dropped": 1,
                      *             "resent": 4,
                      *             "confirmedBps": 9600,
                      *             "failedBps": 160,
+                     *             "droppedBps": 80,
                      *             "resentBps": 320,
                      *             "inclusionBlocks": null,
                      *             "inclusionSeconds": null,
@@ -5778,9 +5790,11 @@ export interface operations {
                      *             "reverted": 0,
                      *             "failed": 2,
                      *             "cancelled": 2,
+                     *             "dropped": 1,
                      *             "resent": 4,
                      *             "confirmedBps": 9600,
                      *             "failedBps": 160,
+                     *             "droppedBps": 80,
                      *             "resentBps": 320,
                      *             "inclusionBlocks": null,
                      *             "inclusionSeconds": null,

@@ -125,7 +125,7 @@ def _facts(detail: OrderDetail, options: OperatorOptions) -> list[tuple[str, Chi
         ("at least", _amount(order.min_buy_amount, order.buy_token, tokens)),
         ("value when quoted", cents(order.usd_cents)),
         ("source", order.source or "–"),
-        ("relay", f"tier {order.tier}, {order.endpoint_type}, {order.share_mode}"),
+        ("relay", f"tier {order.relays_label}, {order.endpoint_type}, {order.share_mode}"),
         ("accepted by the relay (UTC)", moment(order.submitted_at_ms)),
         ("submissions", str(order.attempts)),
         ("expires (UTC)", moment(order.expires_at_ms)),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from quietswap.chain.address import Address
-from quietswap.orders.order import Order, OrderKind, OrderStatus
+from quietswap.orders.order import FailureCode, Order, OrderKind, OrderStatus
 from quietswap.orders.tracking.rules import (
     QUEUES,
     BlockRef,
@@ -161,6 +161,13 @@ class OrderIndex:
             return None
         return next((w for w in rivals if w.is_open and _replaces(w.order, order)), None)
 
+    def rivals(self, order: Order) -> list[Order]:
+        """Return the other orders at its nonce whose bytes a relay may have."""
+        found = (
+            watch.order for watch in self._by_nonce.get((order.wallet, order.nonce), {}).values()
+        )
+        return [one for one in found if one.order_id != order.order_id and _was_sent(one)]
+
     def set_block(
         self, watch: TrackedOrder, seen: BlockRef | None, rival: Replacement | None = None
     ) -> None:
@@ -244,11 +251,11 @@ def _replaces(later: Order, order: Order) -> bool:
     if later.kind is OrderKind.CANCEL:
         return True
     is_accepted = later.status in (OrderStatus.SUBMITTED, OrderStatus.MINING)
-    return is_accepted and later.client_id == order.client_id and _age(later) > _age(order)
+    return is_accepted and later.client_id == order.client_id and later.is_newer(order)
 
 
-def _age(order: Order) -> tuple[int, str]:
-    return order.created_at_ms, order.order_id
+def _was_sent(order: Order) -> bool:
+    return order.failure is None or order.failure.code is not FailureCode.NOT_SENT
 
 
 def _ends_at_ms(order: Order) -> int:

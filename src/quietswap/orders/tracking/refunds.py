@@ -59,13 +59,14 @@ class RefundReader:
         A refund decides nothing about an order: without its block it is only reported.
         """
         asked = [watch for watch in watches if self._may_have_one(watch)]
-        reports: dict[str, ReportedRefund] = {}
+        reports: dict[str, list[ReportedRefund]] = {}
 
         async def one(watch: TrackedOrder) -> None:
             order = watch.order
-            report = await self._relays[order.tier].refund(order.tx_hash)
-            if report is not None:
-                reports[order.order_id] = report
+            for relay in self._paying(order):
+                report = await relay.refund(order.tx_hash)
+                if report is not None:
+                    reports.setdefault(order.order_id, []).append(report)
 
         with suppress(TimeoutError):
             async with asyncio.timeout(_WITHIN_S):
@@ -99,8 +100,7 @@ class RefundReader:
     def _may_have_one(self, watch: TrackedOrder) -> bool:
         """Return whether a refund is possible and not yet proven."""
         order = watch.order
-        relay = self._relays.get(order.tier)
-        if relay is None or not relay.is_up or not relay.pays_rebates:
+        if not self._paying(order):
             return False
         if order.kind is not OrderKind.SWAP or order.endpoint_type == EndpointType.FULLPRIVACY:
             return False  # no searcher sees it
@@ -109,18 +109,29 @@ class RefundReader:
         known = order.inclusion.refund
         return known is not None and known.status is not RefundStatus.PAID
 
+    def _paying(self, order: Order) -> list[Relay]:
+        """Return the relays that may have paid a refund: those that may have had the order."""
+        found = filter(None, map(self._relays.get, order.tiers))
+        return [relay for relay in found if relay.is_up and relay.pays_rebates]
+
     async def _found(
-        self, watch: TrackedOrder, report: ReportedRefund, blocks: Mapping[str, Block]
+        self,
+        watch: TrackedOrder,
+        reports: Sequence[ReportedRefund],
+        blocks: Mapping[str, Block],
     ) -> None:
+        """Store the refund; of the reports of two relays the one that the block proves."""
         order, inclusion = watch.order, watch.order.inclusion
         if inclusion is None:
             return
         block = blocks.get(inclusion.block_hash)
         mined = () if block is None else block.transactions
-        refund = refund_of(report, order.wallet, order.tx_hash, mined)
-        if refund.status is RefundStatus.PAID:
-            taken = await self._taken(order, mined)
-            refund = refund_of(report, order.wallet, order.tx_hash, mined, taken)
+        refund = refund_of(reports[0], order.wallet, order.tx_hash, mined)
+        for report in reports:
+            seen = refund_of(report, order.wallet, order.tx_hash, mined)
+            if seen.status is RefundStatus.PAID:
+                taken = await self._taken(order, mined)
+                refund = refund_of(report, order.wallet, order.tx_hash, mined, taken)
         if refund != inclusion.refund:
             await self._store(order, refund)
 
@@ -146,6 +157,8 @@ class RefundReader:
         line = OrderEvent(order.order_id, now, event, status, status, text)
         if await self._cache.orders.update(changed, line):
             self._cache.record(replace(changed, version=order.version + 1))
-            observe.order_refunded(order.order_id, order.tier, refund.status, refund.amount_wei)
+            observe.order_refunded(
+                order.order_id, order.relays_label, refund.status, refund.amount_wei
+            )
         else:
             await self._cache.refresh(order.order_id)

@@ -13,9 +13,11 @@ from quietswap.orders.tracking.reconcile import OrderCache, Reconciler
 from quietswap.orders.tracking.rules import (
     BlockRef,
     TrackedOrder,
+    backup_at,
     deadline_transition,
     expiry_transition,
     safe_now_ms,
+    same_relays_at,
     with_resend_recorded,
 )
 from quietswap.orders.transition import RELAY_SAID, transition_for_response
@@ -26,8 +28,16 @@ from quietswap.relays.answers import (
     response_text,
     words_of,
 )
-from quietswap.relays.choice import PASSED_ON, passed_on, send
+from quietswap.relays.choice import (
+    ALSO_SENT,
+    PASSED_ON,
+    forget,
+    other_relay,
+    passed_on,
+    send,
+)
 from quietswap.relays.relay import Relay
+from quietswap.relays.settings import BACKUP_TIER, FIRST_TIER
 
 # Simulate swaps before a resend: a swap that would fail now is not sent now.
 
@@ -127,7 +137,10 @@ class Resender:
             for watch in filter(None, map(watches.get, due)):
                 fails = watch.order.order_id in failing
                 wait = self._cache.rules.resend_every if fails else 1
-                watches.schedule_resend(watch, not_before=tip.number + wait)
+                next_at = tip.number + wait
+                if (at := backup_at(watch.order, self._cache.rules)) and at <= tip.number:
+                    next_at = max(next_at, same_relays_at(watch, self._cache.rules))
+                watches.schedule_resend(watch, not_before=next_at)
 
     async def _failing(self, due: Sequence[str], tip: BlockRef) -> set[str]:
         """Return the orders that would fail now; they wait as long as after a resend."""
@@ -137,7 +150,8 @@ class Resender:
             w for w in found if w.order.kind is OrderKind.SWAP and self._may_be_sent(w, tip, past)
         )
         tried = list(islice(swaps, MOST_TRIED))
-        relays = {w.order.order_id: self._relays[w.order.tier] for w in tried}
+        found_relays = ((w.order.order_id, self._relays.get(w.order.tier)) for w in tried)
+        relays = {order_id: relay for order_id, relay in found_relays if relay is not None}
         return await self._trial.failing(tried, relays)
 
     async def _send_again(self, due: Sequence[str], tip: BlockRef) -> None:
@@ -149,6 +163,7 @@ class Resender:
         past = self._past(tip)
         found = filter(None, map(self._cache.watches.get, due))
         wanted = [w for w in found if self._may_be_sent(w, tip, past)]
+        wanted = [w for w in wanted if await self._stored_for_all(w, tip)]
         raws = await self._cache.orders.claim([watch.order for watch in wanted], tip.number)
         claims = [(w, raws[w.order.order_id]) for w in wanted if w.order.order_id in raws]
         for watch, _ in claims:
@@ -161,15 +176,60 @@ class Resender:
 
     async def _send(self, claim: tuple[TrackedOrder, bytes]) -> None:
         watch, raw = claim
-        order = watch.order
-        answer = await send(self._relays[order.tier], order, raw)
+        order, rivals = watch.order, self._cache.watches.rivals(watch.order)
+        if order.tiers != (FIRST_TIER,) and await self._is_overtaken(order):
+            return
+        is_cancel = order.kind is OrderKind.CANCEL
+        if is_cancel and order.status is OrderStatus.PENDING:
+            await forget(self._relays, order, rivals)
+        replaces = is_cancel or any(order.is_newer(one) for one in rivals)
+        answer = await send(self._relays, order, raw, replaces=replaces)
         observe.order_resent(order.order_id, order.attempts, answer.outcome.value)
         await self._conclude(watch, order, answer)
 
+    async def _stored_for_all(self, watch: TrackedOrder, tip: BlockRef) -> bool:
+        """Store, before they get it, to which further relay it goes; False if that failed.
+
+        It goes to a relay that may have an earlier transaction with its nonce, and to the backup if
+        no block has it in time.
+        """
+        order = watch.order
+        earlier = [one for one in self._cache.watches.rivals(order) if order.is_newer(one)]
+        other, text = other_relay(order, earlier), ALSO_SENT
+        if other is None and self._goes_to_backup(watch, tip):
+            blocks = self._cache.rules.backup_after
+            other, text = BACKUP_TIER, f"no block has it after {blocks}: the backup gets it, too"
+        if other is not None:
+            await self._note(watch, replace(order, second_tier=other), text)
+        return other is None or watch.order.second_tier == other
+
+    def _goes_to_backup(self, watch: TrackedOrder, tip: BlockRef) -> bool:
+        """Return whether no block has it in time, and the backup may get it.
+
+        Only the newest transaction of a nonce is given to a further relay.
+        """
+        at, backup = backup_at(watch.order, self._cache.rules), self._relays.get(BACKUP_TIER)
+        if at is None or tip.number < at or backup is None or not backup.is_up:
+            return False
+        return not any(one.is_newer(watch.order) for one in self._cache.watches.rivals(watch.order))
+
+    async def _is_overtaken(self, order: Order) -> bool:
+        """Return whether something newer with its nonce is open that the tracker has not read yet.
+
+        Who accepted it has stored it before reading this order, so it goes wherever this one may
+        be.
+        """
+        stored = await self._cache.orders.at_nonce(order.wallet, order.nonce)
+        return any(one.is_newer(order) and not one.status.is_terminal for one in stored)
+
     def _may_be_sent(self, watch: TrackedOrder, tip: BlockRef, past: int) -> bool:
         """Return whether it may go out now; `past` is what `_past` returns for `tip`."""
-        relay = self._relays.get(watch.order.tier)
-        if watch.order.status.is_terminal or relay is None or not relay.is_up:
+        goes_on = self._goes_to_backup(watch, tip)
+        tiers = (*watch.order.tiers, BACKUP_TIER) if goes_on else watch.order.tiers
+        is_up = any(self._relays[tier].is_up for tier in tiers if tier in self._relays)
+        if watch.order.status.is_terminal or not is_up:
+            return False
+        if not goes_on and tip.number < same_relays_at(watch, self._cache.rules):
             return False
         if self._cache.watches.live_replacement(watch.order) is not None:
             return False  # its wallet cancels it, or pays more for it
@@ -182,7 +242,7 @@ class Resender:
         """Apply the response to a pending order; an accepted order changes by the chain only."""
         if answer.outcome is RelayOutcome.NONCE_USED:
             self._cache.watches.doubted[order.order_id] = watch
-        moved = passed_on(order, answer, self._relays)
+        moved = passed_on(order, answer, self._relays, stays=True)
         if moved is not None and order.status is OrderStatus.PENDING:
             await self._note(watch, moved, PASSED_ON)
             return
@@ -230,10 +290,10 @@ class Resender:
         order_id, settled = over
         watch = self._cache.watches.get(order_id)
         assert watch is not None
-        relay, hint = self._relays.get(watch.order.tier), None
-        if relay is not None:
-            await relay.cancel(watch.order.tx_hash)
-            hint = await relay.status_hint(watch.order.tx_hash)
+        tx_hash, hint = watch.order.tx_hash, None
+        for relay in filter(None, map(self._relays.get, reversed(watch.order.tiers))):
+            await relay.cancel(tx_hash)
+            hint = await relay.status_hint(tx_hash)
         step, deadline_s = expiry_transition(hint), watch.order.deadline_s
         if deadline_s is not None and settled is not None:
             step = deadline_transition(deadline_s, settled)

@@ -17,6 +17,7 @@ from quietswap.orders.order import (
     Transition,
 )
 from quietswap.orders.received import Arrival, Reference, Refund
+from quietswap.relays.settings import FIRST_TIER
 
 # The states of a tracked order, as tables: its changes of state and the work of each state.
 
@@ -166,11 +167,17 @@ class CanonicalChain:
 
 @dataclass(frozen=True, slots=True)
 class TrackingRules:
-    """Numbers of blocks: that confirm, between two resends, between two checks of every order."""
+    """Numbers of blocks: that confirm, between two resends, between two checks of every order.
+
+    `backup_after`: after so many without an inclusion the backup gets an order, too; 0 is never. It
+    gets only orders of `backup_endpoints`, for which it promises as much as the first relay.
+    """
 
     confirmations: int
     resend_every: int
     backstop_every: int
+    backup_after: int = 0
+    backup_endpoints: frozenset[str] = frozenset()
 
 
 CLOCK_SLACK_MS = 60_000
@@ -291,17 +298,34 @@ def was_offered(order: Order, head: int) -> bool:
     return order.submitted_head is None or head > order.submitted_head
 
 
-def resend_at(watch: TrackedOrder, rules: TrackingRules) -> int:
-    """Return the first block number at which the same bytes are sent again.
+def same_relays_at(watch: TrackedOrder, rules: TrackingRules) -> int:
+    """Return the first block number at which its relays get the same bytes again.
 
-    One block after a first response without a known meaning; otherwise every `resend_every` blocks,
-    because relays drop transactions (Flashbots after 25 blocks).
+    One block after a first response without a known meaning, and while one of two relays has not
+    taken it; otherwise every `resend_every` blocks, because relays drop transactions (Flashbots
+    after 25 blocks).
     """
     order = watch.order
     if order.sent_head is None or watch.must_go_out:
         return 0
-    soon = order.status is OrderStatus.PENDING and order.attempts <= 1
-    return order.sent_head + (1 if soon else rules.resend_every)
+    soon = order.attempts <= 1 or order.second_tier is not None
+    is_soon = order.status is OrderStatus.PENDING and soon
+    return order.sent_head + (1 if is_soon else rules.resend_every)
+
+
+def backup_at(order: Order, rules: TrackingRules) -> int | None:
+    """Return the block number at which the backup may get it, too; None if it may not."""
+    if not rules.backup_after or order.tiers != (FIRST_TIER,) or order.submitted_head is None:
+        return None
+    if order.kind is not OrderKind.CANCEL and order.endpoint_type not in rules.backup_endpoints:
+        return None
+    return order.submitted_head + rules.backup_after
+
+
+def resend_at(watch: TrackedOrder, rules: TrackingRules) -> int:
+    """Return the first block number at which any relay gets the bytes."""
+    same, backup = same_relays_at(watch, rules), backup_at(watch.order, rules)
+    return same if backup is None else min(same, backup)
 
 
 _FIELDS = [field.name for field in fields(Order)]

@@ -404,10 +404,12 @@ class RelaysConfig(Section, frozen=True):
     first: Annotated[RelayConfig, says("The relay of tier 2.")] = RelayConfig()
     backup: Annotated[
         RelayConfig | None,
-        says(
-            "The relay of tier 4, in quotes for 30 s after the first failed three times in a row."
-        ),
+        says("The relay of tier 4, in quotes for 30 s after three failures of the first in a row."),
     ] = None
+    backup_after_blocks: Annotated[
+        int,
+        says("Blocks without inclusion until the backup gets it, too; 0: never.", ge=0, le=_MANY),
+    ] = 0
     referrer: Annotated[str, says("Client name sent to the relay.")] = "quietswap"
     swap_endpoint: Annotated[str, says("fast, noreverts or fullprivacy.")] = "noreverts"
     swap_share: Annotated[str, says("shareAll, shareSafe or none.")] = "shareSafe"
