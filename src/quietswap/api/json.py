@@ -62,11 +62,6 @@ amount: Callable[[int | None], Any] = str
 """Returns an amount in smallest units or wei as a decimal string."""
 
 
-def json_form(value: Any) -> Any:
-    """Return a value that already has its JSON form."""
-    return value
-
-
 # The error envelope. The HTTP status of a code is in `quietswap.contract.errors`.
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from quietswap.amounts import difference_bps, format_ether
-from quietswap.api.json import AuthenticatedRequest, amount, iso_second, iso_timestamp, json_form
+from quietswap.api.json import AuthenticatedRequest, amount, iso_second, iso_timestamp
 from quietswap.api.operation import UseCases
 from quietswap.api.parsing import requests
 from quietswap.chain.signed import MAINNET
@@ -36,15 +36,18 @@ from quietswap.quoting.request import SubmittedSwap, SubmittedWrap, WrapBalances
 from quietswap.tokens.token import WETH
 
 # What a mined order brought: stored values to contract Structs.
+#
+# `stored` is the order without its types: its strings already have their JSON form.
 
 
 def received(order: OrderView) -> contract.Received | None:
     """Return `received`; None before a block, and for an order that an older release confirmed."""
+    stored: Any = order
     if order.received is None and order.received_issue is None:
         return None
     return contract.Received(
         token=order.buy_token,
-        amount=json_form(order.received),
+        amount=stored.received,
         reason=order.received_issue,
     )
 
@@ -71,23 +74,25 @@ def delivered(order: OrderView) -> contract.Delivered | None:
 
 def reference(order: OrderView) -> contract.Reference | None:
     """Return `reference`; None unless it was read when the order was confirmed."""
+    stored: Any = order
     if order.reference is None or order.received is None or order.block_number is None:
         return None
     return contract.Reference(
         block_number=order.block_number - 1,
-        amount=json_form(order.reference),
-        value_wei=json_form(order.reference_wei),
+        amount=stored.reference,
+        value_wei=stored.reference_wei,
         received_bps=difference_bps(int(order.received), int(order.reference)),
     )
 
 
 def refund(order: OrderView) -> contract.Refund | None:
     """Return `refund`; None before a block, and for an order that an older release confirmed."""
+    stored: Any = order
     if order.refund_status is None:
         return None
     return contract.Refund(
-        status=json_form(order.refund_status),
-        amount_wei=json_form(order.refund_wei),
+        status=stored.refund_status,
+        amount_wei=stored.refund_wei,
         tx_hash=order.refund_tx,
     )
 
@@ -145,6 +150,7 @@ def swap_order_response(submitted: SubmittedSwap) -> contract.SwapOrderResponse:
 
 def order_status_response(order: OrderView) -> contract.OrderStatusResponse:
     """Return `data` of GET /api/v1/mev/orders/:orderId; what is not known yet is absent."""
+    stored: Any = order
     created_at = iso_timestamp(order.created_at_ms)
     sent = order.submitted_at_ms
     was_sent = order.failure_code != _NOT_SENT
@@ -152,22 +158,22 @@ def order_status_response(order: OrderView) -> contract.OrderStatusResponse:
     confirmed, code = mined_at is not None, order.failure_code
     return contract.OrderStatusResponse(
         order_id=order.order_id,
-        status=json_form(order.status),
+        status=stored.status,
         created_at=created_at,
         order_params=contract.OrderParams(
             from_token=order.sell_token,
             to_token=order.buy_token,
-            amount=json_form(order.sell_amount),
-            min_return_amount=json_form(order.min_buy_amount),
+            amount=stored.sell_amount,
+            min_return_amount=stored.min_buy_amount,
         ),
         tx_hash=order.tx_hash if was_sent else None,
         submitted_at=(created_at if sent is None else iso_timestamp(sent)) if was_sent else None,
         block_number=order.block_number if confirmed else None,
         gas_used=amount(order.gas_used) if confirmed else None,
-        effective_gas_price=json_form(order.effective_gas_price) if confirmed else None,
+        effective_gas_price=stored.effective_gas_price if confirmed else None,
         confirmed_at=None if mined_at is None else iso_timestamp(mined_at),
         error=None if confirmed or code is None else _failure(order, code),
-        kind=json_form(order.kind),
+        kind=stored.kind,
         received=received(order),
         fee_paid_wei=fee_paid(order),
         delivered=delivered(order),
@@ -188,6 +194,7 @@ def _confirmed_at_ms(order: OrderView) -> int | None:
 
 
 def _failure(order: OrderView, code: str) -> contract.OrderFailure:
+    stored: Any = order
     reverted = order.succeeded == 0
     return contract.OrderFailure(
         code=code,
@@ -195,7 +202,7 @@ def _failure(order: OrderView, code: str) -> contract.OrderFailure:
         may_be_mined=may_be_mined(code, order.deadline_s),
         block_number=order.block_number if reverted else None,
         gas_used=amount(order.gas_used) if reverted else None,
-        effective_gas_price=json_form(order.effective_gas_price) if reverted else None,
+        effective_gas_price=stored.effective_gas_price if reverted else None,
     )
 
 
@@ -215,25 +222,26 @@ def order_history_response(
 
 def _item(line: OrderListItem) -> contract.HistoryItem:
     """Return one line. A page has fifty: unpacking and plain strings halve its cost."""
+    stored: tuple[Any, ...] = line
     (
         order_id, status, tx_hash, created_at_ms, sell_token, buy_token, sell_amount, buy_amount,
         block_number, block_time_ms, failure_code, kind, relay_answer,
-    ) = line  # fmt: skip
+    ) = stored  # fmt: skip
     is_confirmed = status == _CONFIRMED and block_time_ms is not None
     return contract.HistoryItem(
         order_id=order_id,
-        status=json_form(status),
+        status=status,
         tx_hash=None if failure_code == _NOT_SENT else tx_hash,
         block_number=block_number if is_confirmed else None,
         created_at=iso_timestamp(created_at_ms),
         confirmed_at=iso_timestamp(block_time_ms) if is_confirmed and block_time_ms else None,
-        kind=json_form(kind),
+        kind=kind,
         relay_answer=relay_answer if block_number is None else None,
         summary=contract.OrderSummary(
             sell_token=sell_token,
             buy_token=buy_token,
-            sell_amount=json_form(sell_amount),
-            buy_amount=json_form(buy_amount),
+            sell_amount=sell_amount,
+            buy_amount=buy_amount,
         ),
     )
 
@@ -272,12 +280,13 @@ def wrap_quote_response(quote: WrapQuote) -> wrap_bodies.WrapQuoteResponse:
 def wrap_order_response(submitted: SubmittedWrap) -> wrap_bodies.WrapOrderResponse:
     """Return `data.order` of POST /api/v1/mev/wrap/order."""
     order = submitted.order
+    initial: Any = initial_status(order)
     return wrap_bodies.WrapOrderResponse(
         operation=submitted.operation.value,
         tx_hash=order.tx_hash,
         sender=submitted.sender,
         amount=format_ether(submitted.amount),
-        status=json_form(initial_status(order)),
+        status=initial,
         provider=submitted.relay_name,
         tracking_url=submitted.tracking_url,
         explorer_url=submitted.explorer_url,

@@ -16,7 +16,6 @@ from quietswap.api.json import (
     StreamedAnswer,
     amount,
     iso_timestamp,
-    json_form,
 )
 from quietswap.api.operation import UseCases
 from quietswap.api.parsing import requests
@@ -42,6 +41,8 @@ from quietswap.orders.statistics import (
 from quietswap.tokens.token import Token
 
 # Exported orders: stored values to contract Structs, and these to CSV and JSON.
+#
+# `stored` is the order without its types: its strings already have their JSON form.
 
 
 _encode = msgspec.json.Encoder().encode
@@ -52,6 +53,7 @@ _values = attrgetter(*(field.name for field in msgspec.structs.fields(ExportedOr
 
 
 def exported_order(row: ExportRow, page: ExportPage) -> ExportedOrder:
+    stored: Any = row
     sell, buy = page.tokens.get(row.sell_token), page.tokens.get(row.buy_token)
     fee = None
     if row.gas_used is not None and row.effective_gas_price is not None:
@@ -59,8 +61,8 @@ def exported_order(row: ExportRow, page: ExportPage) -> ExportedOrder:
     to_promise, to_minimum, to_reference = _delivered(row)
     return ExportedOrder(
         order_id=row.order_id,
-        kind=json_form(row.kind),
-        status=json_form(row.status),
+        kind=stored.kind,
+        status=stored.status,
         wallet=row.wallet,
         nonce=int(row.nonce),
         tx_hash=row.tx_hash,
@@ -71,29 +73,29 @@ def exported_order(row: ExportRow, page: ExportPage) -> ExportedOrder:
         block_hash=row.block_hash,
         sell_token=row.sell_token,
         sell_symbol=_symbol(sell),
-        sell_amount=json_form(row.sell_amount),
+        sell_amount=stored.sell_amount,
         sell_amount_whole=_whole(row.sell_amount, sell),
         buy_token=row.buy_token,
         buy_symbol=_symbol(buy),
-        quoted_amount=json_form(row.buy_amount),
-        minimum_amount=json_form(row.min_buy_amount),
-        received_amount=json_form(row.received),
+        quoted_amount=stored.buy_amount,
+        minimum_amount=stored.min_buy_amount,
+        received_amount=stored.received,
         received_whole=_whole(row.received, buy),
         received_reason=row.received_issue,
         to_promise_bps=to_promise,
         to_minimum_bps=to_minimum,
         gas_used=None if row.gas_used is None else amount(row.gas_used),
-        effective_gas_price=json_form(row.effective_gas_price),
+        effective_gas_price=stored.effective_gas_price,
         fee_paid_wei=None if fee is None else amount(fee),
         fee_paid_eth=None if fee is None else format_ether(fee),
         refund_status=row.refund_status,
-        refund_wei=json_form(row.refund_wei),
+        refund_wei=stored.refund_wei,
         refund_tx_hash=row.refund_tx,
         source=row.source,
         tier=row.tier,
         error_code=row.failure_code,
-        reference_amount=json_form(row.reference),
-        reference_wei=json_form(row.reference_wei),
+        reference_amount=stored.reference,
+        reference_wei=stored.reference_wei,
         to_reference_bps=to_reference,
     )
 

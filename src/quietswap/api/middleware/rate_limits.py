@@ -119,13 +119,13 @@ class AuthenticationMiddleware:
             return
         secret = dict(scope["headers"]).get(b"x-api-key", b"").decode("latin-1")
         is_plausible = 0 < len(secret) <= _LONGEST_SECRET and not secret.startswith(SECRET_PREFIX)
-        error = Unauthorized()
+        error = None
         try:
             key = await self.use_cases.authenticate(secret) if is_plausible else None
         except Unauthorized as known:
             key, error = None, known
         if key is None:
-            await self._reject(scope, secret, error)
+            await self._reject(scope, secret, error or Unauthorized())
         else:
             observe.key_recognised(key.id, key.client_id)
             scope["user"], scope["auth"] = key, secret
