@@ -153,7 +153,7 @@ def operation_of(scope: Scope) -> Operation | None:
 
     A request that was refused before its PathEndpoint ran has one, too, if its method has.
     """
-    endpoint = _endpoint(scope)
+    endpoint = scope.get("endpoint")
     if isinstance(endpoint, PathEndpoint):
         endpoint = endpoint.by_method.get(scope["method"])
     return endpoint.operation if isinstance(endpoint, OperationEndpoint) else None
@@ -164,12 +164,8 @@ def operation_name(scope: Scope) -> str:
     operation = operation_of(scope)
     if operation is not None:
         return operation.name
-    endpoint = _endpoint(scope)
+    endpoint = scope.get("endpoint")
     return endpoint.name if isinstance(endpoint, _Named) else "other"
-
-
-def _endpoint(scope: Scope) -> object:
-    return scope.get("endpoint")
 
 
 class UnknownPath:
