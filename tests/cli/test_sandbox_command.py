@@ -188,6 +188,7 @@ def test_a_part_that_dies_ends_the_sandbox_in_words(part: str, said: str) -> Non
     assert "Traceback" not in errors
 
 
+@pytest.mark.xdist_group("live-cli")
 def test_its_service_is_as_patient_as_asked(town: SandboxInfo) -> None:
     settings = load(Path(town.settings_file), {"HOME": "/"})
     assert settings.relay.backup is not None

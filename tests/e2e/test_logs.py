@@ -21,6 +21,8 @@ from tests.e2e.test_delivery import Trader
 from tests.e2e.test_stop import ORDERS
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.xdist_group("logs")  # one campaign
+
 SPOILT = (
     ("venues", "html:403"), ("venues", "garbage"), ("venues", "half_answer"), ("venues", "refused"),
     ("venues", "foreign_router"), ("venues", "lie:2.0"), ("venues", "500"), ("prices", "500"),

@@ -14,6 +14,8 @@ from tests.spec.api_client import ApiClient
 from tests.spec.cancelling import cancel
 from tests.spec.wire import refused
 
+pytestmark = pytest.mark.xdist_group("would-revert")
+
 
 @pytest.fixture(scope="module")
 def town() -> Iterator[Town]:
