@@ -1,6 +1,5 @@
 """RPC URLs of wallets: 256 random bits in the path, stored and found by their SHA-256."""
 
-import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from quietswap.chain.address import Address
 from quietswap.chain.rpc_wire import RpcErrorObject
 from quietswap.clients.client import ApiKey, is_visitor
+from quietswap.clients.credentials import hash_secret
 from quietswap.clock import Clock
 from quietswap.errors.clients import RpcTokenNotFound
 from quietswap.errors.requests import InvalidParameter
@@ -105,11 +105,6 @@ def new_wallet_rpc_token(
     return token, f"qr_{secrets.token_hex(32)}"
 
 
-def hash_token(secret: str) -> bytes:
-    """Return the stored hash. The secret has 256 random bits, so a plain hash is enough."""
-    return hashlib.sha256(secret.encode()).digest()
-
-
 def rpc_url(base_url: str, secret: str) -> str:
     """Return the RPC URL of a token."""
     return f"{base_url}/rpc/{secret}"
@@ -125,7 +120,7 @@ class FindWalletRpcToken:
 
     async def __call__(self, secret: str) -> WalletRpcToken | None:
         """Return the token, or None when it is unknown or has ended. Raises StoreUnavailable."""
-        digest = hash_token(secret)
+        digest = hash_secret(secret)
         now = self._clock.now_ms()
         cached = self._seen.get(digest)
         if cached is not None and 0 <= now - cached[0] < LASTS_MS:
@@ -168,7 +163,7 @@ class WalletRpcTokens:
         most = MOST_WEB_TOKENS if key.is_web_session else MOST_TOKENS
         token, secret = new_wallet_rpc_token(key, name, wallets, unmatched, self._clock.now_ms())
         try:
-            token = await self._tokens.add(token, hash_token(secret), most=most)
+            token = await self._tokens.add(token, hash_secret(secret), most=most)
         except TooManyRpcTokens:
             reason = f"this client has {most} RPC URLs; revoke one first"
             raise InvalidParameter(

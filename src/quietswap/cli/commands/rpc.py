@@ -7,7 +7,7 @@ import click
 from quietswap.chain.address import Address, BadAddress, from_any_case, parse
 from quietswap.cli.options.operator import OperatorContext, operator_command, secret_option
 from quietswap.cli.options.times import time_text
-from quietswap.clients.credentials import trading_key
+from quietswap.clients.credentials import hash_secret, trading_key
 from quietswap.clock import SystemClock
 from quietswap.contract.base import MAX_RPC_NAME, MAX_RPC_WALLETS
 from quietswap.server.web import public_url
@@ -15,7 +15,6 @@ from quietswap.storage.factory import Storage
 from quietswap.wallet_rpc.tokens import (
     UnmatchedPolicy,
     WalletRpcToken,
-    hash_token,
     new_wallet_rpc_token,
     rpc_url,
 )
@@ -58,10 +57,10 @@ def create(
         key = trading_key(await storage.keys.by_id(key_id), key_id, now)
         made, new = new_wallet_rpc_token(key, name, owned, policy, now)
         secret = typed_secret or new
-        if (known := await storage.rpc_tokens.find(hash_token(secret))) is not None:
+        if (known := await storage.rpc_tokens.find(hash_secret(secret))) is not None:
             raise click.ClickException(f"this secret is stored already, as {known.id}")
         audit = context.audit("rpc_url_created", rpc=made.id, key=key_id, client=made.client_id)
-        return await storage.rpc_tokens.add(made, hash_token(secret), audit), secret
+        return await storage.rpc_tokens.add(made, hash_secret(secret), audit), secret
 
     settings = context.settings("server", "wallet_rpc", "storage", "observe")
     token, secret = context.change(
