@@ -38,7 +38,7 @@ _TUNED = {
     "[relay.first]": "timeout_s = 1.0",
     "[relay.backup]": "timeout_s = 1.0",
 }
-_REVERTS_ARE_MINED = '[relay]\nswap_endpoint = "fast"\n'
+_REVERTS_ARE_MINED = '[relay]\nswap_endpoint = "fast"\nbackup_after_blocks = 2\n'
 
 
 class Victim(ServiceProcess):

@@ -8,7 +8,7 @@ import pytest
 from quietswap.chain.address import Address, from_bytes
 from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
 from quietswap.orders.received import Reference, Refund, RefundStatus
-from quietswap.orders.statistics import ExportFilter, Tally
+from quietswap.orders.statistics import TWO_RELAYS, ExportFilter, Tally
 from quietswap.orders.stores import PREFIXES
 from quietswap.storage.factory import Storage
 from quietswap.storage.order_export import (
@@ -90,6 +90,13 @@ async def test_tallies_count_the_results_of_one_client(storage: Storage) -> None
             inclusion=inclusion(succeeded=False, received=0, block_time_ms=T0 - 5),
         ),
     )  # fmt: skip
+    expired = Failure(FailureCode.EXPIRED, "its time is over")
+    await stored(
+        storage,
+        confirmed(
+            0, 0, status=OrderStatus.CANCELLED, failure=expired, inclusion=None, second_tier=4
+        ),
+    )  # fmt: skip
     await stored(storage, confirmed(5, 9, client_id="client-2"))
     await stored(storage, confirmed(6, 9, kind=OrderKind.CANCEL))
     await stored(storage, confirmed(-1, 9))
@@ -100,6 +107,8 @@ async def test_tallies_count_the_results_of_one_client(storage: Storage) -> None
         Tally("orders", *swap, "confirmed", 1, 1),
         Tally("orders", None, 2, "failed", 0, 1),
         Tally("reverted", None, 2, "", 0, 1),
+        Tally("orders", "kyberswap", TWO_RELAYS, "cancelled", 0, 1),
+        Tally("dropped", "kyberswap", TWO_RELAYS, "", 0, 1),
         Tally("blocks", *swap, "", 2, 3),
         Tally("blocks", None, 2, "", 2, 1),
         Tally("seconds", *swap, "", 12, 3),
