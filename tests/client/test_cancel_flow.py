@@ -20,6 +20,7 @@ from quietswap.client.errors.flow import (
     UnsafeQuote,
 )
 from quietswap.client.flows.cancel import CancelRequest, check_cancel
+from quietswap.client.flows.submission_outcome import TransactionOutcome
 from quietswap.client.signing import hash_of, sign, to_sign
 from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract.orders import CancelQuoteResponse
@@ -75,7 +76,8 @@ def quote(**changes: Any) -> CancelQuoteResponse:
     ],
 )
 def test_nothing_but_the_empty_self_transfer_is_signed(changes: dict[str, Any], fault: str) -> None:
-    check_cancel(quote(), REQUEST)
+    for most in ({}, {"gas_limit": 100_000}):
+        check_cancel(quote(**most), REQUEST)
     with pytest.raises(UnsafeQuote, match=fault):
         check_cancel(quote(**changes), REQUEST)
 
@@ -197,6 +199,18 @@ def test_a_cancel_that_wins(do_with_node: Do, service: CancelService) -> None:
 def test_without_a_node_the_services_word_is_taken(do: Do) -> None:
     result = do("cancel", REQUEST, ACCOUNT)
     assert (result.cancelled, result.checked) == (True, False)
+
+
+def test_what_counts_as_cancelled(do: Do, do_with_node: Do, service: CancelService) -> None:
+    shown = do_with_node("cancel", REQUEST, ACCOUNT)
+    assert not replace(shown, swap=object()).cancelled, "the swap is in a block as well"
+    assert not replace(shown, fate=TransactionOutcome.OPEN).cancelled
+    told = do("cancel", REQUEST, ACCOUNT)
+    assert replace(told, end=None).cancelled, "by the state of the order alone"
+    assert replace(told, status=told.end).cancelled, "by the block of the cancel alone"
+    service.cancel = placed(OrderStatus.CANCELLED, failure=Failure(FailureCode.REPLACED, "no"))
+    lost = do("cancel", REQUEST, ACCOUNT).end
+    assert not replace(told, end=None, status=lost).cancelled
 
 
 def test_that_the_swap_won_is_a_result(do: Do, service: CancelService) -> None:
