@@ -17,6 +17,7 @@ from quietswap.client.errors.flow import (
     NonceMismatch,
     QuoteDeclined,
     StatusContradiction,
+    TransactionHashMismatch,
     UnsafeQuote,
 )
 from quietswap.client.flows.cancel import CancelRequest, check_cancel
@@ -116,6 +117,7 @@ class CancelService(FakeService):
     refuses: Reply | None = None
     issues: CancelQuoteValue = cancel_quote(ORDER)
     taken: str | None = None
+    lie: str | None = None
     posts: int = 0
 
     def reply(self, asked: Asked) -> Reply:
@@ -140,7 +142,8 @@ class CancelService(FakeService):
         self.taken = "0x" + keccak(hexstr=body["signedTransaction"]).hex()
         if self.cancel.inclusion is not None:
             self.mines(self.taken)
-        cancel = replace(self.cancel, order_id="cnl_1", kind=OrderKind.CANCEL, tx_hash=self.taken)
+        named = self.lie or self.taken
+        cancel = replace(self.cancel, order_id="cnl_1", kind=OrderKind.CANCEL, tx_hash=named)
         return ok(
             cancels.cancel_order_response(
                 SubmittedCancel(cancel, self.order, "Relay", "https://r.test")
@@ -194,6 +197,17 @@ def test_a_cancel_that_wins(do_with_node: Do, service: CancelService) -> None:
     assert result.cancelled
     assert result.status.error.code == "USER_CANCELLED"
     assert result.end.status == "confirmed"
+
+
+def test_another_hash_for_a_cancel(do: Do, service: CancelService) -> None:
+    service.lie = "0x" + "ee" * 32
+    seen: list[str] = []
+    with pytest.raises(MayBeMined, match=f"speaks of transaction {service.lie}") as caught:
+        do("cancel", REQUEST, ACCOUNT, lambda event: seen.append(type(event).__name__))
+    error = caught.value.__cause__
+    assert isinstance(error, TransactionHashMismatch)
+    assert (error.signed_hash, error.named_hash) == (service.taken, service.lie)
+    assert seen == ["CancelQuoteResponse"]
 
 
 def test_without_a_node_the_services_word_is_taken(do: Do) -> None:
