@@ -297,6 +297,10 @@ def test_the_caller_may_say_no(do: Do, service: CancelService) -> None:
 def test_the_two_calls_by_themselves(client: QuietswapClient, service: CancelService) -> None:
     issued = client.cancel_quote(ORDER)
     raw = sign(to_sign(issued.transaction_params), ACCOUNT, WALLET)
+    service.lie = "0x" + "ee" * 32
+    with pytest.raises(TransactionHashMismatch):
+        client.submit_cancel(issued, raw)
+    service.lie = None
     answer = client.submit_cancel(issued, raw)
     assert (answer.order.order_id, answer.cancel.order_id) == (ORDER, "cnl_1")
     assert answer.cancel.tx_hash == hash_of(raw)
