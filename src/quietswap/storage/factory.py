@@ -1,10 +1,8 @@
 """Opens the stores of a database. Only this module knows both."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quietswap import observe
 from quietswap.clock import Clock
 from quietswap.orders.stores import LeaderLock, RateStore
 from quietswap.storage import migrate
@@ -13,11 +11,7 @@ from quietswap.storage.clients import ClientStore, KeyStore
 from quietswap.storage.database import (
     SQLITE,
     BadDatabaseUrl,
-    Body,
     Database,
-    Row,
-    T,
-    Value,
     is_embedded,
 )
 from quietswap.storage.events import EventStore
@@ -134,7 +128,7 @@ async def open_storage(
     except BaseException:
         await database.close()
         raise
-    stored = TracedDatabase(database) if traced else database
+    stored = _with_spans(database) if traced else database
     leadership, serving = _locks(url, database, lock_patience_s, shared=rates_url is not None)
 
     return Storage(
@@ -158,6 +152,12 @@ async def open_storage(
         leadership=leadership,
         serving=serving,
     )
+
+
+def _with_spans(database: Database) -> Database:
+    from quietswap.storage.tracing import TracedDatabase  # its metrics take time to import
+
+    return TracedDatabase(database)
 
 
 async def migrate_storage(url: str) -> list[str]:
@@ -211,34 +211,3 @@ def _locks(
         AdvisoryLeaderLock(url, patience_s=patience_s),
         AdvisoryLeaderLock(url, SERVER, patience_s=patience_s, shared=shared),
     )
-
-
-# A database whose calls are spans of the request's trace. Used only if traces are enabled.
-
-
-class TracedDatabase:
-    """Implements Database. A span names the kind of call, never the SQL or its values."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.dialect = database.dialect
-
-    async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
-        return await observe.in_span("database", self._database.fetch(sql, *args), call="fetch")
-
-    async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
-        return await observe.in_span("database", self._database.scan(sql, *args), call="scan")
-
-    async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
-        work = self._database.change(sql, *args, durable=durable)
-        return await observe.in_span("database", work, call="change")
-
-    async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
-        work = self._database.transact(body, bounded=bounded, durable=durable)
-        return await observe.in_span("database", work, call="transact")
-
-    async def has_table(self, name: str) -> bool:
-        return await self._database.has_table(name)
-
-    async def close(self) -> None:
-        await self._database.close()
