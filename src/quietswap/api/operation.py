@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from quietswap.api.json import AuthenticatedRequest, StreamedAnswer
 from quietswap.api.parsing.headers import Network
@@ -10,7 +10,6 @@ from quietswap.chain.address import Address
 from quietswap.clients.client import ApiKey, ClientUsage
 from quietswap.contract.base import Envelope, RequestStruct, WireStruct
 from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
-from quietswap.orders.cancel import CancelOrder
 from quietswap.orders.order import OrderKind, OrderStatus
 from quietswap.orders.statistics import ExportFilter, ExportPage, OrderStatistics
 from quietswap.orders.stores import OrderPage, OrderView, RateStore
@@ -28,7 +27,10 @@ from quietswap.quoting.request import (
 from quietswap.quoting.scoring import IndicativePrice
 from quietswap.tokens.view import TokenPage, WalletHoldings
 from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, WalletRpcToken, WalletRpcTokens
-from quietswap.webhooks.manage import ManageWebhooks
+
+if TYPE_CHECKING:  # `orders export` shares a module with the API, and imports no metrics
+    from quietswap.orders.cancel import CancelOrder
+    from quietswap.webhooks.manage import ManageWebhooks
 
 # What the API needs from the application: one callable per endpoint, the API keys, two counters.
 #
@@ -70,8 +72,8 @@ class UseCases:
     wrap_info: Callable[[ApiKey, Address], Awaitable[WrapBalances]]
     quote_wrap: Callable[[ApiKey, WrapQuoteRequest], Awaitable[WrapQuote]]
     submit_wrap: Callable[[ApiKey, WrapOrderRequest], Awaitable[SubmittedWrap]]
-    cancel: CancelOrder
-    webhooks: ManageWebhooks
+    cancel: "CancelOrder"
+    webhooks: "ManageWebhooks"
     follow_events: Callable[[str, ResumePoint | None, EventFilter], Awaitable[EventSubscription]]
     """By client. Raises InvalidParameter, EventsPruned, TooManyStreams."""
     list_tokens: Callable[[ApiKey, str, int, int], Awaitable[TokenPage]]
