@@ -20,9 +20,12 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     found.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def town(browser: Browser) -> Iterator[Town]:
-    """One sandbox for all tests; a test heals the faults it switches on."""
+    """One sandbox for the tests of a module; a test heals the faults it switches on.
+
+    Each swap moves the prices of its pools, so more tests would trade far from the feeds' price.
+    """
     with running_town("--block-time", "0.5") as found:
         yield found
 
