@@ -315,3 +315,28 @@ def test_a_reload_while_the_wallet_asks(browser: Browser, town: Town, desk: ApiC
         one.wait(css("[aria-label='What your wallet was asked']"), "detached")
     other.close()
     sold_once(page, wallet, desk)
+
+
+OTHER_TAB = """(() => {
+  const random = crypto.getRandomValues.bind(crypto)
+  crypto.getRandomValues = (into) => {
+    const batch = { id: 'of another tab', until: Date.now() + 9e5 }
+    const texts = ['after', 'sellToken', 'buyToken', 'sellAmount', 'buyAmount']
+    for (const name of texts) batch[name] = ''
+    localStorage.setItem('quietswap.calls.%s', JSON.stringify(batch))
+    return random(into)
+  }
+})()"""
+
+
+def test_another_tab_asks_first(browser: Browser, town: Town, desk: ApiClient) -> None:
+    """Both looked before either asked: what the other one remembers stays, and holds both."""
+    wallet = BatchingWallet(town, delegated_account(desk))
+    page = offered(browser, town, wallet)
+    page.call("evaluate", expression=OTHER_TAB % wallet.account.address.lower())
+    page.click("button", BOTH)
+    page.see("Another tab of this page asks your wallet already. Nothing was sent.")
+    assert SEND not in wallet.asked
+    assert "of another tab" in page.call("evaluate", expression="JSON.stringify(localStorage)")
+    is_stuck(page)
+    page.close()

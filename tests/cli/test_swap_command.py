@@ -1,6 +1,7 @@
 """`quietswap swap`: what is shown, what is asked, what is signed, how it ends."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -9,13 +10,14 @@ from eth_account import Account
 from quietswap import errors
 from quietswap.cli.options import connection
 from quietswap.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.orders.received import Reference
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY, Quietswap
 from tests.client.fake_chain import FakeChain, transfer
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, placed, refused, swap_quote
 from tests.client.test_nonces import history
 from tests.client.test_polling import at
-from tests.orders import USDC, recorded
+from tests.orders import USDC, inclusion, recorded
 from tests.response_json import orders as response_orders
 from tests.response_json import quotes
 
@@ -53,6 +55,16 @@ def test_shows_compares_signs_and_follows(
         assert expected in text, expected
     states = [line.split()[2] for line in text.splitlines() if line.strip()[:1].isdigit()]
     assert states[-4:] == ["submitted", "pending", "mining", "confirmed"]
+
+
+def test_the_price_of_the_pools_is_the_service_s_word(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    block = inclusion(received=2_994 * 10**6, reference=Reference(3_000 * 10**6, ETHER))
+    order = replace(placed(OrderStatus.CONFIRMED), inclusion=block)
+    service.next("status", ok(response_orders.order_status_response(recorded(order))))
+    text = quietswap(*SWAP, "--yes").stdout
+    assert "against the pools  -0.20 % of their price, as the service reports" in text
 
 
 def test_fits_eighty_columns_without_colour(quietswap: Quietswap, approved: FakeChain) -> None:

@@ -102,11 +102,15 @@ async function once(
 ): Promise<Order> {
   const { wallet, address, session } = connection
   const { sellToken, buyToken, sellAmount, buyAmount, dexRoute } = quote
+  const before = pending(address)?.id
   const after = (await swaps(address))[0]?.createdAt ?? ''
   await assertWanted(connection, isStill)
   const id = `0x${[...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
   const until = Date.now() + (session.takenSeconds + CHECKS_S) * 1_000
   const batch: Batch = { id, after, sellToken, buyToken, sellAmount, buyAmount, until }
+  if (pending(address)?.id !== before) {
+    throw new Error('Another tab of this page asks your wallet already. Nothing was sent.')
+  }
   keep(address, batch)
   if (!pending(address)) throw new CannotBatch('this browser keeps nothing for this page')
   const approve = approveData(dexRoute.target, BigInt(sellAmount))

@@ -15,7 +15,7 @@ from rich.text import Text
 from quietswap.chain.address import Address
 from quietswap.cli.context import CommandContext
 from quietswap.cli.output.console import STYLE, ResponsiveTable, failure_text, gas_cost, relay_text
-from quietswap.cli.output.quote import facts, short, usd, why
+from quietswap.cli.output.quote import against_pools, facts, short, usd, why
 from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
 from quietswap.routers.methods import ROUTERS
 
@@ -111,6 +111,7 @@ def order_details(
         ("sell", sell.show(terms.amount)),
         ("at least", buy.show(terms.min_return_amount)),
         *(_reported(found, buy, context) or _received(found, (sell, buy), client, context)),
+        *against_pools(found),
         ("created", when(found.created_at)),
     ]
     own = client.orders.get(found.order_id)
@@ -149,8 +150,6 @@ def _reported(
     text = buy.show(found.received.amount)
     if found.delivered is not None:
         text += f" ({found.delivered.to_promise_bps / 100:+.2f} % against the quote)"
-    if found.reference is not None:
-        text += f" ({found.reference.received_bps / 100:+.2f} % against the pools' price)"
     return [("received", Text(f"{text}, as the service reports"))]
 
 

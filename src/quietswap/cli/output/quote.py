@@ -19,6 +19,7 @@ from quietswap.client.flows.swap import SwapResult
 from quietswap.quoting.loss import Loss, LossLevel, level_of, to_bps
 
 if TYPE_CHECKING:
+    from quietswap.contract.orders import OrderStatusResponse
     from quietswap.contract.quotes import SwapQuoteResponse
     from quietswap.contract.transactions import TransactionParams
 
@@ -291,10 +292,19 @@ def report(result: SwapResult, buy: DisplayToken) -> RenderableType:
     elif result.fate is not None and result.fate != "mined":
         text = f"your own node confirms it ({result.fate}): another swap is safe"
         rows.append(("checked", Text(text, "green")))
+    rows += against_pools(status)
     gas, price = gas_cost(status)
     if gas is not None and price is not None:
         rows.append(("gas", f"{gas:,} at {GWEI.show(price)} = {ETHER.show(gas * price)}"))
     return facts(*rows)
+
+
+def against_pools(status: "OrderStatusResponse") -> list[tuple[str, RenderableType]]:
+    """Return what only the service has read: the pools' price before the block."""
+    if status.reference is None:
+        return []
+    percent = f"{status.reference.received_bps / 100:+.2f} %"
+    return [("against the pools", Text(f"{percent} of their price, as the service reports"))]
 
 
 def _reported(result: SwapResult, buy: DisplayToken) -> str:
