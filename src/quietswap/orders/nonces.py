@@ -23,9 +23,7 @@ def next_nonce(latest: int, pending: int, own: OwnNonces) -> int:
     a transaction behind a gap could not be mined. The relay's count is never used: it is wrong
     after the relay has dropped a transaction.
     """
-    nonce = max(latest, pending)
-    while nonce in own.live:
-        nonce += 1
+    nonce = next_free_nonce(latest, pending, own)
     contested = (n for n in own.at_large if latest <= n < nonce and n not in own.live)
     return min(contested, default=nonce)
 
