@@ -81,7 +81,7 @@ class UsdPrices:
 
     async def by_pools(self, *tokens: Address) -> list[Decimal | None]:
         """Return USD per whole token by the pools alone, in order: no vendor can bend it."""
-        return [await self._pools.usd(token) for token in tokens]  # `usd` has them read together
+        return await asyncio.gather(*(self._pools.usd(token) for token in tokens))
 
     async def _ask(self, token: Address) -> Decimal | None:
         asked_at = self._clock.monotonic()

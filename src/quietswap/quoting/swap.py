@@ -185,7 +185,7 @@ class QuoteSwap:
         nonces = await self.orders.own_nonces(key.client_id, request.wallet)
         sell, buy = request.sell, request.buy
         prices = await self.prices.usd(WETH, sell.address, buy.address)
-        by_pools = await self.prices.by_pools(sell.address, buy.address)  # nearly always read above
+        by_pools = await self.prices.by_pools(sell.address, buy.address)  # `usd` reads them, too
         await require_no_fork(self.chain, self.clock)
         reference = reference_amount(sell, request.sell_amount, buy, by_pools)
         return _Setting(nonces, UsdRates(*prices), reference)
