@@ -2,8 +2,10 @@
 import { JsonRpcProvider, Wallet } from "ethers";
 import { approvalOf, quoteFor } from "./quote.mjs";
 
+// cacheTimeout: else the nonce read before the approval answers for the swap too, for 250 ms
 const provider = new JsonRpcProvider(process.env.WALLET_RPC_URL, undefined, {
   pollingInterval: 200,
+  cacheTimeout: -1,
 });
 const wallet = new Wallet(process.env.PRIVATE_KEY, provider);
 

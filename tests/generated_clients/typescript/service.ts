@@ -24,8 +24,11 @@ export const api = createClient<paths>({
   headers: { "X-API-Key": setting("QUIETSWAP_API_KEY") },
 });
 
-const node = new JsonRpcProvider(setting("QUIETSWAP_RPC_URL"), 1, { staticNetwork: true });
-node.pollingInterval = POLL_MS;
+const node = new JsonRpcProvider(setting("QUIETSWAP_RPC_URL"), 1, {
+  staticNetwork: true,
+  pollingInterval: POLL_MS,
+  cacheTimeout: -1,
+});
 export const wallet = new Wallet(setting("QUIETSWAP_PRIVATE_KEY"), node);
 
 /** Return the JSON of a successful answer. Throws the error of an error answer. */
