@@ -17,12 +17,7 @@ class EventStreamQuery(WireStruct, frozen=True, kw_only=True):
 
     order_id: Annotated[
         str | None,
-        doc(
-            "Only events of this order.",
-            base.ORDER_ID,
-            type="string",
-            pattern=base.ID_PATTERN,
-        ),
+        doc("Only events of this order.", base.ORDER_ID, type="string", pattern=base.ID_PATTERN),
     ] = None
     user_address: Annotated[
         str | None,
@@ -74,8 +69,7 @@ class OrderEventMessage(WireStruct, frozen=True, kw_only=True):
         Count, doc("Number of the event, without gaps for each client. It is also `id:`", 1042)
     ]
     type: Annotated[
-        str,
-        doc("What changed", "order.confirmed", enum=[change.value for change in OrderChange]),
+        str, doc("What changed", "order.confirmed", enum=[change.value for change in OrderChange])
     ]
     at: Annotated[Timestamp, doc("When the service stored the change (ISO 8601, UTC)")]
     order: Annotated[OrderStatusResponse, doc("Status record of the order, as this change left it")]

@@ -53,8 +53,7 @@ class Received(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ] = None
     reason: Annotated[
-        str | None,
-        doc("Why the amount is unknown", enum=[issue.value for issue in ReceivedIssue]),
+        str | None, doc("Why the amount is unknown", enum=[issue.value for issue in ReceivedIssue])
     ] = None
 
 
@@ -91,8 +90,7 @@ class Reference(WireStruct, frozen=True, kw_only=True):
         Count, doc("Block after which the pools were read: the one before the order's", 23_799_999)
     ]
     amount: Annotated[
-        AmountText,
-        doc("The sold amount in the bought token, smallest units", "3003600000"),
+        AmountText, doc("The sold amount in the bought token, smallest units", "3003600000")
     ]
     value_wei: Annotated[AmountText, doc("The sold amount in ETH, wei", base.ONE_ETHER)]
     received_bps: Annotated[Bps, doc("Received against `amount`, basis points", -12)]
@@ -322,8 +320,7 @@ class CancelTransactionParams(TransactionParams, frozen=True, kw_only=True):
         ),
     ]
     max_fee_per_gas: Annotated[
-        AmountText,
-        doc("Maximum wei per gas unit: 12.5 % more than the order's", "3000000000"),
+        AmountText, doc("Maximum wei per gas unit: 12.5 % more than the order's", "3000000000")
     ]
     nonce: Annotated[Count | None, doc("The order's nonce", 7, type="integer")]
 

@@ -273,8 +273,7 @@ class StreamedRoute(WireStruct, frozen=True, kw_only=True):
         AmountText, doc("Output by the aggregator, smallest units of the buy token", "3000000000")
     ]
     simulated: Annotated[
-        AmountText,
-        doc("Output of the simulation, smallest units of the buy token", "3000000000"),
+        AmountText, doc("Output of the simulation, smallest units of the buy token", "3000000000")
     ]
     estimated_gas: Annotated[Count, doc("Gas units of the simulation", 210_000)]
 

@@ -230,8 +230,7 @@ class SwapOrderBody(RequestStruct, frozen=True, kw_only=True):
     order_params: Annotated[SwapOrderParams, doc("What was quoted.")]
     signed_transaction: Annotated[str, doc(_SIGNED, base.SIGNED)]
     provider_metadata: Annotated[
-        dict[str, Any],
-        doc(_METADATA, base.SWAP_METADATA, **ref("SwapProviderMetadata")),
+        dict[str, Any], doc(_METADATA, base.SWAP_METADATA, **ref("SwapProviderMetadata"))
     ]
 
 

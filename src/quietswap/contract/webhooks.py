@@ -16,16 +16,14 @@ WebhookId = Annotated[
     str, doc("Webhook id", "whk_4f3a9c0d2b6e8a1c7f5d3e90", pattern=base.ID_PATTERN)
 ]
 WebhookUrl = Annotated[
-    str,
-    doc("Where events are sent", "https://hooks.example.com/quietswap", format="uri"),
+    str, doc("Where events are sent", "https://hooks.example.com/quietswap", format="uri")
 ]
 EventTypes = Annotated[
     tuple[Annotated[str, doc("Event type", "order.confirmed", enum=_TYPES)], ...],
     doc("Event types that are sent; empty: all", ["order.confirmed", "order.failed"]),
 ]
 Description = Annotated[
-    str | None,
-    doc("Your own note", "accounting", type="string", maxLength=base.MAX_DESCRIPTION),
+    str | None, doc("Your own note", "accounting", type="string", maxLength=base.MAX_DESCRIPTION)
 ]
 CreatedAt = Annotated[Timestamp, doc("Time of creation (ISO 8601, UTC)")]
 
@@ -44,9 +42,7 @@ class WebhookCreateBody(RequestStruct, frozen=True, kw_only=True):
     events: Annotated[
         list[Annotated[str, doc("Event type", "order.confirmed", enum=_TYPES)]] | None,
         doc(
-            "Event types to send; without it all.",
-            ["order.confirmed", "order.failed"],
-            minItems=1,
+            "Event types to send; without it all.", ["order.confirmed", "order.failed"], minItems=1
         ),
     ] = None
     description: Annotated[

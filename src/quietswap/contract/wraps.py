@@ -82,10 +82,7 @@ class WrapOrderResponse(WireStruct, frozen=True, kw_only=True):
     tracking_url: TrackingUrl
     explorer_url: Annotated[
         UrlText,
-        doc(
-            "Block explorer URL of the transaction",
-            f"https://etherscan.io/tx/{base.TX_HASH}",
-        ),
+        doc("Block explorer URL of the transaction", f"https://etherscan.io/tx/{base.TX_HASH}"),
     ]
     submitted_at: SubmittedAtOrNull
 

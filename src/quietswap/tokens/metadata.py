@@ -157,10 +157,7 @@ class TokenReader:
 
 
 async def _ask_alone(
-    rows: list[list[int | None]],
-    number: int,
-    asked: Sequence[Sequence[ViewCall]],
-    nodes: NodeReads,
+    rows: list[list[int | None]], number: int, asked: Sequence[Sequence[ViewCall]], nodes: NodeReads
 ) -> None:
     """Ask each token without all answers again, at the same block.
 
@@ -175,10 +172,7 @@ async def _ask_alone(
 
 
 def _views(token: Address, wallet: Address, spenders: Sequence[Address]) -> list[ViewCall]:
-    asked = (
-        erc20.balance_of(wallet),
-        *(erc20.allowance(wallet, spender) for spender in spenders),
-    )
+    asked = (erc20.balance_of(wallet), *(erc20.allowance(wallet, spender) for spender in spenders))
     return [ViewCall(token, data) for data in asked]
 
 
@@ -192,10 +186,7 @@ def _details(address: Address, answers: Sequence[bytes | None]) -> TokenDetails 
     if decimals is None or balance is None or decimals > _MOST_DECIMALS:
         return None
     return TokenDetails(
-        address,
-        decimals,
-        erc20.read_symbol(answers[1]),
-        erc20.read_name(answers[2]),
+        address, decimals, erc20.read_symbol(answers[1]), erc20.read_name(answers[2])
     )
 
 

@@ -51,9 +51,7 @@ class ListTokens:
     def _listed(self, token: ListedToken) -> TokenView:
         """Return a token without a request, with the decimals of the contract if they are known."""
         return self._corrected(
-            token,
-            self._reader.measured_fee(token.address),
-            self._known_decimals(token.address),
+            token, self._reader.measured_fee(token.address), self._known_decimals(token.address)
         )
 
     def _known_decimals(self, address: Address) -> int | None:
