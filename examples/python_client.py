@@ -5,11 +5,11 @@ import sys
 
 from eth_account import Account
 
-from quietswap.client.errors.base import ClientError
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import ClientError
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WETH
-from quietswap.client.sync_client import QuietswapClient
 
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 SETTINGS = ("QUIETSWAP_URL", "QUIETSWAP_API_KEY", "QUIETSWAP_RPC_URL", "QUIETSWAP_PRIVATE_KEY")

@@ -14,10 +14,10 @@ from typing import Any
 from eth_utils import to_checksum_address
 from python_flow import KEY, NODE, URL, USDC, account, mined, next_nonce, rpc, signed, wallet
 
-from quietswap.client.errors.base import ClientError
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import ClientError
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WETH
-from quietswap.client.sync_client import QuietswapClient
 
 IS_OWNER, BALANCE_OF, TRANSFER = "0x2f54bf6e", "0x70a08231", "0xa9059cbb"
 """Selectors of isOwner(address), balanceOf(address) and transfer(address,uint256)."""

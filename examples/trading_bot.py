@@ -23,23 +23,24 @@ from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
-from quietswap.client import node_calls
-from quietswap.client.errors.api import InsufficientLiquidity
-from quietswap.client.errors.base import (
+from quietswap.client import QuietswapClient, node_calls
+from quietswap.client.errors import (
     ApiError,
     ClientError,
+    InsufficientLiquidity,
+    NeverMined,
     NodeRpcError,
     NodeUnreachable,
+    QuoteDeclined,
     ServiceUnreachable,
+    UnsafeQuote,
 )
-from quietswap.client.errors.flow import NeverMined, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows.approvals import ApprovalSent
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.submission_outcome import OutcomeWatch
 from quietswap.client.flows.swap import SwapResult
 from quietswap.client.flows.wrap import WETH
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
 from quietswap.contract.quotes import SwapQuoteResponse
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
-from quietswap.client.errors.base import ClientError
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import ClientError
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WETH
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract.quotes import SwapQuoteResponse
 
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"

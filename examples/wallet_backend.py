@@ -21,10 +21,9 @@ from typing import Any
 from standardwebhooks import Webhook, WebhookVerificationError
 from standardwebhooks.webhooks import EmptyWebhookSecretError
 
-from quietswap.client.errors.api import SignatureReplay
-from quietswap.client.errors.base import ApiError, ClientError
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import ApiError, ClientError, SignatureReplay
 from quietswap.client.flows.quote_checks import SwapRequest
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract.orders import OrderStatusResponse, SwapOrder
 from quietswap.contract.quotes import SwapQuoteResponse
 

@@ -11,9 +11,8 @@ from typing import Any, get_type_hints
 import msgspec
 
 from quietswap import client
-from quietswap.client import node_calls
-from quietswap.client.errors.base import ClientError
-from quietswap.client.sync_client import QuietswapClient
+from quietswap.client import QuietswapClient, node_calls
+from quietswap.client.errors import ClientError
 from quietswap.contract import orders, quotes, tokens, transactions, wraps
 from quietswap.contract.base import Envelope, WireStruct
 from quietswap.errors.base import NoDetails

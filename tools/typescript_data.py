@@ -28,7 +28,7 @@ from quietswap.chain.simulation.codec import (
     VIEW_GAS,
 )
 from quietswap.client import wire
-from quietswap.client.errors.api import ERROR_CLASSES
+from quietswap.client.errors import ERROR_CLASSES
 from quietswap.client.flows import (
     cancel,
     quote_checks,

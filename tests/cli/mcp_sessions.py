@@ -17,7 +17,7 @@ from quietswap.cli.demo import SandboxInfo
 from quietswap.cli.mcp.prepare import Preparer
 from quietswap.cli.mcp.server import make_server
 from quietswap.cli.mcp.signing import LocalSigner
-from quietswap.client.async_client import AsyncQuietswapClient
+from quietswap.client import AsyncQuietswapClient
 from tests import forked
 from tests.client.fake_servers import FakeServers
 from tests.waiting import LONG_S

@@ -8,7 +8,7 @@ import pytest
 
 from quietswap import errors
 from quietswap.cli.options import connection
-from quietswap.client.sync_client import QuietswapClient
+from quietswap.client import QuietswapClient
 from quietswap.orders.order import Failure, FailureCode, OrderStatus
 from quietswap.prices.feeds import REFERENCE_FEEDS
 from tests.cli.conftest import Quietswap

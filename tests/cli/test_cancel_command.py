@@ -10,12 +10,11 @@ import pytest
 from eth_account import Account
 
 from quietswap.cli.demo import SandboxInfo
-from quietswap.client import node_calls
+from quietswap.client import QuietswapClient, node_calls
 from quietswap.client.flows.approvals import ensure_allowance
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.signing import sign, to_sign
-from quietswap.client.sync_client import QuietswapClient
 from tests import loopback
 from tests.cli.sandbox_process import ROOT, environment, quietswap, run_command
 from tests.waiting import LONG_S

@@ -22,7 +22,7 @@ from quietswap.cli.mcp.server import make_server
 from quietswap.cli.mcp.signing import LocalSigner
 from quietswap.cli.options.signing import WalletSigner
 from quietswap.cli.output.tokens import ETHER, WETH
-from quietswap.client.async_client import AsyncQuietswapClient
+from quietswap.client import AsyncQuietswapClient
 from tests import forked
 from tests.adapters.manual_clock import ManualClock
 from tests.api.scripted_use_cases import ROUTER

@@ -13,8 +13,7 @@ from mcp.types import ElicitRequestParams, ElicitResult
 
 from quietswap.chain.signed import decode
 from quietswap.cli.demo import SandboxInfo
-from quietswap.client import node_calls
-from quietswap.client.sync_client import QuietswapClient
+from quietswap.client import QuietswapClient, node_calls
 from tests.cli.mcp_sessions import call, over_stdio, refusal, transcript, variables
 from tests.cli.test_cancel_command import withheld
 from tests.cli.test_mcp import assert_no_secret

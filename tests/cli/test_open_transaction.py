@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from quietswap import errors
-from quietswap.client import api_calls
-from quietswap.client.sync_client import QuietswapClient
+from quietswap.client import QuietswapClient, api_calls
 from quietswap.orders.order import Failure, FailureCode, OrderStatus
 from tests.cli.conftest import Quietswap
 from tests.cli.test_after_signing import time

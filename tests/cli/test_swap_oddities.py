@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from quietswap.cli.options import connection
-from quietswap.client.sync_client import QuietswapClient
+from quietswap.client import QuietswapClient
 from quietswap.orders.order import OrderStatus
 from tests.cli.conftest import Quietswap
 from tests.cli.test_swap_command import SWAP, approved

@@ -7,7 +7,7 @@ from eth_abi import encode
 
 from quietswap.chain.address import Address
 from quietswap.cli.options import connection
-from quietswap.client.sync_client import QuietswapClient
+from quietswap.client import QuietswapClient
 from quietswap.orders.order import OrderStatus
 from quietswap.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.client.async_client import AsyncQuietswapClient
-from quietswap.client.sync_client import QuietswapClient
+from quietswap.client import AsyncQuietswapClient, QuietswapClient
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import FakeServers, FakeService
 from tests.example_counts import LONG

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from quietswap import errors
-from quietswap.client.errors.base import ApiError
-from quietswap.client.errors.flow import (
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import (
     AfterSubmission,
+    ApiError,
     MayBeMined,
     MinedAnyway,
     NeverMined,
@@ -17,7 +18,6 @@ from quietswap.client.errors.flow import (
     StatusContradiction,
 )
 from quietswap.client.flows.submission_outcome import OutcomeWatch
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.orders.order import Failure, FailureCode, OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain, transfer

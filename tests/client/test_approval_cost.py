@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from quietswap.client.errors.base import NodeRpcError
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import NodeRpcError
 from quietswap.client.flows.approvals import approval_cost
-from quietswap.client.sync_client import QuietswapClient
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_node import NodeSays

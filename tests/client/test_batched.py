@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from quietswap.chain.address import from_any_case
-from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import QuoteDeclined, UnsafeQuote
 from quietswap.client.flows.quote_checks import check_quote, with_params
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.client.wire import decode
 from quietswap.contract.quotes import SwapQuoteResponse
 from tests.api.scripted_use_cases import ROUTER

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import node_calls
-from quietswap.client.errors.base import ApiError, UnexpectedResponse
-from quietswap.client.errors.flow import MayBeMined
+from quietswap.client import QuietswapClient, node_calls
+from quietswap.client.errors import ApiError, MayBeMined, UnexpectedResponse
 from quietswap.client.flows.polling import PollingPolicy
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.client.wire import MAX_BODY
 from quietswap.orders.order import OrderStatus
 from tests.client.conftest import Do, Time

@@ -5,10 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from quietswap.client.errors.base import NodeRpcError, NodeUnreachable
-from quietswap.client.errors.flow import MayBeMined, OrderStillOpen
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import MayBeMined, NodeRpcError, NodeUnreachable, OrderStillOpen
 from quietswap.client.flows.effects import BUSY_PAUSES_S
-from quietswap.client.sync_client import QuietswapClient
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain

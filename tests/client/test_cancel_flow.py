@@ -10,9 +10,9 @@ from eth_account.typed_transactions import TypedTransaction
 from eth_utils import keccak
 from hexbytes import HexBytes
 
-from quietswap.client.errors.api import ValidationError as ClientValidationError
-from quietswap.client.errors.base import ClientError
-from quietswap.client.errors.flow import (
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import (
+    ClientError,
     MayBeMined,
     NonceMismatch,
     QuoteDeclined,
@@ -20,10 +20,10 @@ from quietswap.client.errors.flow import (
     TransactionHashMismatch,
     UnsafeQuote,
 )
+from quietswap.client.errors import ValidationError as ClientValidationError
 from quietswap.client.flows.cancel import CancelRequest, check_cancel
 from quietswap.client.flows.submission_outcome import TransactionOutcome
 from quietswap.client.signing import hash_of, sign, to_sign
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.contract.orders import CancelQuoteResponse
 from quietswap.contract.transactions import TransactionParams
 from quietswap.errors.requests import ValidationError

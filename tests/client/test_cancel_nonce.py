@@ -5,12 +5,17 @@ from typing import Any
 
 import pytest
 
-from quietswap.client.errors.base import ClientError
-from quietswap.client.errors.flow import MayBeMined, QuoteDeclined, StatusContradiction, UnsafeQuote
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import (
+    ClientError,
+    MayBeMined,
+    QuoteDeclined,
+    StatusContradiction,
+    UnsafeQuote,
+)
 from quietswap.client.flows.cancel import CancelRequest
 from quietswap.client.flows.submission_outcome import SubmittedTransaction
 from quietswap.client.signing import hash_of
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.errors.requests import ValidationError
 from quietswap.orders.order import Order, OrderStatus
 from tests.client.conftest import Do

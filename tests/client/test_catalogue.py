@@ -9,8 +9,7 @@ from quietswap import errors as theirs
 from quietswap.api.json import unavailable_error
 from quietswap.api.openapi import EXAMPLES
 from quietswap.client import errors
-from quietswap.client.errors.api import ERROR_CLASSES
-from quietswap.client.errors.base import ApiError
+from quietswap.client.errors import ERROR_CLASSES, ApiError
 from quietswap.errors.base import NoDetails
 from tests.client.conftest import Do
 from tests.client.conftest import either_manner as manner

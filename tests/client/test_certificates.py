@@ -17,9 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from quietswap.cli import command
-from quietswap.client import node_calls
-from quietswap.client.errors.base import NodeUnreachable, ServiceUnreachable, UnexpectedResponse
-from quietswap.client.sync_client import QuietswapClient
+from quietswap.client import QuietswapClient, node_calls
+from quietswap.client.errors import NodeUnreachable, ServiceUnreachable, UnexpectedResponse
 from tests.client.fake_servers import WALLET
 
 Serve = Callable[[bytes], str]

@@ -7,7 +7,7 @@ import pytest
 
 from quietswap import client as package
 from quietswap import errors
-from quietswap.client.errors.base import ClientError
+from quietswap.client.errors import ClientError
 from quietswap.client.transports import Endpoints
 from quietswap.quoting.quote import WrapOperation
 from tests.api.scripted_use_cases import ROUTER

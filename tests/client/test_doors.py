@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.client.errors.base import ClientError
+from quietswap.client.errors import ClientError
 from quietswap.client.flows.cancel import CancelRequest
 from quietswap.orders import checks
 from quietswap.orders.checks import Check

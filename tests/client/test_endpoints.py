@@ -7,11 +7,10 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from quietswap.client.async_client import AsyncQuietswapClient
-from quietswap.client.errors.base import ServiceUnreachable, UnexpectedResponse
+from quietswap.client import AsyncQuietswapClient, QuietswapClient
+from quietswap.client.errors import ServiceUnreachable, UnexpectedResponse
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WETH
-from quietswap.client.sync_client import QuietswapClient
 from tests.client.conftest import Do
 from tests.client.conftest import either_manner as manner
 from tests.client.fake_servers import ETHER, WALLET, FakeService, Reply

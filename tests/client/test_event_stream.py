@@ -3,9 +3,9 @@
 import pytest
 
 from quietswap import errors
+from quietswap.client import QuietswapClient
 from quietswap.client.event_stream import AwaitEvent, StreamPlace, StreamReader
 from quietswap.client.flows.polling import PollingPolicy
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.orders.order import OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.conftest import either_manner as manner

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
+from quietswap.client.errors import QuoteDeclined, UnsafeQuote
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import MINIMUM, FakeService, ok

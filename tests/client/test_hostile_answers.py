@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 
 from quietswap import errors
-from quietswap.client.async_client import AsyncQuietswapClient
-from quietswap.client.errors.base import UnexpectedResponse
-from quietswap.client.errors.flow import MayBeMined, MinedAnyway, NeverMined, QuoteDeclined
+from quietswap.client import AsyncQuietswapClient, QuietswapClient
+from quietswap.client.errors import (
+    MayBeMined,
+    MinedAnyway,
+    NeverMined,
+    QuoteDeclined,
+    UnexpectedResponse,
+)
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WETH
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.orders.order import OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Do, Time

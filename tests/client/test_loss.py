@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.client.errors.flow import QuoteDeclined
+from quietswap.client.errors import QuoteDeclined
 from quietswap.client.flows.wrap import WrapRequest
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.quoting.loss import Loss

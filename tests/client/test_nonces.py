@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
-from quietswap.client.sync_client import QuietswapClient
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import QuoteDeclined, UnsafeQuote
 from quietswap.contract.base import MAX_LIMIT
 from quietswap.orders.order import OrderStatus
 from quietswap.orders.stores import OrderPage

@@ -3,11 +3,14 @@
 import pytest
 
 from quietswap import errors
-from quietswap.client.errors.api import OrderNotFound, ServiceUnavailable
-from quietswap.client.errors.base import ServiceUnreachable
-from quietswap.client.errors.flow import OrderStillOpen
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import (
+    OrderNotFound,
+    OrderStillOpen,
+    ServiceUnavailable,
+    ServiceUnreachable,
+)
 from quietswap.client.flows.polling import PollingPolicy
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.orders.order import OrderStatus
 from tests.client.conftest import Time
 from tests.client.fake_servers import FakeService, Reply, ok, placed, refused

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.client.errors.api import Forbidden
-from quietswap.client.errors.flow import NonceMismatch, QuoteDeclined
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import Forbidden, NonceMismatch, QuoteDeclined
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WrapRequest
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.clients.client import KeyScope
 from quietswap.tokens.token import WETH
 from tests.client.conftest import Do, Time

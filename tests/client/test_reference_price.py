@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.client.errors.flow import QuoteDeclined
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import QuoteDeclined
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.reference_price import ReferencePrice, find
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.prices.feeds import REFERENCE_FEEDS
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain

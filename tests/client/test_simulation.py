@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from quietswap.chain.address import Address, from_any_case
-from quietswap.client.errors.base import UnexpectedResponse
-from quietswap.client.errors.flow import UnsafeQuote
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import UnexpectedResponse, UnsafeQuote
 from quietswap.client.flows.simulation import SwapSimulation
-from quietswap.client.sync_client import QuietswapClient
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain, transfer

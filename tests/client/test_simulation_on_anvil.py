@@ -8,7 +8,7 @@ import pytest
 from quietswap.chain.address import Address
 from quietswap.chain.simulation.codec import NextBlock
 from quietswap.client import node_calls
-from quietswap.client.errors.flow import UnsafeQuote
+from quietswap.client.errors import UnsafeQuote
 from quietswap.client.flows import simulation
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.wire import decode

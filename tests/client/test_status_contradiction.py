@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from quietswap.client.errors.flow import MayBeMined, StatusContradiction
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import MayBeMined, StatusContradiction
 from quietswap.client.flows.polling import PollingPolicy
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.orders.order import Failure, FailureCode, OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain

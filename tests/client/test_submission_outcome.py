@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietswap.client.errors.flow import TransactionHashMismatch
+from quietswap.client.errors import TransactionHashMismatch
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import FakeService

@@ -11,14 +11,19 @@ from eth_account.typed_transactions import TypedTransaction
 from hexbytes import HexBytes
 
 from quietswap import errors
-from quietswap.client.async_client import AsyncQuietswapClient
-from quietswap.client.errors.api import ProviderUnavailable, SignatureReplay
-from quietswap.client.errors.base import NodeRpcError, ServiceUnreachable, WrongChain
-from quietswap.client.errors.flow import MayBeMined, TransactionFailed
+from quietswap.client import AsyncQuietswapClient, QuietswapClient
+from quietswap.client.errors import (
+    MayBeMined,
+    NodeRpcError,
+    ProviderUnavailable,
+    ServiceUnreachable,
+    SignatureReplay,
+    TransactionFailed,
+    WrongChain,
+)
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WETH
 from quietswap.client.signing import to_sign
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.orders.order import OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Time

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from quietswap.client.errors.flow import QuoteDeclined, SignerMismatch, UnsafeQuote
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import QuoteDeclined, SignerMismatch, UnsafeQuote
 from quietswap.client.flows.wrap import WETH
-from quietswap.client.sync_client import QuietswapClient
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Time
 from tests.client.fake_chain import ACCOUNT, FakeChain

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from quietswap import errors
-from quietswap.client.errors.flow import TransactionHashMismatch
-from quietswap.client.sync_client import QuietswapClient
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import TransactionHashMismatch
 from quietswap.orders.order import OrderStatus
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain, transfer

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from quietswap.chain.address import Address, from_any_case
-from quietswap.client.errors.flow import UnsafeQuote
-from quietswap.client.sync_client import QuietswapClient
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import UnsafeQuote
 from quietswap.quoting.route_policy import check_route
 from quietswap.vendors.zeroex import settlers
 from tests.client.conftest import Do

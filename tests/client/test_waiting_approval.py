@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.client.errors.flow import QuoteDeclined
-from quietswap.client.sync_client import QuietswapClient
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import QuoteDeclined
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.test_swap_flow import REQUEST

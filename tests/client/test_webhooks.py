@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from quietswap import errors
-from quietswap.client.errors.api import WebhookLimitReached, WebhookNotFound, WebhooksNotConfigured
+from quietswap.client.errors import WebhookLimitReached, WebhookNotFound, WebhooksNotConfigured
 from quietswap.contract.webhooks import (
     DeletedWebhookResponse,
     DeliveriesResponse,

@@ -8,16 +8,16 @@ from eth_account.typed_transactions import TypedTransaction
 from hexbytes import HexBytes
 
 from quietswap import errors
-from quietswap.client.errors.base import WrongChain
-from quietswap.client.errors.flow import (
+from quietswap.client import QuietswapClient
+from quietswap.client.errors import (
     OrderStillOpen,
     QuoteDeclined,
     TransactionFailed,
     TransactionReplaced,
     UnsafeQuote,
+    WrongChain,
 )
 from quietswap.client.flows.wrap import WETH, to_wei
-from quietswap.client.sync_client import QuietswapClient
 from quietswap.quoting.quote import WrapOperation
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain

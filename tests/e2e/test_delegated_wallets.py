@@ -11,11 +11,10 @@ import pytest
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
-from quietswap.client import SwapRequest
-from quietswap.client.errors.base import ClientError
+from quietswap.client import QuietswapClient, SwapRequest
+from quietswap.client.errors import ClientError
 from quietswap.client.flows.cancel import CancelRequest
 from quietswap.client.flows.polling import PollingPolicy
-from quietswap.client.sync_client import QuietswapClient
 from tests import forked
 from tests.e2e.conftest import USDC, WETH, Town
 from tests.e2e.test_typescript_client import Page, typescript

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from quietswap.client import QuietswapClient
 from quietswap.client.flows.polling import PollingPolicy
-from quietswap.client.sync_client import QuietswapClient
 from tests import loopback
 from tests.databases import running_stores
 from tests.e2e.conftest import Town

@@ -9,7 +9,7 @@ import pytest
 from eth_account import Account
 
 from quietswap.chain.address import from_any_case
-from quietswap.client.sync_client import QuietswapClient
+from quietswap.client import QuietswapClient
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, DAI, FEE, SOLADY, USDC, VYPER, WETH
 from quietswap.vendors import kyberswap, sushi, uniswap, velora
 from tests import forked, loopback

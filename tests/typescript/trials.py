@@ -17,7 +17,7 @@ from quietswap.chain.chain import SimulationResult
 from quietswap.chain.node import NodeChain
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.chain.rpc_wire import Result, RpcCall
-from quietswap.client.errors.flow import UnsafeQuote
+from quietswap.client.errors import UnsafeQuote
 from quietswap.client.flows.effects import run_async
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.simulation import simulate_swap

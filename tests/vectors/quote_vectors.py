@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from quietswap.client.api_calls import ApiCall, read_answer
-from quietswap.client.errors.base import ClientError, NodeRpcError, UnexpectedResponse
+from quietswap.client.errors import ClientError, NodeRpcError, UnexpectedResponse
 from quietswap.client.flows import cancel, swap, wrap
 from quietswap.client.flows.cancel import CancelRequest
 from quietswap.client.flows.effects import ClockReading, Effect, Flow, ReadClock, Sleep, run

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from quietswap.client.async_client import AsyncQuietswapClient
+    from quietswap.client import AsyncQuietswapClient, QuietswapClient
     from quietswap.client.flows.polling import PollingPolicy
-    from quietswap.client.sync_client import QuietswapClient
 
 C = TypeVar("C")
 
@@ -42,13 +41,13 @@ class CommandContext:
 
     def client(self, polling: "PollingPolicy | None" = None) -> "QuietswapClient":
         """Return a client of the service. Raises click.UsageError for an invalid URL."""
-        from quietswap.client.sync_client import QuietswapClient
+        from quietswap.client import QuietswapClient
 
         return self._connect(QuietswapClient, polling)
 
     def async_client(self, polling: "PollingPolicy") -> "AsyncQuietswapClient":
         """Return the same for a command with an event loop."""
-        from quietswap.client.async_client import AsyncQuietswapClient
+        from quietswap.client import AsyncQuietswapClient
 
         return self._connect(AsyncQuietswapClient, polling)
 

@@ -9,8 +9,7 @@ from urllib.parse import quote as _percent
 import msgspec
 
 from quietswap.chain.signed import MAINNET
-from quietswap.client.errors.api import error_from_body
-from quietswap.client.errors.base import ServiceUnreachable, UnexpectedResponse
+from quietswap.client.errors import ServiceUnreachable, UnexpectedResponse, error_from_body
 from quietswap.client.wire import decode
 from quietswap.contract.base import Envelope, RequestStruct, WrapOperation
 from quietswap.contract.clients import UsageEnvelope, UsageResponse

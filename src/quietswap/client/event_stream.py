@@ -14,7 +14,7 @@ import msgspec
 from pyreqwest.exceptions import RequestError
 from pyreqwest.response import BaseResponse, Response
 
-from quietswap.client.errors.base import UnexpectedResponse
+from quietswap.client.errors import UnexpectedResponse
 from quietswap.client.wire import decode
 from quietswap.contract.quotes import StreamedRoute
 

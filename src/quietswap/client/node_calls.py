@@ -13,7 +13,7 @@ import msgspec
 from quietswap.chain.address import Address, from_any_case
 from quietswap.chain.fees import next_base_fee
 from quietswap.chain.simulation.codec import NodeLog
-from quietswap.client.errors.base import NodeRpcError, NodeUnreachable, UnexpectedResponse
+from quietswap.client.errors import NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
 from quietswap.contract.base import WireStruct
 from quietswap.foreign_text import harmless

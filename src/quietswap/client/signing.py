@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from quietswap.chain import signed as transaction_signed
 from quietswap.chain.address import keccak256
-from quietswap.client.errors.flow import SignerMismatch, TransactionHashMismatch
+from quietswap.client.errors import SignerMismatch, TransactionHashMismatch
 from quietswap.contract.transactions import TransactionParams
 
 Transaction = dict[str, Any]

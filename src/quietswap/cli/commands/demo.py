@@ -21,7 +21,7 @@ def demo(*, block_time: float, as_json: bool) -> None:
     from quietswap.cli.demo import DemoReport, DemoRun, SandboxFailed, running_sandbox
     from quietswap.cli.output.console import open_screen
     from quietswap.cli.output.exit_codes import REFUSED
-    from quietswap.client.errors.base import ClientError
+    from quietswap.client.errors import ClientError
     from quietswap.client.wire import encode
 
     report = DemoReport(open_screen(stderr=as_json))

@@ -10,7 +10,7 @@ from quietswap.cli.options.connection import with_context
 from quietswap.cli.options.signing import own_wallet, wallet_option
 
 if TYPE_CHECKING:
-    from quietswap.client.sync_client import QuietswapClient
+    from quietswap.client import QuietswapClient
 
 
 @click.command()

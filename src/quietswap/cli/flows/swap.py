@@ -14,9 +14,8 @@ from quietswap.cli.output import quote as output
 from quietswap.cli.output.console import final_text
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.tokens import DisplayToken
-from quietswap.client import node_calls
-from quietswap.client.errors import flow
-from quietswap.client.errors.base import ApiError, ClientError
+from quietswap.client import errors, node_calls
+from quietswap.client.errors import ApiError, ClientError
 from quietswap.client.flows import quoting, reference_price
 from quietswap.client.flows.approvals import ApprovalSent, Approved, approval_cost
 from quietswap.client.flows.polling import find_open_order
@@ -75,7 +74,7 @@ class SwapRun(SigningFlow):
         self._sell, self._buy = sell, buy
         try:
             result = self._run(self._swapped)
-        except flow.NonceMismatch:
+        except errors.NonceMismatch:
             if not self._queues():
                 raise
             result = self._run(self._swapped)
@@ -132,7 +131,7 @@ class SwapRun(SigningFlow):
             self._explain_approval(error)
             return
         if not isinstance(
-            error, flow.OrderStillOpen | flow.MayBeMined | flow.TransactionHashMismatch
+            error, errors.OrderStillOpen | errors.MayBeMined | errors.TransactionHashMismatch
         ):
             return
         self._order_id = self._order_id or error.order_id
@@ -142,15 +141,15 @@ class SwapRun(SigningFlow):
             self._has_ended = False
             with contextlib.suppress(ClientError):  # an order that has ended takes no cancel
                 self._has_ended = self._client.order_status(self._order_id).is_terminal
-        if not isinstance(error, flow.TransactionHashMismatch) or is_open_mismatch(error):
+        if not isinstance(error, errors.TransactionHashMismatch) or is_open_mismatch(error):
             self._leave("Not decided yet")
-            if not isinstance(error, flow.OrderStillOpen):
+            if not isinstance(error, errors.OrderStillOpen):
                 self._retry(error.nonce)
 
     def _explain_approval(self, error: ClientError) -> None:
         """Print the approval that is sent, though no swap is signed."""
         self._progress.stop()
-        is_open = isinstance(error, flow.MayBeMined | flow.OrderStillOpen)
+        is_open = isinstance(error, errors.MayBeMined | errors.OrderStillOpen)
         how = "and may still be mined" if is_open else "before this"
         text = f"The swap was not signed, but an approval was sent, {how}:"
         self._context.say(text, "yellow")
@@ -206,7 +205,7 @@ class SwapRun(SigningFlow):
         floor = self._asked.at_least
         if floor is not None and quote.min_buy_amount < floor:
             least = self._buy.show(floor)
-            raise flow.QuoteDeclined(f"it could deliver less than {least}: nothing was signed")
+            raise errors.QuoteDeclined(f"it could deliver less than {least}: nothing was signed")
         self._compare(quote)
         self._print_signer()
         params, router = _params(quote), f"router of {quote.source}"
@@ -355,7 +354,7 @@ class SwapRun(SigningFlow):
 
 
 def _is_refusal(error: ClientError) -> bool:
-    return isinstance(error, flow.MayBeMined) and isinstance(error.cause, ApiError)
+    return isinstance(error, errors.MayBeMined) and isinstance(error.cause, ApiError)
 
 
 def _params(quote: SwapQuoteResponse) -> TransactionParams:
@@ -373,4 +372,4 @@ def _require_submittable(quote: SwapQuoteResponse) -> None:
         short = "the wallet holds too little ETH for the gas"
     else:
         return
-    raise flow.QuoteDeclined(f"nothing was signed: {short}")
+    raise errors.QuoteDeclined(f"nothing was signed: {short}")

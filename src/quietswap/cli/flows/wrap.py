@@ -12,9 +12,14 @@ from quietswap.cli.flows.signing import SAME_NONCE, SigningFlow, is_open_mismatc
 from quietswap.cli.output.quote import facts, to_sign
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
 from quietswap.client import node_calls
-from quietswap.client.errors.api import NonceTooLow
-from quietswap.client.errors.base import ClientError, ServiceUnreachable
-from quietswap.client.errors.flow import MayBeMined, OrderStillOpen, TransactionHashMismatch
+from quietswap.client.errors import (
+    ClientError,
+    MayBeMined,
+    NonceTooLow,
+    OrderStillOpen,
+    ServiceUnreachable,
+    TransactionHashMismatch,
+)
 from quietswap.client.flows.submission_outcome import OutcomeWatch
 from quietswap.client.flows.wrap import Event, WrapRequest, WrapResult, judge_quote
 from quietswap.contract.wraps import Balances, WrapOrderResponse, WrapQuoteResponse

@@ -14,8 +14,13 @@ from quietswap.cli.mcp.marked import LONGEST_ANSWER, marked, order_named, untrus
 from quietswap.cli.output.errors import JSON_NAMES, exit_code
 from quietswap.cli.output.exit_codes import UNDECIDED
 from quietswap.cli.output.tokens import BadText
-from quietswap.client.errors.base import ApiError, ClientError
-from quietswap.client.errors.flow import AfterSubmission, OrderStillOpen, TransactionHashMismatch
+from quietswap.client.errors import (
+    AfterSubmission,
+    ApiError,
+    ClientError,
+    OrderStillOpen,
+    TransactionHashMismatch,
+)
 from quietswap.client.wire import encode
 from quietswap.contract.errors import ERRORS
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from quietswap.cli.mcp.answers import BadInput, Refused
 from quietswap.cli.mcp.quotes import find_token, read_units
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
-from quietswap.client.async_client import AsyncQuietswapClient
+from quietswap.client import AsyncQuietswapClient
 from quietswap.client.flows.quote_checks import MAX_FEE_WEI
 from quietswap.clock import Clock
 

@@ -18,8 +18,8 @@ from quietswap.cli.mcp.answers import BadInput
 from quietswap.cli.mcp.marked import marked, order_named
 from quietswap.cli.mcp.quotes import KeptQuote, find_token, loss_members, summary
 from quietswap.cli.output.tokens import DisplayToken
-from quietswap.client.async_client import AsyncQuietswapClient
-from quietswap.client.errors.base import ClientError
+from quietswap.client import AsyncQuietswapClient
+from quietswap.client.errors import ClientError
 from quietswap.client.flows import cancel as cancel_flow
 from quietswap.client.flows import swap as swap_flow
 from quietswap.client.flows.approvals import publish

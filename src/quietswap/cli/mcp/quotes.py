@@ -24,8 +24,8 @@ from quietswap.cli.output.tokens import (
     token_at,
     wallet_address,
 )
-from quietswap.client.async_client import AsyncQuietswapClient
-from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
+from quietswap.client import AsyncQuietswapClient
+from quietswap.client.errors import QuoteDeclined, UnsafeQuote
 from quietswap.client.flows.quote_checks import ALLOWANCE_HOLDER, SwapRequest, check_quote, is_bound
 from quietswap.client.flows.quoting import judge_quote
 from quietswap.client.flows.reference_price import read_settlers

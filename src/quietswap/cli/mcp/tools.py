@@ -24,7 +24,7 @@ from quietswap.cli.mcp.quotes import (
     summary,
     swap_request,
 )
-from quietswap.client.errors.flow import OrderStillOpen
+from quietswap.client.errors import OrderStillOpen
 from quietswap.client.flows import polling
 from quietswap.client.flows.quoting import judge_quote
 from quietswap.contract.base import MAX_OFFSET, MAX_SEARCH, OrderKindFilter, OrderState

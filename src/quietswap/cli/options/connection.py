@@ -171,7 +171,7 @@ def _key(api_key: str | None, file: Path | None) -> str:
 @contextlib.contextmanager
 def handle_errors(context: CommandContext) -> Iterator[None]:
     """Print a client error and exit with its code."""
-    from quietswap.client.errors.base import ClientError
+    from quietswap.client.errors import ClientError
 
     try:
         yield

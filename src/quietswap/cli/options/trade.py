@@ -21,7 +21,7 @@ from quietswap.cli.output.tokens import (
 from quietswap.foreign_text import visible
 
 if TYPE_CHECKING:
-    from quietswap.client.sync_client import QuietswapClient
+    from quietswap.client import QuietswapClient
     from quietswap.contract.tokens import TokenEntry
 
 _PERCENT = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,6}))?%")

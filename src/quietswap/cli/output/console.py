@@ -21,7 +21,7 @@ from rich.text import Text
 from quietswap.foreign_text import visible
 
 if TYPE_CHECKING:
-    from quietswap.client.errors.base import ClientError
+    from quietswap.client.errors import ClientError
     from quietswap.contract.orders import OrderFailure, OrderStatusResponse
 
 PIPE_WIDTH = 80

@@ -9,83 +9,85 @@ from rich.text import Text
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED, UNREACHABLE
 from quietswap.cli.output.quote import why
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
-from quietswap.client.errors import api, base, flow
+from quietswap.client import errors
 
 if TYPE_CHECKING:
     from quietswap.cli.context import CommandContext
 
 _NO_TRUST = "Do not trust this service unless its operator can explain it"
-_NEXT: dict[type[base.ClientError], str] = {
-    base.NodeUnreachable: "Is --rpc-url (QUIETSWAP_RPC_URL) right (http or https?), and the node"
+_NEXT: dict[type[errors.ClientError], str] = {
+    errors.NodeUnreachable: "Is --rpc-url (QUIETSWAP_RPC_URL) right (http or https?), and the node"
     " up?",
-    base.ServiceUnreachable: "Is --url (QUIETSWAP_URL) right (http or https?), and the service up?"
-    " To try without one, run: quietswap sandbox",
-    base.UnexpectedResponse: "Is --url (QUIETSWAP_URL) a quietswap service,"
+    errors.ServiceUnreachable: "Is --url (QUIETSWAP_URL) right (http or https?), and the service"
+    " up? To try without one, run: quietswap sandbox",
+    errors.UnexpectedResponse: "Is --url (QUIETSWAP_URL) a quietswap service,"
     " and --rpc-url an Ethereum node?",
-    base.WrongChain: "Is --rpc-url (QUIETSWAP_RPC_URL) a mainnet node? Nothing more was sent.",
-    flow.NonceMismatch: "Nothing was signed.",
-    flow.UnsafeQuote: f"Nothing was signed. {_NO_TRUST}",
-    flow.TransactionHashMismatch: f"The signed transaction may still be mined. {_NO_TRUST}.",
-    flow.StatusContradiction: f"What your own node says counts. {_NO_TRUST}.",
-    base.NodeRpcError: "Your Ethereum node refused; nothing more was sent.",
-    flow.MayBeMined: "Do not repeat it with another nonce: both could be mined.",
-    flow.MinedAnyway: "The transaction was mined. What your own node says counts.",
-    flow.NeverMined: "Nothing was swapped.",
+    errors.WrongChain: "Is --rpc-url (QUIETSWAP_RPC_URL) a mainnet node? Nothing more was sent.",
+    errors.NonceMismatch: "Nothing was signed.",
+    errors.UnsafeQuote: f"Nothing was signed. {_NO_TRUST}",
+    errors.TransactionHashMismatch: f"The signed transaction may still be mined. {_NO_TRUST}.",
+    errors.StatusContradiction: f"What your own node says counts. {_NO_TRUST}.",
+    errors.NodeRpcError: "Your Ethereum node refused; nothing more was sent.",
+    errors.MayBeMined: "Do not repeat it with another nonce: both could be mined.",
+    errors.MinedAnyway: "The transaction was mined. What your own node says counts.",
+    errors.NeverMined: "Nothing was swapped.",
 }
+_SIGNED = errors.AfterSubmission | errors.TransactionHashMismatch | errors.OrderStillOpen
 
 
-def exit_code(error: base.ClientError) -> int:
+def exit_code(error: errors.ClientError) -> int:
     """Return the exit code of an error: 4 if a signed transaction may still be mined."""
-    if isinstance(error, flow.NeverMined):
+    if isinstance(error, errors.NeverMined):
         return REFUSED
-    if isinstance(error, flow.AfterSubmission | flow.OrderStillOpen | flow.TransactionHashMismatch):
+    if isinstance(
+        error, errors.AfterSubmission | errors.OrderStillOpen | errors.TransactionHashMismatch
+    ):
         return UNDECIDED
-    if isinstance(error, flow.StatusContradiction):
+    if isinstance(error, errors.StatusContradiction):
         return REFUSED if error.status == "confirmed" else UNDECIDED
-    if isinstance(error, base.ServiceUnreachable | base.UnexpectedResponse):
+    if isinstance(error, errors.ServiceUnreachable | errors.UnexpectedResponse):
         return UNREACHABLE
     return REFUSED
 
 
 JSON_NAMES: dict[type, str] = {
-    base.ServiceUnreachable: "Unreachable",
-    base.UnexpectedResponse: "BadAnswer",
-    base.NodeRpcError: "NodeRefused",
-    flow.SignerMismatch: "WronglySigned",
-    flow.NonceMismatch: "OtherNonce",
-    flow.TransactionHashMismatch: "OtherTransaction",
-    flow.StatusContradiction: "Contradicted",
-    flow.QuoteDeclined: "Declined",
-    flow.TransactionReplaced: "Replaced",
-    flow.OrderStillOpen: "StillOpen",
+    errors.ServiceUnreachable: "Unreachable",
+    errors.UnexpectedResponse: "BadAnswer",
+    errors.NodeRpcError: "NodeRefused",
+    errors.SignerMismatch: "WronglySigned",
+    errors.NonceMismatch: "OtherNonce",
+    errors.TransactionHashMismatch: "OtherTransaction",
+    errors.StatusContradiction: "Contradicted",
+    errors.QuoteDeclined: "Declined",
+    errors.TransactionReplaced: "Replaced",
+    errors.OrderStillOpen: "StillOpen",
 }
 """The values of `error` in JSON for classes with another name in Python. Programs read them."""
 
 
 def error_name(error: BaseException | None) -> str:
     """Return the JSON member `error`: the API's error code, or the name of the error class."""
-    if isinstance(error, base.ApiError):
+    if isinstance(error, errors.ApiError):
         return error.error
     return JSON_NAMES.get(type(error), type(error).__name__)
 
 
-def print_error(context: "CommandContext", error: base.ClientError) -> None:
+def print_error(context: "CommandContext", error: errors.ClientError) -> None:
     """Print an error with figures and advice, and with `--json` also as JSON."""
     context.say(Text.assemble(("✗ ", "bold red"), str(error)))
-    cause = error.cause if isinstance(error, flow.AfterSubmission) else None
+    cause = error.cause if isinstance(error, errors.AfterSubmission) else None
     figures = _figures(cause or error, raw=context.raw)
     for line in (*figures, *_advice(error)):
         context.say(f"  {line}")
     body: dict[str, Any] = {"ok": False, "error": error_name(error), "message": str(error)}
     body |= context.approval
-    signed = flow.AfterSubmission | flow.TransactionHashMismatch | flow.OrderStillOpen
-    if isinstance(error, signed) and error.tx_hash is not None:
+    if isinstance(error, _SIGNED) and error.tx_hash is not None:
         body |= {"orderId": error.order_id, "txHash": error.tx_hash, "nonce": error.nonce}
-    if isinstance(error, flow.AfterSubmission):
+    if isinstance(error, errors.AfterSubmission):
         body |= {"cause": error_name(cause)}
-    if isinstance(error, flow.TransactionHashMismatch):
+    if isinstance(error, errors.TransactionHashMismatch):
         body |= {"namedHash": error.named_hash, "fate": error.fate}
-    if isinstance(error, base.ApiError):
+    if isinstance(error, errors.ApiError):
         rate = {"retryAfter": error.retry_after, "limit": error.limit, "window": error.window}
         body |= {"message": error.message, "details": error.raw_details}
         body |= {"suggestion": error.suggestion}
@@ -93,8 +95,8 @@ def print_error(context: "CommandContext", error: base.ClientError) -> None:
     context.result(body)
 
 
-def _advice(error: base.ClientError) -> Iterator[str]:
-    if isinstance(error, base.ApiError):
+def _advice(error: errors.ClientError) -> Iterator[str]:
+    if isinstance(error, errors.ApiError):
         if error.suggestion:
             yield error.suggestion
         if error.error == "NOT_FOUND":
@@ -104,35 +106,35 @@ def _advice(error: base.ClientError) -> Iterator[str]:
         return
     for kind, text in _NEXT.items():
         if isinstance(error, kind):
-            yield text + _way_out(error) if kind is flow.UnsafeQuote else text
+            yield text + _way_out(error) if kind is errors.UnsafeQuote else text
             return
 
 
-def _way_out(error: base.ClientError) -> str:
+def _way_out(error: errors.ClientError) -> str:
     """Return the options that only a refused router has; a cancel has none of them."""
     if "not a router known here" not in str(error):
         return "."
     return "; a router you trust can be named with --router and --accept-unbound."
 
 
-def _figures(error: base.ClientError, *, raw: bool) -> Iterator[str]:
+def _figures(error: errors.ClientError, *, raw: bool) -> Iterator[str]:
     """Yield the error's details as lines, with amounts in token units."""
-    if isinstance(error, api.InsufficientBalance) and error.details:
+    if isinstance(error, errors.InsufficientBalance) and error.details:
         has = error.details
         token = _token(has.asset or "ETH", raw=raw)
         needs, held = token.show(has.required), token.show(has.available)
         is_short = has.available < has.required
         yield f"It needs {needs} and holds {held}." if is_short else f"{needs} at most, of {held}."
-    if isinstance(error, api.InsufficientAllowance) and error.details:
+    if isinstance(error, errors.InsufficientAllowance) and error.details:
         may = error.details
         token = _token(may.token, raw=raw)
         needs, now = token.show(may.required), token.show(may.current)
         yield f"{may.router} may move {now}, the swap needs {needs}."
-    if isinstance(error, api.ValidationError) and error.details:
+    if isinstance(error, errors.ValidationError) and error.details:
         for field in error.details.fields:
             wanted, given = field.get("expected"), field.get("provided")
             yield f"{field.get('field', '?')}: expected {wanted}, provided {given}"
-    if isinstance(error, base.ApiError) and error.raw_details:
+    if isinstance(error, errors.ApiError) and error.raw_details:
         sources = error.raw_details.get("sources")
         for each in sources if isinstance(sources, list) else []:
             if not isinstance(each, dict):

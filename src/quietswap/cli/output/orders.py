@@ -20,7 +20,7 @@ from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
 from quietswap.routers.methods import ROUTERS
 
 if TYPE_CHECKING:
-    from quietswap.client.sync_client import QuietswapClient
+    from quietswap.client import QuietswapClient
     from quietswap.contract import orders, quotes, tokens, webhooks
 
 
@@ -161,7 +161,7 @@ def _received(
 ) -> Rows:
     """Return the amount received, if the caller's node has the receipt."""
     from quietswap.client import node_calls
-    from quietswap.client.errors.base import ClientError
+    from quietswap.client.errors import ClientError
 
     own = client.orders.get(found.order_id)
     tx_hash = found.tx_hash if own is None else own.tx_hash

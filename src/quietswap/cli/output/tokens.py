@@ -11,8 +11,8 @@ from quietswap.chain.address import BadAddress, from_any_case, parse
 
 if TYPE_CHECKING:
     from quietswap.cli.context import CommandContext
+    from quietswap.client import QuietswapClient
     from quietswap.client.flows.effects import Flow
-    from quietswap.client.sync_client import QuietswapClient
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from quietswap.chain.fees import NEW_SLOT_GAS
 from quietswap.chain.signed import MAINNET
 from quietswap.client import node_calls
-from quietswap.client.errors.base import ClientError, NodeRpcError, WrongChain
-from quietswap.client.errors.flow import (
+from quietswap.client.errors import (
+    ClientError,
+    NodeRpcError,
     OrderStillOpen,
     QuoteDeclined,
     TransactionFailed,
     TransactionReplaced,
+    WrongChain,
 )
 from quietswap.client.flows.effects import Flow, Sleep, perform
 from quietswap.client.flows.polling import BACKENDS, PollingPolicy, wait_for_receipt

@@ -5,14 +5,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from quietswap.client import api_calls, node_calls
-from quietswap.client.errors.api import NonceTooLow, ValidationError
-from quietswap.client.errors.base import ClientError
-from quietswap.client.errors.flow import (
+from quietswap.client.errors import (
+    ClientError,
     NonceMismatch,
+    NonceTooLow,
     OrderStillOpen,
     QuoteDeclined,
     StatusContradiction,
     UnsafeQuote,
+    ValidationError,
 )
 from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, perform

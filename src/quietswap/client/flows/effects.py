@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
 from quietswap.client.api_calls import ApiCall
-from quietswap.client.errors.base import ClientError, NodeUnreachable
+from quietswap.client.errors import ClientError, NodeUnreachable
 from quietswap.client.event_stream import AwaitEvent, StreamPlace
 from quietswap.client.node_calls import SEND, NodeCall
 

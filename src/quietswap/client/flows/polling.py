@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 from quietswap import errors
 from quietswap.client import api_calls, node_calls, wire
-from quietswap.client.errors.api import Forbidden
-from quietswap.client.errors.base import ApiError, ClientError, NodeRpcError
-from quietswap.client.errors.flow import (
+from quietswap.client.errors import (
+    ApiError,
+    ClientError,
+    Forbidden,
+    NodeRpcError,
     OrderStillOpen,
     QuoteDeclined,
     TransactionFailed,

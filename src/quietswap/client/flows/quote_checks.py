@@ -18,7 +18,7 @@ from quietswap.amounts import BPS
 from quietswap.chain.address import Address, from_any_case
 from quietswap.chain.signed import GAS_LIMIT_CAP, MAINNET, TYPE_2, UnsignedTransaction
 from quietswap.client import api_calls
-from quietswap.client.errors.flow import QuoteDeclined, UnsafeQuote
+from quietswap.client.errors import QuoteDeclined, UnsafeQuote
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.contract.transactions import TransactionParams
 from quietswap.quoting import route_policy

@@ -10,7 +10,7 @@ from typing import TypeVar
 from quietswap.amounts import BPS
 from quietswap.chain.address import Address
 from quietswap.client import node_calls
-from quietswap.client.errors.flow import NonceMismatch, QuoteDeclined, UnsafeQuote
+from quietswap.client.errors import NonceMismatch, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows.approvals import (
     ApprovalSent,
     Approved,

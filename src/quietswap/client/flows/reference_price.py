@@ -11,8 +11,7 @@ from typing import Any
 from quietswap.amounts import BPS
 from quietswap.chain.address import Address, from_any_case
 from quietswap.client import node_calls
-from quietswap.client.errors.base import NodeRpcError
-from quietswap.client.errors.flow import QuoteDeclined
+from quietswap.client.errors import NodeRpcError, QuoteDeclined
 from quietswap.client.flows.effects import Flow, perform, read_clock
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.contract.quotes import SwapQuoteResponse

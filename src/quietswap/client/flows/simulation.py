@@ -22,8 +22,7 @@ from quietswap.chain.simulation.codec import (
     unused_address,
 )
 from quietswap.client import node_calls
-from quietswap.client.errors.base import NodeRpcError, UnexpectedResponse
-from quietswap.client.errors.flow import UnsafeQuote
+from quietswap.client.errors import NodeRpcError, UnexpectedResponse, UnsafeQuote
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.quote_checks import (
     SwapRequest,

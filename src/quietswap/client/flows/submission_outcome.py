@@ -11,8 +11,9 @@ from enum import StrEnum
 from typing import NoReturn
 
 from quietswap.client import node_calls
-from quietswap.client.errors.base import ApiError, ClientError, UnexpectedResponse
-from quietswap.client.errors.flow import (
+from quietswap.client.errors import (
+    ApiError,
+    ClientError,
     MayBeMined,
     MinedAnyway,
     NeverMined,
@@ -20,6 +21,7 @@ from quietswap.client.errors.flow import (
     TransactionFailed,
     TransactionHashMismatch,
     TransactionReplaced,
+    UnexpectedResponse,
 )
 from quietswap.client.flows.effects import Flow
 from quietswap.client.flows.polling import PollingPolicy, wait_for_receipt

@@ -7,9 +7,7 @@ from datetime import datetime
 
 from quietswap.chain.signed import MAINNET, decode
 from quietswap.client import api_calls, node_calls
-from quietswap.client.errors.api import SignatureReplay
-from quietswap.client.errors.base import ClientError
-from quietswap.client.errors.flow import StatusContradiction
+from quietswap.client.errors import ClientError, SignatureReplay, StatusContradiction
 from quietswap.client.flows.approvals import ApprovalSent, Approved, newest_block, require_mainnet
 from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
 from quietswap.client.flows.polling import (

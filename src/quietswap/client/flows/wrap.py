@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from quietswap.client import api_calls, node_calls
-from quietswap.client.errors.base import ClientError
-from quietswap.client.errors.flow import (
+from quietswap.client.errors import (
+    ClientError,
     NonceMismatch,
     OrderStillOpen,
     QuoteDeclined,
